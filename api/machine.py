@@ -11,6 +11,7 @@ from ..hw.base.errors import MachineError, UserError
 from ..hw.config import PRESETS, ClusterConfig
 from ..hw.config.arithmetic import ARITHMETIC
 from ..kernels.elements import NATIVE, nearest, values_of
+from ..kernels.gemm.target import systolic_unit
 from ..kernels.kernel import Kernel, find_kernel
 from ..sim.engine.engines import ENGINES
 from ..sim.harness.dram import DramConfig
@@ -136,9 +137,7 @@ class Machine:
             Shape (m, n), in NumPy's type of the format; float64 if NumPy has none.
 
         """
-        matrix = self.config.matrix
-        if matrix is None:
-            raise UserError(f"matmul needs a matrix unit; {self.name} has none")
+        matrix = systolic_unit(self.config, "matmul")
         a, b = (as_matrix(name, array) for name, array in (("a", a), ("b", b)))
         if a.shape[1] != b.shape[0]:
             raise UserError(
@@ -179,7 +178,7 @@ class Machine:
     ) -> dict[str, np.ndarray]:
         """Run a kernel; return the final contents of its buffers."""
         options = SimtOptions(engine=self.engine, seed=self.seed, lockstep=False, saving=saving)
-        if self.engine != MODEL and self.config.matrices:
+        if self.engine != MODEL and self.config.units:
             options = replace(options, memory=self.dram)
         return self.run_workload(KernelWorkload(kernel, sizes), options)
 

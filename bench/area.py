@@ -120,7 +120,7 @@ def measured(
 def matrix_ports(config: ClusterConfig) -> dict:
     """Return the cost of shared memory with and without the ports of the matrix unit."""
     ports = cluster_ports(config)
-    others = len(ports.read_sizes) - 2 * len(config.matrices)
+    others = len(ports.read_sizes) - 2 * len(config.units)
     without = replace(ports, read_sizes=ports.read_sizes[-others:])
     costs = {}
     for name, requesters in (("with", ports), ("without", without)):

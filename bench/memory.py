@@ -94,7 +94,7 @@ class Case:
         """Config of the machine."""
         config = PRESETS[PRESET]
         if self.one_core:
-            config = replace(config, cores=1, matrix=None)
+            config = replace(config, cores=1, units=())
         if self.allocates is not None:
             sources = () if self.allocates else (0,)
             config = replace(config, l2=replace(config.l2, no_allocate_sources=sources))

@@ -68,7 +68,7 @@ MUTANTS: tuple[Mutant, ...] = (
         new="(self.target.address > self.drain_pointer)",
         tests=(
             "tests/hw/matrix/systolic/test_matrix_sequencer.py",
-            "tests/hw/matrix/test_matrix_unit.py",
+            "tests/hw/matrix/systolic/test_systolic_unit.py",
         ),
     ),
     Mutant(
@@ -213,7 +213,7 @@ MUTANTS: tuple[Mutant, ...] = (
         inside="Drain",
         old="narrow = config.narrow_format\n",
         new="narrow = FloatFormat(name='fp16', exponent_width=5, significand_width=11)\n",
-        tests=("tests/hw/matrix/test_matrix_unit.py::test_loops_two_in_flight",),
+        tests=("tests/hw/matrix/systolic/test_systolic_unit.py::test_loops_two_in_flight",),
     ),
     Mutant(
         name="model_join",

@@ -162,7 +162,7 @@ def alone(pair: dict[Any, dict]) -> float:
     used = possible = 0.0
     for (number,) in UNITS[:2]:
         (unit,) = pair[number,]["matrix_units"].values()
-        most = unit["cycles"] * PRESETS[PAIR_PRESET].matrices[number].macs
+        most = unit["cycles"] * PRESETS[PAIR_PRESET].units[number].macs
         used, possible = used + unit["mac_utilization"] * most, possible + most
     return used / possible
 

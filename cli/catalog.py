@@ -56,13 +56,8 @@ def preset_summary(config: ClusterConfig) -> dict[str, str]:
         "cores": "none"
         if core is None
         else f"{config.cores} x {core.warps} warps x {core.threads} threads",
-        "matrix unit": " and ".join(
-            f"{matrix.rows}x{matrix.columns} {matrix.operand}, "
-            f"{matrix.accumulator_bytes // 1024} KB accumulator"
-            for matrix in config.matrices
-        )
-        or "none",
-        "MAC/cycle": str(sum(matrix.macs for matrix in config.matrices)),
+        "matrix unit": " and ".join(unit.summary for unit in config.units) or "none",
+        "MAC/cycle": str(sum(matrix.macs for matrix in config.units)),
         "shared memory": f"{shared.size // 1024} KB, {shared.banks}x{shared.subbanks} banks",
         "DRAM ports": f"{axi.masters} x {axi.data_width} bits",
     }

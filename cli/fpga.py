@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ..hw.base.errors import UserError
-from ..hw.config import ARRAYS, PRESETS, MatrixConfig
+from ..hw.config import ARRAYS, PRESETS, SystolicConfig
 from ..hw.config.rtl_support import require_rtl
 from ..hw.emit.emitter import emit
 from ..sim.run.fpga_self_test import BAUD, test_of, verdict_of
@@ -73,7 +73,7 @@ def fpga(
     require_tools(target)
     known = PRESETS | ARRAYS
     config = changed(known[choose("preset", preset, known)], settings)
-    if not isinstance(config, MatrixConfig):
+    if not isinstance(config, SystolicConfig):
         require_rtl(config)
     wanted = target.frequency if frequency is None else 1e6 * frequency
     if not target.frequency <= wanted <= 1e9:

@@ -126,16 +126,16 @@ def is_on_cores(config: ClusterConfig, options: Options) -> bool:
     """Return whether a program on the cores drives the matrix unit."""
     if options.driver == "cores":
         require_matrix_cores("--driver cores", options.preset, config)
-    return bool(config.cores and config.matrix) and options.driver != "host"
+    return bool(config.cores and config.units) and options.driver != "host"
 
 
 def require_matrix_cores(what: str, preset: str, config: ClusterConfig):
     """Raise unless a machine has cores and a matrix unit."""
     missing = [
-        name for name, part in (("cores", config.cores), ("matrix unit", config.matrix)) if not part
+        name for name, part in (("cores", config.cores), ("matrix unit", config.units)) if not part
     ]
     if missing:
-        able = [name for name, known in PRESETS.items() if known.cores and known.matrix]
+        able = [name for name, known in PRESETS.items() if known.cores and known.units]
         raise UserError(
             f"{what} needs cores and a matrix unit, and {preset} has no "
             f"{' and no '.join(missing)}; choose one of {', '.join(able)}"

@@ -5,10 +5,10 @@ from pathlib import Path
 import pages
 from pages import table
 
-from spica.hw.cluster.artifacts import register_blocks
 from spica.hw.cluster.counters import counter_table
+from spica.hw.cluster.register_blocks import register_blocks
 from spica.hw.config import PRESETS
-from spica.hw.config.override import field_names
+from spica.hw.config.override import field_names, members
 from spica.hw.isa import memory_map as address_map
 
 PAGE = Path(__file__).with_name("machine.md")
@@ -18,10 +18,7 @@ CONFIG = PRESETS["matrix"]
 def value_of(config, name: str) -> str:
     """Return the value of a dotted config field as text."""
     for step in name.split("."):
-        if isinstance(config, tuple):
-            config = dict(enumerate(config)).get(int(step))
-        else:
-            config = getattr(config, step)
+        config = members(config).get(step)
         if config is None:
             return "none"
     return str(config)

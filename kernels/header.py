@@ -4,15 +4,16 @@ import re
 from collections.abc import Iterator
 
 from ..hw.base.errors import UserError
-from ..hw.cluster.artifacts import register_blocks
 from ..hw.cluster.artifacts import sizes as config_sizes
+from ..hw.cluster.register_blocks import register_blocks
 from ..hw.config import ClusterConfig
 from ..hw.isa import memory_map as address_map
-from ..hw.isa.commands import CISC_MAPS, Function, rocc_word
+from ..hw.isa.commands import Function, rocc_word
 from ..hw.isa.csr import COUNTER_NUMBERS, COUNTERS, CSRS
 from ..hw.isa.instructions import INSTRUCTIONS
 from ..hw.isa.markers import MARKERS
 from ..hw.isa.operations import Unit
+from ..hw.matrix.registry import kind_of
 
 __all__ = ["EXIT_CODES", "library_header", "program_header"]
 
@@ -60,8 +61,8 @@ def sizes(config: ClusterConfig) -> Definitions:
     is_wide = int(config.barrier_scope == "cluster")
     yield "barriers_of_cluster", str(is_wide), "whether barriers span all cores"
     yield "shared_bytes", str(config.shared.size), "bytes of shared memory"
-    yield "matrices", str(len(config.matrices)), "matrix units"
-    for number, matrix in enumerate(config.matrices):
+    yield "matrices", str(len(config.units)), "matrix units"
+    for number, matrix in enumerate(config.units):
         for name, value, meaning in (
             ("operand", matrix.operand_bytes, "bytes of an element of A and B"),
             ("narrow", matrix.narrow_bytes, "bytes of an element of C, narrow format"),
@@ -110,9 +111,9 @@ def commands(config: ClusterConfig) -> Definitions:
     """Yield name, value and meaning of each command code of the matrix units."""
     for function in Function:
         yield f"rocc_{function.name}", f"{rocc_word(function):#010x}", ""
-    for number, matrix in enumerate(config.matrices):
-        for code, command in CISC_MAPS[matrix.cisc_map].items():
-            yield f"{address_map.numbered('cisc', number)}_{command.name}", str(code), ""
+    for number, matrix in enumerate(config.units):
+        for code, operation in kind_of(matrix).operations(matrix).items():
+            yield f"{address_map.numbered('cisc', number)}_{operation}", str(code), ""
 
 
 def markers() -> Definitions:

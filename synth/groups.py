@@ -38,7 +38,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "mesh": ("WeightStationaryMesh", "OutputStationaryMesh"),
     "accumulator": ("Accumulator", "Drain"),
     "sequencer": (
-        "MatrixUnit",
+        "SystolicUnit",
         "MatrixArray",
         "Command",
         "Sequencer",
@@ -68,7 +68,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 CONTAINERS = (
     "Cluster",
     "Core",
-    "MatrixUnit",
+    "SystolicUnit",
     "MatrixArray",
     "MemoryUnit",
     "DataMemoryUnit",

@@ -22,7 +22,7 @@ LONGEST = {
     "system/clusters/test_cluster_cores.py",
     "hw/memory/shared/test_shared_memory.py",
     "cost/test_budgets.py",
-    "hw/matrix/test_matrix_unit.py",
+    "hw/matrix/systolic/test_systolic_unit.py",
     "system/engines/test_engines_agree.py",
     "hw/matrix/systolic/test_matrix_array.py",
     "system/cores/test_microbenchmarks.py",

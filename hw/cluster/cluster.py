@@ -12,7 +12,7 @@ from ..core.core import Core
 from ..isa.memory_map import SLAVE_ADDRESS_WIDTH, numbered
 from ..lib.axi import Axi4LiteSignature, Axi4Signature
 from ..lib.axi_mux import AxiMux
-from ..matrix.matrix_unit import MatrixUnit
+from ..matrix.registry import kind_of
 from ..memory.dma.dma import Dma
 from ..memory.l2.l2_slice import L2Slice
 from ..memory.memory_unit.memory_unit import MemoryUnit
@@ -38,7 +38,7 @@ __all__ = ["Cluster", "gated_domains"]
 
 def gated_domains(config: ClusterConfig) -> list[str]:
     """Return the clock domains that may be gated while their block is not busy."""
-    domains = [numbered("matrix", n) for n, _ in enumerate(config.matrices)] + ["dma", "shared"]
+    domains = [*config.named_units, "dma", "shared"]
     return domains + (["bus", *core_domains(config)] if config.cores else [])
 
 
@@ -105,8 +105,8 @@ class Cluster(wiring.Component):
             "dma": Dma(DmaBlockConfig.of(config)),
             "shared": SharedMemory(cluster_ports(config)),
         }
-        for number, _ in enumerate(config.matrices):
-            blocks[numbered("matrix", number)] = MatrixUnit(MatrixUnitConfig.of(config, number))
+        for number, (unit, matrix) in enumerate(config.named_units.items()):
+            blocks[unit] = kind_of(matrix).component(MatrixUnitConfig.of(config, number))
         for domain, block in blocks.items():
             m.submodules[domain] = DomainRenamer(domain)(block)
             m.d.comb += getattr(self, f"{domain}_busy").eq(block.busy | ResetSignal(domain))
@@ -122,7 +122,7 @@ class Cluster(wiring.Component):
         units = {}
         for number in range(dma.config.ports):
             units[numbered("dma", number)] = getattr(dma, numbered("registers", number))
-        if config.matrices:
+        if config.units:
             error |= self.connect_matrices(m, control, blocks, units, readers)
         unit_register_bus = UnitRegisterBus(config) if config.cores else None
         sources = {unit: [block.events] for unit, block in blocks.items()}
@@ -156,14 +156,14 @@ class Cluster(wiring.Component):
         Adds their registers to `units` and their reads of shared memory to `readers`.
         """
         busy, errors = [], []
-        for number, _ in enumerate(self.config.matrices):
-            unit, dma = numbered("matrix", number), blocks["dma"]
+        dma = blocks["dma"]
+        for number, (unit, config) in enumerate(self.config.named_units.items()):
             matrix = blocks[unit]
             units[unit] = matrix.registers
             connect(m, matrix.descriptor, getattr(dma, numbered("descriptor", number)))
             connect(m, matrix.drain, getattr(dma, numbered("drain", number)))
             connect(m, getattr(dma, numbered("done", number)), matrix.done)
-            readers |= {numbered(side, number): getattr(matrix, side) for side in "ab"}
+            readers |= {numbered(port, number): getattr(matrix, port) for port in config.reads}
             busy.append(matrix.busy)
             errors.append(matrix.error)
         m.d.comb += control.matrix_busy.eq(Cat(busy).any())
@@ -193,13 +193,13 @@ class Cluster(wiring.Component):
                 run_control.busy[number].eq(busy),
             ]
             connect(m, memory_unit.device, unit_register_bus.core[number])
-            if config.matrix:
+            if config.units:
                 connect(m, core.command, unit_register_bus.command[number])
             else:
                 m.d.comb += core.command.ready.eq(1)
             memory_units.append(memory_unit)
             commands.append(core.command)
-        if not config.matrix:
+        if not config.units:
             m.d.comb += run_control.unheard.eq(Cat(c.valid for c in commands).any())
         sources["l2"] = self.share_masters(m, dma, memory_units, run_control)
         sources["l1i"] = sources["l1d"] = [memory_unit.events for memory_unit in memory_units]
@@ -238,7 +238,7 @@ class Cluster(wiring.Component):
     def tell_units(self, m: Module, control, run_control, unit_register_bus, commands):
         """Drive run-end detection: a unit is busy or has a pending request."""
         told = [getattr(unit_register_bus, unit).request.valid for unit in unit_register_bus.bases]
-        if self.config.matrix:
+        if self.config.units:
             told += [command.valid | ~command.ready for command in commands]
         m.d.comb += run_control.units_busy.eq(
             Cat(control.dma_busy, control.matrix_busy, *told).any()

@@ -12,8 +12,9 @@ from amaranth.utils import exact_log2
 
 from ..config import WORD_BYTES, ClusterConfig
 from ..emit.shared_block import SharedBlock
-from ..isa.memory_map import COUNTERS_BASE, COUNTERS_END, numbered
+from ..isa.memory_map import COUNTERS_BASE, COUNTERS_END
 from ..lib.register_bus import RegisterSignature
+from ..matrix.registry import kind_of
 from ..memory.shared.shared_memory import cluster_ports, port_names
 
 __all__ = ["Counter", "Counters", "counter_events", "counter_table"]
@@ -68,32 +69,12 @@ class Counter:
 
 
 def matrix_counters(config: ClusterConfig) -> list[Counter]:
-    """Return the counters of the matrix units."""
-    issue, array = "issue", "array"
-    rows = [
-        ("matrix_active", issue, "active", "cycles in which a row of A entered the array"),
-        ("matrix_idle", issue, "idle", "cycles with an unfinished command but nothing to compute"),
-        ("matrix_wait_a", issue, "wait_a", "cycles the array waited for A"),
-        ("matrix_wait_weights", issue, "wait_weights", "cycles the array waited for weights"),
-        ("matrix_wait_drain", issue, "wait_drain", "cycles the array waited for a drain"),
-        ("matrix_wait_revisit", issue, "wait_revisit", "cycles the array waited for the adder"),
-        ("overwrite_rows", array, "overwrite", "accumulator rows overwritten"),
-        ("accumulate_rows", array, "accumulate", "accumulator rows added to"),
-        ("drain_rows", array, "drain_row", "accumulator rows drained"),
+    """Return the counters of the matrix units, from the table of their kinds."""
+    return [
+        Counter(name=row.name_in(unit), unit=unit, event=row.event, meaning=row.meaning)
+        for unit, matrix in config.named_units.items()
+        for row in kind_of(matrix).counters
     ]
-    counters = []
-    for number, _ in enumerate(config.matrices):
-        unit = numbered("matrix", number)
-        counters += [
-            Counter(
-                name=f"{unit}_{name.removeprefix('matrix_')}" if number else name,
-                unit=unit,
-                event=f"{part}.{event}",
-                meaning=meaning,
-            )
-            for name, part, event, meaning in rows
-        ]
-    return counters
 
 
 def shared_counters(config: ClusterConfig) -> list[Counter]:

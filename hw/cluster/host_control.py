@@ -34,7 +34,7 @@ UNIT_ADDRESS_WIDTH = 8
 
 def control_map(config: ClusterConfig) -> RegisterBridgeConfig:
     """Return the register blocks of a cluster."""
-    units = {"control": CONTROL_BASE} | unit_bases(len(config.matrices))
+    units = {"control": CONTROL_BASE} | unit_bases(len(config.units))
     if config.cores:
         units["cores"] = CORES_BASE
     units = dict(sorted(units.items(), key=lambda unit: unit[1]))
@@ -168,7 +168,7 @@ class Control(SharedBlock):
             "error": In(1),
             "events": In(counter_events(config)),
         }
-        for unit in unit_bases(len(config.matrices)):
+        for unit in unit_bases(len(config.units)):
             members[unit] = Out(RegisterSignature(UNIT_ADDRESS_WIDTH))
         if config.cores:
             members["cores"] = Out(RegisterSignature(UNIT_ADDRESS_WIDTH))
@@ -187,7 +187,7 @@ class Control(SharedBlock):
             "control": registers.registers,
             "counters": counters.registers,
         }
-        for unit in unit_bases(len(self.config.matrices)):
+        for unit in unit_bases(len(self.config.units)):
             units[unit] = flipped(getattr(self, unit))
         if self.config.cores:
             units["cores"] = flipped(self.cores)

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import ClusterConfig
 from ..emit.shared_block import SharedBlock
-from ..isa.memory_map import MATRIX, MATRIX_STRIDE, WINDOW_BYTES, unit_bases
+from ..isa.memory_map import MATRIX_STRIDE, UNIT_REGISTERS, WINDOW_BYTES, unit_bases
 from ..lib.arbiter import Arbiter
 from ..lib.one_hot import select
 from ..lib.register_bus import RegisterSignature, register_request
@@ -63,9 +63,9 @@ class UnitRegisterBus(SharedBlock):
 
     def __init__(self, config: ClusterConfig):
         self.config = config
-        self.bases = unit_bases(len(config.matrices))
+        self.bases = unit_bases(len(config.units))
         members: dict[str, Any] = {"core": In(RegisterSignature(WINDOW_WIDTH)).array(config.cores)}
-        if config.matrices:
+        if config.units:
             members["command"] = In(stream.Signature(32)).array(config.cores)
         for unit in self.bases:
             members |= {
@@ -96,7 +96,7 @@ class UnitRegisterBus(SharedBlock):
             asked.valid.eq(access.valid | asked.is_word),
             asked.payload.eq(access.payload),
         ]
-        if self.config.matrices:
+        if self.config.units:
             self.keep_word(m, core, asked)
         high = asked.payload.address[UNIT_WIDTH:]
         m.d.comb += [
@@ -108,7 +108,7 @@ class UnitRegisterBus(SharedBlock):
     def keep_word(self, m: Module, core: int, asked: "Asked"):
         """Hold a command word until its unit accepts it; request when it is next in order."""
         command, access = self.command[core], self.core[core].request
-        units = len(self.config.matrices)
+        units = len(self.config.units)
         word = Signal(32, name=f"word_{core}", reset_less=True)
         unit = Signal(range(units), name=f"word_unit_{core}", reset_less=True)
         waits, is_first = Signal(name=f"word_waits_{core}"), Signal(name=f"word_is_first_{core}")
@@ -120,7 +120,7 @@ class UnitRegisterBus(SharedBlock):
             asked.is_word.eq(waits & is_first),
         ]
         with m.If(asked.is_word):
-            cisc = self.bases["matrix"] + MATRIX["cisc"].offset
+            cisc = self.bases["matrix"] + UNIT_REGISTERS["cisc"].offset
             m.d.comb += [
                 asked.payload.address.eq(cisc + (unit << UNIT_WIDTH)),
                 asked.payload.write.eq(1),

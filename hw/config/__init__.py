@@ -3,16 +3,17 @@
 from .arrays import ARRAYS
 from .blocks import CoreMemoryConfig, DmaBlockConfig, MatrixUnitConfig, MemoryUnitConfig
 from .cache import CacheConfig
-from .cluster import MOST_MATRICES, ClusterConfig
+from .cluster import MOST_UNITS, ClusterConfig
 from .core import CoreConfig
 from .l2 import L2Config
-from .matrix import MatrixConfig
 from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig, SharedPortConfig
 from .presets import PRESETS
+from .systolic import SystolicConfig
+from .unit import UnitConfig
 
 __all__ = [
     "ARRAYS",
-    "MOST_MATRICES",
+    "MOST_UNITS",
     "PRESETS",
     "WORD_BYTES",
     "AxiConfig",
@@ -23,9 +24,10 @@ __all__ = [
     "DmaBlockConfig",
     "DmaConfig",
     "L2Config",
-    "MatrixConfig",
     "MatrixUnitConfig",
     "MemoryUnitConfig",
     "SharedMemoryConfig",
     "SharedPortConfig",
+    "SystolicConfig",
+    "UnitConfig",
 ]

@@ -1,9 +1,11 @@
 """Named arrays that are too small to be a cluster."""
 
-from .matrix import MatrixConfig
+from .systolic import SystolicConfig
 
 __all__ = ["ARRAYS"]
 
-ARRAYS: dict[str, MatrixConfig] = {
-    "nano": MatrixConfig(rows=2, columns=2, operand="int8", accumulator_bytes=128, tile=(8, 2, 8)),
+ARRAYS: dict[str, SystolicConfig] = {
+    "nano": SystolicConfig(
+        rows=2, columns=2, operand="int8", accumulator_bytes=128, tile=(8, 2, 8)
+    ),
 }

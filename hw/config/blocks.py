@@ -1,14 +1,15 @@
 """Configs of the blocks of a cluster: each holds only the parameters that its block depends on."""
 
 from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from amaranth.utils import ceil_log2
 
 from .cache import CacheConfig
 from .cluster import ClusterConfig
 from .core import CoreConfig
-from .matrix import MatrixConfig
 from .memory import AxiConfig, DmaConfig, SharedPortConfig
+from .unit import UnitConfig
 
 __all__ = ["CoreMemoryConfig", "DmaBlockConfig", "MatrixUnitConfig", "MemoryUnitConfig"]
 
@@ -42,7 +43,7 @@ class DmaBlockConfig:
             dma=cluster.dma,
             axi=cluster.axi,
             shared=cluster.shared.port,
-            drain_bytes=tuple(matrix.drain_bytes for matrix in cluster.matrices),
+            drain_bytes=tuple(unit.drain_bytes for unit in cluster.units),
             is_multiplexed=cluster.cores > 0,
         )
 
@@ -52,28 +53,32 @@ class DmaBlockConfig:
         return max(1, len(self.drain_bytes))
 
 
+#: Config of a kind of matrix unit.
+Kind = TypeVar("Kind", bound=UnitConfig)
+
+
 @dataclass(frozen=True, kw_only=True)
-class MatrixUnitConfig:
-    """A matrix unit and the shared memory it reads.
+class MatrixUnitConfig(Generic[Kind]):
+    """A matrix unit of any kind and the shared memory it reads.
 
     Parameters
     ----------
-    matrix : MatrixConfig
+    matrix : UnitConfig
     shared : SharedPortConfig
 
     """
 
-    matrix: MatrixConfig
+    matrix: Kind
     shared: SharedPortConfig
 
     @classmethod
-    def of(cls, cluster: ClusterConfig, number: int = 0) -> "MatrixUnitConfig":
+    def of(cls, cluster: ClusterConfig, number: int = 0) -> "MatrixUnitConfig[Any]":
         """Return the config of matrix unit `number` of a cluster."""
-        if number >= len(cluster.matrices):
+        if number >= len(cluster.units):
             raise ValueError(
-                f"number of a matrix unit must be below {len(cluster.matrices)}, not {number}"
+                f"number of a matrix unit must be below {len(cluster.units)}, not {number}"
             )
-        return cls(matrix=cluster.matrices[number], shared=cluster.shared.port)
+        return MatrixUnitConfig(matrix=cluster.units[number], shared=cluster.shared.port)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +170,7 @@ class MemoryUnitConfig:
         return cls(
             core=CoreMemoryConfig.of(cluster.core),
             cores=cluster.cores,
-            matrices=len(cluster.matrices),
+            matrices=len(cluster.units),
             axi=cluster.axi,
             shared=cluster.shared.port,
         )

@@ -2,17 +2,18 @@
 
 from dataclasses import dataclass, field, replace
 
-from ..isa.memory_map import CONSOLE_OFFSET, WINDOW_BYTES
+from ..isa.memory_map import CONSOLE_OFFSET, WINDOW_BYTES, numbered
 from .checks import require_choice, require_integer
 from .core import CoreConfig
 from .l2 import L2Config
-from .matrix import MatrixConfig
 from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig
+from .systolic import SystolicConfig
+from .unit import UnitConfig
 
-__all__ = ["MOST_MATRICES", "ClusterConfig"]
+__all__ = ["MOST_UNITS", "ClusterConfig"]
 
 #: Matrix units that a command word can select.
-MOST_MATRICES = 4
+MOST_UNITS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,10 +33,9 @@ class ClusterConfig:
         ``core``: a count of warps of one core; bit 31 of the barrier number selects a barrier of
         all cores, with a count of cores.
     shared : SharedMemoryConfig
-    matrix : MatrixConfig or None
-        The matrix unit, or the first of several; None without matrix units.
-    more_matrices : tuple of MatrixConfig
-        Further matrix units, at most 3, each with its own size and format.
+    units : tuple of UnitConfig
+        Matrix units, at most 4, each with its own kind, size and format. Dotted names call them
+        ``matrix``, ``matrix1`` and so on, as in counters and results.
     dma : DmaConfig
     axi : AxiConfig
     l2 : L2Config
@@ -49,8 +49,9 @@ class ClusterConfig:
     barriers: int = 16
     barrier_scope: str = "cluster"
     shared: SharedMemoryConfig = field(default_factory=SharedMemoryConfig)
-    matrix: MatrixConfig | None = field(default_factory=MatrixConfig)
-    more_matrices: tuple[MatrixConfig, ...] = ()
+    units: tuple[UnitConfig, ...] = field(
+        default=(SystolicConfig(),), metadata={"element": "matrix"}
+    )
     dma: DmaConfig = field(default_factory=DmaConfig)
     axi: AxiConfig = field(default_factory=AxiConfig)
     l2: L2Config = field(default_factory=L2Config)
@@ -64,24 +65,28 @@ class ClusterConfig:
                 f"{self.shared.subbanks} subbanks x 32 = {self.shared.line_bytes * 8} bits, "
                 f"not {self.axi.data_width}"
             )
-        self.require_matrices()
+        self.require_units()
 
-    def require_matrices(self):
+    def require_units(self):
         """Raise unless every matrix unit can be fed and drained and there are not too many."""
-        if self.matrix is None and self.more_matrices:
-            raise ValueError("matrix must be the first unit if there are more_matrices, not none")
-        if len(self.matrices) > MOST_MATRICES:
+        if len(self.units) > MOST_UNITS:
             raise ValueError(
-                f"more_matrices must have at most {MOST_MATRICES - 1} units, the rest of what a "
-                f"command word can select, not {len(self.more_matrices)}"
+                f"units must be at most {MOST_UNITS}, as many as a command word can select, "
+                f"not {len(self.units)}"
             )
-        for matrix in self.matrices:
-            if matrix.drain_bytes > self.axi.beat_bytes:
+        for unit in self.units:
+            if unit.drain_bytes > self.axi.beat_bytes:
                 raise ValueError(
-                    f"axi.data_width must be at least {matrix.drain_bytes * 8} bits, a "
-                    f"beat of results of {matrix.columns} columns, not {self.axi.data_width}"
+                    f"axi.data_width must be at least {unit.drain_bytes * 8} bits, a beat of "
+                    f"results of a matrix unit, not {self.axi.data_width}"
                 )
-            self.require_wide_lines(matrix)
+            for name, width in unit.reads.items():
+                if width > self.shared.line_bytes:
+                    raise ValueError(
+                        f"shared.subbanks must be at least {width // WORD_BYTES}, so that a line "
+                        f"of {WORD_BYTES}-byte words holds a read of {name.upper()}, {width} "
+                        f"bytes, not {self.shared.subbanks}"
+                    )
 
     def require_cores(self):
         """Raise unless there are as many cores as described, with room for their windows."""
@@ -126,27 +131,14 @@ class ClusterConfig:
                     f"DMA and others are cores, not {source}"
                 )
 
-    def require_wide_lines(self, matrix: MatrixConfig):
-        """Raise unless a line of shared memory holds what enters the array in one cycle."""
-        for name, elements, width in (
-            ("A", matrix.rows, matrix.a_bytes),
-            ("B", matrix.columns, matrix.b_bytes),
-        ):
-            if width > self.shared.line_bytes:
-                raise ValueError(
-                    f"shared.subbanks must be at least {width // WORD_BYTES}, so that a line of "
-                    f"{WORD_BYTES}-byte words holds a read of {name}, {elements} elements of "
-                    f"{matrix.operand}, not {self.shared.subbanks}"
-                )
-
     @property
-    def matrices(self) -> tuple[MatrixConfig, ...]:
-        """All matrix units, by number."""
-        return () if self.matrix is None else (self.matrix, *self.more_matrices)
+    def named_units(self) -> dict[str, UnitConfig]:
+        """Matrix units by name: ``matrix``, ``matrix1`` and so on."""
+        return {numbered("matrix", number): unit for number, unit in enumerate(self.units)}
 
     def unit(self, number: int) -> "ClusterConfig":
         """Return the cluster with matrix unit `number` as its only one."""
-        return replace(self, matrix=self.matrices[number], more_matrices=())
+        return replace(self, units=(self.units[number],))
 
     @property
     def core_shared_ports(self) -> int:
@@ -158,9 +150,4 @@ class ClusterConfig:
     @property
     def resolved(self) -> "ClusterConfig":
         """The same cluster with every derived default filled in."""
-        if self.matrix is None:
-            return self
-        first, *others = (
-            replace(matrix, multiply_add_latency=matrix.element_latency) for matrix in self.matrices
-        )
-        return replace(self, matrix=first, more_matrices=tuple(others))
+        return replace(self, units=tuple(unit.resolved for unit in self.units))

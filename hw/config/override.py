@@ -6,7 +6,9 @@ import types
 import typing
 from collections.abc import Iterable, Iterator
 
-__all__ = ["field_names", "override"]
+from ..isa.memory_map import numbered
+
+__all__ = ["field_names", "members", "override"]
 
 
 ConfigT = typing.TypeVar("ConfigT")
@@ -14,27 +16,39 @@ ConfigT = typing.TypeVar("ConfigT")
 
 def field_names(config, prefix: str = "") -> Iterator[str]:
     """Yield the dotted name of every leaf field of `config`."""
-    for name, value in _members(config).items():
-        if _members(value):
+    for name, value in members(config).items():
+        if members(value):
             yield from field_names(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}"
 
 
-def _members(part) -> dict[str, typing.Any]:
-    """Return the members a dotted name can select next: fields, or elements by index."""
-    if dataclasses.is_dataclass(part):
-        return {field.name: getattr(part, field.name) for field in dataclasses.fields(part)}
-    if isinstance(part, tuple) and all(map(dataclasses.is_dataclass, part)):
-        return {str(number): element for number, element in enumerate(part)}
-    return {}
+def members(part) -> dict[str, typing.Any]:
+    """Return the members of a config that a dotted name can select next.
+
+    They are its fields. A field with the metadata ``element`` is replaced by its elements, with
+    this name and their number; None stands for the first of no elements.
+    """
+    found = {}
+    for field in dataclasses.fields(part) if dataclasses.is_dataclass(part) else ():
+        found |= _elements(part, field) or {field.name: getattr(part, field.name)}
+    return found
+
+
+def _elements(part, field: dataclasses.Field) -> dict[str, typing.Any]:
+    """Return the elements of a field by name; none if a dotted name selects the field itself."""
+    name = field.metadata.get("element")
+    if name is None:
+        return {}
+    elements = getattr(part, field.name) or (None,)
+    return {numbered(name, number): element for number, element in enumerate(elements)}
 
 
 def override(config: ConfigT, settings: Iterable[str]) -> ConfigT:
     """Return `config` with every ``name=value`` of `settings` applied at once.
 
-    Names are dotted (``matrix.rows``, ``more_matrices.0.rows``). Integers may be hexadecimal.
-    Elements of a tuple are separated by commas. ``none`` removes a part if the config allows it.
+    Names are dotted (``matrix.rows``, ``matrix1.rows``). Integers may be hexadecimal. Elements of
+    a tuple are separated by commas. ``none`` removes a part if the config allows it.
 
     Raises
     ------
@@ -60,26 +74,27 @@ def _add_change(changes: dict, config, name: str, text: str):
     part = config
     for depth, step in enumerate(parts):
         _require_field(config, part, step, name)
-        part = _members(part)[step]
+        part = members(part)[step]
         path = ".".join(parts[: depth + 1])
         if part is None:
             raise ValueError(f"{name} cannot be set: {path} is none in this config")
-        if not _members(part):
+        if not members(part):
             raise ValueError(f"{path} has no subfields, so {name!r} names nothing")
         changes = changes.setdefault(step, {})
         if changes is None:
             raise ValueError(f"{name} cannot be set: another setting takes {path} away")
     _require_field(config, part, last, name)
-    value = _members(part)[last]
-    if _members(value) and (text.lower() != "none" or isinstance(part, tuple)):
+    value = members(part)[last]
+    if members(value) and text.lower() != "none":
         fields = ", ".join(field_names(value, f"{name}."))
         raise ValueError(f"{name} is a group of fields; set one of {fields}")
-    changes[last] = _parsed(name, text, typing.get_type_hints(type(part))[last])
+    kind = typing.get_type_hints(type(part)).get(last, object | None)  # an element may be removed
+    changes[last] = _parsed(name, text, kind)
 
 
 def _require_field(config, part, step: str, name: str):
     """Raise unless `part` of `config` has a field `step`; `name` is the whole dotted name."""
-    if step in _members(part):
+    if step in members(part):
         return
     names = list(field_names(config))
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
@@ -127,11 +142,13 @@ def _parsed(name: str, text: str, kind):
 
 def _replaced(config: typing.Any, changes: dict) -> typing.Any:
     """Return `config` with a tree of changes; each part is built once, with all its values."""
-    members = _members(config)
+    parts = members(config)
     values = {
-        name: _replaced(members[name], value) if isinstance(value, dict) else value
+        name: _replaced(parts[name], value) if isinstance(value, dict) else value
         for name, value in changes.items()
     }
-    if isinstance(config, tuple):
-        return tuple((members | values).values())
+    for field in dataclasses.fields(config):
+        if elements := _elements(config, field):
+            kept = [values.pop(name, element) for name, element in elements.items()]
+            values[field.name] = tuple(element for element in kept if element is not None)
     return dataclasses.replace(config, **values)

@@ -6,14 +6,14 @@ from .cache import CacheConfig
 from .cluster import ClusterConfig
 from .core import CoreConfig
 from .l2 import L2Config
-from .matrix import MatrixConfig
 from .memory import AxiConfig, DmaConfig, SharedMemoryConfig
+from .systolic import SystolicConfig
 
 __all__ = ["PRESETS"]
 
 TINY_MATRIX = ClusterConfig(
     shared=SharedMemoryConfig(size=16 * 1024, banks=2, subbanks=4),
-    matrix=MatrixConfig(rows=4, columns=4, accumulator_bytes=2048, tile=(32, 16, 32)),
+    units=(SystolicConfig(rows=4, columns=4, accumulator_bytes=2048, tile=(32, 16, 32)),),
     axi=AxiConfig(data_width=128),
     dma=DmaConfig(outstanding=16),
 )
@@ -21,14 +21,15 @@ TINY_MATRIX = ClusterConfig(
 VIRGO = ClusterConfig(cores=4, core=CoreConfig(shared_ports=2))
 
 #: A small unit for products that would leave a tile of the larger one half empty.
-SMALL_MATRIX = MatrixConfig(rows=8, columns=8, accumulator_bytes=16 * 1024, tile=(64, 32, 128))
+SMALL_MATRIX = SystolicConfig(rows=8, columns=8, accumulator_bytes=16 * 1024, tile=(64, 32, 128))
 
 PRESETS: dict[str, ClusterConfig] = {
     "tiny_matrix": TINY_MATRIX,
     "tiny_hetero": replace(
         TINY_MATRIX,
-        more_matrices=(
-            MatrixConfig(
+        units=(
+            *TINY_MATRIX.units,
+            SystolicConfig(
                 rows=2, columns=2, operand="bf16", accumulator_bytes=1024, tile=(16, 8, 16)
             ),
         ),
@@ -36,8 +37,10 @@ PRESETS: dict[str, ClusterConfig] = {
     "matrix": ClusterConfig(),
     "matrix_fp32": ClusterConfig(
         shared=SharedMemoryConfig(size=256 * 1024, banks=8),
-        matrix=MatrixConfig(
-            rows=8, columns=8, operand="fp32", accumulator_bytes=16 * 1024, tile=(64, 64, 64)
+        units=(
+            SystolicConfig(
+                rows=8, columns=8, operand="fp32", accumulator_bytes=16 * 1024, tile=(64, 64, 64)
+            ),
         ),
     ),
     "tiny": replace(
@@ -52,9 +55,9 @@ PRESETS: dict[str, ClusterConfig] = {
         l2=L2Config(size=4096, ways=4, mshrs=8, write_backs=8, prefetch=4),
     ),
     "core": ClusterConfig(
-        cores=1, core=CoreConfig(), shared=SharedMemoryConfig(size=16 * 1024), matrix=None
+        cores=1, core=CoreConfig(), shared=SharedMemoryConfig(size=16 * 1024), units=()
     ),
     # One port per lane of four cores would make shared memory 81 gates deep.
     "virgo": VIRGO,
-    "virgo_hetero": replace(VIRGO, more_matrices=(SMALL_MATRIX,)),
+    "virgo_hetero": replace(VIRGO, units=(*VIRGO.units, SMALL_MATRIX)),
 }

@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
 
-from ..config import MatrixConfig
+from ..config import SystolicConfig
 from ..matrix.systolic.matrix_array import MatrixArray
 from ..matrix.systolic.mesh import array_row, array_weights
 from .report import Report, ReportConfig
@@ -51,7 +51,7 @@ class ArrayTestConfig:
 
     Parameters
     ----------
-    matrix : MatrixConfig
+    matrix : SystolicConfig
         Array under test.
     steps : tuple of Step
         Inputs of consecutive cycles from reset on; they keep the distances of `MatrixArray`.
@@ -64,7 +64,7 @@ class ArrayTestConfig:
 
     """
 
-    matrix: MatrixConfig
+    matrix: SystolicConfig
     steps: tuple[Step, ...]
     rows: int
     expected: tuple[int, ...]

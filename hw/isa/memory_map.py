@@ -34,6 +34,7 @@ __all__ = [
     "SLAVE_ADDRESS_WIDTH",
     "STACK_BYTES",
     "STACK_TOP",
+    "UNIT_REGISTERS",
     "WINDOW_BYTES",
     "Register",
     "core_registers",
@@ -154,12 +155,8 @@ DMA = {
     ),
 }
 
-MATRIX = {
-    "instruction": Register(offset=0x00, access="w", meaning="RoCC instruction word; issues it"),
-    "rs1_low": Register(offset=0x10, access="rw", meaning="rs1, bits 31:0"),
-    "rs1_high": Register(offset=0x14, access="rw", meaning="rs1, bits 63:32"),
-    "rs2_low": Register(offset=0x18, access="rw", meaning="rs2, bits 31:0"),
-    "rs2_high": Register(offset=0x1C, access="rw", meaning="rs2, bits 63:32"),
+#: Registers that every kind of matrix unit has.
+UNIT_REGISTERS = {
     "busy": Register(offset=0x20, access="r", meaning="1 while a command is unfinished"),
     "running": Register(offset=0x28, access="r", meaning="running loops, bits 3:0"),
     "cisc": Register(offset=0x30, access="w", meaning="CISC command word; issues it"),
@@ -170,6 +167,16 @@ MATRIX = {
         meaning="bit 0 illegal command, bit 1 out of range, bit 2 DMA failed; a write clears",
     ),
     "error_word": Register(offset=0x3C, access="r", meaning="command word of the first error"),
+}
+
+#: Registers of a systolic matrix unit.
+MATRIX = {
+    "instruction": Register(offset=0x00, access="w", meaning="RoCC instruction word; issues it"),
+    "rs1_low": Register(offset=0x10, access="rw", meaning="rs1, bits 31:0"),
+    "rs1_high": Register(offset=0x14, access="rw", meaning="rs1, bits 63:32"),
+    "rs2_low": Register(offset=0x18, access="rw", meaning="rs2, bits 31:0"),
+    "rs2_high": Register(offset=0x1C, access="rw", meaning="rs2, bits 63:32"),
+    **UNIT_REGISTERS,
 }
 
 

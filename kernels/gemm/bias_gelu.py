@@ -11,6 +11,7 @@ from ..floats import ROUNDOFF, normal, with_extremes
 from ..kernel import Buffer, Kernel, Problem
 from .finished import finished_kernel, posed_product, rounded, with_gaps
 from .problem import GemmProblem
+from .target import systolic_unit
 
 __all__ = ["CUBIC", "LINEAR", "cores_kernel", "pose"]
 
@@ -27,7 +28,7 @@ def cores_kernel(config: ClusterConfig, **options) -> Kernel:
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         return pose(config, rng, **sizes, **options)[0]
 
-    if config.matrix is not None and config.matrix.operand == "int8":
+    if systolic_unit(config, "gemm_bias_gelu").operand == "int8":
         raise UserError("gemm_bias_gelu needs floating-point operands, not int8")
     return finished_kernel("gemm_bias_gelu", config, posed)
 

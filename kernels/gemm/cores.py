@@ -13,6 +13,7 @@ from .data import operands
 from .plan import default_tile
 from .problem import GemmProblem
 from .reference import reference
+from .target import systolic_unit
 
 __all__ = ["WIDE", "command_depth", "cores_kernel", "pose", "with_bits"]
 
@@ -26,8 +27,7 @@ def cores_kernel(config: ClusterConfig, **options) -> Kernel:
     Results are compared with the float64 reference; `sim.run.exact_kernels` adds the exact check.
     Options are those of `pose`.
     """
-    if config.matrix is None:
-        raise UserError("gemm on cores needs a matrix unit; this machine has none")
+    systolic_unit(config, "gemm on cores")
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         return pose(config, rng, **sizes, **options)[0]
@@ -67,8 +67,7 @@ def pose(
         Unused elements at the end of each row of A, B and C.
 
     """
-    matrix = config.matrix
-    assert matrix is not None
+    matrix = systolic_unit(config)
     c_format = c_format or ARITHMETIC[matrix.operand].narrow
     if c_format not in NATIVE:
         raise UserError(f"C must have one of the formats {', '.join(NATIVE)}, not {c_format}")
@@ -108,8 +107,7 @@ def command_depth(config: ClusterConfig, *, is_finished: bool = False) -> int:
 
     If `is_finished`, the cores finish C, and a tile of C occupies part of shared memory.
     """
-    matrix = config.matrix
-    assert matrix is not None
+    matrix = systolic_unit(config)
     m, n, wanted = default_tile(config)
     if matrix.b_bytes > matrix.columns * matrix.operand_bytes:
         n = matrix.columns

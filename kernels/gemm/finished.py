@@ -12,6 +12,7 @@ from ..kernel import Kernel, Problem
 from .cores import pose
 from .problem import GemmProblem
 from .reference import half_least, reference, roundoff
+from .target import systolic_unit
 
 __all__ = ["finished_kernel", "posed_product", "rounded", "with_gaps"]
 
@@ -21,8 +22,7 @@ def finished_kernel(name: str, config: ClusterConfig, posed: Callable[..., Probl
 
     `posed` is the kernel's `pose`.
     """
-    if config.matrix is None:
-        raise UserError(f"{name} needs a matrix unit; this machine has none")
+    systolic_unit(config, name)
     warps = config.cores * config.core.warps if config.core is not None else 0
     if warps < 2:
         raise UserError(f"{name} needs a warp besides the commanding one: 2 or more, not {warps}")
@@ -38,14 +38,13 @@ def posed_product(
     of `pose`.
     """
     problem, product = pose(config, rng, **options)
-    assert config.matrix is not None
     a = problem.buffers["a"].data[:, : product.k]
     b = problem.buffers["b"].data[:, : product.n]
     wide = GemmProblem.placed(
         **{"m": product.m, "n": product.n, "k": product.k, "operand": product.operand},
         c_format=ARITHMETIC[product.operand].accumulator,
     )
-    values, bound = reference(wide, a, b, config.matrix.rows)
+    values, bound = reference(wide, a, b, systolic_unit(config).rows)
     return problem, product, values, bound
 
 

@@ -27,10 +27,10 @@ def unit_view(config: ClusterConfig, number: int) -> ClusterConfig:
 
 def cores_kernel(config: ClusterConfig, **options) -> Kernel:
     """Return the kernel ``gemm_pair``; options are those of `pose`."""
-    if len(config.matrices) < 2 or config.cores < 2:
+    if len(config.units) < 2 or config.cores < 2:
         raise UserError(
             f"gemm_pair needs two matrix units and two cores; this machine has "
-            f"{len(config.matrices)} and {config.cores}"
+            f"{len(config.units)} and {config.cores}"
         )
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:

@@ -10,6 +10,7 @@ from itertools import product
 
 from ...hw.config import ClusterConfig
 from .problem import GemmProblem
+from .target import systolic_unit
 
 __all__ = ["Load", "Plan", "Step", "Tiling", "default_tile", "plan"]
 
@@ -176,8 +177,7 @@ def default_tile(config: ClusterConfig) -> tuple[int, int, int]:
     M and N fill the accumulator. A short K lets the first compute start early. K stays long enough
     for rows of a tile to reach all DRAM channels, and for the host to issue commands in time.
     """
-    matrix = config.matrix
-    assert matrix is not None
+    matrix = systolic_unit(config)
     m, n, k = matrix.tile
     all_channels = config.axi.masters * config.axi.interleave_bytes // matrix.operand_bytes
     all_commands = ceil_div(HOST_CYCLES * matrix.macs, m * n)
@@ -208,8 +208,7 @@ def tilings(config: ClusterConfig, problem: GemmProblem, limits) -> list[Tiling]
 
 def tile_sizes(config: ClusterConfig, problem: GemmProblem, limits) -> tuple[int, ...]:
     """Return M, N, K of a tile and the bytes of its A and B tiles; two of each fit if possible."""
-    matrix = config.matrix
-    assert matrix is not None
+    matrix = systolic_unit(config)
     m, n, k = (
         min(limit, ceil_div(size, unit) * unit)
         for limit, size, unit in zip(

@@ -7,6 +7,7 @@ from ..commands import Host
 from ..rocc import Rocc
 from .plan import Load, Plan, Step, ceil_div, plan
 from .problem import GemmProblem
+from .target import systolic_unit
 
 __all__ = ["schedule"]
 
@@ -43,9 +44,8 @@ class Schedule:
     """Translation of a plan into host commands."""
 
     def __init__(self, config: ClusterConfig, problem: GemmProblem, steps: Plan, host: Host):
-        assert config.matrix is not None
         self.config = config
-        self.matrix = config.matrix
+        self.matrix = systolic_unit(config)
         self.problem = problem
         self.plan = steps
         self.host = host

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from ...hw.config import MOST_MATRICES, ClusterConfig
+from ...hw.config import MOST_UNITS, ClusterConfig
 from ...hw.core.control.faults import FaultCause
 from ...hw.core.units.lsu.memory_layouts import MemoryFault
-from ...hw.isa.memory_map import CORES, CORES_BASE, DMA, MATRIX, numbered, unit_bases
+from ...hw.isa.memory_map import CORES, CORES_BASE, DMA, UNIT_REGISTERS, numbered, unit_bases
 
 __all__ = ["describe_faults", "fault_registers", "unit_registers", "units_of"]
 
@@ -39,8 +39,8 @@ def unit_registers(
     """Return the addresses of these registers of all DMA ports and matrix units, by name."""
     return {
         f"{unit}_{name}": base + table[name].offset
-        for unit, base in unit_bases(len(config.matrices)).items()
-        for table, names in [(DMA, dma) if unit.startswith("dma") else (MATRIX, matrix)]
+        for unit, base in unit_bases(len(config.units)).items()
+        for table, names in [(DMA, dma) if unit.startswith("dma") else (UNIT_REGISTERS, matrix)]
         for name in names
     }
 
@@ -51,7 +51,7 @@ def units_of(values: dict[str, int], kind: str, register: str) -> Iterator[tuple
         "dma": ("the DMA", "port {} of the DMA"),
         "matrix": ("the matrix unit", "matrix unit {}"),
     }
-    for number in range(MOST_MATRICES):
+    for number in range(MOST_UNITS):
         name = numbered(kind, number)
         if f"{name}_{register}" in values:
             first, other = words[kind]

@@ -1,14 +1,16 @@
 """Functional model of the DMA and the matrix units: registers, command words, queued work."""
 
 from collections.abc import Callable
+from typing import Any
 
+from ...hw.cluster.register_blocks import unit_blocks
 from ...hw.config import ClusterConfig, DmaBlockConfig, MatrixUnitConfig
-from ...hw.isa.memory_map import DMA, MATRIX, numbered, unit_bases
+from ...hw.isa.memory_map import UNIT_REGISTERS, numbered
 from ..harness.error_registers import describe_faults
 from .device.dma import STATUS as DMA_STATUS
 from .device.dma import DmaDevice
-from .device.matrix import MatrixDevice
 from .device.memory import DeviceMemory, Memory
+from .device.unit_models import UNIT_MODELS
 from .device.work_queue import SCHEDULES, Agenda, DeviceFault
 
 __all__ = ["SCHEDULES", "DeviceFault", "Devices"]
@@ -59,21 +61,25 @@ class Devices:
         dma = DmaBlockConfig.of(config)
         view = DeviceMemory(dma, memory, allowed)
         self.dmas = [DmaDevice(self.agenda, view, n) for n in range(dma.ports)]
-        self.matrices = []
-        for number, _ in enumerate(config.matrices):
-            view = DeviceMemory(DmaBlockConfig.of(config.unit(number)), memory, allowed)
-            unit = MatrixUnitConfig.of(config, number)
-            self.matrices.append(MatrixDevice(unit, self.agenda, view, number))
-        self.units: dict[str, DmaDevice | MatrixDevice] = {
+        self.matrices = [
+            UNIT_MODELS[type(matrix)].device(
+                MatrixUnitConfig.of(config, number),
+                self.agenda,
+                DeviceMemory(dma, memory, allowed, unit=number),
+                number,
+            )
+            for number, matrix in enumerate(config.units)
+        ]
+        self.units: dict[str, Any] = {
             numbered(name, number): unit
             for name, units in (("dma", self.dmas), ("matrix", self.matrices))
             for number, unit in enumerate(units)
         }
-        self.bases = unit_bases(len(config.matrices))
+        self.bases = {unit: base for unit, base, _ in unit_blocks(config)}
         self.registers = {
             base + register.offset: (unit, name)
-            for unit, base in self.bases.items()
-            for name, register in (DMA if unit.startswith("dma") else MATRIX).items()
+            for unit, base, registers in unit_blocks(config)
+            for name, register in registers.items()
         }
 
     @property
@@ -82,8 +88,8 @@ class Devices:
         return self.dmas[0]
 
     @property
-    def matrix(self) -> MatrixDevice | None:
-        """The first matrix unit."""
+    def matrix(self) -> Any:
+        """The first matrix unit, None without one."""
         return self.matrices[0] if self.matrices else None
 
     def read(self, offset: int) -> int:
@@ -112,7 +118,7 @@ class Devices:
             word &= ~(UNIT_MASK << UNIT_SHIFT)
         else:
             number = 0
-        self.write(self.bases[numbered("matrix", number)] + MATRIX["cisc"].offset, word)
+        self.write(self.bases[numbered("matrix", number)] + UNIT_REGISTERS["cisc"].offset, word)
 
     def advance(self) -> bool:
         """Execute one queued item; return whether there was one."""
@@ -143,7 +149,7 @@ class Devices:
         parts = [unit.describe() for unit in self.units.values()]
         values = {f"{name}_error": unit.error for name, unit in self.units.items()}
         for number, matrix in enumerate(self.matrices):
-            values[f"{numbered('matrix', number)}_error_word"] = matrix.decoder.error_word
+            values[f"{numbered('matrix', number)}_error_word"] = matrix.read("error_word")
         if not self.idle:
             parts.append(f"pending: {self.agenda.describe()}")
         if errors := describe_faults(values):

@@ -46,7 +46,7 @@ def small_config(
         cores=cores,
         core=CoreConfig(warps=warps, threads=threads, **core),
         barrier_scope=barrier_scope,
-        matrix=None,
+        units=(),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ...hw.base.errors import UserError
-from ...hw.cluster.artifacts import register_blocks
+from ...hw.cluster.register_blocks import register_blocks
 from ...hw.config import ClusterConfig
 from ...hw.isa.memory_map import (
     ARGUMENTS,

@@ -4,6 +4,7 @@ from typing import Any
 
 from ...hw.config import WORD_BYTES, ClusterConfig
 from ...hw.isa.memory_map import numbered
+from ...hw.matrix.registry import KINDS, kind_of
 from ...kernels.gemm.problem import GemmProblem
 from ..harness.profile import POLLING
 from ..machine.execution import Execution
@@ -26,10 +27,11 @@ ACTIVITIES = {
     "multiply_adds": ("multiply-adds", "multiply-adds of the product"),
     "ragged": ("padding", "array computes padding of ragged tiles"),
     "first_load": ("first load", "first command to first compute: load of the first tiles"),
-    "wait_a": ("wait for A", "array waits for A"),
-    "wait_weights": ("wait for weights", "array waits for weights"),
-    "wait_drain": ("wait for drain", "array waits for the drain of accumulator rows"),
-    "wait_revisit": ("wait for adder", "array waits for the accumulator's adder"),
+    **{
+        counter.key: (counter.label, counter.loss)
+        for kind in KINDS.values()
+        for counter in kind.losses
+    },
     "idle": ("no compute", "no compute queued: loads in flight, or host commands"),
     "no_compute": (
         "no compute",
@@ -37,7 +39,6 @@ ACTIVITIES = {
     ),
     "last_store": ("last store", "last compute to last write response: drain and store"),
 }
-WAITS = ("wait_a", "wait_weights", "wait_drain", "wait_revisit")
 
 
 def account_host(
@@ -62,12 +63,11 @@ def account_host(
         commanded, and when the last compute was seen to be done.
 
     """
-    assert config.matrix is not None
     elapsed = execution.elapsed
     began, commanded, done = ((mark - marks[0]) & 0xFFFF_FFFF for mark in marks)
-    needed = problem.macs / config.matrix.macs
+    active, activities = unit_activities(config, "matrix", problem.macs, counters)
     spent = {
-        **unit_activities("matrix", needed, counters),
+        **activities,
         "first_load": commanded - began - 2 * ACCESS_CYCLES,
         # The last tile may be stored before the host sees that it is computed.
         "last_store": max(0, elapsed - (done - began - ACCESS_CYCLES)),
@@ -81,7 +81,7 @@ def account_host(
             begin_event="first_command",
             end_event="last_write_response",
         )
-    unit = unit_section(elapsed, spent, counters["matrix_active"])
+    unit = unit_section(elapsed, spent, active)
     return {
         "cycles": elapsed,
         "run_cycles": execution.cycles,
@@ -118,11 +118,11 @@ def account_cores(
         elapsed = {number: each["end"] - each["begin"] for number, each in regions.items()}
     counters, units = done["counters"], {}
     for number in used:
-        name, needed = numbered("matrix", number), macs[number] / config.matrices[number].macs
-        spent = unit_activities(name, needed, counters)
+        name = numbered("matrix", number)
+        active, spent = unit_activities(config, name, macs[number], counters)
         spent["no_compute"] = elapsed[number] - sum(spent.values())
-        units[name] = unit_section(elapsed[number], spent, counters[f"{name}_active"])
-    possible = sum(config.matrices[number].macs * elapsed[number] for number in used)
+        units[name] = unit_section(elapsed[number], spent, active)
+    possible = sum(config.units[number].macs * elapsed[number] for number in used)
     spent = {name: function["cycles"] for name, function in done["profile"].items()}
     polled = sum(spent.get(name, 0) for name in POLLING)
     return {
@@ -133,13 +133,15 @@ def account_cores(
     }
 
 
-def unit_activities(unit: str, needed: float, counters: dict[str, int]) -> dict[str, float]:
-    """Return the cycles of a unit that its counters classify; `needed` of them are useful."""
-    return {
-        USEFUL: needed,
-        "ragged": counters[f"{unit}_active"] - needed,
-        **{name: counters[f"{unit}_{name}"] for name in WAITS},
-    }
+def unit_activities(
+    config: ClusterConfig, name: str, macs: int, counters: dict[str, int]
+) -> tuple[int, dict[str, float]]:
+    """Return the active cycles of a unit, and the cycles that its counters classify."""
+    unit = config.named_units[name]
+    kind, useful = kind_of(unit), macs / unit.macs
+    active = counters[kind.active.name_in(name)]
+    losses = {counter.key: counters[counter.name_in(name)] for counter in kind.losses}
+    return active, {USEFUL: useful, "ragged": active - useful, **losses}
 
 
 def unit_section(elapsed: int, spent: dict[str, float], active: int) -> dict[str, Any]:

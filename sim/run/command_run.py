@@ -14,6 +14,7 @@ from ...hw.config.arithmetic import ARITHMETIC
 from ...kernels.gemm.data import operands
 from ...kernels.gemm.plan import Plan, plan
 from ...kernels.gemm.problem import GemmProblem
+from ...kernels.gemm.target import systolic_unit
 from ..harness.dram import DramConfig, traffic
 from ..machine.cluster_machine import observed_cluster
 from ..machine.command_machine import Machine
@@ -122,8 +123,7 @@ class ProductWorkload:
 
     def pose(self, preset: str, config: ClusterConfig, options: RunOptions) -> dict[str, Any]:
         """Place the problem and plan it; raise `UserError` if the machine cannot compute it."""
-        if config.matrix is None:
-            raise UserError(f"gemm needs a matrix unit, and {preset} has none")
+        systolic_unit(config, "gemm")
         self.problem, self.steps = pose(config, self.m, self.n, self.k, self.c_format)
         operand = self.problem.operand
         return {
@@ -192,8 +192,7 @@ def pose(
     config: ClusterConfig, m: int, n: int, k: int, c_format: str | None = None
 ) -> tuple[GemmProblem, Plan]:
     """Return the placed problem and its plan; raise `UserError` if there is none."""
-    assert config.matrix is not None
-    operand = config.matrix.operand
+    operand = systolic_unit(config).operand
     c_format = c_format or ARITHMETIC[operand].narrow
     try:
         problem = GemmProblem.placed(m=m, n=n, k=k, operand=operand, c_format=c_format)

@@ -11,8 +11,8 @@ from ...kernels.gemm import add, bias_gelu, cores, pair
 from ...kernels.gemm.cores import command_depth, with_bits
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.kernel import Kernel, Problem
-from ..golden.matrix.gemm import gemm
 from ..golden.matrix.gemm_finish import add_to, gelu_of_biased
+from ..iss.device.unit_models import golden_product
 
 __all__ = [
     "EXACT_KERNELS",
@@ -37,9 +37,8 @@ def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, product = cores.pose(config, rng, **sizes, **options)
-        assert config.matrix is not None
         a, b = operands(problem, product)
-        return with_bits(problem, gemm(config.matrix, product, a, b, command_depth(config)))
+        return with_bits(problem, golden_product(config, product, a, b, command_depth(config)))
 
     return dataclasses.replace(cores.cores_kernel(config, **options), pose=posed)
 
@@ -78,8 +77,7 @@ def exact_pair_kernel(config: ClusterConfig, **options) -> Kernel:
             view = pair.unit_view(config, number)
             mark = str(number) if number else ""
             a, b = operands(problem, product, mark)
-            assert view.matrix is not None
-            c = gemm(view.matrix, product, a, b, command_depth(view))
+            c = golden_product(view, product, a, b, command_depth(view))
             problem = with_bits(problem, c, f"c{mark}")
         return problem
 
@@ -105,11 +103,9 @@ def operands(
 
 def accumulated(config: ClusterConfig, problem: Problem, product: GemmProblem) -> np.ndarray:
     """Return the product in the accumulator's format, the input of the cores' epilogue."""
-    matrix = config.matrix
-    assert matrix is not None
     wide = GemmProblem.placed(
         **{"m": product.m, "n": product.n, "k": product.k, "operand": product.operand},
         c_format=ARITHMETIC[product.operand].accumulator,
     )
     depth = command_depth(config, is_finished=True)
-    return gemm(matrix, wide, *operands(problem, product), depth)
+    return golden_product(config, wide, *operands(problem, product), depth)

@@ -5,8 +5,7 @@ from itertools import count
 import numpy as np
 from amaranth.lib import wiring
 
-from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig, MatrixConfig
+from ...hw.config import ClusterConfig, SystolicConfig
 from ...hw.fpga.array_test import ArrayTest, ArrayTestConfig, Step
 from ...hw.fpga.axi_ram import Window
 from ...hw.fpga.host_player import HostPlayerConfig
@@ -18,9 +17,11 @@ from ...kernels.commands import Host
 from ...kernels.gemm.data import operands
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.schedule import schedule
+from ...kernels.gemm.target import systolic_unit
 from ..engine.block_bench import BlockBench
 from ..engine.compiler import Progress
 from ..golden.matrix.gemm import gemm
+from ..iss.device.unit_models import golden_product
 from .command_run import pose
 
 __all__ = ["BAUD", "array_test", "received", "self_test", "test_of", "verdict_of"]
@@ -30,14 +31,12 @@ BAUD = 115_200
 CHUNK, PATIENCE = 4096, 1 << 20
 
 
-def test_of(config: ClusterConfig | MatrixConfig, clock: float, seed: int) -> wiring.Component:
+def test_of(config: ClusterConfig | SystolicConfig, clock: float, seed: int) -> wiring.Component:
     """Return the component of a test: a product with partial tiles, or a test of an array."""
-    if isinstance(config, MatrixConfig):
+    if isinstance(config, SystolicConfig):
         rows = 4 * config.rows
         return ArrayTest(array_test(config, m=rows, k=rows, clock=clock, seed=seed))
-    matrix = config.matrix
-    if matrix is None:
-        raise UserError("a self-test needs a matrix unit; the preset has none")
+    matrix = systolic_unit(config, "a self-test")
     m, n, k = 4 * matrix.rows + 3, 4 * matrix.columns + 1, 8 * matrix.rows + 5
     return SelfTest(self_test(config, m=m, n=n, k=k, clock=clock, seed=seed))
 
@@ -79,10 +78,9 @@ def self_test(
         Cycles between two reports; None for half a second.
 
     """
-    assert config.matrix is not None
     problem, steps = pose(config, m, n, k)
     a, b = operands(problem, "random", seed)
-    c = gemm(config.matrix, problem, a, b, steps.tiling.k)
+    c = golden_product(config, problem, a, b, steps.tiling.k)
     host = Host()
     schedule(config, problem, host, steps)
     if config.cores:
@@ -116,13 +114,19 @@ def report(clock: float, repeat: int | None) -> ReportConfig:
 
 
 def array_test(
-    matrix: MatrixConfig, *, m: int, k: int, clock: float, seed: int = 1, repeat: int | None = None
+    matrix: SystolicConfig,
+    *,
+    m: int,
+    k: int,
+    clock: float,
+    seed: int = 1,
+    repeat: int | None = None,
 ) -> ArrayTestConfig:
     """Return a test of an array alone: a product of random operands, as wide as the array.
 
     Parameters
     ----------
-    matrix : MatrixConfig
+    matrix : SystolicConfig
         Config of a weight-stationary array.
     m, k : int
         Rows of A, and their length, a multiple of the rows of the array.

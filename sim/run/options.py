@@ -125,5 +125,5 @@ def with_memory(config: ClusterConfig, options: Options) -> Options:
     """Return the options with a memory; None becomes the default of the machine."""
     if options.memory is not None:
         return options
-    memory = DramConfig() if config.matrices else CoreMemoryConfig(seed=options.seed)
+    memory = DramConfig() if config.units else CoreMemoryConfig(seed=options.seed)
     return replace(options, memory=memory)

@@ -12,8 +12,10 @@ from ...kernels.gemm.plan import Plan, plan
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.reference import reference
 from ...kernels.gemm.schedule import schedule
-from ..golden.matrix.gemm import gemm, slab
+from ...kernels.gemm.target import systolic_unit
+from ..golden.matrix.gemm import slab
 from ..harness.error_registers import describe_faults, fault_registers
+from ..iss.device.unit_models import golden_product
 from ..machine.command_machine import Execution, Machine
 from .result_check import Check, check
 
@@ -99,7 +101,6 @@ class ProductRun:
     def finish(self, execution: Execution) -> None:
         """Check C; raise `MachineError` if an error register is set."""
         config, problem = self.config, self.problem
-        assert config.matrix is not None
         table = self.counter_table
         marks, words, errors = split(execution.reads, 3, 2 * len(table), len(self.registers))
         if faults := describe_faults(dict(zip(self.registers, errors, strict=True))):
@@ -112,8 +113,8 @@ class ProductRun:
         self.execution, self.marks = execution, marks
         self.c, touched = problem.result(self.machine.read(*problem.c_region))
         depth = self.steps.tiling.k
-        expected = gemm(config.matrix, problem, *self.given, depth)
-        wide = reference(problem, *self.given, slab(config.matrix, depth))
+        expected = golden_product(config, problem, *self.given, depth)
+        wide = reference(problem, *self.given, slab(systolic_unit(config), depth))
         self.found = check(self.c, expected, *wide, form=problem.c_format, touched=touched)
 
 

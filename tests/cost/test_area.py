@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from spica import hw
 from spica.hw.cluster.cluster import Cluster
-from spica.hw.config import PRESETS, MatrixConfig, SharedMemoryConfig
+from spica.hw.config import PRESETS, SharedMemoryConfig, SystolicConfig
 from spica.hw.core.issue.scoreboard import Scoreboard
 from spica.hw.core.operands.collector_pool import Collectors
 from spica.hw.core.units.integer.integer_unit import IntegerUnit
@@ -280,7 +280,7 @@ def test_collectors_cost_more_the_more_there_are():
 
 def test_a_mesh_costs_more_the_larger_it_is_and_the_wider_its_format():
     def cost(side, operand):
-        config = MatrixConfig(
+        config = SystolicConfig(
             rows=side, columns=side, operand=operand, accumulator_bytes=4096, tile=(8, 8, 8)
         )
         return logic(WeightStationaryMesh(config), "mesh")[0]

@@ -60,7 +60,7 @@ def test_depth_of_a_whole_cluster():
 def test_depth_of_whole_presets(preset):
     measured = measure(Cluster(PRESETS[preset]), preset)
     assert too_deep(measured) == {}
-    assert element_of(measured).instances == PRESETS[preset].matrix.macs
+    assert element_of(measured).instances == PRESETS[preset].units[0].macs
     assert with_children(measured) <= ELEMENT_CELLS
 
 

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...arith.float.add import Add, AddConfig
-from ...config import MatrixConfig
+from ...config import SystolicConfig
 from ...config.formats import FloatFormat, IntFormat
 from ...emit.shared_block import SharedBlock
 from ...lib.sram import Sram
@@ -27,12 +27,12 @@ __all__ = [
 STORED_LATENCY = 2
 
 
-def accumulator_target(config: MatrixConfig) -> data.StructLayout:
+def accumulator_target(config: SystolicConfig) -> data.StructLayout:
     """Layout of the destination of a row of sums, and whether it is added to that row."""
     return data.StructLayout({"address": config.accumulator_address_width, "accumulate": 1})
 
 
-def accumulator_banks(config: MatrixConfig) -> int:
+def accumulator_banks(config: SystolicConfig) -> int:
     """Return the number of SRAMs that hold the rows: two if each has several rows."""
     return 2 if config.accumulator_rows % 2 == 0 and config.accumulator_rows >= 4 else 1
 
@@ -114,7 +114,7 @@ class Accumulator(wiring.Component):
 
     Parameters
     ----------
-    config : MatrixConfig
+    config : SystolicConfig
 
     Members
     -------
@@ -138,7 +138,7 @@ class Accumulator(wiring.Component):
     stored: Signal
     writing: Signal
 
-    def __init__(self, config: MatrixConfig):
+    def __init__(self, config: SystolicConfig):
         self.config = config
         width = config.columns * config.accumulator_format.width
         super().__init__({

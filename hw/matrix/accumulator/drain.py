@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arith.float.convert import Convert, ConvertConfig
 from ...arith.float.multiply import Multiply, MultiplyConfig
-from ...config import MatrixConfig
+from ...config import SystolicConfig
 from ...config.formats import FloatFormat, IntFormat
 from ...emit.shared_block import SharedBlock
 from ...lib.streams import Queue
@@ -108,7 +108,7 @@ class Drain(wiring.Component):
 
     Parameters
     ----------
-    config : MatrixConfig
+    config : SystolicConfig
     settle : int
         Cycles from the offer of a row to the cycle before it can be read (see `DrainReader`).
     in_order : bool
@@ -141,7 +141,7 @@ class Drain(wiring.Component):
     busy: Signal
     row: Signal
 
-    def __init__(self, config: MatrixConfig, *, settle: int, in_order: bool):
+    def __init__(self, config: SystolicConfig, *, settle: int, in_order: bool):
         self.config = config
         self.settle = settle
         self.in_order = in_order

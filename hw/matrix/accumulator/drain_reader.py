@@ -5,12 +5,12 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ...config import MatrixConfig
+from ...config import SystolicConfig
 
 __all__ = ["DrainReader", "drain_command"]
 
 
-def drain_command(config: MatrixConfig) -> data.StructLayout:
+def drain_command(config: SystolicConfig) -> data.StructLayout:
     """Layout of one drain: `blocks` column blocks of `rows` rows, both 1 or more.
 
     Row i of block b is accumulator row ``address + b * block_stride + i``; `block_stride` is at
@@ -41,7 +41,7 @@ class DrainReader(wiring.Component):
 
     Parameters
     ----------
-    config : MatrixConfig
+    config : SystolicConfig
     settle : int
     in_order : bool
 
@@ -73,7 +73,7 @@ class DrainReader(wiring.Component):
     relu: Signal
     scale: Signal
 
-    def __init__(self, config: MatrixConfig, *, settle: int, in_order: bool):
+    def __init__(self, config: SystolicConfig, *, settle: int, in_order: bool):
         self.config = config
         self.settle = settle
         self.in_order = in_order

@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ...config import MatrixConfig
+from ...config import SystolicConfig
 from ..accumulator.accumulator import STORED_LATENCY, Accumulator
 from ..accumulator.drain import Drain, drain_command
 from .mesh import (
@@ -49,7 +49,7 @@ class MatrixArray(wiring.Component):
 
     Parameters
     ----------
-    config : MatrixConfig
+    config : SystolicConfig
 
     Members
     -------
@@ -88,7 +88,7 @@ class MatrixArray(wiring.Component):
     drain_end: Signal
     events: data.View
 
-    def __init__(self, config: MatrixConfig):
+    def __init__(self, config: SystolicConfig):
         self.config = config
         if self.is_weight_stationary:
             operands = {

@@ -7,7 +7,7 @@ from amaranth.utils import ceil_log2
 
 from ...arith.float.multiply_add import MultiplyAddConfig
 from ...arith.float.unpack import Unpack, UnpackConfig, operand_layout
-from ...config import MatrixConfig
+from ...config import SystolicConfig
 from ..accumulator.accumulator import STORED_LATENCY, accumulator_target
 from .processing_element import WeightStationaryProcessingElement, weight_stationary_word
 from .skew import Skew, SkewConfig
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-def array_row(config: MatrixConfig) -> data.StructLayout:
+def array_row(config: SystolicConfig) -> data.StructLayout:
     """Layout of a row of A: stored operands, with the sums' accumulator row `address`.
 
     `accumulate` adds the sums to that row; `swap` activates the weights loaded last, from this
@@ -35,7 +35,7 @@ def array_row(config: MatrixConfig) -> data.StructLayout:
     })
 
 
-def array_weights(config: MatrixConfig) -> data.StructLayout:
+def array_weights(config: SystolicConfig) -> data.StructLayout:
     """Layout of a row of weights: stored operands for array row `row`."""
     return data.StructLayout({
         "b": data.ArrayLayout(config.operand_format.width, config.columns),
@@ -43,7 +43,7 @@ def array_weights(config: MatrixConfig) -> data.StructLayout:
     })
 
 
-def multiply_add_config(config: MatrixConfig) -> MultiplyAddConfig:
+def multiply_add_config(config: SystolicConfig) -> MultiplyAddConfig:
     """Return the config of one element's multiply-add."""
     return MultiplyAddConfig(
         operand=config.operand_format.name,
@@ -52,7 +52,7 @@ def multiply_add_config(config: MatrixConfig) -> MultiplyAddConfig:
     )
 
 
-def weight_stationary_latency(config: MatrixConfig) -> int:
+def weight_stationary_latency(config: SystolicConfig) -> int:
     """Return the cycles from the offer of a row of A to its sums."""
     return 4 + config.rows * config.element_latency + config.columns - 1
 
@@ -77,7 +77,7 @@ class WeightStationaryMesh(wiring.Component):
 
     Parameters
     ----------
-    config : MatrixConfig
+    config : SystolicConfig
 
     Members
     -------
@@ -103,7 +103,7 @@ class WeightStationaryMesh(wiring.Component):
     sums: Signal
     in_flight: Signal
 
-    def __init__(self, config: MatrixConfig):
+    def __init__(self, config: SystolicConfig):
         self.config = config
         super().__init__({
             "row": In(array_row(config)),

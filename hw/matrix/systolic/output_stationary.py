@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ...arith.float.unpack import Unpack, UnpackConfig, operand_layout
-from ...config import MatrixConfig
+from ...config import SystolicConfig
 from ...config.formats import FloatFormat
 from ..accumulator.accumulator import STORED_LATENCY, accumulator_target
 from .mesh import multiply_add_config
@@ -22,7 +22,7 @@ from .skew import Skew, SkewConfig
 __all__ = ["OutputStationaryMesh", "RowTargets", "array_step", "output_stationary_latency"]
 
 
-def array_step(config: MatrixConfig) -> data.StructLayout:
+def array_step(config: SystolicConfig) -> data.StructLayout:
     """Layout of one step of an output tile: a column of A, a row of B, stored operands.
 
     `first` begins a tile and `last` ends it. The `last` step gives the destination of the sums:
@@ -38,7 +38,7 @@ def array_step(config: MatrixConfig) -> data.StructLayout:
     })
 
 
-def output_stationary_latency(config: MatrixConfig) -> int:
+def output_stationary_latency(config: SystolicConfig) -> int:
     """Return the cycles from the offer of a tile's last step to the sums of its row 0."""
     latency = config.element_latency
     leaving = output_slots(multiply_add_config(config)) - 1
@@ -52,7 +52,7 @@ class RowTargets(wiring.Component):
 
     Parameters
     ----------
-    config : MatrixConfig
+    config : SystolicConfig
 
     Members
     -------
@@ -73,7 +73,7 @@ class RowTargets(wiring.Component):
     o_valid: Signal
     waiting: Signal
 
-    def __init__(self, config: MatrixConfig):
+    def __init__(self, config: SystolicConfig):
         self.config = config
         super().__init__({
             "i": In(accumulator_target(config)),
@@ -129,7 +129,7 @@ class OutputStationaryMesh(wiring.Component):
 
     Parameters
     ----------
-    config : MatrixConfig
+    config : SystolicConfig
 
     Members
     -------
@@ -151,7 +151,7 @@ class OutputStationaryMesh(wiring.Component):
     sums: Signal
     in_flight: Signal
 
-    def __init__(self, config: MatrixConfig):
+    def __init__(self, config: SystolicConfig):
         self.config = config
         super().__init__({
             "step": In(array_step(config)),

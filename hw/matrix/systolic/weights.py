@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ...config import MatrixConfig
+from ...config import SystolicConfig
 
 __all__ = ["Weights"]
 
@@ -24,7 +24,7 @@ class Weights(wiring.Component):
 
     Parameters
     ----------
-    config : MatrixConfig
+    config : SystolicConfig
 
     Members
     -------
@@ -50,7 +50,7 @@ class Weights(wiring.Component):
     row: Signal
     weights: Signal
 
-    def __init__(self, config: MatrixConfig, level_width: int):
+    def __init__(self, config: SystolicConfig, level_width: int):
         self.config = config
         width = config.columns * config.operand_format.width
         super().__init__({

@@ -20,7 +20,7 @@ __all__ = ["SharedMemory", "SharedMemoryPorts", "cluster_ports", "port_names", "
 def port_names(config: ClusterConfig) -> tuple[list[str], list[str]]:
     """Return the names of the requesters at a cluster's wide read ports and wide write ports."""
     masters = [f"dma{c}" for c in range(config.axi.masters)]
-    operands = [numbered(side, n) for n, _ in enumerate(config.matrices) for side in "ab"]
+    operands = [numbered(port, n) for n, unit in enumerate(config.units) for port in unit.reads]
     return operands + masters, masters
 
 
@@ -32,7 +32,7 @@ def cluster_ports(config: ClusterConfig) -> SharedMemoryPorts:
     lanes = config.cores * config.core_shared_ports
     memory = replace(config.shared, narrow_ports=lanes) if lanes else config.shared
     masters = (config.axi.beat_bytes,) * config.axi.masters
-    operands = [size for matrix in config.matrices for size in (matrix.a_bytes, matrix.b_bytes)]
+    operands = [size for unit in config.units for size in unit.reads.values()]
     sizes = (*operands, *masters)
     return SharedMemoryPorts(memory=memory, read_sizes=sizes, write_sizes=masters)
 

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from ....hw.config import MatrixConfig
+from ....hw.config import SystolicConfig
 from ....kernels.gemm.problem import GemmProblem
 from .systolic.systolic import read_out, systolic_os, systolic_ws
 
 __all__ = ["gemm", "slab"]
 
 
-def slab(matrix: MatrixConfig, depth: int) -> int:
+def slab(matrix: SystolicConfig, depth: int) -> int:
     """Return the number of products summed in one chain before they reach the accumulator.
 
     For a weight-stationary array, its rows; for an output-stationary one, the K extent `depth` of
@@ -18,12 +18,12 @@ def slab(matrix: MatrixConfig, depth: int) -> int:
     return matrix.rows if matrix.dataflow == "weight_stationary" else depth
 
 
-def gemm(matrix: MatrixConfig, problem: GemmProblem, a, b, depth: int) -> np.ndarray:
+def gemm(matrix: SystolicConfig, problem: GemmProblem, a, b, depth: int) -> np.ndarray:
     """Return C as the matrix unit's numerics define it.
 
     Parameters
     ----------
-    matrix : MatrixConfig
+    matrix : SystolicConfig
         The matrix unit.
     problem : GemmProblem
         The product to compute.

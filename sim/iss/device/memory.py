@@ -47,10 +47,11 @@ class DeviceMemory:
     Parameters
     ----------
     config : DmaBlockConfig
-        Its first port is that of the unit.
     memory : Memory
     allowed : callable or None
         ``allowed(address, nbytes)``: whether this DRAM may be accessed; None allows all of it.
+    unit : int
+        Number of the matrix unit whose results DRAIN and SPILL move.
 
     """
 
@@ -59,7 +60,9 @@ class DeviceMemory:
         config: DmaBlockConfig,
         memory: Memory,
         allowed: Callable[[int, int], bool] | None,
+        unit: int = 0,
     ):
+        self.unit = unit
         self.config = config
         self.memory = memory
         self.allowed = allowed
@@ -71,7 +74,7 @@ class DeviceMemory:
 
     def run(self, descriptor: DmaDescriptor, beats=()) -> bool:
         """Execute `descriptor`; return whether it was rejected as out of range."""
-        return run_descriptor(self.config, descriptor, self.dram, self.local, beats)
+        return run_descriptor(self.config, descriptor, self.dram, self.local, beats, unit=self.unit)
 
     def regions(self, descriptor: DmaDescriptor, what: str) -> tuple[list[Region], list[Region]]:
         """Return the regions that `descriptor` reads and writes; none if it will be rejected."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ....hw.cluster.counters import Counter, counter_table
 from ....hw.config import WORD_BYTES, ClusterConfig
 from ....hw.core.issue.stall_reason import StallReason
+from ....hw.matrix.registry import kind_of
 from ....hw.memory.shared.shared_memory import cluster_ports
 from .cache_tracks import CACHES, cache_tracks
 from .cluster_records import ClusterRecords
@@ -18,16 +19,6 @@ __all__ = ["COLOURS", "Drawing", "Series", "Track", "cluster_tracks"]
 
 #: Hues of issue slots by `StallReason`, as in the page of a core's pipeline; idle ones are grey.
 REASON_HUES = (130, 350, 320, 290, 215, 30, 180, 265, 55, 15)
-#: Cycles of a matrix unit's array: event, label and name of the colour.
-ISSUE = {
-    "active": ("computes", "compute"),
-    "wait_a": ("waits for A", "wait_a"),
-    "wait_weights": ("waits for weights", "wait_weights"),
-    "wait_drain": ("waits for a drain", "wait_drain"),
-    "wait_revisit": ("waits for the adder", "wait_revisit"),
-    "idle": ("idle", "idle"),
-}
-ROWS = {"accumulate": ("rows accumulated", "add"), "overwrite": ("rows overwritten", "compute")}
 
 
 def cluster_tracks(config: ClusterConfig, records: ClusterRecords) -> list[Track]:
@@ -41,7 +32,7 @@ def cluster_tracks(config: ClusterConfig, records: ClusterRecords) -> list[Track
         *dma_tracks(config, dma, "read"),
         *descriptor_tracks(dma),
         *shared_tracks(config, shared),
-        *(track for unit, events in of_unit.items() for track in matrix_tracks(unit, events)),
+        *(track for unit in config.named_units for track in unit_tracks(config, unit)),
         *dma_tracks(config, dma, "write"),
         *(track for unit in caches for track in cache_tracks(config, unit, caches[unit])),
         *(track for number in range(config.cores) for track in core_tracks(config, number)),
@@ -127,19 +118,20 @@ def shared_tracks(config: ClusterConfig, events: dict[str, Counter]) -> Iterator
         yield Track(title="shared lanes", series=narrow, most=ports)
 
 
-def matrix_tracks(unit: str, events: dict[str, Counter]) -> Iterator[Track]:
-    """Yield the tracks of a matrix unit: array, accumulator and drain."""
-
-    def series(table: dict[str, tuple[str, str]], part: str) -> tuple[Series, ...]:
-        return tuple(
-            Series(label=label, colour=COLOURS[colour], signals=(events[f"{part}.{event}"].name,))
-            for event, (label, colour) in table.items()
+def unit_tracks(config: ClusterConfig, unit: str) -> Iterator[Track]:
+    """Yield the tracks of a matrix unit, as in the table of its kind."""
+    counters = kind_of(config.named_units[unit]).counters
+    for track in dict.fromkeys(counter.track for counter in counters):
+        series = (
+            Series(
+                label=counter.label,
+                colour=COLOURS[counter.colour],
+                signals=(counter.name_in(unit),),
+            )
+            for counter in counters
+            if counter.track == track
         )
-
-    yield Track(title=f"{unit} array", series=series(ISSUE, "issue"))
-    yield Track(title=f"{unit} accumulator", series=series(ROWS, "array"))
-    drained = {"drain_row": ("rows drained", "drain")}
-    yield Track(title=f"{unit} drain", series=series(drained, "array"))
+        yield Track(title=f"{unit} {track}", series=tuple(series))
 
 
 def core_tracks(config: ClusterConfig, number: int) -> Iterator[Track]:

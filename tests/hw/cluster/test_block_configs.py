@@ -19,7 +19,7 @@ from support.cluster.config_changes import changed, field_paths
 CORE_IDS = {"core.l1?.mshrs"}
 REQUESTER_IDS = CORE_IDS | {"axi.id_width", "cores"}
 #: Fields of matrix units that set the sizes of their ports.
-DRAINS = {"matrix", "more_matrices", "*.columns"}
+DRAINS = {"units", "*.columns"}
 OPERANDS = {"*.rows", "*.operand"}
 
 #: Fields that each block may depend on, by class, and by number if the class has several configs.
@@ -29,12 +29,12 @@ OWN = {
         *("shared.*", "axi.masters", "axi.data_width", *DRAINS, *OPERANDS),
         *("cores", "core.threads", "core.memory_lanes", "core.shared_ports"),
     },
-    "MatrixUnit": {"matrix", "matrix.*", "shared.size", "shared.read_latency"},
-    "MatrixUnit 1": {"more_matrices.0.*", "shared.size", "shared.read_latency"},
+    "SystolicUnit": {"units", "units.0.*", "shared.size", "shared.read_latency"},
+    "SystolicUnit 1": {"units.1.*", "shared.size", "shared.read_latency"},
     "MemoryUnit": {
         *("core.warps", "core.threads", "core.instruction_buffer", "core.memory_lanes"),
         *("core.accesses", "core.transactions", "core.shared_ports", "core.l1i.*", "core.l1d.*"),
-        *("cores", "more_matrices", "axi.*", "shared.size", "shared.read_latency"),
+        *("cores", "units", "axi.*", "shared.size", "shared.read_latency"),
     },
     "AxiMux": {"axi.data_width", *REQUESTER_IDS},
     "L2Slice": {"l2.*", "axi.masters", "axi.data_width", *REQUESTER_IDS},
@@ -46,7 +46,6 @@ FIXED = {
     "core": "no config of cores without cores",
     "core.tensor": "not in RTL",
     "core.l1d.prefetch": "data is not prefetched",
-    "more_matrices": "none without a first unit",
     "axi.data_width": "largest that a line of shared memory holds, smallest that holds results",
     "axi.interleave_bytes": "equal to `l2.line_bytes` with cores",
     "l2.line_bytes": "equal to `axi.interleave_bytes` with cores",

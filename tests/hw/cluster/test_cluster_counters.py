@@ -10,7 +10,7 @@ from amaranth.lib import data
 from spica.hw.cluster.counters import Counters, counter_table
 from spica.hw.config import PRESETS, DmaBlockConfig, MemoryUnitConfig, SharedMemoryConfig
 from spica.hw.isa.memory_map import COUNTERS_END
-from spica.hw.matrix.matrix_unit import matrix_unit_events
+from spica.hw.matrix.systolic.systolic_unit import systolic_unit_events
 from spica.hw.memory.dma.dma import dma_events
 from spica.hw.memory.l2.l2_slice import EVENTS
 from spica.hw.memory.memory_unit.layouts import memory_unit_events
@@ -119,7 +119,7 @@ def test_table_has_distinct_names_and_addresses_and_known_events(config):
     assert [row.address for row in table] == sorted({row.address for row in table})
     assert table[-1].address + 8 <= COUNTERS_END
     known = {
-        **dict.fromkeys((f"matrix{n or ''}" for n in range(4)), matrix_unit_events),
+        **dict.fromkeys((f"matrix{n or ''}" for n in range(4)), systolic_unit_events),
         "shared": shared_events(cluster_ports(config)),
         "dma": dma_events(DmaBlockConfig.of(config)),
         "l2": data.StructLayout(dict.fromkeys(EVENTS, 1)),
@@ -133,5 +133,5 @@ def test_table_has_distinct_names_and_addresses_and_known_events(config):
 
 
 def test_a_cluster_without_matrix_unit_counts_nothing_of_it():
-    table = counter_table(dataclasses.replace(TINY, matrix=None))
+    table = counter_table(dataclasses.replace(TINY, units=()))
     assert {row.unit for row in table} == {"shared", "dma"}

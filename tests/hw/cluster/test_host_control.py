@@ -288,7 +288,7 @@ def test_counters_are_reached():
 
 
 def test_a_cluster_without_matrix_unit_has_no_matrix_registers():
-    config = dataclasses.replace(TINY, matrix=None)
+    config = dataclasses.replace(TINY, units=())
     dut = convert(Control(config))
 
     async def bench(ctx):
@@ -300,7 +300,7 @@ def test_a_cluster_without_matrix_unit_has_no_matrix_registers():
 def test_each_of_several_units_has_registers_of_its_own():
     config = PRESETS["tiny_hetero"]
     dut = convert(Control(config))
-    bases = unit_bases(len(config.matrices))
+    bases = unit_bases(len(config.units))
     storages: dict = {unit: {} for unit in bases}
 
     async def bench(ctx):

@@ -28,8 +28,7 @@ def cluster(cores: int, matrices: int) -> ClusterConfig:
         tiny,
         cores=cores,
         core=CoreConfig(warps=2, threads=2),
-        matrix=tiny.matrix if matrices else None,
-        more_matrices=(tiny.matrix,) * max(0, matrices - 1),
+        units=tiny.units * matrices,
     )
 
 
@@ -85,7 +84,7 @@ def test_every_access_reaches_its_unit_once_and_in_order(name, stall):
         for n in range(count):
             word = 0x80 + number << 24 | n << 8 | rng.randrange(0x80)
             speaker.todo.append(word)
-            unit, data = expected_word(word, len(config.matrices))
+            unit, data = expected_word(word, len(config.units))
             sent[unit][0x80 + number].append((CISC, 1, data))
     bench.expected = sum(len(of) for all_of in sent.values() for of in all_of.values())
     bench.run()

@@ -12,12 +12,12 @@ from spica.hw.config import (
     CoreConfig,
     DmaConfig,
     L2Config,
-    MatrixConfig,
     SharedMemoryConfig,
+    SystolicConfig,
 )
 from spica.hw.config.arithmetic import ARITHMETIC
 
-SHARED, MATRIX, AXI, DMA = SharedMemoryConfig, MatrixConfig, AxiConfig, DmaConfig
+SHARED, MATRIX, AXI, DMA = SharedMemoryConfig, SystolicConfig, AxiConfig, DmaConfig
 
 REFUSED = [
     (SHARED, {"size": 100}, "size must be a power of two, not 100"),
@@ -83,25 +83,25 @@ REFUSED = [
     (
         ClusterConfig,
         {"axi": AxiConfig(data_width=128)},
-        "axi.data_width must be at least 256 bits, a beat of results of 16 columns, not 128",
+        "axi.data_width must be at least 256 bits, a beat of results of a matrix unit, not 128",
     ),
     (
         ClusterConfig,
-        {"matrix": MatrixConfig(rows=32)},
+        {"units": (SystolicConfig(rows=32),)},
         "shared.subbanks must be at least 16, so that a line of 4-byte words holds a read of A, "
-        "32 elements of fp16, not 8",
+        "64 bytes, not 8",
     ),
     (
         ClusterConfig,
-        {"matrix": MatrixConfig(columns=32)},
+        {"units": (SystolicConfig(columns=32),)},
         "shared.subbanks must be at least 16, so that a line of 4-byte words holds a read of B, "
-        "32 elements of fp16, not 8",
+        "64 bytes, not 8",
     ),
     (
         ClusterConfig,
-        {"matrix": MatrixConfig(operand="fp32")},
+        {"units": (SystolicConfig(operand="fp32"),)},
         "shared.subbanks must be at least 16, so that a line of 4-byte words holds a read of A, "
-        "16 elements of fp32, not 8",
+        "64 bytes, not 8",
     ),
     (
         ClusterConfig,
@@ -157,12 +157,12 @@ def test_configurations_are_keyword_only_and_frozen():
     with pytest.raises(TypeError):
         SharedMemoryConfig(1024)  # pyright: ignore[reportCallIssue] # the point of the test
     with pytest.raises(FrozenInstanceError):
-        setattr(PRESETS["matrix"], "matrix", None)  # noqa: B010  # plain code would not type-check
+        setattr(PRESETS["matrix"], "units", ())  # noqa: B010  # plain code would not type-check
 
 
 def test_derived_sizes_of_matrix():
     cluster = PRESETS["matrix"]
-    matrix = cluster.matrix
+    matrix = cluster.units[0]
     assert matrix is not None
     assert (cluster.shared.line_bytes, cluster.shared.lines) == (32, 1024)
     assert cluster.shared.address_width == 17
@@ -175,7 +175,7 @@ def test_derived_sizes_of_matrix():
 
 def test_derived_sizes_of_tiny_matrix():
     cluster = PRESETS["tiny_matrix"]
-    matrix = cluster.matrix
+    matrix = cluster.units[0]
     assert matrix is not None
     assert (cluster.shared.line_bytes, cluster.shared.lines) == (16, 512)
     assert cluster.shared.address_width == 14
@@ -186,7 +186,7 @@ def test_derived_sizes_of_tiny_matrix():
 
 def test_derived_sizes_of_matrix_fp32():
     cluster = PRESETS["matrix_fp32"]
-    matrix = cluster.matrix
+    matrix = cluster.units[0]
     assert matrix is not None
     assert (matrix.macs, matrix.operand_bytes, matrix.narrows) == (64, 4, False)
     assert (matrix.a_bytes, matrix.b_bytes, matrix.drain_bytes) == (32, 32, 16)
@@ -207,30 +207,29 @@ def test_derived_sizes_of_matrix_fp32():
     ],
 )
 def test_formats_follow_from_the_operands(operand, size, accumulator, narrow, scales):
-    matrix = MatrixConfig(operand=operand)
+    matrix = SystolicConfig(operand=operand)
     assert (matrix.operand_bytes, matrix.a_bytes, matrix.b_bytes) == (size, 16 * size, 16 * size)
     assert (matrix.accumulator_format.name, matrix.narrow_format.name) == (accumulator, narrow)
     assert matrix.narrows == (accumulator != narrow)
     assert (matrix.wide_bytes, matrix.narrow_bytes) == (4, 2 if matrix.narrows else 4)
     assert matrix.scales == scales
-    assert not MatrixConfig(operand=operand, read_scale=False).scales
+    assert not SystolicConfig(operand=operand, read_scale=False).scales
     assert ARITHMETIC[operand].c_formats == ((narrow, accumulator) if matrix.narrows else (narrow,))
 
 
 def test_a_latency_follows_from_the_operands_or_is_given():
-    assert MatrixConfig().element_latency == ARITHMETIC["fp16"].latency == 2
-    assert MatrixConfig(operand="fp32").element_latency == ARITHMETIC["fp32"].latency
-    assert MatrixConfig(multiply_add_latency=4).element_latency == 4
+    assert SystolicConfig().element_latency == ARITHMETIC["fp16"].latency == 2
+    assert SystolicConfig(operand="fp32").element_latency == ARITHMETIC["fp32"].latency
+    assert SystolicConfig(multiply_add_latency=4).element_latency == 4
     shared = SharedMemoryConfig(subbanks=16)
-    cluster = ClusterConfig(shared=shared, matrix=MatrixConfig(operand="fp32"))
-    assert cluster.resolved.matrix is not None
-    assert cluster.resolved.matrix.multiply_add_latency == ARITHMETIC["fp32"].latency
+    cluster = ClusterConfig(shared=shared, units=(SystolicConfig(operand="fp32"),))
+    assert cluster.resolved.units[0].multiply_add_latency == ARITHMETIC["fp32"].latency
     assert cluster.resolved.resolved == cluster.resolved
-    assert ClusterConfig(matrix=None).resolved == ClusterConfig(matrix=None)
+    assert ClusterConfig(units=()).resolved == ClusterConfig(units=())
 
 
 def test_narrow_operands_still_take_a_word():
-    matrix = MatrixConfig(rows=2, columns=2, operand="int8", tile=(4, 4, 4))
+    matrix = SystolicConfig(rows=2, columns=2, operand="int8", tile=(4, 4, 4))
     assert (matrix.operand_bytes, matrix.a_bytes, matrix.b_bytes) == (1, 4, 4)
     assert matrix.accumulator_format.name == "int32"
 
@@ -240,7 +239,7 @@ def test_the_smallest_configurations_are_accepted():
     assert (one.line_bytes, one.lines, one.address_width) == (4, 4, 4)
     axi = AxiConfig(masters=1, data_width=32, interleave_bytes=4)
     cluster = ClusterConfig(
-        shared=one, matrix=None, axi=axi, dma=DmaConfig(queue=1, contexts=1, outstanding=2)
+        shared=one, units=(), axi=axi, dma=DmaConfig(queue=1, contexts=1, outstanding=2)
     )
     assert cluster.axi.burst_beats == 1
     assert replace(cluster, shared=replace(one, banks=2)).shared.lines == 2

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from spica.hw.config import PRESETS, MatrixConfig
-from spica.hw.config.override import field_names, override
+from spica.hw.config import PRESETS
+from spica.hw.config.override import field_names, members, override
 
 MATRIX = PRESETS["matrix"]
 
@@ -17,8 +17,7 @@ def test_settings_apply_together():
         PRESETS["tiny_matrix"],
         ["matrix.accumulator_bytes=4096", "matrix.tile=64, 16, 32", "axi.masters=0x1"],
     )
-    assert changed.matrix is not None
-    assert changed.matrix.tile == (64, 16, 32)
+    assert changed.units[0].tile == (64, 16, 32)
     assert changed.axi.masters == 1
     assert changed.shared == PRESETS["tiny_matrix"].shared
 
@@ -31,29 +30,27 @@ def test_every_field_can_be_set_to_what_it_is():
     for name in field_names(MATRIX):
         value = MATRIX
         for step in name.split("."):
-            value = getattr(value, step)
+            value = members(value)[step]
         text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
         assert override(MATRIX, [f"{name}={text}"]) == MATRIX
 
 
 def test_a_part_can_be_taken_away():
-    assert override(MATRIX, ["matrix=none"]).matrix is None
+    assert override(MATRIX, ["matrix=none"]).units == ()
 
 
 def test_one_of_several_parts():
     hetero = PRESETS["virgo_hetero"]
-    changed = override(hetero, ["more_matrices.0.rows=4", "more_matrices.0.columns=4"])
-    assert changed.more_matrices[0].macs == 16
-    assert changed.matrix == hetero.matrix
-    assert override(hetero, ["more_matrices=none"]) == PRESETS["virgo"]
+    changed = override(hetero, ["matrix1.rows=4", "matrix1.columns=4"])
+    assert changed.units[1].macs == 16
+    assert changed.units[0] == hetero.units[0]
+    assert override(hetero, ["matrix1=none"]) == PRESETS["virgo"]
+    assert override(hetero, ["matrix=none"]).units == hetero.units[1:]
 
     for setting, message in (
-        ("more_matrices.1.rows=4", "did you mean 'more_matrices.0.rows'?"),
-        (
-            "more_matrices.0=4",
-            "more_matrices.0 is a group of fields; set one of more_matrices.0.rows, ",
-        ),
-        ("more_matrices.0=none", "more_matrices.0 is a group of fields"),
+        ("matrix2.rows=4", "did you mean 'matrix.rows'?"),
+        ("matrix1=4", "matrix1 is a group of fields; set one of matrix1.operand, "),
+        ("units=none", "unknown field 'units'"),
     ):
         with pytest.raises(ValueError, match=re.escape(message)):
             override(hetero, [setting])
@@ -80,7 +77,7 @@ def test_a_tuple_of_any_length():
         (["matrx.rows=4"], "unknown field 'matrx.rows'; did you mean 'matrix.rows'?"),
         (["rows=4"], "unknown field 'rows'; did you mean 'matrix.rows'?"),
         (["zzz=4"], "unknown field 'zzz'; known are cores, core, "),
-        (["matrix=4"], "matrix is a group of fields; set one of matrix.rows, "),
+        (["matrix=4"], "matrix is a group of fields; set one of matrix.operand, "),
         (["axi.masters.x=4"], "axi.masters has no subfields, so 'axi.masters.x' names"),
         (["matrix=none", "matrix.rows=4"], "another setting takes matrix away"),
     ],
@@ -91,7 +88,9 @@ def test_wrong_settings_are_told(settings, message):
 
 
 def test_a_part_that_is_not_there_has_no_fields_to_set():
-    without = dataclasses.replace(MATRIX, matrix=None)
+    without = dataclasses.replace(MATRIX, units=())
     with pytest.raises(ValueError, match=r"matrix\.rows cannot be set: matrix is none"):
         override(without, ["matrix.rows=4"])
-    assert isinstance(MATRIX.matrix, MatrixConfig)
+    with pytest.raises(ValueError, match="matrix cannot be set to '4'"):
+        override(without, ["matrix=4"])
+    assert override(without, ["matrix=none"]) == without

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from spica.hw.config import ARRAYS, MatrixConfig
+from spica.hw.config import ARRAYS, SystolicConfig
 from spica.hw.emit.emission import Emission, EmittedPort
 from spica.hw.emit.emitter import emit
 from spica.hw.fpga.array_test import ArrayTest, ArrayTestConfig
@@ -18,7 +18,7 @@ CYCLES_PER_BIT = 4
 CLOCK = BAUD * CYCLES_PER_BIT
 
 
-def a_test(matrix: MatrixConfig = ARRAYS["nano"]) -> ArrayTestConfig:
+def a_test(matrix: SystolicConfig = ARRAYS["nano"]) -> ArrayTestConfig:
     """Return a small test."""
     return array_test(matrix, m=8, k=8, clock=CLOCK, repeat=100)
 

@@ -15,7 +15,6 @@ from spica.hw.isa.memory_map import DRAM_BASE, MATRIX_BASE, SHARED_BASE
 from spica.kernels.elements import dtype_of
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.matrix.command.command_decoder import CommandModel
-from spica.sim.golden.matrix.matrix_unit import operand_a, operand_b
 from spica.sim.golden.matrix.systolic.sequencer import (
     expected_descriptors,
     expected_rows,
@@ -23,17 +22,17 @@ from spica.sim.golden.matrix.systolic.sequencer import (
     expected_weights,
 )
 from spica.sim.golden.matrix.systolic.systolic import read_out, systolic_os
+from spica.sim.golden.matrix.systolic.systolic_unit import operand_a, operand_b
 from spica.sim.iss.devices import Devices
 from support.cluster.unit_register_bench import DRAM_BYTES, SmallMemory, random_writes, rocc_writes
-from support.matrix.matrix_unit_bench import WAIT, MatrixHost
+from support.matrix.systolic_unit_bench import WAIT, MatrixHost
 
 TINY = PRESETS["tiny_matrix"]
-assert TINY.matrix is not None
-TINY = replace(TINY, matrix=replace(TINY.matrix, tile=(8, 8, 8)))
+TINY = replace(TINY, units=(replace(TINY.units[0], tile=(8, 8, 8)),))
 
 
 def change(**fields):
-    return replace(TINY, matrix=replace(TINY.matrix, **fields))
+    return replace(TINY, units=(replace(TINY.units[0], **fields),))
 
 
 CONFIGS = {
@@ -49,7 +48,7 @@ CONFIGS = {
 def memory_of(config, seed):
     """Return memory with numbers near 1 of the operand's format, so that sums round."""
     rng = np.random.default_rng(seed)
-    form = config.matrix.operand_format
+    form = config.units[0].operand_format
     counts = (size // (form.width // 8) for size in (DRAM_BYTES, config.shared.size))
     if isinstance(form, FloatFormat):
         one, spread = form.bias << form.fraction_width, 1 << form.fraction_width
@@ -68,7 +67,7 @@ class Loops:
 
     def __init__(self, config, memory):
         self.config = MatrixUnitConfig.of(config)
-        self.matrix, self.memory = config.matrix, memory
+        self.matrix, self.memory = config.units[0], memory
         wide = dtype_of(self.matrix.accumulator_format.name)
         self.sums = np.zeros((self.matrix.accumulator_rows, self.matrix.columns), wide)
         form = self.matrix.operand_format
@@ -164,7 +163,7 @@ def test_random_commands_do_what_loops_do(name):
     devices.matrix.written[:] = True  # zeros, here
     writes = [
         *rocc_writes(Function.BOUNDS, 0, encode(bounds_sizes, i=2, j=2, k=2)),
-        *rocc_writes(Function.SPAD_AB, 0, config.shared.size // config.matrix.b_bytes),
+        *rocc_writes(Function.SPAD_AB, 0, config.shared.size // config.units[0].b_bytes),
         *rocc_writes(Function.ADDRESSES_AB, DRAM_BASE, DRAM_BASE),
         *rocc_writes(Function.ADDRESSES_DC, 0, DRAM_BASE),
     ]
@@ -189,7 +188,7 @@ def test_random_commands_do_what_loops_do(name):
         writes = random_writes(config, rng)
     parts = ["compute", "store", "spill"]
     # A command cannot load elements that do not fill a word.
-    if config.matrix.rows * config.matrix.operand_bytes >= 4:
+    if config.units[0].rows * config.units[0].operand_bytes >= 4:
         parts += ["load_a", "load_b"]
     assert min(seen[part] for part in parts) > 10
     assert golden.error == 3
@@ -223,13 +222,13 @@ def test_a_tile_is_told_to_be_where_it_counts(name):
             assert np.all(other != usual)
             turned[operation[f"transpose_{tile}"]] += 1
         golden.operations.clear()
-    if config.matrix.rows == config.matrix.columns:
+    if config.units[0].rows == config.units[0].columns:
         assert turned[1] > 10
 
 
 def stored(config, operation, tile, shared):
     """Return the bits of A or B, without the columns beyond N."""
-    matrix = config.matrix
+    matrix = config.units[0]
     elements = (
         operand_a(matrix, operation, shared)
         if tile == "a"
@@ -265,12 +264,12 @@ def test_random_commands_do_what_the_hardware_does(name, count):
     """One after the other, on Amaranth's simulator."""
     config, rng = CONFIGS[name], random.Random(name)
     memory, golden = memory_of(config, 2), CommandModel(MatrixUnitConfig.of(config))
-    full = config.matrix.accumulator_rows // config.matrix.rows
+    full = config.units[0].accumulator_rows // config.units[0].rows
     every = rocc_writes(
         Function.BOUNDS, 0, encode(bounds_sizes, i=min(full, 16), j=full // 16, k=1)
     )
     writes = [
-        *rocc_writes(Function.SPAD_AB, 0, config.shared.size // config.matrix.b_bytes),
+        *rocc_writes(Function.SPAD_AB, 0, config.shared.size // config.units[0].b_bytes),
         *rocc_writes(Function.ADDRESSES_AB, DRAM_BASE, DRAM_BASE),
         *rocc_writes(Function.ADDRESSES_DC, 0, DRAM_BASE),
         *every,

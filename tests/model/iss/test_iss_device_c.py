@@ -14,7 +14,7 @@ from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import StopReason
 
 VIRGO = PRESETS["virgo"]
-M, N, K = VIRGO.matrix.tile
+M, N, K = VIRGO.units[0].tile
 A, B, C = (DRAM_BASE + offset for offset in (0x100000, 0x200000, 0x300000))
 SCHEDULES = [("round_robin", 1), ("random", 1), ("random", 2)]
 
@@ -27,7 +27,7 @@ def operands(depth):
 
 def expected(a, b):
     """Return the stored bits of C."""
-    total = systolic_ws(a, b, VIRGO.matrix.rows)
+    total = systolic_ws(a, b, VIRGO.units[0].rows)
     return read_out(total, "fp16").view(np.uint16)
 
 

@@ -32,7 +32,7 @@ class Writer:
     """Assembly writer for commands to a matrix unit, by registers or command words."""
 
     def __init__(self, config, *, by_register=False):
-        self.map = config.matrix.cisc_map
+        self.map = config.units[0].cisc_map
         self.by_register = by_register
         self.window = SHARED_BASE + config.shared.size
         self.labels = 0
@@ -92,7 +92,7 @@ copy{self.labels}:
 
 
 def operands(config, slabs):
-    m, n, k = config.matrix.tile
+    m, n, k = config.units[0].tile
     rng = np.random.default_rng(slabs)
     a = rng.standard_normal((m, slabs * k)).astype(np.float16)
     return a, rng.standard_normal((slabs * k, n)).astype(np.float16)
@@ -128,7 +128,7 @@ def bits_at(iss, address, shape):
 
 
 def expected(config, a, b):
-    matrix = config.matrix
+    matrix = config.units[0]
     if matrix.dataflow == "output_stationary":
         total = systolic_os(a, b, matrix.tile[2])
     else:
@@ -151,8 +151,8 @@ def load_and_compute(cisc_map, slab):
 @pytest.mark.parametrize("by_register", [False, True])
 def test_a_long_product_in_two_buffers(schedule, cisc_map, by_register):
     """The next load runs during a compute; one fence per step waits for both."""
-    matrix = replace(TINY.matrix, cisc_map=cisc_map)
-    config = replace(TINY, matrix=matrix)
+    matrix = replace(TINY.units[0], cisc_map=cisc_map)
+    config = replace(TINY, units=(matrix,))
     slabs = 4
     a, b = operands(config, slabs)
     m, n, k = matrix.tile
@@ -190,9 +190,9 @@ PLACES = {"a": 0, "b": 7}
 
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=str)
 def test_the_dma_brings_operands(schedule):
-    config = replace(TINY, matrix=replace(TINY.matrix, dataflow="output_stationary"))
+    config = replace(TINY, units=(replace(TINY.units[0], dataflow="output_stationary"),))
     a, b, writer = one_slab(config)
-    m, n, k = config.matrix.tile
+    m, n, k = config.units[0].tile
     a_line, b_line = 2 * k, 2 * n
     place = {"dram": A, "dram_pitch": a_line, "local": 0, "local_pitch": a_line}
     writer.load(**place, shape=m | a_line << 16)
@@ -240,7 +240,7 @@ def test_a_dma_load_without_a_fence_is_a_fault():
 
 def test_who_does_not_wait_reads_what_was_there_before():
     a, b, writer = one_slab(TINY)
-    m, n, _ = TINY.matrix.tile
+    m, n, _ = TINY.units[0].tile
     writer.command("load", **PLACES)
     writer.fence()
     writer.command("compute", **PLACES)

@@ -17,7 +17,7 @@ from spica.sim.oracle.qemu import qemu
 from support.oracle.qemu_rv32 import Rv32
 from support.programs.scalar import SCALAR_NAMES, WINDOW, WINDOW_BYTES, scalar_program
 
-ONE = replace(PRESETS["tiny"], core=CoreConfig(warps=1, threads=1), matrix=None)
+ONE = replace(PRESETS["tiny"], core=CoreConfig(warps=1, threads=1), units=())
 CODE_BYTES = 0x10000
 
 

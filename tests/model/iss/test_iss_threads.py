@@ -21,7 +21,7 @@ SHAPES = ((1, 1, 1), (1, 1, 8), (1, 4, 4), (2, 2, 4), (1, 3, 5), (3, 2, 2), (1, 
 def machine_of(shape, scope="cluster", divergent_branch="error"):
     cores, warps, threads = shape
     core = CoreConfig(warps=warps, threads=threads, divergent_branch=divergent_branch)
-    return replace(PRESETS["tiny"], cores=cores, core=core, barrier_scope=scope, matrix=None)
+    return replace(PRESETS["tiny"], cores=cores, core=core, barrier_scope=scope, units=())
 
 
 def threads_of(program, config, memory):

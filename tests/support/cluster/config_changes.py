@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import ClusterConfig, MatrixConfig
+from spica.hw.config import ClusterConfig, SystolicConfig
 from spica.hw.config.rtl_support import require_rtl
 
 __all__ = ["changed", "field_paths"]
 
 #: A matrix unit that any preset has room for.
-SMALL = MatrixConfig(rows=2, columns=2, accumulator_bytes=64, tile=(2, 2, 2))
+SMALL = SystolicConfig(rows=2, columns=2, accumulator_bytes=64, tile=(2, 2, 2))
 
 
 def field_paths(config) -> Iterator[str]:
@@ -26,7 +26,7 @@ def field_paths(config) -> Iterator[str]:
         if isinstance(value, tuple):
             parts = {f"{field.name}.{number}": part for number, part in enumerate(value)}
         parts = {path: part for path, part in parts.items() if dataclasses.is_dataclass(part)}
-        if field.name not in parts or field.name == "matrix":
+        if field.name not in parts:
             yield field.name
         for path, part in parts.items():
             yield from (f"{path}.{inner}" for inner in field_paths(part))

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from spica.hw.config import AxiConfig, ClusterConfig, DmaConfig, MatrixConfig, SharedMemoryConfig
+from spica.hw.config import AxiConfig, ClusterConfig, DmaConfig, SharedMemoryConfig, SystolicConfig
 from spica.hw.config.arithmetic import ARITHMETIC
 from spica.kernels.commands import Host
 from spica.kernels.gemm.data import KINDS, operands
@@ -23,15 +23,17 @@ LIMIT = 10_000_000
 #: A minimal machine: smallest queues, banks and latencies; not square, int8.
 NARROW = ClusterConfig(
     shared=SharedMemoryConfig(size=2048, banks=1, subbanks=4, read_latency=1),
-    matrix=MatrixConfig(
-        rows=2,
-        columns=8,
-        operand="int8",
-        multiply_add_latency=1,
-        add_latency=1,
-        accumulator_bytes=512,
-        tile=(8, 16, 8),
-        read_scale=False,
+    units=(
+        SystolicConfig(
+            rows=2,
+            columns=8,
+            operand="int8",
+            multiply_add_latency=1,
+            add_latency=1,
+            accumulator_bytes=512,
+            tile=(8, 16, 8),
+            read_scale=False,
+        ),
     ),
     axi=AxiConfig(masters=1, data_width=128),
     dma=DmaConfig(queue=1, contexts=1, outstanding=2),
@@ -40,7 +42,6 @@ NARROW = ClusterConfig(
 
 def random_problem(config: ClusterConfig, rng: random.Random, limit: int = 50) -> GemmProblem:
     """Return a product of random sizes, pitches and addresses, often tiny in one dimension."""
-    assert config.matrix is not None
     m, n, k = (rng.choice([1, rng.randint(1, 20), rng.randint(1, limit)]) for _ in range(3))
     return GemmProblem.placed(
         m=m,
@@ -50,10 +51,10 @@ def random_problem(config: ClusterConfig, rng: random.Random, limit: int = 50) -
         b_pitch=n + rng.choice([0, rng.randint(1, 9)]),
         c_pitch=n + rng.choice([0, rng.randint(1, 9)]),
         skew=rng.randint(0, 20),
-        operand=config.matrix.operand,
-        c_format=rng.choice(ARITHMETIC[config.matrix.operand].c_formats),
+        operand=config.units[0].operand,
+        c_format=rng.choice(ARITHMETIC[config.units[0].operand].c_formats),
         relu=rng.random() < 0.3,
-        scale=rng.choice([None, 0.3]) if config.matrix.scales else None,
+        scale=rng.choice([None, 0.3]) if config.units[0].scales else None,
     )
 
 
@@ -114,11 +115,10 @@ class GemmBench:
 
     def verdict(self, problem: GemmProblem, a: np.ndarray, b: np.ndarray) -> Check:
         """Compare DRAM with the golden model and with float64."""
-        assert self.config.matrix is not None
         depth = plan(self.config, problem).tiling.k
         c, touched = problem.result(self.machine.read(*problem.c_region))
-        expected = gemm(self.config.matrix, problem, a, b, depth)
-        wide = reference(problem, a, b, slab(self.config.matrix, depth))
+        expected = gemm(self.config.units[0], problem, a, b, depth)
+        wide = reference(problem, a, b, slab(self.config.units[0], depth))
         return check(c, expected, *wide, form=problem.c_format, touched=touched)
 
     def product(self, problem: GemmProblem, kind: str = "random", seed: int = 1) -> Check:

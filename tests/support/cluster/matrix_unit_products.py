@@ -39,7 +39,7 @@ class UnitProduct:
 
     def verdict(self, read) -> Check:
         """Compare C with the golden model; ``read(address, nbytes)`` returns its bytes."""
-        matrix = self.config.matrix
+        matrix = self.config.units[0]
         assert matrix is not None
         c, touched = self.problem.result(read(*self.problem.c_region))
         expected = gemm(matrix, self.problem, self.a, self.b, self.depth)
@@ -52,13 +52,12 @@ def unit_products(
 ) -> list[UnitProduct]:
     """Return a product of (M, N, K) per matrix unit, in separate DRAM parts from `offset` on."""
     products = []
-    part = 1 << (len(config.matrices) - 1).bit_length()
+    part = 1 << (len(config.units) - 1).bit_length()
     size = config.shared.size // part
     shared = replace(config.shared, size=size, banks=max(1, config.shared.banks // part))
     for number, (m, n, k) in enumerate(sizes):
         unit = replace(config.unit(number), shared=shared)
-        assert unit.matrix is not None
-        problem = GemmProblem.placed(m=m, n=n, k=k, operand=unit.matrix.operand, skew=number)
+        problem = GemmProblem.placed(m=m, n=n, k=k, operand=unit.units[0].operand, skew=number)
         start = offset + number * DRAM_PART
         places = {f"{x}_base": getattr(problem, f"{x}_base") + start for x in "abc"}
         problem = replace(problem, **places)

@@ -59,7 +59,7 @@ def rocc_writes(function: Function, rs1: int = 0, rs2: int = 0) -> list[tuple[in
 
 def random_writes(config: ClusterConfig, rng: random.Random) -> list[tuple[int, int]]:
     """Return the writes of a random command, mostly legal, with addresses in `DRAM_BYTES`."""
-    matrix, size = config.matrix, config.shared.size
+    matrix, size = config.units[0], config.shared.size
     assert matrix is not None
     units = (matrix.rows, matrix.columns, matrix.rows)
     choice = rng.choice([

@@ -110,7 +110,7 @@ class UnitRegisterBusBench:
     def __init__(self, config: ClusterConfig, seed: int, *, stall=0.0, holds=None):
         self.config, self.rng, self.stall = config, random.Random(seed), stall
         self.dut = dut = UnitRegisterBus(config)
-        self.bases = unit_bases(len(config.matrices))
+        self.bases = unit_bases(len(config.units))
         self.units = {
             unit: Unit(getattr(dut, unit), self.rng, (holds or {}).get(unit, stall))
             for unit in self.bases
@@ -118,7 +118,7 @@ class UnitRegisterBusBench:
         self.hosts = {unit: self.asker(f"host_{unit}", 8) for unit in self.bases}
         self.cores = [Asker(port, 14, [], self.rng, stall) for port in dut.core]
         self.speakers = (
-            [Speaker(port, [], self.rng, stall) for port in dut.command] if config.matrix else []
+            [Speaker(port, [], self.rng, stall) for port in dut.command] if config.units else []
         )
 
     def asker(self, name: str, width: int) -> Asker:

@@ -188,7 +188,7 @@ class DmaBench:
         else:
             self.top = EnableInserter(self.dut.busy)(self.dut) if gated else self.dut
             self.shared = SharedModel(config, self.dut, self.local, self.rng, pauses)
-        units = range(len(config.matrices))
+        units = range(len(config.units))
         self.units = [UnitSide(self.dut, number, self.rng, stall) for number in units]
         if self.units:
             first = self.units[0]

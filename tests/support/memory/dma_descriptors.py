@@ -81,7 +81,7 @@ def fill_memories(bench, descriptors, rng):
 
 def random_descriptors(config, rng, directions, count, number=0):
     """Return up to `count` descriptors of unit `number`, independent of each other's order."""
-    source = Descriptors(config.unit(number), rng, number, len(config.matrices))
+    source = Descriptors(config.unit(number), rng, number, len(config.units))
     descriptors = [source.next(rng.choice(directions)) for _ in range(count)]
     return [descriptor for descriptor in descriptors if descriptor is not None]
 

@@ -21,7 +21,7 @@ REFUSED_OFFSET = 0xC0
 
 def register_address(config: ClusterConfig, unit: str, offset: int) -> int:
     """Return the address of a unit's register, as seen by cores."""
-    return SHARED_BASE + config.shared.size + unit_bases(len(config.matrices))[unit] + offset
+    return SHARED_BASE + config.shared.size + unit_bases(len(config.units))[unit] + offset
 
 
 class NarrowModel:

@@ -166,7 +166,7 @@ class ClusterStress:
     def errands(self, shared: Territory, dram: Territory) -> list[Errand]:
         """Return the jobs of the engines in an epoch."""
         config, rng = self.config, self.rng
-        found = [matrix_errand(config, n, 3, shared, dram) for n, _ in enumerate(config.matrices)]
+        found = [matrix_errand(config, n, 3, shared, dram) for n, _ in enumerate(config.units)]
         ports = range(DmaBlockConfig.of(config).ports)
         found += [dma_errand(config, n, 8, shared, dram) for n in ports]
         rng.shuffle(found)
@@ -282,7 +282,7 @@ class ClusterStress:
 
     def look(self) -> None:
         """Add a read of an engine's progress, with an unused result."""
-        name, base = self.rng.choice(list(unit_bases(len(self.config.matrices)).items()))
+        name, base = self.rng.choice(list(unit_bases(len(self.config.units)).items()))
         register = (DMA if name.startswith("dma") else MATRIX)["running"]
         self.add(f"li a7, {self.window + base}", f"lw t0, {register.offset}(a7)")
 

@@ -38,7 +38,7 @@ def dma_errand(
 ) -> Errand:
     """Return loads and stores of a DMA port, with rows of any length at any address."""
     rng = shared.rng
-    base = unit_bases(len(config.matrices))[numbered("dma", port)]
+    base = unit_bases(len(config.units))[numbered("dma", port)]
     told = ["dram", "dram_pitch", "local", "local_pitch", "shape", "fill"]
     told += ["loads_done", "stores_done", "error"]
     errand = Errand(base, [], DMA["running"].offset, [DMA[name].offset for name in told])
@@ -91,10 +91,10 @@ class MatrixErrand:
     """
 
     def __init__(self, config: ClusterConfig, number: int, shared: Territory, dram: Territory):
-        self.matrix = config.matrices[number]
+        self.matrix = config.units[number]
         self.number, self.shared, self.dram = number, shared, dram
         self.rng: random.Random = shared.rng
-        base = unit_bases(len(config.matrices))[numbered("matrix", number)]
+        base = unit_bases(len(config.units))[numbered("matrix", number)]
         told = [MATRIX[name].offset for name in ("error", "computes_done", "rs2_low")]
         self.errand = Errand(base, [], MATRIX["running"].offset, told)
         rows, columns = self.matrix.rows, self.matrix.columns

@@ -110,8 +110,7 @@ def tile_program(config: ClusterConfig) -> str:
 
 def cisc_program(config: ClusterConfig) -> str:
     """Return a program that multiplies by command words, written by register and by CSR."""
-    assert config.matrix is not None
-    m, n, k = config.matrix.tile
+    m, n, k = config.units[0].tile
     rng = np.random.default_rng(2)
     a, b = (rng.standard_normal(shape).astype(np.float16) for shape in ((m, k), (k, n)))
 

@@ -185,4 +185,4 @@ def test_limits_of_paths():
     with pytest.raises(ValueError, match="shared_ports must divide 8 memory lanes, not 3"):
         CoreConfig(shared_ports=3)
     with pytest.raises(ValueError, match="data_width must be at least 64 bits, two instructions"):
-        ClusterConfig(cores=1, core=CoreConfig(), matrix=None, axi=AxiConfig(data_width=32))
+        ClusterConfig(cores=1, core=CoreConfig(), units=(), axi=AxiConfig(data_width=32))

@@ -32,12 +32,11 @@ def test_names_of_everything():
     assert "shared_read_words_a1" in counters
     named = dict(sizes(HETERO))
     assert (named["config_matrix_rows"], named["config_matrix1_rows"]) == (4, 2)
-    assert not any("more_matrices" in name for name in named)
 
 
 def test_a_unit_sees_itself_alone():
     assert HETERO.unit(0) == PRESETS["tiny_matrix"]
-    assert HETERO.unit(1).matrix == HETERO.more_matrices[0]
+    assert HETERO.unit(1).units == HETERO.units[1:]
     ports = [DmaBlockConfig.of(config).ports for config in (HETERO.unit(1), HETERO)]
     assert ports == [1, 2]
 
@@ -117,7 +116,7 @@ def test_products_at_once_and_alone():
             counters = counted(machine)
             for number, product in enumerate(products):
                 active = counters[f"{numbered('matrix', number)}_active"]
-                least = product.problem.macs // product.config.matrix.macs
+                least = product.problem.macs // product.config.units[0].macs
                 assert (active >= least) == (number in chosen)
             registers = fault_registers(HETERO)
             errors = read(machine, [(3, address, 0, 0) for address in registers.values()])
@@ -126,9 +125,5 @@ def test_products_at_once_and_alone():
 
 
 def test_bad_configs():
-    with pytest.raises(
-        ValueError, match="matrix must be the first unit if there are more_matrices"
-    ):
-        dataclasses.replace(HETERO, matrix=None)
-    with pytest.raises(ValueError, match="more_matrices must have at most 3 units"):
-        dataclasses.replace(HETERO, more_matrices=HETERO.more_matrices * 4)
+    with pytest.raises(ValueError, match="units must be at most 4, as many as a command word"):
+        dataclasses.replace(HETERO, units=HETERO.units * 3)

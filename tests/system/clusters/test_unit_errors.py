@@ -39,7 +39,7 @@ class Driver(GemmBench):
         self.run()
         c, touched = PROBLEM.result(self.machine.read(*PROBLEM.c_region))
         assert not touched
-        return c, gemm(TINY.matrix, PROBLEM, a, b, TINY.matrix.tile[2])
+        return c, gemm(TINY.units[0], PROBLEM, a, b, TINY.units[0].tile[2])
 
     def assert_well(self, seed=9):
         """Fail unless the machine computes correctly and reports no error."""
@@ -172,7 +172,7 @@ def test_an_illegal_command_between_others_disturbs_none(driver):
 
 
 def test_a_compute_outside_shared_memory_is_refused(driver):
-    matrix, size = TINY.matrix, TINY.shared.size
+    matrix, size = TINY.units[0], TINY.shared.size
     for a_row, b_end_row, blocks, pads in (
         (size // matrix.a_bytes - 3, size // matrix.b_bytes, (1, 1, 1), (0, 0, 0)),
         (0, size // matrix.b_bytes + 1, (1, 1, 1), (0, 0, 0)),
@@ -265,7 +265,7 @@ def test_a_full_dma_queue_holds_the_host_and_loses_nothing():
 
 
 def test_a_full_command_queue_holds_the_host_and_loses_nothing(driver):
-    matrix, copies, block = TINY.matrix, 24, TINY.matrix.rows
+    matrix, copies, block = TINY.units[0], 24, TINY.units[0].rows
     size = block * block
     rng = np.random.default_rng(2)
     a, b = rng.standard_normal((2, block, block)).astype(np.float16)

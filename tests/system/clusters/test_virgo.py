@@ -42,7 +42,7 @@ def test_utilisation(size):
     result = run("gemm", VIRGO, (size,) * 3)
     assert result["mac_utilization"] >= LEAST[size]
     # From the first beginning to the last end, all that the array does is wanted.
-    assert result["counters"]["matrix_active"] * VIRGO.matrix.macs == size**3
+    assert result["counters"]["matrix_active"] * VIRGO.units[0].macs == size**3
 
 
 @pytest.mark.slow
@@ -96,7 +96,7 @@ def test_two_units_hardly_disturb_each_other():
         possible[units] = result
     alone = [possible[(unit,)] for unit in (0, 1)]
     macs = [256**3, 128**3]
-    peaks = [matrix.macs for matrix in HETERO.matrices]
+    peaks = [matrix.macs for matrix in HETERO.units]
     alone_combined = sum(macs) / sum(
         peak * run["cycles"] for peak, run in zip(peaks, alone, strict=True)
     )

@@ -11,8 +11,8 @@ from spica.hw.config import (
     CacheConfig,
     ClusterConfig,
     CoreConfig,
-    MatrixConfig,
     SharedMemoryConfig,
+    SystolicConfig,
 )
 from spica.sim.harness.dram import DramConfig
 from spica.sim.harness.stop_reason import CoreStopReason
@@ -40,13 +40,15 @@ THREE = replace(
         warps=2, threads=8, shared_ports=4, l1i=CacheConfig(size=1024, mshrs=6, prefetch=4)
     ),
     shared=SharedMemoryConfig(size=16 * 1024, banks=4, subbanks=8),
-    matrix=MatrixConfig(
-        rows=8,
-        columns=8,
-        operand="bf16",
-        dataflow="output_stationary",
-        accumulator_bytes=2048,
-        tile=(16, 16, 16),
+    units=(
+        SystolicConfig(
+            rows=8,
+            columns=8,
+            operand="bf16",
+            dataflow="output_stationary",
+            accumulator_bytes=2048,
+            tile=(16, 16, 16),
+        ),
     ),
     axi=AxiConfig(data_width=256, masters=1),
 )

@@ -21,10 +21,10 @@ STALLED = DramConfig(bytes_per_cycle=3, latency=37, stall=0.4, seed=5)
 
 def ragged(config, m, n, k, **rest):
     """Return a problem with gaps between rows and unaligned addresses."""
-    rest = {"c_format": "int32"} | rest if config.matrix.operand == "int8" else rest
+    rest = {"c_format": "int32"} | rest if config.units[0].operand == "int8" else rest
     pitches = {"a_pitch": k + 3, "b_pitch": n + 1, "c_pitch": n + 5}
     return GemmProblem.placed(
-        m=m, n=n, k=k, operand=config.matrix.operand, skew=3, **pitches, **rest
+        m=m, n=n, k=k, operand=config.units[0].operand, skew=3, **pitches, **rest
     )
 
 

@@ -76,7 +76,7 @@ def test_products_after_a_reset_in_the_middle(make):
             for _ in range(3):
                 bench = GemmBench(machine, machine.config)
                 m, n, k = (rng.randint(30, 90) for _ in range(3))
-                operand = bench.config.matrix.operand
+                operand = bench.config.units[0].operand
                 problem = GemmProblem.placed(m=m, n=n, k=k, operand=operand)
                 bench.place(problem, "random", seed)
                 with pytest.raises(MachineError, match="not done after"):

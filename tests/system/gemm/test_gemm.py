@@ -84,7 +84,7 @@ def test_other_machines(seed):
     rng = random.Random(seed)
     rows, columns = rng.choice([2, 4, 8]), rng.choice([2, 4, 8])
     matrix = dataclasses.replace(
-        TINY.matrix,
+        TINY.units[0],
         rows=rows,
         columns=columns,
         operand=rng.choice(list(ARITHMETIC)),
@@ -94,7 +94,7 @@ def test_other_machines(seed):
         tile=(rows * rng.randint(1, 4), columns * rng.randint(1, 4), rows * rng.randint(1, 4)),
     )
     shared = dataclasses.replace(TINY.shared, subbanks=8)
-    config = dataclasses.replace(TINY, matrix=matrix, shared=shared)
+    config = dataclasses.replace(TINY, units=(matrix,), shared=shared)
     with Machine(config, name=f"machine_{seed}", optimize=1) as machine:
         GemmBench(machine, config).assert_many_right(20, rng)
 

@@ -45,7 +45,7 @@ ONE_WARP = dataclasses.replace(
 def changed(preset, **matrix):
     """Return a preset with a different matrix unit."""
     config = PRESETS[preset]
-    return dataclasses.replace(config, matrix=dataclasses.replace(config.matrix, **matrix))
+    return dataclasses.replace(config, units=(dataclasses.replace(config.units[0], **matrix),))
 
 
 #: Tall and wide units, in which the other operand is kept; panels that stay, rings of slots.
@@ -235,7 +235,7 @@ def test_a_wrong_bit_within_the_bound_is_wrong():
 def test_results_through_shared_memory(preset, seed):
     """Spilled, waited for, stored by the DMA: a tile with blocks in both directions."""
     config = PRESETS[preset]
-    rows, columns = config.matrix.rows, config.matrix.columns
+    rows, columns = config.units[0].rows, config.units[0].columns
     kernel = exact_cores_kernel(config)
 
     class Spilled(type(kernel)):

@@ -18,7 +18,7 @@ from spica.sim.golden.matrix.gemm import gemm
 from spica.sim.report.check_report import example_text
 from spica.sim.run.result_check import check
 
-TINY = PRESETS["tiny_matrix"].matrix
+TINY = PRESETS["tiny_matrix"].units[0]
 FLOATS = [name for name in ARITHMETIC if isinstance(FORMATS[name], FloatFormat)]
 NARROW_FLOATS = [name for name in FLOATS if FORMATS[name].width <= 16]
 

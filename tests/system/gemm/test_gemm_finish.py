@@ -34,11 +34,10 @@ TINY = PRESETS["tiny"]
 def changed(config: ClusterConfig, *, core=None, matrix=None, **rest) -> ClusterConfig:
     """Return a machine with changed fields of itself, its cores and its matrix unit."""
     assert config.core is not None
-    assert config.matrix is not None
     return dataclasses.replace(
         config,
         core=dataclasses.replace(config.core, **(core or {})),
-        matrix=dataclasses.replace(config.matrix, **(matrix or {})),
+        units=(dataclasses.replace(config.units[0], **(matrix or {})),),
         **rest,
     )
 

@@ -12,8 +12,8 @@ from spica.hw.config import (
     AxiConfig,
     ClusterConfig,
     DmaConfig,
-    MatrixConfig,
     SharedMemoryConfig,
+    SystolicConfig,
 )
 from spica.hw.config.arithmetic import ARITHMETIC
 from spica.kernels.commands import CommandList, Host, Operation
@@ -38,8 +38,8 @@ def run(config, problem, kind="random", seed=0, change=lambda commands: commands
     model.run(change(schedule(config, problem).commands.array()))
     c, touched = problem.result(model.region(*problem.c_region))
     depth = plan(config, problem).tiling.k
-    expected = gemm(config.matrix, problem, a, b, depth)
-    wide = reference(problem, a, b, slab(config.matrix, depth))
+    expected = gemm(config.units[0], problem, a, b, depth)
+    wide = reference(problem, a, b, slab(config.units[0], depth))
     return check(c, expected, *wide, form=problem.c_format, touched=touched), model
 
 
@@ -73,7 +73,7 @@ def test_random_products_on_tiny(seed):
 def test_random_products_in_the_order_told(seed):
     rng = random.Random(seed)
     config = random_config(rng)
-    problem = random_problem(rng, 60, config.matrix.operand)
+    problem = random_problem(rng, 60, config.units[0].operand)
     found, _ = run(config, problem, rng.choice(KINDS), seed, order="round_robin")
     assert found.passed, (config, problem, found)
 
@@ -81,7 +81,7 @@ def test_random_products_in_the_order_told(seed):
 def random_config(rng):
     rows, columns = rng.choice([2, 4, 8, 16]), rng.choice([2, 4, 8, 16])
     tile = tuple(unit * rng.randint(1, 4) for unit in (rows, columns, rows))
-    matrix = MatrixConfig(
+    matrix = SystolicConfig(
         rows=rows,
         columns=columns,
         operand=rng.choice(list(ARITHMETIC)),
@@ -98,7 +98,7 @@ def random_config(rng):
             banks=banks,
             subbanks=line // 4,
         ),
-        matrix=matrix,
+        units=(matrix,),
         dma=DmaConfig(queue=rng.choice([1, 2, 4]), contexts=rng.choice([1, 2])),
         axi=AxiConfig(data_width=line * 8, interleave_bytes=64),
     )
@@ -108,7 +108,7 @@ def random_config(rng):
 def test_random_products_on_random_machines(seed):
     rng = random.Random(seed)
     config = random_config(rng)
-    problem = random_problem(rng, 60, config.matrix.operand)
+    problem = random_problem(rng, 60, config.units[0].operand)
     found, model = run(config, problem, rng.choice(KINDS), seed)
     assert found.passed, (config, problem, found)
     assert model.most_in_flight <= 2
@@ -138,7 +138,7 @@ def test_a_second_product_goes_on_from_the_first():
         schedule(TINY, problem, host)
         model.run(host.commands.array()[done:])
         c, touched = problem.result(model.region(*problem.c_region))
-        assert np.array_equal(c, gemm(TINY.matrix, problem, a, b, 32)) and not touched
+        assert np.array_equal(c, gemm(TINY.units[0], problem, a, b, 32)) and not touched
 
 
 HOST = Host()
@@ -203,7 +203,7 @@ def test_plans_move_few_bytes(size, keep, bytes_per_cycle):
     chosen = plan(config, problem)
     moved = 2 * (chosen.loaded_elements + size * size)
     assert chosen.tiling.keep == keep
-    assert moved / (problem.macs / config.matrix.macs) <= bytes_per_cycle
+    assert moved / (problem.macs / config.units[0].macs) <= bytes_per_cycle
 
 
 def test_the_choice_knows_what_will_be_loaded():
@@ -257,9 +257,9 @@ def test_problems_beyond_dram_are_refused():
 
 
 def test_a_memory_without_room_for_two_blocks_is_refused():
-    matrix = MatrixConfig(rows=32, columns=32, tile=(32, 32, 32))
+    matrix = SystolicConfig(rows=32, columns=32, tile=(32, 32, 32))
     shared = SharedMemoryConfig(size=2048, banks=1, subbanks=16)
-    config = ClusterConfig(shared=shared, matrix=matrix)
+    config = ClusterConfig(shared=shared, units=(matrix,))
     with pytest.raises(ValueError, match="a block of A and one of B, 2048 \\+ 2048 = 4096 bytes"):
         plan(config, GemmProblem.placed(m=1, n=1, k=1))
 

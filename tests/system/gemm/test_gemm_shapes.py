@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from spica.hw.config import AxiConfig, ClusterConfig, DmaConfig, MatrixConfig, SharedMemoryConfig
+from spica.hw.config import AxiConfig, ClusterConfig, DmaConfig, SharedMemoryConfig, SystolicConfig
 from spica.sim.harness.dram import DramConfig
 from spica.sim.machine.command_machine import Machine
 from support.cluster.gemm_bench import NARROW, GemmBench
@@ -32,14 +32,14 @@ class Shape:
     @property
     def name(self) -> str:
         """Name of the machine."""
-        latency = self.config.matrix.element_latency
+        latency = self.config.units[0].element_latency
         return f"array_{self.rows}x{self.columns}_{self.operand}_latency{latency}"
 
     @property
     def config(self) -> ClusterConfig:
         """Config of the machine: as small as the array allows, except for given fields."""
         rows, columns = self.rows, self.columns
-        matrix = MatrixConfig(**{
+        matrix = SystolicConfig(**{
             "rows": rows,
             "columns": columns,
             "operand": self.operand,
@@ -56,7 +56,7 @@ class Shape:
         shared = {"banks": 2, "subbanks": widest // 4, "size": 512 * widest} | self.shared
         return ClusterConfig(
             shared=SharedMemoryConfig(**shared),
-            matrix=matrix,
+            units=(matrix,),
             axi=AxiConfig(**axi),
             dma=DmaConfig(**({"outstanding": 8} | self.dma)),
         )

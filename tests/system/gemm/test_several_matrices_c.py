@@ -13,7 +13,7 @@ from spica.sim.run.program_run import KernelWorkload
 from spica.sim.run.workload import run_workload
 
 TINY = PRESETS["tiny"]
-HETERO = replace(TINY, cores=2, more_matrices=PRESETS["tiny_hetero"].more_matrices)
+HETERO = replace(TINY, cores=2, units=PRESETS["tiny_hetero"].units)
 
 
 def run(config, sizes, *, units=(0, 1), **options):
@@ -51,4 +51,4 @@ def test_a_wrong_bit_of_the_second_product_is_found():
 
 def test_a_unit_that_is_not_there():
     with pytest.raises(UserError, match="two matrix units and two cores"):
-        EXACT_KERNELS["gemm_pair"](replace(HETERO, more_matrices=()))
+        EXACT_KERNELS["gemm_pair"](replace(HETERO, units=HETERO.units[:1]))

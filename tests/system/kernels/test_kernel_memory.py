@@ -57,7 +57,7 @@ def test_right_on_any_number_of_cores(name, extents, cores):
         cores=cores,
         core=CoreConfig(warps=4, threads=8),
         shared=SharedMemoryConfig(size=32 * 1024),
-        matrix=None,
+        units=(),
     )
     run(name, config, *extents, schedule="random")
 

@@ -25,7 +25,7 @@ def machine(cores, warps, threads, scope="cluster", kilobytes=128):
         core=CoreConfig(warps=warps, threads=threads),
         barrier_scope=scope,
         shared=SharedMemoryConfig(size=kilobytes * 1024),
-        matrix=None,
+        units=(),
     )
 
 
@@ -38,7 +38,7 @@ FAST = {
 }
 MACHINES = {
     "core": PRESETS["core"],
-    "tiny": dataclasses.replace(PRESETS["tiny"], matrix=None),
+    "tiny": dataclasses.replace(PRESETS["tiny"], units=()),
     "virgo": PRESETS["virgo"],
     "1x1x1": machine(1, 1, 1),
     "1x1x32": machine(1, 1, 32),

@@ -51,7 +51,7 @@ def test_every_thread_runs_each_block_once(shape, optimize, schedule, tmp_path):
         }
         return Problem(buffers=buffers, arguments=(3, "visits", "results"), operations=0)
 
-    config = ClusterConfig(cores=cores, core=CoreConfig(warps=warps, threads=threads), matrix=None)
+    config = ClusterConfig(cores=cores, core=CoreConfig(warps=warps, threads=threads), units=())
     options = SimtOptions(optimize=optimize, schedule=schedule)
     result = run_workload(
         KernelWorkload(Local(name="blocks", dimensions=(), pose=pose), {}),

@@ -11,7 +11,7 @@ from spica.sim.golden.matrix.gemm import gemm
 from spica.sim.report.check_report import example_text
 from spica.sim.run.result_check import check
 
-MATRIX = PRESETS["tiny_matrix"].matrix
+MATRIX = PRESETS["tiny_matrix"].units[0]
 
 
 def product(kind="random", **settings):

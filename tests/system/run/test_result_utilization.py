@@ -33,7 +33,7 @@ def test_shares_are_those_of_all_cycles(macs):
         parts = unit["breakdown"]
         assert sum(part["cycles"] for part in parts.values()) == unit["cycles"] == elapsed[number]
         assert sum(part["share"] for part in parts.values()) == pytest.approx(1)
-        assert parts["multiply_adds"]["cycles"] == macs[number] / HETERO.matrices[number].macs
+        assert parts["multiply_adds"]["cycles"] == macs[number] / HETERO.units[number].macs
         assert parts["multiply_adds"]["share"] == pytest.approx(unit["mac_utilization"])
         text = text_of(activity_table(parts, f"Cycles of {name}", "whole"), 100)
         assert text.startswith(f"Cycles of {name}\n")
@@ -43,7 +43,7 @@ def test_shares_are_those_of_all_cycles(macs):
 
 def test_utilisation_of_two_units_is_over_the_time_of_each():
     done = made_up([[100, 900], [120, 1100]], (4096, 640))
-    first, second = HETERO.matrices
+    first, second = HETERO.units
     capacity = first.macs * 800 + second.macs * 980
     assert done["mac_utilization"] == pytest.approx((4096 + 640) / capacity)
     assert done["polling_share"] == 0.25

@@ -38,7 +38,7 @@ from support.trace.random_records import made_up
 CONFIG = PRESETS["tiny_matrix"]
 
 
-TWO_UNITS = replace(CONFIG, more_matrices=(CONFIG.matrix,))
+TWO_UNITS = replace(CONFIG, units=CONFIG.units * 2)
 
 
 @pytest.mark.parametrize("config", [*PRESETS.values(), TWO_UNITS], ids=[*PRESETS, "two_units"])
@@ -53,7 +53,7 @@ def test_everything_that_is_counted_is_drawn(config):
         labels = [series.label for series in track.series]
         assert len(set(labels)) == len(labels), track.title
         assert track.series[0].drawing is Drawing.STACK
-    for number, _ in enumerate(config.matrices):
+    for number, _ in enumerate(config.units):
         unit = f"matrix{number or ''}"
         assert {f"{unit} {part}" for part in ("array", "accumulator", "drain")} <= set(titles)
 
@@ -103,7 +103,7 @@ def test_what_a_product_records(small_run):
     for number, channel in enumerate(execution.channels):
         assert records.total(f"dma_read_beats_{number}") * beat == channel.read_bytes
         assert records.total(f"dma_write_beats_{number}") * beat == channel.write_bytes
-    assert records.total("matrix_active") * CONFIG.matrix.macs >= problem.macs
+    assert records.total("matrix_active") * CONFIG.units[0].macs >= problem.macs
     assert marks["first command"] == execution.first_command
     assert marks["last write response"] == execution.last_response
     loaded = records.intervals["dma_read_beats_0"][0, 0]

@@ -69,7 +69,7 @@ def task(problem, config, seed, pause_share):
     a, b = operands(problem, "extreme", seed)
     (a_base, a_bytes), (b_base, b_bytes), (c_base, c_bytes) = problem.image(a, b)
     expected = c_bytes.copy()
-    c = gemm(config.matrix, problem, a, b, config.matrix.tile[2])
+    c = gemm(config.units[0], problem, a, b, config.units[0].tile[2])
     size, pitch = c.itemsize, problem.c_pitch
     for row, values in enumerate(c):
         start = GUARD_BYTES + row * pitch * size

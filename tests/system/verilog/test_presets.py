@@ -62,7 +62,7 @@ def test_lint_is_clean(preset):
 @pytest.mark.parametrize("preset", WITH_MATRIX)
 def test_one_module_per_distinct_block(preset):
     emission = emit_cached(PRESETS[preset], preset)
-    matrix = PRESETS[preset].matrix
+    matrix = PRESETS[preset].units[0]
     assert matrix is not None
     modules = re.findall(r"^module (\S+?)\(", emission.verilog, re.M)
     assert len(modules) == len(set(modules))
@@ -75,7 +75,7 @@ def test_one_module_per_distinct_block(preset):
 def test_matrix_units_of_a_cluster_have_elements_of_their_own():
     emission = emit_cached(PRESETS["tiny_hetero"], "tiny_hetero")
     elements = [block for block in emission.modules if "Element" in block.component]
-    macs = sorted(matrix.macs for matrix in PRESETS["tiny_hetero"].matrices)
+    macs = sorted(matrix.macs for matrix in PRESETS["tiny_hetero"].units)
     assert sorted(block.instances for block in elements) == macs
 
 

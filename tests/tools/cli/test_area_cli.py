@@ -133,7 +133,7 @@ def test_a_sweep_is_a_machine_for_each_value(fake, capsys):
     assert {config.dma.queue for _, config in fake} == {2}
     assert row_of(capsys.readouterr().out, "group")[1:] != []
     assert main(("area", "matrix", "--sweep", "matrix.rows+matrix.columns=4,8")) == 0
-    assert [(c.matrix.rows, c.matrix.columns) for _, c in fake[3:]] == [(4, 4), (8, 8)]
+    assert [(c.units[0].rows, c.units[0].columns) for _, c in fake[3:]] == [(4, 4), (8, 8)]
 
 
 def test_a_cell_library_and_a_table_of_macros(fake, capsys, tmp_path):

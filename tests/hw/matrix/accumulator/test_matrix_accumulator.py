@@ -6,16 +6,16 @@ from collections import deque
 import numpy as np
 import pytest
 
-from spica.hw.config import MatrixConfig
+from spica.hw.config import SystolicConfig
 from spica.hw.emit.emitter import emit
 from spica.hw.matrix.accumulator.accumulator import STORED_LATENCY, Accumulator
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.arith.float.floats import add, corners
 
 CONFIGS = [
-    MatrixConfig(rows=2, columns=2, add_latency=1, accumulator_bytes=64, tile=(2, 2, 2)),
-    MatrixConfig(rows=4, columns=4, add_latency=3, accumulator_bytes=256, tile=(4, 4, 4)),
-    MatrixConfig(
+    SystolicConfig(rows=2, columns=2, add_latency=1, accumulator_bytes=64, tile=(2, 2, 2)),
+    SystolicConfig(rows=4, columns=4, add_latency=3, accumulator_bytes=256, tile=(4, 4, 4)),
+    SystolicConfig(
         rows=4, columns=4, operand="int8", add_latency=2, accumulator_bytes=256, tile=(4, 4, 4)
     ),
 ]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from spica.hw.config import PRESETS, MatrixConfig, MatrixUnitConfig, SharedPortConfig
+from spica.hw.config import PRESETS, MatrixUnitConfig, SharedPortConfig, SystolicConfig
 from spica.hw.isa.commands import (
     CISC_MAPS,
     Function,
@@ -25,7 +25,7 @@ TINY = MatrixUnitConfig.of(PRESETS["tiny_matrix"])
 LEGACY = replace(TINY, matrix=replace(TINY.matrix, cisc_map="legacy"))
 WIDE = MatrixUnitConfig(
     shared=SharedPortConfig(size=4096, read_latency=2),
-    matrix=MatrixConfig(
+    matrix=SystolicConfig(
         rows=2,
         columns=8,
         operand="int8",

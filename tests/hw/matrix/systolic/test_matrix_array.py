@@ -10,7 +10,7 @@ import pytest
 from amaranth import *
 from amaranth.lib import wiring
 
-from spica.hw.config import MatrixConfig
+from spica.hw.config import SystolicConfig
 from spica.hw.config.formats import FP32
 from spica.hw.emit.emitter import emit
 from spica.hw.matrix.systolic.matrix_array import MatrixArray
@@ -21,7 +21,7 @@ from support.matrix.sequencer_bench import array_operands
 
 def make_config(rows, columns, operand, latency, add_latency, read_scale=True):
     """Return a configuration with an accumulator of a few rows, so that tiles overlap."""
-    return MatrixConfig(
+    return SystolicConfig(
         rows=rows,
         columns=columns,
         operand=operand,
@@ -356,7 +356,7 @@ def test_drain_reads_a_row_per_cycle(name, wide, rows_per_cycle):
 
 
 def test_overwriting_rows_and_a_drain_proceed_side_by_side():
-    config = MatrixConfig(
+    config = SystolicConfig(
         rows=2, columns=2, multiply_add_latency=1, accumulator_bytes=512, tile=(64, 2, 2)
     )
     tile = Tile(0, 64, 1, 0, 1, False, False, False, 0x3F800000)
@@ -375,7 +375,7 @@ def test_overwriting_rows_and_a_drain_proceed_side_by_side():
 
 def test_sixteen_by_sixteen_is_emitted_quickly_and_once():
     start = time.process_time()
-    modules = emit(MatrixArray(MatrixConfig()), "array").modules
+    modules = emit(MatrixArray(SystolicConfig()), "array").modules
     assert {(m.component, m.instances) for m in modules} >= {
         ("WeightStationaryProcessingElement", 256),
         ("MultiplyAdd", 256),

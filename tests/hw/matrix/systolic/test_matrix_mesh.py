@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from spica.hw.config import MatrixConfig
+from spica.hw.config import SystolicConfig
 from spica.hw.emit.emitter import emit
 from spica.hw.matrix.accumulator.accumulator import STORED_LATENCY
 from spica.hw.matrix.systolic.mesh import WeightStationaryMesh, weight_stationary_latency
@@ -14,13 +14,13 @@ from spica.sim.golden.arith.float.floats import multiply_add
 from support.matrix.sequencer_bench import array_operands
 
 CONFIGS = [
-    MatrixConfig(rows=2, columns=2, multiply_add_latency=1, tile=(2, 2, 2)),
-    MatrixConfig(rows=4, columns=4, multiply_add_latency=3, tile=(4, 4, 4)),
-    MatrixConfig(rows=4, columns=8, operand="int8", multiply_add_latency=2, tile=(4, 8, 4)),
-    MatrixConfig(rows=8, columns=4, operand="int8", multiply_add_latency=4, tile=(8, 4, 8)),
-    MatrixConfig(rows=2, columns=4, operand="int8", multiply_add_latency=1, tile=(2, 4, 2)),
+    SystolicConfig(rows=2, columns=2, multiply_add_latency=1, tile=(2, 2, 2)),
+    SystolicConfig(rows=4, columns=4, multiply_add_latency=3, tile=(4, 4, 4)),
+    SystolicConfig(rows=4, columns=8, operand="int8", multiply_add_latency=2, tile=(4, 8, 4)),
+    SystolicConfig(rows=8, columns=4, operand="int8", multiply_add_latency=4, tile=(8, 4, 8)),
+    SystolicConfig(rows=2, columns=4, operand="int8", multiply_add_latency=1, tile=(2, 4, 2)),
     *(
-        MatrixConfig(rows=2, columns=2, operand=operand, tile=(2, 2, 2))
+        SystolicConfig(rows=2, columns=2, operand=operand, tile=(2, 2, 2))
         for operand in ("bf16", "fp8_e4m3", "fp8_e5m2", "fp32")
     ),
 ]

@@ -8,7 +8,7 @@ import pytest
 from amaranth import *
 from amaranth.lib import wiring
 
-from spica.hw.config import MatrixConfig
+from spica.hw.config import SystolicConfig
 from spica.hw.emit.emitter import emit
 from spica.hw.matrix.accumulator.accumulator import STORED_LATENCY
 from spica.hw.matrix.systolic.matrix_array import MatrixArray
@@ -25,7 +25,7 @@ from support.matrix.sequencer_bench import array_operands
 
 def make_config(rows, columns, operand, latency):
     """Return the configuration of an output-stationary array."""
-    return MatrixConfig(
+    return SystolicConfig(
         rows=rows,
         columns=columns,
         dataflow="output_stationary",

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from spica.hw.config import MatrixConfig, MatrixUnitConfig, SharedPortConfig
+from spica.hw.config import MatrixUnitConfig, SharedPortConfig, SystolicConfig
 from spica.hw.matrix.operation import OperationLimits, output_groups
 from spica.hw.matrix.systolic.sequencer import Sequencer
 from spica.sim.engine.testbench import require_no_loop, simulate
@@ -14,7 +14,7 @@ from support.matrix.sequencer_bench import REVISIT_LATENCY, WRITE_LATENCY, Seque
 
 BASE = MatrixUnitConfig(
     shared=SharedPortConfig(size=4096, read_latency=2),
-    matrix=MatrixConfig(rows=4, columns=4, accumulator_bytes=1024, tile=(8, 8, 8)),
+    matrix=SystolicConfig(rows=4, columns=4, accumulator_bytes=1024, tile=(8, 8, 8)),
 )
 
 

@@ -146,7 +146,7 @@ def test_host_registers():
 
 
 def test_start_is_held_while_the_queue_is_full_and_nothing_is_lost():
-    config = replace(TINY, matrix=None, dma=DmaConfig(queue=1, contexts=1))
+    config = replace(TINY, units=(), dma=DmaConfig(queue=1, contexts=1))
     bench = DmaBench(config, latency=200)
     bench.dram.write(SOURCE, random.Random(0).randbytes(6400))
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from amaranth.back import rtlil
 
-from spica.hw.config import PRESETS, DmaBlockConfig, DmaConfig, MatrixConfig
+from spica.hw.config import PRESETS, DmaBlockConfig, DmaConfig, SystolicConfig
 from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.hw.memory.dma.dma import Dma
 from spica.hw.memory.dma.load_order import LoadOrder
@@ -18,10 +18,10 @@ from support.memory.dma_descriptors import SOURCE, TARGET, check_descriptors, ra
 
 LOAD, STORE, DRAIN, SPILL = Direction.LOAD, Direction.STORE, Direction.DRAIN, Direction.SPILL
 HETERO = PRESETS["tiny_hetero"]
-WIDE = MatrixConfig(rows=2, columns=8, operand="fp16", accumulator_bytes=1024, tile=(8, 16, 8))
+WIDE = SystolicConfig(rows=2, columns=8, operand="fp16", accumulator_bytes=1024, tile=(8, 16, 8))
 FOUR = replace(
     HETERO,
-    more_matrices=(*HETERO.more_matrices, WIDE, HETERO.more_matrices[0]),
+    units=(*HETERO.units, WIDE, HETERO.units[1]),
     dma=DmaConfig(contexts=3, queue=2),
 )
 
@@ -35,7 +35,7 @@ def convert():
 
 def descriptors_of(config, rng, directions, count):
     """Return random jobs for each unit."""
-    units = range(len(config.matrices))
+    units = range(len(config.units))
     return [random_descriptors(config, rng, directions, count, number) for number in units]
 
 
@@ -112,7 +112,7 @@ def completions(config, descriptors_of_units, **dram) -> list[list[int]]:
     for number, descriptors in enumerate(descriptors_of_units):
         for descriptor in descriptors:
             if descriptor.direction in (DRAIN, SPILL):
-                size = config.matrices[number].drain_bytes
+                size = config.units[number].drain_bytes
                 bench.units[number].beats.extend(
                     bytes(size) for _ in range(descriptor.bytes // size)
                 )

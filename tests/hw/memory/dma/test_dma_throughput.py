@@ -23,7 +23,7 @@ def run(descriptors, beats=0, *, real=True):
             bench.dram.write(
                 descriptor.dram + i * descriptor.dram_pitch, rng.randbytes(descriptor.bytes)
             )
-    bench.beats.extend(rng.randbytes(MATRIX.matrix.drain_bytes) for _ in range(beats))
+    bench.beats.extend(rng.randbytes(MATRIX.units[0].drain_bytes) for _ in range(beats))
     bench.run_descriptors(descriptors)
     return bench
 

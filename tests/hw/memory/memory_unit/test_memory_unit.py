@@ -65,8 +65,7 @@ CONFIGS = {
     # The register window does not start at a multiple of its size.
     "units": replace(
         small_config(warps=2, threads=4, l1i=CODE, l1d=data_cache(256, 4, 2, line_bytes=16)),
-        matrix=PRESETS["tiny"].matrix,
-        more_matrices=(PRESETS["tiny"].matrix,) * 2,
+        units=PRESETS["tiny"].units * 3,
         shared=SharedMemoryConfig(size=8192, banks=2, subbanks=4),
     ),
 }
@@ -85,7 +84,7 @@ def word_of(rng: random.Random, config) -> int:
         return DRAM_BASE + 4 * rng.randrange(6 * beat // 4)
     if choice < 0.6:
         return register_address(
-            config, rng.choice(list(unit_bases(len(config.matrices)))), rng.choice(PLACES)
+            config, rng.choice(list(unit_bases(len(config.units)))), rng.choice(PLACES)
         )
     if choice < 0.75:
         return SHARED_BASE + 4 * rng.choice([0, 1, 2, 3, 64, config.shared.size // 4 - 1])
@@ -95,7 +94,7 @@ def word_of(rng: random.Random, config) -> int:
         return rng.choice([BROKEN[0], BROKEN[8], DRAM_END - 4, DRAM_BASE + 0x123450])
     window = SHARED_BASE + config.shared.size
     outside = [window, window + DMA_BASE - 4, CONSOLE_BASE - 4, 0x7FFF_FFFC, 0]
-    outside += [window + base + 0x100 * max(1, len(config.matrices)) for base in UNITS]
+    outside += [window + base + 0x100 * max(1, len(config.units)) for base in UNITS]
     return rng.choice(outside)
 
 

@@ -18,8 +18,7 @@ UNITS = replace(
         l1i=CacheConfig(size=1024, mshrs=2, prefetch=1),
         l1d=CacheConfig(size=1024, mshrs=4, prefetch=0),
     ),
-    matrix=PRESETS["tiny"].matrix,
-    more_matrices=(PRESETS["tiny"].matrix,) * 2,
+    units=PRESETS["tiny"].units * 3,
     # The register window does not start at a multiple of its size.
     shared=SharedMemoryConfig(size=8192, banks=2, subbanks=4),
 )

@@ -20,13 +20,13 @@ from spica.hw.isa.commands import (
     rocc_word,
 )
 from spica.hw.isa.memory_map import MATRIX
-from spica.hw.matrix.matrix_unit import MatrixUnit
+from spica.hw.matrix.systolic.systolic_unit import SystolicUnit
 from spica.kernels.elements import dtype_of
 from spica.kernels.gemm.data import operands as gemm_operands
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.matrix.systolic.systolic import read_out, systolic_os, systolic_ws
-from support.matrix.matrix_unit_bench import WAIT, MatrixHost
+from support.matrix.systolic_unit_bench import WAIT, MatrixHost
 
 FP16 = MatrixUnitConfig.of(PRESETS["tiny_matrix"])
 INT8 = replace(FP16, matrix=replace(FP16.matrix, operand="int8", read_scale=False))
@@ -161,7 +161,7 @@ SLOW = ("fp8_e4m3", "fp8_e5m2", "fp32")
 )
 def test_loops_two_in_flight(name):
     config = CONFIGS[name]
-    require_no_loop(MatrixUnit, config)
+    require_no_loop(SystolicUnit, config)
     cases = possible_cases(config)
     machine = MatrixHost(config, [], stall=0.3)
     matrices = []

@@ -8,13 +8,13 @@ import numpy as np
 from ....hw.config import MatrixUnitConfig
 from ....hw.isa.memory_map import MATRIX, SHARED_BASE, numbered
 from ...golden.matrix.command.command_decoder import CommandModel
-from ...golden.matrix.matrix_unit import MatrixModel, transfers
+from ...golden.matrix.systolic.systolic_unit import SystolicModel, transfers
 from ...golden.memory.dma.dma import DmaDescriptor
 from .memory import DeviceMemory
 from .region import Region
 from .work_queue import Agenda, DeviceFault, Work
 
-__all__ = ["MatrixDevice"]
+__all__ = ["SystolicDevice"]
 
 RUNNING_MAXIMUM = 15
 FAILED_DESCRIPTOR = 1 << 2  # of `error`
@@ -28,7 +28,7 @@ class Command:
     parts: int = 0
 
 
-class MatrixDevice:
+class SystolicDevice:
     """Registers of `address_map.MATRIX`, and the operations that commands start.
 
     Loads overlap and end in order. Computes execute one after the other, each after the loads of
@@ -53,7 +53,7 @@ class MatrixDevice:
         self.config, self.matrix = config, config.matrix
         self.agenda, self.memory = agenda, memory
         self.decoder = CommandModel(config)
-        self.model = MatrixModel(config)
+        self.model = SystolicModel(config)
         self.written = np.zeros(self.matrix.accumulator_rows, bool)
         self.failed = 0
         self.commands = self.computes_done = self.running = 0

@@ -1,19 +1,20 @@
 """Config of a systolic matrix unit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amaranth.utils import ceil_log2
 
 from .arithmetic import ARITHMETIC
 from .checks import require_choice, require_integer, require_power_of_two
-from .formats import FORMATS, FloatFormat, IntFormat
+from .formats import FloatFormat
 from .memory import WORD_BYTES
+from .unit import UnitConfig
 
-__all__ = ["MatrixConfig"]
+__all__ = ["SystolicConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatrixConfig:
+class SystolicConfig(UnitConfig):
     """A systolic matrix unit with its accumulator SRAM.
 
     Parameters
@@ -44,7 +45,6 @@ class MatrixConfig:
     rows: int = 16
     columns: int = 16
     dataflow: str = "weight_stationary"
-    operand: str = "fp16"
     multiply_add_latency: int | None = None
     add_latency: int = 2
     accumulator_bytes: int = 32 * 1024
@@ -53,10 +53,10 @@ class MatrixConfig:
     cisc_map: str = "current"
 
     def __post_init__(self):
+        super().__post_init__()
         require_power_of_two("rows", self.rows, 2, 32)
         require_power_of_two("columns", self.columns, 2, 32)
         require_choice("dataflow", self.dataflow, ("weight_stationary", "output_stationary"))
-        require_choice("operand", self.operand, tuple(ARITHMETIC))
         if self.multiply_add_latency is not None:
             require_integer("multiply_add_latency", self.multiply_add_latency, 1, 6)
         require_integer("add_latency", self.add_latency, 1, 4)
@@ -81,34 +81,9 @@ class MatrixConfig:
             )
 
     @property
-    def operand_format(self) -> FloatFormat | IntFormat:
-        """Format of one element of A and B."""
-        return FORMATS[self.operand]
-
-    @property
-    def accumulator_format(self) -> FloatFormat | IntFormat:
-        """Format of partial sums and of the accumulator."""
-        return FORMATS[ARITHMETIC[self.operand].accumulator]
-
-    @property
-    def narrow_format(self) -> FloatFormat | IntFormat:
-        """Format of C unless a command selects the accumulator's."""
-        return FORMATS[ARITHMETIC[self.operand].narrow]
-
-    @property
     def narrows(self) -> bool:
         """Whether C can have another format than the accumulator."""
         return self.narrow_format != self.accumulator_format
-
-    @property
-    def wide_bytes(self) -> int:
-        """Bytes of one element of C in the accumulator's format."""
-        return self.accumulator_format.width // 8
-
-    @property
-    def narrow_bytes(self) -> int:
-        """Bytes of one element of C in the narrow format."""
-        return self.narrow_format.width // 8
 
     @property
     def scales(self) -> bool:
@@ -128,11 +103,6 @@ class MatrixConfig:
         return self.rows * self.columns
 
     @property
-    def operand_bytes(self) -> int:
-        """Bytes of one element of A and B."""
-        return self.operand_format.width // 8
-
-    @property
     def a_bytes(self) -> int:
         """Bytes of one read of A: the elements that enter the array in one cycle."""
         return max(WORD_BYTES, self.rows * self.operand_bytes)
@@ -141,6 +111,22 @@ class MatrixConfig:
     def b_bytes(self) -> int:
         """Bytes of one read of B: one row of weights."""
         return max(WORD_BYTES, self.columns * self.operand_bytes)
+
+    @property
+    def summary(self) -> str:
+        """Size of the array, format of the operands and size of the accumulator."""
+        accumulator = f"{self.accumulator_bytes // 1024} KB accumulator"
+        return f"{self.rows}x{self.columns} {self.operand}, {accumulator}"
+
+    @property
+    def reads(self) -> dict[str, int]:
+        """Bytes of a read at each port into shared memory: A and B."""
+        return {"a": self.a_bytes, "b": self.b_bytes}
+
+    @property
+    def resolved(self) -> "SystolicConfig":
+        """The same unit with the default of `multiply_add_latency` filled in."""
+        return replace(self, multiply_add_latency=self.element_latency)
 
     @property
     def drain_bytes(self) -> int:

@@ -1,33 +1,31 @@
-"""Matrix unit top: registers, sequencer and datapath."""
+"""Top of a systolic matrix unit: registers, sequencer and datapath."""
 
 from typing import Any
 
 from amaranth import *
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib.wiring import connect, flipped
 
-from ..config import MatrixUnitConfig
-from ..emit.shared_block import SharedBlock
-from ..lib.interfaces.shared_memory import WideReadSignature, dma_descriptor, dma_done
-from ..lib.register_bus import RegisterSignature
-from ..lib.streams import ResponseSignature
-from .command.command_port import Command
-from .systolic.matrix_array import MatrixArray, matrix_events
-from .systolic.sequencer import Sequencer
-from .systolic.systolic_issue import issue_events
+from ...config import MatrixUnitConfig
+from ...emit.shared_block import SharedBlock
+from ..command.command_port import Command
+from ..signature import unit_members
+from .matrix_array import MatrixArray, matrix_events
+from .sequencer import Sequencer
+from .systolic_issue import issue_events
 
-__all__ = ["MatrixUnit", "matrix_unit_events"]
+__all__ = ["SystolicUnit", "systolic_unit_events"]
 
 #: Events of one cycle: use of the cycle, datapath events, refused commands.
-matrix_unit_events = data.StructLayout({
+systolic_unit_events = data.StructLayout({
     "issue": issue_events,
     "array": matrix_events,
     "refused": 1,
 })
 
 
-class MatrixUnit(SharedBlock):
-    """Matrix unit: a systolic array with accumulator, controlled through `address_map.MATRIX`.
+class SystolicUnit(SharedBlock):
+    """Systolic array with accumulator: a matrix unit controlled through `address_map.MATRIX`.
 
     Parameters
     ----------
@@ -35,17 +33,13 @@ class MatrixUnit(SharedBlock):
 
     Members
     -------
-    registers : In(RegisterSignature(8))
     a, b : Out(WideReadSignature(config.shared, a_bytes)), and with b_bytes
     drain : Out(stream.Signature(8 * drain_bytes))
-        Results in the order of the DRAIN and SPILL descriptors: per column block all its rows.
-        Each row has `columns` results, also if the matrix is narrower.
-    descriptor : Out(stream.Signature(dma_descriptor(config.shared)))
-    done : In(ResponseSignature(dma_done))
-    busy : Out(1)
-    error : Out(1)
-        Any bit of the register `error`.
-    events : Out(matrix_unit_events)
+        Per column block all its rows. Each row has `columns` results, also if the matrix is
+        narrower.
+    events : Out(systolic_unit_events)
+    registers, descriptor, done, busy, error
+        As in `unit_members`.
 
     """
 
@@ -61,18 +55,7 @@ class MatrixUnit(SharedBlock):
 
     def __init__(self, config: MatrixUnitConfig):
         self.config = config
-        matrix = config.matrix
-        super().__init__({
-            "registers": In(RegisterSignature(8)),
-            "a": Out(WideReadSignature(config.shared, matrix.a_bytes)),
-            "b": Out(WideReadSignature(config.shared, matrix.b_bytes)),
-            "drain": Out(stream.Signature(8 * matrix.drain_bytes)),
-            "descriptor": Out(stream.Signature(dma_descriptor(config.shared))),
-            "done": In(ResponseSignature(dma_done)),
-            "busy": Out(1),
-            "error": Out(1),
-            "events": Out(matrix_unit_events),
-        })
+        super().__init__(unit_members(config, systolic_unit_events))
 
     def build(self, platform):
         m = Module()

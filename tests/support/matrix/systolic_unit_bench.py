@@ -6,7 +6,7 @@ from collections import deque
 import numpy as np
 
 from spica.hw.lib.interfaces.shared_memory import Direction
-from spica.hw.matrix.matrix_unit import MatrixUnit
+from spica.hw.matrix.systolic.systolic_unit import SystolicUnit
 
 __all__ = ["WAIT", "MatrixHost"]
 
@@ -35,7 +35,7 @@ class MatrixHost:
     """
 
     def __init__(self, config, writes, *, stall=0.0, seed=0):
-        self.dut = MatrixUnit(config)
+        self.dut = SystolicUnit(config)
         self.config = config
         self.rng = random.Random(seed)
         self.stall = stall

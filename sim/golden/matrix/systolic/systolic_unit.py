@@ -2,20 +2,20 @@
 
 import numpy as np
 
-from ....hw.config import MatrixConfig, MatrixUnitConfig
-from ....hw.config.arithmetic import ARITHMETIC
-from ....hw.config.formats import FloatFormat
-from ....hw.isa.commands import FLOAT_ONE
-from ....hw.lib.interfaces.shared_memory import Direction
-from ....kernels.elements import dtype_of
-from ..memory.dma.dma import DmaDescriptor
-from .systolic.sequencer import expected_descriptors
-from .systolic.systolic import read_out, systolic_os, systolic_ws
+from .....hw.config import MatrixUnitConfig, SystolicConfig
+from .....hw.config.arithmetic import ARITHMETIC
+from .....hw.config.formats import FloatFormat
+from .....hw.isa.commands import FLOAT_ONE
+from .....hw.lib.interfaces.shared_memory import Direction
+from .....kernels.elements import dtype_of
+from ...memory.dma.dma import DmaDescriptor
+from .sequencer import expected_descriptors
+from .systolic import read_out, systolic_os, systolic_ws
 
-__all__ = ["MatrixModel", "operand_a", "operand_b", "transfers"]
+__all__ = ["SystolicModel", "operand_a", "operand_b", "transfers"]
 
 
-def operand_a(matrix: MatrixConfig, operation: dict, shared: np.ndarray) -> np.ndarray:
+def operand_a(matrix: SystolicConfig, operation: dict, shared: np.ndarray) -> np.ndarray:
     """Return A of a compute, ``[height, depth]``, from the bytes of shared memory."""
     lines = accesses(matrix, shared, matrix.a_bytes, matrix.rows)[operation["a_line"] :]
     i, k = (operation[name] * matrix.rows for name in ("i_blocks", "k_blocks"))
@@ -23,7 +23,7 @@ def operand_a(matrix: MatrixConfig, operation: dict, shared: np.ndarray) -> np.n
     return tile[: operation["height"], : operation["depth"]]
 
 
-def operand_b(matrix: MatrixConfig, operation: dict, shared: np.ndarray) -> np.ndarray:
+def operand_b(matrix: SystolicConfig, operation: dict, shared: np.ndarray) -> np.ndarray:
     """Return B of a compute, ``[depth, columns of whole blocks]``, including columns beyond N."""
     lines = accesses(matrix, shared, matrix.b_bytes, matrix.columns)[operation["b_line"] :]
     k, j = operation["k_blocks"] * matrix.rows, operation["j_blocks"] * matrix.columns
@@ -31,7 +31,7 @@ def operand_b(matrix: MatrixConfig, operation: dict, shared: np.ndarray) -> np.n
     return tile[: operation["depth"]]
 
 
-def accesses(matrix: MatrixConfig, shared: np.ndarray, size: int, count: int) -> np.ndarray:
+def accesses(matrix: SystolicConfig, shared: np.ndarray, size: int, count: int) -> np.ndarray:
     """Return shared memory as accesses of `size` bytes, each with `count` elements."""
     lines = shared.reshape(-1, size)[:, : count * matrix.operand_bytes]
     return np.ascontiguousarray(lines).view(dtype_of(matrix.operand))
@@ -51,7 +51,7 @@ def transfers(config: MatrixUnitConfig, operation: dict) -> list[DmaDescriptor]:
     ]
 
 
-class MatrixModel:
+class SystolicModel:
     """Accumulator and the effect of `CommandModel` operations on it, bit-exact.
 
     The caller must give operations in an order that the machine allows.

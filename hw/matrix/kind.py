@@ -1,0 +1,92 @@
+"""Description of a kind of matrix unit, from which cluster, headers, reports and traces derive."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..emit.shared_block import SharedBlock
+from ..isa.memory_map import UNIT_REGISTERS, Register
+
+__all__ = ["UnitCounter", "UnitKind"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitCounter:
+    """A counter of a kind of matrix unit.
+
+    Parameters
+    ----------
+    name : str
+        Name of the first unit's counter; ``matrix_`` at its start stands for the unit.
+    event : str
+        Event in the unit's `events`, dotted if nested; one bit per cycle.
+    meaning : str
+        The quantity counted since reset.
+    track : str
+        Track of the unit in timelines.
+    label : str
+        Short name in timelines and reports.
+    colour : str
+        Name of its colour in timelines.
+    loss : str or None
+        Meaning of its cycles in reports, if they are a loss that reports account for.
+
+    """
+
+    name: str
+    event: str
+    meaning: str
+    track: str
+    label: str
+    colour: str
+    loss: str | None = None
+
+    @property
+    def key(self) -> str:
+        """Name without the unit, as in results."""
+        return self.name.removeprefix("matrix_")
+
+    def name_in(self, unit: str) -> str:
+        """Return the name of the counter of a unit, ``matrix`` or ``matrix1`` and so on."""
+        return self.name if unit == "matrix" else f"{unit}_{self.key}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitKind:
+    """A kind of matrix unit.
+
+    Parameters
+    ----------
+    name : str
+        Name in descriptions of a machine.
+    component : callable
+        ``component(config)``: the unit of a `MatrixUnitConfig`, with `unit_members`.
+    registers : dict of str to Register
+        Its registers, with at least `UNIT_REGISTERS`.
+    operations : callable
+        ``operations(matrix)``: names of the operations of a command word, by code, for a config of
+        the kind.
+    counters : tuple of UnitCounter
+        The first counts the cycles in which the unit multiplies.
+
+    """
+
+    name: str
+    component: Callable[[Any], SharedBlock]
+    registers: dict[str, Register]
+    operations: Callable[[Any], dict[int, str]]
+    counters: tuple[UnitCounter, ...]
+
+    def __post_init__(self):
+        if not UNIT_REGISTERS.items() <= self.registers.items():
+            raise ValueError("registers must hold UNIT_REGISTERS at their offsets")
+
+    @property
+    def losses(self) -> list[UnitCounter]:
+        """The counters of cycles that are a loss."""
+        return [counter for counter in self.counters if counter.loss is not None]
+
+    @property
+    def active(self) -> UnitCounter:
+        """The counter of cycles in which the unit multiplies."""
+        return self.counters[0]
