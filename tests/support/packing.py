@@ -1,11 +1,12 @@
-"""Fast packing of layouts into integers, for benches that access wide ports in every cycle."""
+"""Fast packing of values into integers, for benches that access wide ports in every cycle."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from amaranth.hdl import Shape, ShapeLike
+from amaranth.hdl import Cat, Shape, ShapeLike, Value
 from amaranth.lib import data
 
-__all__ = ["Packing"]
+__all__ = ["Packing", "Together"]
 
 
 class Packing:
@@ -50,3 +51,25 @@ class Packing:
             for offset, packing in zip(self.offsets, self.packings, strict=True)
         ]
         return values if self.is_array else dict(zip(self.names, values, strict=True))
+
+
+class Together:
+    """Signals that are set in one assignment, as the simulator settles after each.
+
+    Parameters
+    ----------
+    signals : sequence of ValueLike
+
+    """
+
+    def __init__(self, signals: Sequence):
+        values = [Value.cast(signal) for signal in signals]
+        self.target, self.widths = Cat(values), [len(value) for value in values]
+
+    def set(self, ctx, values: Iterable[int]) -> None:
+        """Set each signal to its value."""
+        word = offset = 0
+        for value, width in zip(values, self.widths, strict=True):
+            word |= value << offset
+            offset += width
+        ctx.set(self.target, word)

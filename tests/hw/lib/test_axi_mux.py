@@ -6,24 +6,16 @@ from collections import deque
 import pytest
 from amaranth import EnableInserter, Module
 
-from spica.hw.lib.axi import BURST_INCR
+from spica.hw.lib.axi import BURST_INCR, RESPONSE_OKAY, RESPONSE_SLAVE_ERROR
 from spica.hw.lib.axi_mux import AxiMux, AxiMuxConfig
 from spica.sim.engine.testbench import require_no_loop, simulate
+from support.memory.axi_memory import AxiMemory
+from support.memory.axi_wires import BACK, FORWARD, PAYLOADS, AxiWires
+from support.packing import Together
 
 CONFIG = AxiMuxConfig(id_widths=(4, 2, 3), data_width=64)
 ONE = AxiMuxConfig(id_widths=(2,), data_width=64)
-OUTPUTS = (
-    *(
-        f"{c}{name}"
-        for c in ("ar", "aw")
-        for name in ("id", "addr", "len", "size", "burst", "valid")
-    ),
-    *("wdata", "wstrb", "wlast", "wvalid", "rready", "bready"),
-)
-INPUTS = (
-    *("arready", "awready", "wready", "rvalid", "rid", "rdata", "rresp", "rlast"),
-    *("bvalid", "bid", "bresp"),
-)
+BEAT_BYTES = 8
 
 
 def test_it_converts():
@@ -41,113 +33,69 @@ class Source:
     """Master that issues bursts and checks the responses."""
 
     def __init__(self, port, number: int, id_width: int, rng: random.Random, bursts: int):
-        self.port, self.number, self.rng = port, number, rng
+        self.wires, self.number, self.rng = AxiWires(port, BACK, FORWARD), number, rng
         self.ids = 1 << id_width
         self.left = {"ar": bursts, "aw": bursts}
         self.offers: dict[str, tuple | None] = {"ar": None, "aw": None, "w": None}
         self.beats: deque = deque()  # write data not yet offered
         self.expected: dict[tuple, deque] = {}  # expected responses in order, by (channel, id)
-        self.ready = {"r": 0, "b": 0}
 
     @property
     def idle(self) -> bool:
         owed = any(self.expected.values())
         return not (any(self.left.values()) or any(self.offers.values()) or self.beats or owed)
 
-    def drive(self) -> dict[str, int]:
-        rng = self.rng
+    def drive(self):
+        """Offer bursts and beats at random, and select the channels that are ready."""
+        rng, size = self.rng, BEAT_BYTES.bit_length() - 1
         for channel, back in (("ar", "r"), ("aw", "b")):
             if self.offers[channel] is None and self.left[channel] and rng.random() < 0.6:
                 self.left[channel] -= 1
                 name, length = rng.randrange(self.ids), rng.randrange(4)
                 address = rng.randrange(1 << 20) * 64 | self.number << 28
-                self.offers[channel] = (name, address, length)
+                self.offers[channel] = (name, address, length, size, BURST_INCR)
                 wanted = self.expected.setdefault((back, name), deque())
+                beats = [(address + BEAT_BYTES * n, n == length) for n in range(length + 1)]
+                code = response(address, channel == "aw")
                 if channel == "ar":
-                    wanted += [(address + 8 * n, n == length) for n in range(length + 1)]
+                    wanted += [(value, code, last) for value, last in beats]
                 else:
-                    wanted.append(address)
-                    self.beats += [(address + 8 * n, n == length) for n in range(length + 1)]
+                    wanted.append((code,))
+                    self.beats += [(value, value & 0xFF, last) for value, last in beats]
         if self.offers["w"] is None and self.beats and rng.random() < 0.7:
             self.offers["w"] = self.beats.popleft()
-        self.ready = {channel: int(rng.random() < 0.7) for channel in "rb"}
-        values = {f"{channel}ready": ready for channel, ready in self.ready.items()}
-        for channel in ("ar", "aw"):
-            name, address, length = self.offers[channel] or (0, 0, 0)
-            values |= {f"{channel}id": name, f"{channel}addr": address, f"{channel}len": length}
-            values[f"{channel}valid"] = self.offers[channel] is not None
-        value, last = self.offers["w"] or (0, 0)
-        values |= {"wdata": value, "wstrb": value & 0xFF, "wlast": last}
-        return values | {"wvalid": self.offers["w"] is not None}
+        values = {f"{channel}ready": int(rng.random() < 0.7) for channel in BACK}
+        for channel in FORWARD:
+            offer = self.offers[channel]
+            values[f"{channel}valid"] = int(offer is not None)
+            values |= dict(zip(PAYLOADS[channel], offer or (), strict=False))
+        self.wires.driven |= values
 
-    def take(self, seen: dict[str, int]):
-        for channel in ("ar", "aw", "w"):
-            if self.offers[channel] is not None and seen[f"{channel}ready"]:
+    def take(self, values):
+        seen = self.wires.see(values)
+        for channel in FORWARD:
+            if self.wires.moved(channel, seen):
                 self.offers[channel] = None
-        if seen["rvalid"] and self.ready["r"]:
-            wanted = self.expected["r", seen["rid"]].popleft()
-            assert (seen["rdata"], seen["rlast"]) == wanted
-        if seen["bvalid"] and self.ready["b"]:
-            assert self.expected["b", seen["bid"]].popleft() >> 2 & 3 == seen["bresp"]
+        for channel in BACK:
+            if self.wires.moved(channel, seen):
+                name, *got = (seen[member] for member in PAYLOADS[channel])
+                assert tuple(got) == self.expected[channel, name].popleft()
 
 
-class Slave:
-    """Slave that answers bursts: those of one ID in order, others in any order."""
+class Addresses:
+    """Memory in which each beat is its address, with one strobe per bit of the lowest byte."""
 
-    def __init__(self, rng: random.Random):
-        self.rng = rng
-        self.reads: dict[int, deque] = {}
-        self.writes: deque = deque()  # bursts: [id, address, missing beats]
-        self.beats: deque = deque()
-        self.replies: list = []
-        self.driven = dict.fromkeys(INPUTS, 0)
-        self.held: dict[str, tuple] = {}
+    def read(self, address: int, count: int) -> bytes:
+        return address.to_bytes(count, "little")
 
-    def step(self, seen: dict[str, int]) -> dict[str, int]:
-        driven = self.driven
-        for channel in ("ar", "aw", "w"):
-            names = [name for name in OUTPUTS if name.startswith(channel) and name[-5:] != "valid"]
-            payload = tuple(seen[name] for name in names if name in seen)
-            if channel in self.held:
-                assert seen[f"{channel}valid"] and payload == self.held.pop(channel)
-            if seen[f"{channel}valid"] and not driven[f"{channel}ready"]:
-                self.held[channel] = payload
-        if seen["arvalid"] and driven["arready"]:
-            assert (seen["arsize"], seen["arburst"]) == (3, BURST_INCR)
-            beats = self.reads.setdefault(seen["arid"], deque())
-            count = seen["arlen"] + 1
-            beats += [(seen["araddr"] + 8 * n, n == count - 1) for n in range(count)]
-        if seen["awvalid"] and driven["awready"]:
-            self.writes.append([seen["awid"], seen["awaddr"], seen["awlen"] + 1])
-        if seen["wvalid"] and driven["wready"]:
-            self.beats.append((seen["wdata"], seen["wstrb"], seen["wlast"]))
-        while self.writes and self.beats:
-            burst, (value, strobes, last) = self.writes[0], self.beats.popleft()
-            burst[2] -= 1
-            assert last == (burst[2] == 0) and strobes == value & 0xFF
-            assert value >> 6 == burst[1] >> 6, "data of another burst"
-            if last:
-                self.replies.append((burst[0], burst[1] >> 2 & 3))
-                self.writes.popleft()
-        return self.answer(seen)
+    def write_masked(self, address: int, value: int, mask: int, size: int):
+        assert value == address, "data of another burst"
+        assert mask == value & 0xFF
 
-    def answer(self, seen) -> dict[str, int]:
-        rng, before = self.rng, self.driven
-        chosen = {f"{channel}ready": int(rng.random() < 0.7) for channel in ("ar", "aw", "w")}
-        if not before["rvalid"] or seen["rready"]:
-            chosen["rvalid"] = 0
-            waiting = [name for name, beats in self.reads.items() if beats]
-            if waiting and rng.random() < 0.8:
-                name = rng.choice(waiting)
-                value, last = self.reads[name].popleft()
-                chosen |= {"rvalid": 1, "rid": name, "rdata": value, "rlast": last, "rresp": 0}
-        if not before["bvalid"] or seen["bready"]:
-            chosen["bvalid"] = 0
-            if self.replies and rng.random() < 0.8:
-                name, code = self.replies.pop(0)
-                chosen |= {"bvalid": 1, "bid": name, "bresp": code}
-        self.driven = before | chosen
-        return self.driven
+
+def response(address: int, is_write: bool) -> int:
+    """Refuse an eighth of the bursts."""
+    return RESPONSE_SLAVE_ERROR if address >> 6 & 7 == 7 else RESPONSE_OKAY
 
 
 @pytest.mark.parametrize("config", [CONFIG, ONE])
@@ -156,26 +104,28 @@ def test_all_get_what_is_theirs(config):
     dut = AxiMux(config)
     ports = [getattr(dut, f"i_{k}") for k in range(config.sources)]
     sources = [Source(port, k, config.id_widths[k], rng, 60) for k, port in enumerate(ports)]
-    slave = Slave(rng)
+    memory = AxiMemory(
+        dut.o, Addresses(), rng, stall=0.3, jitter=3, reorders=True, response=response
+    )
     top = Module()
     top.submodules.dut = EnableInserter(dut.busy)(dut)
 
     async def bench(ctx):
-        back = [getattr(port, name) for port in ports for name in INPUTS]
-        out = [getattr(dut.o, name) for name in OUTPUTS]
+        wires = [source.wires for source in sources]
+        inputs = Together([signal for part in (*wires, memory) for signal in part.drives])
+        outputs = [signal for part in (*wires, memory) for signal in part.samples]
+        driven = list(memory.wires.driven.values())
         while not all(source.idle for source in sources):
             for source in sources:
-                for name, value in source.drive().items():
-                    ctx.set(getattr(source.port, name), value)
-            _, _, *seen = await ctx.tick().sample(*back, *out)
-            for k, source in enumerate(sources):
-                part = seen[k * len(INPUTS) : (k + 1) * len(INPUTS)]
-                source.take(dict(zip(INPUTS, part, strict=True)))
-            answers = slave.step(dict(zip(OUTPUTS, seen[len(back) :], strict=True)))
-            for name in INPUTS:
-                ctx.set(getattr(dut.o, name), answers[name])
-        for port in ports:
-            ctx.set(port.rready, 0)
+                source.drive()
+            inputs.set(ctx, [value for each in wires for value in each.driven.values()] + driven)
+            _, _, *seen = await ctx.tick().sample(*outputs)
+            for source in sources:
+                own = len(source.wires.samples)
+                source.take(seen[:own])
+                seen = seen[own:]
+            driven = memory.step(seen)
+        inputs.set(ctx, [0] * len(inputs.widths))
         await ctx.tick().repeat(2)
         assert not ctx.get(dut.busy)
 

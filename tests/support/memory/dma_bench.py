@@ -4,7 +4,7 @@ import random
 from collections import deque
 from dataclasses import replace
 
-from amaranth import Cat, EnableInserter, Module
+from amaranth import EnableInserter, Module
 from amaranth.lib.wiring import connect
 
 from spica.hw.config import ClusterConfig, DmaBlockConfig
@@ -14,8 +14,9 @@ from spica.hw.memory.dma.dma import Dma
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports, port_names
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.memory.dma.dma import DmaDescriptor, SparseMemory
-from support.memory.axi_checker import AxiMemory
+from support.memory.axi_memory import interleaved_memories
 from support.memory.dma_matrix_unit import UnitSide
+from support.packing import Together
 
 __all__ = ["DmaBench", "SharedModel", "words_of"]
 
@@ -168,19 +169,10 @@ class DmaBench:
         self.stall = stall
         self.dut = Dma(DmaBlockConfig.of(config))
         self.dram, self.local = SparseMemory(), SparseMemory()
-        self.masters = [
-            AxiMemory(
-                getattr(self.dut, f"axi_{c}"),
-                self.dram,
-                config.axi,
-                self.rng,
-                stall=stall,
-                outstanding=config.dma.outstanding,
-                index=c,
-                **dram,
-            )
-            for c in range(config.axi.masters)
-        ]
+        self.masters = interleaved_memories(
+            self.dut, self.dram, config.axi, self.rng,
+            stall=stall, ids=1, outstanding=config.dma.outstanding, whole_writes=True, **dram,
+        )  # fmt: skip
         pauses = stall if shared_stall is None else shared_stall
         if real:
             self.top = with_shared_memory(config, self.dut)
@@ -202,7 +194,7 @@ class DmaBench:
         parts = [*self.masters, self.shared, *self.units]
         samples = [signal for part in parts for signal in part.samples]
         drives = [signal for part in parts for signal in part.drives]
-        target, widths = Cat(drives), [len(signal) for signal in drives]
+        together = Together(drives)
         while not finish():
             _, _, *values, self.busy = await ctx.tick().sample(*samples, dut.busy)
             self.cycle += 1
@@ -210,10 +202,7 @@ class DmaBench:
             for part in parts:
                 driven += part.step(values[at : at + len(part.samples)])
                 at += len(part.samples)
-            word = 0
-            for value, width in zip(reversed(driven), reversed(widths), strict=True):
-                word = word << width | value
-            ctx.set(target, word)
+            together.set(ctx, driven)
 
     async def access(self, ctx, name_or_offset, value=None, port=0):
         """Write a register, or read it if `value` is None; return (data, error)."""

@@ -2,17 +2,38 @@
 
 import random
 from collections import Counter, deque
+from dataclasses import dataclass, field
 
 from amaranth import EnableInserter, Module, Signal, Value
 
-from spica.hw.lib.axi import BURST_INCR, RESPONSE_OKAY
+from spica.hw.lib.axi import BURST_INCR, RESPONSE_OKAY, RESPONSE_SLAVE_ERROR
 from spica.hw.memory.l2.l2_slice import EVENTS, L2Slice
 from spica.hw.memory.l2.layouts import L2SliceConfig
 from spica.sim.engine.testbench import simulate
-from support.memory.l2_dram import L2Dram
-from support.memory.l2_port import BACK, FORWARD, PAYLOADS, Burst, Wires
+from spica.sim.golden.memory.dma.dma import SparseMemory
+from support.memory.axi_memory import AxiMemory
+from support.memory.axi_wires import BACK, FORWARD, PAYLOADS, AxiWires
+from support.packing import Together
 
 __all__ = ["Burst", "L2Bench"]
+
+NO_OFFERS = {"arvalid": 0, "awvalid": 0, "wvalid": 0}
+
+
+@dataclass
+class Burst:
+    """A read of `beats` beats, or a write of values and strobes, with its recorded results."""
+
+    id: int
+    address: int
+    beats: int = 1
+    writes: list[tuple[int, int]] | None = None
+    since: int = -1
+    first: int = -1  # cycle of the first beat; `ended`: of the last beat or the reply
+    ended: int = -1
+    codes: list[int] = field(default_factory=list)
+    values: list[int] = field(default_factory=list)
+    floors: dict[int, int] = field(default_factory=dict)
 
 
 class L2Bench:
@@ -55,12 +76,14 @@ class L2Bench:
         self.config, self.rng, self.base = config, rng, base
         self.stall, self.broken = stall, broken
         self.dut, self.gated = L2Slice(config), gated
-        self.near = Wires(self.dut.i, BACK, FORWARD)
-        memory = bytearray(rng.randbytes(span))
-        self.dram = L2Dram(
-            config, Wires(self.dut.o, FORWARD, BACK), rng, memory,
-            base=base, latency=latency, jitter=jitter, stall=stall, broken=broken,
+        self.near = AxiWires(self.dut.i, BACK, FORWARD)
+        memory = rng.randbytes(span)
+        self.dram = AxiMemory(
+            self.dut.o, SparseMemory(), rng, latency=latency + 1, jitter=jitter, stall=stall,
+            reorders=jitter > 0, response=self.response, block=config.l2.line_bytes, outstanding=1,
         )  # fmt: skip
+        self.dram.memory.write(base, memory)
+        self.inputs = Together([*self.near.drives, *self.dram.drives])
         self.history = [[value] for value in memory]
         self.floor = [0] * span
         self.cycle = 0
@@ -75,12 +98,17 @@ class L2Bench:
     @property
     def fetched(self) -> list[tuple[int, int]]:
         """Address and beats of each DRAM read."""
-        return self.dram.fetched
+        return self.dram.bursts_read
 
     @property
     def stored(self) -> list[tuple[int, int, int]]:
         """Address, beats and bytes of each DRAM write."""
-        return self.dram.stored
+        return self.dram.bursts_written
+
+    def response(self, address: int, is_write: bool) -> int:
+        """Return DRAM's response to a beat."""
+        is_broken = address in self.broken or address - self.base >= len(self.history)
+        return RESPONSE_SLAVE_ERROR if is_broken else RESPONSE_OKAY
 
     # Requests
 
@@ -199,10 +227,10 @@ class L2Bench:
                 )
                 offers: dict = {}
                 while reads or writes or beats or offers or self.waits:
-                    self.near.set(ctx, self.offer(offers, reads, writes, beats))
+                    self.near.driven |= self.offer(offers, reads, writes, beats)
                     await self.step(ctx, offers)
-            self.near.set(ctx, {"arvalid": 0, "awvalid": 0, "wvalid": 0})
-            while self.dram.busy or ctx.get(self.dut.busy):
+            self.near.driven |= NO_OFFERS
+            while not self.dram.idle or ctx.get(self.dut.busy):
                 await self.step(ctx, {})
 
         top, clocked = Module(), Signal()
@@ -212,31 +240,29 @@ class L2Bench:
 
     async def step(self, ctx, offers) -> bool:
         """Advance one cycle; return whether the flush is complete."""
-        dut, near, far = self.dut, self.near, self.dram.wires
+        dut, near, dram = self.dut, self.near, self.dram
+        self.inputs.set(ctx, (*near.driven.values(), *dram.wires.driven.values()))
         _, _, events, failed, flushed, *seen = await ctx.tick().sample(
-            Value.cast(dut.events), dut.failed, dut.flushed, *near.samples, *far.samples
+            Value.cast(dut.events), dut.failed, dut.flushed, *near.samples, *dram.samples
         )
         self.events.update(name for n, name in enumerate(EVENTS) if events >> n & 1)
         self.failed += failed
-        seen_near = dict(zip(near.names, seen[: len(near.names)], strict=True))
-        seen_far = dict(zip(far.names, seen[len(near.names) :], strict=True))
-        near.check(seen_near)
-        far.check(seen_far)
-        self.accept(seen_near, offers)
-        far.set(ctx, self.dram.serve(seen_far, self.cycle))
+        self.accept(near.see(seen[: len(near.samples)]), offers)
+        dram.step(seen[len(near.samples) :])
         self.cycle += 1
         return bool(flushed)
 
     async def flush(self, ctx):
         """Flush the slice, and compare DRAM with all writes."""
-        self.near.set(ctx, {"arvalid": 0, "awvalid": 0, "wvalid": 0})
+        self.near.driven |= NO_OFFERS
         ctx.set(self.dut.flush, 1)
         while not await self.step(ctx, {}):
             pass
         ctx.set(self.dut.flush, 0)
         await self.step(ctx, {})
         expected = bytes(values[-1] for values in self.history)
-        assert bytes(self.dram.memory) == expected, "DRAM differs from what was written"
+        found = self.dram.memory.read(self.base, len(expected))
+        assert found == expected, "DRAM differs from what was written"
 
     def reads(self, identity: int, lines, beats: int | None = None) -> list[Burst]:
         """Return a read of each line, or of its first `beats`."""

@@ -8,6 +8,7 @@ from amaranth import EnableInserter, Module, Value
 
 from spica.hw.config import WORD_BYTES, ClusterConfig, MemoryUnitConfig
 from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END
+from spica.hw.lib.axi import RESPONSE_OKAY, RESPONSE_SLAVE_ERROR
 from spica.hw.lib.interfaces.core_memory import (
     data_request_layout,
     data_response_layout,
@@ -17,9 +18,9 @@ from spica.hw.lib.interfaces.core_memory import (
 from spica.hw.memory.memory_unit.memory_unit import MemoryUnit
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.memory.memory_unit.memory_unit import ClusterMemory
-from support.memory.axi_dram import BeatMemory
+from support.memory.axi_memory import interleaved_memories
 from support.memory.memory_unit_models import DeviceModel, NarrowModel, Registers
-from support.packing import Packing
+from support.packing import Packing, Together
 
 __all__ = ["Answer", "MemoryUnitBench", "row"]
 
@@ -120,13 +121,15 @@ class MemoryUnitBench:
         self.fetched: list[tuple[dict, int, int, int]] = []  # request, accepted, answered, data
         self.invalidations: list[int] = []
         self.events = Counter()
-        self.buses = [
-            BeatMemory(
-                getattr(self.dut, f"axi_{c}"), self.memory.dram, config.axi, rng,
-                index=c, jitter=jitter, stall=stall, broken=broken, refused=refused,
-            )
-            for c in range(config.axi.masters)
-        ]  # fmt: skip
+
+        def response(address: int, is_write: bool) -> int:
+            fails = address in broken or (is_write and address in refused)
+            return RESPONSE_SLAVE_ERROR if fails else RESPONSE_OKAY
+
+        self.buses = interleaved_memories(
+            self.dut, self.memory.dram, config.axi, rng,
+            jitter=jitter, stall=stall, reorders=True, response=response, prompt=True,
+        )  # fmt: skip
         self.narrow = NarrowModel(self.dut, self.memory.shared, rng, stall)
         self.device = DeviceModel(self.dut, self.registers, rng, stall)
 
@@ -185,6 +188,9 @@ class MemoryUnitBench:
             own, models = len(samples), [*self.buses, self.narrow, self.device]
             for model in models:
                 samples += model.samples
+                drives += model.drives
+            inputs = Together(drives)
+            driven = [0] * sum(len(model.drives) for model in models)
             self.offered, self.offered_fetch = None, None
             willing = 0
             while ctx.get(dut.busy):
@@ -207,19 +213,16 @@ class MemoryUnitBench:
                     invalidates,
                     is_fence,
                 ]
-                for signal, value in zip(drives, values, strict=True):
-                    ctx.set(signal, value)
+                inputs.set(ctx, values + driven)
                 _, _, *seen = await ctx.tick().sample(*samples)
                 self.take(seen[: own - 2], willing)
                 for side, names in shown.unpack(seen[own - 2]).items():
                     self.events.update({f"{side}.{name}": n for name, n in names.items()})
-                at = own
+                at, driven = own, []
                 for model in models:
                     count = len(model.samples)
-                    answers = model.step(seen[at : at + count])
+                    driven += model.step(seen[at : at + count])
                     at += count
-                    for signal, value in zip(model.drives, answers, strict=True):
-                        ctx.set(signal, value)
                 willing = int(self.rng.random() >= self.stall)
                 self.cycle += 1
                 if self.done() and not events and not fences and not seen[own - 1]:

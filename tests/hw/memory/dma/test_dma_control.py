@@ -95,7 +95,7 @@ def test_axi_errors_are_reported_and_the_next_job_is_done(direction):
     )
     good = replace(bad, dram=SOURCE + 0x10000, local=2000, tag=4)
     failing = SOURCE + 3 * 200 + 64
-    bench = DmaBench(TINY, latency=5, response=lambda at: 2 if at // 64 == failing // 64 else 0)
+    bench = DmaBench(TINY, latency=5, response=lambda at, _: 2 if at // 64 == failing // 64 else 0)
     if direction == DRAIN:
         bench.beats.extend(bytes([k % 255 + 1]) * 8 for k in range(2 * drain_beats(TINY_DMA, bad)))
     bench.run_descriptors([bad, good])

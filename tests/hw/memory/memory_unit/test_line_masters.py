@@ -10,13 +10,14 @@ from amaranth.back import rtlil
 
 from spica.hw.config import AxiConfig, MemoryUnitConfig
 from spica.hw.isa.memory_map import DRAM_BASE
+from spica.hw.lib.axi import RESPONSE_OKAY, RESPONSE_SLAVE_ERROR
 from spica.hw.memory.memory_unit.line_masters import LineMasters
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.lib.write_combiner import CombinedWrites
 from spica.sim.golden.memory.dma.dma import SparseMemory
 from spica.sim.iss.program_bench import small_config
-from support.memory.axi_dram import BeatMemory
-from support.packing import Packing
+from support.memory.axi_memory import interleaved_memories
+from support.packing import Packing, Together
 
 TWO = small_config(warps=2, threads=4, transactions=32)
 CONFIGS = {
@@ -24,16 +25,6 @@ CONFIGS = {
     "one": replace(TWO, axi=AxiConfig(masters=1, data_width=128)),
     "four": replace(TWO, axi=AxiConfig(masters=4, data_width=128, interleave_bytes=64)),
 }
-
-
-class Sometimes:
-    """Addresses that are refused at random."""
-
-    def __init__(self, rng: random.Random, probability: float):
-        self.rng, self.probability = rng, probability
-
-    def __contains__(self, address: int) -> bool:
-        return self.rng.random() < self.probability
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -51,13 +42,15 @@ class WriteBench:
         self.config, self.rng, self.stall = config, rng, stall
         self.dut = LineMasters(MemoryUnitConfig.of(config))
         self.memory = SparseMemory()
-        self.buses = [
-            BeatMemory(
-                getattr(self.dut, f"axi_{c}"), self.memory, config.axi, rng,
-                index=c, stall=behind, jitter=3, refused=Sometimes(rng, fails),  # pyright: ignore[reportArgumentType]  # asked for addresses only
-            )
-            for c in range(config.axi.masters)
-        ]  # fmt: skip
+
+        def response(address: int, is_write: bool) -> int:
+            return RESPONSE_SLAVE_ERROR if is_write and rng.random() < fails else RESPONSE_OKAY
+
+        self.buses = interleaved_memories(
+            self.dut, self.memory, config.axi, rng,
+            stall=behind, jitter=3, reorders=True, response=response, prompt=True,
+        )  # fmt: skip
+        self.inputs = Together([signal for bus in self.buses for signal in bus.drives])
         self.models = [CombinedWrites(self.dut.writes) for _ in self.buses]
         self.responses: list[list[int]] = [[] for _ in self.buses]
         self.awaited: deque = deque()  # (master, burst)
@@ -101,13 +94,13 @@ class WriteBench:
 
     def step(self, ctx, seen, accepted: dict | None):
         """Advance the memories and the models."""
-        per_bus = len(self.buses[0].samples)
+        per_bus, driven = len(self.buses[0].samples), []
         for c, (bus, model) in enumerate(zip(self.buses, self.models, strict=True)):
             values = seen[c * per_bus : (c + 1) * per_bus]
-            shown = dict(zip(bus.names, values, strict=True))
-            if bus.driven["bvalid"] and shown["bready"]:
-                self.responses[c].append(bus.driven["bresp"] >> 1)
-            taken = shown["awvalid"] and bus.driven["awready"]
+            shown, wires = dict(zip(bus.wires.names, values, strict=True)), bus.wires
+            if wires.moved("b", shown):
+                self.responses[c].append(wires.driven["bresp"] >> 1)
+            taken = wires.moved("aw", shown)
             model.offers = bool(shown["awvalid"])
             if accepted is not None and self.master_of(accepted["beat"]) == c:
                 value = accepted["data"].to_bytes(self.config.axi.beat_bytes, "little")
@@ -116,8 +109,8 @@ class WriteBench:
                 self.awaited.append((c, burst))
             if taken:
                 model.waiting.popleft()
-            for signal, answer in zip(bus.drives, bus.step(values), strict=True):
-                ctx.set(signal, answer)
+            driven += bus.step(values)
+        self.inputs.set(ctx, driven)
 
     def master_of(self, beat: int) -> int:
         axi = self.config.axi
@@ -162,4 +155,4 @@ def test_memory_is_as_if_writes_were_done_in_their_order():
             expected.write_masked(write["beat"] * size, write["data"], write["strobes"], size)
     assert bench.memory == expected
     bursts = [burst for bus in bench.buses for burst in bus.bursts_written]
-    assert len(bursts) < len(writes) and max(beats for _, beats in bursts) > 1
+    assert len(bursts) < len(writes) and max(beats for _, beats, _ in bursts) > 1
