@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-__all__ = ["ROOT", "copy_sources", "misfits", "plant", "planted_file"]
+__all__ = ["ROOMS", "ROOT", "copy_sources", "misfits", "plant", "planted_file"]
 
 ROOT = Path(__file__).parents[1]
+#: Packages at the root, one for each room.
 ROOMS = ("hw", "kernels", "sim", "synth", "api", "cli")
 #: Definition of a class or function in Python, C or C++, or a label in assembly.
 DEFINITION = (

@@ -7,9 +7,11 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from support.root_modules import root_module
+
 ROOT = Path(__file__).parents[3]
 #: Each room with the rooms that it may import.
-ROOMS = {
+ROOM_IMPORTS = {
     "hw": set(),
     "kernels": {"hw"},
     "sim": {"hw", "kernels"},
@@ -28,7 +30,7 @@ CROWDED = 22
 
 SOURCES = {
     path.relative_to(ROOT).as_posix(): path
-    for room in ROOMS
+    for room in ROOM_IMPORTS
     for path in sorted((ROOT / room).rglob("*"))
     if path.suffix in {".py", ".c", ".cpp", ".h", ".hpp"}
 }
@@ -119,7 +121,7 @@ def wrong_arrows(graph):
         for other in imported:
             other_room, _, other_inside = other.partition("/")
             if room != other_room:
-                if other_room not in ROOMS[room]:
+                if other_room not in ROOM_IMPORTS[room]:
                     yield file, other
             elif room == "hw" and "/" in inside and "/" in other_inside:
                 here, there = inside.partition("/")[0], other_inside.partition("/")[0]
@@ -129,6 +131,10 @@ def wrong_arrows(graph):
 
 def test_imports_point_down_the_layers():
     assert sorted(wrong_arrows(GRAPH)) == []
+
+
+def test_every_room_has_its_imports():
+    assert set(ROOM_IMPORTS) == set(root_module("formal.sources").ROOMS)
 
 
 def test_every_folder_of_hw_has_a_layer():

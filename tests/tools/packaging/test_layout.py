@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from support.root_modules import root_module
+
 ROOT = Path(__file__).parents[3]
-ROOMS = ("hw", "kernels", "sim", "synth", "api", "cli")
+ROOMS = root_module("formal.sources").ROOMS
 SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from support.root_modules import root_module
+
 ROOT = Path(__file__).parents[3]
-ROOMS = ("hw", "kernels", "sim", "synth", "api", "cli")
+ROOMS = root_module("formal.sources").ROOMS
 
 
 def run(*command, **options):
