@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from ..hw.core.units.execution_units import UNITS
 from ..hw.isa.operations import PORTS, Port
+from ..hw.matrix.registry import KINDS
 
 __all__ = ["CONTAINERS", "GROUPS", "HELPERS", "group_of"]
 
@@ -35,14 +36,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         for port, unit in UNITS.items()
     },
     "tensor": ("DotProduct",),
-    "mesh": ("WeightStationaryMesh", "OutputStationaryMesh"),
-    "accumulator": ("Accumulator", "Drain"),
-    "sequencer": (
-        "SystolicUnit",
-        "MatrixArray",
-        "Command",
-        "Sequencer",
-    ),
+    **{group: classes for kind in KINDS.values() for group, classes in kind.groups.items()},
     "shared memory": ("SharedMemory",),
     "DMA": ("Dma",),
     "L1I": ("InstructionCache",),

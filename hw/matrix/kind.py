@@ -68,6 +68,8 @@ class UnitKind:
         the kind.
     counters : tuple of UnitCounter
         The first counts the cycles in which the unit multiplies.
+    groups : dict of str to tuple of str
+        Classes of its blocks, by group in tables of area.
 
     """
 
@@ -76,6 +78,7 @@ class UnitKind:
     registers: dict[str, Register]
     operations: Callable[[Any], dict[int, str]]
     counters: tuple[UnitCounter, ...]
+    groups: dict[str, tuple[str, ...]]
 
     def __post_init__(self):
         if not UNIT_REGISTERS.items() <= self.registers.items():

@@ -99,4 +99,9 @@ SYSTOLIC = UnitKind(
     registers=MATRIX,
     operations=operations,
     counters=COUNTERS,
+    groups={
+        "mesh": ("WeightStationaryMesh", "OutputStationaryMesh"),
+        "accumulator": ("Accumulator", "Drain"),
+        "sequencer": ("SystolicUnit", "MatrixArray", "Command", "Sequencer"),
+    },
 )
