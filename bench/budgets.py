@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from spica.cli.options import new_table
 from spica.cli.progress import counting_blocks
-from spica.hw.config import PRESETS
+from spica.hw.config import PRESETS, CoreBlockConfig
 from spica.hw.core.core import Core
 from spica.sim.engine.emission_cache import emit_cached
 from spica.synth.area import area_report, measure_cluster
@@ -49,7 +49,7 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
     if quick:
         return
     tell("synthesising a core", 0, 0)
-    measured = measure_block(Core(PRESETS["core"]), "core")
+    measured = measure_block(Core(CoreBlockConfig.of(PRESETS["core"])), "core")
     result["core"] = area_report(measured)
     result["targets"] += [
         Target(name="word-level cells of a core", value=measured.cells, limit=CORE_CELLS).as_dict(),

@@ -1,12 +1,10 @@
 """Proofs of the cluster barrier: all cores are released once, and none before all have arrived."""
 
-from dataclasses import replace
-
 from amaranth import *
 from amaranth.utils import ceil_log2
 
 from spica.hw.cluster.cluster_barrier import ClusterBarrier
-from spica.hw.config import PRESETS
+from spica.hw.config import ClusterBarrierConfig
 
 from .proof import Fault, Proof
 from .properties import Assert, Assume, Properties, ones
@@ -23,7 +21,7 @@ class Meeting(Properties):
     """
 
     def __init__(self, cores: int, barriers: int):
-        self.config = replace(PRESETS["virgo"], cores=cores, barriers=barriers)
+        self.config = ClusterBarrierConfig(cores=cores, barriers=barriers)
         width = ceil_log2(cores + 1)
         super().__init__(
             free={"valids": cores}

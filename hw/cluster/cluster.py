@@ -6,7 +6,16 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ..config import ClusterConfig, DmaBlockConfig, MatrixUnitConfig, MemoryUnitConfig
+from ..config import (
+    ClusterBarrierConfig,
+    ClusterConfig,
+    CoreBlockConfig,
+    DmaBlockConfig,
+    MatrixUnitConfig,
+    MemoryUnitConfig,
+    RunControlConfig,
+    UnitRegisterBusConfig,
+)
 from ..config.rtl_support import require_rtl
 from ..core.core import Core
 from ..isa.memory_map import SLAVE_ADDRESS_WIDTH, numbered
@@ -20,7 +29,7 @@ from ..memory.shared.shared_memory import SharedMemory, cluster_ports, port_name
 from .cluster_barrier import ClusterBarrier
 from .cores import core_domains
 from .counters import counter_table
-from .host_control import Control
+from .host_control import Control, ControlConfig
 from .l2_place import cluster_l2, cluster_mux
 from .observation import (
     observed_ports,
@@ -100,7 +109,7 @@ class Cluster(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        m.submodules.control = control = Control(config)
+        m.submodules.control = control = Control(ControlConfig.of(config))
         blocks: dict[str, Any] = {
             "dma": Dma(DmaBlockConfig.of(config)),
             "shared": SharedMemory(cluster_ports(config)),
@@ -124,7 +133,9 @@ class Cluster(wiring.Component):
             units[numbered("dma", number)] = getattr(dma, numbered("registers", number))
         if config.units:
             error |= self.connect_matrices(m, control, blocks, units, readers)
-        unit_register_bus = UnitRegisterBus(config) if config.cores else None
+        unit_register_bus = (
+            UnitRegisterBus(UnitRegisterBusConfig.of(config)) if config.cores else None
+        )
         sources = {unit: [block.events] for unit, block in blocks.items()}
         if unit_register_bus is not None:
             m.submodules.unit_register_bus = unit_register_bus
@@ -177,13 +188,16 @@ class Cluster(wiring.Component):
         Adds the events of their caches to `sources`.
         """
         config = self.config
-        m.submodules.run_control = run_control = RunControl(config)
-        m.submodules.cluster_barrier = cluster_barrier = ClusterBarrier(config)
+        m.submodules.run_control = run_control = RunControl(RunControlConfig.of(config))
+        m.submodules.cluster_barrier = cluster_barrier = ClusterBarrier(
+            ClusterBarrierConfig.of(config)
+        )
         connect(m, control.cores, run_control.registers)
         m.d.comb += control.cores_run.eq(run_control.runs)
         memory_units, commands = [], []
         for number, domain in enumerate(core_domains(config)):
-            core, memory_unit = Core(config), MemoryUnit(MemoryUnitConfig.of(config))
+            core = Core(CoreBlockConfig.of(config))
+            memory_unit = MemoryUnit(MemoryUnitConfig.of(config))
             m.submodules[domain] = DomainRenamer(domain)(core)
             m.submodules[f"{domain}_memory_unit"] = DomainRenamer(domain)(memory_unit)
             busy = core.busy | memory_unit.busy | ResetSignal(domain)

@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..config import ClusterConfig
+from ..config import ClusterBarrierConfig
 from ..core.control.barrier import barrier_layout, barrier_request_layout, ones
 from ..lib.arbiter import Arbiter
 from ..lib.one_hot import select
@@ -26,15 +26,15 @@ class ClusterBarrier(wiring.Component):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : ClusterBarrierConfig
 
     Members
     -------
-    request : In(stream.Signature(barrier_request_layout(config))).array(cores)
+    request : In(stream.Signature(barrier_request_layout(barriers, cores))).array(cores)
         All warps of a core have arrived, and `count` cores shall meet.
     refused : Out(1).array(cores)
         Valid in the cycle in which the request is accepted.
-    release : Out(ResponseSignature(barrier_layout(config)))
+    release : Out(ResponseSignature(barrier_layout(barriers)))
         To all cores.
     waiting : Out(ArrayLayout(cores, barriers))
         Cores waiting at each barrier.
@@ -45,12 +45,14 @@ class ClusterBarrier(wiring.Component):
     release: Any
     waiting: data.View
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: ClusterBarrierConfig):
         self.config = config
         super().__init__({
-            "request": In(stream.Signature(barrier_request_layout(config))).array(config.cores),
+            "request": In(
+                stream.Signature(barrier_request_layout(config.barriers, config.cores))
+            ).array(config.cores),
             "refused": Out(1).array(config.cores),
-            "release": Out(ResponseSignature(barrier_layout(config))),
+            "release": Out(ResponseSignature(barrier_layout(config.barriers))),
             "waiting": Out(data.ArrayLayout(config.cores, config.barriers)),
         })
 
@@ -59,7 +61,7 @@ class ClusterBarrier(wiring.Component):
         config = self.config
         m.submodules.arbiter = arbiter = Arbiter(config.cores)
         wants = Cat(request.valid for request in self.request)
-        chosen = Signal(barrier_request_layout(config))
+        chosen = Signal(barrier_request_layout(config.barriers, config.cores))
         payloads = [Value.cast(request.payload) for request in self.request]
         m.d.comb += [
             arbiter.requests.eq(wants),

@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
 
-from ..config import ClusterConfig
+from ..config import ClusterBarrierConfig, ClusterConfig, CoreBlockConfig
 from ..core.core import Core
 from ..core.observation import ObservationSignature
 from ..lib.interfaces.core_memory import (
@@ -86,9 +86,11 @@ class Cores(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.cluster_barrier = cluster_barrier = ClusterBarrier(self.config)
+        m.submodules.cluster_barrier = cluster_barrier = ClusterBarrier(
+            ClusterBarrierConfig.of(self.config)
+        )
         for number, domain in enumerate(core_domains(self.config)):
-            core = Core(self.config)
+            core = Core(CoreBlockConfig.of(self.config))
             m.submodules[domain] = DomainRenamer(domain)(core)
             outside = getattr(self, domain)
             flatten(m, core.fetch, outside.fetch)

@@ -1,6 +1,7 @@
 """Event counters of a cluster: one table for the RTL, drivers, headers and reports."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -17,23 +18,21 @@ from ..lib.register_bus import RegisterSignature
 from ..matrix.registry import kind_of
 from ..memory.shared.shared_memory import cluster_ports, port_names
 
-__all__ = ["Counter", "Counters", "counter_events", "counter_table"]
+__all__ = ["Counter", "CounterRegister", "Counters", "counter_events", "counter_table"]
 
 COUNTERS_ADDRESS_WIDTH = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counter:
-    """One event counter. Reading its low word latches its high word for the next read.
+class CounterRegister:
+    """Register of an event counter.
+
+    Reading its low word latches its high word for the next read.
 
     Parameters
     ----------
     name : str
         Name in headers, results and reports.
-    unit, event : str
-        Unit of the event, and the event's name in the `events` of that unit, dotted if nested.
-    meaning : str
-        The quantity counted since reset.
     width : int
         Bits counted; the counter wraps.
     increment_width : int
@@ -46,13 +45,36 @@ class Counter:
     """
 
     name: str
-    unit: str
-    event: str
-    meaning: str
     width: int = 48
     increment_width: int = 1
     scale: int = 1
     address: int = COUNTERS_BASE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counter(CounterRegister):
+    """One event counter.
+
+    Parameters
+    ----------
+    **register
+        Fields of `CounterRegister`.
+    unit, event : str
+        Unit of the event, and the event's name in the `events` of that unit, dotted if nested.
+    meaning : str
+        The quantity counted since reset.
+
+    """
+
+    unit: str
+    event: str
+    meaning: str
+
+    @property
+    def register(self) -> CounterRegister:
+        """The counter without its event."""
+        own = (each.name for each in fields(CounterRegister))
+        return CounterRegister(**{name: getattr(self, name) for name in own})
 
     def happened(self, events) -> Value:
         """Return the event among the `events` of its unit."""
@@ -186,9 +208,9 @@ def counter_table(config: ClusterConfig) -> list[Counter]:
     return table
 
 
-def counter_events(config: ClusterConfig) -> data.StructLayout:
+def counter_events(counters: Iterable[CounterRegister]) -> data.StructLayout:
     """Layout of the events of one cycle, by counter name."""
-    return data.StructLayout({row.name: row.increment_width for row in counter_table(config)})
+    return data.StructLayout({row.name: row.increment_width for row in counters})
 
 
 class Counters(SharedBlock):
@@ -199,7 +221,7 @@ class Counters(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : tuple of CounterRegister
 
     Members
     -------
@@ -218,13 +240,13 @@ class Counters(SharedBlock):
     events: data.View
     registers: Any
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: tuple[CounterRegister, ...]):
         self.config = config
         super().__init__({
             "events": In(counter_events(config)),
             "registers": In(RegisterSignature(COUNTERS_ADDRESS_WIDTH)),
         })
-        self.counted = {row.name: Signal(row.width, name=row.name) for row in counter_table(config)}
+        self.counted = {row.name: Signal(row.width, name=row.name) for row in config}
 
     def build(self, platform):
         m = Module()
@@ -235,7 +257,7 @@ class Counters(SharedBlock):
         found = Signal(data.StructLayout({"value": data.ArrayLayout(32, 2), "unknown": 1}))
         latched = Signal(32, reset_less=True)
         with m.Switch(request.payload.address[3:]):
-            for row in counter_table(self.config):
+            for row in self.config:
                 counted = self.counted[row.name]
                 m.d.sync += counted.eq(counted + happened[row.name])
                 with m.Case(row.address >> 3):

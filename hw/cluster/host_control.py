@@ -1,5 +1,6 @@
 """Control port of a cluster: the host's registers over AXI4-Lite."""
 
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -25,17 +26,50 @@ from ..isa.memory_map import (
 from ..lib.axi import Axi4LiteSignature
 from ..lib.register_bridge import RegisterBlock, RegisterBridge, RegisterBridgeConfig, decode
 from ..lib.register_bus import RegisterSignature
-from .counters import COUNTERS_ADDRESS_WIDTH, Counters, counter_events
+from .counters import (
+    COUNTERS_ADDRESS_WIDTH,
+    CounterRegister,
+    Counters,
+    counter_events,
+    counter_table,
+)
 
-__all__ = ["Control", "ControlRegisters", "control_map"]
+__all__ = ["Control", "ControlConfig", "ControlRegisters", "control_map"]
 
 UNIT_ADDRESS_WIDTH = 8
 
 
-def control_map(config: ClusterConfig) -> RegisterBridgeConfig:
+@dataclass(frozen=True, kw_only=True)
+class ControlConfig:
+    """The units of a cluster as the host sees them.
+
+    Parameters
+    ----------
+    has_cores : bool
+    matrices : int
+        Matrix units of the cluster.
+    counters : tuple of CounterRegister
+
+    """
+
+    has_cores: bool
+    matrices: int
+    counters: tuple[CounterRegister, ...]
+
+    @classmethod
+    def of(cls, cluster: ClusterConfig) -> "ControlConfig":
+        """Return the config of the control port of a cluster."""
+        return cls(
+            has_cores=cluster.cores > 0,
+            matrices=len(cluster.units),
+            counters=tuple(row.register for row in counter_table(cluster)),
+        )
+
+
+def control_map(config: ControlConfig) -> RegisterBridgeConfig:
     """Return the register blocks of a cluster."""
-    units = {"control": CONTROL_BASE} | unit_bases(len(config.units))
-    if config.cores:
+    units = {"control": CONTROL_BASE} | unit_bases(config.matrices)
+    if config.has_cores:
         units["cores"] = CORES_BASE
     units = dict(sorted(units.items(), key=lambda unit: unit[1]))
     counters = RegisterBlock(
@@ -130,7 +164,7 @@ class Control(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : ControlConfig
 
     Members
     -------
@@ -145,7 +179,7 @@ class Control(SharedBlock):
         Status bits 0 to 2, ORed over all units.
     cores_run : In(1)
         Status bit 3, only if the cluster has cores.
-    events : In(counter_events(config))
+    events : In(counter_events(config.counters))
         Events of this cycle, by counter name.
     """
 
@@ -159,18 +193,18 @@ class Control(SharedBlock):
     error: Signal
     events: data.View
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: ControlConfig):
         self.config = config
         members = {
             "s_axil": In(Axi4LiteSignature(address_width=SLAVE_ADDRESS_WIDTH)),
             "dma_busy": In(1),
             "matrix_busy": In(1),
             "error": In(1),
-            "events": In(counter_events(config)),
+            "events": In(counter_events(config.counters)),
         }
-        for unit in unit_bases(len(config.units)):
+        for unit in unit_bases(config.matrices):
             members[unit] = Out(RegisterSignature(UNIT_ADDRESS_WIDTH))
-        if config.cores:
+        if config.has_cores:
             members["cores"] = Out(RegisterSignature(UNIT_ADDRESS_WIDTH))
             members["cores_run"] = In(1)
         super().__init__(members)
@@ -179,17 +213,17 @@ class Control(SharedBlock):
         m = Module()
         m.submodules.bridge = bridge = RegisterBridge(control_map(self.config))
         status = [self.dma_busy, self.matrix_busy, self.error]
-        status += [self.cores_run] if self.config.cores else []
+        status += [self.cores_run] if self.config.has_cores else []
         m.submodules.registers = registers = ControlRegisters(len(status))
-        m.submodules.counters = counters = Counters(self.config)
+        m.submodules.counters = counters = Counters(self.config.counters)
         connect(m, flipped(self.s_axil), bridge.s_axil)
         units = {
             "control": registers.registers,
             "counters": counters.registers,
         }
-        for unit in unit_bases(len(self.config.units)):
+        for unit in unit_bases(self.config.matrices):
             units[unit] = flipped(getattr(self, unit))
-        if self.config.cores:
+        if self.config.has_cores:
             units["cores"] = flipped(self.cores)
         for name, unit in units.items():
             connect(m, getattr(bridge, name), unit)

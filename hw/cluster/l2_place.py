@@ -1,6 +1,6 @@
 """Configs of the AXI multiplexers and L2 slices of a cluster."""
 
-from ..config import ClusterConfig, CoreMemoryConfig
+from ..config import ClusterConfig, CoreAccessConfig
 from ..lib.axi_mux import AxiMuxConfig
 from ..memory.l2.layouts import L2SliceConfig
 
@@ -14,7 +14,7 @@ def cluster_mux(config: ClusterConfig) -> AxiMuxConfig:
     return AxiMuxConfig(
         id_widths=(
             config.axi.id_width,
-            *[CoreMemoryConfig.of(config.core).id_width] * config.cores,
+            *[CoreAccessConfig.of(config.core).id_width] * config.cores,
         ),
         data_width=config.axi.data_width,
     )

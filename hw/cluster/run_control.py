@@ -8,7 +8,7 @@ from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from ..config import ClusterConfig
+from ..config import RunControlConfig
 from ..core.control.faults import fault_layout
 from ..core.units.lsu.memory_layouts import memory_fault_layout
 from ..emit.shared_block import SharedBlock
@@ -50,8 +50,7 @@ class RunControl(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
-        With cores.
+    config : RunControlConfig
 
     Members
     -------
@@ -60,8 +59,8 @@ class RunControl(SharedBlock):
         Starts all cores; stays high.
     busy : In(cores)
     exit_codes : In(32).array(cores)
-    fault : In(ResponseSignature(fault_layout(config.core))).array(cores)
-    memory_fault : In(ResponseSignature(memory_fault_layout(config.core))).array(cores)
+    fault : In(ResponseSignature(fault_layout(config))).array(cores)
+    memory_fault : In(ResponseSignature(memory_fault_layout(config))).array(cores)
     console : In(stream.Signature(8)).array(cores)
     unheard : In(1)
         A command word reached no matrix unit.
@@ -69,7 +68,7 @@ class RunControl(SharedBlock):
         A unit has unfinished work.
     flush : Out(1)
         See `FlushControl`.
-    flushed : In(config.axi.masters)
+    flushed : In(masters)
     refused : In(1)
         DRAM refused a write-back.
     runs : Out(1)
@@ -93,22 +92,21 @@ class RunControl(SharedBlock):
     runs: Signal
     error: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: RunControlConfig):
         self.config = config
-        core, cores = config.core, config.cores
-        assert core is not None
+        cores = config.cores
         super().__init__({
             "registers": In(RegisterSignature(8)),
             "start": Out(1),
             "busy": In(cores),
             "exit_codes": In(32).array(cores),
-            "fault": In(ResponseSignature(fault_layout(core))).array(cores),
-            "memory_fault": In(ResponseSignature(memory_fault_layout(core))).array(cores),
+            "fault": In(ResponseSignature(fault_layout(config))).array(cores),
+            "memory_fault": In(ResponseSignature(memory_fault_layout(config))).array(cores),
             "console": In(stream.Signature(8)).array(cores),
             "unheard": In(1),
             "units_busy": In(1),
             "flush": Out(1),
-            "flushed": In(config.axi.masters),
+            "flushed": In(config.masters),
             "refused": In(1),
             "runs": Out(1),
             "error": Out(1),
@@ -121,7 +119,7 @@ class RunControl(SharedBlock):
         failed, record = self.record(m)
         takes = Signal()
         text, lost = self.collect(m, takes)
-        m.submodules.flusher = flusher = FlushControl(self.config.axi.masters)
+        m.submodules.flusher = flusher = FlushControl(self.config.masters)
         m.d.sync += [
             busy.eq(self.busy),
             unheard.eq(unheard | self.unheard),

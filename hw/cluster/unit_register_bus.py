@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from ..config import ClusterConfig
+from ..config import UnitRegisterBusConfig
 from ..emit.shared_block import SharedBlock
 from ..isa.memory_map import MATRIX_STRIDE, UNIT_REGISTERS, WINDOW_BYTES, unit_bases
 from ..lib.arbiter import Arbiter
@@ -44,8 +44,7 @@ class UnitRegisterBus(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
-        With cores.
+    config : UnitRegisterBusConfig
 
     Members
     -------
@@ -61,11 +60,11 @@ class UnitRegisterBus(SharedBlock):
     core: list
     command: list
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: UnitRegisterBusConfig):
         self.config = config
-        self.bases = unit_bases(len(config.units))
+        self.bases = unit_bases(config.matrices)
         members: dict[str, Any] = {"core": In(RegisterSignature(WINDOW_WIDTH)).array(config.cores)}
-        if config.units:
+        if config.matrices:
             members["command"] = In(stream.Signature(32)).array(config.cores)
         for unit in self.bases:
             members |= {
@@ -96,7 +95,7 @@ class UnitRegisterBus(SharedBlock):
             asked.valid.eq(access.valid | asked.is_word),
             asked.payload.eq(access.payload),
         ]
-        if self.config.units:
+        if self.config.matrices:
             self.keep_word(m, core, asked)
         high = asked.payload.address[UNIT_WIDTH:]
         m.d.comb += [
@@ -108,7 +107,7 @@ class UnitRegisterBus(SharedBlock):
     def keep_word(self, m: Module, core: int, asked: "Asked"):
         """Hold a command word until its unit accepts it; request when it is next in order."""
         command, access = self.command[core], self.core[core].request
-        units = len(self.config.units)
+        units = self.config.matrices
         word = Signal(32, name=f"word_{core}", reset_less=True)
         unit = Signal(range(units), name=f"word_unit_{core}", reset_less=True)
         waits, is_first = Signal(name=f"word_waits_{core}"), Signal(name=f"word_is_first_{core}")

@@ -1,10 +1,19 @@
 """Configurations: frozen, keyword-only, checked when built; derived sizes are properties."""
 
 from .arrays import ARRAYS
-from .blocks import CoreMemoryConfig, DmaBlockConfig, MatrixUnitConfig, MemoryUnitConfig
+from .blocks import (
+    ClusterBarrierConfig,
+    CoreAccessConfig,
+    CoreBlockConfig,
+    DmaBlockConfig,
+    MatrixUnitConfig,
+    MemoryUnitConfig,
+    RunControlConfig,
+    UnitRegisterBusConfig,
+)
 from .cache import CacheConfig
 from .cluster import MOST_UNITS, ClusterConfig
-from .core import CoreConfig
+from .core import CoreConfig, PipelineConfig
 from .l2 import L2Config
 from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig, SharedPortConfig
 from .presets import PRESETS
@@ -18,16 +27,21 @@ __all__ = [
     "WORD_BYTES",
     "AxiConfig",
     "CacheConfig",
+    "ClusterBarrierConfig",
     "ClusterConfig",
+    "CoreAccessConfig",
+    "CoreBlockConfig",
     "CoreConfig",
-    "CoreMemoryConfig",
     "DmaBlockConfig",
     "DmaConfig",
     "L2Config",
     "MatrixUnitConfig",
     "MemoryUnitConfig",
+    "PipelineConfig",
+    "RunControlConfig",
     "SharedMemoryConfig",
     "SharedPortConfig",
     "SystolicConfig",
     "UnitConfig",
+    "UnitRegisterBusConfig",
 ]

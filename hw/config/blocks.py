@@ -7,11 +7,27 @@ from amaranth.utils import ceil_log2
 
 from .cache import CacheConfig
 from .cluster import ClusterConfig
-from .core import CoreConfig
+from .core import CoreConfig, PipelineConfig
 from .memory import AxiConfig, DmaConfig, SharedPortConfig
 from .unit import UnitConfig
 
-__all__ = ["CoreMemoryConfig", "DmaBlockConfig", "MatrixUnitConfig", "MemoryUnitConfig"]
+__all__ = [
+    "ClusterBarrierConfig",
+    "CoreAccessConfig",
+    "CoreBlockConfig",
+    "DmaBlockConfig",
+    "MatrixUnitConfig",
+    "MemoryUnitConfig",
+    "RunControlConfig",
+    "UnitRegisterBusConfig",
+]
+
+
+def core_of(cluster: ClusterConfig) -> CoreConfig:
+    """Return the config of the cores of a cluster."""
+    if cluster.core is None:
+        raise ValueError("cores must be at least 1 for the blocks of a core, not 0")
+    return cluster.core
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +98,7 @@ class MatrixUnitConfig(Generic[Kind]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CoreMemoryConfig:
+class CoreAccessConfig:
     """A core as its memory unit sees it.
 
     Parameters
@@ -115,7 +131,7 @@ class CoreMemoryConfig:
     l1d: CacheConfig
 
     @classmethod
-    def of(cls, core: CoreConfig) -> "CoreMemoryConfig":
+    def of(cls, core: CoreConfig) -> "CoreAccessConfig":
         """Return the memory side of a core."""
         return cls(
             warps=core.warps,
@@ -146,7 +162,7 @@ class MemoryUnitConfig:
 
     Parameters
     ----------
-    core : CoreMemoryConfig
+    core : CoreAccessConfig
     cores : int
         Cores of the cluster, whose output areas are mapped.
     matrices : int
@@ -156,7 +172,7 @@ class MemoryUnitConfig:
 
     """
 
-    core: CoreMemoryConfig
+    core: CoreAccessConfig
     cores: int
     matrices: int
     axi: AxiConfig
@@ -165,12 +181,113 @@ class MemoryUnitConfig:
     @classmethod
     def of(cls, cluster: ClusterConfig) -> "MemoryUnitConfig":
         """Return the config of the memory unit of each core of a cluster."""
-        if cluster.core is None:
-            raise ValueError("cores must be at least 1 to have memory, not 0")
         return cls(
-            core=CoreMemoryConfig.of(cluster.core),
+            core=CoreAccessConfig.of(core_of(cluster)),
             cores=cluster.cores,
             matrices=len(cluster.units),
             axi=cluster.axi,
             shared=cluster.shared.port,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreBlockConfig:
+    """A core and its place in the cluster.
+
+    Parameters
+    ----------
+    core : PipelineConfig
+    cores : int
+        Cores of the cluster.
+    barriers : int
+        Barriers of the cluster.
+    barrier_scope : str
+        See `ClusterConfig`.
+
+    """
+
+    core: PipelineConfig
+    cores: int
+    barriers: int
+    barrier_scope: str
+
+    @classmethod
+    def of(cls, cluster: ClusterConfig) -> "CoreBlockConfig":
+        """Return the config of each core of a cluster."""
+        return cls(
+            core=core_of(cluster).pipeline,
+            cores=cluster.cores,
+            barriers=cluster.barriers,
+            barrier_scope=cluster.barrier_scope,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterBarrierConfig:
+    """The barriers at which the cores of a cluster meet.
+
+    Parameters
+    ----------
+    cores, barriers : int
+
+    """
+
+    cores: int
+    barriers: int
+
+    @classmethod
+    def of(cls, cluster: ClusterConfig) -> "ClusterBarrierConfig":
+        """Return the config of the barriers of a cluster."""
+        return cls(cores=cluster.cores, barriers=cluster.barriers)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunControlConfig:
+    """The cores of a cluster as run control sees them.
+
+    Parameters
+    ----------
+    cores : int
+    warps, threads : int
+        Warps per core and threads per warp.
+    masters : int
+        AXI masters, each with a slice of the L2 cache.
+
+    """
+
+    cores: int
+    warps: int
+    threads: int
+    masters: int
+
+    @classmethod
+    def of(cls, cluster: ClusterConfig) -> "RunControlConfig":
+        """Return the config of the run control of a cluster."""
+        core = core_of(cluster)
+        return cls(
+            cores=cluster.cores,
+            warps=core.warps,
+            threads=core.threads,
+            masters=cluster.axi.masters,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitRegisterBusConfig:
+    """Requesters and units of the unit register bus.
+
+    Parameters
+    ----------
+    cores : int
+    matrices : int
+        Matrix units of the cluster.
+
+    """
+
+    cores: int
+    matrices: int
+
+    @classmethod
+    def of(cls, cluster: ClusterConfig) -> "UnitRegisterBusConfig":
+        """Return the config of the unit register bus of a cluster."""
+        return cls(cores=cluster.cores, matrices=len(cluster.units))

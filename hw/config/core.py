@@ -1,6 +1,6 @@
 """Config of a SIMT core."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from math import gcd
 
 from amaranth.utils import ceil_log2
@@ -9,17 +9,12 @@ from ..isa.operations import PORTS, Port
 from .cache import CacheConfig
 from .checks import require_choice, require_integer, require_power_of_two
 
-__all__ = ["CoreConfig"]
-
-
-def data_cache() -> CacheConfig:
-    """Return the default config of a core's data cache."""
-    return CacheConfig(ways=4, mshrs=16, prefetch=0)
+__all__ = ["CoreConfig", "PipelineConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CoreConfig:
-    """A SIMT core.
+class PipelineConfig:
+    """A SIMT core without the parameters that only its side of memory depends on.
 
     Parameters
     ----------
@@ -63,15 +58,6 @@ class CoreConfig:
         Latency of a fused multiply-add in cycles, 3 to 6.
     accesses : int
         Loads and stores of a core in flight at a time, 1 to 32. A power of two.
-    transactions : int
-        DRAM reads and writes in flight at a time, 2 to 64. A power of two.
-    shared_ports : int or None
-        Words of shared memory that a core reads or writes per cycle, a divisor of its memory
-        lanes; None for one word per lane.
-    l1i : CacheConfig
-        The instruction cache.
-    l1d : CacheConfig
-        The data cache; its `prefetch` must be 0.
 
     """
 
@@ -96,10 +82,6 @@ class CoreConfig:
     multiply_latency: int = 3
     fma_latency: int = 4
     accesses: int = 32
-    transactions: int = 32
-    shared_ports: int | None = None
-    l1i: CacheConfig = field(default_factory=CacheConfig)
-    l1d: CacheConfig = field(default_factory=data_cache)
 
     def __post_init__(self):
         self.require_pipeline()
@@ -125,7 +107,6 @@ class CoreConfig:
         require_integer("multiply_latency", self.multiply_latency, 2, 4)
         require_integer("fma_latency", self.fma_latency, 3, 6)
         require_power_of_two("accesses", self.accesses, 1, 32)
-        require_power_of_two("transactions", self.transactions, 2, 64)
         for name in (info.lanes for info in PORTS.values() if info.lanes is not None):
             lanes = getattr(self, name)
             if lanes is None:
@@ -133,16 +114,6 @@ class CoreConfig:
             require_integer(name, lanes, 1, self.threads)
             if self.threads % lanes:
                 raise ValueError(f"{name} must divide {self.threads} threads, not {lanes}")
-
-        if self.l1d.prefetch:
-            raise ValueError(
-                f"l1d.prefetch must be 0, as data is not prefetched, not {self.l1d.prefetch}"
-            )
-        lanes, ports = self.lanes(Port.MEMORY), self.shared_ports
-        if ports is not None:
-            require_integer("shared_ports", ports, 1, lanes)
-            if lanes % ports:
-                raise ValueError(f"shared_ports must divide {lanes} memory lanes, not {ports}")
 
     def lanes(self, port: Port) -> int:
         """Return the number of threads that `port` accepts per cycle."""
@@ -179,3 +150,53 @@ class CoreConfig:
     def stack_depth(self) -> int:
         """Divergent splits that can be open at a time in one warp."""
         return self.threads - 1
+
+
+def data_cache() -> CacheConfig:
+    """Return the default config of a core's data cache."""
+    return CacheConfig(ways=4, mshrs=16, prefetch=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreConfig(PipelineConfig):
+    """A SIMT core with its side of memory.
+
+    Parameters
+    ----------
+    **pipeline
+        Fields of `PipelineConfig`.
+    transactions : int
+        DRAM reads and writes in flight at a time, 2 to 64. A power of two.
+    shared_ports : int or None
+        Words of shared memory that a core reads or writes per cycle, a divisor of its memory
+        lanes; None for one word per lane.
+    l1i : CacheConfig
+        The instruction cache.
+    l1d : CacheConfig
+        The data cache; its `prefetch` must be 0.
+
+    """
+
+    transactions: int = 32
+    shared_ports: int | None = None
+    l1i: CacheConfig = field(default_factory=CacheConfig)
+    l1d: CacheConfig = field(default_factory=data_cache)
+
+    def __post_init__(self):
+        super().__post_init__()
+        require_power_of_two("transactions", self.transactions, 2, 64)
+        if self.l1d.prefetch:
+            raise ValueError(
+                f"l1d.prefetch must be 0, as data is not prefetched, not {self.l1d.prefetch}"
+            )
+        lanes, ports = self.lanes(Port.MEMORY), self.shared_ports
+        if ports is not None:
+            require_integer("shared_ports", ports, 1, lanes)
+            if lanes % ports:
+                raise ValueError(f"shared_ports must divide {lanes} memory lanes, not {ports}")
+
+    @property
+    def pipeline(self) -> PipelineConfig:
+        """The core without its side of memory."""
+        own = (each.name for each in fields(PipelineConfig))
+        return PipelineConfig(**{name: getattr(self, name) for name in own})

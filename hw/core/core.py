@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ..config import ClusterConfig
+from ..config import CoreBlockConfig
 from ..emit.shared_block import SharedBlock
 from ..isa.operations import Port
 from ..lib.interfaces.core_memory import (
@@ -51,12 +51,11 @@ class Core(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
-        With cores.
+    config : CoreBlockConfig
 
     Members
     -------
-    number : In(core_shape(config))
+    number : In(core_shape(config.cores))
         Index of this core.
     start : In(1)
         Starts warp 0. The core is idle before; later pulses are ignored.
@@ -102,20 +101,19 @@ class Core(SharedBlock):
     busy: Signal
     observed: Any
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: CoreBlockConfig):
         self.config = config
         core = config.core
-        assert core is not None
         super().__init__({
-            "number": In(core_shape(config)),
+            "number": In(core_shape(config.cores)),
             "start": In(1),
             "fetch": Out(stream.Signature(fetch_request_layout(core))),
             "fetched": In(ResponseSignature(fetch_response_layout(core))),
             "request": Out(stream.Signature(data_request_layout(core))),
             "response": In(ResponseSignature(data_response_layout(core))),
-            "barrier": Out(stream.Signature(barrier_request_layout(config))),
+            "barrier": Out(stream.Signature(barrier_request_layout(config.barriers, config.cores))),
             "barrier_refused": In(1),
-            "release": In(ResponseSignature(barrier_layout(config))),
+            "release": In(ResponseSignature(barrier_layout(config.barriers))),
             "command": Out(stream.Signature(32)),
             "invalidate": Out(1),
             "invalidate_data": Out(1),
@@ -130,7 +128,6 @@ class Core(SharedBlock):
     def build(self, platform):
         m = Module()
         core = self.config.core
-        assert core is not None
         m.submodules.front_end = front_end = FrontEnd(core)
         m.submodules.issue_stage = issue = Issue(core)
         m.submodules.collectors = collectors = Collectors(core)
@@ -189,7 +186,6 @@ class Core(SharedBlock):
         """Connect the state of the warps with fetch and issue."""
         connect(m, control.redirect, front_end.redirect)
         core = self.config.core
-        assert core is not None
         for name in HEADS[: core.issue_width]:
             for warp in range(core.warps):
                 rounding = DynamicRounding()

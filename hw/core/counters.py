@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ..config import CoreConfig
+from ..config import PipelineConfig
 from ..emit.shared_block import SharedBlock
 from ..isa.csr import COUNTERS
 from ..isa.operations import PORTS, Port
@@ -23,7 +23,7 @@ COUNTED = [
 ]
 
 
-def core_events(config: CoreConfig) -> data.StructLayout:
+def core_events(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of the events of one cycle.
 
     ``operations`` marks the ports whose units accept an operation; ``is_store`` qualifies the
@@ -51,7 +51,7 @@ class CoreCounters(SharedBlock):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
 
     Members
     -------
@@ -86,7 +86,7 @@ class CoreCounters(SharedBlock):
     value: Signal
     values: data.View
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({
             "busy": In(1),

@@ -8,7 +8,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ..config import ClusterConfig
+from ..config import CoreBlockConfig, PipelineConfig
 from ..emit.shared_block import SharedBlock
 from ..emit.sram_macros import ONE_PORT
 from ..isa.csr import COUNTER_NUMBERS, CSRS
@@ -24,16 +24,15 @@ ISA = 1 << 30 | 1 << 5 | 1 << 8 | 1 << 12
 FLAGS_WIDTH, ROUNDING_WIDTH = 5, 3
 
 
-def flags_layout(config: ClusterConfig) -> data.ArrayLayout:
+def flags_layout(config: PipelineConfig) -> data.ArrayLayout:
     """Return the layout of the float flags raised on the writeback buses, one entry per bus."""
-    assert config.core is not None
-    bus = data.StructLayout({"valid": 1, "warp": warp_shape(config.core), "flags": FLAGS_WIDTH})
-    return data.ArrayLayout(bus, config.core.writeback_buses)
+    bus = data.StructLayout({"valid": 1, "warp": warp_shape(config), "flags": FLAGS_WIDTH})
+    return data.ArrayLayout(bus, config.writeback_buses)
 
 
-def core_shape(config: ClusterConfig) -> int:
+def core_shape(cores: int) -> int:
     """Return the bits of a core's number, at least one."""
-    return max(1, ceil_log2(config.cores))
+    return max(1, ceil_log2(cores))
 
 
 def count(m: Module, sum_low: Signal, events: Value) -> Value:
@@ -63,11 +62,11 @@ class CsrFile(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : CoreBlockConfig
 
     Members
     -------
-    core : In(core_shape(config))
+    core : In(core_shape(config.cores))
         Number of this core.
     look : In(1)
         Selects `look_warp` for the following reads; in an earlier cycle than the read, and not
@@ -91,7 +90,7 @@ class CsrFile(SharedBlock):
         The register takes `write_value`. Only float registers and mscratch are written here;
         other writes have no effect in this block.
     write_value : In(32)
-    flags : In(flags_layout(config))
+    flags : In(flags_layout(config.core))
     frm : Out(ArrayLayout(3, warps))
         Dynamic rounding modes; software may write reserved ones.
     busy : In(1)
@@ -136,13 +135,12 @@ class CsrFile(SharedBlock):
     mcycle: Signal
     minstret: Signal
 
-    def __init__(self, config: ClusterConfig):
-        assert config.core is not None
+    def __init__(self, config: CoreBlockConfig):
         self.config = config
         self.shape = shape = config.core
         self.cycles, self.instructions = Signal(32), Signal(32)
         super().__init__({
-            "core": In(core_shape(config)),
+            "core": In(core_shape(config.cores)),
             "look": In(1),
             "look_warp": In(warp_shape(shape)),
             "number": In(12),
@@ -157,7 +155,7 @@ class CsrFile(SharedBlock):
             "is_command": Out(1),
             "write": In(1),
             "write_value": In(32),
-            "flags": In(flags_layout(config)),
+            "flags": In(flags_layout(shape)),
             "frm": Out(data.ArrayLayout(ROUNDING_WIDTH, shape.warps)),
             "busy": In(1),
             "retired": In(3),

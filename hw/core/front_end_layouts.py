@@ -3,7 +3,7 @@
 from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
-from ..config import CoreConfig
+from ..config import PipelineConfig
 from ..lib.interfaces.core_memory import warp_shape
 from .layouts import decoded_layout
 
@@ -15,12 +15,12 @@ __all__ = [
 ]
 
 
-def position_width(config: CoreConfig) -> int:
+def position_width(config: PipelineConfig) -> int:
     """Return the bits of a word index that relate the next word to take to the next to fetch."""
     return ceil_log2(config.instruction_buffer + 2)
 
 
-def redirect_layout(config: CoreConfig) -> data.StructLayout:
+def redirect_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of a redirect: the warp continues at ``pc``, a multiple of 4."""
     return data.StructLayout({"warp": warp_shape(config), "pc": 32})
 

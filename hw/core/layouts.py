@@ -2,7 +2,7 @@
 
 from amaranth.lib import data
 
-from ..config import CoreConfig
+from ..config import PipelineConfig
 from ..isa.operations import OPERATION_WIDTH, Port
 from ..lib.interfaces.core_memory import warp_shape
 
@@ -51,7 +51,7 @@ def decoded_layout() -> data.StructLayout:
     })
 
 
-def issue_layout(config: CoreConfig) -> data.StructLayout:
+def issue_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of an instruction on its way to a collector.
 
     ``pending`` has a bit for each source that is not in the register banks yet and will arrive
@@ -65,7 +65,7 @@ def issue_layout(config: CoreConfig) -> data.StructLayout:
     })
 
 
-def operation_layout(config: CoreConfig) -> data.StructLayout:
+def operation_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of an instruction with its operands, from a collector to a unit.
 
     ``operands[k][thread]``; unread operands are 0, unless ``a_is_pc`` or ``b_is_immediate``
@@ -86,12 +86,12 @@ def operation_layout(config: CoreConfig) -> data.StructLayout:
     })
 
 
-def register_layout(config: CoreConfig) -> data.StructLayout:
+def register_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of a register address: warp and register number."""
     return data.StructLayout({"warp": warp_shape(config), "register": REGISTER_WIDTH})
 
 
-def result_layout(config: CoreConfig) -> data.StructLayout:
+def result_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of a result, from a unit to a writeback bus, and on the bus.
 
     ``writes`` is 0 for an instruction that only reports completion. ``flags`` is the union of
@@ -108,7 +108,7 @@ def result_layout(config: CoreConfig) -> data.StructLayout:
     })
 
 
-def branch_layout(config: CoreConfig) -> data.StructLayout:
+def branch_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of the outcome of a branch or jump.
 
     ``target`` is the warp's next pc, taken or not. ``disagree`` marks the active threads with
@@ -122,7 +122,7 @@ def branch_layout(config: CoreConfig) -> data.StructLayout:
     })
 
 
-def read_layout(config: CoreConfig) -> data.StructLayout:
+def read_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of register data from the banks.
 
     ``mask`` marks the threads with valid ``values``: all of them with warp-wide banks, else at

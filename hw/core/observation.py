@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
-from ..config import CoreConfig
+from ..config import PipelineConfig
 from ..isa.csr import COUNTERS
 from ..isa.operations import Port
 from ..lib.interfaces.core_memory import warp_shape
@@ -19,12 +19,12 @@ from .units.lsu.memory_layouts import memory_fault_layout
 __all__ = ["ObservationSignature", "collected_layout", "place_layout", "probe"]
 
 
-def place_layout(config: CoreConfig) -> data.StructLayout:
+def place_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of an instruction's identity in an event: its warp and pc."""
     return data.StructLayout({"warp": warp_shape(config), "pc": 32})
 
 
-def collected_layout(config: CoreConfig) -> data.StructLayout:
+def collected_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of an instruction that enters a collector.
 
     ``collector`` is the allocated collector, one-hot; ``pending`` marks the operands that will
@@ -63,7 +63,7 @@ class ObservationSignature(wiring.Signature):
         Values of all ``COUNTERS``, in their order, 64 bits each; see `CoreCounters`.
     """
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         place = FlattenedResponseSignature(place_layout(config))
         collected = FlattenedResponseSignature(collected_layout(config))
         done = FlattenedResponseSignature(result_layout(config))

@@ -4,8 +4,8 @@ import pytest
 
 from spica.hw.arith.float.multiply_add import MultiplyAddConfig
 from spica.hw.cluster.cluster import Cluster
-from spica.hw.cluster.host_control import Control
-from spica.hw.config import PRESETS, DmaBlockConfig
+from spica.hw.cluster.host_control import Control, ControlConfig
+from spica.hw.config import PRESETS, CoreBlockConfig, DmaBlockConfig
 from spica.hw.core.core import Core
 from spica.hw.emit.emitter import emit
 from spica.hw.matrix.systolic.processing_element import (
@@ -40,7 +40,7 @@ def test_cells_and_depth_of_an_element(element):
 @pytest.mark.parametrize(
     ("name", "make"),
     [
-        ("control", lambda: Control(MATRIX)),
+        ("control", lambda: Control(ControlConfig.of(MATRIX))),
         ("dma", lambda: Dma(DmaBlockConfig.of(MATRIX))),
         ("shared_memory", lambda: SharedMemory(cluster_ports(MATRIX))),
     ],
@@ -67,7 +67,7 @@ def test_depth_of_whole_presets(preset):
 @pytest.mark.slow
 def test_depth_and_cells_of_a_core():
     """Paths cross blocks of the core, from results over the buses to the next issue."""
-    measured = measure(Core(PRESETS["core"]), "core")
+    measured = measure(Core(CoreBlockConfig.of(PRESETS["core"])), "core")
     assert too_deep(measured) == {}
     assert measured.cells <= CORE_CELLS
 
@@ -75,7 +75,7 @@ def test_depth_and_cells_of_a_core():
 @pytest.mark.slow
 def test_a_core_is_a_few_megabytes():
     """A large text costs time in emission and in every tool that reads it."""
-    assert len(emit(Core(PRESETS["core"]), "core").verilog) <= 3_000_000
+    assert len(emit(Core(CoreBlockConfig.of(PRESETS["core"])), "core").verilog) <= 3_000_000
 
 
 def block(name, **fields):

@@ -7,7 +7,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ...config import ClusterConfig
+from ...config import CoreBlockConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.streams import ResponseSignature
 from .faults import FaultCause
@@ -18,14 +18,14 @@ __all__ = ["Barrier", "barrier_layout", "barrier_request_layout"]
 OF_CORES = 31
 
 
-def barrier_layout(config: ClusterConfig) -> data.StructLayout:
+def barrier_layout(barriers: int) -> data.StructLayout:
     """Return the layout of the number of a cluster barrier."""
-    return data.StructLayout({"barrier": max(1, ceil_log2(config.barriers))})
+    return data.StructLayout({"barrier": max(1, ceil_log2(barriers))})
 
 
-def barrier_request_layout(config: ClusterConfig) -> data.StructLayout:
+def barrier_request_layout(barriers: int, cores: int) -> data.StructLayout:
     """Return the layout of a core's arrival at a cluster barrier of `count` cores."""
-    return data.StructLayout({**barrier_layout(config).members, "count": range(config.cores + 1)})
+    return data.StructLayout({**barrier_layout(barriers).members, "count": range(cores + 1)})
 
 
 def ones(bits: Value) -> Value:
@@ -52,7 +52,7 @@ class Barrier(SharedBlock):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : CoreBlockConfig
 
     Members
     -------
@@ -70,10 +70,10 @@ class Barrier(SharedBlock):
     waiting : Out(warps)
     released : Out(warps)
         Released warps: waiting so far, or arriving in this cycle.
-    request : Out(stream.Signature(barrier_request_layout(config)))
+    request : Out(stream.Signature(barrier_request_layout(config.barriers, config.cores)))
     request_refused : In(1)
         Valid in the cycle in which a request is accepted.
-    release : In(ResponseSignature(barrier_layout(config)))
+    release : In(ResponseSignature(barrier_layout(config.barriers)))
     """
 
     arrive: Signal
@@ -89,8 +89,7 @@ class Barrier(SharedBlock):
     request_refused: Signal
     release: Any
 
-    def __init__(self, config: ClusterConfig):
-        assert config.core is not None
+    def __init__(self, config: CoreBlockConfig):
         self.config = config
         self.warps = warps = config.core.warps
         super().__init__({
@@ -103,9 +102,9 @@ class Barrier(SharedBlock):
             "clear": In(1),
             "waiting": Out(warps),
             "released": Out(warps),
-            "request": Out(stream.Signature(barrier_request_layout(config))),
+            "request": Out(stream.Signature(barrier_request_layout(config.barriers, config.cores))),
             "request_refused": In(1),
-            "release": In(ResponseSignature(barrier_layout(config))),
+            "release": In(ResponseSignature(barrier_layout(config.barriers))),
         })
 
     def build(self, platform):

@@ -5,7 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.operations import ControlOperation as Operation
 from .control_operand import control_layout
@@ -16,7 +16,7 @@ from .redirects import turn_layout
 __all__ = ["ControlEffects", "effects_layout", "situation_layout"]
 
 
-def situation_layout(config: CoreConfig) -> data.StructLayout:
+def situation_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of the machine state on which an instruction's effects depend.
 
     It holds the top of the warp's divergence stack and the addressed control register.
@@ -32,7 +32,7 @@ def situation_layout(config: CoreConfig) -> data.StructLayout:
     })
 
 
-def effects_layout(config: CoreConfig) -> data.StructLayout:
+def effects_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of the effects of an instruction.
 
     With a ``fault``, of ``cause``, all other fields are ignored. Otherwise: ``changes_mask`` sets
@@ -63,7 +63,7 @@ class ControlEffects(SharedBlock):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
 
     Members
     -------
@@ -76,7 +76,7 @@ class ControlEffects(SharedBlock):
     situation: data.View
     o: data.View
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({
             "instruction": In(control_layout(config)),

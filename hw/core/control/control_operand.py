@@ -3,7 +3,7 @@
 from amaranth import *
 from amaranth.lib import data
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...isa.operations import OPERATION_WIDTH
 from ...lib.interfaces.core_memory import warp_shape
 from ...lib.one_hot import select
@@ -17,7 +17,7 @@ CSR_WIDTH = 12
 FIELD = slice(12, 17)  # of an immediate: rs1's number, or the CSR instruction's immediate
 
 
-def control_layout(config: CoreConfig) -> data.StructLayout:
+def control_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of the control instruction in execution.
 
     ``a``, ``b`` and ``exit_code`` are operands of the last active thread; ``a`` is the immediate
@@ -43,7 +43,7 @@ def control_layout(config: CoreConfig) -> data.StructLayout:
     })
 
 
-def reduce_operands(m: Module, config: CoreConfig, given) -> data.View:
+def reduce_operands(m: Module, config: PipelineConfig, given) -> data.View:
     """Return the `control_layout` of an `operation_layout`, combinationally."""
     taken = Signal(control_layout(config))
     rows = [given.operands[0], given.operands[1], given.operands[EXIT_CODE_OPERAND]]

@@ -5,7 +5,7 @@ from amaranth.lib import data, enum
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...emit.sram_macros import ONE_PORT
 from ...lib.interfaces.core_memory import warp_shape
@@ -24,7 +24,7 @@ class StackChange(enum.Enum, shape=2):
     POP = 3
 
 
-def divergence_layout(config: CoreConfig) -> data.StructLayout:
+def divergence_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of an open split.
 
     ``both`` is the thread mask of both sides. ``rest`` is the mask of the second side until it
@@ -50,7 +50,7 @@ class DivergenceStack(SharedBlock):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
 
     Members
     -------
@@ -72,7 +72,7 @@ class DivergenceStack(SharedBlock):
     change: Signal
     push: data.View
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({
             "look": In(1),

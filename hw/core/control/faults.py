@@ -2,7 +2,7 @@
 
 from amaranth.lib import data, enum
 
-from ...config import CoreConfig
+from ...config import PipelineConfig, RunControlConfig
 from ...lib.interfaces.core_memory import warp_shape
 
 __all__ = ["FaultCause", "fault_layout"]
@@ -26,7 +26,7 @@ class FaultCause(enum.IntEnum, shape=4):
     WSPAWN_COUNT = 12  #: more warps than the core has
 
 
-def fault_layout(config: CoreConfig) -> data.StructLayout:
+def fault_layout(config: PipelineConfig | RunControlConfig) -> data.StructLayout:
     """Return the layout of a fault: the instruction changed no state, and its warp stops.
 
     ``lanes`` is the mask of the threads concerned. ``address`` is the target of a misaligned

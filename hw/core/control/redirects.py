@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.one_hot import lowest, number_of, select
 from ...lib.streams import ResponseSignature
@@ -17,7 +17,7 @@ from .faults import FaultCause, fault_layout
 __all__ = ["Redirects", "turn_layout"]
 
 
-def turn_layout(config: CoreConfig) -> data.StructLayout:
+def turn_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of a redirect by control: of all `warps`, to `pc`.
 
     With ``is_start`` the warps are started, otherwise resumed.
@@ -35,7 +35,7 @@ class Redirects(SharedBlock):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
 
     Members
     -------
@@ -68,7 +68,7 @@ class Redirects(SharedBlock):
     start: Signal
     fault: Any
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({
             "branch": In(ResponseSignature(branch_layout(config))),

@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ...config import ClusterConfig
+from ...config import CoreBlockConfig
 from ...isa.operations import ControlOperation
 from ...lib.streams import ResponseSignature
 from ..csr_file import CsrFile, core_shape, flags_layout
@@ -47,12 +47,11 @@ class WarpControl(wiring.Component):
 
     Parameters
     ----------
-    config : ClusterConfig
-        With cores.
+    config : CoreBlockConfig
 
     Members
     -------
-    core : In(core_shape(config))
+    core : In(core_shape(config.cores))
         Index of this core.
     i : In(stream.Signature(operation_layout(config.core)))
     o : Out(stream.Signature(result_layout(config.core)))
@@ -72,9 +71,9 @@ class WarpControl(wiring.Component):
     fault : Out(ResponseSignature(fault_layout(config.core)))
     exit_code : Out(32)
         x3 of warp 0 when it ended, or of the thread that ended the core.
-    barrier : Out(stream.Signature(barrier_request_layout(config)))
+    barrier : Out(stream.Signature(barrier_request_layout(config.barriers, config.cores)))
     barrier_refused : In(1)
-    release : In(ResponseSignature(barrier_layout(config)))
+    release : In(ResponseSignature(barrier_layout(config.barriers)))
         To and from the cluster barrier; see `Barrier`.
     command : Out(stream.Signature(32))
         Command words for the cluster's matrix units.
@@ -114,13 +113,11 @@ class WarpControl(wiring.Component):
     minstret: Signal
     divergent_split: Signal
 
-    def __init__(self, config: ClusterConfig):
-        if config.core is None:
-            raise ValueError("cores must be at least 1 for warp control, not 0")
+    def __init__(self, config: CoreBlockConfig):
         self.config = config
         self.shape = shape = config.core
         super().__init__({
-            "core": In(core_shape(config)),
+            "core": In(core_shape(config.cores)),
             "i": In(stream.Signature(operation_layout(shape))),
             "o": Out(stream.Signature(result_layout(shape))),
             "branch": In(ResponseSignature(branch_layout(shape))),
@@ -133,13 +130,13 @@ class WarpControl(wiring.Component):
             "frm": Out(data.ArrayLayout(3, shape.warps)),
             "fault": Out(ResponseSignature(fault_layout(shape))),
             "exit_code": Out(32),
-            "barrier": Out(stream.Signature(barrier_request_layout(config))),
+            "barrier": Out(stream.Signature(barrier_request_layout(config.barriers, config.cores))),
             "barrier_refused": In(1),
-            "release": In(ResponseSignature(barrier_layout(config))),
+            "release": In(ResponseSignature(barrier_layout(config.barriers))),
             "command": Out(stream.Signature(32)),
             "invalidate": Out(1),
             "invalidate_data": Out(1),
-            "flags": In(flags_layout(config)),
+            "flags": In(flags_layout(shape)),
             "busy": In(1),
             "retired": In(3),
             "counter_number": Out(5),

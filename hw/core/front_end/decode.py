@@ -7,7 +7,7 @@ from amaranth.lib import data, enum
 from amaranth.lib.wiring import In, Out
 
 from ...arith.float.rounding import DYNAMIC, Rounding
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.operations import OPERATION_WIDTH, ControlOperation, Port
 from ..layouts import decoded_layout
@@ -85,7 +85,7 @@ class Decode(SharedBlock):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
 
     Members
     -------
@@ -106,7 +106,7 @@ class Decode(SharedBlock):
     failed: Signal
     o: data.View
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         if config.tensor is not None:
             raise ValueError(
                 f"tensor must be None, because cores have no port for it, not {config.tensor!r}"

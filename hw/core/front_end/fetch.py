@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.arbiter import Arbiter
 from ...lib.interfaces.core_memory import fetch_request_layout, fetch_response_layout
@@ -28,7 +28,7 @@ class Fetch(SharedBlock):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
 
     Members
     -------
@@ -55,7 +55,7 @@ class Fetch(SharedBlock):
     fresh: Signal
     busy: Signal
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({
             "request": Out(stream.Signature(fetch_request_layout(config))),

@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.interfaces.core_memory import fetch_request_layout, fetch_response_layout
 from ...lib.streams import ResponseSignature
@@ -29,7 +29,7 @@ class FrontEnd(SharedBlock):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
 
     Members
     -------
@@ -66,7 +66,7 @@ class FrontEnd(SharedBlock):
     slot_1_heads: list
     busy: Signal
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         slot_0_heads = ["slot_0_heads", "slot_1_heads"][: config.issue_width]
         super().__init__(

@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.interfaces.core_memory import fetch_tag_layout
 from ...lib.streams import ResponseSignature
@@ -16,7 +16,7 @@ from .warp_buffer import WarpBuffer
 __all__ = ["InstructionBuffer", "push_layout"]
 
 
-def push_layout(config: CoreConfig) -> data.StructLayout:
+def push_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of a decoded pair pushed into the buffer of its warp."""
     return data.StructLayout({
         "tag": fetch_tag_layout(config),
@@ -33,7 +33,7 @@ class InstructionBuffer(SharedBlock):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
 
     Members
     -------
@@ -65,7 +65,7 @@ class InstructionBuffer(SharedBlock):
     slot_1_heads: list
     positions: list
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         slot_0_heads = ["slot_0_heads", "slot_1_heads"][: config.issue_width]
         super().__init__(

@@ -5,7 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import ENTRY
 from ...lib.interfaces.core_memory import pairs
@@ -30,7 +30,7 @@ class WarpBuffer(SharedBlock):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
 
     Members
     -------
@@ -68,7 +68,7 @@ class WarpBuffer(SharedBlock):
     slot_1_head: data.View
     position: Signal
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         slot_1_head = {"slot_1_head": Out(head_layout())} if config.issue_width == 2 else {}
         super().__init__(

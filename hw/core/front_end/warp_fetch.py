@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import ENTRY
 from ...lib.interfaces.core_memory import pairs
@@ -23,7 +23,7 @@ class WarpFetch(SharedBlock):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
 
     Members
     -------
@@ -65,7 +65,7 @@ class WarpFetch(SharedBlock):
     fresh: Signal
     busy: Signal
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({
             "active": In(1),

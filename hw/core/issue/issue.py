@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...isa.operations import Port
 from ...lib.one_hot import number_of, select
 from ..front_end_layouts import head_layout
@@ -67,7 +67,7 @@ class Issue(wiring.Component):
     reason: data.View
     slots: data.View
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         warps, width = config.warps, config.issue_width
         event = register_event_layout(config)

@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ..layouts import OPERANDS, issue_layout
 from .scoreboard import done_layout
@@ -36,7 +36,7 @@ class IssueSlot(SharedBlock):
     o: stream.Interface
     written: data.View
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({
             "enter": In(1),

@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...lib.arbiter import Arbiter
 from .greedy_then_oldest import GreedyThenOldest
 from .oldest import Oldest
@@ -22,7 +22,7 @@ class Scheduler(wiring.Component):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
 
     Members
     -------
@@ -44,7 +44,7 @@ class Scheduler(wiring.Component):
     long_wait: Signal
     started: Signal
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         warps = config.warps
         super().__init__({

@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...isa.operations import Latency, Port, ports_with
 from ...lib.interfaces.core_memory import warp_shape
 from ..front_end_layouts import head_layout
@@ -33,12 +33,12 @@ VARIABLE_PORTS = ports_with(Latency.ANNOUNCED)
 REACH = 3
 
 
-def register_event_layout(config: CoreConfig) -> data.StructLayout:
+def register_event_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of the announcement of a result; `valid` only if it writes `rd`."""
     return data.StructLayout({"valid": 1, "warp": warp_shape(config), "rd": REGISTER_WIDTH})
 
 
-def done_layout(config: CoreConfig) -> data.StructLayout:
+def done_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of the completion of an instruction, with a write of `rd` if `writes`."""
     return data.StructLayout({
         "valid": 1,
@@ -59,7 +59,7 @@ def claim_layout() -> data.StructLayout:
     })
 
 
-def release_delay(config: CoreConfig, port: Port) -> int:
+def release_delay(config: PipelineConfig, port: Port) -> int:
     """Return the cycles from a dispatch to `port` until its consumers may issue."""
     beats = config.threads // config.lanes(port)
     return max(0, config.latency(port) + beats - 1 - REACH - 1)
@@ -71,7 +71,7 @@ class Scoreboard(wiring.Component):
     An issued instruction claims its destination. The register is pending until the result is on a
     writeback bus, and no other instruction that writes it issues. Exception: one that also reads
     it, as an accumulation does, cannot overtake. Consumers issue when the result will arrive while
-    they gather operands (`CoreConfig.snoop`), else when it is in the banks. The path from
+    they gather operands (`PipelineConfig.snoop`), else when it is in the banks. The path from
     `slot_0_heads` and `active` to `ready` and `pending` is combinational. Everything else takes
     effect in the next cycle.
 
@@ -119,7 +119,7 @@ class Scoreboard(wiring.Component):
     waits: data.View
     reason: data.View
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         warps, width = config.warps, config.issue_width
         event = register_event_layout(config)

@@ -3,7 +3,7 @@
 from amaranth import *
 from amaranth.lib import data, enum
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 
 __all__ = ["WARP_REASONS", "StallReason", "nearest_reason", "reason_of_each", "waits_layout"]
 
@@ -31,7 +31,7 @@ class StallReason(enum.IntEnum, shape=4):
 WARP_REASONS = tuple(reason for reason in StallReason if reason >= StallReason.SCOREBOARD)
 
 
-def waits_layout(config: CoreConfig) -> data.StructLayout:
+def waits_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of all warps' reasons: the stalled warps by `WARP_REASONS`."""
     return data.StructLayout({reason.name.lower(): config.warps for reason in WARP_REASONS})
 

@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.operations import Latency, Port, ports_with
 from ..layouts import OPERANDS, REGISTER_WIDTH, REGISTERS
@@ -26,7 +26,7 @@ def needs_layout() -> data.StructLayout:
     })
 
 
-def releases(config: CoreConfig) -> int:
+def releases(config: PipelineConfig) -> int:
     """Return the number of results per cycle that can be announced before they are written."""
     if not config.snoop:
         return 0
@@ -40,7 +40,7 @@ class WarpScoreboard(SharedBlock):
     it reads its destination, it waits for the older result anyway and cannot be written before it.
     Such a register has two outstanding results. A claimed register is pending and blocked from the
     next cycle on. A released one is not blocked from the next cycle on; after its last write it is
-    neither. Without `CoreConfig.snoop`, blocked equals pending. Register masks have 64 bits.
+    neither. Without `PipelineConfig.snoop`, blocked equals pending. Register masks have 64 bits.
 
     Members
     -------
@@ -81,7 +81,7 @@ class WarpScoreboard(SharedBlock):
     drained: Signal
     crowded: Signal
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         width, buses = config.issue_width, config.writeback_buses
         super().__init__({

@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.one_hot import lowest
 from .register_map import RegisterMap, request_layout
@@ -35,7 +35,7 @@ class BankRequests(SharedBlock):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
         The core.
 
     Members
@@ -64,7 +64,7 @@ class BankRequests(SharedBlock):
     served: Signal
     finished: Signal
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         self.map = sizes = RegisterMap(config)
         super().__init__({

@@ -8,7 +8,7 @@ from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.operations import Port
 from ...lib.interfaces.core_memory import warp_shape
@@ -44,8 +44,8 @@ class Collector(SharedBlock):
 
     An operand that is pending at allocation is taken from the bus that carries its warp and
     register, if that result covers all threads of the instruction. Otherwise it is requested from
-    the banks from the next cycle on. Without `CoreConfig.snoop` the collector ignores the buses,
-    and no operand may be pending.
+    the banks from the next cycle on. Without `PipelineConfig.snoop` the collector ignores the
+    buses, and no operand may be pending.
 
     Members
     -------
@@ -85,7 +85,7 @@ class Collector(SharedBlock):
     operation: Any
     snooped: Signal
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({
             "allocate": In(1),

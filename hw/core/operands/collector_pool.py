@@ -7,7 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...isa.operations import Port
 from ...lib.one_hot import lowest
 from ...lib.streams import ResponseSignature
@@ -20,7 +20,7 @@ from .register_map import request_layout
 __all__ = ["Collectors", "collector_events"]
 
 
-def collector_events(config: CoreConfig) -> data.StructLayout:
+def collector_events(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of the events counted in one cycle.
 
     ``occupied`` collectors, collectors ``refused`` by a bank, and operands ``snooped`` from buses.
@@ -47,7 +47,7 @@ class Collectors(wiring.Component):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
         Its `collectors`, `issue_width`, `snoop` and `bank_mapping`.
 
     Members
@@ -76,7 +76,7 @@ class Collectors(wiring.Component):
     allocated: list
     events: Any
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         collectors = config.collectors
         super().__init__({

@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.one_hot import select
 from ...lib.streams import ResponseSignature
@@ -35,7 +35,7 @@ class Crossbar(SharedBlock):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
         The core.
 
     Members
@@ -57,7 +57,7 @@ class Crossbar(SharedBlock):
     banks: list
     o: Any
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         self.map = sizes = RegisterMap(config)
         super().__init__({
@@ -94,7 +94,7 @@ class Distributor(SharedBlock):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
         The core.
 
     Members
@@ -112,7 +112,7 @@ class Distributor(SharedBlock):
     values: data.View
     banks: data.View
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         self.map = RegisterMap(config)
         super().__init__({

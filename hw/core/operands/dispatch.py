@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...isa.operations import PORTS, Port
 from ...lib.age_matrix import oldest
 from ...lib.one_hot import select
@@ -22,7 +22,7 @@ class Dispatch(wiring.Component):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
         Its `collectors`.
 
     Members
@@ -48,7 +48,7 @@ class Dispatch(wiring.Component):
     operation: list
     leaves: Signal
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         collectors = config.collectors
         super().__init__({

@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...isa.operations import Port
 from ...lib.interfaces.core_memory import warp_shape
 
@@ -24,7 +24,7 @@ class HazardMatrix(wiring.Component):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
         Its `collectors` and `issue_width`.
 
     Members
@@ -56,7 +56,7 @@ class HazardMatrix(wiring.Component):
     first: Signal
     rivals: list
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         collectors, slots = config.collectors, config.issue_width
         super().__init__({

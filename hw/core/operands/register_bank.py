@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.age_matrix import oldest
 from ...lib.arbiter import Arbiter
@@ -24,7 +24,7 @@ class RegisterBank(SharedBlock):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
         The core.
 
     Members
@@ -62,7 +62,7 @@ class RegisterBank(SharedBlock):
     conflict: Signal
     write_conflict: Signal
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         self.map = sizes = RegisterMap(config)
         collectors, buses = config.collectors, config.writeback_buses

@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...lib.age_matrix import AgeMatrix
 from ...lib.streams import ResponseSignature
 from ..layouts import read_layout, result_layout
@@ -16,7 +16,7 @@ from .register_map import RegisterMap, request_layout
 __all__ = ["RegisterFile", "register_events"]
 
 
-def register_events(config: CoreConfig) -> data.StructLayout:
+def register_events(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of the events of a cycle, with a bit for each bank.
 
     ``reads`` and ``writes`` mark accesses; ``read_conflicts`` and ``write_conflicts`` mark banks
@@ -45,7 +45,7 @@ class RegisterFile(wiring.Component):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
         The core.
 
     Members
@@ -64,7 +64,7 @@ class RegisterFile(wiring.Component):
     data: list
     write: list
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         self.map = RegisterMap(config)
         collectors, buses = config.collectors, config.writeback_buses

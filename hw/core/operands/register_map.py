@@ -6,13 +6,13 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.utils import ceil_log2, exact_log2
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ..layouts import REGISTER_WIDTH, register_layout
 
 __all__ = ["RegisterMap", "request_layout"]
 
 
-def request_layout(config: CoreConfig) -> data.StructLayout:
+def request_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of a collector's request for an operand.
 
     A register of a warp, of the threads of ``mask``; of all threads with warp-wide banks.
@@ -30,12 +30,12 @@ class RegisterMap:
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
         The core.
 
     """
 
-    config: CoreConfig
+    config: PipelineConfig
 
     @property
     def wide(self) -> bool:

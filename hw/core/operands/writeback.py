@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...lib.age_matrix import AgeMatrix, oldest
 from ...lib.one_hot import select
 from ...lib.streams import ResponseSignature
@@ -23,7 +23,7 @@ class Writeback(wiring.Component):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
         The core.
     sources : int
         Units that offer results, 1 or more.
@@ -42,7 +42,7 @@ class Writeback(wiring.Component):
     write: list
     bus: list
 
-    def __init__(self, config: CoreConfig, sources: int):
+    def __init__(self, config: PipelineConfig, sources: int):
         if sources < 1:
             raise ValueError(f"sources must be at least 1, not {sources!r}")
         self.config = config

@@ -11,8 +11,8 @@ from .sfu.special_unit import SpecialUnit
 
 __all__ = ["UNITS"]
 
-#: Component of each port, built from a `CoreConfig`: operations arrive on ``i``, results leave on
-#: ``o``. `PORTS` has the properties of the port.
+#: Component of each port, built from a `PipelineConfig`: operations arrive on ``i``, results leave
+#: on ``o``. `PORTS` has the properties of the port.
 UNITS: dict[Port, type[wiring.Component]] = {
     Port.INT: IntegerUnit,
     Port.FP32: Fp32Unit,

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arith.float.rounding import FLAGS_LAYOUT, Rounding
-from ...config import CoreConfig
+from ...config import PipelineConfig
 from ...isa.operations import OPERATION_WIDTH, PORTS, Port
 from ..layouts import operation_layout, result_layout
 from .lane_dispatch import BeatsConfig, LaneDispatch, LaneGather
@@ -39,7 +39,7 @@ class LaneUnit(wiring.Component):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
 
     Members
     -------
@@ -59,7 +59,7 @@ class LaneUnit(wiring.Component):
     i: stream.Interface
     o: stream.Interface
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({
             "i": In(stream.Signature(operation_layout(config))),

@@ -17,13 +17,17 @@ __all__ = [
 ]
 
 
-class CorePorts(Protocol):
-    """Config of a core or of its memory unit: parameters of the ports between them."""
+class Warps(Protocol):
+    """Config of a core, or of a block that handles its warps."""
 
     @property
     def warps(self) -> int:
         """Warps of the core."""
         ...
+
+
+class CorePorts(Warps, Protocol):
+    """Config of a core or of its memory unit: parameters of the ports between them."""
 
     @property
     def instruction_buffer(self) -> int:
@@ -41,7 +45,7 @@ class CorePorts(Protocol):
         ...
 
 
-def warp_shape(config: CorePorts) -> int:
+def warp_shape(config: Warps) -> int:
     """Return the bits of a warp's index, at least one."""
     return max(1, ceil_log2(config.warps))
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ....hw.config import ClusterConfig
+from ....hw.config import CoreBlockConfig
 from ....hw.core.control.faults import FaultCause
 from ..core.control.barrier import BarrierModel, RefusedError
 from .cluster_barrier import Arrival, ClusterBarrierModel
@@ -45,7 +45,7 @@ class BarrierSystemModel:
 
     """
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: CoreBlockConfig):
         self.config = config
         self.cores = [BarrierModel(config, self.ask) for _ in range(config.cores)]
         self.cluster_barrier = ClusterBarrierModel(config.cores, config.barriers)

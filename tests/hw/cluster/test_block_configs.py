@@ -1,5 +1,6 @@
 """Blocks of a cluster keep module name and text if a config field changes that is not their own."""
 
+import dataclasses
 from collections import Counter
 from fnmatch import fnmatchcase
 from functools import cache
@@ -9,7 +10,7 @@ from amaranth import Module
 from amaranth.hdl import Fragment
 
 from spica.hw.cluster.cluster import Cluster
-from spica.hw.config import PRESETS
+from spica.hw.config import PRESETS, PipelineConfig
 from spica.hw.emit.amaranth_patches import patched_amaranth
 from spica.hw.emit.emitter import Emitter
 from spica.hw.emit.shared_block import EmissionPlatform, SharedBlock, module_name
@@ -21,21 +22,29 @@ REQUESTER_IDS = CORE_IDS | {"axi.id_width", "cores"}
 #: Fields of matrix units that set the sizes of their ports.
 DRAINS = {"units", "*.columns"}
 OPERANDS = {"*.rows", "*.operand"}
+#: Fields that set the number of ports of shared memory, their sizes, and the number of lanes.
+SHARED_PORTS = {
+    *("axi.masters", "axi.data_width", "cores", "core.threads", "core.memory_lanes"),
+    *("core.shared_ports", "shared.narrow_ports", *DRAINS, *OPERANDS),
+}
+PIPELINE = {f"core.{field.name}" for field in dataclasses.fields(PipelineConfig)} - {"core.tensor"}
 
 #: Fields that each block may depend on, by class, and by number if the class has several configs.
 OWN = {
     "Dma": {"dma.*", "axi.*", "shared.size", "shared.read_latency", *DRAINS},
-    "SharedMemory": {
-        *("shared.*", "axi.masters", "axi.data_width", *DRAINS, *OPERANDS),
-        *("cores", "core.threads", "core.memory_lanes", "core.shared_ports"),
-    },
-    "SystolicUnit": {"units", "units.0.*", "shared.size", "shared.read_latency"},
+    "SharedMemory": {"shared.*", *SHARED_PORTS},
+    "SystolicUnit": {"units.0.*", "shared.size", "shared.read_latency"},
     "SystolicUnit 1": {"units.1.*", "shared.size", "shared.read_latency"},
     "MemoryUnit": {
         *("core.warps", "core.threads", "core.instruction_buffer", "core.memory_lanes"),
         *("core.accesses", "core.transactions", "core.shared_ports", "core.l1i.*", "core.l1d.*"),
         *("cores", "units", "axi.*", "shared.size", "shared.read_latency"),
     },
+    "Core": {*PIPELINE, "cores", "barriers", "barrier_scope"},
+    "Control": SHARED_PORTS,
+    "RunControl": {"cores", "core.warps", "core.threads", "axi.masters"},
+    "UnitRegisterBus": {"cores", "units"},
+    "Arbiter": {"cores"},
     "AxiMux": {"axi.data_width", *REQUESTER_IDS},
     "L2Slice": {"l2.*", "axi.masters", "axi.data_width", *REQUESTER_IDS},
 }
@@ -127,15 +136,20 @@ def test_names_change_with_own_fields_only(preset):
     foreign = [
         (path, block)
         for path, blocks in renamed_blocks(preset).items()
-        for block in blocks & OWN.keys()
+        for block in blocks
         if not owns(block, path)
     ]
     assert not foreign
 
 
+def test_every_block_is_listed():
+    assert set().union(*(blocks_of(config) for config in PRESETS.values())) == OWN.keys()
+
+
 def test_every_own_field_matters():
     """No pattern of `OWN` is wider than the block: some field it matches renames the block."""
-    found = [*renamed_blocks("tiny").items(), *renamed_blocks("tiny_hetero").items()]
+    presets = ("tiny", "tiny_hetero")
+    found = [each for preset in presets for each in renamed_blocks(preset).items()]
     idle = [
         (block, pattern)
         for block, patterns in OWN.items()

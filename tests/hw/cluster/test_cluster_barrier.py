@@ -1,20 +1,15 @@
 """Tests of the cluster barrier against its golden model: latency, fairness, cost."""
 
 import random
-from dataclasses import replace
 
 import pytest
 
 from spica.hw.cluster.cluster_barrier import ClusterBarrier
+from spica.hw.config import ClusterBarrierConfig
 from spica.hw.emit.emitter import emit
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.cluster.cluster_barrier import Arrival, ClusterBarrierModel, Taken
-from spica.sim.iss.program_bench import small_config
 from spica.synth.measure import measure
-
-
-def config_of(cores, barriers):
-    return replace(small_config(cores=cores), barriers=barriers)
 
 
 class Driver:
@@ -28,7 +23,7 @@ class Driver:
     """
 
     def __init__(self, cores, barriers):
-        self.dut = ClusterBarrier(config_of(cores, barriers))
+        self.dut = ClusterBarrier(ClusterBarrierConfig(cores=cores, barriers=barriers))
         require_no_loop(self.dut, ports=[])
         self.model = ClusterBarrierModel(cores, barriers)
         self.requests: list[Arrival | None] = [None] * cores
@@ -184,11 +179,15 @@ def test_nobody_waits_for_more_than_all_others():
 
 
 def test_cells_and_depth():
-    measured = measure(ClusterBarrier(config_of(8, 16)), "cluster_barrier")
+    measured = measure(
+        ClusterBarrier(ClusterBarrierConfig(cores=8, barriers=16)), "cluster_barrier"
+    )
     assert measured.cells <= 200
     assert measured.depth <= 45
 
 
 def test_it_is_emitted():
-    verilog = emit(ClusterBarrier(config_of(3, 5)), name="cluster_barrier").verilog
+    verilog = emit(
+        ClusterBarrier(ClusterBarrierConfig(cores=3, barriers=5)), name="cluster_barrier"
+    ).verilog
     assert "module cluster_barrier(" in verilog

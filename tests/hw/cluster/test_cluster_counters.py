@@ -8,6 +8,7 @@ from amaranth import Signal
 from amaranth.lib import data
 
 from spica.hw.cluster.counters import Counters, counter_table
+from spica.hw.cluster.host_control import ControlConfig
 from spica.hw.config import PRESETS, DmaBlockConfig, MemoryUnitConfig, SharedMemoryConfig
 from spica.hw.isa.memory_map import COUNTERS_END
 from spica.hw.matrix.systolic.systolic_unit import systolic_unit_events
@@ -24,6 +25,11 @@ def lanes_config():
     return dataclasses.replace(
         TINY, shared=SharedMemoryConfig(size=16 * 1024, banks=2, subbanks=4, narrow_ports=5)
     )
+
+
+def counters(config):
+    """Return the counters of a cluster."""
+    return Counters(ControlConfig.of(config).counters)
 
 
 def convert(dut):
@@ -46,7 +52,7 @@ async def look(ctx, dut, address, write=0):
 
 @pytest.mark.parametrize("config", [TINY, lanes_config()], ids=["tiny_matrix", "lanes"])
 def test_counters_sum_their_events(config):
-    dut = convert(Counters(config))
+    dut = convert(counters(config))
     table = counter_table(config)
     rng = random.Random(5)
     sums = {row.name: 0 for row in table}
@@ -70,7 +76,7 @@ def test_counters_sum_their_events(config):
 
 
 def test_an_event_is_seen_after_two_cycles():
-    dut = convert(Counters(TINY))
+    dut = convert(counters(TINY))
     row = next(row for row in counter_table(TINY) if row.scale == 4)
 
     async def bench(ctx):
@@ -81,7 +87,7 @@ def test_an_event_is_seen_after_two_cycles():
 
 
 def test_the_high_word_is_latched_with_the_low_word():
-    dut = convert(Counters(TINY))
+    dut = convert(counters(TINY))
     row = next(row for row in counter_table(TINY) if row.scale == 4)
     other = counter_table(TINY)[0]
 
@@ -100,7 +106,7 @@ def test_the_high_word_is_latched_with_the_low_word():
 
 
 def test_writes_and_unknown_addresses_are_refused():
-    dut = convert(Counters(TINY))
+    dut = convert(counters(TINY))
     table = counter_table(TINY)
 
     async def bench(ctx):

@@ -7,7 +7,7 @@ from unittest.mock import ANY
 import pytest
 
 from spica.hw.cluster.counters import counter_table
-from spica.hw.cluster.host_control import Control, ControlRegisters
+from spica.hw.cluster.host_control import Control, ControlConfig, ControlRegisters
 from spica.hw.config import PRESETS
 from spica.hw.isa.memory_map import (
     CONTROL,
@@ -87,7 +87,7 @@ def run(dut, *benches, storages=None, stall=0.0, refused=()):
 
 
 def test_control_registers():
-    dut = convert(Control(TINY))
+    dut = convert(Control(ControlConfig.of(TINY)))
 
     async def bench(ctx):
         bus = dut.s_axil
@@ -104,7 +104,7 @@ def test_control_registers():
 
 
 def test_cycle_counter_counts_and_latches():
-    dut = convert(Control(TINY))
+    dut = convert(Control(ControlConfig.of(TINY)))
     low, high = (CONTROL[name].offset for name in ("cycle_low", "cycle_high"))
 
     async def bench(ctx):
@@ -141,7 +141,7 @@ def test_cycle_counter_carries():
 
 @pytest.mark.parametrize("stall", [0.0, 0.6])
 def test_units_are_reached_by_write_and_read_side_by_side(stall):
-    dut = convert(Control(TINY))
+    dut = convert(Control(ControlConfig.of(TINY)))
     storages: dict = {"dma": {}, "matrix": {}}
     bases = {"dma": DMA_BASE, "matrix": MATRIX_BASE}
     words = {
@@ -183,7 +183,7 @@ def test_units_are_reached_by_write_and_read_side_by_side(stall):
 
 
 def test_a_held_write_holds_only_its_unit():
-    dut = convert(Control(TINY))
+    dut = convert(Control(ControlConfig.of(TINY)))
     storages = {"dma": {"full": True, 0: 7}, "matrix": {4: 9}}
     ended = []
 
@@ -211,7 +211,7 @@ def test_a_held_write_holds_only_its_unit():
 
 @pytest.mark.parametrize("order", [("aw", "w"), ("w", "aw")])
 def test_refused_accesses(order):
-    dut = convert(Control(TINY))
+    dut = convert(Control(ControlConfig.of(TINY)))
     unmapped = [0x2000, 0x0F00 + DMA_BASE, DMA_BASE + 0x100, MATRIX_BASE + 0x100, 0xFFFC]
     read_only = [*(register.offset for register in CONTROL.values()), COUNTERS_BASE]
     storages = {"dma": {}, "matrix": {}}
@@ -232,7 +232,7 @@ def test_refused_accesses(order):
 
 
 def test_responses_stay_until_taken():
-    dut = convert(Control(TINY))
+    dut = convert(Control(ControlConfig.of(TINY)))
 
     async def bench(ctx):
         bus = dut.s_axil
@@ -251,7 +251,7 @@ def test_responses_stay_until_taken():
 
 @pytest.mark.parametrize(("address", "latency"), [(0, 4), (DMA_BASE, 4), (0x2000, 2)])
 def test_latency_of_accesses(address, latency):
-    dut = convert(Control(TINY))
+    dut = convert(Control(ControlConfig.of(TINY)))
 
     async def cycles_until(ctx, valid):
         cycles = 1
@@ -272,7 +272,7 @@ def test_latency_of_accesses(address, latency):
 
 
 def test_counters_are_reached():
-    dut = convert(Control(TINY))
+    dut = convert(Control(ControlConfig.of(TINY)))
     table = counter_table(TINY)
 
     async def bench(ctx):
@@ -289,7 +289,7 @@ def test_counters_are_reached():
 
 def test_a_cluster_without_matrix_unit_has_no_matrix_registers():
     config = dataclasses.replace(TINY, units=())
-    dut = convert(Control(config))
+    dut = convert(Control(ControlConfig.of(config)))
 
     async def bench(ctx):
         assert await read(ctx, dut.s_axil, MATRIX_BASE) == (ANY, SLAVE_ERROR)
@@ -299,7 +299,7 @@ def test_a_cluster_without_matrix_unit_has_no_matrix_registers():
 
 def test_each_of_several_units_has_registers_of_its_own():
     config = PRESETS["tiny_hetero"]
-    dut = convert(Control(config))
+    dut = convert(Control(ControlConfig.of(config)))
     bases = unit_bases(len(config.units))
     storages: dict = {unit: {} for unit in bases}
 
@@ -316,4 +316,4 @@ def test_each_of_several_units_has_registers_of_its_own():
 
 
 def test_logic_between_registers_is_within_the_budget():
-    assert measure(Control(PRESETS["matrix"]), "control").depth <= 60
+    assert measure(Control(ControlConfig.of(PRESETS["matrix"])), "control").depth <= 60

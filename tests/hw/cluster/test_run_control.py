@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from spica.hw.cluster.run_control import CONSOLE_BYTES, RunControl
-from spica.hw.config import PRESETS, CoreConfig
+from spica.hw.config import PRESETS, CoreConfig, RunControlConfig
 from spica.hw.core.control.faults import FaultCause
 from spica.hw.core.units.lsu.memory_layouts import MemoryFault
 from spica.hw.isa.memory_map import core_registers
@@ -26,7 +26,7 @@ async def access(ctx, port, name: str, value: int | None = None) -> tuple[int, i
 
 def control_bench(body):
     """Run a testbench on the registers of two cores."""
-    dut = RunControl(TWO)
+    dut = RunControl(RunControlConfig.of(TWO))
 
     async def bench(ctx):
         await body(ctx, dut)

@@ -1,12 +1,11 @@
 """Tests of the unit register bus for host and cores: each access once, in order, fairly."""
 
 from collections import defaultdict
-from dataclasses import replace
 
 import pytest
 
 from spica.hw.cluster.unit_register_bus import UnitRegisterBus
-from spica.hw.config import PRESETS, ClusterConfig, CoreConfig
+from spica.hw.config import UnitRegisterBusConfig
 from spica.hw.isa.memory_map import MATRIX, MATRIX_BASE, WINDOW_BYTES
 from spica.sim.engine.testbench import require_no_loop
 from spica.synth.budgets import too_deep
@@ -21,22 +20,11 @@ from support.cluster.unit_register_bus_bench import (
 CISC = MATRIX["cisc"].offset
 
 
-def cluster(cores: int, matrices: int) -> ClusterConfig:
-    """Return a cluster of this many cores and matrix units."""
-    tiny = PRESETS["tiny"]
-    return replace(
-        tiny,
-        cores=cores,
-        core=CoreConfig(warps=2, threads=2),
-        units=tiny.units * matrices,
-    )
-
-
 CONFIGS = {
-    "one": cluster(1, 1),
-    "no matrix unit": cluster(2, 0),
-    "two": cluster(2, 2),
-    "many": cluster(4, 3),
+    "one": UnitRegisterBusConfig(cores=1, matrices=1),
+    "no matrix unit": UnitRegisterBusConfig(cores=2, matrices=0),
+    "two": UnitRegisterBusConfig(cores=2, matrices=2),
+    "many": UnitRegisterBusConfig(cores=4, matrices=3),
 }
 
 
@@ -84,7 +72,7 @@ def test_every_access_reaches_its_unit_once_and_in_order(name, stall):
         for n in range(count):
             word = 0x80 + number << 24 | n << 8 | rng.randrange(0x80)
             speaker.todo.append(word)
-            unit, data = expected_word(word, len(config.units))
+            unit, data = expected_word(word, config.matrices)
             sent[unit][0x80 + number].append((CISC, 1, data))
     bench.expected = sum(len(of) for all_of in sent.values() for of in all_of.values())
     bench.run()
@@ -178,5 +166,5 @@ def test_addresses_without_a_unit_are_refused():
 @pytest.mark.slow
 @pytest.mark.parametrize("cores", [4, 32])
 def test_depth_is_within_budget(cores):
-    measured = measure(UnitRegisterBus(cluster(cores, 4)), "devices")
+    measured = measure(UnitRegisterBus(UnitRegisterBusConfig(cores=cores, matrices=4)), "devices")
     assert too_deep(measured) == {}

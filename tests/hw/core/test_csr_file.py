@@ -11,14 +11,14 @@ from spica.hw.isa.memory_map import SHARED_BASE
 from spica.hw.isa.operations import ControlOperation as Operation
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.core.control.warp_control import ControlModel, Effect, Operands
-from spica.sim.iss.program_bench import small_config
 from spica.synth.measure import measure
+from support.core.small_core import small_core
 
 FFLAGS, FRM, FCSR, MSCRATCH = (CSRS[name].number for name in ("fflags", "frm", "fcsr", "mscratch"))
 
 
 def make(**config):
-    dut = CsrFile(small_config(**config))
+    dut = CsrFile(small_core(**config))
     require_no_loop(dut, ports=[])
     return dut
 
@@ -47,7 +47,7 @@ async def write(ctx, dut, warp, number, value):
 
 @pytest.mark.parametrize(("warps", "threads", "cores", "core"), [(1, 1, 1, 0), (3, 5, 6, 5)])
 def test_every_number(warps, threads, cores, core):
-    config = small_config(warps=warps, threads=threads, cores=cores)
+    config = small_core(warps=warps, threads=threads, cores=cores)
     dut = CsrFile(config)
     require_no_loop(dut, ports=[])
     model = ControlModel(config, core)
@@ -199,6 +199,6 @@ def test_cycles_and_instructions_are_counted_in_64_bits():
 
 
 def test_cells_and_depth():
-    measured = measure(CsrFile(small_config(warps=8, threads=8)), "csr_file")
+    measured = measure(CsrFile(small_core(warps=8, threads=8)), "csr_file")
     assert measured.cells <= 200
     assert measured.depth <= 40

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from spica.hw.cluster.host_control import control_map
+from spica.hw.cluster.host_control import ControlConfig, control_map
 from spica.hw.config import PRESETS
 from spica.hw.lib.register_bridge import RegisterBlock, RegisterBridgeConfig
 
@@ -34,7 +34,7 @@ def test_bad_blocks_are_refused():
 
 
 def test_map_of_the_cluster():
-    names = [block.name for block in control_map(PRESETS["matrix"]).blocks]
+    names = [block.name for block in control_map(ControlConfig.of(PRESETS["matrix"])).blocks]
     assert names == ["control", "dma", "matrix", "counters"]
 
 

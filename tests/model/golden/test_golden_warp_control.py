@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 
+from spica.hw.config import CoreBlockConfig
 from spica.hw.core.control.control_operand import EXIT_CODE_OPERAND
 from spica.hw.core.control.faults import FaultCause
 from spica.hw.isa.memory_map import ENTRY
@@ -50,7 +51,7 @@ class Pair:
 
     def begin(self):
         self.iss.reset()
-        self.model = ControlModel(self.config)
+        self.model = ControlModel(CoreBlockConfig.of(self.config))
         self.sequence = ControlSequence(self.model, self.rng, commands=False)
         self.pcs = [ENTRY if warp == 0 else 0 for warp in range(self.config.core.warps)]
 
@@ -116,7 +117,7 @@ class Pair:
 
 def test_operands_are_what_the_decoder_says():
     config = small_config()
-    model = ControlModel(config)
+    model = ControlModel(CoreBlockConfig.of(config))
     sequence = ControlSequence(model, random.Random(3))
     seen = set()
     while len(seen) < len(Operation):

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import CoreBlockConfig
 from spica.sim.golden.cluster.barrier_scopes import BarrierSystemModel, Coming, Told
 from spica.sim.golden.core.control.barrier import OF_CORES
 
@@ -65,7 +65,7 @@ class MeetingPlan:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : CoreBlockConfig
     rng : random.Random
     rate : float
         Probability per cycle that a core sends a warp, if it can.
@@ -79,7 +79,7 @@ class MeetingPlan:
 
     """
 
-    def __init__(self, config: ClusterConfig, rng: random.Random, *, rate=1.0, wrong=0.05):
+    def __init__(self, config: CoreBlockConfig, rng: random.Random, *, rate=1.0, wrong=0.05):
         assert config.core is not None
         self.config, self.rng, self.rate, self.wrong = config, rng, rate, wrong
         self.model = BarrierSystemModel(config)

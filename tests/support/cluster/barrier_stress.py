@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
 
 from spica.hw.cluster.cluster_barrier import ClusterBarrier
-from spica.hw.config import ClusterConfig
+from spica.hw.config import ClusterBarrierConfig, CoreBlockConfig
 from spica.hw.core.control.barrier import Barrier
 from spica.hw.core.control.faults import FaultCause
 from spica.sim.engine.block_bench import BlockBench
@@ -23,8 +23,7 @@ class Barriers(wiring.Component):
 
     Parameters
     ----------
-    config : ClusterConfig
-        With cores.
+    config : CoreBlockConfig
 
     Members
     -------
@@ -36,8 +35,7 @@ class Barriers(wiring.Component):
         Cores that wait at barrier b.
     """
 
-    def __init__(self, config: ClusterConfig):
-        assert config.core is not None
+    def __init__(self, config: CoreBlockConfig):
         self.config = config
         warps = config.core.warps
         members: dict[str, Any] = {f"cores_{b}": Out(config.cores) for b in range(config.barriers)}
@@ -51,7 +49,9 @@ class Barriers(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.cluster_barrier = cluster_barrier = ClusterBarrier(self.config)
+        m.submodules.cluster_barrier = cluster_barrier = ClusterBarrier(
+            ClusterBarrierConfig(cores=self.config.cores, barriers=self.config.barriers)
+        )
         for n in range(self.config.cores):
             m.submodules[f"core_{n}"] = barrier = Barrier(self.config)
             connect(m, barrier.request, cluster_barrier.request[n])
@@ -69,7 +69,7 @@ class Barriers(wiring.Component):
 class BarrierStress:
     """Bench that replays the moments of a plan on the RTL and compares all outputs by cycle."""
 
-    def __init__(self, config: ClusterConfig, *, optimize: int = 1):
+    def __init__(self, config: CoreBlockConfig, *, optimize: int = 1):
         self.config = config
         self.bench = BlockBench(Barriers(config), optimize=optimize)
 

@@ -6,7 +6,7 @@ from collections import deque
 from amaranth import Value
 
 from spica.hw.cluster.unit_register_bus import UnitRegisterBus
-from spica.hw.config import ClusterConfig
+from spica.hw.config import UnitRegisterBusConfig
 from spica.hw.isa.memory_map import MATRIX_BASE, unit_bases
 from spica.hw.lib.register_bus import register_request
 from spica.sim.engine.testbench import simulate
@@ -107,10 +107,10 @@ class Speaker:
 class UnitRegisterBusBench:
     """Bench of `UnitRegisterBus` with units, a host for each of them, and cores."""
 
-    def __init__(self, config: ClusterConfig, seed: int, *, stall=0.0, holds=None):
+    def __init__(self, config: UnitRegisterBusConfig, seed: int, *, stall=0.0, holds=None):
         self.config, self.rng, self.stall = config, random.Random(seed), stall
         self.dut = dut = UnitRegisterBus(config)
-        self.bases = unit_bases(len(config.units))
+        self.bases = unit_bases(config.matrices)
         self.units = {
             unit: Unit(getattr(dut, unit), self.rng, (holds or {}).get(unit, stall))
             for unit in self.bases
@@ -118,7 +118,7 @@ class UnitRegisterBusBench:
         self.hosts = {unit: self.asker(f"host_{unit}", 8) for unit in self.bases}
         self.cores = [Asker(port, 14, [], self.rng, stall) for port in dut.core]
         self.speakers = (
-            [Speaker(port, [], self.rng, stall) for port in dut.command] if config.units else []
+            [Speaker(port, [], self.rng, stall) for port in dut.command] if config.matrices else []
         )
 
     def asker(self, name: str, width: int) -> Asker:

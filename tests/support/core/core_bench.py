@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from amaranth import Value
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import ClusterConfig, CoreBlockConfig
 from spica.hw.core.core import Core
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.program import assemble_program
@@ -68,7 +68,7 @@ def run_core(
     core = config.core
     assert core is not None
     rng = random.Random(seed)
-    dut = Core(config)
+    dut = Core(CoreBlockConfig.of(config))
     memory = SimpleMemory(
         config=core, base=ENTRY, contents=bytearray(image(text, room)), rng=rng, **timing
     )

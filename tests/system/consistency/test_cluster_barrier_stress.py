@@ -9,26 +9,26 @@ import pytest
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.golden.cluster.barrier_scopes import BarrierSystemModel, Coming
 from spica.sim.golden.core.control.barrier import OF_CORES
-from spica.sim.iss.program_bench import small_config
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_run import ProgramWorkload
 from spica.sim.run.workload import run_workload
 from support.cluster.barrier_plans import MeetingPlan, step
 from support.cluster.barrier_stress import BarrierStress
 from support.core.lockstep_fuzz import FUZZ_CONFIGS, OPTIMIZE
+from support.core.small_core import small_core
 
 #: One warp of the second core ends instead of arriving at a barrier.
 PROGRAM = Path(__file__).parents[2] / "support" / "c_programs" / "mistakes" / "absent_warp.c"
 
 CONFIGS = {
-    scope: replace(small_config(cores=4, warps=6, threads=1, barrier_scope=scope), barriers=8)
+    scope: replace(small_core(cores=4, warps=6, threads=1, barrier_scope=scope), barriers=8)
     for scope in ("cluster", "core")
 }
 SHAPES = {
-    "one core": replace(small_config(cores=1, warps=8, threads=1), barriers=3),
-    "two": replace(small_config(cores=2, warps=2, threads=1, barrier_scope="core"), barriers=1),
-    "virgo": small_config(cores=4, warps=8, threads=1),
-    "many": small_config(cores=16, warps=4, threads=1, barrier_scope="core"),
+    "one core": replace(small_core(cores=1, warps=8, threads=1), barriers=3),
+    "two": replace(small_core(cores=2, warps=2, threads=1, barrier_scope="core"), barriers=1),
+    "virgo": small_core(cores=4, warps=8, threads=1),
+    "many": small_core(cores=16, warps=4, threads=1, barrier_scope="core"),
 }
 
 

@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ....config import CoreConfig
+from ....config import PipelineConfig
 from ....isa.operations import Port
 from ....lib.interfaces.core_memory import warp_shape
 from ....lib.one_hot import select
@@ -16,7 +16,7 @@ from ...layouts import branch_layout
 __all__ = ["Branch", "decision_layout"]
 
 
-def decision_layout(config: CoreConfig) -> data.StructLayout:
+def decision_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of a beat of a branch or jump.
 
     ``place`` is that of the beat, see `BeatsConfig`. The target of a branch is ``relative`` if
@@ -48,7 +48,7 @@ class Branch(wiring.Component):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
 
     Members
     -------
@@ -60,7 +60,7 @@ class Branch(wiring.Component):
     i: Any
     o: Any
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({
             "i": In(ResponseSignature(decision_layout(config))),

@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ....config import CoreConfig
+from ....config import PipelineConfig
 from ....isa.operations import IntegerOperation as Op
 from ....isa.operations import Port
 from .integer_lane import IntegerLane
@@ -50,7 +50,7 @@ class IntegerLanes(wiring.Component):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
 
     Members
     -------
@@ -74,7 +74,7 @@ class IntegerLanes(wiring.Component):
     sums: data.View
     is_taken: Signal
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         self.lanes = config.lanes(Port.INT)
         words = data.ArrayLayout(32, self.lanes)

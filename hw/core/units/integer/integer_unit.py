@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ....config import CoreConfig
+from ....config import PipelineConfig
 from ....isa.operations import Port
 from ....lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
 from ....lib.register_slices import SkidBuffer
@@ -38,7 +38,7 @@ class IntegerUnit(wiring.Component):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
 
     Members
     -------
@@ -52,7 +52,7 @@ class IntegerUnit(wiring.Component):
     o: stream.Interface
     branch: Any
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         self.lanes = config.lanes(Port.INT)
         super().__init__({

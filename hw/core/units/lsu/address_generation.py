@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ....config import CoreConfig
+from ....config import PipelineConfig
 from ....isa.operations import OPERATION_WIDTH, Port
 from ....lib.carry_select import add_in_halves
 from ....lib.interfaces.core_memory import data_request_layout
@@ -38,7 +38,7 @@ class AddressGeneration(wiring.Component):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
 
     Members
     -------
@@ -63,7 +63,7 @@ class AddressGeneration(wiring.Component):
     suspect: stream.Interface
     suspect_slot: Signal
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({
             "i": In(stream.Signature(operation_layout(config))),

@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ....config import CoreConfig
+from ....config import PipelineConfig
 from ....lib.sram import Sram
 from ....lib.streams import Queue, ResponseSignature
 from ...layouts import result_layout
@@ -24,7 +24,7 @@ class LoadAssembly(wiring.Component):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
 
     Members
     -------
@@ -40,7 +40,7 @@ class LoadAssembly(wiring.Component):
     part: Any
     released: Any
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({
             "part": In(ResponseSignature(part_layout(config))),

@@ -7,7 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
-from ....config import CoreConfig
+from ....config import PipelineConfig
 from ....lib.interfaces.core_memory import data_request_layout, data_response_layout, warp_shape
 from ....lib.one_hot import lowest, select
 from ....lib.streams import ResponseSignature
@@ -48,7 +48,7 @@ class LoadStoreUnit(wiring.Component):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
 
     Members
     -------
@@ -80,7 +80,7 @@ class LoadStoreUnit(wiring.Component):
     response: Any
     fault: Any
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({
             "i": In(stream.Signature(operation_layout(config))),

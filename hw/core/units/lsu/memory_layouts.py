@@ -3,7 +3,7 @@
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
 
-from ....config import CoreConfig
+from ....config import PipelineConfig, RunControlConfig
 from ....isa.operations import Port
 from ....lib.interfaces.core_memory import warp_shape
 from ...layouts import REGISTER_WIDTH
@@ -32,32 +32,32 @@ class MemoryFault(enum.IntEnum, shape=2):
     REFUSED = 2  #: memory answered with an error
 
 
-def beats(config: CoreConfig) -> int:
+def beats(config: PipelineConfig) -> int:
     """Return the number of requests for one instruction of all threads."""
     return config.threads // config.lanes(Port.MEMORY)
 
 
-def beat_width(config: CoreConfig) -> int:
+def beat_width(config: PipelineConfig) -> int:
     """Return the bits of a request's index in its instruction, the upper part of its tag."""
     return ceil_log2(beats(config))
 
 
-def slots(config: CoreConfig) -> int:
+def slots(config: PipelineConfig) -> int:
     """Return the number of loads and stores that may be in flight."""
     return config.accesses
 
 
-def slot_shape(config: CoreConfig) -> int:
+def slot_shape(config: PipelineConfig) -> int:
     """Return the bits of a slot's index, at least one."""
     return max(1, ceil_log2(slots(config)))
 
 
-def rows(config: CoreConfig) -> int:
+def rows(config: PipelineConfig) -> int:
     """Return the number of tags, gaps included."""
     return slots(config) << beat_width(config)
 
 
-def access_layout(config: CoreConfig) -> data.StructLayout:
+def access_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of the fields of an access's result, without its values."""
     return data.StructLayout({
         "warp": warp_shape(config),
@@ -68,7 +68,7 @@ def access_layout(config: CoreConfig) -> data.StructLayout:
     })
 
 
-def opening_layout(config: CoreConfig) -> data.StructLayout:
+def opening_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of an access that is about to be requested: slot and description."""
     return data.StructLayout({
         "slot": slot_shape(config),
@@ -77,7 +77,7 @@ def opening_layout(config: CoreConfig) -> data.StructLayout:
     })
 
 
-def row_layout(config: CoreConfig) -> data.StructLayout:
+def row_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of the addresses of one request."""
     lanes = config.lanes(Port.MEMORY)
     return data.StructLayout({
@@ -86,7 +86,7 @@ def row_layout(config: CoreConfig) -> data.StructLayout:
     })
 
 
-def part_layout(config: CoreConfig) -> data.StructLayout:
+def part_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of an answered part of an access.
 
     ``threads`` marks the threads with valid ``values``. ``whole``: the part covers the access.
@@ -102,7 +102,7 @@ def part_layout(config: CoreConfig) -> data.StructLayout:
     })
 
 
-def suspect_layout(config: CoreConfig) -> data.StructLayout:
+def suspect_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of a fault before its address is selected among the threads."""
     return data.StructLayout({
         "warp": warp_shape(config),
@@ -113,7 +113,7 @@ def suspect_layout(config: CoreConfig) -> data.StructLayout:
     })
 
 
-def memory_fault_layout(config: CoreConfig) -> data.StructLayout:
+def memory_fault_layout(config: PipelineConfig | RunControlConfig) -> data.StructLayout:
     """Return the layout of a fault: the faulting threads, and the address of the lowest of them."""
     return data.StructLayout({
         "warp": warp_shape(config),

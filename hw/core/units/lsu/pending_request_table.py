@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ....config import CoreConfig
+from ....config import PipelineConfig
 from ....isa.operations import Port
 from ....lib.interfaces.core_memory import data_response_layout, warp_shape
 from ....lib.one_hot import lowest
@@ -38,7 +38,7 @@ class PendingRequestTable(wiring.Component):
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
 
     Members
     -------
@@ -75,7 +75,7 @@ class PendingRequestTable(wiring.Component):
     released: Any
     dropped: Any
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({
             "slot_free": Out(1),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from .....hw.config import ClusterConfig
+from .....hw.config import CoreBlockConfig
 from .....hw.core.control.faults import FaultCause
 
 __all__ = ["OF_CORES", "BarrierModel", "RefusedError"]
@@ -26,8 +26,7 @@ class BarrierModel:
     accepts the arrival.
     """
 
-    def __init__(self, config: ClusterConfig, ask: Callable[[int, int], bool]):
-        assert config.core is not None
+    def __init__(self, config: CoreBlockConfig, ask: Callable[[int, int], bool]):
         self.config = config
         self.warps = config.core.warps
         self.ask = ask

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 
-from .....hw.config import ClusterConfig
+from .....hw.config import CoreBlockConfig
 from .....hw.core.control.faults import FaultCause
 from .....hw.core.csr_file import ISA
 from .....hw.isa.csr import COUNTER_NUMBERS, CSRS
@@ -73,8 +73,7 @@ class ControlModel:
 
     Parameters
     ----------
-    config : ClusterConfig
-        With cores.
+    config : CoreBlockConfig
     core : int
         Index of the core.
     ask : callable
@@ -88,11 +87,10 @@ class ControlModel:
 
     def __init__(
         self,
-        config: ClusterConfig,
+        config: CoreBlockConfig,
         core: int = 0,
         ask: Callable[[int, int], bool] = lambda barrier, count: True,
     ):
-        assert config.core is not None
         self.config = config
         self.shape = config.core
         self.core = core

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from .....hw.config import CoreConfig
+from .....hw.config import PipelineConfig
 from .....hw.isa.memory_map import ENTRY
 from .....hw.lib.interfaces.core_memory import pairs
 
@@ -24,7 +24,7 @@ class FetchModel:
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
     pcs : list of int
         Next byte addresses to request, by warp.
     under_way : dict
@@ -36,7 +36,7 @@ class FetchModel:
 
     """
 
-    config: CoreConfig
+    config: PipelineConfig
     pcs: list[int] = field(init=False)
     under_way: dict[tuple[int, int], bool] = field(default_factory=dict)
     last: int | None = None

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from .....hw.config import CoreConfig
+from .....hw.config import PipelineConfig
 from .....hw.core.issue.scoreboard import FIXED_PORTS, release_delay
 from .....hw.core.issue.stall_reason import StallReason
 from .....hw.core.issue.warp_scoreboard import UNDER_WAY
@@ -93,7 +93,7 @@ class Warp:
 class IssueModel:
     """Golden model of the issue stage of a core."""
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         self.warps = [Warp() for _ in range(config.warps)]
         self.scheduler = make_scheduler(config)

@@ -1,6 +1,6 @@
 """Golden models of the four warp scheduling policies."""
 
-from .....hw.config import CoreConfig
+from .....hw.config import PipelineConfig
 from .....hw.core.issue.two_level import PATIENCE, members
 
 __all__ = ["POLICIES", "make_scheduler"]
@@ -95,6 +95,6 @@ POLICIES = {
 }
 
 
-def make_scheduler(config: CoreConfig):
+def make_scheduler(config: PipelineConfig):
     """Return the model of the configured policy."""
     return POLICIES[config.scheduler](config.warps)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from .....hw.config import CoreConfig
+from .....hw.config import PipelineConfig
 
 __all__ = ["CollectorsModel", "Entry", "expected_operations", "mixture"]
 
@@ -19,14 +19,14 @@ def mixture(operation: dict) -> list[int]:
     ]
 
 
-def expected_operations(config: CoreConfig, issues: list[dict], registers: dict) -> list[dict]:
+def expected_operations(config: PipelineConfig, issues: list[dict], registers: dict) -> list[dict]:
     """Return the expected operations of `issues`, as if executed one after the other.
 
     Results are those of `mixture`.
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
         The core.
     issues : list of dict
         Payloads of `issue_layout`, those of each warp in the order of its program.
@@ -80,7 +80,7 @@ class CollectorsModel:
     belong to the current cycle; `step` ends it.
     """
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         self.entries: list[Entry] = []  # the oldest first
         self.offered: dict[int, Entry] = {}  # by port

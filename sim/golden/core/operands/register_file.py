@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from .....hw.config import CoreConfig
+from .....hw.config import PipelineConfig
 from .....hw.core.layouts import REGISTERS
 
 __all__ = ["Access", "RegisterFileModel", "Served", "WritebackModel", "bank_of", "cycles_of"]
@@ -45,12 +45,12 @@ class Served:
     conflicts: int = 0
 
 
-def bank_of(config: CoreConfig, warp: int, register: int, thread: int) -> int:
+def bank_of(config: PipelineConfig, warp: int, register: int, thread: int) -> int:
     """Return the bank that holds a register of a thread."""
     return ((warp if config.bank_mapping == "warp" else thread) + register) % config.banks
 
 
-def cycles_of(config: CoreConfig, accesses) -> int:
+def cycles_of(config: PipelineConfig, accesses) -> int:
     """Return the cycles of simultaneous accesses: the reads of the busiest bank."""
     load: Counter = Counter()
     for access in accesses:
@@ -65,7 +65,7 @@ class Turns:
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
         The core.
     by_age : bool
         True if a bank serves the oldest first, else round-robin.
@@ -74,7 +74,7 @@ class Turns:
 
     """
 
-    config: CoreConfig
+    config: PipelineConfig
     by_age: bool
     whole: bool
     cycle: int = 0
@@ -149,12 +149,12 @@ class RegisterFileModel:
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
         The core.
 
     """
 
-    def __init__(self, config: CoreConfig):
+    def __init__(self, config: PipelineConfig):
         self.config = config
         self.registers = [
             [[0] * config.threads for _ in range(REGISTERS)] for _ in range(config.warps)
@@ -188,14 +188,14 @@ class WritebackModel:
 
     Parameters
     ----------
-    config : CoreConfig
+    config : PipelineConfig
         The core.
     sources : int
         Units that offer results.
 
     """
 
-    def __init__(self, config: CoreConfig, sources: int):
+    def __init__(self, config: PipelineConfig, sources: int):
         self.since: list[int | None] = [None] * sources
         self.held: list[int | None] = [None] * config.writeback_buses
         self.cycle = 0

@@ -6,7 +6,7 @@ import numpy as np
 
 from .....hw.arith.float.fma import FmaOperation
 from .....hw.arith.float.rounding import Rounding
-from .....hw.config import CoreConfig
+from .....hw.config import PipelineConfig
 from .....hw.isa.operations import DivideOperation, FloatOperation
 from ...arith.float.division import divide, square_root
 from ...arith.float.fma import fma
@@ -74,7 +74,7 @@ def divide_operation(
     return (wanted & 0xFFFF_FFFF).astype(np.uint32), np.zeros(a.shape, np.uint32)
 
 
-def fp32_result(config: CoreConfig, payload: dict) -> dict:
+def fp32_result(config: PipelineConfig, payload: dict) -> dict:
     """Return the result of one warp's operation on port FP32, in terms of the layouts.
 
     Values of inactive threads are undefined in the RTL and 0 here.
@@ -85,7 +85,7 @@ def fp32_result(config: CoreConfig, payload: dict) -> dict:
     )
 
 
-def divide_result(config: CoreConfig, payload: dict) -> dict:
+def divide_result(config: PipelineConfig, payload: dict) -> dict:
     """Return the result of one warp's operation on port DIVIDE; see `fp32_result`."""
     operation = DivideOperation(payload["operation"])
     return result(
@@ -93,7 +93,7 @@ def divide_result(config: CoreConfig, payload: dict) -> dict:
     )
 
 
-def special_result(config: CoreConfig, payload: dict) -> dict:
+def special_result(config: PipelineConfig, payload: dict) -> dict:
     """Return the result of one warp's operation on port SPECIAL; see `fp32_result`."""
 
     def operation(a, b, c) -> Pair:
@@ -103,7 +103,7 @@ def special_result(config: CoreConfig, payload: dict) -> dict:
     return result(config, payload, operation)
 
 
-def result(config: CoreConfig, payload: dict, operation: Callable[..., Pair]) -> dict:
+def result(config: PipelineConfig, payload: dict, operation: Callable[..., Pair]) -> dict:
     """Return the result of a warp whose threads all execute `operation`."""
     active = np.array([payload["mask"] >> thread & 1 for thread in range(config.threads)], bool)
     values, flags = operation(*(np.array(x, np.uint32) for x in payload["operands"]))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from .....hw.config import CoreConfig
+from .....hw.config import PipelineConfig
 from .....hw.core.units.lsu.memory_layouts import MemoryFault
 from .....hw.isa.memory_map import DRAM_BASE
 from .....hw.isa.operations import MemoryOperation, Port
@@ -96,7 +96,7 @@ def fault_of(access: Access) -> Fault | None:
     )
 
 
-def requests_of(config: CoreConfig, access: Access) -> list[Request]:
+def requests_of(config: PipelineConfig, access: Access) -> list[Request]:
     """Return the requests of a legal access, in order."""
     lanes = config.lanes(Port.MEMORY)
     requests = []

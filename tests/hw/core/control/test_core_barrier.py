@@ -9,8 +9,8 @@ from spica.hw.core.control.barrier import Barrier
 from spica.hw.core.control.faults import FaultCause
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.core.control.barrier import OF_CORES, BarrierModel, RefusedError
-from spica.sim.iss.program_bench import small_config
 from spica.synth.measure import measure
+from support.core.small_core import small_core
 
 
 class Driver:
@@ -18,7 +18,7 @@ class Driver:
 
     def __init__(self, rng, *, barriers=16, **config):
         self.rng = rng
-        self.config = replace(small_config(**config), barriers=barriers)
+        self.config = replace(small_core(**config), barriers=barriers)
         self.dut = Barrier(self.config)
         require_no_loop(self.dut, ports=[])
         self.model = BarrierModel(self.config, self.ask)
@@ -203,6 +203,6 @@ def test_bit_31_is_of_no_meaning_in_a_cluster():
 
 @pytest.mark.parametrize("cores", [1, 4])
 def test_cells_and_depth(cores):
-    measured = measure(Barrier(small_config(cores=cores, warps=8)), "barrier")
+    measured = measure(Barrier(small_core(cores=cores, warps=8)), "barrier")
     assert measured.cells <= 110
     assert measured.depth <= 35

@@ -11,7 +11,7 @@ from spica.hw.core.control.warp_control import WarpControl
 from spica.sim.engine.testbench import put, require_no_loop, simulate
 from spica.sim.golden.core.control.control_sequences import ControlSequence
 from spica.sim.golden.core.control.warp_control import ControlModel
-from spica.sim.iss.program_bench import small_config
+from support.core.small_core import small_core
 
 COUNTER = 0x0123_4567_89AB_CDEF
 
@@ -163,7 +163,7 @@ def compare(config, instructions, expected, **how):
     [(1, 1, 100, "core"), (2, 2, 250, "core"), (3, 5, 250, "cluster"), (4, 4, 300, "core")],
 )
 def test_random_sequences(warps, threads, count, scope, stall):
-    config = small_config(warps=warps, threads=threads, barrier_scope=scope)
+    config = small_core(warps=warps, threads=threads, barrier_scope=scope)
     instructions, expected = expect(config, count, count)
     compare(config, instructions, expected, stall=stall)
 
@@ -174,12 +174,12 @@ def test_random_sequences(warps, threads, count, scope, stall):
     [(1, 1, 2000), (2, 2, 4000), (4, 4, 8000), (5, 3, 4000), (8, 8, 3000), (32, 32, 200)],
 )
 def test_long_random_sequences(warps, threads, count):
-    config = small_config(warps=warps, threads=threads, barrier_scope="core")
+    config = small_core(warps=warps, threads=threads, barrier_scope="core")
     instructions, expected = expect(config, count, count)
     compare(config, instructions, expected, stall=0.1)
 
 
 def test_random_sequence_8x8():
-    config = small_config(warps=8, threads=8)
+    config = small_core(warps=8, threads=8)
     instructions, expected = expect(config, 120, 3)
     compare(config, instructions, expected)

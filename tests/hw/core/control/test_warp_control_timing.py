@@ -1,11 +1,10 @@
 """Tests of the timing of warp control: latency, stalls, start, end, other cores."""
 
-import gc
 import random
 
 import pytest
 
-from spica.hw.config import PRESETS
+from spica.hw.config import PRESETS, CoreBlockConfig
 from spica.hw.core.control.faults import FaultCause
 from spica.hw.core.control.warp_control import WarpControl
 from spica.hw.emit.emitter import emit
@@ -13,8 +12,8 @@ from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.operations import ControlOperation as Operation
 from spica.sim.engine.testbench import put, require_no_loop, simulate
 from spica.sim.golden.core.control.warp_control import Operands
-from spica.sim.iss.program_bench import small_config
 from spica.synth.measure import measure
+from support.core.small_core import small_core
 from support.verilog.lint import lint
 
 
@@ -48,7 +47,7 @@ def trace(dut, instructions, signals, cycles, *, act=None):
 
 def test_latency_and_throughput():
     """Accepted in cycle 0; result and effect in cycle 2; one instruction every two cycles."""
-    config = small_config(warps=4)
+    config = small_core(warps=4)
     dut = WarpControl(config)
     fence_i = [full(config, Operation.FENCE_I, pc=ENTRY + 4 * k) for k in range(3)]
     seen = trace(
@@ -67,7 +66,7 @@ def test_latency_and_throughput():
 
 def test_a_fence_empties_a_cache_when_it_takes_effect():
     """It empties the cache in the cycle in which its warp resumes; an ended warp's does not."""
-    config = small_config(warps=4)
+    config = small_core(warps=4)
     dut = WarpControl(config)
     kinds, warps = [Operation.FENCE, Operation.FENCE_I], (0, 3, 0)
     fences = [full(config, kind, warp) for warp in warps for kind in kinds]
@@ -82,7 +81,7 @@ def test_a_fence_empties_a_cache_when_it_takes_effect():
 
 
 def test_warps_are_started_one_per_cycle():
-    config = small_config(warps=4)
+    config = small_core(warps=4)
     dut = WarpControl(config)
     instructions = [
         full(config, Operation.WSPAWN, mask=1, a=4, b=ENTRY + 64),
@@ -100,7 +99,7 @@ def test_warps_are_started_one_per_cycle():
 
 def test_end_ends_everything():
     """Instructions of other warps in flight are dropped and count as done."""
-    config = small_config(warps=4, barrier_scope="core")
+    config = small_core(warps=4, barrier_scope="core")
     dut = WarpControl(config)
     instructions = [
         full(config, Operation.WSPAWN, mask=1, a=4, b=ENTRY),
@@ -122,7 +121,7 @@ def test_end_ends_everything():
 
 
 def test_failed_fetch():
-    config = small_config()
+    config = small_core()
     dut = WarpControl(config)
     instruction = full(config, Operation.ILLEGAL, mask=1, a_is_pc=True)
     seen = trace(dut, [instruction], (dut.fault.valid, dut.fault.payload, dut.resume), 8)
@@ -133,7 +132,7 @@ def test_failed_fetch():
 
 def test_a_barrier_of_the_cluster():
     """The last warp requests; all resume on the cluster barrier's answer, or fault."""
-    config = small_config(cores=2, warps=2)
+    config = small_core(cores=2, warps=2)
     dut = WarpControl(config)
     arrival = {"mask": 1, "a": 5, "b": 2}
     instructions = [
@@ -159,7 +158,7 @@ def test_a_barrier_of_the_cluster():
 
 
 def test_the_synchronizer_refuses():
-    config = small_config(cores=2, warps=2)
+    config = small_core(cores=2, warps=2)
     dut = WarpControl(config)
 
     def act(ctx, cycle):
@@ -175,7 +174,7 @@ def test_the_synchronizer_refuses():
 
 def test_a_stack_holds_as_many_splits_as_can_be_open():
     """The threads split off one by one; one more split or join overflows."""
-    config = small_config(warps=1, threads=4)
+    config = small_core(warps=1, threads=4)
     dut = WarpControl(config)
     split = {"rows": ((1, 0, 0, 0), (0,) * 4, (0,) * 4), "operation": Operation.SPLIT}
     instructions = [full(config, Operation.TMC, mask=1, a=15)]
@@ -197,20 +196,19 @@ def test_a_stack_holds_as_many_splits_as_can_be_open():
     assert masks == [15, 14, 12, 8, 15, 15, 4, 12, 2, 14, 1, 15, 15]
 
 
-@pytest.mark.filterwarnings("ignore:.*created but never used")
 def test_no_cores():
-    with pytest.raises(ValueError, match="cores must be at least 1 for warp control, not 0"):
-        WarpControl(PRESETS["matrix"])
-    gc.collect()  # now, while its warning is ignored
+    message = "cores must be at least 1 for the blocks of a core, not 0"
+    with pytest.raises(ValueError, match=message):
+        CoreBlockConfig.of(PRESETS["matrix"])
 
 
 @pytest.mark.parametrize(("warps", "threads", "scope"), [(1, 1, "core"), (3, 5, "cluster")])
 def test_verilog_without_warnings(warps, threads, scope):
-    config = small_config(cores=warps, warps=warps, threads=threads, barrier_scope=scope)
+    config = small_core(cores=warps, warps=warps, threads=threads, barrier_scope=scope)
     assert lint(emit(WarpControl(config), "warp_control")) == []
 
 
 def test_cells_and_depth():
-    measured = measure(WarpControl(PRESETS["core"]), "warp_control")
+    measured = measure(WarpControl(CoreBlockConfig.of(PRESETS["core"])), "warp_control")
     assert measured.cells <= 600
     assert measured.depth <= 45
