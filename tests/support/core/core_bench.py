@@ -4,18 +4,15 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from amaranth import Value
-
 from spica.hw.config import ClusterConfig, CoreBlockConfig
 from spica.hw.core.core import Core
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.program import assemble_program
-from spica.hw.lib.interfaces.core_memory import fetch_request_layout, fetch_response_layout
 from spica.sim.engine.testbench import simulate
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import StopReason
+from support.core.fetch_memory import FetchMemory
 from support.core.simple_memory import SimpleMemory
-from support.packing import Packing
 
 __all__ = ["CoreRun", "run_core", "run_model"]
 
@@ -75,22 +72,17 @@ def run_core(
     run = CoreRun(0, 0, b"", 0, [])
     over = False
 
+    def word(address: int) -> int | None:
+        at = address - ENTRY
+        return int.from_bytes(memory.contents[at : at + 4], "little") if 0 <= at < room else None
+
+    fetches = FetchMemory(core, dut.fetch, dut.fetched, word, rng)
+
     async def serve_fetch(ctx):
-        """Answer each fetch request in the next cycle."""
-        requests = Packing(fetch_request_layout(core))
-        responses = Packing(fetch_response_layout(core))
-        ctx.set(dut.fetch.ready, 1)
-        asked, answered = Value.cast(dut.fetch.payload), Value.cast(dut.fetched.payload)
         while not over:
-            _, _, valid, payload = await ctx.tick().sample(dut.fetch.valid, asked)
-            ctx.set(dut.fetched.valid, valid)
-            if valid:
-                request = requests.unpack(payload)
-                at = request["address"] - ENTRY
-                word = int.from_bytes(memory.contents[at : at + 8], "little")
-                error = not 0 <= at < room
-                answer = {"tag": request["tag"], "data": word, "error": error}
-                ctx.set(answered, responses.pack(answer))
+            fetches.drive(ctx)
+            _, _, *seen = await ctx.tick().sample(*fetches.samples)
+            fetches.take(*seen)
 
     async def serve_data(ctx):
         await memory.serve(ctx, dut.request, dut.response, lambda: over)

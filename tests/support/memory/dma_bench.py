@@ -1,7 +1,6 @@
 """Bench of the DMA: memories, register accesses and descriptors."""
 
 import random
-from collections import deque
 from dataclasses import replace
 
 from amaranth import EnableInserter, Module
@@ -16,63 +15,10 @@ from spica.sim.engine.testbench import simulate
 from spica.sim.golden.memory.dma.dma import DmaDescriptor, SparseMemory
 from support.memory.axi_memory import interleaved_memories
 from support.memory.dma_matrix_unit import UnitSide
+from support.memory.shared_ports import SharedPorts
 from support.packing import Together
 
-__all__ = ["DmaBench", "SharedModel", "words_of"]
-
-
-class SharedModel:
-    """Model of shared memory at the DMA: random grants, reads of fixed latency.
-
-    Parameters
-    ----------
-    config : ClusterConfig
-    dut : Dma
-    memory : SparseMemory
-    rng : random.Random
-    stall : float
-        Probability that a port refuses, per port and cycle.
-
-    """
-
-    def __init__(self, config: ClusterConfig, dut, memory, rng: random.Random, stall: float):
-        self.memory, self.rng, self.stall = memory, rng, stall
-        self.size, self.masters = config.axi.beat_bytes, config.axi.masters
-        self.waiting = deque([[None] * self.masters for _ in range(config.shared.read_latency - 1)])
-        self.samples, self.drives = [], []
-        for c in range(self.masters):
-            read, write = getattr(dut, f"read_{c}"), getattr(dut, f"write_{c}")
-            payload = write.request.payload
-            self.samples += [read.request.valid, read.request.payload]
-            self.samples += [write.request.valid, payload.address, payload.data, payload.mask]
-            self.drives += [read.request.ready, write.request.ready]
-            self.drives += [read.response.valid, read.response.payload]
-        self.driven = [0] * len(self.drives)
-        self.now = 0
-        self.last_write = 0
-
-    def step(self, values) -> list[int]:
-        """Sample the requests before a clock edge; return the values to drive after it."""
-        self.now += 1
-        size, answers = self.size, []
-        for c in range(self.masters):
-            valid, address, *_ = values[6 * c : 6 * c + 6]
-            taken = valid and self.driven[4 * c]
-            assert not taken or address % size == 0
-            answers.append(self.memory.read(address, size) if taken else None)
-        for c in range(self.masters):
-            valid, address, value, mask = values[6 * c + 2 : 6 * c + 6]
-            if valid and self.driven[4 * c + 1]:
-                assert address % size == 0
-                assert mask, "a write has no byte in its mask"
-                self.last_write = self.now
-                self.memory.write_masked(address, value, mask, size)
-        self.waiting.append(answers)
-        self.driven = []
-        for answer in self.waiting.popleft():
-            self.driven += [int(self.rng.random() >= self.stall) for _ in range(2)]
-            self.driven += [int(answer is not None), int.from_bytes(answer or b"", "little")]
-        return self.driven
+__all__ = ["DmaBench", "words_of"]
 
 
 class SharedWatch:
@@ -179,7 +125,17 @@ class DmaBench:
             self.shared = SharedWatch(config, self.dut, self.local)
         else:
             self.top = EnableInserter(self.dut.busy)(self.dut) if gated else self.dut
-            self.shared = SharedModel(config, self.dut, self.local, self.rng, pauses)
+            self.shared = SharedPorts(
+                [
+                    getattr(self.dut, f"{kind}_{c}")
+                    for kind in ("read", "write")
+                    for c in range(config.axi.masters)
+                ],
+                self.local,
+                self.rng,
+                read_latency=config.shared.read_latency,
+                stall=pauses,
+            )
         units = range(len(config.units))
         self.units = [UnitSide(self.dut, number, self.rng, stall) for number in units]
         if self.units:

@@ -60,7 +60,7 @@ class Descriptors:
         if direction == STORE:
             local = self.config.shared.size - rows * (width + gap) - rng.randrange(64)
         if direction in (DRAIN, SPILL):
-            fields["block"] = self.config.matrix.drain_bytes * rng.choice([1, 2, 4])
+            fields["block"] = self.config.units[0].drain_bytes * rng.choice([1, 2, 4])
         kind = "source" if direction == LOAD else "target"
         dram, pitch, end = self.place(getattr(self, kind), fields["rows"], width)
         setattr(self, kind, end)

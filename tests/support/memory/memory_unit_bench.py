@@ -19,7 +19,8 @@ from spica.hw.memory.memory_unit.memory_unit import MemoryUnit
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.memory.memory_unit.memory_unit import ClusterMemory
 from support.memory.axi_memory import interleaved_memories
-from support.memory.memory_unit_models import DeviceModel, NarrowModel, Registers
+from support.memory.memory_unit_models import DeviceModel, Registers
+from support.memory.shared_ports import SharedPorts
 from support.packing import Packing, Together
 
 __all__ = ["Answer", "MemoryUnitBench", "row"]
@@ -130,7 +131,10 @@ class MemoryUnitBench:
             self.dut, self.memory.dram, config.axi, rng,
             jitter=jitter, stall=stall, reorders=True, response=response, prompt=True,
         )  # fmt: skip
-        self.narrow = NarrowModel(self.dut, self.memory.shared, rng, stall)
+        self.narrow = SharedPorts(
+            [getattr(self.dut, f"narrow_{p}") for p in range(unit.core.shared_ports)],
+            self.memory.shared, rng, read_latency=unit.shared.read_latency, stall=stall,
+        )  # fmt: skip
         self.device = DeviceModel(self.dut, self.registers, rng, stall)
 
     def write(self, address: int, data: bytes):

@@ -1,19 +1,17 @@
-"""Models behind a core's memory unit in a bench: shared memory and unit registers."""
+"""Models of unit registers behind a core's memory unit in a bench."""
 
 import random
-from collections import deque
 
 from amaranth import Value
 
 from spica.hw.config import ClusterConfig
 from spica.hw.isa.memory_map import SHARED_BASE, unit_bases
-from spica.hw.lib.interfaces.shared_memory import narrow_request
 from spica.hw.lib.register_bus import register_request
 from spica.hw.memory.memory_unit.layouts import WINDOW_WIDTH
 from spica.hw.memory.memory_unit.memory_unit import MemoryUnit
 from support.packing import Packing
 
-__all__ = ["REFUSED_OFFSET", "DeviceModel", "NarrowModel", "Registers", "register_address"]
+__all__ = ["REFUSED_OFFSET", "DeviceModel", "Registers", "register_address"]
 
 #: Accesses to registers of a unit from this offset on are refused.
 REFUSED_OFFSET = 0xC0
@@ -22,51 +20,6 @@ REFUSED_OFFSET = 0xC0
 def register_address(config: ClusterConfig, unit: str, offset: int) -> int:
     """Return the address of a unit's register, as seen by cores."""
     return SHARED_BASE + config.shared.size + unit_bases(len(config.units))[unit] + offset
-
-
-class NarrowModel:
-    """Shared memory behind narrow ports, with random grants and fixed latency."""
-
-    def __init__(self, dut: MemoryUnit, memory, rng: random.Random, stall: float):
-        config = dut.config
-        self.memory, self.rng, self.stall = memory, rng, stall
-        self.packing = Packing(narrow_request(config.shared))
-        ports = [getattr(dut, f"narrow_{p}") for p in range(config.core.shared_ports)]
-        self.samples = [
-            part for p in ports for part in (p.request.valid, Value.cast(p.request.payload))
-        ]
-        self.drives = [
-            part for p in ports for part in (p.request.ready, p.response.valid, p.response.payload)
-        ]
-        self.ready = [0] * len(ports)
-        self.refused: dict[int, int] = {}
-        self.late = deque([(0, 0)] * len(ports) for _ in range(config.shared.read_latency - 1))
-
-    def step(self, values) -> list[int]:
-        """Sample the requests before a clock edge; return the values to drive after it."""
-        answers: list[tuple[int, int]] = []
-        for p, (valid, payload) in enumerate(zip(values[::2], values[1::2], strict=True)):
-            kept = self.refused.pop(p, None)
-            assert kept is None or (valid and payload == kept), "a request changed while it waited"
-            word = 0
-            if valid and self.ready[p]:
-                request = self.packing.unpack(payload)
-                word = int.from_bytes(self.memory.read(request["address"], 4), "little")
-                if request["write"]:
-                    self.memory.write_masked(
-                        request["address"], request["data"], request["mask"], 4
-                    )
-            elif valid:
-                self.refused[p] = payload
-            answers.append((int(valid and self.ready[p]), word))
-        self.late.append(answers)
-        due = self.late.popleft()
-        self.ready = [int(self.rng.random() >= self.stall) for _ in self.ready]
-        return [
-            value
-            for ready, answer in zip(self.ready, due, strict=True)
-            for value in (ready, *answer)
-        ]
 
 
 class Registers:

@@ -16,6 +16,7 @@ from spica.hw.isa.memory_map import ENTRY
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.core.front_end.front_end import WarpView
 from spica.synth.measure import measure
+from support.core.fetch_memory import FetchMemory
 
 CELLS, DEPTH = 850, 40
 SMALL = CoreConfig(warps=3, threads=4)
@@ -39,63 +40,20 @@ def require_no_loop(issue_width: int) -> None:
     rtlil.convert(FrontEnd(CoreConfig(warps=2, threads=1, issue_width=issue_width)))
 
 
-class InstructionMemory:
-    """Memory that answers a request per cycle, in any order, at random times; checks them."""
-
-    def __init__(self, program, rng, *, latency=(1, 1), stall=0.0):
-        self.program = program
-        self.rng = rng
-        self.latency = latency
-        self.stall = stall
-        self.under_way = []  # cycle of the response, tag, address
-        self.refused = None
-        self.requests = 0
-
-    def answer(self, cycle: int) -> dict:
-        """Return `response` in this cycle."""
-        due = [each for each in self.under_way if each[0] <= cycle]
-        if not due:
-            return {"valid": 0, "payload": {"data": self.rng.getrandbits(64)}}
-        each = self.rng.choice(due)
-        self.under_way.remove(each)
-        _, tag, address = each
-        words = [self.program.get(address + 4 * k) for k in range(2)]
-        error = None in words
-        bits = sum((word or 0) << 32 * k for k, word in enumerate(words))
-        fields = {"warp": tag.warp, "pair": tag.pair}
-        return {"valid": 1, "payload": {"tag": fields, "data": bits, "error": error}}
-
-    def ask(self, cycle: int, valid: int, ready: int, payload) -> None:
-        """Take the request of this cycle."""
-        if self.refused is not None:
-            assert valid
-            assert payload.as_bits() == self.refused, "what was refused has changed"
-        self.refused = payload.as_bits() if valid and not ready else None
-        if not (valid and ready):
-            return
-        self.requests += 1
-        assert payload.address % 8 == 0
-        tags = [tag.as_bits() for _, tag, _ in self.under_way]
-        assert payload.tag.as_bits() not in tags
-        self.under_way.append((
-            cycle + self.rng.randint(*self.latency),
-            payload.tag,
-            payload.address,
-        ))
-
-
 class Bench:
     """Bench that runs the front end cycle by cycle against a `WarpView` of each warp."""
 
     def __init__(self, config, *, seed=1, latency=(1, 1), stall=0.0):
         self.config = config
         self.rng = random.Random(seed)
-        self.memory = InstructionMemory(
-            make_program(self.rng), self.rng, latency=latency, stall=stall
-        )
-        self.views = [WarpView(self.memory.program.get) for _ in range(config.warps)]
         require_no_loop(config.issue_width)
-        self.dut = FrontEnd(config)
+        self.dut = dut = FrontEnd(config)
+        self.program = make_program(self.rng)
+        self.memory = FetchMemory(
+            config, dut.request, dut.response, self.program.get, self.rng,
+            latency=latency, stall=stall,
+        )  # fmt: skip
+        self.views = [WarpView(self.program.get) for _ in range(config.warps)]
         self.active = 0
         self.cycle = 0
         self.taken = [0] * config.warps
@@ -122,18 +80,14 @@ class Bench:
     async def step(self, ctx, *, take=0, take_slot_1=0, redirect=None):
         """Run one cycle: apply inputs and memory's response, and update the views."""
         dut, memory = self.dut, self.memory
-        ready = memory.rng.random() >= memory.stall
         warp, pc = redirect or (0, self.rng.getrandbits(32))
         ctx.set(dut.take, take)
         ctx.set(dut.take_slot_1, take_slot_1)
         ctx.set(dut.redirect.valid, redirect is not None)
         ctx.set(dut.redirect.payload, {"warp": warp, "pc": pc})
-        answer = memory.answer(self.cycle)
-        ctx.set(dut.response.valid, answer["valid"])
-        ctx.set(dut.response.payload, answer["payload"])
-        ctx.set(dut.request.ready, ready)
-        _, _, valid, payload = await ctx.tick().sample(dut.request.valid, dut.request.payload)
-        memory.ask(self.cycle, valid, ready, payload)
+        memory.drive(ctx)
+        _, _, *seen = await ctx.tick().sample(*memory.samples)
+        memory.take(*seen)
         for each, view in enumerate(self.views):
             if take >> each & 1:
                 view.take(1 + take_slot_1)
@@ -267,9 +221,10 @@ def test_rate(fields, warps, latency, rate):
     """Instructions per cycle if every one is taken as soon as possible."""
     config = CoreConfig(warps=warps, threads=1, **fields)
     bench = Bench(config, latency=(latency, latency))
-    bench.memory.program = {address: 0x13 for address in range(ENTRY, ENTRY + 0x2000, 4)}
+    program = {address: 0x13 for address in range(ENTRY, ENTRY + 0x2000, 4)}
     for view in bench.views:
-        view.fetch = bench.memory.program.get
+        view.fetch = program.get
+    bench.memory.word = program.get
 
     async def run(ctx):
         bench.activate(ctx, (1 << warps) - 1)
