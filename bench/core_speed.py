@@ -9,8 +9,8 @@ from unittest.mock import patch
 from spica.hw.config import PRESETS
 from spica.kernels.kernel import find_kernel
 from spica.sim.engine.verilator_model import find_verilator
-from spica.sim.machine.core_machine import CoreMachine
-from spica.sim.machine.core_outcome import CoreOutcome
+from spica.sim.machine.program_machine import ProgramMachine
+from spica.sim.machine.program_outcome import ProgramOutcome
 from spica.sim.report.result import PASS
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_run import KernelWorkload
@@ -33,12 +33,12 @@ PROCESSES = {
 }
 
 
-class TimedMachine(CoreMachine):
+class TimedMachine(ProgramMachine):
     """A machine that records the time of the simulation itself."""
 
     times = Times()
 
-    def run(self, *arguments, **options) -> CoreOutcome:
+    def run(self, *arguments, **options) -> ProgramOutcome:
         with timed(resource.RUSAGE_SELF) as times:
             outcome = super().run(*arguments, **options)
         TimedMachine.times.wall += times.wall
@@ -51,7 +51,7 @@ def busy(name: str, lockstep: bool) -> dict:
     options = SimtOptions(engine="verilator", lockstep=lockstep)
     kernel = find_kernel(name)
     TimedMachine.times = Times()
-    with patch("spica.sim.run.core_executor.CoreMachine", TimedMachine):
+    with patch("spica.sim.run.rtl_executor.ProgramMachine", TimedMachine):
         sizes = dict(zip(kernel.dimensions, KERNELS[name], strict=True))
         result = run_workload(KernelWorkload(kernel, sizes), PRESET, PRESETS[PRESET], options)
     if result["check"]["verdict"] != PASS:
@@ -81,7 +81,7 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
     """Yield the result after every part."""
     result: dict = {"preset": PRESET, "verilator": find_verilator().version, "speed": {}}
     tell("building the model", 0, 0)
-    with CoreMachine(PRESETS[PRESET], progress=tell):
+    with ProgramMachine(PRESETS[PRESET], progress=tell):
         pass
     for name in ["sgemm"] if quick else KERNELS:
         for lockstep in (False, True):

@@ -11,7 +11,8 @@ from spica.kernels.commands import CommandList
 from spica.sim.engine.compiler import find_compiler
 from spica.sim.engine.verilator_model import find_verilator
 from spica.sim.engine.versions import versions
-from spica.sim.machine.command_machine import Execution, Machine
+from spica.sim.machine.command_machine import CommandMachine
+from spica.sim.machine.outcome import Execution
 from spica.sim.run.command_run import pose
 from spica.sim.run.product_run import run_gemm
 
@@ -33,7 +34,7 @@ PROCESSES = {
 }
 
 
-class TimedMachine(Machine):
+class TimedMachine(CommandMachine):
     """A machine that records the time of the simulation itself."""
 
     times = Times()
@@ -100,7 +101,7 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
         "speed": {},
     }
     tell("building the model", 0, 0)
-    with Machine(PRESETS[PRESET], name=PRESET, progress=tell):
+    with CommandMachine(PRESETS[PRESET], name=PRESET, progress=tell):
         pass
     for gating in ("gated", "ungated"):
         tell(f"gemm {size}, {gating}", 0, 0)

@@ -16,7 +16,7 @@ from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.operations import Port
 from spica.hw.isa.program import assemble_program
 from spica.sim.iss.program_bench import small_config
-from spica.sim.machine.core_machine import CoreMachine
+from spica.sim.machine.program_machine import ProgramMachine
 from spica.sim.trace.pipeline.life import STAGES, Life, Pipeline, held_up, stages_of
 from spica.sim.trace.pipeline.pipeline import pipeline_of
 
@@ -39,7 +39,7 @@ CYCLES = 1000  # an upper bound of the program's cycles
 
 def run(engine: str = "verilator", vcd: str | None = None) -> Pipeline:
     """Run the program on an engine and return the recorded pipeline."""
-    with CoreMachine(CONFIG, engine=engine, optimize=0, record=(0, CYCLES), vcd=vcd) as machine:
+    with ProgramMachine(CONFIG, engine=engine, optimize=0, record=(0, CYCLES), vcd=vcd) as machine:
         machine.write(ENTRY, assemble_program(PROGRAM).data.ljust(64, b"\0"))
         machine.run(CYCLES)
         return pipeline_of(machine.records()[0])

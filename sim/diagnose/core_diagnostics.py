@@ -10,10 +10,9 @@ from ...kernels.program import Program
 from ..harness.stop_reason import CoreStopReason
 from ..iss.faults import lane_text
 from ..iss.outcome import Outcome, StopReason
-from ..machine.cluster_outcome import ClusterOutcome
-from ..machine.core_outcome import CoreFault, CoreOutcome
 from ..machine.memory_layout import MemoryLayout
 from ..machine.program_machine import ProgramMachine
+from ..machine.program_outcome import CoreFault, ProgramOutcome
 from .diagnostics import explain
 from .diagnostics_text import counted, diagnostics_text, spot, warps_text
 from .source_locations import Locator
@@ -71,7 +70,7 @@ WAITS = {
 
 
 def explain_core(
-    machine: ProgramMachine, program: Program, memory_layout: MemoryLayout, outcome: CoreOutcome
+    machine: ProgramMachine, program: Program, memory_layout: MemoryLayout, outcome: ProgramOutcome
 ) -> dict[str, Any]:
     """Return the diagnosis of a run that did not end normally.
 
@@ -83,9 +82,9 @@ def explain_core(
         "cycles": outcome.cycles,
         "instructions": outcome.instructions,
         "sentence": SENTENCES.get(outcome.stop, ""),
-        "mismatch": outcome.mismatch or violation(outcome),
+        "mismatch": outcome.mismatch or outcome.violation,
         "cores": list(cores(machine, locator)),
-        "units": outcome.waits if isinstance(outcome, ClusterOutcome) else "",
+        "units": outcome.waits,
         "program": None,
     }
     if outcome.fault is not None:
@@ -96,11 +95,6 @@ def explain_core(
         ended = Outcome(stop, outcome.exit_code, outcome.instructions, fault, outcome.seconds)
         found["program"] = explain(machine.iss, program, memory_layout, ended)
     return found
-
-
-def violation(outcome: CoreOutcome) -> str:
-    """Return the violated AXI rule, if any."""
-    return outcome.violation if isinstance(outcome, ClusterOutcome) else ""
 
 
 def explain_fault(fault: CoreFault, locator: Locator) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...hw.cluster.cluster import Cluster
 from ...hw.cluster.counters import counter_table
 from ...hw.config import ClusterConfig
 from ...hw.core.units.lsu.memory_layouts import MemoryFault, slots
@@ -13,23 +14,18 @@ from ...hw.isa.memory_map import CORES, CORES_BASE, SHARED_BASE
 from ...hw.isa.operations import Port
 from ...kernels.commands import CommandList
 from .binding import Layout
-from .core_harness import ProgramHarness, words
+from .core_harness import CoreMarks, ProgramHarness, words
 from .dram import ChannelStatistics, DramConfig
-from .harness import RawStatistics
+from .harness import RawStatistics, response_name
 from .load_latency import PLACES, LoadCounts, LoadLatency
+from .stop_reason import StopReason
 
-__all__ = ["NEVER", "ClusterHarness", "CoreMarks"]
-
-#: Cycle number of an event that has not happened.
-NEVER = (1 << 64) - 1
+__all__ = ["ClusterHarness", "observed_cluster"]
 
 
-class CoreMarks(ctypes.Structure):
-    """`CoreMarks` of sim/native/cores/cluster_cores.hpp."""
-
-    _fields_ = tuple(
-        (name, ctypes.c_uint64) for name in ("first_begin", "last_end", "begins", "ends")
-    )
+def observed_cluster(config: ClusterConfig) -> Cluster:
+    """Return a cluster with observation ports."""
+    return Cluster(config, observed=True)
 
 
 class NativeParameters(ctypes.Structure):
@@ -101,6 +97,13 @@ class ClusterHarness(ProgramHarness):
     def renew(self) -> None:
         """Reset host and AXI ports to their initial state; DRAM keeps its contents."""
         self.library.harness_renew(self.handle)
+
+    def error(self) -> str:
+        """Return the host access that got an error response, or an empty string."""
+        if self.state().stop != StopReason.HOST_ERROR:
+            return ""
+        command, address, response = self.errors()[-1]
+        return f"host access {command} to {address:#06x} got the response {response_name(response)}"
 
     def marks(self) -> list[CoreMarks]:
         """Return the markers of each core in this run."""

@@ -8,13 +8,17 @@ import numpy as np
 
 from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
+from ...kernels.commands import CommandList
 from .binding import Layout
 from .core_memory import CoreMemoryConfig, native_core_memory
-from .dram import DramConfig
+from .dram import ChannelStatistics, DramConfig
 from .harness import Harness
+from .stop_reason import StopReason
 
-__all__ = ["CoreHarness", "CoreState", "CoresState", "ProgramHarness"]
+__all__ = ["NEVER", "CoreHarness", "CoreMarks", "CoreState", "CoresState", "ProgramHarness"]
 
+#: Cycle number of an event that has not happened.
+NEVER = (1 << 64) - 1
 MAX_WARPS = 32
 REASONS = 16
 
@@ -58,8 +62,51 @@ class CoreState(ctypes.Structure):
     )
 
 
+class CoreMarks(ctypes.Structure):
+    """`CoreMarks` of sim/native/cores/cluster_cores.hpp."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_uint64) for name in ("first_begin", "last_end", "begins", "ends")
+    )
+
+    @property
+    def cycles(self) -> tuple[int | None, int | None]:
+        """Completion of the first begin marker and of the last end marker; None if not reached."""
+        first, last = (
+            None if cycle == NEVER else cycle for cycle in (self.first_begin, self.last_end)
+        )
+        return first, last
+
+
 class ProgramHarness(Harness):
-    """Harness with cores that run programs: progress and observers."""
+    """Harness with cores that run programs: progress and observers.
+
+    Cores alone have no host, markers or channels; a cluster overrides the methods on them.
+    """
+
+    def prepare(self, commands: CommandList | None) -> None:
+        """Queue host commands for the next run."""
+        if commands is not None:
+            raise UserError("commands need the host of a cluster")
+
+    def renew(self) -> None:
+        """Reset host and AXI ports to their initial state; memory keeps its contents."""
+
+    def error(self) -> str:
+        """Return the error that stopped the run without an outcome, or an empty string."""
+        raise NotImplementedError
+
+    def marks(self) -> list[CoreMarks]:
+        """Return the markers of each core in this run."""
+        return []
+
+    def marked(self) -> list[ChannelStatistics]:
+        """Return each channel's statistics at the completion of the first begin marker."""
+        return []
+
+    def cores_end(self) -> int:
+        """Return the first cycle of the run after which no core was busy."""
+        return self.cores_state().cycles
 
     def begin_cores(self, starts: bool, *, max_cycles: int, watchdog: int) -> None:
         """Start the cores, or continue a run."""
@@ -130,6 +177,12 @@ class CoreHarness(ProgramHarness):
             access_cycles=1,
         )
         self.library.harness_cores(self.handle, ctypes.byref(native_core_memory(memory, config)))
+
+    def error(self) -> str:
+        """Return the violated rule of the cores' memory ports, or an empty string."""
+        if self.state().stop != StopReason.VIOLATION:
+            return ""
+        return f"{self.violation()}, in cycle {self.cores_state().cycles}"
 
     def write(self, address: int, data: bytes) -> None:
         """Write bytes to DRAM, shared memory or the address range behind it."""

@@ -11,7 +11,7 @@ from ...hw.base.errors import UserError
 from ...hw.isa.memory_map import DRAM_BASE, DRAM_END
 from .dram import ChannelStatistics, DramConfig, Fault
 
-__all__ = ["Harness", "HarnessState", "RawStatistics"]
+__all__ = ["Harness", "HarnessState", "RawStatistics", "response_name"]
 
 
 class Parameters(ctypes.Structure):
@@ -208,6 +208,11 @@ class Harness:
         ):
             raise UserError(outside(address, size))
         return data
+
+
+def response_name(response: int) -> str:
+    """Return the name of an AXI response that is an error."""
+    return {2: "SLVERR", 3: "DECERR"}.get(response, f"response {response}")
 
 
 def outside(address: int, size: int) -> str:

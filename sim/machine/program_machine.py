@@ -1,60 +1,74 @@
-"""Machine that runs programs: common base of machines with cores alone and with a cluster."""
+"""Machine that runs programs: cores alone with a simple memory, or a cluster with DRAM."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from amaranth.lib import wiring
 
-from ...hw.base.errors import UserError
+from ...hw.base.errors import MachineError, UserError
+from ...hw.cluster.cores import Cores
 from ...hw.config import ClusterConfig, CoreConfig
 from ...hw.core.control.faults import FaultCause
 from ...hw.core.issue.stall_reason import StallReason
 from ...hw.core.units.lsu.memory_layouts import MemoryFault
 from ...hw.isa.csr import COUNTERS
+from ...kernels.commands import CommandList
 from ...kernels.program import Program
 from ..engine.amaranth_engine import AmaranthEngine
 from ..engine.background_build import build_in_background
-from ..engine.engines import outputs_of, require_engine
-from ..harness.core_harness import CoreState, ProgramHarness
+from ..harness.cluster_harness import ClusterHarness, observed_cluster
+from ..harness.core_harness import CoreHarness, CoreState, ProgramHarness
+from ..harness.core_memory import CoreMemoryConfig
+from ..harness.dram import DramConfig
 from ..harness.profile import FunctionProfile, Profiling
 from ..harness.stop_reason import CoreStopReason, StopReason
 from ..iss.library import load_library
 from ..iss.machine import Iss
-from ..lockstep.core_lockstep import CoreLockstep
+from ..lockstep.lockstep import Lockstep
 from ..trace.pipeline.core_records import CoreRecords, Recording
-from .checkpoint import CheckpointableMachine
-from .core_outcome import CoreFault
+from .cluster_waits import describe_waits
+from .machine import Machine, bytes_of, since
+from .program_outcome import CoreFault, ProgramOutcome
 from .snapshot import program_digest
 
-__all__ = ["CHUNKS", "NEVER", "ProgramMachine", "Window"]
+__all__ = ["NEVER", "ProgramMachine", "Window"]
 
 #: The first cycle, and the one after the last.
 Window = tuple[int, int]
 NEVER = 1 << 62
-#: Cycles between two checks for an interrupt and for console output.
-CHUNKS = {"verilator": 1 << 16, "amaranth": 1 << 8}
+#: Parameters of a machine of cores alone, and of a cluster, unless given.
+CORES = {"kind": Cores, "name": "cores", "watchdog": 20_000}
+CLUSTER = {"kind": observed_cluster, "name": "observed_cluster"}
 
 
-class ProgramMachine(CheckpointableMachine):
-    """Cores on an engine, with memory and observers: lockstep, recording and profile.
+class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
+    """Cores on an engine that run a program, with lockstep, recording and profile.
 
-    A subclass creates `engine` and `harness`, accesses memory, and returns the outcome of a run.
+    `memory` selects the design. With `CoreMemoryConfig`, it is the `Cores` of the config with a
+    simple memory at their ports; a run ends when the cores are idle.
+
+    With `DramConfig`, it is the observed cluster with DRAM behind its AXI masters and a host that
+    starts the cores. The back door accesses DRAM only and bypasses the caches: read it after a run,
+    write it before. A core's request to DRAM that was not placed stops the run as a fault. A run
+    ends when every unit is idle and the L2 is flushed.
 
     Parameters
     ----------
     config : ClusterConfig
         Config with cores.
-    engine : str
-        ``verilator`` or ``amaranth``.
+    memory : CoreMemoryConfig or DramConfig or None
+        Memory timing; None for the default of `CoreMemoryConfig`.
     lockstep : bool
         Whether to compare every instruction with the instruction-set model, which is then `iss`.
     record : tuple of int or None
         Recorded cycles: the first, and the one after the last.
-    gating : str
-        ``gated``, ``ungated`` or ``random``.
-    watchdog : int
-        Cycles without progress after which the run stops as a hang.
+    window : tuple of int or None
+        First cycle of the waveform and the cycle after its last; Verilator only.
+    design : Component or None
+        Component to run instead of that of the config, with the same ports.
+    options
+        Further parameters of `Machine`.
 
     Attributes
     ----------
@@ -65,28 +79,21 @@ class ProgramMachine(CheckpointableMachine):
 
     """
 
-    @property
-    def harness(self) -> ProgramHarness:
-        """C++ harness around the cores."""
-        raise NotImplementedError
-
     def __init__(
         self,
         config: ClusterConfig,
         *,
-        engine: str,
-        lockstep: bool,
-        record: Window | None,
-        gating: str,
-        watchdog: int,
+        memory: CoreMemoryConfig | DramConfig | None = None,
+        lockstep: bool = False,
+        record: Window | None = None,
+        window: Window | None = None,
+        design: wiring.Component | None = None,
+        **options: Any,
     ):
         if config.core is None:
             raise UserError("the machine needs cores; this cluster has none")
-        require_engine(engine, gating)
         self.config = config
         self.core: CoreConfig = config.core
-        self.watchdog, self.gating = watchdog, gating
-        self.chunk = CHUNKS[engine]
         self.on_console: Callable[[bytes], None] | None = None
         self.profiled: Program | None = None
         self.profiling: Profiling | None = None
@@ -94,25 +101,32 @@ class ProgramMachine(CheckpointableMachine):
         self.recording: Recording | None = None
         self.is_lockstep = lockstep
         self.model: Iss | None = None
+        self.lockstep: Lockstep | None = None
+        self.placed: list[tuple[int, int]] = []
+        self.begins = True  # with the next run
+        self.printed = 0
         if lockstep:
             build_in_background(load_library)  # while the engine is built
-        self.lockstep: CoreLockstep | None = None
-        self.begins = True  # with the next run
-        self.has_run = False
-        self.printed = 0
-        self.seconds = 0.0
-        self.clocked: dict[str, int] = {}
+        defaults = CLUSTER
+        if not isinstance(memory, DramConfig):
+            memory, defaults = memory or CoreMemoryConfig(), CORES
+            # The cores start in the cycle after the harness's first.
+            window = window and (window[0] + 1, window[1] + 1)
+        options = defaults | {"memory": memory, "window": window} | options
+        super().__init__(config if design is None else design, **options)
 
-    def __enter__(self):
-        return self
+    def make_harness(self) -> ProgramHarness:
+        """Return the harness with the machine's memory."""
+        design, memory = (self.library, self.engine.layout, self.config), self.memory
+        if isinstance(memory, DramConfig):
+            return ClusterHarness(*design, memory, self.access_cycles)
+        return CoreHarness(*design, memory)
 
-    def __exit__(self, *_):
-        self.close()
-
-    def close(self) -> None:
-        """Free the engine and close the waveform; the machine is unusable afterwards."""
-        self.engine.close()
-        self.harness.close()
+    @property
+    def cluster(self) -> ClusterHarness:
+        """Harness of a cluster, with event counters and latencies."""
+        assert isinstance(self.harness, ClusterHarness), "cores alone have no units"
+        return self.harness
 
     @property
     def iss(self) -> Iss | None:
@@ -123,53 +137,129 @@ class ProgramMachine(CheckpointableMachine):
 
     @property
     def console(self) -> bytes:
-        """Console output since the start of the cores."""
+        """Console output since the start; of a cluster, in the order of arrival at the host."""
         return self.harness.console_from(0)
 
     def write(self, address: int, data: bytes | np.ndarray) -> None:
         """Write bytes, or an array in C order, to memory by the back door."""
-        values = data if isinstance(data, bytes) else np.ascontiguousarray(data).tobytes()
-        self.harness.write(address, values)
+        super().write(address, data)
         if self.iss is not None:
-            self.iss.write(address, values)
-
-    def read(self, address: int, nbytes: int) -> np.ndarray:
-        """Return bytes of the memory that `write` accesses, as uint8."""
-        return self.harness.read(address, nbytes)
+            self.iss.write(address, bytes_of(data))
 
     def allow(self, address: int, nbytes: int) -> None:
-        """Place a region of DRAM: programs may access placed regions only."""
+        """Place a region of DRAM: programs may access placed regions only.
+
+        Lockstep compares the placed regions of a cluster with the model's after the program's end.
+        """
         self.harness.allow(address, nbytes)
+        self.placed.append((address, nbytes))
         if self.iss is not None:
             self.iss.allow(address, nbytes)
 
-    def advance(self, max_cycles: int) -> None:
-        """Run until the cores stop, from reset or from the limit of the previous run."""
+    def run(self, max_cycles: int = 1 << 40, commands: CommandList | None = None) -> ProgramOutcome:
+        """Run until everything is idle, an error occurs, or `max_cycles` have passed.
+
+        Starts from reset, or continues after a run that stopped at its limit; memory is kept. The
+        host of a cluster starts the cores, then executes `commands` in parallel to them. Raises
+        `MachineError` if cores alone violate the protocol of their memory ports, or if a host
+        access gets an error response.
+        """
         if self.begins:
+            self.harness.prepare(commands)
             self.begin()
+        elif commands is not None:
+            raise UserError("commands must be None when a run continues")
         self.harness.begin_cores(self.begins, max_cycles=max_cycles, watchdog=self.watchdog)
         self.begins, self.has_run = False, True
-        started = time.perf_counter()
-        while self.harness.state().stop == StopReason.NONE:
-            self.engine.run(self.harness, self.chunk)
-            self.print_new()
-        self.seconds += time.perf_counter() - started
+        self.clock()
+        if error := self.harness.error():
+            self.begins = True
+            raise MachineError(error)
+        outcome = self.outcome()
+        self.begins = outcome.stop is not CoreStopReason.LIMIT
+        return outcome
 
     def begin(self) -> None:
         """Reset everything except memory to its initial state."""
         if self.has_run:
             if isinstance(self.engine, AmaranthEngine):
                 raise UserError("engine amaranth runs one program only: create another machine")
+            self.harness.renew()
             self.engine.reset()
         self.attach()
-        self.printed, self.seconds = 0, 0.0
-        self.clocked = self.engine.clocked()
+        self.printed = 0
+        self.start_counts()
+
+    def attach(self) -> None:
+        """Attach lockstep, recording and profile to the cores, as far as requested."""
+        self.harness.forget_observers()
+        if self.iss is not None:
+            if self.has_run:
+                self.iss.reset()
+            self.lockstep = Lockstep(self.harness, self.config, self.iss, self.placed)
+        if self.record is not None:
+            self.recording = Recording(
+                self.harness, cores=self.config.cores, threads=self.core.threads, window=self.record
+            )
+        if self.profiled is not None:
+            self.profiling = Profiling(self.harness, self.config.cores, self.profiled)
+
+    def outcome(self) -> ProgramOutcome:
+        """Return the outcome of the run so far."""
+        harness, states = self.harness, self.core_states()
+        stop = CoreStopReason[StopReason(harness.state().stop).name]
+        codes = [state.exit_code for state in states]
+        mismatch = ""
+        if self.lockstep is not None:
+            mismatch = self.lockstep.finish(stop, exit_codes=codes, console=self.console)
+        fault = self.fault(states) if stop is CoreStopReason.FAULT else None
+        stop, marks = CoreStopReason.MISMATCH if mismatch else stop, harness.marks()
+        return ProgramOutcome(
+            **self.facts(),
+            stop=stop,
+            core_instructions=tuple(state.instructions for state in states),
+            issued=tuple(state.collected for state in states),
+            core_cycles=tuple(state.cycles for state in states),
+            slots=tuple(
+                {reason.name: state.slots[reason] for reason in StallReason} for state in states
+            ),
+            exit_codes=tuple(codes),
+            fault=fault,
+            mismatch=mismatch,
+            cores_end=harness.cores_end(),
+            marks=tuple(core.cycles for core in marks),
+            begins=sum(core.begins for core in marks),
+            ends=sum(core.ends for core in marks),
+            marked_channels=since(harness.statistics(), harness.marked()),
+            violation=harness.violation(),
+            waits=self.waits(stop),
+        )
+
+    def fault(self, states: list[CoreState]) -> CoreFault:
+        """Return the first fault of the run."""
+        core = self.harness.cores_state().core
+        state = states[core]
+        kind = FaultCause if state.fault == 1 else MemoryFault
+        return CoreFault(
+            core=core,
+            warp=state.fault_warp,
+            pc=state.fault_pc,
+            cause=kind(state.fault_cause),
+            lanes=state.fault_lanes,
+            address=state.fault_address,
+        )
+
+    def waits(self, stop: CoreStopReason) -> str:
+        """Return the wait states of a hung cluster; the reads of registers advance the run."""
+        if stop not in (CoreStopReason.HANG, CoreStopReason.DEADLOCK):
+            return ""
+        if not isinstance(self.harness, ClusterHarness):
+            return ""
+        return describe_waits(self, self.harness, self.config)
 
     def parameters(self) -> dict[str, Any]:
         """Return the machine's parameters that affect a run."""
-        return {
-            "gating": self.gating,
-            "watchdog": self.watchdog,
+        return super().parameters() | {
             "lockstep": self.is_lockstep,
             "record": self.record,
             "profiled": None if self.profiled is None else program_digest(self.profiled),
@@ -177,13 +267,12 @@ class ProgramMachine(CheckpointableMachine):
 
     def run_facts(self) -> dict[str, Any]:
         """Return the state of the run that only this object holds, for a checkpoint."""
-        return {"printed": self.printed, "seconds": self.seconds, "clocked": self.clocked}
+        return super().run_facts() | {"printed": self.printed}
 
     def take_facts(self, facts: dict[str, Any]) -> None:
         """Restore the state that `run_facts` returned."""
-        self.printed, self.seconds = facts["printed"], facts["seconds"]
-        self.clocked = facts["clocked"]
-        self.begins, self.has_run = False, True
+        super().take_facts(facts)
+        self.printed, self.begins = facts["printed"], False
 
     def prepare_restore(self) -> None:
         """Reset everything and attach the observers of the cores."""
@@ -192,27 +281,7 @@ class ProgramMachine(CheckpointableMachine):
     @property
     def is_paused(self) -> bool:
         """Whether a run has begun and has stopped at its limit only."""
-        stop = self.harness.state().stop
-        return self.has_run and not self.begins and stop in (StopReason.NONE, StopReason.LIMIT)
-
-    def attach(self) -> None:
-        """Attach lockstep, recording and profile to the cores, as far as requested."""
-        self.harness.forget_observers()
-        if self.iss is not None:
-            if self.has_run:
-                self.iss.reset()
-            self.lockstep = self.make_lockstep(self.iss)
-        if self.record is not None:
-            self.recording = Recording(
-                self.harness, cores=self.config.cores, threads=self.core.threads, window=self.record
-            )
-
-        if self.profiled is not None:
-            self.profiling = Profiling(self.harness, self.config.cores, self.profiled)
-
-    def make_lockstep(self, iss: Iss) -> CoreLockstep:
-        """Return the lockstep comparison for the run that begins."""
-        return CoreLockstep(self.harness, self.config, iss)
+        return super().is_paused and not self.begins
 
     def records(self) -> list[CoreRecords]:
         """Return the records of each core so far, within the cycles of `record`."""
@@ -240,11 +309,8 @@ class ProgramMachine(CheckpointableMachine):
             cores.append(dict(zip(COUNTERS, values.tolist(), strict=True)))
         return cores
 
-    def outputs(self) -> dict[str, int]:
-        """Return the design's outputs, sampled at the last clock edge."""
-        return outputs_of(self.engine)
-
     def print_new(self) -> None:
+        """Call `on_console` with the console output of the last cycles."""
         if self.on_console is not None and (new := self.harness.console_from(self.printed)):
             self.printed += len(new)
             self.on_console(new)
@@ -257,45 +323,3 @@ class ProgramMachine(CheckpointableMachine):
     def core_states(self) -> list[CoreState]:
         """Return the state and counts of each core."""
         return [self.harness.core_state(core) for core in range(self.config.cores)]
-
-    def facts(self) -> dict[str, Any]:
-        """Return the fields that all outcomes have in common, for the run so far."""
-        stop = CoreStopReason[StopReason(self.harness.state().stop).name]
-        states = self.core_states()
-        codes = [state.exit_code for state in states]
-        mismatch = ""
-        if self.lockstep is not None:
-            mismatch = self.lockstep.finish(stop, exit_codes=codes, console=self.console)
-        return {
-            "stop": CoreStopReason.MISMATCH if mismatch else stop,
-            "cycles": self.cycles,
-            "instructions": sum(state.instructions for state in states),
-            "core_instructions": tuple(state.instructions for state in states),
-            "issued": tuple(state.collected for state in states),
-            "core_cycles": tuple(state.cycles for state in states),
-            "slots": tuple(
-                {reason.name: state.slots[reason] for reason in StallReason} for state in states
-            ),
-            "exit_code": next((code for code in codes if code), 0),
-            "fault": self.fault(states) if stop is CoreStopReason.FAULT else None,
-            "mismatch": mismatch,
-            "seconds": self.seconds,
-            "clocked": {
-                domain: count - self.clocked[domain]
-                for domain, count in self.engine.clocked().items()
-            },
-        }
-
-    def fault(self, states: list[CoreState]) -> CoreFault:
-        """Return the first fault of the run."""
-        core = self.harness.cores_state().core
-        state = states[core]
-        kind = FaultCause if state.fault == 1 else MemoryFault
-        return CoreFault(
-            core=core,
-            warp=state.fault_warp,
-            pc=state.fault_pc,
-            cause=kind(state.fault_cause),
-            lanes=state.fault_lanes,
-            address=state.fault_address,
-        )

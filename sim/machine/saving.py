@@ -4,22 +4,14 @@ import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ...hw.base.errors import UserError
+from .machine import Machine
 from .saved_run import SavedRun
-from .snapshot import Snapshot, plain, require_like
+from .snapshot import plain, require_like
 
-__all__ = ["NOTHING", "Checkpointable", "Saving", "data_digest", "saving_to"]
-
-
-class Checkpointable(Protocol):
-    """A machine with checkpoints."""
-
-    @property
-    def is_paused(self) -> bool: ...
-    def save(self) -> Snapshot: ...
-    def restore(self, snapshot: Snapshot) -> None: ...
+__all__ = ["NOTHING", "Saving", "data_digest", "saving_to"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +62,7 @@ class Saving:
 
     def drive(
         self,
-        machine: Checkpointable,
+        machine: Machine,
         arguments: dict[str, Any],
         limit: int,
         advance: Callable[[int], object],
@@ -81,7 +73,7 @@ class Saving:
 
         Parameters
         ----------
-        machine : Checkpointable
+        machine : Machine
             Machine after reset.
         arguments : dict
             Arguments of the run; a resumed run must have the same.

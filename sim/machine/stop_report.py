@@ -1,39 +1,23 @@
 """Stop reasons of a run, and their descriptions."""
 
-from typing import Protocol
-
 import numpy as np
 
-from ..engine.amaranth_engine import AmaranthEngine
-from ..engine.verilator_engine import VerilatorEngine
-from ..harness.harness import Harness
+from ..harness.harness import response_name
 from ..harness.stop_reason import StopReason
+from .machine import Machine
 
-__all__ = ["RESPONSES", "Observable", "describe_machine", "describe_stop_reason"]
-
-
-class Observable(Protocol):
-    """A machine whose state can be described: one with commands or one with programs."""
-
-    @property
-    def harness(self) -> Harness: ...
-    @property
-    def engine(self) -> VerilatorEngine | AmaranthEngine: ...
-    def outputs(self) -> dict[str, int]: ...
+__all__ = ["describe_machine", "describe_stop_reason"]
 
 
-RESPONSES = {2: "SLVERR", 3: "DECERR"}
-
-
-def describe_stop_reason(machine: Observable) -> str:
+def describe_stop_reason(machine: Machine) -> str:
     """Return what stopped a run, at which command, and what the machine showed then."""
     harness, state = machine.harness, machine.harness.state()
     commands = harness.commands()
     cycle = state.cycle - state.start
     if state.stop == StopReason.HOST_ERROR:
         command, _, response = harness.errors()[-1]
-        answer = RESPONSES.get(response, f"response {response}")
-        return f"command {command}, {describe_command(commands[command])}, got response {answer}"
+        described = describe_command(commands[command])
+        return f"command {command}, {described}, got response {response_name(response)}"
     if state.stop == StopReason.VIOLATION:
         return harness.violation()
     if state.stop == StopReason.HANG:
@@ -44,7 +28,7 @@ def describe_stop_reason(machine: Observable) -> str:
     return "; ".join([head, describe_host(machine, commands), *describe_machine(machine)])
 
 
-def describe_host(machine: Observable, commands: np.ndarray) -> str:
+def describe_host(machine: Machine, commands: np.ndarray) -> str:
     """Return where the host is in its list."""
     state = machine.harness.state()
     if state.current_command >= len(commands):
@@ -69,7 +53,7 @@ def describe_command(command: np.ndarray) -> str:
     return f"read 0x{address:04X}"
 
 
-def describe_machine(machine: Observable):
+def describe_machine(machine: Machine):
     """Yield the last state of each busy signal, AXI channel and DRAM channel as text."""
     outputs = machine.outputs()
     busy = [f"{name[:-5]} {value}" for name, value in outputs.items() if name.endswith("_busy")]

@@ -5,7 +5,7 @@ from ...hw.config import ClusterConfig
 from ...kernels.commands import CommandList
 from ..harness.error_registers import describe_faults, fault_registers, unit_registers, units_of
 from ..harness.stop_reason import StopReason
-from .stop_report import Observable
+from .machine import Machine
 
 __all__ = ["describe_units", "read_faults"]
 
@@ -22,7 +22,7 @@ def state_registers(config: ClusterConfig) -> dict[str, int]:
     return far | fault_registers(config)
 
 
-def ask(machine: Observable, questions: CommandList) -> list[int]:
+def ask(machine: Machine, questions: CommandList) -> list[int]:
     """Read registers of a stopped cluster; return the values that it answers.
 
     The machine continues to run during the reads.
@@ -34,7 +34,7 @@ def ask(machine: Observable, questions: CommandList) -> list[int]:
     return [int(value) for value in harness.reads()]
 
 
-def read_faults(machine: Observable, config: ClusterConfig) -> dict[str, int]:
+def read_faults(machine: Machine, config: ClusterConfig) -> dict[str, int]:
     """Read the error registers of a finished cluster; return the input of `describe_faults`."""
     registers, questions = fault_registers(config), CommandList()
     for address in registers.values():
@@ -42,7 +42,7 @@ def read_faults(machine: Observable, config: ClusterConfig) -> dict[str, int]:
     return dict(zip(registers, ask(machine, questions), strict=True))
 
 
-def describe_units(machine: Observable, config: ClusterConfig) -> str:
+def describe_units(machine: Machine, config: ClusterConfig) -> str:
     """Return the progress of each unit of a stopped cluster, active counters and errors, as text.
 
     The machine continues to run during the register reads; its previous state is lost.

@@ -26,7 +26,7 @@ class Workbench:
     config : ClusterConfig
         Of one core.
     options
-        Of `CoreMachine`.
+        Of `ProgramMachine`.
 
     """
 
@@ -98,7 +98,7 @@ class Row:
     change: Mapping[str, Any] = field(default_factory=dict)
 
     def measured(self, **options: Any) -> float:
-        """Return the measured figure; options are those of `CoreMachine`."""
+        """Return the measured figure; options are those of `ProgramMachine`."""
         return self.measure(Workbench(small_config(**SHAPE | dict(self.change)), **options))
 
     def met(self, value: float) -> bool:

@@ -10,7 +10,7 @@ from ...hw.core.issue.two_level import PATIENCE
 from ...hw.isa.memory_map import ENTRY
 from ...hw.isa.program import assemble_program
 from ..golden.core.issue.scheduler import POLICIES, TwoLevel, make_scheduler
-from ..machine.core_machine import CoreMachine
+from ..machine.program_machine import ProgramMachine
 from ..trace.pipeline.core_records import CoreRecords, Kind
 from .row import Row, Workbench, exactly
 from .unrolled_code import Stream, program
@@ -29,7 +29,7 @@ NEVER = 1 << 62
 def recorded(bench: Workbench, stream: Stream) -> CoreRecords:
     """Return the records of a run of a stream."""
     text = program(stream, LENGTH, warps=bench.core.warps)
-    with CoreMachine(bench.config, record=(0, NEVER), **bench.options) as machine:
+    with ProgramMachine(bench.config, record=(0, NEVER), **bench.options) as machine:
         code = assemble_program(text).data
         machine.write(ENTRY, code)
         machine.allow(ENTRY, len(code))

@@ -8,8 +8,8 @@ from ...hw.isa.memory_map import ENTRY
 from ...hw.isa.program import assemble_program
 from ..harness.core_memory import CoreMemoryConfig
 from ..harness.stop_reason import CoreStopReason
-from ..machine.core_machine import CoreMachine
-from ..machine.core_outcome import CoreOutcome
+from ..machine.program_machine import ProgramMachine
+from ..machine.program_outcome import ProgramOutcome
 
 __all__ = ["LENGTHS", "Steady", "run_text", "steady"]
 
@@ -54,9 +54,9 @@ class Steady:
 
 def run_text(
     config: ClusterConfig, text: str, *, memory: CoreMemoryConfig | None = None, **options
-) -> CoreOutcome:
+) -> ProgramOutcome:
     """Return the outcome of a program in assembly."""
-    with CoreMachine(config, memory=memory, **options) as machine:
+    with ProgramMachine(config, memory=memory, **options) as machine:
         code = assemble_program(text).data
         machine.write(ENTRY, code)
         machine.allow(ENTRY, len(code))
@@ -88,7 +88,7 @@ def steady(
     memory : CoreMemoryConfig or None
         Timing of memory.
     options
-        Of `CoreMachine`.
+        Of `ProgramMachine`.
 
     """
     short, long = (

@@ -7,7 +7,7 @@ from ...hw.isa.memory_map import numbered
 from ...hw.matrix.registry import KINDS, kind_of
 from ...kernels.gemm.problem import GemmProblem
 from ..harness.profile import POLLING
-from ..machine.execution import Execution
+from ..machine.outcome import Execution
 from .result import region_section
 
 __all__ = [
@@ -108,7 +108,7 @@ def account_cores(
     macs : tuple of int
         Multiply-adds of the problem, by matrix unit.
     done : dict
-        The sections of a `ClusterExecutor`, with a region.
+        The sections of a `RtlExecutor` of a cluster, with a region.
 
     """
     used = [number for number, wanted in enumerate(macs) if wanted]

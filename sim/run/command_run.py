@@ -15,9 +15,9 @@ from ...kernels.gemm.data import operands
 from ...kernels.gemm.plan import Plan, plan
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.target import systolic_unit
+from ..harness.cluster_harness import observed_cluster
 from ..harness.dram import DramConfig, traffic
-from ..machine.cluster_machine import observed_cluster
-from ..machine.command_machine import Machine
+from ..machine.command_machine import CommandMachine
 from ..machine.saving import data_digest
 from ..report.result import check_section, memory_section, speed_section, traffic_section
 from ..report.utilization import account_host
@@ -143,11 +143,11 @@ class ProductWorkload:
     ) -> Iterator[ProductExecutor]:
         """Provide the machine with the operands in its memory."""
         assert isinstance(options.memory, DramConfig)
-        with Machine(
+        with CommandMachine(
             config,
             name=preset,
             engine=options.engine,
-            dram=options.memory,
+            memory=options.memory,
             gating=options.gating,
             seed=options.seed,
             optimize=options.model_optimize,

@@ -8,14 +8,12 @@ import numpy as np
 
 from ...hw.config import ClusterConfig
 from ...kernels.program import Program
-from ..harness.dram import DramConfig
 from ..iss.machine import Iss
 from ..machine.memory_layout import MemoryLayout, Region
-from .cluster_executor import ClusterExecutor
-from .core_executor import CoreExecutor
 from .iss_executor import IssExecutor
 from .loading import Progress, memory_layout_of
 from .options import MODEL, SimtOptions
+from .rtl_executor import RtlExecutor
 from .workload import Console, Executor
 
 __all__ = ["ProgramExecutor", "prepare"]
@@ -59,8 +57,7 @@ def prepare(
         executor = IssExecutor(iss, program, memory_layout, options)
         machine = iss
     else:
-        kind = ClusterExecutor if isinstance(options.memory, DramConfig) else CoreExecutor
-        executor = kind.build(config, program, memory_layout, options, progress)
+        executor = RtlExecutor.build(config, program, memory_layout, options, progress)
         machine = executor.machine
     machine.on_console = console
     for region in memory_layout.dram:

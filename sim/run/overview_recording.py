@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
 
 from ...hw.cluster.counters import counter_table
 from ...hw.config import ClusterConfig
-from ..harness.binding import Layout
-from ..harness.harness import Harness
+from ..machine.machine import Machine
 from ..trace import write_overview
 from ..trace.overview.cluster_records import ALL, ClusterRecording, ClusterRecords
 from ..trace.overview.cluster_signals import cluster_signals
@@ -19,29 +17,13 @@ __all__ = ["Overview", "drawn"]
 NEVER = (1 << 64) - 1
 
 
-class HasLayout(Protocol):
-    """An engine with a port layout."""
-
-    @property
-    def layout(self) -> Layout: ...
-
-
-class Observed(Protocol):
-    """A machine whose design is an observed cluster, or has some of its observation ports."""
-
-    @property
-    def harness(self) -> Harness: ...
-    @property
-    def engine(self) -> HasLayout: ...
-
-
 class Overview:
     """Recording of all units of a machine; create it just before the run.
 
     Parameters
     ----------
-    machine : Machine or ClusterMachine
-        Machine with an observed cluster.
+    machine : Machine
+        Machine whose design is an observed cluster, or has some of its observation ports.
     config : ClusterConfig
         Config of the cluster.
     window : tuple of int or None
@@ -50,7 +32,7 @@ class Overview:
     """
 
     def __init__(
-        self, machine: Observed, config: ClusterConfig, window: tuple[int, int] | None = None
+        self, machine: Machine, config: ClusterConfig, window: tuple[int, int] | None = None
     ):
         layout = machine.engine.layout
         self.config = config
@@ -91,7 +73,7 @@ class Overview:
 
 @contextmanager
 def drawn(
-    machine: Observed, config: ClusterConfig, options: RunOptions, title: str
+    machine: Machine, config: ClusterConfig, options: RunOptions, title: str
 ) -> Iterator[None]:
     """Record the timeline of the cluster if the options request it; write it at every end."""
     if options.overview is None:

@@ -16,7 +16,8 @@ from ...kernels.gemm.target import systolic_unit
 from ..golden.matrix.gemm import slab
 from ..harness.error_registers import describe_faults, fault_registers
 from ..iss.device.unit_models import golden_product
-from ..machine.command_machine import Execution, Machine
+from ..machine.command_machine import CommandMachine
+from ..machine.outcome import Execution
 from .result_check import Check, check
 
 __all__ = ["Operands", "ProductRun", "run_gemm"]
@@ -31,7 +32,7 @@ class ProductRun:
 
     Parameters
     ----------
-    machine : Machine
+    machine : CommandMachine
         Machine after reset.
     config : ClusterConfig
         Config of the machine.
@@ -68,7 +69,7 @@ class ProductRun:
 
     def __init__(
         self,
-        machine: Machine,
+        machine: CommandMachine,
         config: ClusterConfig,
         problem: GemmProblem,
         steps: Plan,
@@ -119,7 +120,11 @@ class ProductRun:
 
 
 def run_gemm(
-    machine: Machine, config: ClusterConfig, problem: GemmProblem, kind: str = "random", seed=1
+    machine: CommandMachine,
+    config: ClusterConfig,
+    problem: GemmProblem,
+    kind: str = "random",
+    seed=1,
 ) -> ProductRun:
     """Run one product of operands of a kind on a machine after reset; return the finished run.
 

@@ -50,7 +50,7 @@ def write_trace(
     path : path
         Trace file with one of `TRACE_SUFFIXES`.
     records : sequence of CoreRecords
-        Records of each core, from `CoreMachine.records`.
+        Records of each core, from `ProgramMachine.records`.
     config : ClusterConfig
         Config of the machine.
     program : Program or None

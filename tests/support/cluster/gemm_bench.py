@@ -14,7 +14,7 @@ from spica.kernels.gemm.reference import reference
 from spica.kernels.gemm.schedule import schedule
 from spica.sim.golden.matrix.gemm import gemm, slab
 from spica.sim.harness.error_registers import describe_faults, fault_registers
-from spica.sim.machine.command_machine import Machine
+from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.run.result_check import Check, check
 
 __all__ = ["NARROW", "GemmBench", "random_problem"]
@@ -69,7 +69,7 @@ class GemmBench:
 
     """
 
-    def __init__(self, machine: Machine, config: ClusterConfig):
+    def __init__(self, machine: CommandMachine, config: ClusterConfig):
         self.machine = machine
         self.config = config
         self.host = Host()

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from spica.hw.isa.memory_map import CORES, CORES_BASE, ENTRY, core_registers
 from spica.kernels.commands import CommandList
-from spica.sim.machine.command_machine import Execution, Machine
+from spica.sim.machine.command_machine import CommandMachine
+from spica.sim.machine.outcome import Execution
 from support.core.core_bench import image
 
 __all__ = ["ProgramRun", "run_program", "start_commands"]
@@ -39,7 +40,7 @@ def start_commands(cores: int, console: int = 0) -> CommandList:
 
 
 def run_program(
-    machine: Machine, text: str, room: int, *, console: int = 0, max_cycles: int = 200_000
+    machine: CommandMachine, text: str, room: int, *, console: int = 0, max_cycles: int = 200_000
 ) -> ProgramRun:
     """Assemble and run `text`; return its results and the first `room` bytes of DRAM."""
     assert machine.config is not None

@@ -7,8 +7,8 @@ from dataclasses import replace
 from spica.hw.config import PRESETS, CacheConfig, CoreConfig, L2Config
 from spica.hw.isa.memory_map import ENTRY
 from spica.sim.harness.dram import DramConfig
-from spica.sim.machine.command_machine import Machine
-from spica.sim.machine.execution import Execution
+from spica.sim.machine.command_machine import CommandMachine
+from spica.sim.machine.outcome import Execution
 from support.cluster.host_run import start_commands
 from support.programs.placed_program import PlacedProgram, is_dram
 
@@ -32,18 +32,20 @@ GATINGS = ("gated", "random", "ungated", "gated")
 
 
 @contextmanager
-def small_machines() -> Iterator[list[Machine]]:
+def small_machines() -> Iterator[list[CommandMachine]]:
     """Yield a machine for each DRAM model, with all kinds of clock gating."""
     with ExitStack() as stack:
         yield [
             stack.enter_context(
-                Machine(SMALL_CACHES, name="small_caches", optimize=1, dram=dram, gating=gating)
+                CommandMachine(
+                    SMALL_CACHES, name="small_caches", optimize=1, memory=dram, gating=gating
+                )
             )
             for dram, gating in zip(MEMORIES, GATINGS, strict=True)
         ]
 
 
-def place_alone(machine: Machine, program: PlacedProgram) -> None:
+def place_alone(machine: CommandMachine, program: PlacedProgram) -> None:
     """Write a program to a reset machine, whose DRAM holds nothing else."""
     machine.reset()
     machine.write(ENTRY, program.program.data)
@@ -52,7 +54,9 @@ def place_alone(machine: Machine, program: PlacedProgram) -> None:
             machine.write(address, data)
 
 
-def run_placed(machine: Machine, program: PlacedProgram, max_cycles: int = 10_000_000) -> Execution:
+def run_placed(
+    machine: CommandMachine, program: PlacedProgram, max_cycles: int = 10_000_000
+) -> Execution:
     """Reset a machine, and run a program on it to its end."""
     place_alone(machine, program)
     assert machine.config is not None

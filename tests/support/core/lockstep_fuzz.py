@@ -10,8 +10,8 @@ from spica.hw.config import ClusterConfig, CoreConfig
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.program_bench import small_config
-from spica.sim.machine.core_machine import CoreMachine
-from spica.sim.machine.core_outcome import CoreOutcome
+from spica.sim.machine.program_machine import ProgramMachine
+from spica.sim.machine.program_outcome import ProgramOutcome
 from support.programs.placed_program import PlacedProgram, place
 from support.programs.random_core import core_program
 from support.programs.uniform import uniform_program
@@ -142,7 +142,7 @@ class Tally:
     mnemonics: Counter[str] = field(default_factory=Counter)
     configs: set[str] = field(default_factory=set)
 
-    def add(self, machine: CoreMachine, outcome: CoreOutcome) -> None:
+    def add(self, machine: ProgramMachine, outcome: ProgramOutcome) -> None:
         """Add the statistics of a run."""
         assert machine.iss is not None
         found = machine.iss.statistics
@@ -183,14 +183,16 @@ def random_program(seed: int, config: ClusterConfig, rounds: int) -> PlacedProgr
 @contextmanager
 def fuzz_machine(
     config: ClusterConfig, memory: CoreMemoryConfig | None = None, **options
-) -> Iterator[CoreMachine]:
+) -> Iterator[ProgramMachine]:
     """Yield a machine in lockstep, with its model built for a short run."""
     settings = {"optimize": OPTIMIZE, "lockstep": True, "memory": memory, **options}
-    with CoreMachine(config, **settings) as machine:
+    with ProgramMachine(config, **settings) as machine:
         yield machine
 
 
-def check(machine: CoreMachine, program: PlacedProgram, tally: Tally | None = None) -> CoreOutcome:
+def check(
+    machine: ProgramMachine, program: PlacedProgram, tally: Tally | None = None
+) -> ProgramOutcome:
     """Run a program to its end; raise `MachineError` if cores and model disagree."""
     place(machine, program)
     outcome = machine.run()

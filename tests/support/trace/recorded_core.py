@@ -9,8 +9,8 @@ from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import Retired
 from spica.sim.iss.program_bench import END, START, small_config
-from spica.sim.machine.core_machine import CoreMachine, Window
-from spica.sim.machine.core_outcome import CoreOutcome
+from spica.sim.machine.program_machine import ProgramMachine, Window
+from spica.sim.machine.program_outcome import ProgramOutcome
 from spica.sim.trace.pipeline.core_records import CoreRecords
 from support.core.core_bench import image
 
@@ -96,9 +96,9 @@ def run_recorded(
     engine: str = "verilator",
     memory: CoreMemoryConfig | None = None,
     window: Window = (0, LIMIT),
-) -> tuple[list[CoreRecords], CoreOutcome]:
+) -> tuple[list[CoreRecords], ProgramOutcome]:
     """Run a program; return its records and its outcome."""
-    with CoreMachine(config, engine=engine, memory=memory, record=window, optimize=0) as machine:
+    with ProgramMachine(config, engine=engine, memory=memory, record=window, optimize=0) as machine:
         machine.write(ENTRY, image(text, ROOM))
         outcome = machine.run(LIMIT)
         records = machine.records()

@@ -20,9 +20,8 @@ from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig, Fault
 from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.program_bench import END, START, small_config
-from spica.sim.machine.cluster_machine import ClusterMachine
-from spica.sim.machine.command_machine import Machine
-from spica.sim.machine.core_machine import CoreMachine
+from spica.sim.machine.command_machine import CommandMachine
+from spica.sim.machine.program_machine import ProgramMachine
 from spica.sim.trace.overview.cluster_records import ClusterRecording
 from spica.sim.trace.overview.cluster_signals import cluster_signals
 from support.core.core_bench import image
@@ -88,7 +87,7 @@ class ClusterRun:
 
     def __init__(self, program="dma", dram=SLOW, is_watched=False, **options):
         options = {"watchdog": 5000, "gating": "random"} | options
-        self.machine = ClusterMachine(TWO, name="two_observed", optimize=0, dram=dram, **options)
+        self.machine = ProgramMachine(TWO, name="two_observed", optimize=0, memory=dram, **options)
         self.machine.allow(ENTRY, units.ROOM)
         self.commands = units.host_loads(ENTRY) if program == "host" else None
         is_own = program in TEXTS
@@ -127,8 +126,8 @@ class ClusterRun:
         harness = machine.harness
         facts["marks"] = [bytes(marks) for marks in harness.marks()]
         facts["statistics"] = harness.statistics(), harness.marked()
-        facts["latency"] = machine.load_latency()
-        facts["unit counters"] = machine.unit_counters()
+        facts["latency"] = machine.cluster.load_latency()
+        facts["unit counters"] = machine.cluster.events()
         facts["harness"] = bytes(harness.state())
         facts["host"] = harness.reads().tolist(), harness.errors()
         facts["memory"] = machine.read(ENTRY, units.ROOM).tobytes()
@@ -142,7 +141,7 @@ class CoreRun(ClusterRun):
     """A sample program on cores without a cluster."""
 
     def __init__(self, name="parts of words", memory=AWFUL, **options):
-        self.machine = CoreMachine(CORES, memory=memory, optimize=0, gating="random", **options)
+        self.machine = ProgramMachine(CORES, memory=memory, optimize=0, gating="random", **options)
         self.machine.allow(ENTRY, samples.ROOM)
         self.commands = None
         self.text = TEXTS[name] if name in TEXTS else samples.sample(name)
@@ -170,7 +169,9 @@ class HostRun:
 
     def __init__(self, dram=SLOW, faults=(), is_refused=False, **options):
         self.faults, self.is_refused = faults, is_refused
-        self.machine = Machine(MATRIX, name="tiny_matrix", dram=dram, gating="random", **options)
+        self.machine = CommandMachine(
+            MATRIX, name="tiny_matrix", memory=dram, gating="random", **options
+        )
         host = Host()
         host.mark()
         schedule(MATRIX, PROBLEM, host, plan(MATRIX, PROBLEM))

@@ -15,15 +15,15 @@ from spica.kernels.program import Program
 from spica.sim.engine.amaranth_engine import AmaranthEngine
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.iss.program_bench import small_config
-from spica.sim.machine.checkpoint import require_checkpointable
-from spica.sim.machine.command_machine import Machine as HostMachine
-from spica.sim.machine.core_machine import CoreMachine
+from spica.sim.machine.command_machine import CommandMachine
+from spica.sim.machine.machine import require_checkpointable
+from spica.sim.machine.program_machine import ProgramMachine
 from spica.sim.machine.saved_run import HEAD, MAGIC, START, SavedRun
 from spica.sim.machine.saving import Saving, saving_to
 from spica.sim.machine.snapshot import Snapshot, program_digest, require_like
-from spica.sim.run.command_run import ProductWorkload
 from spica.sim.run.options import RunOptions, SimtOptions
-from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.product_workload import ProductWorkload
+from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
 NAME = "tiny_matrix"
@@ -139,7 +139,7 @@ def test_amaranth_has_no_state_to_save():
 
 
 def test_what_has_not_begun_or_has_ended_is_not_saved():
-    with CoreMachine(small_config(cores=2, warps=2, threads=2), optimize=0) as machine:
+    with ProgramMachine(small_config(cores=2, warps=2, threads=2), optimize=0) as machine:
         with pytest.raises(UserError, match="only after its start and before its end"):
             machine.save()
         machine.run(5)
@@ -161,7 +161,7 @@ def test_what_has_not_begun_or_has_ended_is_not_saved():
     ],
 )
 def test_another_machine_refuses_a_run(name, options):
-    make = partial(CoreMachine, small_config(cores=2, warps=2, threads=2), optimize=0)
+    make = partial(ProgramMachine, small_config(cores=2, warps=2, threads=2), optimize=0)
     with make() as machine, make(**options) as other:
         machine.run(5)
         with pytest.raises(UserError, match=f"the machine: {name} must be"):
@@ -170,8 +170,8 @@ def test_another_machine_refuses_a_run(name, options):
 
 def test_a_model_of_another_design_refuses_a_run():
     with (
-        HostMachine(TINY, name=NAME) as machine,
-        CoreMachine(small_config(cores=2, warps=2, threads=2), optimize=0) as other,
+        CommandMachine(TINY, name=NAME) as machine,
+        ProgramMachine(small_config(cores=2, warps=2, threads=2), optimize=0) as other,
     ):
         machine.begin(np.zeros((1, 4), np.uint32))
         with pytest.raises(UserError, match="must be of this design and this version"):

@@ -9,7 +9,7 @@ from spica.hw.isa.memory_map import ENTRY
 from spica.hw.memory.l2.layouts import L2SliceConfig
 from spica.sim.harness.dram import DramConfig
 from spica.sim.harness.stop_reason import CoreStopReason
-from spica.sim.machine.cluster_machine import ClusterMachine
+from spica.sim.machine.program_machine import ProgramMachine
 from support.core.core_bench import image
 from support.memory.l2_bench import L2Bench
 
@@ -47,12 +47,12 @@ end:    vx_tmc zero
 def test_counters_of_caches_are_what_is_seen_around_them():
     core = CoreConfig(warps=2, threads=2)
     config = replace(PRESETS["tiny"], cores=2, core=core)
-    with ClusterMachine(config, name="two_observed", optimize=1) as machine:
+    with ProgramMachine(config, name="two_observed", optimize=1, memory=DramConfig()) as machine:
         machine.allow(ENTRY, ROOM)
         machine.write(ENTRY, image(COUNTED, ROOM))
         outcome = machine.run(100_000)
-        counts, latency = machine.unit_counters(), machine.load_latency()
-        caches = machine.cache_latency()
+        counts, latency = machine.cluster.events(), machine.cluster.load_latency()
+        caches = machine.cluster.cache_latency()
     assert outcome.stop is CoreStopReason.DONE
     reads = sum(channel.read_bursts for channel in outcome.channels)
     # The second word of a line is requested while the first is being read.

@@ -14,7 +14,7 @@ from spica.kernels.commands import CommandList
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.harness.dram import DramConfig
 from spica.sim.iss.program_bench import END, START, small_config
-from spica.sim.machine.command_machine import Machine
+from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.run.product_run import run_gemm
 from support.cluster.host_run import run_program
 from support.core.core_bench import image, run_model
@@ -58,7 +58,7 @@ def test_it_converts():
 
 
 def test_a_program_runs_over_axi():
-    with Machine(SMALL, name="small", engine="amaranth", dram=QUICK) as machine:
+    with CommandMachine(SMALL, name="small", engine="amaranth", memory=QUICK) as machine:
         run = run_program(machine, sample("shared memory"), ROOM)
     model = run_model(SMALL, sample("shared memory"), ROOM)
     assert run.memory == model.read(ENTRY, ROOM).tobytes()
@@ -67,7 +67,7 @@ def test_a_program_runs_over_axi():
 
 def test_new_instructions_are_seen_after_a_fence_and_the_host_reads_the_console():
     config = small_config(warps=1, threads=1)
-    with Machine(config, name="one", engine="amaranth", dram=QUICK) as machine:
+    with CommandMachine(config, name="one", engine="amaranth", memory=QUICK) as machine:
         run = run_program(machine, HELLO, ROOM, console=3)
     assert run.console == b"Hi"
     assert run.exit_codes == [107]
@@ -77,7 +77,7 @@ def test_new_instructions_are_seen_after_a_fence_and_the_host_reads_the_console(
 def machine():
     """Return a cluster of two cores with a matrix unit; DRAM is slow and stalls."""
     dram = DramConfig(latency=30, stall=0.2, seed=3)
-    with Machine(TWO, name="two_cores", optimize=1, dram=dram, watchdog=5000) as machine:
+    with CommandMachine(TWO, name="two_cores", optimize=1, memory=dram, watchdog=5000) as machine:
         yield machine
 
 
@@ -96,7 +96,7 @@ def test_gating_changes_nothing(machine, gating):
     machine.reset()
     run = run_program(machine, sample("shared memory"), ROOM)
     slow = DramConfig(latency=30, stall=0.2, seed=3)
-    with Machine(TWO, name="two_cores", optimize=1, dram=slow, gating=gating) as other:
+    with CommandMachine(TWO, name="two_cores", optimize=1, memory=slow, gating=gating) as other:
         again = run_program(other, sample("shared memory"), ROOM)
     assert (again.memory, again.execution.cycles) == (run.memory, run.execution.cycles)
     assert run.execution.clocked["core0"] < run.execution.cycles
@@ -106,7 +106,7 @@ def test_gating_changes_nothing(machine, gating):
 def test_engines_agree():
     runs = []
     for engine in ("amaranth", "verilator"):
-        with Machine(TWO, name="two_cores", engine=engine, optimize=1) as machine:
+        with CommandMachine(TWO, name="two_cores", engine=engine, optimize=1) as machine:
             runs.append(run_program(machine, sample("shared memory"), ROOM))
     assert runs[0].memory == runs[1].memory
     assert runs[0].execution.cycles == runs[1].execution.cycles

@@ -10,7 +10,7 @@ from spica.hw.config import PRESETS, ClusterConfig, CoreConfig
 from spica.hw.isa.memory_map import ARGUMENTS, ENTRY
 from spica.sim.harness.dram import DramConfig
 from spica.sim.iss.program_bench import END, small_config
-from spica.sim.machine.command_machine import Machine
+from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.machine.memory_layout import place_buffers
 from spica.sim.run.buffer_check import check_buffer
 from spica.sim.run.exact_kernels import exact_cores_kernel
@@ -31,7 +31,7 @@ ROOM = 4096
 TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
 
 
-def both(machine: Machine, text: str, room: int = ROOM, config: ClusterConfig = TWO):
+def both(machine: CommandMachine, text: str, room: int = ROOM, config: ClusterConfig = TWO):
     """Run a program on a machine; compare DRAM with the model's."""
     run = run_program(machine, text, room)
     model = run_model(config, text, room)
@@ -41,7 +41,9 @@ def both(machine: Machine, text: str, room: int = ROOM, config: ClusterConfig = 
 
 def test_a_thread_loads_by_the_dma_while_another_counts():
     config = small_config(warps=2, threads=1)
-    with Machine(config, name="small", engine="amaranth", dram=DramConfig(latency=10)) as machine:
+    with CommandMachine(
+        config, name="small", engine="amaranth", memory=DramConfig(latency=10)
+    ) as machine:
         both(machine, held_program(config, 2, 3), config=config)
 
 
@@ -49,7 +51,7 @@ def test_a_thread_loads_by_the_dma_while_another_counts():
 def machine():
     """Return a cluster of two cores with a matrix unit; DRAM is slow and stalls."""
     dram = DramConfig(latency=30, stall=0.2, seed=3)
-    with Machine(TWO, name="two_cores", optimize=1, dram=dram, watchdog=5000) as machine:
+    with CommandMachine(TWO, name="two_cores", optimize=1, memory=dram, watchdog=5000) as machine:
         yield machine
 
 
@@ -85,8 +87,8 @@ def test_gating_changes_nothing(machine, name):
     text = {"tile": tile_program(TWO), "held": held_program(TWO, 12, 40)}[name]
     found = []
     for gating in ("gated", "ungated", "random"):
-        options = {"optimize": 1, "dram": machine.dram, "gating": gating}
-        with Machine(TWO, name="two_cores", **options) as fresh:  # stalls restart
+        options = {"optimize": 1, "memory": machine.memory, "gating": gating}
+        with CommandMachine(TWO, name="two_cores", **options) as fresh:  # stalls restart
             run = run_program(fresh, text, ROOM)
         found.append((run.memory, run.execution.cycles))
     assert found[0] == found[1] == found[2]

@@ -15,7 +15,7 @@ from spica.sim.harness.binding import Layout
 from spica.sim.harness.dram import DramConfig, Fault
 from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.program_bench import END, small_config
-from spica.sim.machine.cluster_machine import ClusterMachine
+from spica.sim.machine.program_machine import ProgramMachine
 from support.core.core_bench import image
 from support.programs.cluster_programs import (
     FLAGS,
@@ -49,8 +49,8 @@ def machine_of():
 
     def give(dram=None):
         if dram not in machines:
-            machines[dram] = ClusterMachine(
-                TWO, name="two_observed", optimize=0, lockstep=True, dram=dram, watchdog=5000
+            machines[dram] = ProgramMachine(
+                TWO, name="two_observed", optimize=0, lockstep=True, memory=dram, watchdog=5000
             )
             machines[dram].allow(ENTRY, ROOM)
         return machines[dram]
@@ -75,8 +75,8 @@ def execute(machine, name, commands=None):
 
 def test_a_program_and_a_host_that_loads_beside_it_agree_on_amaranths_simulator():
     config = small_config(warps=1, threads=1)
-    with ClusterMachine(
-        config, engine="amaranth", lockstep=True, dram=DramConfig(latency=10)
+    with ProgramMachine(
+        config, engine="amaranth", lockstep=True, memory=DramConfig(latency=10)
     ) as machine:
         machine.allow(ENTRY, ROOM)
         outcome = execute(machine, "host")
@@ -141,7 +141,7 @@ def test_another_instruction_of_the_model_is_found(machine_of, name, core, model
 
 def run_until(machine, counter, count):
     """Continue until a unit's counter reaches a value."""
-    while machine.unit_counters()[counter] < count:
+    while machine.cluster.events()[counter] < count:
         outcome = machine.run(20)
         assert outcome.stop is CoreStopReason.LIMIT, outcome.mismatch
 
@@ -200,9 +200,8 @@ HIDDEN = (
 def test_what_is_not_seen_is_missed(monkeypatch, name, port, what):
     table = Layout.table
     monkeypatch.setattr(Layout, "table", lambda self: table(self).replace(f"o {port} ", "o x "))
-    with ClusterMachine(
-        TWO, name="two_observed", optimize=0, lockstep=True, watchdog=5000
-    ) as machine:
+    options = {"memory": DramConfig(), "lockstep": True, "watchdog": 5000}
+    with ProgramMachine(TWO, name="two_observed", optimize=0, **options) as machine:
         machine.allow(ENTRY, ROOM)
         outcome = execute(machine, name)
     assert outcome.stop is CoreStopReason.MISMATCH
@@ -284,8 +283,8 @@ look:   fence 3, 3
 @pytest.mark.parametrize("seed", range(6))
 def test_a_load_that_races_with_the_dma_may_find_either(seed):
     dram = DramConfig(latency=10 + 15 * seed, stall=0.1 * seed, seed=seed)
-    with ClusterMachine(
-        TWO, name="two_observed", optimize=0, lockstep=True, dram=dram, watchdog=5000
+    with ProgramMachine(
+        TWO, name="two_observed", optimize=0, lockstep=True, memory=dram, watchdog=5000
     ) as machine:
         machine.allow(ENTRY, ROOM)
         place(machine, raced())

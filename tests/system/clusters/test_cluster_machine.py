@@ -19,12 +19,12 @@ from spica.hw.isa.memory_map import DMA_BASE, ENTRY, SHARED_BASE, WINDOW_BYTES
 from spica.kernels.commands import CommandList
 from spica.sim.harness.dram import DramConfig
 from spica.sim.harness.stop_reason import CoreStopReason
-from spica.sim.machine.cluster_machine import ClusterMachine
 from spica.sim.machine.memory_layout import MemoryLayout
+from spica.sim.machine.program_machine import ProgramMachine
 from spica.sim.machine.stop_report import StopReason
 from spica.sim.report.run_report import cycle_lines, latency_lines
-from spica.sim.run.cluster_executor import ClusterExecutor
 from spica.sim.run.options import SimtOptions
+from spica.sim.run.rtl_executor import RtlExecutor
 from spica.sim.trace.pipeline.core_records import Kind
 from support.core.core_bench import image
 from support.programs.cluster_programs import ROOM, SOURCE, TARGET, WORDS, unit_program
@@ -36,7 +36,8 @@ WINDOW = SHARED_BASE + TWO.shared.size
 
 
 def machine_with(**options):
-    machine = ClusterMachine(TWO, name="two_observed", optimize=0, **options)
+    options = {"memory": DramConfig()} | options
+    machine = ProgramMachine(TWO, name="two_observed", optimize=0, **options)
     machine.allow(ENTRY, ROOM)
     return machine
 
@@ -90,7 +91,7 @@ def test_only_an_observed_cluster_has_ports_to_look_at():
 
 def test_a_cluster_without_cores_runs_no_programs():
     with pytest.raises(UserError, match="needs cores; this cluster has none"):
-        ClusterMachine(PRESETS["tiny_matrix"])
+        ProgramMachine(PRESETS["tiny_matrix"])
 
 
 @pytest.mark.slow
@@ -110,7 +111,7 @@ def test_what_is_marked_and_counted(machine):
     assert tuple(core["instructions"] for core in counted) == outcome.core_instructions
     assert counted[0]["stores"] > WORDS
     assert machine.core_states()[0].stores == counted[0]["stores"]
-    units = machine.unit_counters()
+    units = machine.cluster.events()
     assert units["dma_descriptors"] == 2
     assert units["shared_write_words_dma0"] + units["shared_write_words_dma1"] == WORDS
     assert units["shared_narrow_writes"] == units["shared_narrow_reads"] == WORDS
@@ -150,7 +151,7 @@ def test_a_run_ends_when_all_is_in_dram(machine):
 
 @pytest.mark.slow
 def test_writing_back_is_progress():
-    with machine_with(dram=DramConfig(latency=1, stall=0.9, seed=2), watchdog=200) as machine:
+    with machine_with(memory=DramConfig(latency=1, stall=0.9, seed=2), watchdog=200) as machine:
         place(machine, STORES.replace(f"li a1, {WORDS}", "li a1, 512"))
         outcome = machine.run(LIMIT)
         assert outcome.stop is CoreStopReason.DONE, outcome.waits
@@ -160,7 +161,7 @@ def test_writing_back_is_progress():
 @pytest.mark.slow
 def test_how_long_loads_take(machine):
     outcome = execute(machine, "dma")
-    counted, latency = machine.counters(), machine.load_latency()
+    counted, latency = machine.counters(), machine.cluster.load_latency()
     dram, shared = (latency[place] for place in ("dram", "shared"))
     assert [core.loads for core in dram] == [core.loads for core in shared] == [WORDS, 0]
     assert counted[0]["loads"] > 2 * WORDS  # registers of the DMA included
@@ -169,7 +170,7 @@ def test_how_long_loads_take(machine):
         assert core.most < outcome.cycles
         assert core.as_dict()["histogram"][str(core.least)] > 0
     assert shared[0].most < dram[0].most
-    assert dram[0].most >= machine.dram.latency
+    assert dram[0].most >= machine.memory.latency
     assert (dram[1].least, dram[1].most, dram[1].quantile(0.5)) == (0, 0, 0)
     records = machine.records()[0].rows
     requests = records[records["kind"] == Kind.REQUEST]
@@ -187,12 +188,15 @@ def test_how_long_loads_take(machine):
 def test_what_a_result_tells_of_memory(machine, monkeypatch):
     text = unit_program("dma", TWO, ENTRY)
     monkeypatch.setattr(machine, "profile", dict)  # without functions
-    memory_layout, options = MemoryLayout(TWO, []), SimtOptions(memory=machine.dram, lockstep=False)
-    executor = ClusterExecutor(machine, None, memory_layout, options)
+    memory_layout, options = (
+        MemoryLayout(TWO, []),
+        SimtOptions(memory=machine.memory, lockstep=False),
+    )
+    executor = RtlExecutor(machine, None, memory_layout, options)
     executor.outcome = outcome = execute(machine, "dma")
     found = executor.account()
     traffic, channels = found["memory"]["traffic"], outcome.channels
-    run, peak = traffic["run"], machine.dram.bytes_per_cycle
+    run, peak = traffic["run"], machine.memory.bytes_per_cycle
     moved = sum(channel.read_bytes + channel.write_bytes for channel in channels)
     assert run["read_bytes"] + run["written_bytes"] == moved
     assert run["utilization"] == moved / outcome.cycles / peak
@@ -302,7 +306,7 @@ end:    vx_tmc zero
 
 @pytest.mark.slow
 def test_a_hang_tells_what_is_waited_for():
-    with machine_with(dram=DramConfig(latency=5000), watchdog=500) as machine:
+    with machine_with(memory=DramConfig(latency=5000), watchdog=500) as machine:
         outcome = execute(machine, "meeting")
         assert outcome.stop is CoreStopReason.HANG
         # The host starts the cores, and each reads its first lines, in less than 200 cycles.

@@ -13,7 +13,7 @@ from spica.hw.memory.shared.shared_memory import cluster_ports, port_names
 from spica.sim.harness.error_registers import describe_faults, fault_registers
 from spica.sim.iss.cluster_model import ClusterModel
 from spica.sim.iss.devices import Devices
-from spica.sim.machine.command_machine import Machine
+from spica.sim.machine.command_machine import CommandMachine
 from support.cluster.matrix_unit_products import together, unit_products
 
 HETERO = PRESETS["tiny_hetero"]
@@ -101,7 +101,7 @@ def read(machine, rows) -> list[int]:
 
 def test_products_at_once_and_alone():
     """Bit-exact; concurrently they take little longer than the longer one alone."""
-    with Machine(HETERO, name="tiny_hetero", optimize=1) as machine:
+    with CommandMachine(HETERO, name="tiny_hetero", optimize=1) as machine:
         elapsed = []
         for chosen in ([0], [1], [0, 1]):
             machine.reset()

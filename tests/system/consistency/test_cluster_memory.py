@@ -11,7 +11,7 @@ from spica.hw.isa.program import assemble_program
 from spica.kernels.commands import CommandList
 from spica.sim.harness.dram import DramConfig, Fault
 from spica.sim.iss.program_bench import END
-from spica.sim.machine.command_machine import Machine
+from spica.sim.machine.command_machine import CommandMachine
 from support.cluster.host_run import RUNS, run_program
 from support.cluster.small_caches import SMALL_CACHES
 from support.core.core_bench import image, run_model
@@ -98,7 +98,9 @@ def expected(text: str, config=TWO) -> bytes:
 def machine():
     """Return a cluster of two cores with small caches and a matrix unit; DRAM stalls."""
     dram = DramConfig(latency=30, stall=0.2, seed=3)
-    with Machine(TWO, name="small_caches", optimize=1, dram=dram, watchdog=5000) as machine:
+    with CommandMachine(
+        TWO, name="small_caches", optimize=1, memory=dram, watchdog=5000
+    ) as machine:
         yield machine
 
 
@@ -166,7 +168,7 @@ source: {zeros(WORDS)}target: {zeros(WORDS)}copy:   .word 0
         assert run_program(machine, text, ROOM).memory == expected(text)
         return
     config = replace(TWO, l2=replace(TWO.l2, no_allocate_sources=()))
-    with Machine(config, name="dma_allocates", optimize=0) as other:
+    with CommandMachine(config, name="dma_allocates", optimize=0) as other:
         assert run_program(other, text, ROOM).memory == expected(text)
 
 
@@ -189,7 +191,9 @@ word:   .word 0
 """
     at = ENTRY + size_of(text) - 4
     dram = DramConfig(latency=30, stall=0.2, seed=3)
-    with Machine(TWO, name="small_caches", optimize=1, dram=dram, gating=gating) as machine:
+    with CommandMachine(
+        TWO, name="small_caches", optimize=1, memory=dram, gating=gating
+    ) as machine:
         machine.write(ENTRY, image(text, ROOM))
         commands = start()
         for _ in range(40):
@@ -213,7 +217,9 @@ word:   .word 0
 def test_dram_has_everything_when_the_run_is_over():
     """Checked when the host reads the end, although writes take long to reach this DRAM."""
     dram, text = DramConfig(latency=400, jitter=300, seed=1), WRITES + END + PLACE
-    with Machine(TWO, name="small_caches", optimize=1, dram=dram, watchdog=5000) as machine:
+    with CommandMachine(
+        TWO, name="small_caches", optimize=1, memory=dram, watchdog=5000
+    ) as machine:
         machine.write(ENTRY, image(text, ROOM))
         commands = start()
         commands.wait_equal(STATE, 0, RUNS)

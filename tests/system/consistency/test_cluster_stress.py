@@ -18,7 +18,7 @@ from spica.sim.harness.dram import DramConfig
 from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import StopReason
-from spica.sim.machine.cluster_machine import ClusterMachine
+from spica.sim.machine.program_machine import ProgramMachine
 from support.programs.cluster_stress import ClusterStress
 from support.programs.placed_program import PlacedProgram, place
 
@@ -122,7 +122,7 @@ def test_a_barrier_that_is_left_out_is_found():
     assert 2 * found[False] > found[True]
 
 
-def stressed(machine: ClusterMachine, stress: ClusterStress) -> Counter[str]:
+def stressed(machine: ProgramMachine, stress: ClusterStress) -> Counter[str]:
     """Run a program in lockstep, compare its memory with the model and engines; return counts."""
     place(machine, stress.program)
     outcome = machine.run(LIMIT)
@@ -134,7 +134,7 @@ def stressed(machine: ClusterMachine, stress: ClusterStress) -> Counter[str]:
         barriers=stress.effort.barriers,
         cycles=outcome.cycles,
         instructions=outcome.instructions,
-    ) + Counter(machine.unit_counters())
+    ) + Counter(machine.cluster.events())
 
 
 def test_the_cases_are_a_million():
@@ -147,19 +147,19 @@ def test_everything_at_once(case):
     config = CONFIGS[case.name]
     counts: Counter[str] = Counter()
     seed = 1000 * CASES.index(case)
-    with ClusterMachine(
+    with ProgramMachine(
         config,
         name=case.name,
         optimize=1,
         lockstep=True,
-        dram=case.dram,
+        memory=case.dram,
         gating=case.gating,
         watchdog=5000,
     ) as machine:
         while counts["accesses"] < case.accesses:
             counts += stressed(machine, ClusterStress(config, seed, epochs=6))
             seed += 1
-        words = [name for name in machine.unit_counters() if name.startswith("shared_")]
+        words = [name for name in machine.cluster.events() if name.startswith("shared_")]
     print(dict(counts))
     # Every engine had much work and met others at shared memory.
     for name in (name for name in words if "_words_" in name):

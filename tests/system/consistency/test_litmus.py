@@ -11,7 +11,7 @@ from spica.hw.config import PRESETS, CoreConfig
 from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import StopReason
-from spica.sim.machine.cluster_machine import ClusterMachine
+from spica.sim.machine.program_machine import ProgramMachine
 from support.cluster.small_caches import MEMORIES, run_placed, small_machines
 from support.consistency.litmus_program import OUT, LitmusProgram
 from support.consistency.litmus_run import allowed, run_litmus
@@ -69,7 +69,9 @@ def test_what_is_not_allowed_is_told():
 def machine():
     """Return the cluster of two cores of other tests."""
     dram = MEMORIES[0]
-    with ClusterMachine(TWO, name="two_observed", optimize=1, dram=dram, watchdog=5000) as machine:
+    with ProgramMachine(
+        TWO, name="two_observed", optimize=1, memory=dram, watchdog=5000
+    ) as machine:
         yield machine
 
 

@@ -10,7 +10,7 @@ from spica.hw.config import PRESETS, CoreConfig
 from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import StopReason
-from spica.sim.machine.cluster_machine import ClusterMachine
+from spica.sim.machine.program_machine import ProgramMachine
 from support.cluster.small_caches import MEMORIES, SMALL_CACHES, run_placed, small_machines
 from support.consistency.race_check import final_memory, wrong_reads
 from support.consistency.race_program import FIELD, LOG, MemoryRaces
@@ -65,7 +65,7 @@ def test_what_was_overtaken_or_is_too_new_is_told():
 @pytest.fixture(scope="module")
 def machine():
     """Return the cluster of two cores of other tests."""
-    with ClusterMachine(TWO, name="two_observed", optimize=1, dram=MEMORIES[0]) as machine:
+    with ProgramMachine(TWO, name="two_observed", optimize=1, memory=MEMORIES[0]) as machine:
         yield machine
 
 

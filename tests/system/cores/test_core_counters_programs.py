@@ -20,7 +20,7 @@ from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import StopReason
 from spica.sim.iss.program_bench import END, START, small_config
-from spica.sim.machine.core_machine import CoreMachine
+from spica.sim.machine.program_machine import ProgramMachine
 from support.core.core_bench import image, run_core, run_model
 
 ROOM = 4096
@@ -278,7 +278,7 @@ def test_cores_on_verilator():
     assert iss.run(10_000).stop is StopReason.DONE
     runs = []
     for gating in ("gated", "ungated", "random"):
-        with CoreMachine(config, memory=slow, gating=gating, optimize=0) as machine:
+        with ProgramMachine(config, memory=slow, gating=gating, optimize=0) as machine:
             machine.write(ENTRY, contents)
             outcome = machine.run()
             runs.append(machine.counters())

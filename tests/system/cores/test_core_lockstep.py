@@ -13,8 +13,8 @@ from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.faults import REASONS, Reason
 from spica.sim.iss.program_bench import END, START, small_config
-from spica.sim.lockstep import core_lockstep
-from spica.sim.machine.core_machine import CoreMachine
+from spica.sim.lockstep import causes
+from spica.sim.machine.program_machine import ProgramMachine
 from support.core.core_bench import image
 from support.core.lockstep_fuzz import FUZZ_CONFIGS
 from support.programs.samples import ROOM, SAMPLES, sample
@@ -55,7 +55,7 @@ def machine_of():
 
     def give(name, memory=None):
         if (name, memory) not in machines:
-            machines[name, memory] = CoreMachine(
+            machines[name, memory] = ProgramMachine(
                 CONFIGS[name], memory=memory, lockstep=True, optimize=0
             )
         return machines[name, memory]
@@ -188,9 +188,9 @@ def test_parts_of_an_instruction_that_are_refused_fault_alike(machine_of, memory
 @pytest.mark.parametrize("number", range(len(FAULTS)))
 def test_a_fault_of_another_cause_is_a_difference(monkeypatch, machine_of, number):
     cause, text = FAULTS[number]
-    kept = tuple(each for each in core_lockstep.CAUSES if each[0] is not cause)
-    assert len(kept) == len(core_lockstep.CAUSES) - 1
-    monkeypatch.setattr(core_lockstep, "CAUSES", kept)
+    kept = tuple(each for each in causes.CAUSES if each[0] is not cause)
+    assert len(kept) == len(causes.CAUSES) - 1
+    monkeypatch.setattr(causes, "CAUSES", kept)
     outcome = execute(machine_of("one core"), BEGIN + text + RESULTS)
     assert outcome.stop is CoreStopReason.MISMATCH
     first, _, model, core, *_ = outcome.mismatch.splitlines()
@@ -199,8 +199,8 @@ def test_a_fault_of_another_cause_is_a_difference(monkeypatch, machine_of, numbe
 
 
 def test_every_cause_has_reasons_and_every_reason_a_cause():
-    assert [cause for cause, _ in core_lockstep.CAUSES] == [*FaultCause, *MemoryFault]
-    told = {reason for _, reasons in core_lockstep.CAUSES for reason in reasons}
+    assert [cause for cause, _ in causes.CAUSES] == [*FaultCause, *MemoryFault]
+    told = {reason for _, reasons in causes.CAUSES for reason in reasons}
     assert set(REASONS) - told == {
         Reason.OPERAND_OUTSIDE, Reason.OPERAND_MISALIGNED, Reason.DEVICE
     }  # fmt: skip

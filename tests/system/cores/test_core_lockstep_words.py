@@ -22,7 +22,7 @@ from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.stop_reason import CoreStopReason, StopReason
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.program_bench import small_config
-from spica.sim.lockstep.core_lockstep import CoreLockstep
+from spica.sim.lockstep.lockstep import Lockstep
 
 CONFIG = small_config(warps=2, threads=4)
 #: Two requests for an instruction of both threads.
@@ -48,7 +48,7 @@ class Shown:
         self.iss.write(ENTRY, assemble_program(PROGRAM).data)
         self.harness = CoreHarness(build_harness(), layout, config, CoreMemoryConfig())
         self.harness.begin_cores(True, max_cycles=1000, watchdog=1000)
-        self.lockstep = CoreLockstep(self.harness, config, self.iss)
+        self.lockstep = Lockstep(self.harness, config, self.iss)
         self.cycle()
 
     def cycle(self, **values):

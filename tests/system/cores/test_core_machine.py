@@ -18,7 +18,7 @@ from spica.hw.isa.program import assemble_program
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.program_bench import END, START, small_config
-from spica.sim.machine.core_machine import CoreMachine
+from spica.sim.machine.program_machine import ProgramMachine
 from support.core.core_bench import image, run_model
 from support.programs.samples import ROOM, SAMPLES, sample
 
@@ -44,7 +44,7 @@ def machine_of():
     def give(shape, memory=None):
         if (shape, memory) not in machines:
             config = config_of(shape)
-            machines[shape, memory] = CoreMachine(config, memory=memory, optimize=0)
+            machines[shape, memory] = ProgramMachine(config, memory=memory, optimize=0)
         return machines[shape, memory]
 
     yield give
@@ -100,7 +100,7 @@ def test_programs_end_as_on_the_model(machine_of, name, shape, memory):
 def test_engines_take_the_same_cycles(machine_of, shape, memory, name):
     text = sample(name)
     verilated = execute(machine_of(shape, memory), text)
-    with CoreMachine(config_of(shape), engine="amaranth", memory=memory) as machine:
+    with ProgramMachine(config_of(shape), engine="amaranth", memory=memory) as machine:
         outcome = execute(machine, text)
         assert_ends_as_on_the_model(machine, text, outcome)
         with pytest.raises(UserError, match="runs one program only"):
@@ -114,7 +114,7 @@ def test_gating_changes_nothing_but_clocks(memory):
     text = sample("divergence")
     outcomes = {}
     for gating in ("ungated", "gated", "random"):
-        with CoreMachine(
+        with ProgramMachine(
             config_of("two cores"), memory=memory, optimize=0, gating=gating, seed=3
         ) as machine:
             outcomes[gating] = outcome = execute(machine, text)
@@ -244,7 +244,7 @@ def test_only_what_was_placed_may_be_touched():
     at = DRAM_BASE + 0x10000
     text = access(at, "sw a1, 0(a0)")
     program = assemble_program(text).data
-    with CoreMachine(config_of("one core"), optimize=0) as machine:
+    with ProgramMachine(config_of("one core"), optimize=0) as machine:
         machine.write(ENTRY, program)
         machine.allow(ENTRY, len(program))
         outcome = machine.run()
@@ -304,13 +304,13 @@ wait:   addi a1, a1, -1
 def test_nothing_moving_is_a_hang():
     memory = CoreMemoryConfig(latency=2000)
     config = config_of("one core")
-    with CoreMachine(config, memory=memory, optimize=0, watchdog=500) as machine:
+    with ProgramMachine(config, memory=memory, optimize=0, watchdog=500) as machine:
         outcome = execute(machine, sample("integers"))
         assert outcome.stop is CoreStopReason.HANG
         assert 500 <= outcome.cycles < 510
         (state,) = machine.core_states()
         assert (state.owed_fetches, state.instructions, state.active) == (2, 0, 1)
-    with CoreMachine(config, memory=memory, optimize=0, watchdog=2100) as machine:
+    with ProgramMachine(config, memory=memory, optimize=0, watchdog=2100) as machine:
         assert execute(machine, sample("integers"), 1 << 20).stop is CoreStopReason.DONE
 
 
@@ -323,11 +323,11 @@ def test_an_endless_loop_reaches_its_limit(machine_of):
 def test_bad_requests_are_one_sentence(machine_of):
     config = config_of("one thread")
     with pytest.raises(UserError, match="needs cores; this cluster has none"):
-        CoreMachine(type(config)())
+        ProgramMachine(type(config)())
     with pytest.raises(UserError, match="engine must be one of verilator, amaranth, not 'x'"):
-        CoreMachine(config, engine="x")
+        ProgramMachine(config, engine="x")
     with pytest.raises(UserError, match=r"gating must be one of .*, not 'x'"):
-        CoreMachine(config, gating="x")
+        ProgramMachine(config, gating="x")
     machine = machine_of("one thread")
     for address in (0, 0xFFFF_FFFF, REGISTERS, -1):
         with pytest.raises(UserError, match="address must be in DRAM or shared memory for 4"):

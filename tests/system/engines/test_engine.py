@@ -10,7 +10,7 @@ from spica.hw.base.errors import MachineError, UserError
 from spica.hw.emit.shared_block import SharedBlock
 from spica.hw.lib.axi import BURST_INCR, Axi4LiteSignature, Axi4Signature
 from spica.sim.harness.dram import DramConfig, Fault
-from spica.sim.machine.command_machine import Machine
+from spica.sim.machine.command_machine import CommandMachine
 
 BEAT = 16
 SOURCE, TARGET = 0x8000_0040, 0x8001_0000
@@ -138,7 +138,7 @@ def copy_commands(beats, *, done=1):
 
 
 def copy_machine(**options):
-    return Machine(CopyTop(), name="copy_top", optimize=0, **options)
+    return CommandMachine(CopyTop(), name="copy_top", optimize=0, **options)
 
 
 def run_copy(data, **options):
@@ -169,11 +169,11 @@ def figures(execution):
 @pytest.mark.parametrize("stall", [0.0, 0.3])
 def test_engines_and_gatings_agree_in_values_and_cycles(data, stall):
     dram = DramConfig(stall=stall, seed=3)
-    reference, copied = run_copy(data, engine="amaranth", dram=dram)
+    reference, copied = run_copy(data, engine="amaranth", memory=dram)
     assert copied.tobytes() == data.tobytes()
     assert [execution.reads.tolist() for execution in reference] == [[1], [2]]
     for gating in ("ungated", "gated", "random"):
-        executions, copied = run_copy(data, engine="verilator", gating=gating, dram=dram)
+        executions, copied = run_copy(data, engine="verilator", gating=gating, memory=dram)
         assert copied.tobytes() == data.tobytes()
         assert list(map(figures, executions)) == list(map(figures, reference))
         sleeping = executions[0].clocked["sync"] - executions[0].clocked["copy"]
@@ -236,9 +236,9 @@ def test_waveform_holds_its_window_only(tmp_path, data):
 
 def test_bad_requests_are_one_sentence():
     with pytest.raises(UserError, match="engine must be one of verilator, amaranth, not 'x'"):
-        Machine(None, name="none", engine="x")
+        CommandMachine(None, name="none", engine="x")
     with pytest.raises(UserError, match=r"gating must be one of .*, not 'x'"):
-        Machine(None, name="none", gating="x")
+        CommandMachine(None, name="none", gating="x")
     with copy_machine() as machine:
         with pytest.raises(UserError, match="commands must be integers of shape"):
             machine.execute(np.zeros((2, 3), np.uint32))

@@ -8,7 +8,7 @@ from spica.hw.cluster.cluster import gated_domains
 from spica.hw.config import PRESETS
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.harness.dram import DramConfig
-from spica.sim.machine.command_machine import Machine
+from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.run.product_run import run_gemm
 from support.cluster.gemm_bench import NARROW
 
@@ -28,13 +28,13 @@ def ragged(config, m, n, k, **rest):
     )
 
 
-def observe(name, problem, *, dram=QUIET, access_cycles=20, **simulation):
+def observe(name, problem, *, memory=QUIET, access_cycles=20, **simulation):
     """Run a product; return everything that must not depend on the simulation."""
     config = MACHINES[name]
-    with Machine(
+    with CommandMachine(
         config,
         name=name,
-        dram=dram,
+        memory=memory,
         access_cycles=access_cycles,
         **({} if name in PRESETS else {"optimize": 0}),
         **simulation,
@@ -75,15 +75,15 @@ def test_both_engines_agree(name, size):
 @pytest.mark.parametrize("size", [(1, 1, 1), (17, 21, 35), (40, 18, 7)])
 def test_both_engines_agree_on_more(name, size, dram):
     problem = ragged(MACHINES[name], *size)
-    verilator, _ = observe(name, problem, dram=dram)
-    amaranth, _ = observe(name, problem, dram=dram, engine="amaranth")
+    verilator, _ = observe(name, problem, memory=dram)
+    amaranth, _ = observe(name, problem, memory=dram, engine="amaranth")
     assert_same(verilator, amaranth)
 
 
 def compare_clocking(name, size, dram, access_cycles):
     """Compare runs with different clock gating; require that some clocks were gated."""
     problem = ragged(MACHINES[name], *size)
-    simulation = {"dram": dram, "access_cycles": access_cycles}
+    simulation = {"memory": dram, "access_cycles": access_cycles}
     always, all_clocks = observe(name, problem, gating="ungated", **simulation)
     gated, few_clocks = observe(name, problem, gating="gated", **simulation)
     assert_same(always, gated)

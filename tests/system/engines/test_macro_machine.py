@@ -10,7 +10,7 @@ from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.kernel import Kernel, find_kernel
 from spica.sim.engine import engines
 from spica.sim.harness.dram import DramConfig
-from spica.sim.machine.command_machine import Machine
+from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.product_run import run_gemm
@@ -37,7 +37,7 @@ def product(preset: str, size: tuple[int, int, int], **options) -> dict:
     """Return the outcome of a product on a machine without cores; it must be correct."""
     config, (m, n, k) = PRESETS[preset], size
     problem = GemmProblem.placed(m=m, n=n, k=k, c_pitch=n + n % 2)
-    with Machine(config, name=preset, dram=DRAM, **options) as machine:
+    with CommandMachine(config, name=preset, memory=DRAM, **options) as machine:
         run = run_gemm(machine, config, problem, "extreme", seed=7)
         assert run.found.passed, run.found
         c = machine.read(*problem.c_region).tobytes()

@@ -10,7 +10,7 @@ from spica.hw.config import PRESETS
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.engine import verilator_engine
 from spica.sim.harness.dram import DramConfig
-from spica.sim.machine.command_machine import Machine
+from spica.sim.machine.command_machine import CommandMachine
 from support.cluster.gemm_bench import NARROW, GemmBench, random_problem
 from support.random_start import start_at_random, without_initial_values
 
@@ -24,7 +24,7 @@ def make(request, monkeypatch):
     """Return a function that makes a machine with random initial registers."""
     start_at_random(monkeypatch)
     name = request.param
-    return functools.partial(Machine, MACHINES[name], name=name, optimize=1)
+    return functools.partial(CommandMachine, MACHINES[name], name=name, optimize=1)
 
 
 def test_initial_values_are_stripped():
@@ -72,7 +72,7 @@ def test_products_after_a_reset_in_the_middle(make):
     dram = DramConfig(stall=0.2, bytes_per_cycle=8)
     for seed in range(8):
         rng = random.Random(seed)
-        with make(seed=seed, dram=dram) as machine:
+        with make(seed=seed, memory=dram) as machine:
             for _ in range(3):
                 bench = GemmBench(machine, machine.config)
                 m, n, k = (rng.randint(30, 90) for _ in range(3))

@@ -9,8 +9,8 @@ from spica.hw.base.errors import MachineError
 from spica.hw.config import PRESETS, CoreConfig
 from spica.sim.engine import verilator_engine
 from spica.sim.harness.stop_reason import CoreStopReason
-from spica.sim.machine.cluster_machine import ClusterMachine
-from spica.sim.machine.command_machine import Machine
+from spica.sim.machine.command_machine import CommandMachine
+from spica.sim.machine.program_machine import ProgramMachine
 from support.cluster.host_run import start_commands
 from support.cluster.small_caches import MEMORIES, SMALL_CACHES, place_alone, run_placed
 from support.consistency.litmus_program import LitmusProgram
@@ -32,7 +32,7 @@ def left(machine, program) -> list[bytes]:
 def test_a_run_after_a_reset_in_the_middle_is_as_the_first():
     races, runs = MemoryRaces(TWO, 3, epochs=2, bursts=2), []
     rng = random.Random(1)
-    with ClusterMachine(TWO, name="two_observed", optimize=1, dram=MEMORIES[0]) as machine:
+    with ProgramMachine(TWO, name="two_observed", optimize=1, memory=MEMORIES[0]) as machine:
         for _ in range(4):
             place(machine, races.program)
             outcome = machine.run(LIMIT)
@@ -51,8 +51,8 @@ def make(monkeypatch):
     start_at_random(monkeypatch)
 
     def make(seed, **options):
-        options = {"dram": MEMORIES[0], "watchdog": 5000} | options
-        return Machine(SMALL_CACHES, name="small_caches", optimize=1, seed=seed, **options)
+        options = {"memory": MEMORIES[0], "watchdog": 5000} | options
+        return CommandMachine(SMALL_CACHES, name="small_caches", optimize=1, seed=seed, **options)
 
     return make
 

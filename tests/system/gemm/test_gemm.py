@@ -10,7 +10,7 @@ from spica.hw.config.arithmetic import ARITHMETIC
 from spica.hw.config.override import override
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.harness.dram import DramConfig
-from spica.sim.machine.command_machine import Machine
+from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.run.command_run import ProductWorkload
 from spica.sim.run.options import RunOptions
 from spica.sim.run.product_run import run_gemm
@@ -23,7 +23,7 @@ TINY = PRESETS["tiny_matrix"]
 @pytest.mark.parametrize("stall", [0.0, 0.4])
 def test_random_products_on_tiny(stall):
     rng = random.Random(int(stall * 10))
-    with Machine(TINY, name="tiny_matrix", dram=DramConfig(stall=stall)) as machine:
+    with CommandMachine(TINY, name="tiny_matrix", memory=DramConfig(stall=stall)) as machine:
         GemmBench(machine, TINY).assert_many_right(40, rng)
 
 
@@ -73,7 +73,7 @@ def test_the_account_of_a_real_run_adds_up():
 def test_ragged_and_long_products_on_matrix(m, n, k):
     config = PRESETS["matrix"]
     problem = GemmProblem.placed(m=m, n=n, k=k, a_pitch=k + 4096, b_pitch=n + 4097, c_pitch=n + 1)
-    with Machine(config, name="matrix") as machine:
+    with CommandMachine(config, name="matrix") as machine:
         found = run_gemm(machine, config, problem, "extreme").found
     assert found.passed, found
 
@@ -95,7 +95,7 @@ def test_other_machines(seed):
     )
     shared = dataclasses.replace(TINY.shared, subbanks=8)
     config = dataclasses.replace(TINY, units=(matrix,), shared=shared)
-    with Machine(config, name=f"machine_{seed}", optimize=1) as machine:
+    with CommandMachine(config, name=f"machine_{seed}", optimize=1) as machine:
         GemmBench(machine, config).assert_many_right(20, rng)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from spica.hw.config import AxiConfig, ClusterConfig, DmaConfig, SharedMemoryConfig, SystolicConfig
 from spica.sim.harness.dram import DramConfig
-from spica.sim.machine.command_machine import Machine
+from spica.sim.machine.command_machine import CommandMachine
 from support.cluster.gemm_bench import NARROW, GemmBench
 
 #: Optimisation of models that run for a few thousand cycles.
@@ -118,8 +118,8 @@ def name_of(shape):
 def compute(shape, count, seed, limit=50):
     """Run random products on a machine of one shape."""
     config = shape.config
-    with Machine(
-        config, name=shape.name, dram=DramConfig(**shape.dram), optimize=OPTIMIZE
+    with CommandMachine(
+        config, name=shape.name, memory=DramConfig(**shape.dram), optimize=OPTIMIZE
     ) as machine:
         GemmBench(machine, config).assert_many_right(count, random.Random(seed), limit)
 
@@ -131,7 +131,9 @@ def test_small_machines(shape):
 
 @pytest.mark.parametrize("dram", [{}, {"bytes_per_cycle": 3, "latency": 11}, {"stall": 0.4}])
 def test_a_machine_with_nothing_to_spare(dram):
-    with Machine(NARROW, name="narrow", dram=DramConfig(**dram), optimize=OPTIMIZE) as machine:
+    with CommandMachine(
+        NARROW, name="narrow", memory=DramConfig(**dram), optimize=OPTIMIZE
+    ) as machine:
         GemmBench(machine, NARROW).assert_many_right(15, random.Random(1))
 
 
@@ -155,5 +157,5 @@ def test_output_stationary_machines(shape):
     shape = dataclasses.replace(shape, matrix=matrix)
     config = shape.config
     name, dram = f"{shape.name}_os", DramConfig(**shape.dram)
-    with Machine(config, name=name, dram=dram, optimize=OPTIMIZE) as machine:
+    with CommandMachine(config, name=name, memory=dram, optimize=OPTIMIZE) as machine:
         GemmBench(machine, config).assert_many_right(40, random.Random(3), 90)

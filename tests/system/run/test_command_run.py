@@ -22,8 +22,20 @@ from spica.sim.run.workload import run_workload
 ELAPSED = 1200
 
 
+def execution(cycles, first_command, last_response, **more):
+    """Return an execution of these cycles."""
+    options = {"reads": np.zeros(0), "errors": (), "seconds": 0.1, "channels": ()} | more
+    return Execution(
+        cycles=cycles,
+        first_command=first_command,
+        last_response=last_response,
+        clocked={"sync": 9},
+        **options,
+    )
+
+
 class ModelMachine:
-    """Replaces `Machine`: the functional model, with a made-up clock and counters."""
+    """Replaces `CommandMachine`: the functional model, with a made-up clock and counters."""
 
     wrong = False
 
@@ -66,12 +78,12 @@ class ModelMachine:
         for index, counter in enumerate(counter_table(self.config)):
             reads[3 + 2 * index] = {"matrix_active": 600, "matrix_wait_a": 10}.get(counter.name, 0)
         channel = ChannelStatistics(3000, 1000, 50, 20, 60, 10, 100.0, 5)
-        return Execution(1300, 20, 20 + ELAPSED, reads, (), 0.1, (channel, channel), {"sync": 9})
+        return execution(1300, 20, 20 + ELAPSED, reads=reads, channels=(channel, channel))
 
 
 @pytest.fixture
 def stand_in(monkeypatch):
-    monkeypatch.setattr(run_module, "Machine", ModelMachine)
+    monkeypatch.setattr(run_module, "CommandMachine", ModelMachine)
 
 
 def run(**options):
@@ -124,11 +136,11 @@ def test_every_cycle_is_accounted_for(stand_in):
 
 
 def test_the_clock_may_wrap():
-    execution = Execution(900, 20, 820, np.zeros(0), (), 0.1, (), {})
+    done = execution(900, 20, 820)
     config = PRESETS["tiny_matrix"]
     counters = {row.name: 0 for row in counter_table(config)}
     problem = GemmProblem.placed(m=4, n=4, k=4)
-    found = account_host(config, problem, execution, counters, [0xFFFF_FF00, 0, 500])
+    found = account_host(config, problem, done, counters, [0xFFFF_FF00, 0, 500])
     breakdown = found["matrix_units"]["matrix"]["breakdown"]
     assert breakdown["first_load"]["cycles"] == 256 - 40
 

@@ -21,7 +21,7 @@ from spica.sim.harness.core_harness import CoreHarness
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.program_bench import small_config
-from spica.sim.machine.core_machine import CoreMachine
+from spica.sim.machine.program_machine import ProgramMachine
 from spica.sim.trace import write_trace
 from spica.sim.trace.pipeline.core_records import Kind, Recording
 from spica.sim.trace.pipeline.life import STAGES, held_up, slot_totals, stages_of
@@ -194,7 +194,7 @@ def test_a_window_has_what_happened_in_it(recorded):
 
 def test_too_large_a_window_keeps_its_first_cycles(recorded, tmp_path):
     (whole,), _ = recorded
-    with CoreMachine(CONFIG, optimize=0) as machine:
+    with ProgramMachine(CONFIG, optimize=0) as machine:
         machine.write(ENTRY, image(PROGRAM, ROOM))
         machine.run(1)
         recording = Recording(machine.harness, cores=1, threads=4, window=(1, 1 << 40), limit=100)
@@ -221,7 +221,7 @@ def test_wrong_windows_are_refused():
     with pytest.raises(UserError, match="must end after it begins, not be cycles 5 to 4"):
         run_recorded(PROGRAM, CONFIG, window=(5, 5))
     with (
-        CoreMachine(CONFIG, optimize=0) as machine,
+        ProgramMachine(CONFIG, optimize=0) as machine,
         pytest.raises(UserError, match="records need a machine with `record`"),
     ):
         machine.records()

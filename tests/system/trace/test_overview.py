@@ -19,11 +19,12 @@ from spica.kernels.commands import Host
 from spica.kernels.gemm.data import operands
 from spica.kernels.gemm.schedule import schedule
 from spica.sim.harness.binding import Layout
+from spica.sim.harness.cluster_harness import observed_cluster
 from spica.sim.harness.dram import DramConfig
 from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.program_bench import small_config
-from spica.sim.machine.cluster_machine import ClusterMachine, observed_cluster
-from spica.sim.machine.command_machine import Machine
+from spica.sim.machine.command_machine import CommandMachine
+from spica.sim.machine.program_machine import ProgramMachine
 from spica.sim.run.command_run import ProductWorkload, pose
 from spica.sim.run.options import RunOptions
 from spica.sim.run.overview_recording import Overview
@@ -87,7 +88,9 @@ def small_run():
     problem, steps = pose(CONFIG, 8, 8, 8)
     host = Host()
     schedule(CONFIG, problem, host, steps)
-    with Machine(CONFIG, name="observed", engine="amaranth", kind=observed_cluster) as machine:
+    with CommandMachine(
+        CONFIG, name="observed", engine="amaranth", kind=observed_cluster
+    ) as machine:
         for address, data in problem.image(*operands(problem, "random", 1)):
             machine.write(address, data)
         overview = Overview(machine, CONFIG)
@@ -117,7 +120,7 @@ def test_what_a_product_records(small_run):
 @pytest.mark.slow
 def test_what_cores_record():
     config = small_config(warps=1, threads=1)
-    with ClusterMachine(config, engine="amaranth", dram=DramConfig(latency=10)) as machine:
+    with ProgramMachine(config, engine="amaranth", memory=DramConfig(latency=10)) as machine:
         machine.allow(ENTRY, ROOM)
         machine.write(ENTRY, image(unit_program("dma", config, ENTRY), ROOM))
         machine.write(ENTRY + SOURCE, np.arange(WORDS, dtype=np.uint32))
@@ -126,7 +129,7 @@ def test_what_cores_record():
         assert outcome.stop is CoreStopReason.DONE
         records = overview.records()
         marks = overview.marks(records)
-        counted = machine.unit_counters()
+        counted = machine.cluster.events()
     for reason in StallReason:
         if reason is not StallReason.IDLE:  # idle cycles before the start are counted here only
             found = sum(

@@ -19,7 +19,7 @@ from spica.hw.memory.l1.instruction_cache import InstructionCache
 from spica.sim.engine.testbench import require_no_loop
 from spica.sim.harness.dram import DramConfig
 from spica.sim.iss.program_bench import END, START
-from spica.sim.machine.command_machine import Machine
+from spica.sim.machine.command_machine import CommandMachine
 from spica.synth.budgets import too_deep
 from spica.synth.measure import measure
 from support.cluster.host_run import run_program
@@ -281,7 +281,9 @@ def test_cells_and_depth_are_within_budget():
 def machine():
     """Return a cluster of one core and DRAM of 100 cycles."""
     config = replace(PRESETS["core"], core=CoreConfig(warps=8, threads=2))
-    with Machine(config, name="icache", optimize=1, dram=DramConfig(latency=100)) as machine:
+    with CommandMachine(
+        config, name="icache", optimize=1, memory=DramConfig(latency=100)
+    ) as machine:
         yield machine
 
 

@@ -1,61 +1,49 @@
-"""Executor of programs on the RTL: common parts of all machines, and cores on a simple memory."""
+"""Executor of programs on the RTL: cores with a simple memory, or a cluster with DRAM."""
 
+import dataclasses
 from collections import Counter
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ...kernels.program import Program
 from ..diagnose.core_diagnostics import core_diagnostics_text, explain_core
 from ..diagnose.diagnostics import ProgramError
-from ..harness.core_memory import CoreMemoryConfig
+from ..harness.dram import DramConfig, traffic
+from ..harness.error_registers import describe_faults
+from ..harness.load_latency import summed
 from ..harness.stop_reason import CoreStopReason
-from ..machine.cluster_machine import ClusterMachine
-from ..machine.core_machine import CoreMachine
-from ..machine.core_outcome import CoreOutcome
 from ..machine.memory_layout import MemoryLayout
-from ..machine.stacks import core_of
+from ..machine.program_machine import NEVER, ProgramMachine
+from ..machine.program_outcome import ProgramOutcome
+from ..machine.unit_report import read_faults
 from ..report.result import (
     ISSUED,
     core_section,
     instruction_section,
     issue_slots,
     memory_section,
+    region_section,
     speed_section,
+    traffic_section,
 )
 from ..trace import TRACE_SUFFIXES, write_trace
 from .iss_executor import counted_instructions
 from .loading import Progress
 from .options import WAVEFORM, SimtOptions
+from .overview_recording import drawn
 
-__all__ = [
-    "CoreExecutor",
-    "RtlExecutor",
-    "machine_options",
-    "trace_options",
-]
+__all__ = ["RtlExecutor"]
 
 #: Cycles between two points at which a run can be interrupted or show progress.
 CHUNK = 200_000
 #: Suffixes of the traces of cores.
 CORE_TRACES = (WAVEFORM, *TRACE_SUFFIXES)
-NEVER = 1 << 62
-
-
-def machine_options(options: SimtOptions) -> dict[str, Any]:
-    """Return the constructor options common to all machines, except those of traces."""
-    return {
-        "engine": options.engine,
-        "lockstep": options.lockstep,
-        "gating": options.gating,
-        "seed": options.seed,
-        "optimize": options.model_optimize,
-    }
 
 
 def trace_options(options: SimtOptions) -> dict[str, Any]:
     """Return the constructor options for the requested trace."""
-    if options.trace is None:
+    if options.trace is None or (options.overview and isinstance(options.memory, DramConfig)):
         return {}
     if options.trace.suffix not in CORE_TRACES:
         raise UserError(
@@ -68,28 +56,23 @@ def trace_options(options: SimtOptions) -> dict[str, Any]:
     return {"record": window or (0, NEVER)}
 
 
-MachineT = TypeVar("MachineT", CoreMachine, ClusterMachine)
-OutcomeT = TypeVar("OutcomeT", bound=CoreOutcome)
-
-
-class RtlExecutor(Generic[MachineT, OutcomeT]):
-    """A program in the memory of a machine on Verilator or Amaranth's simulator.
+class RtlExecutor:
+    """A program in the memory of cores or of a cluster, on Verilator or Amaranth's simulator.
 
     Parameters
     ----------
-    machine : CoreMachine or ClusterMachine
+    machine : ProgramMachine
     program : Program
     memory_layout : MemoryLayout
     options : SimtOptions
 
     """
 
-    machine: MachineT
-    outcome: OutcomeT | None
+    outcome: ProgramOutcome | None
 
     def __init__(
         self,
-        machine: MachineT,
+        machine: ProgramMachine,
         program: Program,
         memory_layout: MemoryLayout,
         options: SimtOptions,
@@ -100,24 +83,47 @@ class RtlExecutor(Generic[MachineT, OutcomeT]):
             memory_layout,
             options,
         )
+        self.is_cluster = isinstance(machine.memory, DramConfig)
         self.write, self.read = machine.write, machine.read
         self.close = machine.close
         self.outcome = None
         self.notes: list[str] = []
 
+    @classmethod
+    def build(
+        cls,
+        config: ClusterConfig,
+        program: Program,
+        memory_layout: MemoryLayout,
+        options: SimtOptions,
+        progress: Progress | None,
+    ) -> "RtlExecutor":
+        """Build the machine that the options select."""
+        machine = ProgramMachine(
+            config,
+            memory=options.memory,
+            engine=options.engine,
+            lockstep=options.lockstep,
+            gating=options.gating,
+            seed=options.seed,
+            optimize=options.model_optimize,
+            progress=progress,
+            **trace_options(options),
+        )
+        if isinstance(options.memory, DramConfig):
+            machine.profiled = program
+        return cls(machine, program, memory_layout, options)
+
     @property
     def device_errors(self) -> str:
-        """Errors that devices report about the program, in words."""
-        return ""
+        """Errors that the units report about the program, as text."""
+        config = self.machine.config
+        return describe_faults(read_faults(self.machine, config)) if self.is_cluster else ""
 
     @property
     def exit_code(self) -> int:
         """Exit code of the program, once it has ended."""
         return 0 if self.outcome is None else self.outcome.exit_code
-
-    def run(self, max_cycles: int) -> OutcomeT:
-        """Continue the run for at most `max_cycles` cycles."""
-        raise NotImplementedError
 
     def execute(
         self, sentence: str, progress: Progress | None, arguments: dict[str, Any], /
@@ -126,13 +132,14 @@ class RtlExecutor(Generic[MachineT, OutcomeT]):
 
         Return False if the run was saved at its limit instead; `arguments` are saved with it.
         """
+        options, machine = self.options, self.machine
 
         def advance(limit: int) -> None:
             self.run_until(limit, sentence, progress)
 
-        options, machine = self.options, self.machine
-        if not options.saving.drive(machine, arguments, options.max_cycles, advance):
-            return False
+        with drawn(machine, machine.config, options, sentence.removeprefix("running ")):
+            if not options.saving.drive(machine, arguments, options.max_cycles, advance):
+                return False
         self.write_trace()
         outcome = self.outcome
         assert outcome is not None, "the run must have a cycle limit"
@@ -145,7 +152,7 @@ class RtlExecutor(Generic[MachineT, OutcomeT]):
         """Continue to the end, or to cycle `limit`."""
         done = self.machine.cycles
         while True:
-            self.outcome = outcome = self.run(min(CHUNK, limit - done))
+            self.outcome = outcome = self.machine.run(min(CHUNK, limit - done))
             done = outcome.cycles
             if outcome.stop is not CoreStopReason.LIMIT or done >= limit:
                 return
@@ -155,7 +162,7 @@ class RtlExecutor(Generic[MachineT, OutcomeT]):
     def write_trace(self) -> None:
         """Write the recorded trace, if one is requested."""
         path = self.options.trace
-        if path is not None and path.suffix != WAVEFORM:
+        if path is not None and path.suffix in TRACE_SUFFIXES:
             self.notes = write_trace(
                 path, self.machine.records(), self.machine.config, self.program
             )
@@ -164,7 +171,7 @@ class RtlExecutor(Generic[MachineT, OutcomeT]):
         """Return the sections of the result that the run has measured."""
         outcome = self.outcome
         assert outcome is not None, "the program has been executed"
-        threads = core_of(self.machine.config).threads
+        threads = self.machine.core.threads
         counters = self.machine.counters()
         counted = sum(map(Counter, counters), Counter())
         slots = [issue_slots(core) for core in outcome.slots]
@@ -177,7 +184,7 @@ class RtlExecutor(Generic[MachineT, OutcomeT]):
             )
         else:
             counts = counted_instructions(self.machine.iss.statistics, threads)
-        return {
+        found = {
             "cycles": outcome.cycles,
             "run_cycles": outcome.cycles,
             "instructions_per_cycle": outcome.instructions_per_cycle,
@@ -190,37 +197,54 @@ class RtlExecutor(Generic[MachineT, OutcomeT]):
             **counts,
             "notes": self.notes,
             "console": self.machine.console.decode(errors="replace"),
+            "memory": memory_section(self.machine.memory),
             "speed": speed_section(cycles_per_second=outcome.cycles_per_second),
+        }
+        return found | self.cluster_account(outcome, found) if self.is_cluster else found
+
+    def cluster_account(self, outcome: ProgramOutcome, found: dict[str, Any]) -> dict[str, Any]:
+        """Return the sections on units and DRAM; add the region of each core to `found`."""
+        machine, dram = self.machine, self.machine.memory
+        assert isinstance(dram, DramConfig)
+        for core, (begin, end) in zip(found["cores"], outcome.marks, strict=True):
+            core["region"] = region_section(begin, end)
+        region, traffic_of_region = marked_region(outcome, dram.bytes_per_cycle)
+        whole = traffic(outcome.channels, outcome.cycles, dram.bytes_per_cycle)
+        return {
+            "cycles": found["cycles"] if region is None else region["end"] - region["begin"],
+            "flush_cycles": outcome.flush_cycles,
+            "region": region,
+            "profile": {
+                name: dataclasses.asdict(spent) for name, spent in machine.profile().items()
+            },
+            "counters": machine.cluster.events(),
+            "load_latency": {
+                place: summed(cores) for place, cores in machine.cluster.load_latency().items()
+            },
+            "cache_latency": {
+                cache: summed(parts, by="slice" if cache == "l2" else "core")
+                for cache, parts in machine.cluster.cache_latency().items()
+            },
+            "memory": memory_section(dram, traffic_section(whole, traffic_of_region)),
         }
 
 
-class CoreExecutor(RtlExecutor[CoreMachine, CoreOutcome]):
-    """A program in the simple memory of cores; see `RtlExecutor`."""
+def marked_region(
+    outcome: ProgramOutcome, bytes_per_cycle: float
+) -> tuple[dict[str, Any] | None, dict[str, float] | None]:
+    """Return the region that the program marked, and the traffic of DRAM it caused.
 
-    @classmethod
-    def build(
-        cls,
-        config: ClusterConfig,
-        program: Program,
-        memory_layout: MemoryLayout,
-        options: SimtOptions,
-        progress: Progress | None,
-    ) -> "CoreExecutor":
-        """Build the machine described by the options."""
-        assert isinstance(options.memory, CoreMemoryConfig)
-        machine = CoreMachine(
-            config,
-            memory=options.memory,
-            progress=progress,
-            **machine_options(options),
-            **trace_options(options),
-        )
-        return cls(machine, program, memory_layout, options)
-
-    def run(self, max_cycles: int) -> CoreOutcome:
-        """Continue the run for at most `max_cycles` cycles."""
-        return self.machine.run(max_cycles)
-
-    def account(self) -> dict[str, Any]:
-        """Return the sections of the result that the run has measured."""
-        return super().account() | {"memory": memory_section(self.machine.memory)}
+    The region lasts from the first begin marker to the later of the last end marker and the DMA's
+    last write response. Its traffic is all traffic from the first marker to the end of the run,
+    when DRAM holds everything, over that time. Both are None without markers.
+    """
+    if outcome.first_begin is None or outcome.last_end is None:
+        return None, None
+    begin, end, response = outcome.first_begin, outcome.last_end, outcome.last_response or 0
+    region = region_section(
+        begin,
+        max(end, response),
+        begin_event="begin_marker",
+        end_event="end_marker" if end >= response else "last_write_response",
+    )
+    return region, traffic(outcome.marked_channels, outcome.cycles - begin, bytes_per_cycle)

@@ -1,7 +1,7 @@
 """Lockstep of cores with the instruction-set model: compares every instruction."""
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -12,55 +12,26 @@ from ...hw.core.units.lsu.address import UPPER_HALF
 from ...hw.core.units.lsu.memory_layouts import MemoryFault, slots
 from ...hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, disassemble
 from ...hw.isa.operations import Port
-from ..harness.harness import Harness
+from ..harness.cluster_harness import ClusterHarness
+from ..harness.core_harness import ProgramHarness
 from ..harness.stop_reason import CoreStopReason
-from ..iss.faults import REASONS, Reason, fault_of, lane_text
+from ..iss.faults import fault_of, lane_text
 from ..iss.machine import Iss
 from ..iss.native_types import HISTORY, MAX_THREADS
+from .causes import cause_masks, cause_name
+from .mirror import mirror_setup
 from .native_types import FAULT, LANES, NUMBERS, Calls, Difference, Flight, Setup
 
-__all__ = ["CAUSES", "Causes", "CoreLockstep"]
+__all__ = ["Lockstep"]
 
-Causes = tuple[tuple[FaultCause | MemoryFault, tuple[Reason, ...]], ...]
-
-#: For each cause reported by cores, the matching reasons of the model. A cause with several
-#: reasons is coarser than they are.
-CAUSES: Causes = (
-    (
-        FaultCause.ILLEGAL,
-        (Reason.ILLEGAL, Reason.ATOMIC, Reason.ROUNDING, Reason.TENSOR, Reason.ACCUMULATOR),
-    ),
-    (FaultCause.FETCH, (Reason.NOT_PLACED,)),
-    (FaultCause.UNKNOWN_CSR, (Reason.UNKNOWN_CSR,)),
-    (FaultCause.READ_ONLY_CSR, (Reason.READ_ONLY_CSR,)),
-    (FaultCause.STACK_OVERFLOW, (Reason.STACK_OVERFLOW,)),
-    (FaultCause.STACK_UNDERFLOW, (Reason.STACK_UNDERFLOW,)),
-    (FaultCause.MISALIGNED_JUMP, (Reason.MISALIGNED_JUMP,)),
-    (FaultCause.DIVERGENT_BRANCH, (Reason.DIVERGENT_BRANCH, Reason.DIVERGENT_JUMP)),
-    (FaultCause.BARRIER_NUMBER, (Reason.BARRIER_NUMBER,)),
-    (FaultCause.BARRIER_COUNT, (Reason.BARRIER_COUNT,)),
-    (FaultCause.BARRIER_DISAGREES, (Reason.BARRIER_DISAGREES,)),
-    (FaultCause.BARRIER_FULL, (Reason.BARRIER_FULL,)),
-    (FaultCause.WSPAWN_COUNT, (Reason.WSPAWN_COUNT,)),
-    (MemoryFault.MISALIGNED, (Reason.MISALIGNED,)),
-    (MemoryFault.UNADDRESSABLE, (Reason.LOAD_OUTSIDE, Reason.STORE_OUTSIDE)),
-    (
-        MemoryFault.REFUSED,
-        (
-            *(Reason.LOAD_OUTSIDE, Reason.STORE_OUTSIDE),
-            *(Reason.LOAD_NOT_PLACED, Reason.STORE_NOT_PLACED),
-            *(Reason.CONSOLE_LOAD, Reason.CONSOLE_SIZE, Reason.REGISTER_SIZE),
-        ),
-    ),
-)
-MEMORY_CAUSE = 16  #: in C++, memory causes start here
 NO_CAUSE = 0xFFFF_FFFF
+NOBODY = 0xFFFF_FFFF  #: `Mirror::kNobody`
 #: Limits of a report: lanes, previous instructions, and instructions in flight.
 SHOWN_LANES, SHOWN_BEFORE, SHOWN_FLIGHTS = 8, 10, 12
 LINES = 40
 
 
-class CoreLockstep:
+class Lockstep:
     """Lockstep: the model executes the instructions of the cores, and both are compared.
 
     Compared for every instruction of a warp, in program order: pc, active threads, destination
@@ -72,35 +43,51 @@ class CoreLockstep:
     Threads that race for a word are compared if they are of one core, or if one request covers all
     threads of an instruction.
 
+    In a cluster, console output and matrix commands of each core are compared too; stores to unit
+    registers count as ordinary stores. The model's units are inactive: DMA writes to DRAM and
+    shared memory are copied to the model's memory, and values loaded from unit registers are copied
+    to the model. A load that overlaps a write of another core or the DMA may return the bytes
+    before or after that write. A load that begins after the write has completed must return the new
+    bytes, so programs fence before they load data that others wrote to DRAM. At the end, the placed
+    regions of DRAM must be equal to the model's. Concurrent writes of different values to the same
+    bytes, by several cores or a core and the DMA, may leave a different value in the machine.
+
     Parameters
     ----------
-    harness : Harness
-        With `Cores`, before its start.
+    harness : ProgramHarness
+        Harness of cores or of an observed cluster, before the start of a run.
     config : ClusterConfig
     iss : Iss
         Of the same config, with the same memory, at the start of the program.
+    placed : sequence of (int, int)
+        Addresses and sizes of the regions of a cluster's DRAM compared at the end.
 
     """
 
-    def __init__(self, harness: Harness, config: ClusterConfig, iss: Iss):
+    def __init__(
+        self,
+        harness: ProgramHarness,
+        config: ClusterConfig,
+        iss: Iss,
+        placed: Sequence[tuple[int, int]] = (),
+    ):
         assert config.core is not None
         self.config, self.core, self.iss = config, config.core, iss
+        self.harness, self.placed = harness, placed
+        self.is_cluster = isinstance(harness, ClusterHarness)
         self.library = harness.library
+        if self.is_cluster:
+            self.library.harness_mirror(harness.handle, ctypes.byref(mirror_setup(config, iss)))
         self.library.harness_lockstep_add.restype = ctypes.c_void_p
         self.library.harness_lockstep_in_flight.restype = ctypes.c_uint64
         self.handles = [
             ctypes.c_void_p(
                 self.library.harness_lockstep_add(
-                    harness.handle, ctypes.byref(setup(core, self.core, iss, self.causes))
+                    harness.handle, ctypes.byref(setup(core, self.core, iss, self.is_cluster))
                 )
             )
             for core in range(config.cores)
         ]
-
-    @property
-    def causes(self) -> Causes:
-        """Reasons of the model that match each cause of the cores."""
-        return CAUSES
 
     def finish(
         self,
@@ -119,7 +106,8 @@ class CoreLockstep:
         exit_codes : list of int or None
             Of each core; compared after ``DONE``.
         console : bytes or None
-            Console output; compared after ``DONE``.
+            Console output; compared after ``DONE``, except in a cluster, where the order of several
+            cores' bytes differs from the model's.
 
         """
         is_over = stop in (CoreStopReason.DONE, CoreStopReason.DEADLOCK)
@@ -145,9 +133,23 @@ class CoreLockstep:
             expected = self.iss.core_state(core)[1]
             if exit_codes is not None and exit_codes[core] != expected:
                 return f"exit code of core {core} is {exit_codes[core]}, in the model {expected}"
+        if self.is_cluster:
+            return next(filter(None, (self.memory_text(*region) for region in self.placed)), "")
         if console is not None and console != self.iss.console:
             return f"the cores printed {console!r}, the model {self.iss.console!r}"
         return ""
+
+    def memory_text(self, address: int, nbytes: int) -> str:
+        """Return the difference of a region of DRAM from the model's as text, "" if equal."""
+        mine, expected = self.harness.read(address, nbytes), self.iss.read(address, nbytes)
+        wrong = np.flatnonzero(mine != expected)
+        if not len(wrong):
+            return ""
+        first = int(wrong[0])
+        return (
+            f"after the run, {len(wrong)} bytes of DRAM differ from the model, the first at "
+            f"{address + first:#010x}: {mine[first]:#04x}, expected {expected[first]:#04x}"
+        )
 
     def lines(self, handle: ctypes.c_void_p, difference: Difference) -> list[str]:
         """Return a report of a difference."""
@@ -183,6 +185,12 @@ class CoreLockstep:
                 yield f"  the model: {fault_of(difference.fault, '').sentence}"
             if got[0] != NO_CAUSE:
                 yield f"  the core: {cause_name(got[0])}"
+        if difference.is_stale:
+            writer = "the DMA" if difference.writer == NOBODY else f"core {difference.writer}"
+            yield (
+                f"  the core loaded the bytes from before the write of {writer} that completed in "
+                f"cycle {difference.written}; call vx_fence before the load"
+            )
 
     def before(self, core: int, warp: int) -> Iterator[str]:
         """Yield the last instructions of a warp that the model executed."""
@@ -219,18 +227,13 @@ class CoreLockstep:
         return f"{pc:#010x}: {text_of(word)}"
 
 
-def setup(core: int, config: CoreConfig, iss: Iss, of_causes: Causes) -> Setup:
+def setup(core: int, config: CoreConfig, iss: Iss, is_cluster: bool) -> Setup:
     """Return the description of a core and of the model for C++."""
     library = iss.native.library
     step, write_register, fault = (
         ctypes.cast(function, ctypes.c_void_p)
         for function in (library.iss_step, library.iss_write_register, library.iss_fault)
     )
-    causes = (ctypes.c_uint32 * 64)()
-    for cause, reasons in of_causes:
-        bit = cause + (MEMORY_CAUSE if isinstance(cause, MemoryFault) else 0)
-        for reason in reasons:
-            causes[REASONS.index(reason)] |= 1 << bit
     return Setup(
         model=Calls(iss.native.handle, step, write_register, fault),
         core=core,
@@ -243,7 +246,7 @@ def setup(core: int, config: CoreConfig, iss: Iss, of_causes: Causes) -> Setup:
         unaddressable=MemoryFault.UNADDRESSABLE,
         refused=MemoryFault.REFUSED,
         first_address=1 << UPPER_HALF,
-        causes=causes,
+        causes=cause_masks(is_cluster),
     )
 
 
@@ -263,10 +266,3 @@ def text_of(word: int) -> str:
         return disassemble(word)
     except ValueError:
         return f"not an instruction, {word:#010x}"
-
-
-def cause_name(cause: int) -> str:
-    """Return the name of a C++ cause."""
-    if cause >= MEMORY_CAUSE:
-        return MemoryFault(cause - MEMORY_CAUSE).name
-    return FaultCause(cause).name

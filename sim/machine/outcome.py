@@ -1,4 +1,4 @@
-"""Result of executing a command list."""
+"""Outcome of a run on a machine."""
 
 from dataclasses import dataclass
 
@@ -6,26 +6,22 @@ import numpy as np
 
 from ..harness.dram import ChannelStatistics
 
-__all__ = ["Execution"]
+__all__ = ["Execution", "Outcome"]
 
 
-@dataclass(frozen=True)
-class Execution:
-    """Result of executing a command list; cycles count from its start.
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """Time and traffic of a run; cycles count from its start.
 
     Attributes
     ----------
     cycles : int
-        Clock cycles until the list was done and the machine idle.
+        Clock cycles until the work was done and the machine idle, or until the run stopped.
     first_command : int or None
-        Cycle of the first accepted write (its AW handshake).
+        Cycle of the host's first accepted write (its AW handshake).
     last_response : int or None
         Cycle in which the DMA accepted its last write response. In a design without a port for
         it, the cycle of the last write response of any AXI master.
-    reads : numpy.ndarray
-        Results of the READ commands.
-    errors : tuple
-        (command, address, response) of each access with an error response.
     seconds : float
         Wall-clock time.
     channels : tuple of ChannelStatistics
@@ -38,8 +34,6 @@ class Execution:
     cycles: int
     first_command: int | None
     last_response: int | None
-    reads: np.ndarray
-    errors: tuple[tuple[int, int, int], ...]
     seconds: float
     channels: tuple[ChannelStatistics, ...]
     clocked: dict[str, int]
@@ -55,3 +49,20 @@ class Execution:
     def cycles_per_second(self) -> float:
         """Simulated cycles per second of wall-clock time."""
         return self.cycles / max(self.seconds, 1e-9)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Execution(Outcome):
+    """Outcome of a command list.
+
+    Attributes
+    ----------
+    reads : numpy.ndarray
+        Results of the READ commands.
+    errors : tuple
+        (command, address, response) of each access with an error response.
+
+    """
+
+    reads: np.ndarray
+    errors: tuple[tuple[int, int, int], ...]

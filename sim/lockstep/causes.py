@@ -1,0 +1,62 @@
+"""Causes of faults that cores report, and the reasons of the model that match them."""
+
+import ctypes
+
+from ...hw.core.control.faults import FaultCause
+from ...hw.core.units.lsu.memory_layouts import MemoryFault
+from ..iss.faults import REASONS, Reason
+
+__all__ = ["CAUSES", "cause_masks", "cause_name"]
+
+Causes = tuple[tuple[FaultCause | MemoryFault, tuple[Reason, ...]], ...]
+
+#: For each cause reported by cores, the matching reasons of the model. A cause with several
+#: reasons is coarser than they are.
+CAUSES: Causes = (
+    (
+        FaultCause.ILLEGAL,
+        (Reason.ILLEGAL, Reason.ATOMIC, Reason.ROUNDING, Reason.TENSOR, Reason.ACCUMULATOR),
+    ),
+    (FaultCause.FETCH, (Reason.NOT_PLACED,)),
+    (FaultCause.UNKNOWN_CSR, (Reason.UNKNOWN_CSR,)),
+    (FaultCause.READ_ONLY_CSR, (Reason.READ_ONLY_CSR,)),
+    (FaultCause.STACK_OVERFLOW, (Reason.STACK_OVERFLOW,)),
+    (FaultCause.STACK_UNDERFLOW, (Reason.STACK_UNDERFLOW,)),
+    (FaultCause.MISALIGNED_JUMP, (Reason.MISALIGNED_JUMP,)),
+    (FaultCause.DIVERGENT_BRANCH, (Reason.DIVERGENT_BRANCH, Reason.DIVERGENT_JUMP)),
+    (FaultCause.BARRIER_NUMBER, (Reason.BARRIER_NUMBER,)),
+    (FaultCause.BARRIER_COUNT, (Reason.BARRIER_COUNT,)),
+    (FaultCause.BARRIER_DISAGREES, (Reason.BARRIER_DISAGREES,)),
+    (FaultCause.BARRIER_FULL, (Reason.BARRIER_FULL,)),
+    (FaultCause.WSPAWN_COUNT, (Reason.WSPAWN_COUNT,)),
+    (MemoryFault.MISALIGNED, (Reason.MISALIGNED,)),
+    (MemoryFault.UNADDRESSABLE, (Reason.LOAD_OUTSIDE, Reason.STORE_OUTSIDE)),
+    (
+        MemoryFault.REFUSED,
+        (
+            *(Reason.LOAD_OUTSIDE, Reason.STORE_OUTSIDE),
+            *(Reason.LOAD_NOT_PLACED, Reason.STORE_NOT_PLACED),
+            *(Reason.CONSOLE_LOAD, Reason.CONSOLE_SIZE, Reason.REGISTER_SIZE),
+        ),
+    ),
+)
+#: Unplaced DRAM of a cluster reads as 0, which is an illegal instruction.
+CLUSTER_CAUSES: Causes = ((FaultCause.ILLEGAL, (Reason.NOT_PLACED,)),)
+MEMORY_CAUSE = 16  #: in C++, memory causes start here
+
+
+def cause_masks(is_cluster: bool) -> ctypes.Array[ctypes.c_uint32]:
+    """Return by reason of the model the mask of the C++ causes that match it."""
+    masks = (ctypes.c_uint32 * 64)()
+    for cause, reasons in CAUSES + (CLUSTER_CAUSES if is_cluster else ()):
+        bit = cause + (MEMORY_CAUSE if isinstance(cause, MemoryFault) else 0)
+        for reason in reasons:
+            masks[REASONS.index(reason)] |= 1 << bit
+    return masks
+
+
+def cause_name(cause: int) -> str:
+    """Return the name of a C++ cause."""
+    if cause >= MEMORY_CAUSE:
+        return MemoryFault(cause - MEMORY_CAUSE).name
+    return FaultCause(cause).name
