@@ -17,10 +17,10 @@ from ..sim.engine.engines import ENGINES
 from ..sim.harness.dram import DramConfig
 from ..sim.machine.saving import Saving, saving_to
 from ..sim.report.result import PASS
-from ..sim.run.command_run import ProductWorkload
 from ..sim.run.exact_kernels import exact_cores_kernel
 from ..sim.run.options import MODEL, RunOptions, SimtOptions
-from ..sim.run.program_run import KernelWorkload
+from ..sim.run.product_workload import ProductWorkload
+from ..sim.run.program_workload import KernelWorkload
 from ..sim.run.workload import Workload, run_workload
 
 __all__ = ["Machine", "Run"]

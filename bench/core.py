@@ -20,7 +20,7 @@ from spica.sim.microbenchmarks.row import Row
 from spica.sim.microbenchmarks.scheduler_rows import scheduler_rows
 from spica.sim.report.result import ISSUE_SLOTS, PASS
 from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
 from .kernels import SIZES

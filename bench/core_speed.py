@@ -13,7 +13,7 @@ from spica.sim.machine.program_machine import ProgramMachine
 from spica.sim.machine.program_outcome import ProgramOutcome
 from spica.sim.report.result import PASS
 from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
 from .target import Target

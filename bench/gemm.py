@@ -7,8 +7,8 @@ from spica.hw.config import PRESETS
 from spica.sim.harness.dram import DramConfig
 from spica.sim.report.result import PASS
 from spica.sim.report.utilization import ACTIVITIES, USEFUL
-from spica.sim.run.command_run import ProductWorkload
 from spica.sim.run.options import RunOptions
+from spica.sim.run.product_workload import ProductWorkload
 from spica.sim.run.workload import run_workload
 
 from .runs import bandwidth_of

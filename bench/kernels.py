@@ -7,7 +7,7 @@ from spica.hw.config import PRESETS
 from spica.kernels.kernel import find_kernel
 from spica.sim.report.result import PASS
 from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
 from .target import Target

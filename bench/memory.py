@@ -17,7 +17,7 @@ from spica.sim.harness.dram import DramConfig
 from spica.sim.report.result import PASS
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
 from .instruction_cost import ALONE, instruction_table, instruction_targets, pairs_of

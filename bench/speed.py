@@ -13,8 +13,8 @@ from spica.sim.engine.verilator_model import find_verilator
 from spica.sim.engine.versions import versions
 from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.machine.outcome import Execution
-from spica.sim.run.command_run import pose
 from spica.sim.run.product_run import run_gemm
+from spica.sim.run.product_workload import pose
 
 from .target import Target
 from .timing import Times, command, emission_target, process_table, speed, speed_table, timed

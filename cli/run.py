@@ -11,10 +11,10 @@ from ..hw.base.errors import UserError
 from ..hw.config import PRESETS, ClusterConfig
 from ..hw.config.rtl_support import require_rtl
 from ..kernels.kernel import find_kernel
-from ..sim.run.command_run import ProductWorkload
 from ..sim.run.exact_kernels import EXACT_KERNELS
 from ..sim.run.options import MODEL, RunOptions, SimtOptions
-from ..sim.run.program_run import KernelWorkload, ProgramWorkload
+from ..sim.run.product_workload import ProductWorkload
+from ..sim.run.program_workload import KernelWorkload, ProgramWorkload
 from ..sim.run.workload import Workload
 from .catalog import DIMENSIONS, ENGINES, HOST_KERNEL, kernel_names
 from .execution import carry_out

@@ -22,7 +22,7 @@ from ..engine.block_bench import BlockBench
 from ..engine.compiler import Progress
 from ..golden.matrix.gemm import gemm
 from ..iss.device.unit_models import golden_product
-from .command_run import pose
+from .product_workload import pose
 
 __all__ = ["BAUD", "array_test", "received", "self_test", "test_of", "verdict_of"]
 

@@ -16,7 +16,7 @@ from spica.sim.run.buffer_check import check_buffer
 from spica.sim.run.exact_kernels import exact_cores_kernel
 from spica.sim.run.loading import build
 from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_run import argument_words
+from spica.sim.run.program_workload import argument_words
 from support.cluster.host_run import run_program, start_commands
 from support.core.core_bench import run_model
 from support.programs.unit_programs import (

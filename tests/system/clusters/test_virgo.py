@@ -9,7 +9,7 @@ from spica.hw.config import PRESETS
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
 VIRGO, HETERO = PRESETS["virgo"], PRESETS["virgo_hetero"]

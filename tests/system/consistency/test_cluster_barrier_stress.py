@@ -10,7 +10,7 @@ from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.golden.cluster.barrier_scopes import BarrierSystemModel, Coming
 from spica.sim.golden.core.control.barrier import OF_CORES
 from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_run import ProgramWorkload
+from spica.sim.run.program_workload import ProgramWorkload
 from spica.sim.run.workload import run_workload
 from support.cluster.barrier_plans import MeetingPlan, step
 from support.cluster.barrier_stress import BarrierStress

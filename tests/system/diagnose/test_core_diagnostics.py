@@ -8,7 +8,7 @@ import pytest
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_run import ProgramWorkload
+from spica.sim.run.program_workload import ProgramWorkload
 from spica.sim.run.workload import run_workload
 from support.core.lockstep_fuzz import FUZZ_CONFIGS, OPTIMIZE
 

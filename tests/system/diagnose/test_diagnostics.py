@@ -14,7 +14,7 @@ from spica.kernels.kernel import Buffer, Kernel, Problem
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.diagnose.diagnostics_text import diagnostics_text
 from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_run import KernelWorkload, ProgramWorkload
+from spica.sim.run.program_workload import KernelWorkload, ProgramWorkload
 from spica.sim.run.workload import run_workload
 
 FOLDER = Path(__file__).parents[2] / "support" / "c_programs" / "mistakes"

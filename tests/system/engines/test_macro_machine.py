@@ -14,7 +14,7 @@ from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.product_run import run_gemm
-from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
 #: Every memory, however small: a read in the cycle of a write to its word is random.

@@ -11,9 +11,9 @@ from spica.hw.config.override import override
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.harness.dram import DramConfig
 from spica.sim.machine.command_machine import CommandMachine
-from spica.sim.run.command_run import ProductWorkload
 from spica.sim.run.options import RunOptions
 from spica.sim.run.product_run import run_gemm
+from spica.sim.run.product_workload import ProductWorkload
 from spica.sim.run.workload import run_workload
 from support.cluster.gemm_bench import GemmBench
 

@@ -21,7 +21,7 @@ from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.iss.devices import Devices
 from spica.sim.run.exact_kernels import EXACT_KERNELS, exact_cores_kernel
 from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
 SIZES = [

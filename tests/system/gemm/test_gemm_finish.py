@@ -17,7 +17,7 @@ from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.iss.devices import Devices
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
 KERNELS = ("gemm_add", "gemm_bias_gelu")

@@ -8,7 +8,7 @@ import pytest
 from spica.hw.config import PRESETS, CoreConfig, SharedMemoryConfig
 from spica.kernels.kernel import find_kernel
 from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
 #: Cores, warps, threads, bytes of shared memory: chunks of 8 to 32 keys.

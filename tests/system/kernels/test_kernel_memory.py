@@ -15,7 +15,7 @@ from spica.kernels.kernel import find_kernel
 from spica.kernels.program import Program
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
 LOADS = ("lw", "flw")

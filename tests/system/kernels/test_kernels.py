@@ -12,7 +12,7 @@ from spica.kernels.inspection import inspect_program
 from spica.kernels.kernel import Kernel, Problem, every_kernel, find_kernel
 from spica.kernels.program import Program
 from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
 BARRIER = "vx_barrier(0, SPICA_WARPS);"

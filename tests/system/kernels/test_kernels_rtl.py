@@ -5,7 +5,7 @@ import pytest
 from spica.hw.config import PRESETS, ClusterConfig
 from spica.kernels.kernel import every_kernel, find_kernel
 from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 from support.core.lockstep_fuzz import FUZZ_CONFIGS, OPTIMIZE, TIMINGS, shape_name
 

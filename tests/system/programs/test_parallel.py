@@ -6,7 +6,7 @@ import pytest
 from spica.hw.config import ClusterConfig, CoreConfig
 from spica.kernels.kernel import Buffer, Kernel, Problem
 from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_run import KernelWorkload
+from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
 SOURCE = """

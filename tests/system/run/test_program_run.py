@@ -16,7 +16,7 @@ from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.report.run_report import report
 from spica.sim.run.loading import program_regions
 from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_run import KernelWorkload, ProgramWorkload
+from spica.sim.run.program_workload import KernelWorkload, ProgramWorkload
 from spica.sim.run.workload import run_workload
 
 TINY = PRESETS["tiny"]

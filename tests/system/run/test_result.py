@@ -24,10 +24,10 @@ from spica.sim.machine.saving import Saving
 from spica.sim.report.result import ISSUE_SLOTS, SCHEMA, VERSION, result_schema
 from spica.sim.report.run_report import report
 from spica.sim.report.utilization import ACTIVITIES
-from spica.sim.run.command_run import ProductWorkload
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import RunOptions, SimtOptions
-from spica.sim.run.program_run import KernelWorkload, ProgramWorkload
+from spica.sim.run.product_workload import ProductWorkload
+from spica.sim.run.program_workload import KernelWorkload, ProgramWorkload
 from spica.sim.run.workload import run_workload
 from support.core.lockstep_fuzz import FUZZ_CONFIGS, OPTIMIZE
 

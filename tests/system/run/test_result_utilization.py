@@ -5,7 +5,7 @@ import pytest
 from spica.hw.cluster.counters import counter_table
 from spica.hw.config import PRESETS
 from spica.sim.report.tables import activity_table, text_of
-from spica.sim.report.utilization import account_cores
+from spica.sim.run.program_workload import account_products
 
 HETERO = PRESETS["tiny_hetero"]
 
@@ -20,7 +20,7 @@ def made_up(regions, macs):
         "counters": counters,
         "profile": {"main": {"cycles": 30}, "virgo_fence": {"cycles": 10}},
     }
-    return done | account_cores(HETERO, macs, done)
+    return done | account_products(HETERO, macs, done)
 
 
 @pytest.mark.parametrize("macs", [(4096, 0), (0, 640), (4096, 640)])

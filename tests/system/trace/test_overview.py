@@ -25,9 +25,9 @@ from spica.sim.harness.stop_reason import CoreStopReason
 from spica.sim.iss.program_bench import small_config
 from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.machine.program_machine import ProgramMachine
-from spica.sim.run.command_run import ProductWorkload, pose
 from spica.sim.run.options import RunOptions
 from spica.sim.run.overview_recording import Overview
+from spica.sim.run.product_workload import ProductWorkload, pose
 from spica.sim.run.workload import run_workload
 from spica.sim.trace import OVERVIEW_SUFFIXES
 from spica.sim.trace.overview.cluster_signals import cluster_signals, slot_name

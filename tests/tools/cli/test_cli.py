@@ -14,8 +14,8 @@ from spica.hw.base.errors import MachineError, UserError
 from spica.kernels.kernel import every_kernel
 from spica.sim.engine.engines import ENGINES
 from spica.sim.harness.dram import DramConfig
-from spica.sim.run.command_run import ProductWorkload
 from spica.sim.run.options import RunOptions
+from spica.sim.run.product_workload import ProductWorkload
 from spica.sim.run.workload import run_workload
 
 GEMM = ("run", "gemm", "--preset", "tiny_matrix")

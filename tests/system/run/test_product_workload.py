@@ -8,15 +8,13 @@ import pytest
 from spica.hw.base.errors import MachineError, UserError
 from spica.hw.cluster.counters import counter_table
 from spica.hw.config import PRESETS
-from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.harness.dram import ChannelStatistics, DramConfig
 from spica.sim.iss.cluster_model import ClusterModel
 from spica.sim.machine.command_machine import Execution
 from spica.sim.report.run_report import report
-from spica.sim.report.utilization import account_host
-from spica.sim.run import command_run as run_module
-from spica.sim.run.command_run import ProductWorkload
+from spica.sim.run import product_workload
 from spica.sim.run.options import RunOptions
+from spica.sim.run.product_workload import ProductWorkload
 from spica.sim.run.workload import run_workload
 
 ELAPSED = 1200
@@ -38,6 +36,7 @@ class ModelMachine:
     """Replaces `CommandMachine`: the functional model, with a made-up clock and counters."""
 
     wrong = False
+    access_cycles = 20
 
     def __init__(self, config, **_):
         self.config = config
@@ -83,7 +82,7 @@ class ModelMachine:
 
 @pytest.fixture
 def stand_in(monkeypatch):
-    monkeypatch.setattr(run_module, "CommandMachine", ModelMachine)
+    monkeypatch.setattr(product_workload, "CommandMachine", ModelMachine)
 
 
 def run(**options):
@@ -136,13 +135,8 @@ def test_every_cycle_is_accounted_for(stand_in):
 
 
 def test_the_clock_may_wrap():
-    done = execution(900, 20, 820)
-    config = PRESETS["tiny_matrix"]
-    counters = {row.name: 0 for row in counter_table(config)}
-    problem = GemmProblem.placed(m=4, n=4, k=4)
-    found = account_host(config, problem, done, counters, [0xFFFF_FF00, 0, 500])
-    breakdown = found["matrix_units"]["matrix"]["breakdown"]
-    assert breakdown["first_load"]["cycles"] == 256 - 40
+    phases = product_workload.first_and_last([0xFFFF_FF00, 0, 500], 800, 20)
+    assert phases == {"first_load": 256 - 40, "last_store": 800 - (756 - 20)}
 
 
 def test_the_report_begins_with_the_verdict(stand_in):

@@ -13,11 +13,12 @@ from ...hw.isa.memory_map import ARGUMENTS
 from ...kernels.inspection import inspect_program
 from ...kernels.kernel import Kernel, Problem
 from ...kernels.program import Program
+from ..harness.profile import POLLING
 from ..machine.memory_layout import ARGUMENTS_BYTES, Region, place_buffers
 from ..machine.saving import data_digest
 from ..machine.snapshot import program_digest
 from ..report.result import FAIL, PASS, check_section
-from ..report.utilization import account_cores
+from ..report.utilization import account_units
 from .buffer_check import check_buffer
 from .executors import ProgramExecutor, prepare
 from .loading import Progress, build, require_cores
@@ -198,9 +199,7 @@ class KernelWorkload(ProgramWorkload):
             code_warnings=warnings,
             buffers={name: check.as_dict() for name, check in checks.items()},
         )
-        of_units = {}
-        if done.get("region"):
-            of_units = account_cores(executor.memory_layout.config, problem.macs, done)
+        of_units = account_products(executor.memory_layout.config, problem.macs, done)
         instructions = max(1, done["instructions"]["warp"])
         return of_units | {
             "check": check,
@@ -210,6 +209,37 @@ class KernelWorkload(ProgramWorkload):
             name: found[name].view(buffer.data.dtype).reshape(buffer.data.shape)
             for name, buffer in buffers.items()
         }
+
+
+def account_products(
+    config: ClusterConfig, macs: Sequence[int], done: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the sections of a result on matrix units commanded by the cores.
+
+    If several units have products, the time of each is the region of the core of its number.
+    Without a marked region there are no sections.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        The machine.
+    macs : sequence of int
+        Multiply-adds of the problem, by matrix unit.
+    done : dict
+        The sections of the executor.
+
+    """
+    if not done.get("region"):
+        return {}
+    elapsed = {number: done["cycles"] for number, wanted in enumerate(macs) if wanted}
+    if len(elapsed) > 1:
+        regions = {number: done["cores"][number]["region"] for number in elapsed}
+        elapsed = {number: each["end"] - each["begin"] for number, each in regions.items()}
+    spent = {name: function["cycles"] for name, function in done["profile"].items()}
+    polled = sum(spent.get(name, 0) for name in POLLING)
+    return account_units(config, macs, elapsed, done["counters"], rest="no_compute") | {
+        "polling_share": polled / max(1, sum(spent.values()))
+    }
 
 
 def argument_words(problem: Problem, buffers: dict[str, Region]) -> np.ndarray:

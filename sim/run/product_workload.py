@@ -18,9 +18,16 @@ from ...kernels.gemm.target import systolic_unit
 from ..harness.cluster_harness import observed_cluster
 from ..harness.dram import DramConfig, traffic
 from ..machine.command_machine import CommandMachine
+from ..machine.machine import bytes_of
 from ..machine.saving import data_digest
-from ..report.result import check_section, memory_section, speed_section, traffic_section
-from ..report.utilization import account_host
+from ..report.result import (
+    check_section,
+    memory_section,
+    region_section,
+    speed_section,
+    traffic_section,
+)
+from ..report.utilization import account_units
 from .loading import Progress
 from .options import RunOptions
 from .overview_recording import drawn
@@ -65,15 +72,29 @@ class ProductExecutor:
     def account(self) -> dict[str, Any]:
         """Return the sections of the result that the run has measured."""
         run, execution, problem = self.run, self.run.execution, self.run.problem
-        dram = self.options.memory
+        dram, elapsed, region = self.options.memory, execution.elapsed, None
         assert isinstance(dram, DramConfig)
-        whole, region = (
+        whole, measured = (
             traffic(execution.channels, cycles, dram.bytes_per_cycle)
-            for cycles in (execution.cycles, execution.elapsed)
+            for cycles in (execution.cycles, elapsed)
         )
         planned = run.steps.loaded_elements * problem.element_bytes("a")
-        return account_host(run.config, problem, execution, run.counters, run.marks) | {
-            "memory": memory_section(dram, traffic_section(whole, region, planned)),
+        if execution.first_command is not None and execution.last_response is not None:
+            region = region_section(
+                execution.first_command,
+                execution.last_response,
+                begin_event="first_command",
+                end_event="last_write_response",
+            )
+        phases = first_and_last(run.marks, elapsed, run.machine.access_cycles)
+        units = account_units(
+            run.config, [problem.macs], {0: elapsed}, run.counters, rest="idle", known=phases
+        )
+        return units | {
+            "cycles": elapsed,
+            "run_cycles": execution.cycles,
+            "region": region,
+            "memory": memory_section(dram, traffic_section(whole, measured, planned)),
             "counters": run.counters,
             "speed": speed_section(cycles_per_second=execution.cycles_per_second),
             "clocked_cycles": execution.clocked,
@@ -183,9 +204,26 @@ class ProductWorkload:
         }, {"c": run.c}
 
 
-def bytes_of(data: np.ndarray | bytes) -> bytes:
-    """Return data, dense and in C order."""
-    return data if isinstance(data, bytes) else np.ascontiguousarray(data).tobytes()
+def first_and_last(marks: list[int], elapsed: int, access_cycles: int) -> dict[str, float]:
+    """Return the cycles before the first and after the last compute, by their activities.
+
+    Parameters
+    ----------
+    marks : list of int
+        Clock one access before the first command, one access after the first compute was
+        commanded, and when the last compute was seen to be done; 32 bits.
+    elapsed : int
+        Cycles from the first command to the last write response.
+    access_cycles : int
+        Cycles of a host access.
+
+    """
+    commanded, done = ((mark - marks[0]) & 0xFFFF_FFFF for mark in marks[1:])
+    return {
+        "first_load": commanded - 2 * access_cycles,
+        # The last tile may be stored before the host sees that it is computed.
+        "last_store": max(0, elapsed - (done - access_cycles)),
+    }
 
 
 def pose(
