@@ -1,7 +1,6 @@
 """Processor time and wall-clock time of this process or its children."""
 
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from spica.cli.options import new_table
+from spica.kernels.compile import zig_environment
 
 from .target import Target
 
@@ -53,7 +53,7 @@ def command(arguments: list[str], cache: str) -> tuple[dict, dict]:
     with timed(resource.RUSAGE_CHILDREN) as times:
         done = subprocess.run(
             program,
-            env=os.environ | {"SPICA_CACHE": cache},
+            env=zig_environment() | {"SPICA_CACHE": cache},
             capture_output=True,
             text=True,
         )

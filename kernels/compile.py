@@ -2,18 +2,26 @@
 
 import functools
 import importlib.metadata
+import importlib.util
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..hw.base.build_cache import cached, digest
+from ..hw.base.build_cache import cache_directory, cached, digest
 from ..hw.base.errors import UserError
 from ..hw.config import ClusterConfig
 from .header import library_header, program_header
 
-__all__ = ["INCLUDE_DIRECTORY", "RUNTIME_DIRECTORY", "compile_program", "compiler_version"]
+__all__ = [
+    "INCLUDE_DIRECTORY",
+    "RUNTIME_DIRECTORY",
+    "compile_program",
+    "compiler_version",
+    "zig_environment",
+]
 
 RUNTIME_DIRECTORY = Path(__file__).with_name("runtime")
 INCLUDE_DIRECTORY = RUNTIME_DIRECTORY / "include"
@@ -57,10 +65,25 @@ def compiler_version() -> str:
         ) from None
 
 
+def zig_environment() -> dict[str, str]:
+    """Return the environment of zig: each installation has a cache of its own, unless one is set.
+
+    Installations with a common cache rebuild its libraries whenever they alternate, and wait for
+    each other's locks.
+    """
+    environment = dict(os.environ)
+    if found := importlib.util.find_spec("ziglang"):
+        key = digest([str(found.origin), compiler_version()])
+        environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(cache_directory() / f"zig-{key}"))
+    return environment
+
+
 def tool(language: str, arguments: Sequence[str], what: str) -> None:
     """Run the compiler; raise with its first errors if it fails."""
     command = [sys.executable, "-m", "ziglang", language, *arguments]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=zig_environment()
+    )
     if run.returncode:
         raise UserError(f"{what}:\n{first_errors(run.stderr or run.stdout)}")
 

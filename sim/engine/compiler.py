@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...hw.base.errors import UserError
+from ...kernels.compile import zig_environment
 
 __all__ = [
     "Compiler",
@@ -128,7 +129,9 @@ def workers() -> int:
 
 def run(command: Sequence[str], what: str) -> None:
     """Run a tool; raise `UserError` with its first error line if it fails."""
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=zig_environment()
+    )
     if result.returncode:
         lines = (result.stderr or result.stdout).splitlines()
         said = next((line for line in lines if "rror" in line), "no message")

@@ -1,13 +1,18 @@
 """Tests of the build cache: one build for two processes, no partial builds, compiler versions."""
 
+import importlib.util
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from spica.hw.base.build_cache import cache_directory, cached, digest
 from spica.hw.base.errors import UserError
+from spica.kernels import compile as compiling
+from spica.kernels.compile import zig_environment
 from spica.sim.engine import compiler
 
 
@@ -105,3 +110,23 @@ def test_compiler_errors_are_one_sentence(tmp_path):
     source.write_text("int x = ;")
     with pytest.raises(UserError, match=r"wrong.cpp failed: .*error: expected"):
         compiler.compile_all(compiler.find_compiler(), [(source, tmp_path / "x.o", [])])
+
+
+def test_each_installation_of_zig_has_a_cache(monkeypatch):
+    name = "ZIG_GLOBAL_CACHE_DIR"
+    monkeypatch.delenv(name, raising=False)
+    mine = zig_environment()[name]
+    assert Path(mine).parent == cache_directory()
+    program = f"import os, sys; sys.exit('error: ' + os.environ[{name!r}])"
+    with pytest.raises(UserError, match=f"it failed: error: {mine}"):
+        compiler.run([sys.executable, "-c", program], "it")
+    other = SimpleNamespace(origin="/other/ziglang/__init__.py")
+    for owner, function, value in (
+        (importlib.util, "find_spec", lambda _: other),
+        (compiling, "compiler_version", lambda: "0.0.0"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, function, value)
+            assert zig_environment()[name] != mine
+    monkeypatch.setenv(name, "/chosen")
+    assert zig_environment()[name] == "/chosen"

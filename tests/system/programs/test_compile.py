@@ -18,7 +18,13 @@ from spica.hw.isa.instructions import find
 from spica.hw.isa.memory_map import CONSOLE_BASE, ENTRY, SHARED_BASE, STACK_TOP
 from spica.kernels import compile as compiling
 from spica.kernels.bodies import steps
-from spica.kernels.compile import FLAGS, INCLUDE_DIRECTORY, compile_program, tool
+from spica.kernels.compile import (
+    FLAGS,
+    INCLUDE_DIRECTORY,
+    compile_program,
+    tool,
+    zig_environment,
+)
 from spica.kernels.header import INCLUDED, library_header, program_header
 from spica.kernels.program import Program
 
@@ -29,6 +35,8 @@ HELLO = '#include <spica.h>\nint main(void) { puts("hello"); return 0; }\n'
 
 @pytest.fixture
 def empty_cache(tmp_path, monkeypatch):
+    name = "ZIG_GLOBAL_CACHE_DIR"  # not empty: zig would build its libraries in every test
+    monkeypatch.setenv(name, zig_environment()[name])
     monkeypatch.setenv("SPICA_CACHE", str(tmp_path / "cache"))
 
 
