@@ -6,6 +6,7 @@ from spica.cli.options import new_table
 from spica.hw.config import PRESETS
 from spica.sim.harness.dram import DramConfig
 from spica.sim.report.result import PASS
+from spica.sim.report.tables import percent
 from spica.sim.report.utilization import ACTIVITIES, USEFUL
 from spica.sim.run.options import RunOptions
 from spica.sim.run.product_workload import ProductWorkload
@@ -89,8 +90,8 @@ def tables(result: dict) -> Iterator:
             run["check"]["verdict"],
             f"{bandwidth_of(run):g}",
             f"{run['cycles']:,}",
-            f"{100 * run['mac_utilization']:.2f} %",
-            f"{100 * unit['mac_active']:.2f} %",
+            percent(run["mac_utilization"]),
+            percent(unit["mac_active"]),
             *(f"{100 * unit['breakdown'][name]['share']:.2f}" for name in shown),
             f"{run['memory']['traffic']['region']['bytes_per_cycle']:.1f}",
         )

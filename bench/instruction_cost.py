@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spica.cli.options import new_table
+from spica.sim.report.tables import percent
 
 from .target import Target
 
@@ -88,6 +89,6 @@ def instruction_table(pairs: list[tuple[Pair, Pair]]):
             f"{large.ideal['cycles']:,}",
             f"{large.lost:,}",
             f"{small.lost:,}",
-            f"{later:,} = {100 * later / large.slots:.2f} %",
+            f"{later:,} = {percent(later / large.slots)}",
         )
     return table

@@ -15,6 +15,7 @@ from spica.kernels.kernel import find_kernel
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
 from spica.sim.report.result import PASS
+from spica.sim.report.tables import percent
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import KernelWorkload
@@ -271,7 +272,7 @@ def product_table(runs: list[dict]):
             "yes" if run["allocates"] else "no",
             run["check"]["verdict"],
             f"{run['cycles']:,}",
-            f"{100 * run['mac_utilization']:.2f} %",
+            percent(run["mac_utilization"]),
             f"{run['memory']['traffic']['run']['read_bytes'] / 1024:,.0f}",
             f"{run['memory']['traffic']['run']['written_bytes'] / 1024:,.0f}",
         )

@@ -12,6 +12,7 @@ from spica.cli.options import new_table
 from spica.hw.config import PRESETS
 from spica.sim.harness.dram import DramConfig
 from spica.sim.report.result import PASS
+from spica.sim.report.tables import percent
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import KernelWorkload
@@ -187,9 +188,9 @@ def tables(result: dict) -> Iterator:
             run["check"]["verdict"],
             f"{bandwidth_of(run):g}",
             f"{run['cycles']:,}",
-            f"{100 * run['mac_utilization']:.2f} %",
+            percent(run["mac_utilization"]),
             f"{100 * PUBLISHED[size]:.1f} %",
-            f"{100 * run['matrix_units']['matrix']['mac_active']:.2f} %",
+            percent(run["matrix_units"]["matrix"]["mac_active"]),
             f"{run['instructions']['warp']:,}",
             f"{100 * run['polling_share']:.1f} %",
             f"{sum(run['shared_read_bytes'].values()) / 2**20:.3f}",
@@ -208,7 +209,7 @@ def tables(result: dict) -> Iterator:
                 run["check"]["verdict"],
                 f"{run['cycles']:,}",
                 f"{more_cycles(runs, run):.2f} %",
-                f"{100 * run['mac_utilization']:.2f} %",
+                percent(run["mac_utilization"]),
                 f"{run['instructions']['warp']:,}",
             )
         yield table
@@ -224,8 +225,8 @@ def tables(result: dict) -> Iterator:
                 " and ".join(map(str, units)),
                 run["check"]["verdict"],
                 ", ".join(f"{unit['cycles']:,}" for unit in each),
-                ", ".join(f"{100 * unit['mac_utilization']:.2f} %" for unit in each),
-                f"{100 * run['mac_utilization']:.2f} %",
+                ", ".join(percent(unit["mac_utilization"]) for unit in each),
+                percent(run["mac_utilization"]),
             )
-        table.add_row("each alone", "", "", "", f"{100 * alone(pair):.2f} %")
+        table.add_row("each alone", "", "", "", percent(alone(pair)))
         yield table

@@ -4,15 +4,14 @@ import dataclasses
 import time
 from typing import Any
 
-from ...kernels.program import Program
 from ..diagnose.diagnostics import ProgramError, explain
 from ..iss.machine import Iss
 from ..iss.outcome import Statistics, StopReason
-from ..machine.memory_layout import MemoryLayout
 from ..machine.stacks import core_of
 from ..report.result import core_section, instruction_section, speed_section
 from .loading import Progress
-from .options import SimtOptions
+from .program_executor import ProgramExecutor
+from .workload import Console
 
 __all__ = ["IssExecutor", "counted_instructions"]
 
@@ -20,35 +19,16 @@ __all__ = ["IssExecutor", "counted_instructions"]
 CHUNK = 2_000_000
 
 
-class IssExecutor:
-    """Executor of a program in the memory of the instruction-set model.
+class IssExecutor(ProgramExecutor[Iss]):
+    """Executor of a program in the memory of the instruction-set model."""
 
-    Parameters
-    ----------
-    iss : Iss
-        Model after reset, with program and data allowed.
-    program : Program
-    memory_layout : MemoryLayout
-    options : SimtOptions
+    instructions = 0
+    seconds = 0.0
 
-    """
-
-    def __init__(
-        self, iss: Iss, program: Program, memory_layout: MemoryLayout, options: SimtOptions
-    ):
-        self.iss, self.program, self.memory_layout, self.options = (
-            iss,
-            program,
-            memory_layout,
-            options,
-        )
-        self.write, self.read = iss.write, iss.read
-        self.exit_code = 0
-        self.instructions = 0
-        self.seconds = 0.0
-
-    def close(self) -> None:
-        """Do nothing: the executor holds no open resources."""
+    def load(self, console: Console | None) -> None:
+        """Load the program, and reset the model to its entry."""
+        super().load(console)
+        self.machine.reset(self.program.entry)
 
     def execute(
         self, sentence: str, progress: Progress | None, arguments: dict[str, Any], /
@@ -57,7 +37,7 @@ class IssExecutor:
         began = time.perf_counter()
         while True:
             left = self.options.max_instructions - self.instructions
-            outcome = self.iss.run(min(CHUNK, left))
+            outcome = self.machine.run(min(CHUNK, left))
             self.instructions += outcome.instructions
             over = self.instructions >= self.options.max_instructions
             if outcome.stop is not StopReason.LIMIT or over:
@@ -66,25 +46,25 @@ class IssExecutor:
                 done = self.instructions // 1_000_000
                 progress(f"{sentence}, millions of instructions", done, 0)
         self.seconds = time.perf_counter() - began
-        self.exit_code = outcome.exit_code
+        self.outcome = outcome
         if outcome.stop is not StopReason.DONE:
             whole = dataclasses.replace(outcome, instructions=self.instructions)
-            raise ProgramError(explain(self.iss, self.program, self.memory_layout, whole))
+            raise ProgramError(explain(self.machine, self.program, self.memory_layout, whole))
         return True
 
     @property
     def device_errors(self) -> str:
         """Errors in the units' error registers, as text; "" without an error."""
-        devices = self.iss.devices
+        devices = self.machine.devices
         return devices.describe() if devices.error else ""
 
     def account(self) -> dict[str, Any]:
         """Return the sections of the result that the run has measured."""
-        counts = self.iss.statistics
+        counts = self.machine.statistics
         return {
             "cores": [core_section(instructions) for instructions in counts.core_instructions],
             **counted_instructions(counts, core_of(self.memory_layout.config).threads),
-            "console": self.iss.console.decode(errors="replace"),
+            "console": self.machine.console.decode(errors="replace"),
             "speed": speed_section(
                 instructions_per_second=self.instructions / max(self.seconds, 1e-9)
             ),

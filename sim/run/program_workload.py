@@ -1,7 +1,7 @@
 """Workloads of the cores: kernels, whose buffers are checked, and programs from files."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,18 @@ from ...kernels.inspection import inspect_program
 from ...kernels.kernel import Kernel, Problem
 from ...kernels.program import Program
 from ..harness.profile import POLLING
+from ..iss.machine import Iss
 from ..machine.memory_layout import ARGUMENTS_BYTES, Region, place_buffers
 from ..machine.saving import data_digest
 from ..machine.snapshot import program_digest
 from ..report.result import FAIL, PASS, check_section
 from ..report.utilization import account_units
 from .buffer_check import check_buffer
-from .executors import ProgramExecutor, prepare
-from .loading import Progress, build, require_cores
+from .iss_executor import IssExecutor
+from .loading import Progress, build, memory_layout_of, require_cores
 from .options import MODEL, SimtOptions
+from .program_executor import ProgramExecutor
+from .rtl_executor import RtlExecutor, build_machine
 from .workload import Console
 
 __all__ = ["KernelWorkload", "ProgramWorkload"]
@@ -74,6 +77,7 @@ class ProgramWorkload:
             return settings | {"schedule": options.schedule}
         return settings | {"lockstep": options.lockstep, "gating": options.gating}
 
+    @contextmanager
     def prepare(
         self,
         preset: str,
@@ -81,10 +85,29 @@ class ProgramWorkload:
         options: SimtOptions,
         console: Console | None,
         progress: Progress | None,
-    ) -> AbstractContextManager[ProgramExecutor]:
-        """Provide the machine with the program in its memory."""
-        self.program = build(self.paths, config, options, progress)
-        return prepare(config, self.program, [], options, console, progress)
+    ) -> Iterator[ProgramExecutor]:
+        """Provide the machine with the program and its data in its memory."""
+        self.program = program = build(self.paths, config, options, progress)
+        layout = memory_layout_of(config, program, self.place(config), options)
+        if options.engine == MODEL:
+            iss = Iss(config, schedule=options.schedule, seed=options.seed)
+            executor = IssExecutor(iss, program, layout, options)
+        else:
+            machine = build_machine(config, program, options, progress)
+            executor = RtlExecutor(machine, program, layout, options)
+        with closing(executor):
+            executor.load(console)
+            for address, data in self.image():
+                executor.write(address, data)
+            yield executor
+
+    def place(self, config: ClusterConfig) -> Iterable[Region]:
+        """Place the buffers; return their regions."""
+        return ()
+
+    def image(self) -> Iterable[tuple[int, bytes]]:
+        """Return address and contents of the buffers and of the arguments."""
+        return ()
 
     def inputs(self, executor: ProgramExecutor, options: SimtOptions) -> dict[str, Any]:
         """Return hashes of the inputs that a resumed run must share with the saved one."""
@@ -154,25 +177,17 @@ class KernelWorkload(ProgramWorkload):
             settings |= {"data": self.problem.data, "formats": dict(self.problem.formats)}
         return settings
 
-    @contextmanager
-    def prepare(
-        self,
-        preset: str,
-        config: ClusterConfig,
-        options: SimtOptions,
-        console: Console | None,
-        progress: Progress | None,
-    ) -> Iterator[ProgramExecutor]:
-        """Provide the machine with program, buffers and arguments in its memory."""
-        self.program = build(self.paths, config, options, progress)
+    def place(self, config: ClusterConfig) -> Iterable[Region]:
+        """Place the buffers; return their regions."""
         sizes = zip(self.problem.buffers, map(len, self.data), strict=True)
         self.regions = place_buffers(dict(sizes), config)
-        regions = self.regions.values()
-        with prepare(config, self.program, regions, options, console, progress) as executor:
-            for region, data in zip(regions, self.data, strict=True):
-                executor.write(region.address, data)
-            executor.write(ARGUMENTS, argument_words(self.problem, self.regions).tobytes())
-            yield executor
+        return self.regions.values()
+
+    def image(self) -> Iterable[tuple[int, bytes]]:
+        """Return address and contents of the buffers and of the arguments."""
+        addresses = (region.address for region in self.regions.values())
+        arguments = argument_words(self.problem, self.regions).tobytes()
+        return *zip(addresses, self.data, strict=True), (ARGUMENTS, arguments)
 
     def check(
         self, executor: ProgramExecutor, options: SimtOptions, done: dict[str, Any]

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from ...hw.base.errors import UserError
@@ -13,7 +14,6 @@ from ..harness.dram import DramConfig, traffic
 from ..harness.error_registers import describe_faults
 from ..harness.load_latency import summed
 from ..harness.stop_reason import CoreStopReason
-from ..machine.memory_layout import MemoryLayout
 from ..machine.program_machine import NEVER, ProgramMachine
 from ..machine.program_outcome import ProgramOutcome
 from ..machine.unit_report import read_faults
@@ -32,8 +32,9 @@ from .iss_executor import counted_instructions
 from .loading import Progress
 from .options import WAVEFORM, SimtOptions
 from .overview_recording import drawn
+from .program_executor import ProgramExecutor
 
-__all__ = ["RtlExecutor"]
+__all__ = ["RtlExecutor", "build_machine"]
 
 #: Cycles between two points at which a run can be interrupted or show progress.
 CHUNK = 200_000
@@ -56,74 +57,45 @@ def trace_options(options: SimtOptions) -> dict[str, Any]:
     return {"record": window or (0, NEVER)}
 
 
-class RtlExecutor:
-    """A program in the memory of cores or of a cluster, on Verilator or Amaranth's simulator.
+def build_machine(
+    config: ClusterConfig, program: Program, options: SimtOptions, progress: Progress | None
+) -> ProgramMachine:
+    """Build the machine that the options select."""
+    machine = ProgramMachine(
+        config,
+        memory=options.memory,
+        engine=options.engine,
+        lockstep=options.lockstep,
+        gating=options.gating,
+        seed=options.seed,
+        optimize=options.model_optimize,
+        progress=progress,
+        **trace_options(options),
+    )
+    if isinstance(options.memory, DramConfig):
+        machine.profiled = program
+    return machine
 
-    Parameters
-    ----------
-    machine : ProgramMachine
-    program : Program
-    memory_layout : MemoryLayout
-    options : SimtOptions
 
-    """
+class RtlExecutor(ProgramExecutor[ProgramMachine]):
+    """Executor of a program on Verilator or Amaranth's simulator, on cores or a cluster."""
 
-    outcome: ProgramOutcome | None
+    notes: Sequence[str] = ()
 
-    def __init__(
-        self,
-        machine: ProgramMachine,
-        program: Program,
-        memory_layout: MemoryLayout,
-        options: SimtOptions,
-    ):
-        self.machine, self.program, self.memory_layout, self.options = (
-            machine,
-            program,
-            memory_layout,
-            options,
-        )
-        self.is_cluster = isinstance(machine.memory, DramConfig)
-        self.write, self.read = machine.write, machine.read
-        self.close = machine.close
-        self.outcome = None
-        self.notes: list[str] = []
+    @property
+    def is_cluster(self) -> bool:
+        """Whether the machine is a cluster with DRAM."""
+        return isinstance(self.machine.memory, DramConfig)
 
-    @classmethod
-    def build(
-        cls,
-        config: ClusterConfig,
-        program: Program,
-        memory_layout: MemoryLayout,
-        options: SimtOptions,
-        progress: Progress | None,
-    ) -> "RtlExecutor":
-        """Build the machine that the options select."""
-        machine = ProgramMachine(
-            config,
-            memory=options.memory,
-            engine=options.engine,
-            lockstep=options.lockstep,
-            gating=options.gating,
-            seed=options.seed,
-            optimize=options.model_optimize,
-            progress=progress,
-            **trace_options(options),
-        )
-        if isinstance(options.memory, DramConfig):
-            machine.profiled = program
-        return cls(machine, program, memory_layout, options)
+    def close(self) -> None:
+        """Free the machine."""
+        self.machine.close()
 
     @property
     def device_errors(self) -> str:
         """Errors that the units report about the program, as text."""
         config = self.machine.config
         return describe_faults(read_faults(self.machine, config)) if self.is_cluster else ""
-
-    @property
-    def exit_code(self) -> int:
-        """Exit code of the program, once it has ended."""
-        return 0 if self.outcome is None else self.outcome.exit_code
 
     def execute(
         self, sentence: str, progress: Progress | None, arguments: dict[str, Any], /
@@ -142,7 +114,7 @@ class RtlExecutor:
                 return False
         self.write_trace()
         outcome = self.outcome
-        assert outcome is not None, "the run must have a cycle limit"
+        assert isinstance(outcome, ProgramOutcome), "the run must have a cycle limit"
         if outcome.stop is not CoreStopReason.DONE:
             diagnostics = explain_core(machine, self.program, self.memory_layout, outcome)
             raise ProgramError(diagnostics, core_diagnostics_text(diagnostics))
@@ -170,7 +142,7 @@ class RtlExecutor:
     def account(self) -> dict[str, Any]:
         """Return the sections of the result that the run has measured."""
         outcome = self.outcome
-        assert outcome is not None, "the program has been executed"
+        assert isinstance(outcome, ProgramOutcome), "the program has been executed"
         threads = self.machine.core.threads
         counters = self.machine.counters()
         counted = sum(map(Counter, counters), Counter())
@@ -195,7 +167,7 @@ class RtlExecutor:
             ],
             "clocked_cycles": outcome.clocked,
             **counts,
-            "notes": self.notes,
+            "notes": list(self.notes),
             "console": self.machine.console.decode(errors="replace"),
             "memory": memory_section(self.machine.memory),
             "speed": speed_section(cycles_per_second=outcome.cycles_per_second),

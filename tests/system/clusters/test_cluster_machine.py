@@ -313,10 +313,10 @@ def test_a_hang_tells_what_is_waited_for():
         assert 500 < outcome.cycles < 700
         # Lines that an instruction cache may read at a time, half of them at each master; the L2
         # reads once if both cores request a line.
-        assert "m_axi0: 4 reads and 0 writes unanswered" in outcome.waits
-        assert "L2 slice 0 waits for 4 reads and 0 writes of DRAM" in outcome.waits
-        assert "core1 waits for " in outcome.waits
-        assert "lanes of loads and stores, from its L1 caches" in outcome.waits
+        assert "m_axi0: 4 reads and 0 writes outstanding" in outcome.waits
+        assert "L2 slice 0 waits for 4 DRAM reads and 0 DRAM writes" in outcome.waits
+        assert "core1 has " in outcome.waits
+        assert "outstanding lanes of loads and stores" in outcome.waits
         # The next lines of both cores have no MSHR until the first lines have arrived.
         assert "still counting: l2_mshr_stalls" in outcome.waits
         assert [state.owed_fetches > 0 for state in machine.core_states()] == [True, True]
