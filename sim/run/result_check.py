@@ -1,6 +1,5 @@
 """Check of a buffer: bit for bit against a golden model, and within a bound of float64."""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -10,7 +9,7 @@ from ...hw.config.formats import FORMATS, FloatFormat
 from ..golden.arith.float.floats import decode, sign_extend
 from ..report.result import FAIL, PASS
 
-__all__ = ["Check", "check", "examples_of"]
+__all__ = ["Check", "check", "compare"]
 
 #: Wrong elements shown in full.
 SHOWN = 5
@@ -81,8 +80,7 @@ def check(result, golden, reference, bound, *, form: str, touched: int = 0) -> C
     result, golden : ndarray
         Of one type and shape.
     reference, bound : ndarray
-        Float64 values, and the largest correct distance from each; any distance if infinite.
-        Where the reference is not finite the result must be the same infinity or NaN.
+        Float64 values, and the largest correct distance from each.
     form : str
         Format of the elements of `result` and `golden`.
     touched : int
@@ -95,46 +93,93 @@ def check(result, golden, reference, bound, *, form: str, touched: int = 0) -> C
             f"{result.shape}"
         )
     result, golden = (elements.view(f"u{elements.itemsize}") for elements in (result, golden))
-    differs = result != golden
-    is_outside, largest = distance(result, reference, bound, form)
-    return Check(
-        elements=result.size,
-        wrong=int(np.count_nonzero(differs | is_outside)),
-        mismatches=int(np.count_nonzero(differs)),
-        outside_bound=int(np.count_nonzero(is_outside)),
+    kind = FORMATS[form]
+    return compare(
+        values_of(result, form),
+        values_of(golden, form),
+        result,
+        golden,
+        reference=reference,
+        bound=bound,
+        overflow=overflow_of(kind) if isinstance(kind, FloatFormat) else np.inf,
         guard_bytes_changed=touched,
-        max_abs_error=largest,
-        examples=examples_of(
-            differs | is_outside,
-            lambda at: values_of(golden[at], form),
-            lambda at: values_of(result[at], form),
-            np.broadcast_to(bound, result.shape),
-            golden,
-            result,
-        ),
     )
 
 
-def examples_of(
-    wrong: np.ndarray,
-    expected: Callable[[tuple], Any],
-    got: Callable[[tuple], Any],
-    bound: np.ndarray,
-    expected_bits: np.ndarray | None,
+def compare(
+    got: np.ndarray,
+    expected: np.ndarray,
     got_bits: np.ndarray,
-) -> list[dict[str, Any]]:
-    """Return the first wrong elements; values by index, bits as unsigned integers."""
-    return [
-        {
-            "index": list(at),
-            "expected": plain_number(expected(at)),
-            "got": plain_number(got(at)),
-            "bound": plain_number(bound[at]),
-            "expected_bits": None if expected_bits is None else hexadecimal(expected_bits[at]),
-            "got_bits": hexadecimal(got_bits[at]),
-        }
-        for at in map(tuple, np.argwhere(wrong)[:SHOWN].tolist())
-    ]
+    expected_bits: np.ndarray | None,
+    *,
+    reference: np.ndarray,
+    bound: np.ndarray | float,
+    overflow: float,
+    is_result: bool = True,
+    guard_bytes_changed: int | None = None,
+    has_share: bool = False,
+) -> Check:
+    """Return the check of elements by their bits, and of results also by their distances.
+
+    A float may overflow to an infinity where the reference, within its bound, does. Where the
+    reference is not finite, the result must be the same infinity or a NaN. An infinite bound
+    permits any value.
+
+    Parameters
+    ----------
+    got, expected : ndarray
+        Values, for examples.
+    got_bits, expected_bits : ndarray
+        Their bits as unsigned integers; None for expected bits that are not compared.
+    reference, bound : ndarray or float
+        Reference, and the largest correct distance from it.
+    overflow : float
+        Least magnitude that is rounded to infinity.
+    is_result : bool
+        Whether distances count; otherwise only bits do.
+    guard_bytes_changed : int or None
+        Changed bytes in the guard regions.
+    has_share : bool
+        Whether the check has `max_bound_share`.
+
+    """
+    bound = np.broadcast_to(np.asarray(bound, dtype=np.float64), got.shape)
+    with np.errstate(all="ignore"):
+        value, wanted = got.astype(np.float64), reference.astype(np.float64)
+        error = np.abs(value - wanted)
+        same = (value == wanted) | (np.isnan(value) & np.isnan(wanted))
+        overflows = (np.abs(wanted) + bound >= overflow) & np.isinf(value)
+        overflows &= np.signbit(value) == np.signbit(wanted)
+        # NaN compares false: a NaN where the reference is finite is outside.
+        inside = same | overflows | (np.isfinite(wanted) & (error <= bound)) | np.isinf(bound)
+        error[~(np.isfinite(value) & np.isfinite(wanted))] = 0.0
+        share = np.where(bound > 0, error / bound, 0.0)
+    none = np.zeros(got.shape, dtype=bool)
+    differs = none if expected_bits is None else got_bits != expected_bits
+    outside = ~inside if is_result else none
+    wrong = differs | outside
+    return Check(
+        elements=got.size,
+        wrong=int(np.count_nonzero(wrong)),
+        mismatches=None if expected_bits is None else int(np.count_nonzero(differs)),
+        outside_bound=int(np.count_nonzero(outside)) if is_result else None,
+        guard_bytes_changed=guard_bytes_changed,
+        max_abs_error=float(np.max(error, initial=0.0)),
+        max_bound_share=float(np.max(share, initial=0.0)) if has_share else None,
+        is_result=is_result,
+        is_exact=expected_bits is not None,
+        examples=[
+            {
+                "index": list(at),
+                "expected": plain_number(expected[at]),
+                "got": plain_number(got[at]),
+                "bound": plain_number(bound[at]),
+                "expected_bits": None if expected_bits is None else hexadecimal(expected_bits[at]),
+                "got_bits": hexadecimal(got_bits[at]),
+            }
+            for at in map(tuple, np.argwhere(wrong)[:SHOWN].tolist())
+        ],
+    )
 
 
 def plain_number(value) -> int | float | str:
@@ -154,24 +199,6 @@ def values_of(bits, form: str) -> np.ndarray:
     if isinstance(kind, FloatFormat):
         return decode(bits, kind)
     return sign_extend(bits, kind.width).astype(np.float64)
-
-
-def distance(bits, reference, bound, form: str) -> tuple[np.ndarray, float]:
-    """Return which elements lie outside the bound, and the largest finite error."""
-    kind = FORMATS[form]
-    with np.errstate(all="ignore"):
-        value = values_of(bits, form)
-        error = np.abs(value - reference)
-        same = (value == reference) | (np.isnan(value) & np.isnan(reference))
-        # A float overflows where the true result, within its bound, may.
-        overflow = np.zeros(value.shape, dtype=bool)
-        if isinstance(kind, FloatFormat):
-            overflow = (np.abs(reference) + bound >= overflow_of(kind)) & np.isinf(value)
-            overflow &= np.signbit(value) == np.signbit(reference)
-        # NaN compares false: a NaN where the reference is finite is outside.
-        inside = same | overflow | (np.isfinite(reference) & (error <= bound)) | np.isinf(bound)
-        finite = np.isfinite(value) & np.isfinite(reference)
-    return ~inside, float(np.max(error, initial=0.0, where=finite))
 
 
 def overflow_of(form: FloatFormat) -> float:
