@@ -1,23 +1,18 @@
 """Benchmark of simulation, generation and build speed of the cores of `core`."""
 
-import resource
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from unittest.mock import patch
 
 from spica.hw.config import PRESETS
 from spica.kernels.kernel import find_kernel
 from spica.sim.engine.verilator_model import find_verilator
 from spica.sim.machine.program_machine import ProgramMachine
-from spica.sim.machine.program_outcome import ProgramOutcome
 from spica.sim.report.result import PASS
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
 from .target import Target
-from .timing import Times, command, emission_target, process_table, speed, speed_table, timed
+from .timing import clocking, emission_target, process_table, processes, speed, speed_table
 
 __all__ = ["measure", "tables"]
 
@@ -33,48 +28,16 @@ PROCESSES = {
 }
 
 
-class TimedMachine(ProgramMachine):
-    """A machine that records the time of the simulation itself."""
-
-    times = Times()
-
-    def run(self, *arguments, **options) -> ProgramOutcome:
-        with timed(resource.RUSAGE_SELF) as times:
-            outcome = super().run(*arguments, **options)
-        TimedMachine.times.wall += times.wall
-        TimedMachine.times.processor += times.processor
-        return outcome
-
-
 def busy(name: str, lockstep: bool) -> dict:
     """Return the simulation speed while a kernel runs."""
     options = SimtOptions(engine="verilator", lockstep=lockstep)
     kernel = find_kernel(name)
-    TimedMachine.times = Times()
-    with patch("spica.sim.run.rtl_executor.ProgramMachine", TimedMachine):
-        sizes = dict(zip(kernel.dimensions, KERNELS[name], strict=True))
+    sizes = dict(zip(kernel.dimensions, KERNELS[name], strict=True))
+    with clocking() as times:
         result = run_workload(KernelWorkload(kernel, sizes), PRESET, PRESETS[PRESET], options)
     if result["check"]["verdict"] != PASS:
         raise SystemExit(f"{name} must pass before its speed counts: {result['check']}")
-    return speed(result["run_cycles"], TimedMachine.times) | {"lockstep": lockstep}
-
-
-def processes(tell: Callable[[str, int, int], None]) -> Iterator[dict]:
-    """Yield the times of emission, and of a first and second start, from an empty cache."""
-    with tempfile.TemporaryDirectory(prefix="spica-bench-") as name:
-        folder = Path(name)
-        figures: dict = {}
-        cache = str(folder / "cache")
-        tell(f"generating {PRESET} without cache", 0, 0)
-        arguments = ["generate", PRESET, "-o", str(folder / "verilog")]
-        figures["emission"], generated = command(arguments, cache)
-        figures["emission"]["verilog_bytes"] = generated["files"][f"{PRESET}.v"]
-        yield figures
-        run = ["run", "vecadd", "--preset", PRESET, "--size", "64"]
-        for kind in ("build", "start_cached"):
-            tell(f"{kind.replace('_', ' ')} of {PRESET}", 0, 0)
-            figures[kind], _ = command(run, cache)
-            yield figures
+    return speed(result["run_cycles"], times) | {"lockstep": lockstep}
 
 
 def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
@@ -91,7 +54,7 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
             yield result | {"targets": targets(result)}
     if quick:
         return
-    for figures in processes(tell):
+    for figures in processes(PRESET, PROCESSES, ["vecadd", "--size", "64"], tell):
         result |= figures
         yield result | {"targets": targets(result)}
 

@@ -1,9 +1,6 @@
 """Benchmark of simulation, generation and build speed of `matrix`."""
 
-import resource
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from spica.hw.config import PRESETS
 from spica.hw.isa.memory_map import CONTROL, CONTROL_BASE
@@ -12,12 +9,11 @@ from spica.sim.engine.compiler import find_compiler
 from spica.sim.engine.verilator_model import find_verilator
 from spica.sim.engine.versions import versions
 from spica.sim.machine.command_machine import CommandMachine
-from spica.sim.machine.outcome import Execution
 from spica.sim.run.product_run import run_gemm
 from spica.sim.run.product_workload import pose
 
 from .target import Target
-from .timing import Times, command, emission_target, process_table, speed, speed_table, timed
+from .timing import clocking, emission_target, process_table, processes, speed, speed_table
 
 __all__ = ["measure", "tables"]
 
@@ -34,25 +30,15 @@ PROCESSES = {
 }
 
 
-class TimedMachine(CommandMachine):
-    """A machine that records the time of the simulation itself."""
-
-    times = Times()
-
-    def execute(self, *arguments, **options) -> Execution:
-        with timed(resource.RUSAGE_SELF) as self.times:
-            return super().execute(*arguments, **options)
-
-
 def busy(size: int, gating: str) -> dict:
     """Return the simulation speed during gemm."""
     config = PRESETS[PRESET]
     problem, _ = pose(config, size, size, size)
-    with TimedMachine(config, name=PRESET, gating=gating) as machine:
+    with CommandMachine(config, name=PRESET, gating=gating) as machine, clocking() as times:
         run = run_gemm(machine, config, problem)
         if not run.found.passed:
             raise SystemExit(f"gemm {size} must pass before its speed counts: {run.found}")
-        figures = speed(run.execution.cycles, machine.times)
+        figures = speed(run.execution.cycles, times)
     return figures | {"clocked": run.execution.clocked, "size": size}
 
 
@@ -61,32 +47,13 @@ def idle(cycles: int, gating: str) -> dict:
     commands = CommandList()
     commands.read(CONTROL_BASE + CONTROL["status"].offset)
     commands.read(CONTROL_BASE + CONTROL["status"].offset)
-    with TimedMachine(
-        PRESETS[PRESET], name=PRESET, gating=gating, access_cycles=cycles, watchdog=2 * cycles
-    ) as machine:
+    slow = {"access_cycles": cycles, "watchdog": 2 * cycles}
+    with (
+        CommandMachine(PRESETS[PRESET], name=PRESET, gating=gating, **slow) as machine,
+        clocking() as times,
+    ):
         execution = machine.execute(commands.array())
-        return speed(execution.cycles, machine.times) | {"clocked": execution.clocked}
-
-
-def processes(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
-    """Yield the times of emission, and of a first and second start, from an empty cache."""
-    with tempfile.TemporaryDirectory(prefix="spica-bench-") as name:
-        folder = Path(name)
-        figures: dict = {}
-        tell(f"generating {PRESET} without cache", 0, 0)
-        arguments = ["generate", PRESET, "-o", str(folder / "verilog")]
-        figures["emission"], generated = command(arguments, str(folder / "cache"))
-        figures["emission"]["modules"] = generated["modules"]
-        figures["emission"]["verilog_bytes"] = generated["files"][f"{PRESET}.v"]
-        figures["emission_cached"], _ = command(arguments, str(folder / "cache"))
-        yield figures
-        if quick:
-            return
-        run = ["run", "gemm", "--preset", PRESET, "--size", "16"]
-        for kind in ("build", "start_cached"):
-            tell(f"{kind.replace('_', ' ')} of {PRESET}", 0, 0)
-            figures[kind], _ = command(run, str(folder / "cache"))
-            yield figures
+        return speed(execution.cycles, times) | {"clocked": execution.clocked}
 
 
 def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
@@ -109,7 +76,8 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
         tell(f"idle, {gating}", 0, 0)
         result["speed"][f"idle, {gating}"] = idle(IDLE_CYCLES[gating], gating)
         yield result | {"targets": targets(result)}
-    for figures in processes(quick, tell):
+    titles = dict(list(PROCESSES.items())[:2]) if quick else PROCESSES
+    for figures in processes(PRESET, titles, ["gemm", "--size", "16"], tell):
         result |= figures
         yield result | {"targets": targets(result)}
 

@@ -4,17 +4,31 @@ import json
 import resource
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from unittest.mock import patch
 
 from spica.cli.options import new_table
 from spica.kernels.compile import zig_environment
+from spica.sim.engine.compiler import Progress
+from spica.sim.machine.machine import Machine
 
 from .target import Target
 
-__all__ = ["Times", "command", "emission_target", "process_table", "speed", "speed_table", "timed"]
+__all__ = [
+    "Times",
+    "clocking",
+    "command",
+    "emission_target",
+    "process_table",
+    "processes",
+    "speed",
+    "speed_table",
+    "timed",
+]
 
 
 @dataclass
@@ -34,6 +48,21 @@ def timed(whose: int) -> Iterator[Times]:
     after = resource.getrusage(whose)
     times.wall = time.perf_counter() - started
     times.processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+@contextmanager
+def clocking() -> Iterator[Times]:
+    """Measure the time in which machines simulate their designs."""
+    times, clock = Times(), Machine.clock
+
+    def measured(machine: Machine) -> None:
+        with timed(resource.RUSAGE_SELF) as part:
+            clock(machine)
+        times.wall += part.wall
+        times.processor += part.processor
+
+    with patch.object(Machine, "clock", measured):
+        yield times
 
 
 def speed(cycles: int, times: Times) -> dict:
@@ -61,6 +90,37 @@ def command(arguments: list[str], cache: str) -> tuple[dict, dict]:
         raise SystemExit(f"{' '.join(arguments)} failed: {done.stderr}")
     figures = {"seconds": times.wall, "processor_seconds": times.processor}
     return figures, json.loads(done.stdout)
+
+
+def processes(
+    preset: str, titles: Mapping[str, str], run: Sequence[str], tell: Progress
+) -> Iterator[dict]:
+    """Yield the times of processes started one after the other, from an empty cache.
+
+    Parameters
+    ----------
+    preset : str
+        Name of the machine.
+    titles : mapping
+        Titles of the processes by name; those named ``emission…`` generate Verilog, others run.
+    run : sequence of str
+        Kernel and size to run.
+    tell : callable
+        Progress callback.
+
+    """
+    figures: dict = {}
+    with tempfile.TemporaryDirectory(prefix="spica-bench-") as folder:
+        for name, title in titles.items():
+            tell(title, 0, 0)
+            arguments = ["run", *run, "--preset", preset]
+            if name.startswith("emission"):
+                arguments = ["generate", preset, "-o", f"{folder}/verilog"]
+            figures[name], found = command(arguments, f"{folder}/cache")
+            if name == "emission":
+                verilog_bytes = found["files"][f"{preset}.v"]
+                figures[name] |= {"modules": found["modules"], "verilog_bytes": verilog_bytes}
+            yield figures
 
 
 def emission_target(preset: str, seconds: float, times: Mapping[str, float]) -> Target:
