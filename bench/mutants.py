@@ -55,7 +55,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="first_pass",
         fault="off by one: the second pass over K overwrites like the first",
-        inside="SystolicIssue",
+        inside="RowIssue",
         old="target.accumulate.eq(work.accumulate | k_block.any())",
         new="target.accumulate.eq(work.accumulate | (k_block > 1))",
         tests=("tests/hw/matrix/systolic/test_matrix_sequencer.py::test_random_operations",),
@@ -63,9 +63,9 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="drain_hazard",
         fault="a row may be overwritten before the drain has read it",
-        inside="SystolicIssue",
-        old="(self.target.address >= self.drain_pointer)",
-        new="(self.target.address > self.drain_pointer)",
+        inside="RowIssue",
+        old="(self.row.address >= self.drain_pointer)",
+        new="(self.row.address > self.drain_pointer)",
         tests=(
             "tests/hw/matrix/systolic/test_matrix_sequencer.py",
             "tests/hw/matrix/systolic/test_systolic_unit.py",

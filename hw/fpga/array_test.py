@@ -9,7 +9,7 @@ from amaranth.lib.wiring import Out
 
 from ..config import SystolicConfig
 from ..matrix.systolic.matrix_array import MatrixArray
-from ..matrix.systolic.mesh import array_row, array_weights
+from ..matrix.systolic.weight_stationary import array_row, array_weights
 from .report import Report, ReportConfig
 
 __all__ = ["ArrayTest", "ArrayTestConfig", "Step"]

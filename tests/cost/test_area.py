@@ -18,7 +18,7 @@ from spica.hw.core.operands.collector_pool import Collectors
 from spica.hw.core.units.integer.integer_unit import IntegerUnit
 from spica.hw.emit.shared_block import SharedBlock
 from spica.hw.lib.sram import Sram
-from spica.hw.matrix.systolic.mesh import WeightStationaryMesh
+from spica.hw.matrix.systolic.weight_stationary_mesh import WeightStationaryMesh
 from spica.hw.memory.shared.shared_memory import SharedMemory, SharedMemoryPorts, cluster_ports
 from spica.synth import design as designs
 from spica.synth.blocks import CELL, modules_of

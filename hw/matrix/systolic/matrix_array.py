@@ -7,18 +7,17 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ...config import SystolicConfig
 from ..accumulator.accumulator import STORED_LATENCY, Accumulator
 from ..accumulator.drain import Drain, drain_command
-from .mesh import (
-    WeightStationaryMesh,
-    array_row,
-    array_weights,
-    multiply_add_config,
-    weight_stationary_latency,
-)
-from .output_stationary import OutputStationaryMesh, array_step, output_stationary_latency
-from .processing_element import output_slots
+from .dataflows import dataflow_of
+from .output_stationary_mesh import OutputStationaryMesh
+from .weight_stationary_mesh import WeightStationaryMesh
 
 __all__ = ["MatrixArray", "matrix_events"]
 
+#: Meshes by dataflow.
+MESHES: dict[str, type[WeightStationaryMesh | OutputStationaryMesh]] = {
+    "weight_stationary": WeightStationaryMesh,
+    "output_stationary": OutputStationaryMesh,
+}
 
 #: Events of one cycle, for counters.
 matrix_events = data.StructLayout({
@@ -90,17 +89,9 @@ class MatrixArray(wiring.Component):
 
     def __init__(self, config: SystolicConfig):
         self.config = config
-        if self.is_weight_stationary:
-            operands = {
-                "row": In(array_row(config)),
-                "row_valid": In(1),
-                "weights": In(array_weights(config)),
-                "weights_valid": In(1),
-            }
-        else:
-            operands = {"step": In(array_step(config)), "step_valid": In(1)}
+        self.flow = dataflow_of(config)
         super().__init__({
-            **operands,
+            **self.flow.operand_members(config, In),
             "drain_command": In(stream.Signature(drain_command(config))),
             "drain": Out(stream.Signature(8 * config.drain_bytes)),
             "in_flight": Out(1),
@@ -111,18 +102,9 @@ class MatrixArray(wiring.Component):
         })
 
     @property
-    def is_weight_stationary(self) -> bool:
-        """Whether the array keeps weights (as opposed to sums)."""
-        return self.config.dataflow == "weight_stationary"
-
-    @property
     def write_latency(self) -> int:
         """Cycles from the offer of a row of A, or of a last step, to the write of all its sums."""
-        config = self.config
-        if self.is_weight_stationary:
-            return weight_stationary_latency(config) + config.add_latency
-        leaving = (config.rows - 1) * output_slots(multiply_add_config(config))
-        return output_stationary_latency(config) + leaving + config.add_latency
+        return self.flow.write_latency(self.config) + self.config.add_latency
 
     @property
     def revisit_latency(self) -> int:
@@ -134,24 +116,14 @@ class MatrixArray(wiring.Component):
         config = self.config
         m.submodules.accumulator = accumulator = Accumulator(config)
         m.submodules.drain = drain = Drain(
-            config, settle=self.write_latency + 1, in_order=self.is_weight_stationary
+            config, settle=self.write_latency + 1, in_order=self.flow.drains_in_order
         )
-        if self.is_weight_stationary:
-            m.submodules.mesh = mesh = WeightStationaryMesh(config)
-            m.d.comb += [
-                mesh.row.eq(self.row),
-                mesh.row_valid.eq(self.row_valid),
-                mesh.weights.eq(self.weights),
-                mesh.weights_valid.eq(self.weights_valid),
-                self.events.mac_row.eq(self.row_valid),
-            ]
-        else:
-            m.submodules.mesh = mesh = OutputStationaryMesh(config)
-            m.d.comb += [
-                mesh.step.eq(self.step),
-                mesh.step_valid.eq(self.step_valid),
-                self.events.mac_row.eq(self.step_valid),
-            ]
+        m.submodules.mesh = mesh = MESHES[config.dataflow](config)
+        multiplied, *_ = self.flow.operands(config)
+        m.d.comb += [
+            *self.flow.connect_operands(config, self, mesh),
+            self.events.mac_row.eq(getattr(self, f"{multiplied}_valid")),
+        ]
         connect(m, flipped(self.drain_command), drain.command)
         connect(m, drain.read, accumulator.read)
         connect(m, drain.o, flipped(self.drain))

@@ -8,10 +8,11 @@ from amaranth.utils import exact_log2
 from ...config import MatrixUnitConfig
 from ...lib.interfaces.shared_memory import Direction, dma_descriptor
 from ..operation import operation
+from .dataflows import dataflow_of
 from .store import store_work
-from .systolic_issue import form_loops, issue_work
+from .systolic_issue import issue_work
 from .tracker import SLOT_WIDTH
-from .walk import fetch_walk, form_walks
+from .walk import fetch_walk
 
 __all__ = ["OperationSplitter", "descriptor_tag", "dispatch_work"]
 
@@ -107,7 +108,9 @@ class OperationSplitter(wiring.Component):
                 with m.If(self.load.ready):
                     m.next = "BEGIN"
         self.form_load(m, operation, slot, loads_b)
-        m.d.comb += form_walks(self.config, operation, self.walk_a.payload, self.walk_b.payload)
+        m.d.comb += dataflow_of(self.config.matrix).form_walks(
+            self.config, operation, self.walk_a.payload, self.walk_b.payload
+        )
         self.form_work(m, operation)
         return m
 
@@ -148,7 +151,7 @@ class OperationSplitter(wiring.Component):
             issue.store.eq(operation.store),
             issue.accumulate.eq(operation.accumulate),
             issue.i_blocks.eq(operation.i_blocks),
-            *form_loops(self.config, operation, issue),
+            *dataflow_of(matrix).form_loops(self.config, operation, issue),
             store.spill.eq(operation.spill),
             store.wide.eq(operation.wide),
             store.relu.eq(operation.relu),

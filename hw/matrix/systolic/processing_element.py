@@ -5,15 +5,26 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...arith.float.multiply_add import MultiplyAdd, MultiplyAddConfig
+from ...config import SystolicConfig
 from ...emit.shared_block import SharedBlock
 
 __all__ = [
     "OutputStationaryProcessingElement",
     "WeightStationaryProcessingElement",
+    "multiply_add_config",
     "output_slots",
     "output_stationary_word",
     "weight_stationary_word",
 ]
+
+
+def multiply_add_config(config: SystolicConfig) -> MultiplyAddConfig:
+    """Return the config of one element's multiply-add."""
+    return MultiplyAddConfig(
+        operand=config.operand_format.name,
+        accumulator=config.accumulator_format.name,
+        latency=config.element_latency,
+    )
 
 
 def weight_stationary_word(config: MultiplyAddConfig) -> data.StructLayout:

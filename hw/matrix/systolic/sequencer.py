@@ -11,20 +11,25 @@ from ...lib.interfaces.shared_memory import Direction, WideReadSignature, dma_de
 from ...lib.streams import Queue, ResponseSignature
 from ..accumulator.drain_reader import drain_command
 from ..operation import operation
-from .issue_steps import IssueSteps
-from .mesh import array_row, array_weights
+from .dataflows import dataflow_of
 from .operand_fetch import OperandFetch
 from .operation_splitter import OperationSplitter, descriptor_tag, dispatch_work
-from .output_stationary import array_step
+from .row_issue import RowIssue
+from .step_issue import StepIssue
 from .store import Store
-from .systolic_issue import SystolicIssue, issue_events
+from .systolic_issue import issue_events
 from .tracker import SLOT_WIDTH, Tracker
 from .walk import fetch_walk
-from .weights import Weights
 
 __all__ = ["Sequencer"]
 
 QUEUED_WORK = 4
+
+#: Issue of operands by dataflow.
+ISSUES: dict[str, type[RowIssue | StepIssue]] = {
+    "weight_stationary": RowIssue,
+    "output_stationary": StepIssue,
+}
 
 
 class Sequencer(wiring.Component):
@@ -89,22 +94,14 @@ class Sequencer(wiring.Component):
         self.revisit_latency = revisit_latency
         matrix = config.matrix
         width = matrix.accumulator_address_width
-        if self.is_weight_stationary:
-            operands = {
-                "row": Out(array_row(matrix)),
-                "row_valid": Out(1),
-                "weights": Out(array_weights(matrix)),
-                "weights_valid": Out(1),
-            }
-        else:
-            operands = {"step": Out(array_step(matrix)), "step_valid": Out(1)}
+        self.flow = dataflow_of(matrix)
         super().__init__({
             "operation": In(stream.Signature(operation(config))),
             "a": Out(WideReadSignature(config.shared, matrix.a_bytes)),
             "b": Out(WideReadSignature(config.shared, matrix.b_bytes)),
             "descriptor": Out(stream.Signature(dma_descriptor(config.shared))),
             "done": In(ResponseSignature(dma_done)),
-            **operands,
+            **self.flow.operand_members(matrix, Out),
             "drain_command": Out(stream.Signature(drain_command(matrix))),
             "in_flight": In(1),
             "drain_pointer": In(width + 1),
@@ -126,12 +123,19 @@ class Sequencer(wiring.Component):
         connect(m, dispatch.work, work.i)
         connect(m, store.command, flipped(self.drain_command))
 
-        feed = self.feed_rows if self.is_weight_stationary else self.feed_steps
-        issue = feed(m, *self.make_fetches(m, dispatch, tracker))
+        a, b = (self.fetch(m, name, dispatch, tracker) for name in ("a", "b"))
+        m.submodules.issue = issue = ISSUES[self.config.matrix.dataflow](
+            self.config, self.revisit_latency, len(b.level)
+        )
+        connect(m, a.o, issue.a)
+        connect(m, b.o, issue.b)
         m.d.comb += [
             issue.i.valid.eq(work.o.valid),
             issue.i.payload.eq(work.o.p.issue),
             work.o.ready.eq(issue.i.ready),
+            issue.b_level.eq(b.level),
+            issue.in_flight.eq(self.in_flight),
+            *self.flow.connect_operands(self.config.matrix, issue, self),
             store.work.eq(work.o.p.store),
             store.tag.eq(descriptor_tag(work.o.p.issue.slot)),
             store.valid.eq(issue.store_valid),
@@ -145,92 +149,31 @@ class Sequencer(wiring.Component):
         self.track(m, dispatch, tracker, issue)
         return m
 
-    @property
-    def is_weight_stationary(self) -> bool:
-        """Whether the array keeps weights (as opposed to sums)."""
-        return self.config.matrix.dataflow == "weight_stationary"
-
-    def make_fetches(self, m, dispatch, tracker):
-        """Return the operand fetch of A and of B; each waits for the loads of its operation."""
+    def fetch(self, m, name: str, dispatch, tracker) -> OperandFetch:
+        """Return the fetch of operand `name`; each walk waits for the loads of its operation."""
         config, matrix = self.config, self.config.matrix
-        # Rows of B enter in groups; the next group is requested meanwhile.
-        group = 1 if self.is_weight_stationary else matrix.element_latency
-        reach = config.shared.read_latency + max(7, group + 3)
-        square = matrix.rows == matrix.columns
-        a = OperandFetch(
+        fetch = OperandFetch(
             config,
-            elements=matrix.rows,
-            size=matrix.a_bytes,
-            depth=reach,
-            can_transpose=square or not self.is_weight_stationary,
+            elements=matrix.rows if name == "a" else matrix.columns,
+            size=matrix.reads[name],
+            **self.flow.fetches(config)[name],
         )
-        b = OperandFetch(
-            config,
-            elements=matrix.columns,
-            size=matrix.b_bytes,
-            depth=max(reach, 2 * matrix.rows) if self.is_weight_stationary else reach,
-            can_transpose=square and self.is_weight_stationary,
-        )
+        walk = getattr(dispatch, f"walk_{name}")
         layout = data.StructLayout({"walk": fetch_walk(config), "slot": SLOT_WIDTH})
-        for name, fetch, walk, memory in (
-            ("a", a, dispatch.walk_a, self.a),
-            ("b", b, dispatch.walk_b, self.b),
-        ):
-            m.submodules[f"fetch_{name}"] = fetch
-            m.submodules[f"walks_{name}"] = walks = Queue(layout, QUEUED_WORK)
-            waiting = tracker.loading.bit_select(walks.o.p.slot, 1)
-            m.d.comb += [
-                walks.i.valid.eq(walk.valid),
-                walk.ready.eq(walks.i.ready),
-                walks.i.p.walk.eq(walk.payload),
-                walks.i.p.slot.eq(tracker.slot),
-                fetch.i.valid.eq(walks.o.valid & ~waiting),
-                fetch.i.payload.eq(walks.o.p.walk),
-                walks.o.ready.eq(fetch.i.ready),
-            ]
-            connect(m, fetch.memory, flipped(memory))
-        return a, b
-
-    def feed_rows(self, m, a, b):
-        """Connect the weight-stationary array."""
-        m.submodules.issue = issue = SystolicIssue(self.config, self.revisit_latency)
-        m.submodules.weights_issue = weights = Weights(self.config.matrix, len(b.level))
-        connect(m, b.o, weights.i)
+        m.submodules[f"fetch_{name}"] = fetch
+        m.submodules[f"walks_{name}"] = walks = Queue(layout, QUEUED_WORK)
+        waiting = tracker.loading.bit_select(walks.o.p.slot, 1)
         m.d.comb += [
-            weights.level.eq(b.level),
-            weights.swap.eq(issue.offer & issue.target.swap),
-            self.weights.b.eq(weights.weights),
-            self.weights.row.eq(weights.row),
-            self.weights_valid.eq(weights.valid),
-            issue.available.eq(weights.available),
-            issue.in_flight.eq(self.in_flight),
-            issue.a_valid.eq(a.o.valid),
-            a.o.ready.eq(issue.offer),
-            self.row_valid.eq(issue.offer),
-            self.row.a.eq(a.o.payload),
-            self.row.swap.eq(issue.target.swap),
-            self.row.address.eq(issue.target.address),
-            self.row.accumulate.eq(issue.target.accumulate),
+            walks.i.valid.eq(walk.valid),
+            walk.ready.eq(walks.i.ready),
+            walks.i.p.walk.eq(walk.payload),
+            walks.i.p.slot.eq(tracker.slot),
+            fetch.i.valid.eq(walks.o.valid & ~waiting),
+            fetch.i.payload.eq(walks.o.p.walk),
+            walks.o.ready.eq(fetch.i.ready),
         ]
-        return issue
-
-    def feed_steps(self, m, a, b):
-        """Connect the output-stationary array."""
-        m.submodules.issue = issue = IssueSteps(self.config, self.revisit_latency, len(b.level))
-        m.d.comb += [
-            issue.a_valid.eq(a.o.valid),
-            a.o.ready.eq(issue.a_ready),
-            issue.b_level.eq(b.level),
-            b.o.ready.eq(issue.b_ready),
-            self.step_valid.eq(issue.offer),
-            self.step.a.eq(a.o.payload),
-            self.step.b.eq(b.o.payload),
-            self.step.first.eq(issue.target.first),
-            self.step.last.eq(issue.target.last),
-            self.step.address.eq(issue.target.address),
-            self.step.accumulate.eq(issue.target.accumulate),
-        ]
-        return issue
+        connect(m, fetch.memory, flipped(getattr(self, name)))
+        return fetch
 
     def send_descriptors(self, m, dispatch, store):
         """Send load and store descriptors to the DMA, stores first."""

@@ -75,11 +75,7 @@ class SystolicUnit(SharedBlock):
         connect(m, sequencer.drain_command, array.drain_command)
         connect(m, array.drain, flipped(self.drain))
         m.d.comb += [
-            *(
-                getattr(array, name).eq(getattr(sequencer, name))
-                for name in ("row", "row_valid", "weights", "weights_valid", "step", "step_valid")
-                if name in array.signature.members
-            ),
+            *array.flow.connect_operands(self.config.matrix, sequencer, array),
             sequencer.in_flight.eq(array.in_flight),
             sequencer.drain_pointer.eq(array.drain_pointer),
             sequencer.drain_end.eq(array.drain_end),

@@ -1,4 +1,4 @@
-"""Tests of `hw.matrix.systolic.mesh` against a golden chain of multiply-adds per column."""
+"""Tests of `WeightStationaryMesh` against a golden chain of multiply-adds per column."""
 
 import random
 
@@ -8,7 +8,8 @@ import pytest
 from spica.hw.config import SystolicConfig
 from spica.hw.emit.emitter import emit
 from spica.hw.matrix.accumulator.accumulator import STORED_LATENCY
-from spica.hw.matrix.systolic.mesh import WeightStationaryMesh, weight_stationary_latency
+from spica.hw.matrix.systolic.weight_stationary import weight_stationary_latency
+from spica.hw.matrix.systolic.weight_stationary_mesh import WeightStationaryMesh
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.arith.float.floats import multiply_add
 from support.matrix.sequencer_bench import array_operands

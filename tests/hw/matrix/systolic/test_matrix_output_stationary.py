@@ -12,12 +12,9 @@ from spica.hw.config import SystolicConfig
 from spica.hw.emit.emitter import emit
 from spica.hw.matrix.accumulator.accumulator import STORED_LATENCY
 from spica.hw.matrix.systolic.matrix_array import MatrixArray
-from spica.hw.matrix.systolic.mesh import multiply_add_config
-from spica.hw.matrix.systolic.output_stationary import (
-    OutputStationaryMesh,
-    output_stationary_latency,
-)
-from spica.hw.matrix.systolic.processing_element import output_slots
+from spica.hw.matrix.systolic.output_stationary import output_stationary_latency
+from spica.hw.matrix.systolic.output_stationary_mesh import OutputStationaryMesh
+from spica.hw.matrix.systolic.processing_element import multiply_add_config, output_slots
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.arith.float.floats import add, multiply_add
 from support.matrix.sequencer_bench import array_operands

@@ -1,0 +1,128 @@
+"""Systolic issue of rows: schedules rows into the array and the stores of finished tiles."""
+
+from amaranth import *
+from amaranth.lib.wiring import connect, flipped
+
+from .systolic_issue import SystolicIssue
+from .weights import Weights
+
+__all__ = ["RowIssue"]
+
+
+class RowIssue(SystolicIssue):
+    """Row issue: rows in the order column block, k-block, row, with stores in between.
+
+    All of K for one column block precedes the next: overwrites of accumulator rows are spread over
+    the operation, and a drain of their old contents stays ahead of them. One row per cycle while
+    operands are available; operations follow without a pause. A row waits:
+
+    - the first of a tile: until its weights are available (`Weights`);
+    - any row that an active drain has not read: until it is read;
+    - with `accumulate`: until its address was last offered `revisit_latency` cycles ago. A pass
+      counts its rows and the cycles after it, so that only small tiles wait.
+
+    A store starts when all rows before it were offered. If its shape differs from that of the last
+    compute, the drain could overtake the array, so it waits until nothing is `in_flight`.
+
+    Parameters and members are those of `SystolicIssue`.
+    """
+
+    def elaborate(self, platform):
+        m = Module()
+        computing, storing = self.advance(m)
+        available = self.load_weights(m)
+        pass_begins, pass_ends = self.count(m)
+        too_soon, same_shape = self.revisit(m, computing, pass_begins, pass_ends)
+
+        undrained, weightless = Signal(), Signal()
+        m.d.comb += [
+            undrained.eq(
+                (self.row.address >= self.drain_pointer) & (self.row.address < self.drain_end)
+            ),
+            weightless.eq(self.row.swap & ~available),
+            self.row.a.eq(self.a.payload),
+            self.row_valid.eq(computing & self.a.valid & ~(undrained | weightless | too_soon)),
+            self.a.ready.eq(self.row_valid),
+            self.store_valid.eq(storing & (same_shape | ~self.in_flight)),
+        ]
+        self.report(
+            m,
+            self.row_valid,
+            computing & ~self.row_valid,
+            storing,
+            undrained=undrained,
+            too_soon=too_soon,
+            weightless=weightless,
+        )
+        return m
+
+    def load_weights(self, m) -> Signal:
+        """Offer rows of weights; return whether those of the next tile may be swapped in."""
+        m.submodules.weights = weights = Weights(self.config.matrix, len(self.b_level))
+        connect(m, flipped(self.b), weights.i)
+        m.d.comb += [
+            weights.level.eq(self.b_level),
+            weights.swap.eq(self.row_valid & self.row.swap),
+            self.weights.b.eq(weights.weights),
+            self.weights.row.eq(weights.row),
+            self.weights_valid.eq(weights.valid),
+        ]
+        return weights.available
+
+    def count(self, m):
+        """Count rows, passes and blocks; return whether a pass begins and whether it ends here."""
+        work, target = self.i.payload, self.row
+        stride = work.i_blocks * self.config.matrix.rows
+        row, block, k_block = (
+            Signal(work[name].shape(), name=name) for name in ("row", "block", "k_block")
+        )
+        address = Signal.like(target.address)
+        block_address = Signal.like(target.address)
+        next_block = Signal.like(target.address)
+        pass_ends, block_ends = Signal(), Signal()
+        m.d.comb += [
+            target.swap.eq(row == 0),
+            target.address.eq(address),
+            target.accumulate.eq(work.accumulate | k_block.any()),
+            next_block.eq(block_address + stride),
+            pass_ends.eq(row == work.row),
+            block_ends.eq(pass_ends & (k_block == work.k_block)),
+            self.last_row.eq(self.row_valid & block_ends & (block == work.block)),
+        ]
+        with m.If(self.row_valid):
+            m.d.sync += [row.eq(row + 1), address.eq(address + 1)]
+            with m.If(pass_ends):
+                m.d.sync += [row.eq(0), k_block.eq(k_block + 1), address.eq(block_address)]
+            with m.If(block_ends):
+                m.d.sync += [k_block.eq(0), block.eq(block + 1)]
+                m.d.sync += [address.eq(next_block), block_address.eq(next_block)]
+                with m.If(block == work.block):
+                    m.d.sync += [block.eq(0), address.eq(0), block_address.eq(0)]
+        return row == 0, pass_ends
+
+    def revisit(self, m, computing, pass_begins, pass_ends):
+        """Return whether this row must wait, and whether the shape equals the last compute's."""
+        work, latency = self.i.payload, self.revisit_latency
+        shape = Cat(work.row, work.block, work.i_blocks)
+        last_shape = Signal.like(shape, reset_less=True)
+        same_shape = Signal()
+        # Offers of the last pass plus cycles since its end; `since_end` counts only the latter.
+        since_start = Signal(range(latency + 1), init=latency)
+        since_end = Signal(range(latency + 1), init=latency)
+        between = Signal(init=1)
+        m.d.comb += same_shape.eq(shape == last_shape)
+
+        with m.If((self.row_valid | between) & (since_start != latency)):
+            m.d.sync += since_start.eq(since_start + 1)
+        with m.If(between & (since_end != latency)):
+            m.d.sync += since_end.eq(since_end + 1)
+        with m.If(self.row_valid):
+            m.d.sync += [between.eq(pass_ends), last_shape.eq(shape)]
+            with m.If(pass_begins):
+                m.d.sync += since_start.eq(1)
+            with m.If(pass_ends):
+                m.d.sync += since_end.eq(1)
+
+        settled = Mux(same_shape, since_start, since_end) == latency
+        too_soon = computing & pass_begins & self.row.accumulate & ~settled
+        return too_soon, same_shape

@@ -1,0 +1,124 @@
+"""Weight-stationary mesh: processing elements, and the edges that skew and unpack operands."""
+
+from amaranth import *
+
+from .mesh import Mesh
+from .processing_element import (
+    WeightStationaryProcessingElement,
+    multiply_add_config,
+    weight_stationary_word,
+)
+from .skew import Skew, SkewConfig
+from .weight_stationary import weight_stationary_latency
+
+__all__ = ["WeightStationaryMesh"]
+
+
+class WeightStationaryMesh(Mesh):
+    """Weight-stationary mesh: ``sums[j] = fma chain of a[r] * b[r][j]`` per row of A.
+
+    The chain begins at +0 in array row 0 and ends in the last. A row of A offered in cycle t has
+    all its sums in cycle ``t + weight_stationary_latency(config)``, and its target
+    `STORED_LATENCY` cycles earlier; one row of A and one of weights per cycle, no back-pressure.
+    Array row r receives a row of A ``r * element_latency`` cycles after array row 0. Weight row r
+    may therefore be offered only if more than that many cycles have passed since the row of A with
+    the last `swap`. It must be offered no later than that many cycles after the row of A whose
+    `swap` activates it::
+
+        cycle                    t         t + 1   t + 2   t + 3   t + 4
+        a, swap offered          x
+        swap in element (0, 0)                             x
+        a in element (0, 0)                                        x
+        weight row 0 offered     w, latest
+        load in element (0, 0)                     w
+
+    Parameters
+    ----------
+    config : SystolicConfig
+
+    Members
+    -------
+    row : In(array_row(config))
+    row_valid : In(1)
+    weights : In(array_weights(config))
+    weights_valid : In(1)
+    target, target_valid, sums, in_flight
+        As in `Mesh`.
+
+    """
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        words = self.left_edge(m)
+        weights, loading = self.top_edge(m)
+
+        width = config.accumulator_format.width
+        sums: list[Value] = [Const(0, width)] * config.columns
+        for row, word in enumerate(words):
+            for column in range(config.columns):
+                element = WeightStationaryProcessingElement(multiply_add_config(config))
+                m.submodules[f"pe_{row}_{column}"] = element
+                m.d.comb += [
+                    element.word.eq(word),
+                    element.weight.eq(weights[column]),
+                    element.c.eq(sums[column]),
+                ]
+                word = element.next_word
+                sums[column] = element.o
+
+        self.deskew(m, sums)
+        valid_line, target = self.delayed_target(
+            m, self.row, self.row_valid, weight_stationary_latency(config)
+        )
+        m.d.comb += [
+            self.target.eq(target),
+            self.target_valid.eq(valid_line[-1]),
+            self.in_flight.eq(valid_line.any() | loading),
+        ]
+        return m
+
+    def left_edge(self, m):
+        """Return the word that enters each row of the array."""
+        config = self.config
+        width, step = config.operand_format.width, config.element_latency
+        m.submodules.skew = skew = Skew(SkewConfig(lanes=config.rows, width=width, step=step))
+        # A row enters two cycles after its swap, and a swap one cycle after a load.
+        waiting = Signal(3 * config.rows * width, reset_less=True)
+        swaps = Signal((config.rows - 1) * step + 2, reset_less=True)
+        loads = Signal(config.rows, reset_less=True)
+        m.d.sync += [
+            waiting.eq(Cat(self.row.a, waiting)),
+            swaps.eq(Cat(self.row_valid & self.row.swap, swaps)),
+            loads.eq(Mux(self.weights_valid, 1 << self.weights.row, 0)),
+        ]
+        m.d.comb += skew.i.eq(waiting[-len(skew.i) :])
+
+        words = []
+        for row, a in enumerate(self.unpacked(m, "a", skew.o)):
+            word = Signal(
+                weight_stationary_word(multiply_add_config(config)),
+                reset_less=True,
+                name=f"word_{row}",
+            )
+            m.d.sync += [
+                word.a.eq(a),
+                word.swap.eq(swaps[row * step + 1]),
+                word.load.eq(loads[row]),
+            ]
+            words.append(word)
+        return words
+
+    def top_edge(self, m):
+        """Return the weight of each column, and whether any is in flight."""
+        config = self.config
+        width = config.operand_format.width
+        m.submodules.skew_weights = skew = Skew(SkewConfig(lanes=config.columns, width=width))
+        # Aligned with the load flag, which needs `columns` cycles to pass the last element.
+        pending = Signal(config.columns + 1)
+        offered = Signal(len(skew.i), reset_less=True)
+        m.d.sync += [pending.eq(Cat(self.weights_valid, pending)), offered.eq(self.weights.b)]
+        m.d.comb += skew.i.eq(offered)
+
+        weights = self.registered(m, "weight", self.unpacked(m, "b", skew.o))
+        return weights, pending.any()
