@@ -48,7 +48,7 @@ class RowIssue(SystolicIssue):
         self.report(
             m,
             self.row_valid,
-            computing & ~self.row_valid,
+            computing,
             storing,
             undrained=undrained,
             too_soon=too_soon,

@@ -136,15 +136,16 @@ class SystolicIssue(wiring.Component):
         return computing, storing
 
     def report(self, m, offer, waits, storing, *, undrained, too_soon, weightless):
-        """Drive the event of this cycle; `waits` is high if a compute is due but not offered."""
-        m.d.comb += self.events.active.eq(offer)
+        """Drive the event of this cycle; `waits` is high if a compute is due."""
+        m.d.comb += [
+            self.events.active.eq(offer),
+            self.events.idle.eq(self.running & ~(offer | waits | storing)),
+        ]
         with m.If(storing | (waits & undrained)):
             m.d.comb += self.events.wait_drain.eq(1)
         with m.Elif(waits & too_soon):
             m.d.comb += self.events.wait_revisit.eq(1)
         with m.Elif(waits & weightless):
             m.d.comb += self.events.wait_weights.eq(1)
-        with m.Elif(waits):
+        with m.Elif(waits & ~offer):
             m.d.comb += self.events.wait_a.eq(1)
-        with m.Elif(self.running & ~offer):
-            m.d.comb += self.events.idle.eq(1)
