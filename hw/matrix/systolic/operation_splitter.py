@@ -9,10 +9,10 @@ from ...config import MatrixUnitConfig
 from ...lib.interfaces.shared_memory import Direction, dma_descriptor
 from ..operation import operation
 from .dataflows import dataflow_of
+from .fetch.walk import fetch_walk
 from .store import store_work
 from .systolic_issue import issue_work
 from .tracker import SLOT_WIDTH
-from .walk import fetch_walk
 
 __all__ = ["OperationSplitter", "descriptor_tag", "dispatch_work"]
 

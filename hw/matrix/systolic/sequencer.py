@@ -12,14 +12,14 @@ from ...lib.streams import Queue, ResponseSignature
 from ..accumulator.drain_reader import drain_command
 from ..operation import operation
 from .dataflows import dataflow_of
-from .operand_fetch import OperandFetch
+from .fetch.operand_fetch import OperandFetch
+from .fetch.walk import fetch_walk
 from .operation_splitter import OperationSplitter, descriptor_tag, dispatch_work
 from .row_issue import RowIssue
 from .step_issue import StepIssue
 from .store import Store
 from .systolic_issue import issue_events
 from .tracker import SLOT_WIDTH, Tracker
-from .walk import fetch_walk
 
 __all__ = ["Sequencer"]
 

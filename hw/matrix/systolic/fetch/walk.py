@@ -3,9 +3,9 @@
 from amaranth.lib import data
 from amaranth.utils import bits_for, exact_log2
 
-from ...config import MatrixUnitConfig
-from ..operation import OperationLimits
-from .dataflows import dataflow_of
+from ....config import MatrixUnitConfig
+from ...operation import OperationLimits
+from ..dataflows import dataflow_of
 
 __all__ = ["WALK_LOOPS", "fetch_walk"]
 

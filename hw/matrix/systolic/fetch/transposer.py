@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ...config.checks import require_integer
+from ....config.checks import require_integer
 
 __all__ = ["Transposer", "TransposerConfig"]
 

@@ -1,11 +1,11 @@
-"""Tests of `hw.matrix.systolic.transposer` and `skew` against list comprehensions."""
+"""Tests of `hw.matrix.systolic.fetch.transposer` and `skew` against list comprehensions."""
 
 import random
 
 import pytest
 
+from spica.hw.matrix.systolic.fetch.transposer import Transposer, TransposerConfig
 from spica.hw.matrix.systolic.skew import Skew, SkewConfig
-from spica.hw.matrix.systolic.transposer import Transposer, TransposerConfig
 from spica.sim.engine.testbench import require_no_loop, simulate
 
 

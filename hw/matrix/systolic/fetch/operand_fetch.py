@@ -7,11 +7,11 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import bits_for, ceil_log2, exact_log2
 
-from ...config import MatrixUnitConfig
-from ...lib.carry_select import add_in_halves
-from ...lib.interfaces.shared_memory import WideReadSignature
-from ...lib.register_slices import RegisterSlice
-from ...lib.streams import Queue
+from ....config import MatrixUnitConfig
+from ....lib.carry_select import add_in_halves
+from ....lib.interfaces.shared_memory import WideReadSignature
+from ....lib.register_slices import RegisterSlice
+from ....lib.streams import Queue
 from .transpose_stage import TransposeStage, transpose_line
 from .transposer import TransposerConfig
 from .walk import WALK_LOOPS, fetch_walk

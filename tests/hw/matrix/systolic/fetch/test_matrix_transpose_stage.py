@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from spica.hw.matrix.systolic.transpose_stage import TransposeStage
-from spica.hw.matrix.systolic.transposer import TransposerConfig
+from spica.hw.matrix.systolic.fetch.transpose_stage import TransposeStage
+from spica.hw.matrix.systolic.fetch.transposer import TransposerConfig
 from spica.sim.engine.testbench import get, put, require_no_loop, simulate
 
 

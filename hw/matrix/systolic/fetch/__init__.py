@@ -1,0 +1,1 @@
+"""Operand fetch of a systolic array: reads lines of shared memory in the order of the array."""
