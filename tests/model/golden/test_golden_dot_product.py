@@ -10,6 +10,7 @@ from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.arith.dot_product.numerics import NUMERICS, TREES
 from spica.sim.golden.arith.dot_product.dot_product import dot_product
 from spica.sim.golden.arith.dot_product.operands import dot_operands
+from support.vectors import require_equal
 
 
 def value_of(bits, form):
@@ -149,14 +150,7 @@ def check(config, operands):
         {name: x[k].tolist() for name, x in operands.items()} for k in range(len(operands["c"]))
     )
     expected = [reference(config, **row) for row in rows]
-    results = dot_product(config, **operands)
-    wrong = np.nonzero(results != np.array(expected, np.uint32))[0]
-    shown = [
-        f"{ {name: x[k].tolist() for name, x in operands.items()} }: "
-        f"{results[k]:#x}, not {expected[k]:#x}"
-        for k in wrong[:2]
-    ]
-    assert not shown, f"{len(wrong)} of {len(expected)} wrong: " + "; ".join(shown)
+    require_equal(dot_product(config, **operands), expected, **operands)
 
 
 @pytest.mark.parametrize("name", CONFIGS)

@@ -15,6 +15,7 @@ from spica.sim.golden.arith.dot_product.dot_product import dot_product
 from spica.sim.golden.arith.dot_product.operands import dot_operands
 from spica.sim.units.arith.dot_product import CONFIGS
 from spica.synth.measure import measure
+from support.vectors import require_equal
 
 # All variants of pipelining, rounding, scaling and chaining.
 SIMULATED = {
@@ -62,8 +63,7 @@ def test_hardware_matches_golden_model(name):
     dut = DotProduct(config)
     require_no_loop(dut)
     operands = dot_operands(config, np.random.default_rng(len(name)), 250)
-    wrong = np.nonzero(run(dut, operands) != dot_product(config, **operands))[0]
-    assert wrong.tolist() == []
+    require_equal(run(dut, operands), dot_product(config, **operands), **operands)
 
 
 @pytest.mark.parametrize(

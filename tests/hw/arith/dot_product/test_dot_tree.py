@@ -24,6 +24,7 @@ from spica.sim.golden.arith.dot_product.tree import tree_dot_product
 from spica.sim.golden.arith.float import floats, operands
 from spica.sim.units.arith.tree import CONFIGS, numpy_tree, tree_operands
 from spica.synth.measure import measure
+from support.vectors import require_equal
 
 #: One unit of each kind of arithmetic, small enough for Amaranth's simulator.
 SMALL = {
@@ -62,24 +63,13 @@ def run(dut, latency, **inputs):
     return np.array(results[latency:], np.uint32)
 
 
-def check(expected, results, **inputs):
-    """Fail with the first wrong vectors."""
-    wrong = np.nonzero(results != expected)[0]
-    shown = [
-        f"{ {name: x[k].tolist() for name, x in inputs.items()} }: "
-        f"{results[k]:#x}, not {expected[k]:#x}"
-        for k in wrong[:3]
-    ]
-    assert not shown, f"{len(wrong)} of {len(expected)} wrong: " + "; ".join(shown)
-
-
 @pytest.mark.parametrize("name", CONFIGS)
 def test_golden_model_is_numpy(name):
     """NumPy's float16 and float32 round correctly, as do the definition's three steps."""
     config = CONFIGS[name]
     inputs = tree_operands(config, np.random.default_rng(0), 100_000)
     results = tree_dot_product(config, **inputs)
-    check(numpy_tree(config, **inputs)["o"], results, **inputs)
+    require_equal(results, numpy_tree(config, **inputs)["o"], **inputs)
     exponents = results >> 23 & 0xFF
     assert len(np.unique(exponents)) > 100, "operands reach few exponents"
     assert (results == FP32.nan).mean() < 0.4
@@ -103,7 +93,7 @@ def test_tree_gives_what_its_golden_model_gives(name):
     inputs = {port: np.concatenate([probe[port], vectors[port]]) for port in probe}
     results = run(Tree(config), dot_product_latency(config), **inputs)
     assert results[: len(told)].tolist() == told
-    check(tree_dot_product(config, **inputs), results, **inputs)
+    require_equal(results, tree_dot_product(config, **inputs), **inputs)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +131,7 @@ def test_adder(form, latency, overflows, subnormals, width):
         )
     a, b, expected = a[possible][:300], b[possible][:300], expected[possible][:300]
     assert len(a) == 300
-    check(expected, run(TreeAdd(config), latency, a=a, b=b), a=a, b=b)
+    require_equal(run(TreeAdd(config), latency, a=a, b=b), expected, a=a, b=b)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +156,7 @@ def test_product(a_form, b_form, form):
         a, b = (operands.random_bits(rng, each, 300) for each in (a_form, b_form))
     with np.errstate(invalid="ignore"):
         expected = floats.encode(floats.decode(a, a_form) * floats.decode(b, b_form), form)
-    check(expected, run(TreeProduct(config), config.latency, a=a, b=b), a=a, b=b)
+    require_equal(run(TreeProduct(config), config.latency, a=a, b=b), expected, a=a, b=b)
 
 
 def test_order_of_the_tree_is_that_of_neighbours():

@@ -9,6 +9,7 @@ from spica.hw.arith.float.multiply import Multiply, MultiplyConfig
 from spica.hw.config.formats import BF16, FP8_E4M3, FP16, FP32
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.arith.float import floats, operands
+from support.vectors import require_equal
 
 UNITS = {
     "add": (Add, AddConfig, operands.add_operands, floats.add),
@@ -37,18 +38,12 @@ def run(dut, a, b, latency):
     return np.array(results[latency:], np.uint32)
 
 
-def check(a, b, expected, results):
-    """Fail with the first wrong pairs."""
-    wrong = np.nonzero(results != expected)[0]
-    shown = [f"{a[k]:#x}, {b[k]:#x}: {results[k]:#x}, not {expected[k]:#x}" for k in wrong[:5]]
-    assert not shown, f"{len(wrong)} of {len(expected)} wrong: " + "; ".join(shown)
-
-
 @pytest.mark.parametrize(("name", "latency"), LATENCIES)
 def test_pipeline_matches_golden_model(name, latency):
     unit, config, stimulus, golden = UNITS[name]
     a, b = stimulus(np.random.default_rng(latency), 300)
-    check(a, b, golden(a, b), run(unit(config(latency=latency)), a, b, latency))
+    results = run(unit(config(latency=latency)), a, b, latency)
+    require_equal(results, golden(a, b), a=a, b=b)
 
 
 @pytest.mark.parametrize("form", [FP16, BF16], ids=lambda form: form.name)
@@ -56,7 +51,8 @@ def test_pipeline_matches_golden_model(name, latency):
 def test_other_formats(name, form):
     unit, config, stimulus, golden = UNITS[name]
     a, b = stimulus(np.random.default_rng(0), 300, form)
-    check(a, b, golden(a, b, form), run(unit(config(form=form, latency=2)), a, b, 2))
+    results = run(unit(config(form=form, latency=2)), a, b, 2)
+    require_equal(results, golden(a, b, form), a=a, b=b)
 
 
 @pytest.mark.parametrize(("name", "latency"), LATENCIES)

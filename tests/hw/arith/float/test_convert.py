@@ -30,6 +30,7 @@ from spica.sim.units.arith.conversions import (
     golden,
 )
 from spica.synth.measure import measure
+from support.vectors import require_equal
 
 SOURCES = {form.name: form for form in FORMS}
 DEPTH = 60
@@ -59,9 +60,7 @@ def run(dut, i, rounding):
 
 def check(results, expected, i):
     for name, values in expected.items():
-        wrong = np.nonzero(results[name] != values)[0]
-        shown = [f"{i[k]:#x}: {results[name][k]:#x}, not {values[k]:#x}" for k in wrong[:5]]
-        assert not shown, f"{len(wrong)} wrong of {name}: " + "; ".join(shown)
+        require_equal(results[name], values, **{f"{name} of": i})
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -23,6 +23,7 @@ from spica.sim.golden.arith.special.errors import SWEEPS, exact, measured
 from spica.sim.golden.arith.special.special_function import look_up, special_function, turns
 from spica.sim.units.arith.special_function import special_operands
 from spica.synth.measure import measure
+from support.vectors import require_equal
 
 LATENCIES = (6, 7, 8)
 SIGN = 1 << 31
@@ -62,23 +63,13 @@ def run(dut, operation, a, latency):
     return np.array(results[latency:], np.uint32)
 
 
-def check(operation, a, results, expected):
-    """Fail with the first operands that have a wrong result."""
-    wrong = np.nonzero(results != expected)[0]
-    shown = [
-        f"{SpecialOperation(int(operation[k])).name} {int(a[k]):#x}: {int(results[k]):#x}, "
-        f"not {int(expected[k]):#x}"
-        for k in wrong[:5]
-    ]
-    assert not shown, f"{len(wrong)} of {len(expected)} wrong: " + "; ".join(shown)
-
-
 @pytest.mark.parametrize("latency", LATENCIES)
 def test_unit_matches_golden_model(latency):
     vectors = special_operands(np.random.default_rng(latency), 500 if latency == 7 else 150)
     operation, a = vectors["operation"], vectors["a"]
     dut = SpecialFunction(SpecialFunctionConfig(latency=latency))
-    check(operation, a, run(dut, operation, a, latency), special_function(operation, a))
+    results = run(dut, operation, a, latency)
+    require_equal(results, special_function(operation, a), operation=operation, a=a)
 
 
 @pytest.mark.parametrize("latency", LATENCIES)
@@ -137,9 +128,10 @@ KNOWN = [
 
 def test_known_results():
     operation, a, expected = (np.array(column) for column in zip(*KNOWN, strict=True))
-    check(operation, a, special_function(operation, a), expected)
+    require_equal(special_function(operation, a), expected, operation=operation, a=a)
     dut = SpecialFunction(SpecialFunctionConfig())
-    check(operation, a, run(dut, operation, a, dut.config.latency), expected)
+    results = run(dut, operation, a, dut.config.latency)
+    require_equal(results, expected, operation=operation, a=a)
 
 
 def test_where_segments_change_their_length():
@@ -156,7 +148,7 @@ def test_where_segments_change_their_length():
     operation = np.repeat(operations, len(moves))
     dut = SpecialFunction(SpecialFunctionConfig())
     results = run(dut, operation, a, dut.config.latency)
-    check(operation, a, results, special_function(operation, a))
+    require_equal(results, special_function(operation, a), operation=operation, a=a)
 
 
 @pytest.mark.parametrize(

@@ -30,14 +30,6 @@ CONFIGS = [
 ]
 #: Stall probabilities of input and output, one pair after the other.
 STALLS = [(0.0, 0.0), (0.4, 0.0), (0.0, 0.5), (0.3, 0.3)]
-CONFIGS = [
-    CoreConfig(),
-    CoreConfig(warps=1, threads=1),
-    CoreConfig(warps=3, threads=6, integer_lanes=2, multiply_latency=2),
-    CoreConfig(warps=2, threads=4, integer_lanes=1, multiply_latency=4),
-    CoreConfig(warps=2, threads=3, multiply_latency=2),
-    CoreConfig(warps=32, threads=8, integer_lanes=4, multiply_latency=4),
-]
 
 
 def bits(flags) -> int:
