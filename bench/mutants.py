@@ -296,8 +296,8 @@ MUTANTS: tuple[Mutant, ...] = (
         name="core_pair",
         fault="two instructions are issued together although the second depends on the first",
         inside="depends",
-        old="return (first.port == second.port) | (first.writes & touches.any())",
-        new="return first.port == second.port",
+        old="(first.port == second.port) | (first.writes & touches.any())",
+        new="first.port == second.port",
         tests=(RANDOM + "[1x4x3]",),
     ),
     Mutant(

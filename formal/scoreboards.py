@@ -190,8 +190,8 @@ FAULTS = (
     Fault(
         what="the second instruction of a cycle claims no register",
         inside="Scoreboard",
-        old="(slot.valid & slot.writes) << slot.rd for slot in slots",
-        new="(slot.valid & slot.writes) << slot.rd for slot in slots[:1]",
+        old="claimed_registers(slot, slot.valid & slot.writes) for slot in slots",
+        new="claimed_registers(slot, slot.valid & slot.writes) for slot in slots[:1]",
     ),
     Fault(
         what="an issue of one warp claims registers of all warps",

@@ -1,16 +1,19 @@
 """Layouts of the signals between the blocks of a core."""
 
+from amaranth.hdl import ShapeLike
 from amaranth.lib import data
 
 from ..config import PipelineConfig
-from ..isa.operations import OPERATION_WIDTH, Port
+from ..isa.operations import OPERATION_WIDTH, Port, group_sizes
 from ..lib.interfaces.core_memory import warp_shape
 
 __all__ = [
     "REGISTERS",
     "REGISTER_WIDTH",
+    "beat_field",
     "branch_layout",
     "decoded_layout",
+    "group_fields",
     "issue_layout",
     "operation_layout",
     "read_layout",
@@ -23,6 +26,23 @@ __all__ = [
 REGISTERS = 64
 REGISTER_WIDTH = 6
 OPERANDS = 3
+
+
+def group_fields() -> dict[str, ShapeLike]:
+    """Return the fields of an instruction on its register groups; none if no operation has any.
+
+    ``grouped`` has a bit for ``rd`` and for each source that is the first register of a group.
+    ``last`` is the number of the last micro-operation, one less than the size of the groups; 0
+    without groups.
+    """
+    sizes = group_sizes()
+    return {"grouped": 1 + OPERANDS, "last": range(sizes[-1])} if sizes else {}
+
+
+def beat_field() -> dict[str, ShapeLike]:
+    """Return the field with the number of a micro-operation; none if no operation has groups."""
+    sizes = group_sizes()
+    return {"beat": range(sizes[-1])} if sizes else {}
 
 
 def decoded_layout() -> data.StructLayout:
@@ -48,6 +68,7 @@ def decoded_layout() -> data.StructLayout:
         "b_is_immediate": 1,
         "stalls_warp": 1,
         "serialises": 1,
+        **group_fields(),
     })
 
 
@@ -55,13 +76,14 @@ def issue_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of an instruction on its way to a collector.
 
     ``pending`` has a bit for each source that is not in the register banks yet and will arrive
-    on a writeback bus.
+    on a writeback bus. An instruction with register groups is one micro-operation, ``beat``.
     """
     return data.StructLayout({
         "warp": warp_shape(config),
         "mask": config.threads,
         "instruction": decoded_layout(),
         "pending": OPERANDS,
+        **beat_field(),
     })
 
 
@@ -69,7 +91,8 @@ def operation_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of an instruction with its operands, from a collector to a unit.
 
     ``operands[k][thread]``; unread operands are 0, unless ``a_is_pc`` or ``b_is_immediate``
-    replaces them.
+    replaces them. ``beat`` is the number of the micro-operation, for operations with register
+    groups.
     """
     return data.StructLayout({
         "warp": warp_shape(config),
@@ -82,6 +105,7 @@ def operation_layout(config: PipelineConfig) -> data.StructLayout:
         "rounding": 3,
         "a_is_pc": 1,
         "b_is_immediate": 1,
+        **beat_field(),
         "operands": data.ArrayLayout(data.ArrayLayout(32, config.threads), OPERANDS),
     })
 

@@ -1,6 +1,7 @@
 """Ports of a core: a table of their units, operations, operands, latency and lanes."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from amaranth.lib import enum
 
@@ -15,8 +16,11 @@ __all__ = [
     "MemoryOperation",
     "Port",
     "PortInfo",
+    "RegisterGroup",
+    "RegisterGroups",
     "SpecialOperation",
     "Unit",
+    "group_sizes",
     "ports_with",
 ]
 
@@ -167,6 +171,60 @@ class Latency(enum.Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RegisterGroup:
+    """Consecutive registers that one operand or the result of an operation spans.
+
+    The number of the first one is a multiple of the size of the group.
+
+    Parameters
+    ----------
+    first : int or None
+        The first register, where f0 is 32; None if the instruction encodes it as that of a single
+        register.
+    is_selected : bool
+        Whether the field ``rd`` selects one of several groups, which follow each other from
+        `first` on.
+
+    """
+
+    first: int | None = None
+    is_selected: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegisterGroups:
+    """Register groups of an operation, which executes as one micro-operation per register.
+
+    Micro-operation k reads and writes register k of each group. An operand without a group is the
+    same register in each. A result without a group is that of the last micro-operation.
+
+    Parameters
+    ----------
+    size : int
+        Registers of each group: 2, 4, 8 or 16.
+    sources : mapping of int to RegisterGroup
+        Operands 0 to 2 that are groups.
+    destination : RegisterGroup or None
+        Registers of the result; None for one register, or none.
+
+    """
+
+    size: int
+    sources: Mapping[int, RegisterGroup] = field(default_factory=dict)
+    destination: RegisterGroup | None = None
+
+    def __post_init__(self):
+        if self.size not in (2, 4, 8, 16):
+            raise ValueError(f"size of a register group must be 2, 4, 8 or 16, not {self.size}")
+
+    @property
+    def by_field(self) -> dict[int, RegisterGroup]:
+        """The groups by field of an instruction: 0 for rd, 1 to 3 for rs1 to rs3."""
+        destination = {} if self.destination is None else {0: self.destination}
+        return destination | {1 + operand: group for operand, group in self.sources.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
 class PortInfo:
     """Properties of a port from which decoder, scoreboard, collectors and counters derive.
 
@@ -195,6 +253,11 @@ class PortInfo:
         Place of its counter of operations in ``COUNTER_NUMBERS``; None if it has none.
     label : str or None
         Short name of its unit in tables of area; None stands for the name of the port.
+    groups : mapping of int to RegisterGroups
+        Operations whose operands or results span several registers. The unit receives their
+        micro-operations in order; those of different warps may alternate. After the last one, not
+        before, it returns a result for each micro-operation, or one for all if the destination is
+        not a group. Its latency must not be `Latency.FIXED`.
 
     """
 
@@ -208,6 +271,11 @@ class PortInfo:
     default_lanes: int | None = None
     counter: int | None = None
     label: str | None = None
+    groups: Mapping[int, RegisterGroups] = field(default_factory=dict)
+
+    def __post_init__(self):
+        if self.groups and self.latency is Latency.FIXED:
+            raise ValueError(f"latency must not be fixed with register groups: {self.name}")
 
 
 PORTS: dict[Port, PortInfo] = {
@@ -277,3 +345,8 @@ PORTS: dict[Port, PortInfo] = {
 def ports_with(latency: Latency) -> tuple[Port, ...]:
     """Return the ports of this latency, in the order of `Port`."""
     return tuple(port for port in Port if PORTS[port].latency is latency)
+
+
+def group_sizes() -> list[int]:
+    """Return the sizes of register groups that occur in `PORTS`, in ascending order."""
+    return sorted({groups.size for info in PORTS.values() for groups in info.groups.values()})

@@ -1,16 +1,26 @@
 """Instruction decoder: from an instruction word to its port, operation and operands."""
 
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from amaranth import *
 from amaranth.lib import data, enum
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from ...arith.float.rounding import DYNAMIC, Rounding
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
-from ...isa.operations import OPERATION_WIDTH, ControlOperation, Port
-from ..layouts import decoded_layout
+from ...isa.encoding import REGISTER_FIELDS
+from ...isa.operations import (
+    OPERATION_WIDTH,
+    ControlOperation,
+    Port,
+    RegisterGroups,
+    group_sizes,
+)
+from ..layouts import OPERANDS, REGISTER_WIDTH, decoded_layout, group_fields
 from .decode_table import EXIT_CODE_REGISTER, RULES, Rule
 
 __all__ = ["Decode"]
@@ -28,21 +38,33 @@ class ImmediateFormat(enum.Enum, shape=3):
     WORD = 6
 
 
-#: Decode result without operand fields. ``is_float`` has a bit for each of rd, rs1, rs2, rs3.
-CHOICE = data.StructLayout({
-    "port": Port,
-    "operation": OPERATION_WIDTH,
-    "format": ImmediateFormat,
-    "has_rd": 1,
-    "has_source": 3,
-    "is_float": 4,
-    "rounds": 1,
-    "reads_exit_code": 1,
-    "a_is_pc": 1,
-    "b_is_immediate": 1,
-    "stalls_warp": 1,
-    "serialises": 1,
-})
+def choice_layout() -> data.StructLayout:
+    """Return the layout of a decode result without operand fields.
+
+    ``is_float`` has a bit for each of rd, rs1, rs2, rs3, and so have the fields on groups: the
+    ``first`` register of a group, if it is ``fixed``, and whether rd selects the group
+    (``selected``).
+    """
+    fields = group_fields()
+    if fields:
+        first = data.ArrayLayout(REGISTER_WIDTH, len(REGISTER_FIELDS))
+        fields |= {"fixed": len(REGISTER_FIELDS), "selected": len(REGISTER_FIELDS), "first": first}
+    return data.StructLayout({
+        "port": Port,
+        "operation": OPERATION_WIDTH,
+        "format": ImmediateFormat,
+        "has_rd": 1,
+        "has_source": 3,
+        "is_float": 4,
+        "rounds": 1,
+        "reads_exit_code": 1,
+        "a_is_pc": 1,
+        "b_is_immediate": 1,
+        "stalls_warp": 1,
+        "serialises": 1,
+        **fields,
+    })
+
 
 ILLEGAL: dict[int | str, Any] = {
     "port": Port.CONTROL,
@@ -54,29 +76,53 @@ ILLEGAL: dict[int | str, Any] = {
 
 
 def choice_of(rule: Rule) -> dict:
-    """Return the fields of `CHOICE` for one instruction."""
+    """Return the fields of `choice_layout` for one instruction."""
+    groups = rule.groups.by_field if rule.groups else {}
     return {
         "port": rule.port,
         "operation": rule.operation,
         "format": ImmediateFormat[rule.immediate.upper()],
-        "has_rd": "rd" in rule.instruction.registers,
-        "has_source": sum(reads << k for k, reads in enumerate(rule.reads)),
-        "is_float": sum(
-            rule.is_float(field) << k for k, field in enumerate(("rd", "rs1", "rs2", "rs3"))
-        ),
+        "has_rd": "rd" in rule.instruction.registers or 0 in groups,
+        "has_source": sum((reads or 1 + k in groups) << k for k, reads in enumerate(rule.reads)),
+        "is_float": sum(rule.is_float(field) << k for k, field in enumerate(REGISTER_FIELDS)),
         "rounds": rule.rounds,
         "reads_exit_code": rule.reads_exit_code,
         "a_is_pc": rule.a_is_pc,
         "b_is_immediate": rule.b_is_immediate,
         "stalls_warp": rule.stalls_warp,
         "serialises": rule.serialises,
+        **(group_choice(rule.groups) if rule.groups else {}),
     }
+
+
+def group_choice(groups: RegisterGroups) -> dict:
+    """Return the fields of `choice_layout` on register groups."""
+    by_field = groups.by_field
+    return {
+        "grouped": sum(1 << k for k in by_field),
+        "last": groups.size - 1,
+        "fixed": sum(1 << k for k, group in by_field.items() if group.first is not None),
+        "selected": sum(group.is_selected << k for k, group in by_field.items()),
+        "first": [
+            (by_field[k].first or 0) if k in by_field else 0 for k in range(len(REGISTER_FIELDS))
+        ],
+    }
+
+
+def fixed_register(chosen: data.View, field: int, rd: Value) -> Value:
+    """Return the first register of a fixed group, the one selected by `rd` if there are several."""
+    sizes = group_sizes()
+    steps = [Mux(chosen.last == size - 1, rd << exact_log2(size), 0) for size in sizes]
+    return (chosen.first[field] + Mux(chosen.selected[field], reduce(or_, steps), 0))[
+        :REGISTER_WIDTH
+    ]
 
 
 class Decode(SharedBlock):
     """Instruction decoder for one word. Combinational.
 
-    Undefined words, reserved static rounding modes and failed fetches decode to
+    Undefined words, reserved static rounding modes, register groups whose encoded register is not
+    a multiple of their size, and failed fetches decode to
     `ControlOperation.ILLEGAL` with the word as ``immediate``; ``a_is_pc`` marks a failed fetch.
     Immediates are sign-extended and aligned. Shifts use the lower five bits. For a control
     register, bits 11:0 are its number and bits 16:12 the rs1 field, in both forms. Instructions
@@ -121,31 +167,41 @@ class Decode(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        found = Signal(CHOICE, init=ILLEGAL)
+        layout = choice_layout()
+        found = Signal(layout, init=ILLEGAL)
         self.look_up(m, found)
         rounding = self.word[12:15]
         is_reserved = (rounding >= len(Rounding)) & (rounding != DYNAMIC)
-        chosen = Signal(CHOICE)
-        m.d.comb += chosen.eq(
-            Mux(self.failed | (found.rounds & is_reserved), CHOICE.const(ILLEGAL), found)
-        )
+        rd, rs1, rs2, rs3 = fields = [self.word[low : low + 5] for low in REGISTER_FIELDS.values()]
+        is_refused = self.failed | (found.rounds & is_reserved)
+        if group_sizes():
+            is_encoded = found.grouped & ~found.fixed
+            offsets = [(each & found.last).any() for each in fields]
+            is_refused |= (is_encoded & Cat(offsets)).any()
+        chosen = Signal(layout)
+        m.d.comb += chosen.eq(Mux(is_refused, layout.const(ILLEGAL), found))
         self.extend_immediate(m, chosen)
 
-        rd, rs1, rs2, rs3 = (self.word[low : low + 5] for low in (7, 15, 20, 27))
         is_float = chosen.is_float
         exit_code = Mux(chosen.reads_exit_code, EXIT_CODE_REGISTER, 0)
+        numbers = [Cat(each, is_float[k]) for k, each in enumerate((rd, rs1, rs2, rs3 | exit_code))]
         # x0 is neither read nor written.
-        named = Cat(*(f.any() | is_float[k] for k, f in enumerate((rs1, rs2, rs3), 1)))
+        named = [each.any() | is_float[k] for k, each in enumerate(fields)]
+        if group_sizes():
+            numbers = [
+                Mux(chosen.fixed[k], fixed_register(chosen, k, rd), number)
+                for k, number in enumerate(numbers)
+            ]
+            named = [each | chosen.fixed[k] for k, each in enumerate(named)]
+            m.d.comb += [self.o.grouped.eq(chosen.grouped), self.o.last.eq(chosen.last)]
         m.d.comb += [
             self.o.pc.eq(self.pc),
             self.o.port.eq(chosen.port),
             self.o.operation.eq(chosen.operation),
-            self.o.rd.eq(Cat(rd, is_float[0])),
-            self.o.writes.eq(chosen.has_rd & (rd.any() | is_float[0])),
-            self.o.sources[0].eq(Cat(rs1, is_float[1])),
-            self.o.sources[1].eq(Cat(rs2, is_float[2])),
-            self.o.sources[2].eq(Cat(rs3 | exit_code, is_float[3])),
-            self.o.reads.eq((chosen.has_source & named) | (chosen.reads_exit_code << 2)),
+            self.o.rd.eq(numbers[0]),
+            self.o.writes.eq(chosen.has_rd & named[0]),
+            *(self.o.sources[k].eq(numbers[1 + k]) for k in range(OPERANDS)),
+            self.o.reads.eq((chosen.has_source & Cat(named[1:])) | (chosen.reads_exit_code << 2)),
             self.o.rounding.eq(Mux(chosen.rounds, rounding, 0)),
             self.o.a_is_pc.eq(chosen.a_is_pc | self.failed),
             self.o.b_is_immediate.eq(chosen.b_is_immediate),
@@ -169,7 +225,7 @@ class Decode(SharedBlock):
                             for bit in range(31, 6, -1)
                         )
                         with m.Case(pattern):
-                            m.d.comb += found.eq(CHOICE.const(choice_of(rule)))
+                            m.d.comb += found.eq(choice_layout().const(choice_of(rule)))
 
     def extend_immediate(self, m: Module, chosen):
         """Assemble the immediate by the format of `chosen`."""

@@ -11,6 +11,7 @@ from ...isa.operations import (
     IntegerOperation,
     MemoryOperation,
     Port,
+    RegisterGroups,
     Unit,
 )
 
@@ -121,6 +122,11 @@ class Rule:
     def serialises(self) -> bool:
         """True if it serialises: issues only after everything in flight of the warp completed."""
         return self.is_control and self.operation in _DRAINING
+
+    @property
+    def groups(self) -> RegisterGroups | None:
+        """Register groups of its operation, if it has any."""
+        return PORTS[self.port].groups.get(self.operation)
 
     def is_float(self, field: str) -> bool:
         """Return whether the operand of `field` is a float register."""

@@ -8,7 +8,7 @@ from ...config import PipelineConfig
 from ...isa.operations import Port
 from ...lib.one_hot import number_of, select
 from ..front_end_layouts import head_layout
-from ..layouts import OPERANDS, issue_layout
+from ..layouts import OPERANDS, group_fields, issue_layout
 from .issue_slot import IssueSlot
 from .scheduler import Scheduler
 from .scoreboard import FIXED_PORTS, VARIABLE_PORTS, Scoreboard, done_layout, register_event_layout
@@ -125,6 +125,7 @@ class Issue(wiring.Component):
                 claim.writes.eq(instruction.writes),
                 claim.loads.eq(instruction.port == Port.MEMORY),
                 claim.stalls_warp.eq(instruction.stalls_warp),
+                *(claim[name].eq(instruction[name]) for name in group_fields()),
             ]
         self.account(m, scheduler, scoreboard, issued, room)
         return m

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
+from ...isa.operations import group_sizes
 from ..layouts import OPERANDS, issue_layout
 from .scoreboard import done_layout
 
@@ -13,9 +14,11 @@ __all__ = ["IssueSlot"]
 
 
 class IssueSlot(SharedBlock):
-    """Issue slot: holds an instruction until a collector accepts it, and tracks its operands.
+    """Issue slot: holds an instruction until collectors accept it, and tracks its operands.
 
-    Latency 1 cycle; one instruction per cycle. A source is `pending` in `o` until its result is on
+    Latency 1 cycle; one instruction per cycle. An instruction with register groups is offered as
+    its micro-operations, one per cycle, without other instructions in between; none of its
+    registers may be pending. A source is `pending` in `o` until its result is on
     a bus. Results of this cycle and of the cycle in which the instruction entered clear it as
     well, so a collector waits only for results after its allocation.
 
@@ -50,9 +53,11 @@ class IssueSlot(SharedBlock):
         m = Module()
         held = Signal(issue_layout(self.config), reset_less=True)
         m.d.comb += [
-            self.free.eq(~self.o.valid | self.o.ready),
+            self.free.eq(~self.o.valid | self.leaves(held)),
             Value.cast(self.o.payload).eq(held),
         ]
+        if group_sizes():
+            self.expand(m, held)
         if self.config.snoop:
             m.d.comb += self.o.payload.pending.eq(held.pending & ~self.appear(held))
             m.d.sync += held.pending.eq(self.o.payload.pending)
@@ -61,6 +66,31 @@ class IssueSlot(SharedBlock):
             if self.config.snoop:
                 m.d.sync += held.pending.eq(self.issue.pending & ~self.appear(self.issue))
         return m
+
+    def leaves(self, held: data.View) -> Value:
+        """Return whether the instruction, or its last micro-operation, is accepted if offered."""
+        is_accepted = self.o.ready
+        if group_sizes():
+            is_accepted = is_accepted & (held.beat == held.instruction.last)
+        return is_accepted
+
+    def expand(self, m: Module, held: data.View):
+        """Offer the micro-operations of an instruction with register groups one after the other."""
+        instruction, offered = held.instruction, self.o.payload.instruction
+        offsets = [Mux(grouped, held.beat, 0) for grouped in instruction.grouped]
+        m.d.comb += [
+            offered.rd.eq(instruction.rd | offsets[0]),
+            *(
+                offered.sources[k].eq(instruction.sources[k] | offsets[1 + k])
+                for k in range(OPERANDS)
+            ),
+            # A single result is that of the last micro-operation.
+            offered.writes.eq(
+                instruction.writes & (instruction.grouped[0] | (held.beat == instruction.last))
+            ),
+        ]
+        with m.If(self.o.valid & self.o.ready):
+            m.d.sync += held.beat.eq(held.beat + 1)
 
     def appear(self, held: data.View) -> Value:
         """Return the sources whose result is on a bus in this cycle."""

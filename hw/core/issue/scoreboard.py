@@ -5,12 +5,12 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
-from ...isa.operations import Latency, Port, ports_with
+from ...isa.operations import Latency, Port, group_sizes, ports_with
 from ...lib.interfaces.core_memory import warp_shape
 from ..front_end_layouts import head_layout
-from ..layouts import OPERANDS, REGISTER_WIDTH, REGISTERS
+from ..layouts import OPERANDS, REGISTER_WIDTH, REGISTERS, group_fields
 from .stall_reason import StallReason, reason_of_each, waits_layout
-from .warp_scoreboard import WarpScoreboard, releases
+from .warp_scoreboard import WarpScoreboard, issued_shape, releases
 
 __all__ = [
     "FIXED_PORTS",
@@ -56,7 +56,24 @@ def claim_layout() -> data.StructLayout:
         "writes": 1,
         "loads": 1,
         "stalls_warp": 1,
+        **group_fields(),
     })
+
+
+def claimed_registers(claim, enable: Value) -> Value:
+    """Return the mask of the destination registers of an issued instruction if `enable` is set."""
+    registers = enable
+    for size in group_sizes():
+        spans = claim.grouped[0] & (claim.last == size - 1)
+        registers = Mux(enable & spans, (1 << size) - 1, registers)
+    return registers << claim.rd
+
+
+def results_of(claim) -> Value:
+    """Return the number of results of an issued instruction; 0 if it is not valid."""
+    if not group_sizes():
+        return claim.valid
+    return claim.valid + Mux(claim.valid & claim.grouped[0], claim.last, 0)
 
 
 def release_delay(config: PipelineConfig, port: Port) -> int:
@@ -71,7 +88,9 @@ class Scoreboard(wiring.Component):
     An issued instruction claims its destination. The register is pending until the result is on a
     writeback bus, and no other instruction that writes it issues. Exception: one that also reads
     it, as an accumulation does, cannot overtake. Consumers issue when the result will arrive while
-    they gather operands (`PipelineConfig.snoop`), else when it is in the banks. The path from
+    they gather operands (`PipelineConfig.snoop`), else when it is in the banks. An instruction with
+    register groups issues when none of their registers is pending, and claims each register of its
+    destination group until that register is written. The path from
     `slot_0_heads` and `active` to `ready` and `pending` is combinational. Everything else takes
     effect in the next cycle.
 
@@ -168,11 +187,15 @@ class Scoreboard(wiring.Component):
         claimed, loaded = Signal(REGISTERS), Signal(REGISTERS)
         slots = [self.issue[slot] for slot in range(self.config.issue_width)]
         m.d.comb += [
-            claimed.eq(joined((slot.valid & slot.writes) << slot.rd for slot in slots)),
-            loaded.eq(joined((slot.valid & slot.writes & slot.loads) << slot.rd for slot in slots)),
+            claimed.eq(joined(claimed_registers(slot, slot.valid & slot.writes) for slot in slots)),
+            loaded.eq(
+                joined(
+                    claimed_registers(slot, slot.valid & slot.writes & slot.loads) for slot in slots
+                )
+            ),
         ]
-        issued = Signal(range(self.config.issue_width + 1))
-        m.d.comb += issued.eq(sum(slot.valid for slot in slots))
+        issued = Signal(issued_shape(self.config))
+        m.d.comb += issued.eq(sum(results_of(slot) for slot in slots))
         for warp, board in enumerate(boards):
             m.d.comb += [
                 board.issued.eq(issued & self.grant[warp].replicate(len(issued))),

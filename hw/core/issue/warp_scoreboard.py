@@ -3,11 +3,12 @@
 from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
-from ...isa.operations import Latency, Port, ports_with
-from ..layouts import OPERANDS, REGISTER_WIDTH, REGISTERS
+from ...isa.operations import Latency, Port, group_sizes, ports_with
+from ..layouts import OPERANDS, REGISTER_WIDTH, REGISTERS, group_fields
 
 __all__ = ["UNDER_WAY", "WarpScoreboard", "needs_layout", "releases"]
 
@@ -23,6 +24,7 @@ def needs_layout() -> data.StructLayout:
         "writes": 1,
         "sources": data.ArrayLayout(REGISTER_WIDTH, OPERANDS),
         "reads": OPERANDS,
+        **group_fields(),
     })
 
 
@@ -33,6 +35,11 @@ def releases(config: PipelineConfig) -> int:
     return len(ports_with(Latency.FIXED)) + len(ports_with(Latency.ANNOUNCED))
 
 
+def issued_shape(config: PipelineConfig) -> range:
+    """Return the shape of the number of results of the instructions issued in a cycle."""
+    return range(max(config.issue_width, *group_sizes(), 1) + 1)
+
+
 class WarpScoreboard(SharedBlock):
     """Scoreboard of one warp: registers `pending` (a result is outstanding), `blocked` (not soon).
 
@@ -41,6 +48,9 @@ class WarpScoreboard(SharedBlock):
     Such a register has two outstanding results. A claimed register is pending and blocked from the
     next cycle on. A released one is not blocked from the next cycle on; after its last write it is
     neither. Without `PipelineConfig.snoop`, blocked equals pending. Register masks have 64 bits.
+
+    An instruction with register groups has a hazard if any of their registers is pending. It never
+    issues together with another one.
 
     Members
     -------
@@ -53,8 +63,9 @@ class WarpScoreboard(SharedBlock):
         A hazard of the first instruction is on the destination of a load.
     pending : Out(ArrayLayout(3, issue_width))
         Pending sources, including those written in this cycle.
-    issued : In(range(issue_width + 1))
-        Instructions of this warp issued in this cycle.
+    issued : In(issued_shape(config))
+        Results of the instructions of this warp issued in this cycle: one for each instruction, or
+        for each register of its destination group.
     claimed, loaded : In(64)
         Destinations of issued instructions, if `issued`; and those of loads among them.
     release, released : In(releases), In(ArrayLayout(64, releases))
@@ -89,7 +100,7 @@ class WarpScoreboard(SharedBlock):
             "hazard": Out(width),
             "memory": Out(1),
             "pending": Out(data.ArrayLayout(OPERANDS, width)),
-            "issued": In(range(width + 1)),
+            "issued": In(issued_shape(config)),
             "claimed": In(REGISTERS),
             "loaded": In(REGISTERS),
             "release": In(releases(config)),
@@ -144,11 +155,15 @@ class WarpScoreboard(SharedBlock):
             waits.append(overtakes)
             if slot == 1:
                 waits.append(depends(self.needs[0], needs))
+            if group_sizes():
+                waits.append(touches_groups(needs, pending))
             m.d.comb += self.hazard[slot].eq(Cat(waits).any())
             if slot == 0:
                 registers = [*(needs.sources[k] for k in range(OPERANDS)), needs.rd]
-                loads = Cat(loaded.bit_select(register, 1) for register in registers)
-                m.d.comb += self.memory.eq((Cat(waits) & loads).any())
+                loads = [loaded.bit_select(register, 1) for register in registers]
+                if group_sizes():
+                    loads.append(touches_groups(needs, pending & loaded))
+                m.d.comb += self.memory.eq((Cat(waits) & Cat(loads)).any())
             if self.config.snoop:
                 m.d.comb += self.pending[slot].eq(
                     needs.reads & Cat(pending.bit_select(needs.sources[k], 1) for k in range(3))
@@ -175,7 +190,27 @@ def depends(first, second) -> Value:
         second.writes & (second.rd == first.rd),
         *(second.reads[k] & (second.sources[k] == first.rd) for k in range(OPERANDS)),
     )
-    return (first.port == second.port) | (first.writes & touches.any())
+    depend = (first.port == second.port) | (first.writes & touches.any())
+    if group_sizes():
+        depend |= first.last.any() | second.last.any()
+    return depend
+
+
+def touches_groups(needs, registers: Value) -> Value:
+    """Return 1 if an instruction with groups reads or writes a register of this mask."""
+    touched = []
+    for k, number in enumerate((needs.rd, *(needs.sources[k] for k in range(OPERANDS)))):
+        is_used = needs.writes if k == 0 else needs.reads[k - 1]
+        single = ~needs.grouped[k] & registers.bit_select(number, 1)
+        groups = [
+            (needs.last == size - 1)
+            & Cat(
+                registers[first : first + size].any() for first in range(0, REGISTERS, size)
+            ).bit_select(number[exact_log2(size) :], 1)
+            for size in group_sizes()
+        ]
+        touched.append(is_used & (single | (needs.grouped[k] & Cat(groups).any())))
+    return needs.last.any() & Cat(touched).any()
 
 
 def gated(enables: Value, masks) -> Value:

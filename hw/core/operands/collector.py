@@ -14,7 +14,14 @@ from ...isa.operations import Port
 from ...lib.interfaces.core_memory import warp_shape
 from ...lib.one_hot import lowest, select
 from ...lib.streams import ResponseSignature
-from ..layouts import OPERANDS, issue_layout, operation_layout, read_layout, result_layout
+from ..layouts import (
+    OPERANDS,
+    beat_field,
+    issue_layout,
+    operation_layout,
+    read_layout,
+    result_layout,
+)
 from .register_map import request_layout
 
 __all__ = ["Collector"]
@@ -153,6 +160,7 @@ class Collector(SharedBlock):
             "port": len(Port),
             "sources": self.issue.instruction.sources.shape(),
             **{name: operation[name] for name in PASSED},
+            **beat_field(),
         })
         held = Signal(layout, reset_less=True)
         instruction = self.issue.instruction
@@ -163,13 +171,14 @@ class Collector(SharedBlock):
                 held.port.eq(1 << Value.cast(instruction.port)),
                 held.sources.eq(instruction.sources),
                 *(held[name].eq(instruction[name]) for name in PASSED),
+                *(held[name].eq(self.issue[name]) for name in beat_field()),
             ]
         m.d.comb += [
             self.warp.eq(held.warp),
             self.port.eq(held.port),
             self.operation.warp.eq(held.warp),
             self.operation.mask.eq(held.mask),
-            *(self.operation[name].eq(held[name]) for name in PASSED),
+            *(self.operation[name].eq(held[name]) for name in (*PASSED, *beat_field())),
         ]
         return held
 

@@ -20,7 +20,7 @@ from spica.sim.engine.testbench import simulate
 from spica.sim.golden.core.issue.issue import Cycle, Entry, IssueModel, Offer, Outcome
 from support.core.issue_surroundings import RestOfCore, Timing
 
-__all__ = ["Run", "random_program", "run_beside", "run_model"]
+__all__ = ["Run", "pack_entry", "random_program", "run_beside", "run_model"]
 
 
 @dataclass
@@ -42,10 +42,36 @@ class Run:
         return self.slots[StallReason.NONE] / self.cycles
 
 
-def random_program(rng: random.Random, length: int, registers: int = 5) -> list[Entry]:
-    """Return random instructions of all ports with all kinds of dependences."""
+def random_grouped(rng: random.Random, size: int) -> Entry:
+    """Return a random instruction with register groups among the first 12 registers."""
+    grouped = tuple(rng.random() < 0.7 for _ in range(4))
+    rd, *sources = (
+        size * rng.randrange(1, 3) if group else rng.randrange(1, 3 * size) for group in grouped
+    )
+    return Entry(
+        pc=rng.getrandbits(32),
+        port=rng.choice((Port.SPECIAL, Port.MEMORY)),
+        rd=rd,
+        writes=rng.random() < 0.8,
+        sources=tuple(sources),
+        reads=tuple(rng.random() < 0.7 for _ in range(3)),
+        grouped=grouped,
+        last=size - 1,
+    )
+
+
+def random_program(
+    rng: random.Random, length: int, registers: int = 5, group_size: int | None = None
+) -> list[Entry]:
+    """Return random instructions of all ports with all kinds of dependences.
+
+    One in four has register groups if their size is given.
+    """
     program = []
     for _ in range(length):
+        if group_size is not None and rng.random() < 0.25:
+            program.append(random_grouped(rng, group_size))
+            continue
         port = rng.choice(list(Port))
         control = port == Port.CONTROL
         reads = tuple(rng.random() < 0.6 for _ in range(3))
@@ -175,9 +201,10 @@ def pack_entry(entry: Entry) -> int:
     flags = {"a_is_pc": pc >> 8 & 1, "b_is_immediate": pc >> 9 & 1}
     sources = join((6, source) for source in entry.sources)
     reads = join((1, read) for read in entry.reads)
+    groups = {"grouped": join((1, each) for each in entry.grouped), "last": entry.last}
     return struct(
         decoded_layout(),
-        values | passed | flags | {"pc": pc, "sources": sources, "reads": reads},
+        values | passed | flags | groups | {"pc": pc, "sources": sources, "reads": reads},
     )
 
 
@@ -217,7 +244,12 @@ def pack_outcome(config: CoreConfig, outcome: Outcome) -> tuple[int, int]:
         payload = 0
         if offer is not None:
             pending = join((1, waits) for waits in offer.pending)
-            values = {"warp": offer.warp, "mask": offer.mask, "pending": pending}
+            values = {
+                "warp": offer.warp,
+                "mask": offer.mask,
+                "pending": pending,
+                "beat": offer.beat,
+            }
             payload = struct(layout, values | {"instruction": pack_entry(offer.entry)})
         fields.append((layout.size, payload))
         care.append((layout.size, (1 << layout.size) - 1 if offer is not None else 0))

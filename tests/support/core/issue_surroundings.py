@@ -36,12 +36,14 @@ class Timing:
 
 @dataclass(eq=False)
 class Flight:
-    """An instruction in flight."""
+    """An instruction or micro-operation in flight."""
 
     number: int
     warp: int
     entry: Entry
     right: list[int | None]  # expected version of each operand
+    responds: bool = True  # a unit returns a result, or only completion
+    is_last: bool = True
     waits: list[bool] = field(default_factory=list)  # operands expected on a bus
     wants: list[bool] = field(default_factory=list)  # operands to read from the banks
     due: int = 0
@@ -63,6 +65,7 @@ class RestOfCore:
         self.banks: list[dict[int, int]] = [{} for _ in programs]
         self.queue: list[Flight] = []  # issued, not yet in a collector
         self.collectors: list[Flight] = []  # oldest first
+        self.dispatched: list[Flight] = []  # micro-operations before the last one
         self.units: list[Flight] = []
         self.results: list[Flight] = []
         self.under_way: list[list[Flight]] = [[] for _ in programs]
@@ -135,12 +138,28 @@ class RestOfCore:
                 gathers = any(any(one.waits) or any(one.wants) for one in [*older, flight])
                 if flight.entry.port == port and not gathers:
                     self.collectors.remove(flight)
-                    flight.due = self.now + self.latency(port)
-                    self.units.append(flight)
+                    self.dispatched.append(flight)
+                    if flight.is_last:
+                        self.execute(flight)
                     if flight.entry.writes:
                         events[port] = (flight.warp, flight.entry.rd)
                     break
         return [events.get(port) for port in FIXED_PORTS]
+
+    def execute(self, last: Flight):
+        """Start an instruction whose last micro-operation is dispatched."""
+        parts = [
+            one
+            for one in self.dispatched
+            if (one.warp, one.entry.port) == (last.warp, last.entry.port)
+        ]
+        for flight in parts:
+            self.dispatched.remove(flight)
+            if flight.responds:
+                flight.due = self.now + self.latency(flight.entry.port)
+                self.units.append(flight)
+            else:
+                self.under_way[flight.warp].remove(flight)
 
     def latency(self, port: Port) -> int:
         """Return the cycles until the result of an instruction dispatched now."""
@@ -199,19 +218,25 @@ class RestOfCore:
             raise PipeError(f"warp {warp} issued a serialising instruction with others in flight")
         if slot and self.queue[-1].entry.port == entry.port:
             raise PipeError(f"warp {warp} issued two instructions to port {entry.port.name}")
-        newest = self.newest[warp]
-        right = [
-            newest.get(name, -1) if read else None
-            for name, read in zip(entry.sources, entry.reads, strict=True)
-        ]
-        flight = Flight(self.issued, warp, entry, right)
-        if entry.writes:
-            newest[entry.rd] = flight.number
-        self.queue.append(flight)
-        self.under_way[warp].append(flight)
+        flights = [self.flight(warp, entry, beat) for beat in range(1 + entry.last)]
+        for flight in flights:
+            if flight.entry.writes:
+                self.newest[warp][flight.entry.rd] = flight.number
+        self.queue += flights
+        self.under_way[warp] += flights
         self.left -= 1
-        self.issued += 1
         self.last_progress = self.now
+
+    def flight(self, warp: int, entry: Entry, beat: int) -> Flight:
+        """Return a micro-operation of an instruction, which reads the newest registers."""
+        part = entry.micro_operation(beat)
+        right = [
+            self.newest[warp].get(name, -1) if read else None
+            for name, read in zip(part.sources, part.reads, strict=True)
+        ]
+        self.issued += 1
+        responds = entry.grouped[0] or beat == entry.last
+        return Flight(self.issued, warp, part, right, responds, is_last=beat == entry.last)
 
     def allocate(self, offer):
         """Allocate a collector to an instruction."""

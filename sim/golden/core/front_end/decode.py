@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from .....hw.core.front_end.decode_table import RULES
-from .....hw.core.layouts import REGISTER_WIDTH, decoded_layout
+from .....hw.core.front_end.decode_table import RULES, Rule
+from .....hw.core.layouts import REGISTER_WIDTH, decoded_layout, group_fields
 from .....hw.isa.encoding import IMMEDIATES, RegisterClass
 from .....hw.isa.instructions import find
 from .....hw.isa.operations import (
@@ -13,6 +13,7 @@ from .....hw.isa.operations import (
     IntegerOperation,
     MemoryOperation,
     Port,
+    RegisterGroups,
     Unit,
 )
 
@@ -25,6 +26,8 @@ Decoded = dict
 FLOAT = 32  # number of f0 among all registers
 EXIT_CODE = 3
 
+#: Opcodes that no manual defines: custom-0 to custom-3.
+CUSTOM = (0x0B, 0x2B, 0x5B, 0x7B)
 ALU = ("ADD", "SLL", "SLT", "SLTU", "XOR", "SRL", "OR", "AND")
 PRODUCTS = ("MUL", "MULH", "MULHSU", "MULHU")
 QUOTIENTS = ("DIV", "DIVU", "REM", "REMU")
@@ -50,7 +53,10 @@ def decode(word: int, pc: int, *, failed: bool = False) -> Decoded:
     instruction = find(word)
     rounds = instruction is not None and "rm" in instruction.operands
     reserved = rounds and word >> 12 & 7 in (5, 6)
-    if failed or reserved or instruction is None or instruction.unit is Unit.TENSOR:
+    rule = None if instruction is None else RULES.get(instruction.name)
+    groups = None if rule is None else rule.groups
+    is_refused = failed or reserved or (groups is not None and _misses_groups(word, groups))
+    if rule is None or is_refused:
         return _fields(
             word,
             pc,
@@ -59,6 +65,9 @@ def decode(word: int, pc: int, *, failed: bool = False) -> Decoded:
             immediate=word,
             serialises=1,
         )
+    if word & 0x7F in CUSTOM and rule.instruction.unit is not Unit.WARP:
+        decoded = _by_table(word, pc, rule)
+        return _with_groups(word, decoded, groups) if groups else decoded
     handlers: dict[int, Callable[[int, int], Decoded]] = {
         0x03: _memory,
         0x07: _memory,
@@ -74,7 +83,7 @@ def decode(word: int, pc: int, *, failed: bool = False) -> Decoded:
         0x53: _float,
         0x0F: _system,
         0x73: _system,
-        0x0B: _custom,
+        0x0B: _warp,
     }
     return handlers.get(word & 0x7F, _fused)(word, pc)
 
@@ -97,6 +106,7 @@ def _fields(word: int, pc: int, what: tuple, *, sources=(), rd: int = 0, **other
         "b_is_immediate": 0,
         "stalls_warp": int(port == Port.CONTROL),
         "serialises": 0,
+        **dict.fromkeys(group_fields(), 0),
     } | others
 
 
@@ -218,17 +228,9 @@ def _system(word: int, pc: int) -> Decoded:
     )
 
 
-def _custom(word: int, pc: int) -> Decoded:
-    instruction = find(word)
-    assert instruction is not None
-    return (_warp if instruction.unit is Unit.WARP else _by_table)(word, pc)
-
-
-def _by_table(word: int, pc: int) -> Decoded:
+def _by_table(word: int, pc: int, rule: Rule) -> Decoded:
     """Decode an instruction that no manual defines: from the tables of instructions and ports."""
-    instruction = find(word)
-    assert instruction is not None
-    rule, files = RULES[instruction.name], instruction.registers
+    files = rule.instruction.registers
     numbers = dict(zip(("rd", "rs1", "rs2", "rs3"), _registers(word), strict=True))
     registers = {
         name: number + FLOAT * (files[name] is RegisterClass.FLOAT)
@@ -242,6 +244,33 @@ def _by_table(word: int, pc: int) -> Decoded:
         rd=registers.get("rd", 0),
         sources=[registers.get(name) for name in ("rs1", "rs2", "rs3")],
     )
+
+
+def _misses_groups(word: int, groups: RegisterGroups) -> bool:
+    """Return True if a group that the word encodes does not begin at a multiple of its size."""
+    numbers = _registers(word)
+    return any(
+        group.first is None and numbers[field] % groups.size
+        for field, group in groups.by_field.items()
+    )
+
+
+def _with_groups(word: int, decoded: Decoded, groups: RegisterGroups) -> Decoded:
+    """Return the decoded instruction with its register groups."""
+    registers = [decoded["rd"], *decoded["sources"]]
+    for field, group in groups.by_field.items():
+        if group.first is not None:
+            selected = (word >> 7 & 31) * group.is_selected
+            registers[field] = (group.first + groups.size * selected) % 64
+    rd, *sources = registers
+    return decoded | {
+        "rd": rd,
+        "writes": int(rd is not None),
+        "sources": sources,
+        "reads": sum(1 << k for k, number in enumerate(sources) if number is not None),
+        "grouped": sum(1 << field for field in groups.by_field),
+        "last": groups.size - 1,
+    }
 
 
 def _warp(word: int, pc: int) -> Decoded:

@@ -24,21 +24,48 @@ class Entry:
     reads: tuple[bool, ...] = (False, False, False)
     stalls_warp: bool = False
     serialises: bool = False
+    grouped: tuple[bool, ...] = (False, False, False, False)
+    last: int = 0
+
+    def group(self, first: int, field: int) -> set[int]:
+        """Return the registers of the destination, field 0, or of a source, fields 1 to 3."""
+        return set(range(first, first + 1 + self.last * self.grouped[field]))
 
     @property
     def read_registers(self) -> set[int]:
         """Registers that the instruction reads."""
-        return {name for name, read in zip(self.sources, self.reads, strict=True) if read}
+        groups = [self.group(first, 1 + k) for k, first in enumerate(self.sources) if self.reads[k]]
+        return set().union(*groups)
+
+    @property
+    def written_registers(self) -> set[int]:
+        """Registers that the instruction writes."""
+        return self.group(self.rd, 0) if self.writes else set()
+
+    @property
+    def results(self) -> int:
+        """Results of the instruction, also if it writes none of them."""
+        return len(self.group(self.rd, 0))
+
+    def micro_operation(self, beat: int) -> "Entry":
+        """Return micro-operation `beat` of an instruction with register groups."""
+        rd, *sources = (
+            number + beat * grouped
+            for number, grouped in zip((self.rd, *self.sources), self.grouped, strict=True)
+        )
+        writes = self.writes and (self.grouped[0] or beat == self.last)
+        return replace(self, rd=rd, sources=tuple(sources), writes=writes)
 
 
 @dataclass(frozen=True)
 class Offer:
-    """An instruction offered to the collectors."""
+    """An instruction, or one of its micro-operations, offered to the collectors."""
 
     warp: int
     mask: int
     entry: Entry
     pending: tuple[bool, ...]
+    beat: int = 0
 
 
 @dataclass(kw_only=True)
@@ -103,6 +130,9 @@ class IssueModel:
     def waits_for(self, warp: int, entry: Entry) -> list[Result]:
         """Return the results that must arrive before `entry` can issue."""
         results = {name: found[-1] for name, found in self.warps[warp].results.items()}
+        if entry.last:
+            touched = entry.read_registers | entry.written_registers
+            return [results[name] for name in touched & set(results)]
         waits = [
             results[name]
             for name in entry.read_registers & set(results)
@@ -131,9 +161,10 @@ class IssueModel:
 
     def goes_with(self, warp: int, first: Entry, second: Entry) -> bool:
         """Return True if `second` can issue together with `first`."""
-        touched = second.read_registers | ({second.rd} if second.writes else set())
+        touched = second.read_registers | second.written_registers
         depends = first.writes and first.rd in touched
         held = first.stalls_warp or second.serialises or first.port == second.port
+        held |= bool(first.last or second.last)
         return not (depends or held or self.waits_for(warp, second))
 
     def pending(self, warp: int, entry: Entry, cycle: Cycle) -> tuple[bool, ...]:
@@ -169,12 +200,14 @@ class IssueModel:
         drained = {n for n, warp in enumerate(self.warps) if not warp.under_way}
         held = self.offer(cycle)
         self.slots = list(held)
-        visible = list(held)
+        visible = [
+            each and replace(each, entry=each.entry.micro_operation(each.beat)) for each in held
+        ]
         for slot in range(self.config.issue_width):
             if slot and self.slots[0] is not None:
                 visible[slot] = None
             elif cycle.ready[slot]:
-                self.slots[slot] = None
+                self.slots[slot] = self.next_offer(held[slot])
         room = not any(self.slots)
         chosen = self.scheduler.choose(able)
         taken = chosen if room else None
@@ -192,6 +225,12 @@ class IssueModel:
             reasons=reasons,
             drained=drained,
         )
+
+    def next_offer(self, held: Offer | None) -> Offer | None:
+        """Return the micro-operation after an accepted one, None after the last."""
+        if held is None or held.beat == held.entry.last:
+            return None
+        return replace(held, beat=held.beat + 1)
 
     def issue(self, warp: int, cycle: Cycle) -> list[Entry]:
         """Move the next instructions of `warp` into the slots; return them."""
@@ -231,11 +270,11 @@ class IssueModel:
         for entry in issued:
             assert taken is not None
             state = self.warps[taken]
-            state.under_way += 1
+            state.under_way += entry.results
             state.stopped |= entry.stalls_warp
-            if entry.writes:
+            for rd in entry.written_registers:
                 result = Result(entry.port == Port.MEMORY)
-                state.results.setdefault(entry.rd, []).append(result)
+                state.results.setdefault(rd, []).append(result)
 
     def written(self, warp: Warp, rd: int):
         """Remove the oldest result of a register, which is now in the banks."""

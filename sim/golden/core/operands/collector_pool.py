@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from .....hw.config import PipelineConfig
+from .....hw.core.layouts import beat_field
 
 __all__ = ["CollectorsModel", "Entry", "expected_operations", "mixture"]
 
@@ -43,6 +44,7 @@ def expected_operations(config: PipelineConfig, issues: list[dict], registers: d
         ]
         operation = {"warp": issue["warp"], "mask": issue["mask"]}
         operation |= {name: instruction[name] for name in PASSED}
+        operation |= {name: issue[name] for name in beat_field()}
         operation["operands"] = [operand or [0] * config.threads for operand in operands]
         operations.append(operation)
         if instruction["writes"]:

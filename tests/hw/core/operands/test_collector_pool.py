@@ -12,6 +12,7 @@ from spica.sim.engine.testbench import require_no_loop
 from spica.synth.measure import measure
 from support.core.collector_pool_bench import CollectorsBench
 from support.core.collector_pool_surroundings import Surroundings, issue_of
+from support.core.trial_groups import SIZE, trial_groups
 
 SMALL = {"warps": 3, "threads": 3, "banks": 4}
 BEST = Surroundings()
@@ -38,6 +39,17 @@ def random_program(config: CoreConfig, count: int, seed: int = 1) -> list[dict]:
         masks = [full, full, 1, 1 << config.threads - 1, rng.randint(1, full)]
         program.append(issue_of(number, rng.randrange(config.warps), rng.choice(masks), **fields))
     return program
+
+
+def test_micro_operations_keep_their_number():
+    """The collectors pass it on with the operands."""
+    config, rng = CoreConfig(**SMALL), random.Random(3)
+    with trial_groups():
+        program = random_program(config, 60)
+        for issue in program:
+            issue["beat"] = rng.randrange(SIZE)
+            issue["instruction"] |= {"grouped": rng.getrandbits(4), "last": SIZE - 1}
+        CollectorsBench(config, RANDOM, program).run()
 
 
 def independent(config: CoreConfig, count: int, operands: int = 3, warps: int = 0) -> list[dict]:
