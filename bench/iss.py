@@ -10,8 +10,8 @@ from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
 from spica.sim.engine.compiler import find_compiler
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import StopReason
 from spica.sim.iss.program_bench import START
 
 from .target import Target

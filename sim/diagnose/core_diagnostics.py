@@ -7,9 +7,9 @@ from ...hw.core.control.faults import FaultCause
 from ...hw.core.issue.stall_reason import StallReason
 from ...hw.core.units.lsu.memory_layouts import MemoryFault
 from ...kernels.program import Program
-from ..harness.stop_reason import CoreStopReason
+from ..harness.stop_reason import StopReason
 from ..iss.faults import lane_text
-from ..iss.outcome import Outcome, StopReason
+from ..iss.outcome import Outcome
 from ..machine.memory_layout import MemoryLayout
 from ..machine.program_machine import ProgramMachine
 from ..machine.program_outcome import CoreFault, ProgramOutcome
@@ -23,18 +23,14 @@ SCREEN, WIDTH = 40, 100
 #: Number of groups of warps in a report.
 SHOWN = 8
 SENTENCES = {
-    CoreStopReason.HANG: "the machine hangs: nothing has moved for a long time",
-    CoreStopReason.MISMATCH: "the RTL differs from the instruction-set model",
-    CoreStopReason.DEADLOCK: "deadlock: every warp that has not ended waits at a barrier",
-    CoreStopReason.LIMIT: "the program had not ended when its limit of cycles was reached",
-    CoreStopReason.VIOLATION: "the cluster broke a rule of AXI",
+    StopReason.HANG: "the machine hangs: nothing has moved for a long time",
+    StopReason.MISMATCH: "the RTL differs from the instruction-set model",
+    StopReason.DEADLOCK: "deadlock: every warp that has not ended waits at a barrier",
+    StopReason.LIMIT: "the program had not ended when its limit of cycles was reached",
+    StopReason.VIOLATION: "the cluster broke a rule of AXI",
 }
-#: Stop reasons of the model that correspond to those of cores.
-ALIKE = {
-    CoreStopReason.FAULT: StopReason.FAULT,
-    CoreStopReason.DEADLOCK: StopReason.DEADLOCK,
-    CoreStopReason.LIMIT: StopReason.LIMIT,
-}
+#: Stop reasons that the model in lockstep has too.
+ALIKE = (StopReason.FAULT, StopReason.DEADLOCK, StopReason.LIMIT)
 #: Descriptions of faults, of control and of memory.
 CONTROL_FAULTS = {
     FaultCause.ILLEGAL: "illegal instruction",
@@ -78,7 +74,7 @@ def explain_core(
     """
     locator = Locator(program)
     found: dict[str, Any] = {
-        "stop": outcome.stop.value,
+        "stop": outcome.stop.text,
         "cycles": outcome.cycles,
         "instructions": outcome.instructions,
         "sentence": SENTENCES.get(outcome.stop, ""),
@@ -90,9 +86,9 @@ def explain_core(
     if outcome.fault is not None:
         found |= explain_fault(outcome.fault, locator)
     if machine.iss is not None and outcome.stop in ALIKE:
-        stop = ALIKE[outcome.stop]
+        stop, code, instructions = outcome.stop, outcome.exit_code, outcome.instructions
         fault = machine.iss.fault() if stop is StopReason.FAULT else None
-        ended = Outcome(stop, outcome.exit_code, outcome.instructions, fault, outcome.seconds)
+        ended = Outcome(stop, code, instructions, fault, outcome.seconds)
         found["program"] = explain(machine.iss, program, memory_layout, ended)
     return found
 

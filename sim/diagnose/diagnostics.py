@@ -9,8 +9,9 @@ from ...hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS, RegisterClass
 from ...hw.isa.instructions import INSTRUCTIONS, find
 from ...hw.isa.operations import Unit
 from ...kernels.program import Program
+from ..harness.stop_reason import StopReason
 from ..iss.machine import Iss
-from ..iss.outcome import Cause, Fault, Outcome, StopReason, WarpState
+from ..iss.outcome import Cause, Fault, Outcome, WarpState
 from ..machine.memory_layout import MemoryLayout
 from ..machine.stacks import core_of, strayed_lanes
 from .diagnostics_text import diagnostics_text
@@ -43,7 +44,7 @@ def explain(
     iss: Iss, program: Program, memory_layout: MemoryLayout, outcome: Outcome
 ) -> dict[str, Any]:
     """Return the report on a run that ended in a fault, in a deadlock or at its limit."""
-    found: dict[str, Any] = {"stop": outcome.stop.value, "instructions": outcome.instructions}
+    found: dict[str, Any] = {"stop": outcome.stop.text, "instructions": outcome.instructions}
     locator = Locator(program)
     if outcome.stop is StopReason.FAULT:
         assert outcome.fault is not None

@@ -2,11 +2,16 @@
 
 import enum
 
-__all__ = ["CoreStopReason", "StopReason"]
+__all__ = ["StopReason"]
 
 
 class StopReason(enum.IntEnum):
-    """`StopReason` of sim/native/stop_reason.hpp."""
+    """Stop reason of a run, numbered as `StopReason` of sim/native/stop_reason.hpp.
+
+    ``HANG``: no progress within the watchdog's time. ``DEADLOCK``: all active warps wait at
+    barriers. ``MISMATCH``: the RTL differs from the instruction-set model. ``LIMIT``: the run can
+    continue. ``VIOLATION``: a cluster violated the AXI protocol, or a core that of its memory.
+    """
 
     NONE = 0
     DONE = 1
@@ -18,19 +23,7 @@ class StopReason(enum.IntEnum):
     MISMATCH = 7
     DEADLOCK = 8
 
-
-class CoreStopReason(enum.Enum):
-    """Stop reason of a run.
-
-    ``HANG``: no progress within the watchdog's time. ``DEADLOCK``: all active warps wait at
-    barriers. ``MISMATCH``: the RTL differs from the instruction-set model. ``LIMIT``: the run can
-    continue. ``VIOLATION``: a cluster violated the AXI protocol.
-    """
-
-    DONE = "done"
-    FAULT = "fault"
-    MISMATCH = "mismatch"
-    DEADLOCK = "deadlock"
-    HANG = "hang"
-    LIMIT = "limit"
-    VIOLATION = "violation"
+    @property
+    def text(self) -> str:
+        """Name in results."""
+        return self.name.lower()

@@ -10,13 +10,14 @@ import numpy as np
 from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ...hw.isa.memory_map import ENTRY
+from ..harness.stop_reason import StopReason
 from .device_link import DeviceLink
 from .devices import Devices
 from .faults import REASONS, Reason, fault_of
 from .host_memory import HostMemory
 from .native_machine import NativeMachine, pointer_to
 from .native_types import HISTORY, NativeFault, NativeRetired, native_config
-from .outcome import Cause, Fault, Outcome, Retired, Statistics, StopReason, WarpState
+from .outcome import STOPS, Cause, Fault, Outcome, Retired, Statistics, WarpState
 from .retirement import retired_of
 from .statistics import COUNT_WORDS, statistics_of
 from .warps import change_warp, describe_wait, head_of, warp_state, words_of_warp
@@ -26,7 +27,6 @@ __all__ = ["SCHEDULES", "Iss"]
 SCHEDULES = ("round_robin", "random")
 #: Instructions between two checks for an interrupt and for console output.
 CHUNK = 1_000_000
-STOPS = tuple(StopReason)
 RETIRED, CANNOT_RUN = 0, 1
 
 

@@ -7,26 +7,22 @@ import numpy as np
 
 from ...hw.isa.encoding import RegisterClass
 from ...hw.isa.operations import Unit
+from ..harness.stop_reason import StopReason
 
 __all__ = [
+    "STOPS",
     "Access",
     "Cause",
     "Fault",
     "Outcome",
     "Retired",
     "Statistics",
-    "StopReason",
     "WarpState",
 ]
 
 
-class StopReason(enum.Enum):
-    """Stop reason of a run."""
-
-    DONE = "done"
-    FAULT = "fault"
-    DEADLOCK = "deadlock"
-    LIMIT = "limit"
+#: Stop reasons of the model, in the order of its C++ numbers.
+STOPS = (StopReason.DONE, StopReason.FAULT, StopReason.DEADLOCK, StopReason.LIMIT)
 
 
 class Cause(enum.Enum):

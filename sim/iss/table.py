@@ -7,7 +7,7 @@ from ...hw.isa.csr import COUNTER_NUMBERS, CSRS, Csr
 from ...hw.isa.encoding import IMMEDIATES, Immediate, RegisterClass
 from ...hw.isa.instructions import INSTRUCTIONS, Instruction
 from .faults import REASONS
-from .outcome import StopReason
+from .outcome import STOPS
 
 __all__ = ["header"]
 
@@ -127,7 +127,7 @@ def header(instructions: Mapping[str, Instruction] = INSTRUCTIONS) -> str:
         for name in ADDRESSES
     )
     reasons = enumeration("Reason", [camel(reason.name) for reason in REASONS], "uint32_t")
-    stops = enumeration("StopReason", [camel(stop.name) for stop in StopReason], "uint32_t")
+    stops = enumeration("StopReason", [camel(stop.name) for stop in STOPS], "uint32_t")
     return (
         HEAD
         + instruction_table(instructions)

@@ -14,7 +14,7 @@ from ...hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, disassemble
 from ...hw.isa.operations import Port
 from ..harness.cluster_harness import ClusterHarness
 from ..harness.core_harness import ProgramHarness
-from ..harness.stop_reason import CoreStopReason
+from ..harness.stop_reason import StopReason
 from ..iss.faults import fault_of, lane_text
 from ..iss.machine import Iss
 from ..iss.native_types import HISTORY, MAX_THREADS
@@ -91,7 +91,7 @@ class Lockstep:
 
     def finish(
         self,
-        stop: CoreStopReason,
+        stop: StopReason,
         *,
         exit_codes: list[int] | None = None,
         console: bytes | None = None,
@@ -100,7 +100,7 @@ class Lockstep:
 
         Parameters
         ----------
-        stop : CoreStopReason
+        stop : StopReason
             After ``DONE`` and ``DEADLOCK`` nothing may be in flight; after ``DONE`` the model must
             have ended too.
         exit_codes : list of int or None
@@ -110,14 +110,14 @@ class Lockstep:
             cores' bytes differs from the model's.
 
         """
-        is_over = stop in (CoreStopReason.DONE, CoreStopReason.DEADLOCK)
+        is_over = stop in (StopReason.DONE, StopReason.DEADLOCK)
         for handle in self.handles:
             difference = Difference()
             if not self.library.harness_lockstep_finish(
                 handle, ctypes.c_int(is_over), ctypes.byref(difference)
             ):
                 return "\n".join(self.lines(handle, difference)[:LINES])
-        return self.end_text(exit_codes, console) if stop is CoreStopReason.DONE else ""
+        return self.end_text(exit_codes, console) if stop is StopReason.DONE else ""
 
     def end_text(self, exit_codes: list[int] | None, console: bytes | None) -> str:
         """Return the differences between the final states of cores and model."""

@@ -22,7 +22,7 @@ from ..harness.core_harness import CoreHarness, CoreState, ProgramHarness
 from ..harness.core_memory import CoreMemoryConfig
 from ..harness.dram import DramConfig
 from ..harness.profile import FunctionProfile, Profiling
-from ..harness.stop_reason import CoreStopReason, StopReason
+from ..harness.stop_reason import StopReason
 from ..iss.library import load_library
 from ..iss.machine import Iss
 from ..lockstep.lockstep import Lockstep
@@ -176,7 +176,7 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
             self.begins = True
             raise MachineError(error)
         outcome = self.outcome()
-        self.begins = outcome.stop is not CoreStopReason.LIMIT
+        self.begins = outcome.stop is not StopReason.LIMIT
         return outcome
 
     def begin(self) -> None:
@@ -207,13 +207,13 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
     def outcome(self) -> ProgramOutcome:
         """Return the outcome of the run so far."""
         harness, states = self.harness, self.core_states()
-        stop = CoreStopReason[StopReason(harness.state().stop).name]
+        stop = StopReason(harness.state().stop)
         codes = [state.exit_code for state in states]
         mismatch = ""
         if self.lockstep is not None:
             mismatch = self.lockstep.finish(stop, exit_codes=codes, console=self.console)
-        fault = self.fault(states) if stop is CoreStopReason.FAULT else None
-        stop, marks = CoreStopReason.MISMATCH if mismatch else stop, harness.marks()
+        fault = self.fault(states) if stop is StopReason.FAULT else None
+        stop, marks = StopReason.MISMATCH if mismatch else stop, harness.marks()
         return ProgramOutcome(
             **self.facts(),
             stop=stop,
@@ -249,9 +249,9 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
             address=state.fault_address,
         )
 
-    def waits(self, stop: CoreStopReason) -> str:
+    def waits(self, stop: StopReason) -> str:
         """Return the wait states of a hung cluster; the reads of registers advance the run."""
-        if stop not in (CoreStopReason.HANG, CoreStopReason.DEADLOCK):
+        if stop not in (StopReason.HANG, StopReason.DEADLOCK):
             return ""
         if not isinstance(self.harness, ClusterHarness):
             return ""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ...hw.core.control.faults import FaultCause
 from ...hw.core.units.lsu.memory_layouts import MemoryFault
 from ..harness.dram import ChannelStatistics
-from ..harness.stop_reason import CoreStopReason
+from ..harness.stop_reason import StopReason
 from .outcome import Outcome
 
 __all__ = ["CoreFault", "ProgramOutcome"]
@@ -45,7 +45,7 @@ class ProgramOutcome(Outcome):
 
     Attributes
     ----------
-    stop : CoreStopReason
+    stop : StopReason
     core_instructions, issued : tuple of int
         By core: completed, and accepted by collectors.
     core_cycles : tuple of int
@@ -75,7 +75,7 @@ class ProgramOutcome(Outcome):
 
     """
 
-    stop: CoreStopReason
+    stop: StopReason
     core_instructions: tuple[int, ...]
     issued: tuple[int, ...]
     core_cycles: tuple[int, ...]

@@ -7,7 +7,7 @@ from ...hw.config import ClusterConfig
 from ...hw.isa.memory_map import ENTRY
 from ...hw.isa.program import assemble_program
 from ..harness.core_memory import CoreMemoryConfig
-from ..harness.stop_reason import CoreStopReason
+from ..harness.stop_reason import StopReason
 from ..machine.program_machine import ProgramMachine
 from ..machine.program_outcome import ProgramOutcome
 
@@ -61,7 +61,7 @@ def run_text(
         machine.write(ENTRY, code)
         machine.allow(ENTRY, len(code))
         outcome = machine.run(LIMIT)
-    assert outcome.stop is CoreStopReason.DONE, outcome
+    assert outcome.stop is StopReason.DONE, outcome
     return outcome
 
 

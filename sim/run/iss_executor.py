@@ -5,8 +5,9 @@ import time
 from typing import Any
 
 from ..diagnose.diagnostics import ProgramError, explain
+from ..harness.stop_reason import StopReason
 from ..iss.machine import Iss
-from ..iss.outcome import Statistics, StopReason
+from ..iss.outcome import Statistics
 from ..machine.stacks import core_of
 from ..report.result import core_section, instruction_section, speed_section
 from .loading import Progress

@@ -13,7 +13,7 @@ from ..diagnose.diagnostics import ProgramError
 from ..harness.dram import DramConfig, traffic
 from ..harness.error_registers import describe_faults
 from ..harness.load_latency import summed
-from ..harness.stop_reason import CoreStopReason
+from ..harness.stop_reason import StopReason
 from ..machine.program_machine import NEVER, ProgramMachine
 from ..machine.program_outcome import ProgramOutcome
 from ..machine.unit_report import read_faults
@@ -115,7 +115,7 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
         self.write_trace()
         outcome = self.outcome
         assert isinstance(outcome, ProgramOutcome), "the run must have a cycle limit"
-        if outcome.stop is not CoreStopReason.DONE:
+        if outcome.stop is not StopReason.DONE:
             diagnostics = explain_core(machine, self.program, self.memory_layout, outcome)
             raise ProgramError(diagnostics, core_diagnostics_text(diagnostics))
         return True
@@ -126,7 +126,7 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
         while True:
             self.outcome = outcome = self.machine.run(min(CHUNK, limit - done))
             done = outcome.cycles
-            if outcome.stop is not CoreStopReason.LIMIT or done >= limit:
+            if outcome.stop is not StopReason.LIMIT or done >= limit:
                 return
             if progress is not None:
                 progress(f"{sentence}, thousands of cycles", done // 1000, 0)

@@ -7,7 +7,7 @@ import pytest
 
 from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
-from spica.sim.iss.outcome import StopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import give, lanes_of, machine
 
 A0, A1, S0, S1 = map(INTEGER_NAMES.index, ("a0", "a1", "s0", "s1"))

@@ -10,8 +10,8 @@ from spica.hw.isa.memory_map import ARGUMENTS, DRAM_BASE, STACK_BYTES, STACK_TOP
 from spica.kernels.compile import compile_program
 from spica.kernels.program import Program
 from spica.sim.golden.matrix.systolic.systolic import read_out, systolic_ws
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import StopReason
 
 VIRGO = PRESETS["virgo"]
 M, N, K = VIRGO.units[0].tile

@@ -18,8 +18,9 @@ from spica.hw.isa.memory_map import (
 )
 from spica.hw.isa.program import assemble_program
 from spica.sim.golden.matrix.systolic.systolic import read_out, systolic_os, systolic_ws
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Cause, StopReason
+from spica.sim.iss.outcome import Cause
 
 TINY = PRESETS["tiny"]
 A, B, C, COPY = (DRAM_BASE + offset for offset in (0x100000, 0x200000, 0x300000, 0x400000))

@@ -7,7 +7,8 @@ from spica.hw.isa.assembly import INTEGER_NAMES, disassemble
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.memory_map import CONSOLE_BASE, ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
-from spica.sim.iss.outcome import Cause, StopReason
+from spica.sim.harness.stop_reason import StopReason
+from spica.sim.iss.outcome import Cause
 from spica.sim.iss.program_bench import give, machine
 
 A0, A1, A2 = map(INTEGER_NAMES.index, ("a0", "a1", "a2"))

@@ -14,10 +14,11 @@ from spica.hw.isa.instructions import INSTRUCTIONS, Instruction
 from spica.hw.isa.memory_map import CONSOLE_BASE, DMA, DMA_BASE, ENTRY, SHARED_BASE
 from spica.hw.isa.operations import Unit
 from spica.hw.isa.program import assemble_program
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss import machine as machine_module
 from spica.sim.iss.library import build_library
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Cause, StopReason
+from spica.sim.iss.outcome import Cause
 from spica.sim.iss.table import header
 
 ONE_CORE = replace(PRESETS["core"], core=CoreConfig(warps=2, threads=4))

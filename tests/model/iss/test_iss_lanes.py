@@ -11,7 +11,7 @@ from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.operations import Unit
 from spica.sim.golden.arith.float.operands import random_bits
-from spica.sim.iss.outcome import StopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import OLD, give, lanes_of, machine, merged
 from support.programs.code_writer import encode
 

@@ -9,8 +9,9 @@ from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.isa.memory_map import CONSOLE_BASE, DMA_BASE, ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Cause, StopReason
+from spica.sim.iss.outcome import Cause
 from spica.sim.iss.program_bench import END, START
 
 SCHEDULES = ("round_robin", "random")

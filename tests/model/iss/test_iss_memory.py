@@ -13,7 +13,7 @@ from spica.hw.isa.memory_map import (
     PRINT_BYTES,
     SHARED_BASE,
 )
-from spica.sim.iss.outcome import StopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import give, lanes_of, machine, run_warp
 
 A0, A1, A2, A3 = map(INTEGER_NAMES.index, ("a0", "a1", "a2", "a3"))

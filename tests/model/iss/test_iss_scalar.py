@@ -11,8 +11,8 @@ from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.isa.assembly import disassemble
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.program import assemble_program
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import StopReason
 from spica.sim.oracle.qemu import qemu
 from support.oracle.qemu_rv32 import Rv32
 from support.programs.scalar import SCALAR_NAMES, WINDOW, WINDOW_BYTES, scalar_program

@@ -11,8 +11,9 @@ from spica.hw.isa.encoding import RegisterClass
 from spica.hw.isa.memory_map import CONSOLE_BASE, ENTRY, SHARED_BASE
 from spica.hw.isa.operations import Unit
 from spica.hw.isa.program import assemble_program
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Cause, StopReason
+from spica.sim.iss.outcome import Cause
 from spica.sim.iss.program_bench import END, START
 
 SCHEDULES = ("round_robin", "random")

@@ -5,7 +5,7 @@ import pytest
 from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.program import assemble_program
-from spica.sim.iss.outcome import StopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import give, lanes_of, machine, merged, run_warp
 
 A0, A1, A2, S0, RA = map(INTEGER_NAMES.index, ("a0", "a1", "a2", "s0", "ra"))

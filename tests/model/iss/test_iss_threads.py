@@ -9,8 +9,8 @@ import pytest
 
 from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.isa.memory_map import ENTRY
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import StopReason
 from support.oracle.simt_thread import Thread, run_threads
 from support.programs.simt import INPUT, OWN, OWN_BYTES, simt_program
 

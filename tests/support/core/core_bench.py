@@ -9,8 +9,8 @@ from spica.hw.core.core import Core
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.program import assemble_program
 from spica.sim.engine.testbench import simulate
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import StopReason
 from support.core.fetch_memory import FetchMemory
 from support.core.simple_memory import SimpleMemory
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from spica.hw.base.errors import MachineError
 from spica.hw.config import ClusterConfig, CoreConfig
 from spica.sim.harness.core_memory import CoreMemoryConfig
-from spica.sim.harness.stop_reason import CoreStopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import small_config
 from spica.sim.machine.program_machine import ProgramMachine
 from spica.sim.machine.program_outcome import ProgramOutcome
@@ -196,8 +196,8 @@ def check(
     """Run a program to its end; raise `MachineError` if cores and model disagree."""
     place(machine, program)
     outcome = machine.run()
-    if outcome.stop is not CoreStopReason.DONE:
-        raise MachineError(f"{outcome.stop.value}: {outcome.mismatch or outcome.fault or outcome}")
+    if outcome.stop is not StopReason.DONE:
+        raise MachineError(f"{outcome.stop.text}: {outcome.mismatch or outcome.fault or outcome}")
     iss = machine.iss
     assert iss is not None
     for address, size in program.regions:

@@ -10,8 +10,9 @@ from spica.hw.config import ClusterConfig
 from spica.hw.isa.memory_map import ARGUMENTS
 from spica.kernels.compile import compile_program
 from spica.kernels.program import Program
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import Outcome, StopReason
+from spica.sim.iss.outcome import Outcome
 
 __all__ = ["loaded", "read_words", "require_done", "run_source"]
 

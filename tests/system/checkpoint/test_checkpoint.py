@@ -18,7 +18,7 @@ from spica.kernels.gemm.schedule import schedule
 from spica.kernels.program import Program
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig, Fault
-from spica.sim.harness.stop_reason import CoreStopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import END, START, small_config
 from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.machine.program_machine import ProgramMachine
@@ -116,7 +116,7 @@ class ClusterRun:
         first = self.machine.begins
         given = {"commands": self.commands} if first and self.commands else {}
         self.outcome = self.machine.run(cycle if first else cycle - self.machine.cycles, **given)
-        return self.outcome.stop is not CoreStopReason.LIMIT
+        return self.outcome.stop is not StopReason.LIMIT
 
     def facts(self):
         """Return all observable results of the run."""
@@ -309,7 +309,7 @@ def test_the_watchdog_does_not_begin_anew():
         first.begin()
         assert first.advance(NEVER)
         expected = first.outcome
-        assert expected.stop is CoreStopReason.HANG and 500 < expected.cycles < 510
+        assert expected.stop is StopReason.HANG and 500 < expected.cycles < 510
         second.begin()
         assert not second.advance(100) and not second.advance(450)
         first.machine.restore(second.machine.save())

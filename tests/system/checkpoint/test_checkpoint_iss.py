@@ -7,8 +7,8 @@ import pytest
 from spica.hw.config import CoreConfig
 from spica.hw.isa.memory_map import CONSOLE_BASE, COUNTER_DUMP, ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import StopReason
 from spica.sim.iss.program_bench import END, START, small_config
 
 CONFIG = small_config(cores=2, warps=3, threads=4, barrier_scope="core")

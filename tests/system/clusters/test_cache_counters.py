@@ -8,7 +8,7 @@ from spica.hw.config.l2 import L2Config
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.memory.l2.layouts import L2SliceConfig
 from spica.sim.harness.dram import DramConfig
-from spica.sim.harness.stop_reason import CoreStopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.machine.program_machine import ProgramMachine
 from support.core.core_bench import image
 from support.memory.l2_bench import L2Bench
@@ -53,7 +53,7 @@ def test_counters_of_caches_are_what_is_seen_around_them():
         outcome = machine.run(100_000)
         counts, latency = machine.cluster.events(), machine.cluster.load_latency()
         caches = machine.cluster.cache_latency()
-    assert outcome.stop is CoreStopReason.DONE
+    assert outcome.stop is StopReason.DONE
     reads = sum(channel.read_bursts for channel in outcome.channels)
     # The second word of a line is requested while the first is being read.
     assert (counts["l1d_reads"], counts["l1d_writes"]) == (3 * LINES, STORED)

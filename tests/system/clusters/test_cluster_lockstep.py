@@ -13,7 +13,7 @@ from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
 from spica.sim.harness.binding import Layout
 from spica.sim.harness.dram import DramConfig, Fault
-from spica.sim.harness.stop_reason import CoreStopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import END, small_config
 from spica.sim.machine.program_machine import ProgramMachine
 from support.core.core_bench import image
@@ -80,7 +80,7 @@ def test_a_program_and_a_host_that_loads_beside_it_agree_on_amaranths_simulator(
     ) as machine:
         machine.allow(ENTRY, ROOM)
         outcome = execute(machine, "host")
-        assert (outcome.stop, outcome.mismatch) == (CoreStopReason.DONE, "")
+        assert (outcome.stop, outcome.mismatch) == (StopReason.DONE, "")
         assert outcome.exit_codes == LEFT["host"][:1]
         assert machine.iss.instructions == outcome.instructions > 10
 
@@ -91,7 +91,7 @@ def test_a_program_and_a_host_that_loads_beside_it_agree_on_amaranths_simulator(
 def test_what_units_and_other_cores_write_is_loaded_alike(machine_of, name, dram):
     machine = machine_of(dram)
     outcome = execute(machine, name)
-    assert (outcome.stop, outcome.mismatch) == (CoreStopReason.DONE, "")
+    assert (outcome.stop, outcome.mismatch) == (StopReason.DONE, "")
     assert outcome.exit_codes == LEFT[name]
     assert outcome.instructions == machine.iss.instructions
     if name == "meeting":
@@ -106,7 +106,7 @@ def test_samples_agree(machine_of, name, dram):
     machine = machine_of(dram)
     place(machine, sample(name).replace(END, "\n        li gp, 0" + END))
     outcome = machine.run(LIMIT)
-    assert (outcome.stop, outcome.mismatch) == (CoreStopReason.DONE, "")
+    assert (outcome.stop, outcome.mismatch) == (StopReason.DONE, "")
     assert outcome.instructions == machine.iss.instructions > 0
 
 
@@ -134,7 +134,7 @@ def test_another_instruction_of_the_model_is_found(machine_of, name, core, model
     machine.harness.write(at, assemble(core).to_bytes(4, "little"))
     machine.iss.write(at, assemble(model).to_bytes(4, "little"))
     outcome = machine.run(LIMIT)
-    assert outcome.stop is CoreStopReason.MISMATCH
+    assert outcome.stop is StopReason.MISMATCH
     assert what in outcome.mismatch.splitlines()[0]
     assert outcome.mismatch.startswith("core 0, warp 0 differs from the model in cycle ")
 
@@ -143,7 +143,7 @@ def run_until(machine, counter, count):
     """Continue until a unit's counter reaches a value."""
     while machine.cluster.events()[counter] < count:
         outcome = machine.run(20)
-        assert outcome.stop is CoreStopReason.LIMIT, outcome.mismatch
+        assert outcome.stop is StopReason.LIMIT, outcome.mismatch
 
 
 #: Time and place of a change in the model's memory, and the report.
@@ -160,11 +160,11 @@ def test_memory_that_is_changed_is_found_where_it_is_loaded(machine_of, case):
     name, counter, count, address = CHANGED[case]
     machine = machine_of(SLOW)
     place(machine, unit_program(name, TWO, ENTRY))
-    assert machine.run(1).stop is CoreStopReason.LIMIT
+    assert machine.run(1).stop is StopReason.LIMIT
     run_until(machine, counter, count)
     machine.iss.write(address, b"\xcc")
     outcome = machine.run(LIMIT)
-    assert outcome.stop is CoreStopReason.MISMATCH
+    assert outcome.stop is StopReason.MISMATCH
     assert outcome.mismatch.splitlines()[0].endswith(": result")
     assert outcome.mismatch.splitlines()[1].split()[2] in ("lw", "lb")
 
@@ -173,10 +173,10 @@ def test_memory_that_is_changed_is_found_where_it_is_loaded(machine_of, case):
 def test_memory_that_nobody_loads_is_compared_at_the_end(machine_of):
     machine = machine_of()
     place(machine, unit_program("dma", TWO, ENTRY))
-    assert machine.run(100).stop is CoreStopReason.LIMIT
+    assert machine.run(100).stop is StopReason.LIMIT
     machine.iss.write(ENTRY + ROOM - 4, b"\x11\x22")
     outcome = machine.run(LIMIT)
-    assert outcome.stop is CoreStopReason.MISMATCH
+    assert outcome.stop is StopReason.MISMATCH
     assert outcome.mismatch == (
         "after the run, 2 bytes of DRAM differ from the model, the first at "
         f"{ENTRY + ROOM - 4:#010x}: 0x00, expected 0x11"
@@ -204,7 +204,7 @@ def test_what_is_not_seen_is_missed(monkeypatch, name, port, what):
     with ProgramMachine(TWO, name="two_observed", optimize=0, **options) as machine:
         machine.allow(ENTRY, ROOM)
         outcome = execute(machine, name)
-    assert outcome.stop is CoreStopReason.MISMATCH
+    assert outcome.stop is StopReason.MISMATCH
     assert outcome.mismatch.splitlines()[0].endswith(f": {what}")
 
 
@@ -218,7 +218,7 @@ def test_what_dram_refuses_of_the_dma_is_not_written(machine_of, dram):
     ])
     outcome = execute(machine, "dma")
     machine.harness.inject([])
-    assert (outcome.stop, outcome.mismatch) == (CoreStopReason.DONE, "")
+    assert (outcome.stop, outcome.mismatch) == (StopReason.DONE, "")
     kept = DATA[16 * refused :]
     assert outcome.exit_codes == (SUM + int(kept.sum()) + 3 * len(kept), 0)
 
@@ -289,7 +289,7 @@ def test_a_load_that_races_with_the_dma_may_find_either(seed):
         machine.allow(ENTRY, ROOM)
         place(machine, raced())
         outcome = machine.run(LIMIT)
-    assert (outcome.stop, outcome.mismatch) == (CoreStopReason.DONE, "")
+    assert (outcome.stop, outcome.mismatch) == (StopReason.DONE, "")
     assert outcome.exit_codes == LEFT["dma"]
 
 
@@ -304,7 +304,7 @@ def test_what_others_wrote_is_found_after_a_fence(machine_of, writer):
         machine = machine_of(dram)
         place(machine, program("fence 3, 3"))
         outcome = machine.run(LIMIT)
-        assert (outcome.stop, outcome.mismatch) == (CoreStopReason.DONE, "")
+        assert (outcome.stop, outcome.mismatch) == (StopReason.DONE, "")
         assert outcome.exit_codes == left
 
 
@@ -314,7 +314,7 @@ def test_an_old_copy_is_told_as_such(machine_of, writer):
     machine = machine_of()
     place(machine, WRITERS[writer][0]("nop"))
     outcome = machine.run(LIMIT)
-    assert outcome.stop is CoreStopReason.MISMATCH
+    assert outcome.stop is StopReason.MISMATCH
     first, where, lane, told, *_ = outcome.mismatch.splitlines()
     assert first.endswith(": result") and ": lw a" in where
     assert "of the model, 0x00000000 of the core" in lane

@@ -18,10 +18,9 @@ from spica.hw.core.units.lsu.memory_layouts import MemoryFault
 from spica.hw.isa.memory_map import DMA_BASE, ENTRY, SHARED_BASE, WINDOW_BYTES
 from spica.kernels.commands import CommandList
 from spica.sim.harness.dram import DramConfig
-from spica.sim.harness.stop_reason import CoreStopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.machine.memory_layout import MemoryLayout
 from spica.sim.machine.program_machine import ProgramMachine
-from spica.sim.machine.stop_report import StopReason
 from spica.sim.report.run_report import cycle_lines, latency_lines
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.rtl_executor import RtlExecutor
@@ -97,7 +96,7 @@ def test_a_cluster_without_cores_runs_no_programs():
 @pytest.mark.slow
 def test_what_is_marked_and_counted(machine):
     outcome = execute(machine, "dma")
-    assert outcome.stop is CoreStopReason.DONE
+    assert outcome.stop is StopReason.DONE
     assert outcome.exit_codes == (2 * int(DATA.sum()) + 3 * WORDS, 0)
     assert outcome.exit_code == outcome.exit_codes[0]
     assert outcome.begins == outcome.ends == 1
@@ -128,13 +127,13 @@ def test_what_is_marked_and_counted(machine):
 @pytest.mark.slow
 def test_a_run_ends_when_all_is_in_dram(machine):
     outcome = execute(machine, "meeting")
-    assert outcome.stop is CoreStopReason.DONE
+    assert outcome.stop is StopReason.DONE
     stored = machine.read(ENTRY + TARGET, 4).view(np.uint32)
     assert stored.tolist() == [77]
     # Core 0 fences only the writes before its end.
     place(machine, STORES)
     outcome = machine.run(LIMIT)
-    assert outcome.stop is CoreStopReason.DONE
+    assert outcome.stop is StopReason.DONE
     values = machine.read(ENTRY + TARGET, 4 * WORDS).view(np.uint32)
     assert values.tolist() == list(range(WORDS, 0, -1))
     written = sum(channel.write_bytes for channel in outcome.channels)
@@ -145,7 +144,7 @@ def test_a_run_ends_when_all_is_in_dram(machine):
     place(machine, STORES)
     outcome = machine.run(LIMIT)
     place(machine, STORES)
-    assert machine.run(outcome.cores_end + 1).stop is CoreStopReason.LIMIT
+    assert machine.run(outcome.cores_end + 1).stop is StopReason.LIMIT
     assert machine.run(LIMIT).cycles == outcome.cycles
 
 
@@ -154,7 +153,7 @@ def test_writing_back_is_progress():
     with machine_with(memory=DramConfig(latency=1, stall=0.9, seed=2), watchdog=200) as machine:
         place(machine, STORES.replace(f"li a1, {WORDS}", "li a1, 512"))
         outcome = machine.run(LIMIT)
-        assert outcome.stop is CoreStopReason.DONE, outcome.waits
+        assert outcome.stop is StopReason.DONE, outcome.waits
         assert outcome.flush_cycles > 2 * 200
 
 
@@ -222,7 +221,7 @@ def test_what_a_result_tells_of_memory(machine, monkeypatch):
     assert min(part["count"] for part in slices) > 0
     # Traffic up to the marker equals that of a run that stops behind it.
     place(machine, text)
-    assert machine.run(outcome.first_begin + 1).stop is CoreStopReason.LIMIT
+    assert machine.run(outcome.first_begin + 1).stop is StopReason.LIMIT
     before = machine.harness.statistics()
     assert before == machine.harness.marked()
     left = moved - sum(channel.read_bytes + channel.write_bytes for channel in before)
@@ -235,7 +234,7 @@ def test_what_a_result_tells_of_memory(machine, monkeypatch):
 @pytest.mark.slow
 def test_records_tell_every_instruction(machine):
     outcome = execute(machine, "meeting")
-    assert outcome.stop is CoreStopReason.DONE
+    assert outcome.stop is StopReason.DONE
     for core, records in enumerate(machine.records()):
         kinds = records.rows["kind"]
         assert (kinds == Kind.DONE).sum() == outcome.core_instructions[core]
@@ -248,7 +247,7 @@ def test_records_tell_every_instruction(machine):
 def test_a_run_in_parts_is_the_same_run(machine):
     whole = execute(machine, "meeting")
     place(machine, unit_program("meeting", TWO, ENTRY))
-    while (part := machine.run(37)).stop is CoreStopReason.LIMIT:
+    while (part := machine.run(37)).stop is StopReason.LIMIT:
         assert part.cycles % 37 == 0
     for name in ("stop", "cycles", "core_instructions", "exit_codes", "slots", "clocked"):
         assert getattr(part, name) == getattr(whole, name), name
@@ -275,7 +274,7 @@ def test_a_fault_stops_the_run_at_once_and_is_told(lockstep):
         for cause, text in FAULTS:
             place(machine, f"{text}\n        vx_tmc zero\n")
             outcome = machine.run(LIMIT)
-            assert (outcome.stop, outcome.mismatch) == (CoreStopReason.FAULT, ""), text
+            assert (outcome.stop, outcome.mismatch) == (StopReason.FAULT, ""), text
             assert outcome.fault.cause == cause
             assert isinstance(outcome.fault.cause, type(cause))
             assert (outcome.fault.warp, outcome.fault.lanes) == (0, 1)
@@ -284,7 +283,7 @@ def test_a_fault_stops_the_run_at_once_and_is_told(lockstep):
                 steps = 2 if "li" in text else 0
                 assert outcome.fault.pc in (ENTRY + 2 * steps, ENTRY + 4 * steps)
         # Another program then runs.
-        assert execute(machine, "meeting").stop is CoreStopReason.DONE
+        assert execute(machine, "meeting").stop is StopReason.DONE
 
 
 @pytest.mark.slow
@@ -298,7 +297,7 @@ end:    vx_tmc zero
     """
     place(machine, text)
     outcome = machine.run(LIMIT)
-    assert outcome.stop is CoreStopReason.DEADLOCK
+    assert outcome.stop is StopReason.DEADLOCK
     assert outcome.cycles < 500
     assert [(state.active, state.at_barrier) for state in machine.core_states()] == [(1, 1), (0, 0)]
     assert "core0 1, core1 0" in outcome.waits and "DMA: 0 host descriptors" in outcome.waits
@@ -308,7 +307,7 @@ end:    vx_tmc zero
 def test_a_hang_tells_what_is_waited_for():
     with machine_with(memory=DramConfig(latency=5000), watchdog=500) as machine:
         outcome = execute(machine, "meeting")
-        assert outcome.stop is CoreStopReason.HANG
+        assert outcome.stop is StopReason.HANG
         # The host starts the cores, and each reads its first lines, in less than 200 cycles.
         assert 500 < outcome.cycles < 700
         # Lines that an instruction cache may read at a time, half of them at each master; the L2
@@ -329,6 +328,6 @@ def test_the_host_may_be_refused(machine):
     place(machine, unit_program("meeting", TWO, ENTRY))
     with pytest.raises(MachineError, match="host access 1 to 0x0f00 got the response SLVERR"):
         machine.run(LIMIT, commands)
-    assert machine.run(1).stop is CoreStopReason.LIMIT
+    assert machine.run(1).stop is StopReason.LIMIT
     with pytest.raises(UserError, match="commands must be None when a run continues"):
         machine.run(LIMIT, commands)

@@ -15,9 +15,8 @@ from spica.hw.config import (
     SystolicConfig,
 )
 from spica.sim.harness.dram import DramConfig
-from spica.sim.harness.stop_reason import CoreStopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import StopReason
 from spica.sim.machine.program_machine import ProgramMachine
 from support.programs.cluster_stress import ClusterStress
 from support.programs.placed_program import PlacedProgram, place
@@ -126,7 +125,7 @@ def stressed(machine: ProgramMachine, stress: ClusterStress) -> Counter[str]:
     """Run a program in lockstep, compare its memory with the model and engines; return counts."""
     place(machine, stress.program)
     outcome = machine.run(LIMIT)
-    assert (outcome.stop, outcome.mismatch) == (CoreStopReason.DONE, "")
+    assert (outcome.stop, outcome.mismatch) == (StopReason.DONE, "")
     assert left(machine.harness, stress.program) == modelled(machine.config, stress.program)
     return Counter(
         accesses=stress.effort.accesses,

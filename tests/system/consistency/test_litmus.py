@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from spica.hw.config import PRESETS, CoreConfig
-from spica.sim.harness.stop_reason import CoreStopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import StopReason
 from spica.sim.machine.program_machine import ProgramMachine
 from support.cluster.small_caches import MEMORIES, run_placed, small_machines
 from support.consistency.litmus_program import OUT, LitmusProgram
@@ -83,7 +82,7 @@ def test_what_is_seen_is_allowed(machine, name):
         machine.begins = True
         place(machine, program)
         outcome = machine.run(LIMIT)
-        assert (outcome.stop, outcome.violation) == (CoreStopReason.DONE, "")
+        assert (outcome.stop, outcome.violation) == (StopReason.DONE, "")
 
     seen = run_litmus(run, machine.harness.read, test)
     assert not seen.wrong

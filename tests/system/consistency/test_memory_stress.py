@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from spica.hw.config import PRESETS, CoreConfig
-from spica.sim.harness.stop_reason import CoreStopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import StopReason
 from spica.sim.machine.program_machine import ProgramMachine
 from support.cluster.small_caches import MEMORIES, SMALL_CACHES, run_placed, small_machines
 from support.consistency.race_check import final_memory, wrong_reads
@@ -74,7 +73,7 @@ def test_races(machine):
     machine.begins = True
     place(machine, races.program)
     outcome = machine.run(LIMIT)
-    assert (outcome.stop, outcome.violation) == (CoreStopReason.DONE, "")
+    assert (outcome.stop, outcome.violation) == (StopReason.DONE, "")
     assert not list(wrong_reads(races, machine.harness.read))
     assert machine.harness.read(FIELD, races.size).tobytes() == final_memory(races)
 

@@ -16,9 +16,8 @@ from spica.hw.isa.program import assemble_program
 from spica.sim.golden.core.counters import CounterModel, Cycle
 from spica.sim.golden.core.front_end.decode import decode
 from spica.sim.harness.core_memory import CoreMemoryConfig
-from spica.sim.harness.stop_reason import CoreStopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import StopReason
 from spica.sim.iss.program_bench import END, START, small_config
 from spica.sim.machine.program_machine import ProgramMachine
 from support.core.core_bench import image, run_core, run_model
@@ -283,7 +282,7 @@ def test_cores_on_verilator():
             outcome = machine.run()
             runs.append(machine.counters())
             states = machine.core_states()
-    assert outcome.stop is CoreStopReason.DONE
+    assert outcome.stop is StopReason.DONE
     counters = runs[0]
     assert runs == [counters] * 3
     for held, slots, state in zip(counters, outcome.slots, states, strict=True):

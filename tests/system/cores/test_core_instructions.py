@@ -11,7 +11,7 @@ from spica.hw.core.units.lsu.memory_layouts import MemoryFault
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.memory_map import CONSOLE_BASE
 from spica.hw.isa.operations import Unit
-from spica.sim.harness.stop_reason import CoreStopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
 from support.core.lockstep_fuzz import (
     FUZZ_CONFIGS,
@@ -146,7 +146,7 @@ def test_a_fault_is_that_of_the_model(machine_of, program):
     place(iss, program.placed)
     outcome = machine.run()
     expected = iss.run(100_000).fault
-    assert outcome.stop is CoreStopReason.FAULT, outcome
+    assert outcome.stop is StopReason.FAULT, outcome
     fault = outcome.fault
     assert (fault.cause, fault.pc) == (program.cause, program.pc)
     assert (fault.core, fault.warp, fault.pc, fault.lanes) == (
@@ -172,6 +172,6 @@ def test_a_difference_of_one_register_is_found():
         place(machine, program)
         assert machine.iss is not None
         place(machine.iss, changed)
-        assert machine.run().stop is CoreStopReason.MISMATCH
+        assert machine.run().stop is StopReason.MISMATCH
         with pytest.raises(MachineError, match="fault"):
             check(machine, PlacedProgram(".word 0"))

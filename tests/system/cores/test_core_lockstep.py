@@ -10,7 +10,7 @@ from spica.hw.isa.assembly import assemble, disassemble
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
 from spica.sim.harness.core_memory import CoreMemoryConfig
-from spica.sim.harness.stop_reason import CoreStopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.faults import REASONS, Reason
 from spica.sim.iss.program_bench import END, START, small_config
 from spica.sim.lockstep import causes
@@ -85,7 +85,7 @@ def test_programs_agree(machine_of, program, name, memory):
     machine = machine_of(name, memory)
     # The value that a warp leaves in gp is compared.
     outcome = execute(machine, sample(program).replace(END, "\n        li gp, 0" + END))
-    assert (outcome.stop, outcome.mismatch) == (CoreStopReason.DONE, "")
+    assert (outcome.stop, outcome.mismatch) == (StopReason.DONE, "")
     assert outcome.instructions == machine.iss.instructions > 0
     assert machine.read(ENTRY, ROOM).tobytes() == machine.iss.read(ENTRY, ROOM).tobytes()
 
@@ -103,7 +103,7 @@ def test_counters_are_taken_over_from_the_core(machine_of):
         sw a6, 8(s1)
     """
     outcome = execute(machine, BEGIN + body + RESULTS)
-    assert (outcome.stop, outcome.mismatch) == (CoreStopReason.DONE, "")
+    assert (outcome.stop, outcome.mismatch) == (StopReason.DONE, "")
     memory = machine.read(ENTRY, ROOM)
     assert memory.tobytes() == machine.iss.read(ENTRY, ROOM).tobytes()
     registers = machine.iss.warp(0, 1).integers
@@ -156,7 +156,7 @@ here:   vx_bar zero, t0
 def test_core_and_model_fault_alike(machine_of, number, memory):
     cause, text = FAULTS[number]
     outcome = execute(machine_of("one core", memory), BEGIN + text + RESULTS)
-    assert (outcome.stop, outcome.mismatch) == (CoreStopReason.FAULT, "")
+    assert (outcome.stop, outcome.mismatch) == (StopReason.FAULT, "")
     assert outcome.fault.cause == cause
     assert isinstance(outcome.fault.cause, type(cause))
 
@@ -172,7 +172,7 @@ wait:   addi t1, t1, -1
         vx_bar zero, t1
     """
     outcome = execute(machine_of("two cores"), BEGIN + text + RESULTS)
-    assert (outcome.stop, outcome.mismatch) == (CoreStopReason.FAULT, "")
+    assert (outcome.stop, outcome.mismatch) == (StopReason.FAULT, "")
     assert outcome.fault.cause is FaultCause.BARRIER_FULL
 
 
@@ -181,7 +181,7 @@ def test_parts_of_an_instruction_that_are_refused_fault_alike(machine_of, memory
     text = "        slli a4, s0, 28\n        add a4, a4, s1\n        lw a2, 0(a4)"
     machine = machine_of("two issued, three requests", memory)
     outcome = execute(machine, BEGIN + text + RESULTS)
-    assert (outcome.stop, outcome.mismatch) == (CoreStopReason.FAULT, "")
+    assert (outcome.stop, outcome.mismatch) == (StopReason.FAULT, "")
     assert outcome.fault.cause is MemoryFault.REFUSED
 
 
@@ -192,7 +192,7 @@ def test_a_fault_of_another_cause_is_a_difference(monkeypatch, machine_of, numbe
     assert len(kept) == len(causes.CAUSES) - 1
     monkeypatch.setattr(causes, "CAUSES", kept)
     outcome = execute(machine_of("one core"), BEGIN + text + RESULTS)
-    assert outcome.stop is CoreStopReason.MISMATCH
+    assert outcome.stop is StopReason.MISMATCH
     first, _, model, core, *_ = outcome.mismatch.splitlines()
     assert first.endswith("cause of the fault")
     assert model.startswith("  the model: ") and core == f"  the core: {cause.name}"
@@ -250,7 +250,7 @@ def test_the_first_difference_is_reported(machine_of, core, model, what, memory)
     machine.harness.write(at, assemble(core).to_bytes(4, "little"))
     machine.iss.write(at, assemble(model).to_bytes(4, "little"))
     outcome = machine.run(LIMIT)
-    assert outcome.stop is CoreStopReason.MISMATCH
+    assert outcome.stop is StopReason.MISMATCH
     first, place_line, *lines = outcome.mismatch.splitlines()
     assert first.endswith(f": {what}")
     assert len(lines) < 38
@@ -276,7 +276,7 @@ def looping(machine_of):
     """Return a machine inside a loop, and all of the model's registers of warp 1."""
     machine = machine_of("one core")
     place(machine, BEGIN + LOOP + RESULTS)
-    assert machine.run(400).stop is CoreStopReason.LIMIT
+    assert machine.run(400).stop is StopReason.LIMIT
     yield machine, machine.iss.warp(0, 1).integers.copy()
     # Changed state is no longer compared.
     execute(machine, sample("integers"))
@@ -287,7 +287,7 @@ def test_a_register_that_is_changed_is_found_where_it_is_read(looping):
     integers[12, 2] ^= 0x100
     machine.iss.set_warp(0, 1, integers=integers)
     outcome = machine.run(100)
-    assert outcome.stop is CoreStopReason.MISMATCH
+    assert outcome.stop is StopReason.MISMATCH
     first, place_line, values, before, *rest = outcome.mismatch.splitlines()
     assert first.startswith("core 0, warp 1 differs from the model in cycle 4")
     assert first.endswith(": result")
@@ -325,10 +325,10 @@ def test_a_word_of_memory_that_is_changed_is_found_where_it_is_loaded(looping):
 def test_a_warp_that_goes_on_only_in_the_model_is_found_at_the_end(machine_of):
     machine = machine_of("one core")
     place(machine, "        li gp, 0\n" + 30 * "        nop\n" + END)
-    assert machine.run(30).stop is CoreStopReason.LIMIT
+    assert machine.run(30).stop is StopReason.LIMIT
     machine.iss.set_warp(0, 1, mask=1, pc=ENTRY)
     outcome = machine.run(LIMIT)
-    assert outcome.stop is CoreStopReason.MISMATCH
+    assert outcome.stop is StopReason.MISMATCH
     assert outcome.mismatch == (
         "all cores are idle, but core 0, warp 1 of the model has not ended: continues at "
         "0x80000000: addi gp, zero, 0"
@@ -338,7 +338,7 @@ def test_a_warp_that_goes_on_only_in_the_model_is_found_at_the_end(machine_of):
 def test_exit_codes_and_what_was_printed_are_compared(machine_of):
     machine = machine_of("one core")
     outcome = execute(machine, BEGIN + "        li gp, 3" + RESULTS)
-    assert (outcome.stop, outcome.exit_code, outcome.mismatch) == (CoreStopReason.DONE, 3, "")
+    assert (outcome.stop, outcome.exit_code, outcome.mismatch) == (StopReason.DONE, 3, "")
     finish = machine.lockstep.finish
-    assert finish(CoreStopReason.DONE, exit_codes=[4]) == "exit code of core 0 is 4, in the model 3"
-    assert finish(CoreStopReason.DONE, console=b"x") == "the cores printed b'x', the model b''"
+    assert finish(StopReason.DONE, exit_codes=[4]) == "exit code of core 0 is 4, in the model 3"
+    assert finish(StopReason.DONE, console=b"x") == "the cores printed b'x', the model b''"

@@ -19,7 +19,7 @@ from spica.sim.engine.verilator_model import build_harness
 from spica.sim.harness.binding import Layout
 from spica.sim.harness.core_harness import CoreHarness
 from spica.sim.harness.core_memory import CoreMemoryConfig
-from spica.sim.harness.stop_reason import CoreStopReason, StopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.program_bench import small_config
 from spica.sim.lockstep.lockstep import Lockstep
@@ -97,11 +97,11 @@ class Shown:
         self.request(address)
         self.done(pc, rd, int.from_bytes(self.iss.read(address, 4).tobytes(), "little"))
 
-    def verdict(self, stop=CoreStopReason.LIMIT):
+    def verdict(self, stop=StopReason.LIMIT):
         """Return the first line of the report without its location."""
         text = self.lockstep.finish(stop)
         is_mismatch = self.harness.state().stop == StopReason.MISMATCH
-        assert is_mismatch == (text != "" and stop is CoreStopReason.LIMIT)
+        assert is_mismatch == (text != "" and stop is StopReason.LIMIT)
         return text.splitlines()[0].partition(": ")[2] if text else ""
 
 
@@ -133,7 +133,7 @@ def test_what_a_core_should_do_is_no_difference(shown):
     shown.load(FIRST, 12, DRAM_BASE)
     shown.load(SECOND, 13, DRAM_BASE + 4)
     shown.control(TMC)
-    assert shown.verdict(CoreStopReason.DONE) == ""
+    assert shown.verdict(StopReason.DONE) == ""
 
 
 def test_results_may_overtake_each_other(shown):
@@ -178,7 +178,7 @@ def test_an_instruction_that_is_done_twice(shown):
 def test_an_instruction_that_is_never_done(shown):
     shown.collect(LUI, Port.INT)
     assert shown.verdict() == ""
-    assert shown.verdict(CoreStopReason.DONE) == "collected, but never completed"
+    assert shown.verdict(StopReason.DONE) == "collected, but never completed"
 
 
 def test_a_load_that_is_done_before_its_request(shown):
@@ -256,7 +256,7 @@ def test_many_instructions_in_flight(shown):
     shown.request(DRAM_BASE)
     # Results that precede the model are compared when the model reaches them.
     assert shown.verdict() == "result"
-    report = shown.lockstep.finish(CoreStopReason.LIMIT)
+    report = shown.lockstep.finish(StopReason.LIMIT)
     assert f"  at {SECOND + 120:#010x}: addi a3, zero, 1" in report.splitlines()
     assert "and 28 more" not in report
     assert len(report.splitlines()) <= 40
@@ -298,4 +298,4 @@ again:  nop
     shown.done(back, mask=2)
     shown.done(again, mask=3)
     assert shown.verdict() == ""
-    assert shown.verdict(CoreStopReason.DEADLOCK) == ""
+    assert shown.verdict(StopReason.DEADLOCK) == ""

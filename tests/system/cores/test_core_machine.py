@@ -16,7 +16,7 @@ from spica.hw.isa.memory_map import (
 )
 from spica.hw.isa.program import assemble_program
 from spica.sim.harness.core_memory import CoreMemoryConfig
-from spica.sim.harness.stop_reason import CoreStopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import END, START, small_config
 from spica.sim.machine.program_machine import ProgramMachine
 from support.core.core_bench import image, run_model
@@ -61,7 +61,7 @@ def execute(machine, text, limit=LIMIT):
 
 def assert_ends_as_on_the_model(machine, text, outcome):
     expected = run_model(machine.config, text, ROOM)
-    assert outcome.stop is CoreStopReason.DONE
+    assert outcome.stop is StopReason.DONE
     assert machine.read(ENTRY, ROOM).tobytes() == expected.read(ENTRY, ROOM).tobytes()
     near = expected.read(SHARED_BASE, NEAR).tobytes()
     assert machine.read(SHARED_BASE, NEAR).tobytes() == near
@@ -154,11 +154,11 @@ def test_a_run_goes_on_at_its_limit(machine_of):
     text = sample("floats")
     whole = execute(machine, text)
     part = execute(machine, text, 50)
-    assert (part.stop, part.cycles) == (CoreStopReason.LIMIT, 50)
+    assert (part.stop, part.cycles) == (StopReason.LIMIT, 50)
     assert part.instructions < whole.instructions
     for stop in range(100, whole.cycles, 50):
         part = machine.run(50)
-        assert (part.stop, part.cycles) == (CoreStopReason.LIMIT, stop)
+        assert (part.stop, part.cycles) == (StopReason.LIMIT, stop)
     rest = machine.run()
     assert_ends_as_on_the_model(machine, text, rest)
     assert (rest.cycles, rest.slots) == (whole.cycles, whole.slots)
@@ -203,7 +203,7 @@ def test_what_lies_behind_dram_is_memory(machine_of, where):
         "print": SHARED_BASE + size + DMA_BASE - 4,
         "dump": COUNTER_DUMP + 4,
     }[where]
-    assert execute(machine, access(address, "sw a1, 0(a0)")).stop is CoreStopReason.DONE
+    assert execute(machine, access(address, "sw a1, 0(a0)")).stop is StopReason.DONE
     assert machine.read(address, 4).view(np.uint32).tolist() == [0x12345678]
 
 
@@ -229,7 +229,7 @@ def test_faults_tell_what_where_and_why(machine_of, name):
     text = f"li t0, 0xD\nvx_tmc t0\n{body}\n{END}"
     machine = machine_of("one core")
     outcome = execute(machine, text)
-    assert outcome.stop is CoreStopReason.FAULT
+    assert outcome.stop is StopReason.FAULT
     fault = outcome.fault
     assert fault is not None
     assert (fault.core, fault.warp, fault.cause, fault.lanes) == (0, 0, cause, 0xD)
@@ -252,7 +252,7 @@ def test_only_what_was_placed_may_be_touched():
         assert (outcome.fault.cause, outcome.fault.address) == (MemoryFault.REFUSED, at)
         assert not machine.read(at, 4).any()
         machine.allow(at, 4)
-        assert machine.run().stop is CoreStopReason.DONE
+        assert machine.run().stop is StopReason.DONE
         machine.write(ENTRY, assemble_program(access(at, "sw a1, 4(a0)")).data)
         outcome = machine.run()
         assert outcome.fault is not None
@@ -262,7 +262,7 @@ def test_only_what_was_placed_may_be_touched():
 def test_a_core_that_faults_is_named(machine_of):
     text = f"csrr a0, core_id\nbeqz a0, end\n.word 0\nend: j end\n{END}"
     outcome = execute(machine_of("two cores"), text)
-    assert outcome.stop is CoreStopReason.FAULT
+    assert outcome.stop is StopReason.FAULT
     assert outcome.fault is not None
     assert (outcome.fault.core, outcome.fault.pc) == (1, ENTRY + 8)
 
@@ -280,7 +280,7 @@ def test_warps_that_wait_for_each_other_are_a_deadlock(machine_of, memory):
 end:    nop
 {END}"""
     outcome = execute(machine, text)
-    assert outcome.stop is CoreStopReason.DEADLOCK
+    assert outcome.stop is StopReason.DEADLOCK
     states = machine.core_states()
     assert [(state.active, state.at_barrier) for state in states] == [(3, 3), (0, 0)]
     # Long before the watchdog.
@@ -298,7 +298,7 @@ wait:   addi a1, a1, -1
         csrr a2, num_warps
         vx_bar a1, a2
 {END}"""
-    assert execute(machine_of("two cores"), text).stop is CoreStopReason.DONE
+    assert execute(machine_of("two cores"), text).stop is StopReason.DONE
 
 
 def test_nothing_moving_is_a_hang():
@@ -306,17 +306,17 @@ def test_nothing_moving_is_a_hang():
     config = config_of("one core")
     with ProgramMachine(config, memory=memory, optimize=0, watchdog=500) as machine:
         outcome = execute(machine, sample("integers"))
-        assert outcome.stop is CoreStopReason.HANG
+        assert outcome.stop is StopReason.HANG
         assert 500 <= outcome.cycles < 510
         (state,) = machine.core_states()
         assert (state.owed_fetches, state.instructions, state.active) == (2, 0, 1)
     with ProgramMachine(config, memory=memory, optimize=0, watchdog=2100) as machine:
-        assert execute(machine, sample("integers"), 1 << 20).stop is CoreStopReason.DONE
+        assert execute(machine, sample("integers"), 1 << 20).stop is StopReason.DONE
 
 
 def test_an_endless_loop_reaches_its_limit(machine_of):
     outcome = execute(machine_of("one thread"), "end: j end", 3000)
-    assert (outcome.stop, outcome.cycles) == (CoreStopReason.LIMIT, 3000)
+    assert (outcome.stop, outcome.cycles) == (StopReason.LIMIT, 3000)
     assert outcome.instructions > 300
 
 

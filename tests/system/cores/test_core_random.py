@@ -7,8 +7,8 @@ import pytest
 
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.operations import PORTS, Unit
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import StopReason
 from support.core.lockstep_fuzz import (
     FUZZ_CONFIGS,
     SWEEP_CONFIGS,

@@ -12,8 +12,8 @@ from spica.hw.config import CoreConfig
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.operations import Port
 from spica.hw.isa.program import assemble_program
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.outcome import StopReason
 from spica.sim.iss.program_bench import small_config
 from spica.sim.microbenchmarks import memory_rows, scheduler_rows
 from spica.sim.microbenchmarks.bank_rows import bank_rows

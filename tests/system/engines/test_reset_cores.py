@@ -8,7 +8,7 @@ import pytest
 from spica.hw.base.errors import MachineError
 from spica.hw.config import PRESETS, CoreConfig
 from spica.sim.engine import verilator_engine
-from spica.sim.harness.stop_reason import CoreStopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.machine.program_machine import ProgramMachine
 from support.cluster.host_run import start_commands
@@ -36,10 +36,10 @@ def test_a_run_after_a_reset_in_the_middle_is_as_the_first():
         for _ in range(4):
             place(machine, races.program)
             outcome = machine.run(LIMIT)
-            assert (outcome.stop, outcome.violation) == (CoreStopReason.DONE, "")
+            assert (outcome.stop, outcome.violation) == (StopReason.DONE, "")
             runs.append((outcome.cycles, *left(machine.harness, races.program)))
             machine.begins = True
-            assert machine.run(rng.randrange(100, outcome.cycles)).stop is CoreStopReason.LIMIT
+            assert machine.run(rng.randrange(100, outcome.cycles)).stop is StopReason.LIMIT
             machine.begins = True
     # If random stalls of DRAM also restart, all cycles are equal.
     assert len(set(runs)) == 1

@@ -14,7 +14,8 @@ from spica.kernels.compile import FLAGS, INCLUDE_DIRECTORY, compile_program, too
 from spica.kernels.header import program_header
 from spica.kernels.inspection import inspect_program
 from spica.kernels.program import Program
-from spica.sim.iss.outcome import Cause, StopReason
+from spica.sim.harness.stop_reason import StopReason
+from spica.sim.iss.outcome import Cause
 from support.programs.source_run import loaded, read_words, run_source
 
 SOURCE = Path(__file__).parents[2] / "support" / "c_programs" / "divergence.c"

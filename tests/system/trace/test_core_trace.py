@@ -19,7 +19,7 @@ from spica.sim.engine.verilator_model import build_harness
 from spica.sim.harness.binding import Layout
 from spica.sim.harness.core_harness import CoreHarness
 from spica.sim.harness.core_memory import CoreMemoryConfig
-from spica.sim.harness.stop_reason import CoreStopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import small_config
 from spica.sim.machine.program_machine import ProgramMachine
 from spica.sim.trace import write_trace
@@ -61,7 +61,7 @@ def assert_lives_are_whole(pipeline):
 
 def test_instructions_live_from_fetch_to_write(recorded, pipeline):
     _, outcome = recorded
-    assert outcome.stop is CoreStopReason.DONE
+    assert outcome.stop is StopReason.DONE
     assert len(pipeline.lives) == outcome.instructions
     assert_lives_are_whole(pipeline)
     assert_lives_are_those_of_the_model(pipeline, CONFIG, PROGRAM)
@@ -198,7 +198,7 @@ def test_too_large_a_window_keeps_its_first_cycles(recorded, tmp_path):
         machine.write(ENTRY, image(PROGRAM, ROOM))
         machine.run(1)
         recording = Recording(machine.harness, cores=1, threads=4, window=(1, 1 << 40), limit=100)
-        assert machine.run().stop is CoreStopReason.DONE
+        assert machine.run().stop is StopReason.DONE
         (records,) = recording.fetch()
     assert records.is_cut
     assert 90 < len(records.rows) <= 100

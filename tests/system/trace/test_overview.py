@@ -21,7 +21,7 @@ from spica.kernels.gemm.schedule import schedule
 from spica.sim.harness.binding import Layout
 from spica.sim.harness.cluster_harness import observed_cluster
 from spica.sim.harness.dram import DramConfig
-from spica.sim.harness.stop_reason import CoreStopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import small_config
 from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.machine.program_machine import ProgramMachine
@@ -126,7 +126,7 @@ def test_what_cores_record():
         machine.write(ENTRY + SOURCE, np.arange(WORDS, dtype=np.uint32))
         overview = Overview(machine, config)
         outcome = machine.run(50_000)
-        assert outcome.stop is CoreStopReason.DONE
+        assert outcome.stop is StopReason.DONE
         records = overview.records()
         marks = overview.marks(records)
         counted = machine.cluster.events()

@@ -11,7 +11,7 @@ from spica.hw.base.errors import UserError
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.program import assemble_program
 from spica.kernels.program import Function, Program
-from spica.sim.harness.stop_reason import CoreStopReason
+from spica.sim.harness.stop_reason import StopReason
 from spica.sim.trace import TRACE_SUFFIXES, write_trace
 from spica.sim.trace.pipeline.core_records import MEMORY_CAUSE
 from spica.sim.trace.pipeline.kanata import HOLD_LANE, STAGE_LANE
@@ -60,7 +60,7 @@ def test_a_program_names_what_was_fetched_before_the_window(suffix, program, tmp
 
 def test_a_fault_is_recorded(tmp_path):
     records, outcome = run_recorded(FAULTY, CONFIG)
-    assert outcome.stop is CoreStopReason.FAULT
+    assert outcome.stop is StopReason.FAULT
     (row,) = pipeline_of(records[0]).faults
     assert row["place"] >= MEMORY_CAUSE
     assert (row["pc"], row["warp"]) == (outcome.fault.pc, outcome.fault.warp)
