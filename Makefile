@@ -3,6 +3,8 @@
 #                    report, timeline and Verilog in build/demo
 #   make test        lint, then the fast tests
 #   make check ROOM=core   lint, import graph and the fast tests of one room, in a minute or two
+#   make durations   make test with nothing cached; records how long each file takes in
+#                    tests/durations.json, by which several workers start the longest files first
 #   make test-slow   full presets, sweeps, long fuzzing, then the mutants
 #   make mutate      plants faults in the RTL and the models: each must fail a test
 #   make formal      proves properties of queues, arbiters, MSHRs, barriers and the scoreboard, and
@@ -22,7 +24,7 @@ PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	"$$python" -c '$(SUPPORTED)' 2>/dev/null && echo "$$python" && break; done)
 endif
 
-.PHONY: venv demo test check test-slow mutate formal bench lint format docs clean
+.PHONY: venv demo test check durations test-slow mutate formal bench lint format docs clean
 .DEFAULT_GOAL := venv
 
 venv: $(VENV)/dev.stamp
@@ -59,6 +61,11 @@ check: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m pytest -q -n $(WORKERS) tests/tools/packaging/test_import_graph.py $(CHECKED)
+
+durations: $(VENV)/dev.stamp lint
+	rm -rf build/durations
+	SPICA_CACHE=$(CURDIR)/build/durations/cache $(BIN)/python -m pytest -n $(WORKERS) --junitxml=build/durations/tests.xml
+	$(BIN)/python tests/support/durations.py build/durations/tests.xml $(WORKERS)
 
 test-slow: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow

@@ -3,56 +3,19 @@
 import gc
 import os
 from importlib import import_module
+from math import inf
 from pathlib import Path
 
 import pytest
 
 from spica.sim.trace.pipeline.pipeline import pipeline_of
+from support.durations import name_of, recorded_durations
 from support.trace.recorded_core import CONFIG, PROGRAM, run_recorded
-
-#: Slowest files, such as those that build the largest models: scheduled before the others.
-LONGEST = {
-    "hw/arith/test_arithmetic_units.py",
-    "system/cores/test_core_random.py",
-    "system/run/test_api.py",
-    "system/cores/test_core_lockstep.py",
-    "system/checkpoint/test_checkpoint.py",
-    "hw/memory/memory_unit/test_memory_unit.py",
-    "system/gemm/test_gemm_shapes.py",
-    "system/clusters/test_cluster_cores.py",
-    "hw/memory/shared/test_shared_memory.py",
-    "cost/test_budgets.py",
-    "hw/matrix/systolic/test_systolic_unit.py",
-    "system/engines/test_engines_agree.py",
-    "hw/matrix/systolic/test_matrix_array.py",
-    "system/cores/test_microbenchmarks.py",
-    "system/programs/test_runtime.py",
-    "system/kernels/test_kernels.py",
-    "system/consistency/test_cluster_barrier_stress.py",
-    "hw/core/operands/test_collector_pool.py",
-    "hw/memory/shared/test_shared_conflicts.py",
-    "hw/memory/l1/test_data_cache.py",
-    "hw/memory/l2/test_l2_slice.py",
-    "hw/memory/l1/test_instruction_cache.py",
-    "hw/core/units/lsu/test_load_store.py",
-    "hw/memory/dma/test_dma_control.py",
-    "system/gemm/test_gemm.py",
-    "tools/test_mutants.py",
-    "system/verilog/test_presets.py",
-    "system/cores/test_core_counters_programs.py",
-    "tools/packaging/test_packaging.py",
-    "system/verilog/test_cocotb.py",
-    "system/engines/test_macro_machine.py",
-    "system/verilog/test_emitted_verilog.py",
-}
-
-
-TESTS = Path(__file__).parent
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give each worker whole files, `LONGEST` first, so that a file builds its models once.
+    """Give each worker whole files, longest first, so that a file builds its models once.
 
     Workers that share a file would wait for each other's models. Slow tests are distributed one by
     one, because a file of them may take an hour.
@@ -64,9 +27,13 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Sort the slowest files first if several workers run; the order stays random within both."""
+    """Sort files by their recorded durations if several workers run, the longest first.
+
+    Files without a record are the first. The order within a file stays random.
+    """
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: item.path.relative_to(TESTS).as_posix() not in LONGEST)
+        durations = recorded_durations()
+        items.sort(key=lambda item: -durations.get(name_of(item.path), inf))
 
 
 #: Allocations between garbage collections: designs make many objects.
