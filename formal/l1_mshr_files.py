@@ -216,8 +216,8 @@ FAULTS = (
     Fault(
         what="two lines are refilled into one way",
         inside="MshrFile",
-        old="victim.needed.eq(",
-        new="victim.needed.eq(0 * ",
+        old="victim.pending.eq(",
+        new="victim.pending.eq(0 * ",
     ),
     Fault(
         what="a line allocates an MSHR that is in use",

@@ -1,4 +1,4 @@
-"""Data array of an L1 cache with byte writes."""
+"""Data array of an L1 cache."""
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -13,7 +13,7 @@ __all__ = ["DataArray"]
 
 
 class DataArray(SharedBlock):
-    """Data array: written by bytes, read by beats from several ways of a set.
+    """Data array: written by beats or their bytes, read by words from several ways of a set.
 
     Read latency 1 cycle. `way` selects among the ways in the cycle of the data.
 
@@ -26,25 +26,26 @@ class DataArray(SharedBlock):
     read : In(config.cache.ways)
         Ways that are read. Never a beat that is written in the same cycle.
     read_set : In(config.cache.set_width)
-    read_beat : In(exact_log2(config.beats))
-        The beat's number in its line.
+    read_place : In(config.place_width)
+        The word's number in its line.
     way : In(config.cache.ways)
-        One-hot: the way whose beat is output, one of those read.
-    beat : Out(8 * config.beat_bytes)
+        One-hot: the way whose word is output, one of those read.
+    word : Out(8 * config.word_bytes)
         Combinational from `way`.
     write : In(config.cache.ways)
         Ways that are written.
-    write_set, write_beat : In
+    write_set : In(config.cache.set_width)
+    write_beat : In(exact_log2(config.beats))
     write_data : In(8 * config.beat_bytes)
-    write_strobes : In(config.beat_bytes)
-        Bytes that are written.
+    write_strobes : In(config.strobe_width)
+        Bytes that are written, if the config has strobes.
     """
 
     read: Signal
     read_set: Signal
-    read_beat: Signal
+    read_place: Signal
     way: Signal
-    beat: Signal
+    word: Signal
     write: Signal
     write_set: Signal
     write_beat: Signal
@@ -53,36 +54,43 @@ class DataArray(SharedBlock):
 
     def __init__(self, config: MshrConfig):
         self.config = config
-        ways, beat_width = config.cache.ways, exact_log2(config.beats)
         super().__init__({
-            "read": In(ways),
+            "read": In(config.cache.ways),
             "read_set": In(config.cache.set_width),
-            "read_beat": In(beat_width),
-            "way": In(ways),
-            "beat": Out(8 * config.beat_bytes),
-            "write": In(ways),
+            "read_place": In(config.place_width),
+            "way": In(config.cache.ways),
+            "word": Out(8 * config.word_bytes),
+            "write": In(config.cache.ways),
             "write_set": In(config.cache.set_width),
-            "write_beat": In(beat_width),
+            "write_beat": In(exact_log2(config.beats)),
             "write_data": In(8 * config.beat_bytes),
-            "write_strobes": In(config.beat_bytes),
+            "write_strobes": In(config.strobe_width),
         })
 
     def build(self, platform):
         m = Module()
         config = self.config
-        found = []
+        place = Signal(config.word_width, reset_less=True)  # of the word in its beat
+        with m.If(self.read.any()):
+            m.d.sync += place.eq(self.read_place)
+        words = []
         for way in range(config.cache.ways):
             beats = Sram(
-                depth=config.cache.sets * config.beats, width=8 * config.beat_bytes, granularity=8
+                depth=config.cache.sets * config.beats,
+                width=8 * config.beat_bytes,
+                granularity=8 if config.strobe_width else None,
             )
             m.submodules[f"way_{way}"] = beats
+            word = Signal.like(self.word, name=f"word_{way}")
+            mask = Mux(self.write[way], self.write_strobes, 0)
             m.d.comb += [
                 beats.read_enable.eq(self.read[way]),
-                beats.read_address.eq(Cat(self.read_beat, self.read_set)),
-                beats.write_mask.eq(Mux(self.write[way], self.write_strobes, 0)),
+                beats.read_address.eq(Cat(self.read_place[config.word_width :], self.read_set)),
+                beats.write_mask.eq(mask if config.strobe_width else self.write[way]),
                 beats.write_address.eq(Cat(self.write_beat, self.write_set)),
                 beats.write_data.eq(self.write_data),
+                word.eq(beats.read_data.word_select(place, 8 * config.word_bytes)),
             ]
-            found.append(beats.read_data)
-        m.d.comb += self.beat.eq(select(self.way, found))
+            words.append(word)
+        m.d.comb += self.word.eq(select(self.way, words))
         return m

@@ -270,7 +270,7 @@ class DataCache(SharedBlock):
             beats.read_set.eq(
                 Mux(replay.valid, replay.payload.set, self.set_of(self.read.payload.beat))
             ),
-            beats.read_beat.eq(
+            beats.read_place.eq(
                 Mux(replay.valid, replay.payload.place, self.place_of(self.read.payload.beat))
             ),
         ]
@@ -334,7 +334,7 @@ class DataCache(SharedBlock):
             mshrs.pause.eq(~answers.i.ready),
             answers.i.valid.eq(hits | replayed_valid),
             beats.way.eq(Mux(replayed_valid, replayed.way, tags.hits)),
-            answer.data.eq(beats.beat),
+            answer.data.eq(beats.word),
             answer.id.eq(Mux(replayed_valid, replayed.waiter, number)),
             answer.error.eq(replayed_valid & replayed.error),
         ]

@@ -45,6 +45,11 @@ class DataCacheConfig(MshrConfig):
                 f"not {self.cache.prefetch}"
             )
 
+    @property
+    def strobe_width(self) -> int:
+        """Bits of the strobes of a write, one for each byte."""
+        return self.beat_bytes
+
 
 def beat_width(config: DataCacheConfig) -> int:
     """Return the bits of an address in beats."""

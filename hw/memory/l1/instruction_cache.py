@@ -19,7 +19,7 @@ from .cluster_layouts import (
     line_layout,
     read_layout,
 )
-from .instruction_data_array import InstructionDataArray
+from .data_array import DataArray
 from .mshr_file import MshrFile, replay_layout
 from .prefetcher import Prefetcher
 from .tag_array import TagArray
@@ -102,7 +102,7 @@ class InstructionCache(SharedBlock):
     def build(self, platform):
         m = Module()
         m.submodules.tags = tags = TagArray(self.core.l1i)
-        m.submodules.words = words = InstructionDataArray(self.mshr_config)
+        m.submodules.words = words = DataArray(self.mshr_config)
         m.submodules.mshr_file = mshr_file = MshrFile(self.mshr_config)
         look, look_valid = Signal(look_layout(self.config), reset_less=True), Signal()
         is_outside, is_served = self.look_up(m, look, look_valid, tags, mshr_file)

@@ -50,6 +50,11 @@ class MshrConfig:
         return exact_log2(self.beat_bytes // self.word_bytes)
 
     @property
+    def strobe_width(self) -> int:
+        """Bits of the strobes of a write to the data array; 0 if beats are written whole."""
+        return 0
+
+    @property
     def waiter_width(self) -> int:
         """Bits of a waiting request's number."""
         return ceil_log2(self.waiters)

@@ -11,8 +11,8 @@ from ...emit.shared_block import SharedBlock
 from ...lib.arbiter import Arbiter
 from ...lib.one_hot import lowest, number_of, select
 from ...lib.streams import ResponseSignature
+from ..cache.replacement_policy import ReplacementConfig, ReplacementPolicy
 from .mshr import Mshr, MshrConfig, fill_layout
-from .replacement_policy import ReplacementPolicy
 
 __all__ = ["MshrFile", "entry_width", "replay_layout"]
 
@@ -135,7 +135,9 @@ class MshrFile(SharedBlock):
         m = Module()
         count = self.config.cache.mshrs
         m.submodules.arbiter = arbiter = Arbiter(count)
-        m.submodules.victim = victim = ReplacementPolicy(self.config.cache.ways)
+        m.submodules.victim = victim = ReplacementPolicy(
+            ReplacementConfig(ways=self.config.cache.ways)
+        )
         lines = [Mshr(self.config) for _ in range(count)]
         for number, line in enumerate(lines):
             m.submodules[f"line_{number}"] = line
@@ -155,12 +157,12 @@ class MshrFile(SharedBlock):
             self.spare.eq(free[1:].any()),
             self.busy.eq(~free.all()),
             # An OR tree for each way: the way is reserved by any MSHR.
-            victim.needed.eq(
-                Cat(Cat(line.taken[n] for line in lines).any() for n in range(len(victim.way)))
+            victim.pending.eq(
+                Cat(Cat(line.taken[n] for line in lines).any() for n in range(len(self.valids)))
             ),
-            victim.valids.eq(self.valids),
-            victim.taken.eq(self.begins),
-            self.begins.eq(self.looks & ~self.present & ~joins & victim.way.any() & grant.any()),
+            victim.valid.eq(self.valids | victim.pending),
+            victim.replaces.eq(self.begins),
+            self.begins.eq(self.looks & ~self.present & ~joins & victim.has_way & grant.any()),
         ]
         for number, line in enumerate(lines):
             m.d.comb += [
@@ -169,7 +171,7 @@ class MshrFile(SharedBlock):
                 line.wanted.eq(self.wanted),
                 line.waiter.eq(waiter),
                 line.begin.eq(self.begins & grant[number]),
-                line.way.eq(victim.way),
+                line.way.eq(victim.victim),
                 line.filled.eq(self.filled & (self.filled_entry == number)),
                 line.error.eq(self.error),
                 line.invalidate.eq(self.invalidate),

@@ -4,6 +4,7 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 
 from ...emit.shared_block import SharedBlock
+from ..cache.cam import in_flight
 from .mshr import MshrConfig
 
 __all__ = ["PendingStores"]
@@ -58,22 +59,16 @@ class PendingStores(SharedBlock):
     def build(self, platform):
         m = Module()
         count = self.config.waiters
-        under_way, same = Signal(count), Signal(count)
         oldest, following = Signal(count, init=1), Signal(count, init=1)  # one-hot
         begins, ends = Signal(count), Signal(count)
-        for number in range(count):
-            line = Signal.like(self.line, name=f"line_{number}", reset_less=True)
-            with m.If(begins[number]):
-                m.d.sync += line.eq(self.begun)
-            m.d.comb += same[number].eq(line == self.line)
+        used, meets = in_flight(m, begins, ends, self.begun, self.line)
         m.d.comb += [
             begins.eq(Mux(self.begin, following, 0)),
             ends.eq(Mux(self.done, oldest, 0)),
-            self.room.eq(~(under_way & following).any()),
-            self.meets.eq((under_way & same).any()),
-            self.busy.eq(under_way.any()),
+            self.room.eq(~(used & following).any()),
+            self.meets.eq(meets),
+            self.busy.eq(used.any()),
         ]
-        m.d.sync += under_way.eq((under_way & ~ends) | begins)
         with m.If(self.begin):
             m.d.sync += following.eq(following.rotate_left(1))
         with m.If(self.done):

@@ -9,12 +9,12 @@ from amaranth.utils import exact_log2
 from ...config.checks import require_integer, require_power_of_two
 from ...config.l2 import L2Config
 from ...lib.axi import Axi4Signature
+from ..cache.replacement_policy import ReplacementConfig
 
 __all__ = [
     "WRITES_AHEAD",
     "L2SliceConfig",
     "access_layout",
-    "chances_layout",
     "change_layout",
     "entry_layout",
     "found_layout",
@@ -24,6 +24,8 @@ __all__ = [
 
 #: Complete write bursts that are queued and not done. A power of two.
 WRITES_AHEAD = 8
+#: Replacements that a prefetched line survives without a demand access.
+CHANCES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +107,11 @@ class L2SliceConfig:
     def way_width(self) -> int:
         """Bits of a way's number."""
         return exact_log2(self.l2.ways)
+
+    @property
+    def replacement(self) -> ReplacementConfig:
+        """Config of the replacement policy."""
+        return ReplacementConfig(ways=self.l2.ways, chances=CHANCES if self.l2.prefetch else 0)
 
     @property
     def inner(self) -> Axi4Signature:
@@ -202,11 +209,6 @@ def change_layout(config: L2SliceConfig) -> data.StructLayout:
         "replaces": 1,
         "ahead": 1,
     })
-
-
-def chances_layout(config: L2SliceConfig) -> data.ArrayLayout:
-    """Return the layout of each way's remaining chances before eviction (`L2ReplacementPolicy`)."""
-    return data.ArrayLayout(2 if config.l2.prefetch else 0, config.l2.ways)
 
 
 def operation_layout(config: L2SliceConfig) -> data.StructLayout:

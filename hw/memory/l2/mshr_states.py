@@ -5,7 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...emit.shared_block import SharedBlock
-from .cam import cam_matches
+from ..cache.cam import cam_matches
 from .layouts import L2SliceConfig
 
 __all__ = ["L2MshrStates", "outcome_layout"]

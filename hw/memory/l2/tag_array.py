@@ -6,15 +6,14 @@ from amaranth.lib.wiring import In, Out
 
 from ...emit.shared_block import SharedBlock
 from ...lib.one_hot import lowest, number_of, select
+from ..cache.replacement_policy import ReplacementPolicy
 from .layouts import (
     L2SliceConfig,
-    chances_layout,
     change_layout,
     entry_layout,
     found_layout,
     operation_layout,
 )
-from .replacement_policy import L2ReplacementPolicy
 from .table import L2Table, TableShape
 
 __all__ = ["L2TagArray"]
@@ -70,7 +69,7 @@ class L2TagArray(SharedBlock):
         m.submodules.tags = tags = L2Table(
             TableShape(rows=config.l2.sets, pieces=len(ways), width=layout.size)
         )
-        m.submodules.victims = victims = L2ReplacementPolicy(config)
+        m.submodules.victims = victims = ReplacementPolicy(config.replacement)
         entries = [Signal(layout, name=f"entry_{way}") for way in ways]
         hits, dirty, leaves, target = (
             Signal(len(ways), name=name) for name in ("hits", "dirty_ways", "leaves", "target")
@@ -101,7 +100,7 @@ class L2TagArray(SharedBlock):
             victims.ahead.eq(change.ahead),
         ]
         if config.l2.prefetch:
-            shape = TableShape(rows=config.l2.sets, width=chances_layout(config).size)
+            shape = TableShape(rows=config.l2.sets, width=config.replacement.layout.size)
             m.submodules.chances = chances = L2Table(shape)
             m.d.comb += [
                 chances.read.eq(tags.read),

@@ -9,7 +9,7 @@ from ...emit.shared_block import SharedBlock
 from ...lib.one_hot import lowest, number_of, one_hot
 from ...lib.sram import Sram
 from ...lib.streams import Queue
-from .cam import cam_matches
+from ..cache.cam import in_flight
 from .layouts import L2SliceConfig
 from .write_gather import beat_layout, burst_layout
 
@@ -164,12 +164,11 @@ class L2WritebackBuffer(SharedBlock):
     def remember(self, m: Module, newest: Value, oldest: Value):
         """Hold the keys of lines in flight, and compare them with `line`."""
         count, key_of = self.config.l2.write_backs, self.config.key_of
-        puts, under_way = self.put & self.what.has_line, Signal(count)
+        puts = self.put & self.what.has_line
         new = Mux(puts, one_hot(m, newest, count, "new"), 0)
         old = Mux(self.came, one_hot(m, oldest, count, "old"), 0)
-        same = cam_matches(m, new, key_of(self.what.line), key_of(self.line))
-        m.d.sync += under_way.eq((under_way & ~old) | new)
-        m.d.comb += self.going.eq((under_way & same).any())
+        _, going = in_flight(m, new, old, key_of(self.what.line), key_of(self.line))
+        m.d.comb += self.going.eq(going)
 
     def send(self, m: Module, newest: Value, stored: Signal, sent: Signal):
         """Send stored lines, one after the other."""

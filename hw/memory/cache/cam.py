@@ -1,8 +1,8 @@
-"""Content-addressable memory (CAM) of the keys of lines in flight."""
+"""Content-addressable memory (CAM) of lines in flight."""
 
 from amaranth import *
 
-__all__ = ["cam_matches"]
+__all__ = ["cam_matches", "in_flight"]
 
 
 def cam_matches(m: Module, put: Value, key: Value, looked_for: Value) -> Signal:
@@ -17,3 +17,16 @@ def cam_matches(m: Module, put: Value, key: Value, looked_for: Value) -> Signal:
             m.d.sync += each.eq(key)
     m.d.comb += found.eq(Cat(each == looked_for for each in kept))
     return found
+
+
+def in_flight(
+    m: Module, begin: Value, end: Value, key: Value, looked_for: Value
+) -> tuple[Signal, Value]:
+    """Hold `key` in entry `begin` from the next cycle on, up to the cycle of `end`; one-hot or 0.
+
+    Return the entries in use, and whether one of them holds `looked_for`.
+    """
+    used = Signal(len(begin), name="under_way")
+    same = cam_matches(m, begin, key, looked_for)
+    m.d.sync += used.eq((used & ~end) | begin)
+    return used, (used & same).any()

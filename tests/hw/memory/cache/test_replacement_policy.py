@@ -1,4 +1,4 @@
-"""Tests of the replacement policy of an L2 set: model, and effect on hits."""
+"""Tests of the replacement policy of a set against its model."""
 
 import random
 
@@ -6,26 +6,18 @@ import pytest
 from amaranth.back import rtlil
 from amaranth.sim import Simulator
 
-from spica.hw.config.l2 import L2Config
-from spica.hw.memory.l2.layouts import L2SliceConfig
-from spica.hw.memory.l2.replacement_policy import CHANCES, L2ReplacementPolicy
+from spica.hw.memory.cache.replacement_policy import ReplacementConfig, ReplacementPolicy
 
 WAYS = 4
-
-
-def config(prefetch: int) -> L2SliceConfig:
-    return L2SliceConfig(
-        l2=L2Config(size=1024, ways=WAYS, line_bytes=64, mshrs=8, prefetch=prefetch)
-    )
 
 
 class Model:
     """One set, and the turn of the slice."""
 
-    def __init__(self, reads_ahead: bool):
+    def __init__(self, chances: int):
         self.turn = 0
         self.chances = [0] * WAYS
-        self.full = CHANCES if reads_ahead else 0
+        self.full = chances
 
     def victim(self, valid: list[bool], pending: list[bool]) -> int | None:
         if not all(valid):
@@ -44,11 +36,11 @@ class Model:
         self.chances[victim] = self.full if ahead else 0
 
 
-@pytest.mark.parametrize("prefetch", [0, 2])
-def test_ways_give_way_as_in_the_model(prefetch):
-    dut = L2ReplacementPolicy(config(prefetch))
+@pytest.mark.parametrize("chances", [0, 3])
+def test_ways_give_way_as_in_the_model(chances):
+    dut = ReplacementPolicy(ReplacementConfig(ways=WAYS, chances=chances))
     rtlil.convert(dut)
-    rng, model = random.Random(prefetch), Model(prefetch > 0)
+    rng, model = random.Random(chances), Model(chances)
     chosen, spared = set(), 0
 
     async def bench(ctx):
@@ -88,4 +80,4 @@ def test_ways_give_way_as_in_the_model(prefetch):
     sim.add_testbench(bench)
     sim.run()
     assert chosen == set(range(WAYS))
-    assert (spared > 100) == (prefetch > 0)
+    assert (spared > 100) == (chances > 0)

@@ -1,0 +1,1 @@
+"""Parts that the L1 and L2 caches share."""
