@@ -93,7 +93,8 @@ class ReplacementPolicy(SharedBlock):
         m = Module()
         ways = self.config.ways
         kept, allowed, unkept = (Signal(ways, name=name) for name in ("kept", "allowed", "unkept"))
-        turn, no_empty = Signal(ways, init=1), Signal()
+        turn = Signal(ways, init=1)
+        no_empty = Signal()
         m.d.comb += [
             kept.eq(Cat(self.chances[way].any() for way in range(ways))),
             allowed.eq(~self.pending),

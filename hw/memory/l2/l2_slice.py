@@ -200,27 +200,14 @@ class L2Slice(SharedBlock):
             self.events,
         )
         self.order(m, looked)
+        connect(m, tag_stage.tags, self.tag_array.stage)
+        connect(m, tag_stage.mshrs, mshrs.stage)
+        connect(m, tag_stage.writebacks, writebacks.stage)
         m.d.comb += [
             *(part.valid.eq(looked_valid) for part in (self.tag_array, tag_stage)),
             *(part.operation.eq(looked) for part in (self.tag_array, tag_stage, mshrs)),
-            tag_stage.found.eq(self.tag_array.found),
-            self.tag_array.change.eq(tag_stage.change),
-            tag_stage.passes.eq(mshrs.passes),
-            mshrs.take.eq(tag_stage.take),
-            mshrs.adopt.eq(tag_stage.adopt),
-            mshrs.adopted.eq(tag_stage.adopted),
-            tag_stage.spare.eq(mshrs.spare),
-            mshrs.settle.eq(tag_stage.settle),
-            mshrs.outcome.eq(tag_stage.outcome),
-            mshrs.free.eq(tag_stage.free),
-            mshrs.line_came.eq(tag_stage.line_came),
             mshrs.back_came.eq(writebacks.came),
             writebacks.line.eq(looked.line),
-            tag_stage.going.eq(writebacks.going),
-            tag_stage.room.eq(writebacks.room),
-            tag_stage.back.eq(writebacks.number),
-            writebacks.put.eq(tag_stage.put),
-            writebacks.what.eq(tag_stage.what),
             self.gather.done.eq(tag_stage.done),
             self.gather.undone.eq(tag_stage.undone),
             self.flusher.looked.eq(looked_valid & looked.walk),
@@ -230,10 +217,9 @@ class L2Slice(SharedBlock):
             events.read.eq(looked_valid & looked.read & looked.beats.any()),
             events.write.eq(tag_stage.done),
             events.write_stall.eq(tag_stage.undone),
-            *(
-                events[n].eq(getattr(tag_stage, n))
-                for n in ("read_miss", "write_miss", "write_back")
-            ),
+            events.read_miss.eq(tag_stage.read_miss),
+            events.write_miss.eq(tag_stage.write_miss),
+            events.write_back.eq(tag_stage.write_back),
         ]
 
     def order(self, m: Module, looked):
@@ -243,11 +229,11 @@ class L2Slice(SharedBlock):
         m.d.comb += [
             ids.ticket.eq(looked.ticket),
             ids.mshr.eq(looked.mshr),
-            ids.take.eq((tag_stage.take | tag_stage.adopt) & wants),
+            ids.take.eq((tag_stage.mshrs.take | tag_stage.mshrs.adopt) & wants),
             ids.taken_mshr.eq(mshrs.mshr),
-            ids.free.eq(tag_stage.free & wants),
-            ids.promise.eq(tag_stage.what.owes),
-            ids.back.eq(writebacks.number),
+            ids.free.eq(tag_stage.mshrs.free & wants),
+            ids.promise.eq(tag_stage.writebacks.what.owes),
+            ids.back.eq(writebacks.stage.number),
             ids.oldest_back.eq(writebacks.oldest),
             tag_stage.is_ordered.eq(ids.is_ordered),
             tag_stage.follows.eq(ids.follows & wants),
@@ -269,8 +255,8 @@ class L2Slice(SharedBlock):
             prefetcher.asks.eq(looked_valid & looked.read & looked.allocates & wants),
             prefetcher.missed.eq(self.tag_stage.read_miss),
             prefetcher.line.eq(looked.line),
-            prefetcher.begun.eq(self.tag_stage.take & ~wants),
-            prefetcher.came.eq((self.tag_stage.free & ~wants) | self.tag_stage.adopt),
+            prefetcher.begun.eq(self.tag_stage.mshrs.take & ~wants),
+            prefetcher.came.eq((self.tag_stage.mshrs.free & ~wants) | self.tag_stage.mshrs.adopt),
             prefetcher.forget.eq(self.flush),
             self.events.prefetch.eq(prefetcher.begun),
         ]

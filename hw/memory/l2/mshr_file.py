@@ -1,5 +1,7 @@
 """MSHRs of an L2 slice, with their refill data."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -10,8 +12,9 @@ from ...lib.one_hot import lowest, number_of, one_hot
 from ...lib.sram import Sram
 from .fetches import L2Fetches, fetch_layout
 from .layouts import L2SliceConfig, operation_layout
-from .mshr_states import L2MshrStates, outcome_layout
+from .mshr_states import L2MshrStates
 from .refill import L2Refill, came_layout
+from .signatures import MshrUpdateSignature
 
 __all__ = ["L2MshrFile", "waiting_layout"]
 
@@ -48,29 +51,14 @@ class L2MshrFile(SharedBlock):
     -------
     operation : In(operation_layout(config))
         Operation that is looked up. The members below refer to it.
-    take : In(1)
-        It is a new read that waits; only with `room` in the cycle before.
-    adopt : In(1)
-        It takes over MSHR `adopted`, whose prefetch reads its line.
-    adopted : In(config.mshr_width)
-    settle : In(1)
-        It is a read that is taken, or that of an MSHR, with this outcome:
-    outcome : In(outcome_layout(config))
-    free : In(1)
-        It is the read of an MSHR, and is answered.
-    line_came : In(1)
-        Its line is valid from now on.
+    stage : In(MshrUpdateSignature(config))
     back_came : In(1)
         A write-back reached DRAM.
     ticket, youngest, is_oldest, leads : In
         From `L2Ids`: its ticket if it is taken, the MSHR of the last read taken of its id,
         whether no read of its id is before it, and whether one is after it.
-    spare : Out(config.mshr_width)
-        MSHR of the read if it is taken.
     mshr : Out(config.mshr_width)
         MSHR of the read if it is taken or takes one over.
-    passes : Out(1)
-        Its line is being read past the cache.
     room : Out(1)
         A read may be taken in the next cycle, whatever happens in this one.
     busy : Out(1)
@@ -86,21 +74,13 @@ class L2MshrFile(SharedBlock):
     """
 
     operation: data.View
-    take: Signal
-    adopt: Signal
-    adopted: Signal
-    settle: Signal
-    outcome: data.View
-    free: Signal
-    line_came: Signal
+    stage: Any
     back_came: Signal
     ticket: Signal
     youngest: Signal
     is_oldest: Signal
     leads: Signal
-    spare: Signal
     mshr: Signal
-    passes: Signal
     room: Signal
     busy: Signal
     again: stream.Interface
@@ -113,16 +93,14 @@ class L2MshrFile(SharedBlock):
 
     def __init__(self, config: L2SliceConfig):
         self.config = config
-        flags = ("take", "adopt", "settle", "free", "line_came", "back_came", "is_oldest", "leads")
         super().__init__(
-            {name: In(1) for name in (*flags, "came_valid", "read")}
-            | {name: In(config.mshr_width) for name in ("adopted", "youngest", "read_mshr")}
-            | {name: Out(1) for name in ("passes", "room", "busy")}
+            {name: In(1) for name in ("back_came", "is_oldest", "leads", "came_valid", "read")}
+            | {name: In(config.mshr_width) for name in ("youngest", "read_mshr")}
+            | {name: Out(1) for name in ("room", "busy")}
             | {
                 "operation": In(operation_layout(config)),
-                "outcome": In(outcome_layout(config)),
+                "stage": In(MshrUpdateSignature(config)),
                 "ticket": In(config.ticket_width),
-                "spare": Out(config.mshr_width),
                 "mshr": Out(config.mshr_width),
                 "again": Out(stream.Signature(operation_layout(config))),
                 "fetch": Out(stream.Signature(fetch_layout(config))),
@@ -141,19 +119,19 @@ class L2MshrFile(SharedBlock):
         self.waits, self.follows = Signal(name="waits"), Signal(name="follows")
         chosen = one_hot(m, its_mshr, config.l2.mshrs, "chosen")
         m.d.comb += [
-            its_mshr.eq(Mux(self.take, self.spare, self.operation.mshr)),
-            self.mshr.eq(Mux(self.adopt, self.adopted, self.spare)),
-            self.waits.eq(self.take | self.adopt),
+            its_mshr.eq(Mux(self.stage.take, self.stage.spare, self.operation.mshr)),
+            self.mshr.eq(Mux(self.stage.adopt, self.stage.adopted, self.stage.spare)),
+            self.waits.eq(self.stage.take | self.stage.adopt),
             self.follows.eq(self.waits & ~self.is_oldest),
-            self.passes.eq(states.passes),
+            self.stage.passes.eq(states.passes),
             self.busy.eq(states.used.any()),
             states.line.eq(self.operation.line),
-            states.take.eq(Mux(self.take, chosen, 0)),
-            states.settle.eq(Mux(self.settle, chosen, 0)),
-            states.free.eq(Mux(self.free, chosen, 0)),
-            states.outcome.eq(self.outcome),
+            states.take.eq(Mux(self.stage.take, chosen, 0)),
+            states.settle.eq(Mux(self.stage.settle, chosen, 0)),
+            states.free.eq(Mux(self.stage.free, chosen, 0)),
+            states.outcome.eq(self.stage.outcome),
             states.is_oldest.eq(self.is_oldest),
-            states.line_came.eq(self.line_came),
+            states.line_came.eq(self.stage.line_came),
             states.back_came.eq(self.back_came),
             states.came.eq(refill.ends),
             refill.came_valid.eq(self.came_valid),
@@ -175,22 +153,22 @@ class L2MshrFile(SharedBlock):
         m.d.comb += [
             others.eq(~used & ~Mux(spare_valid, kept, 0)),
             first.eq(lowest(others)),
-            self.spare.eq(spare),
+            self.stage.spare.eq(spare),
             self.room.eq(spare_valid & others.any()),
         ]
-        with m.If(self.take | ~spare_valid):
+        with m.If(self.stage.take | ~spare_valid):
             m.d.sync += [spare.eq(number_of(first)), spare_valid.eq(others.any())]
 
     def read_lines(self, m: Module, its_mshr: Signal, chosen: Signal):
         """Fetch from DRAM the whole line if it is kept, else the requested beats."""
-        config, beats, keeps = self.config, self.operation.beats, self.outcome.keeps
+        config, beats, keeps = self.config, self.operation.beats, self.stage.outcome.keeps
         m.submodules.fetches = fetches = L2Fetches(config)
         fetch, fetches_it = fetches.i.payload, Signal()
         first = Signal(config.beats)
         wanted = sum((beats[n] for n in range(1, config.beats)), start=beats[0])
         m.d.comb += [
             first.eq(lowest(beats)),
-            fetches_it.eq(self.settle & self.outcome.fetches),
+            fetches_it.eq(self.stage.settle & self.stage.outcome.fetches),
             fetches.i.valid.eq(fetches_it),
             fetch.mshr.eq(its_mshr),
             fetch.line.eq(self.operation.line),
@@ -221,7 +199,7 @@ class L2MshrFile(SharedBlock):
             pick.eq(Mux(chains, behind_mshr, number_of(turns.grant))),
             moves.eq(~again_valid | self.again.ready),
             # Skip an MSHR that is being adopted: its new read is stored in this cycle.
-            takes_over.eq(self.adopt & (pick == self.adopted)),
+            takes_over.eq(self.stage.adopt & (pick == self.stage.adopted)),
             turns.taken.eq(moves & ~chains & ~takes_over),
             picks.eq(moves & (chains | states.waits.any()) & ~takes_over),
             states.pick.eq(Mux(moves & ~takes_over, chosen, 0)),
@@ -259,9 +237,9 @@ class L2MshrFile(SharedBlock):
         m.submodules.behind = behind = Sram(depth=mshrs, width=width + 1)
         known = Signal()
         m.d.comb += [
-            behind.write_mask.eq(self.follows | self.free),
-            behind.write_address.eq(Mux(self.free, self.operation.mshr, self.youngest)),
-            behind.write_data.eq(Cat(self.mshr, ~self.free)),  # a freed MSHR has no successor
+            behind.write_mask.eq(self.follows | self.stage.free),
+            behind.write_address.eq(Mux(self.stage.free, self.operation.mshr, self.youngest)),
+            behind.write_data.eq(Cat(self.mshr, ~self.stage.free)),  # a freed MSHR has no successor
             behind.read_enable.eq(picks & ~(self.follows & (self.youngest == pick))),
             behind.read_address.eq(pick),
         ]
@@ -282,7 +260,7 @@ class L2MshrFile(SharedBlock):
             behind.write_mask.eq(self.follows),
             behind.write_address.eq(self.youngest),
             behind.write_data.eq(self.mshr),
-            behind.read_enable.eq(self.free & self.leads),
+            behind.read_enable.eq(self.stage.free & self.leads),
             behind.read_address.eq(self.operation.mshr),
         ]
         m.d.sync += known.eq(behind.read_enable)

@@ -7,18 +7,9 @@ from amaranth.lib.wiring import In, Out
 from ...emit.shared_block import SharedBlock
 from ..cache.cam import cam_matches
 from .layouts import L2SliceConfig
+from .signatures import outcome_layout
 
-__all__ = ["L2MshrStates", "outcome_layout"]
-
-
-def outcome_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Return the layout of the outcome of a look-up for a read that is not answered.
-
-    The line is read from DRAM (``fetches``, and kept if ``keeps``), or the read is retried: after
-    the line in flight arrives (``for_line``), after a write-back reaches DRAM (``for_back``), or
-    at its turn. Data that arrived for it ``stays`` until then.
-    """
-    return data.StructLayout({"fetches": 1, "keeps": 1, "for_line": 1, "for_back": 1, "stays": 1})
+__all__ = ["L2MshrStates"]
 
 
 class L2MshrStates(SharedBlock):

@@ -1,5 +1,7 @@
 """Tag array of an L2 slice, with its replacement policy."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
@@ -9,11 +11,10 @@ from ...lib.one_hot import lowest, number_of, select
 from ..cache.replacement_policy import ReplacementPolicy
 from .layouts import (
     L2SliceConfig,
-    change_layout,
     entry_layout,
-    found_layout,
     operation_layout,
 )
+from .signatures import TagUpdateSignature
 from .table import L2Table, TableShape
 
 __all__ = ["L2TagArray"]
@@ -37,8 +38,7 @@ class L2TagArray(SharedBlock):
         A look-up was requested in the last cycle. The members below refer to it.
     operation : In(operation_layout(config))
         Its operation.
-    found : Out(found_layout(config))
-    change : In(change_layout(config))
+    stage : In(TagUpdateSignature(config))
     sweeping : Out(1)
         The sets are being cleared after a reset; no look-up is allowed.
     """
@@ -47,8 +47,7 @@ class L2TagArray(SharedBlock):
     asked: Signal
     valid: Signal
     operation: data.View
-    found: data.View
-    change: data.View
+    stage: Any
     sweeping: Signal
 
     def __init__(self, config: L2SliceConfig):
@@ -58,8 +57,7 @@ class L2TagArray(SharedBlock):
             "asked": In(config.l2.line_width),
             "valid": In(1),
             "operation": In(operation_layout(config)),
-            "found": Out(found_layout(config)),
-            "change": In(change_layout(config)),
+            "stage": In(TagUpdateSignature(config)),
             "sweeping": Out(1),
         })
 
@@ -74,7 +72,7 @@ class L2TagArray(SharedBlock):
         hits, dirty, leaves, target = (
             Signal(len(ways), name=name) for name in ("hits", "dirty_ways", "leaves", "target")
         )
-        tag, found, change = config.tag_of(self.operation.line), self.found, self.change
+        tag, found, change = config.tag_of(self.operation.line), self.stage.found, self.stage.change
         m.d.comb += [
             tags.read.eq(self.ask),
             tags.row.eq(config.set_of(self.asked)),

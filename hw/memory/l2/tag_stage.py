@@ -1,13 +1,14 @@
 """Tag stage of an L2 slice: decides the outcome of each operation."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...emit.shared_block import SharedBlock
-from .layouts import L2SliceConfig, access_layout, change_layout, found_layout, operation_layout
-from .mshr_states import outcome_layout
-from .writeback_buffer import put_layout
+from .layouts import L2SliceConfig, access_layout, operation_layout
+from .signatures import MshrUpdateSignature, TagUpdateSignature, WritebackSignature
 
 __all__ = ["L2TagStage"]
 
@@ -31,24 +32,14 @@ class L2TagStage(SharedBlock):
     -------
     valid : In(1)
     operation : In(operation_layout(config))
-    found : In(found_layout(config))
-        Result of `L2TagArray`.
+    tags : Out(TagUpdateSignature(config))
+        To `L2TagArray`.
+    mshrs : Out(MshrUpdateSignature(config))
+        To `L2MshrFile`.
+    writebacks : Out(WritebackSignature(config))
+        To `L2WritebackBuffer`.
     is_ordered, follows, owes : In(1)
         State of its id, from `L2Ids`.
-    passes : In(1)
-        From `L2MshrFile`.
-    going, room : In(1)
-        From `L2WritebackBuffer`.
-    back : In
-        Number of the next write-back.
-    spare : In(config.mshr_width)
-        MSHR of a read that is taken.
-    change : Out(change_layout(config))
-        Update of `L2TagArray`.
-    take, adopt, adopted, settle, outcome, free, line_came : Out
-        Update of `L2MshrFile`.
-    put, what : Out
-        Update of `L2WritebackBuffer`.
     access : Out(access_layout(config))
         Access to the data array; valid with `accesses`.
     accesses : Out(1)
@@ -63,25 +54,12 @@ class L2TagStage(SharedBlock):
 
     valid: Signal
     operation: data.View
-    found: data.View
+    tags: Any
+    mshrs: Any
+    writebacks: Any
     is_ordered: Signal
     follows: Signal
-    passes: Signal
-    going: Signal
     owes: Signal
-    room: Signal
-    back: Signal
-    spare: Signal
-    change: data.View
-    take: Signal
-    adopt: Signal
-    adopted: Signal
-    settle: Signal
-    outcome: data.View
-    free: Signal
-    line_came: Signal
-    put: Signal
-    what: data.View
     access: data.View
     accesses: Signal
     done: Signal
@@ -94,23 +72,18 @@ class L2TagStage(SharedBlock):
 
     def __init__(self, config: L2SliceConfig):
         self.config = config
-        access = access_layout(config)
-        flags_in = ("valid", "is_ordered", "follows", "passes", "going", "owes", "room")
-        flags_out = ("take", "adopt", "settle", "free", "line_came", "put", "accesses")
-        flags_out += ("done", "undone", "replies", "clean", "read_miss", "write_miss", "write_back")
+        inputs = ("valid", "is_ordered", "follows", "owes")
+        outputs = ("accesses", "done", "undone", "replies", "clean")
+        outputs += ("read_miss", "write_miss", "write_back")
         super().__init__(
-            {name: In(1) for name in flags_in}
-            | {name: Out(1) for name in flags_out}
+            {name: In(1) for name in inputs}
+            | {name: Out(1) for name in outputs}
             | {
                 "operation": In(operation_layout(config)),
-                "found": In(found_layout(config)),
-                "back": In(access.members["back"]),
-                "spare": In(config.mshr_width),
-                "adopted": Out(config.mshr_width),
-                "change": Out(change_layout(config)),
-                "outcome": Out(outcome_layout(config)),
-                "what": Out(put_layout(config)),
-                "access": Out(access),
+                "tags": Out(TagUpdateSignature(config)),
+                "mshrs": Out(MshrUpdateSignature(config)),
+                "writebacks": Out(WritebackSignature(config)),
+                "access": Out(access_layout(config)),
             }
         )
 
@@ -120,14 +93,16 @@ class L2TagStage(SharedBlock):
         walks, fresh, evicts = Signal(), Signal(), Signal()
         begins, allocates = self.read(m), self.do_write(m)
         m.d.comb += [
-            walks.eq(self.valid & operation.walk & self.found.dirty & self.room),
-            self.clean.eq(self.valid & operation.walk & ~self.found.dirty),
-            fresh.eq((begins | allocates) & ~self.found.present),
-            evicts.eq((fresh & self.found.given_up) | walks),
-            self.change.wanted.eq(operation.write | operation.beats.any()),
-            self.change.replaces.eq(fresh),
-            self.change.ahead.eq(begins & ~operation.beats.any()),
-            self.change.write.eq(begins | allocates | self.adopt | self.line_came | walks),
+            walks.eq(self.valid & operation.walk & self.tags.found.dirty & self.writebacks.room),
+            self.clean.eq(self.valid & operation.walk & ~self.tags.found.dirty),
+            fresh.eq((begins | allocates) & ~self.tags.found.present),
+            evicts.eq((fresh & self.tags.found.given_up) | walks),
+            self.tags.change.wanted.eq(operation.write | operation.beats.any()),
+            self.tags.change.replaces.eq(fresh),
+            self.tags.change.ahead.eq(begins & ~operation.beats.any()),
+            self.tags.change.write.eq(
+                begins | allocates | self.mshrs.adopt | self.mshrs.line_came | walks
+            ),
         ]
         self.enter(m, begins, allocates, walks)
         self.send(m, evicts)
@@ -136,13 +111,14 @@ class L2TagStage(SharedBlock):
 
     def read(self, m: Module) -> Signal:
         """Decide on a read; return whether a refill of its line into a way begins."""
-        operation, outcome = self.operation, self.outcome
-        present, found = self.found.present, self.found.entry
+        operation, going = self.operation, self.writebacks.going
+        mshrs, outcome = self.mshrs, self.mshrs.outcome
+        present, found = self.tags.found.present, self.tags.found.entry
         reads, whole, answers, begins, passes = (
             Signal(name=n) for n in ("reads", "whole", "answers", "read_begins", "read_passes")
         )
         waits, fills, goes_on = (Signal(name=n) for n in ("read_waits", "fills", "goes_on"))
-        room = ~self.found.given_up | self.room
+        room = ~self.tags.found.given_up | self.writebacks.room
         wants = operation.beats.any()
         m.d.comb += [
             reads.eq(self.valid & (operation.read | operation.retry)),
@@ -151,29 +127,29 @@ class L2TagStage(SharedBlock):
                 reads & wants & whole & Mux(operation.retry, ~self.follows, self.is_ordered)
             ),
             begins.eq(
-                reads & ~whole & ~self.going
-                & Mux(present, ~found.pending, operation.allocates & self.found.has_way & room)
+                reads & ~whole & ~going
+                & Mux(present, ~found.pending, operation.allocates & self.tags.found.has_way & room)
             ),
             passes.eq(
-                reads & wants & ~present & ~self.going & ~(operation.allocates & self.found.has_way)
+                reads & wants & ~present & ~going & ~(operation.allocates & self.tags.found.has_way)
             ),
             outcome.fetches.eq(begins | passes),
             outcome.keeps.eq(begins),
             outcome.for_line.eq(reads & present & ~whole & found.pending),
             outcome.for_back.eq(reads & ~whole & ~outcome.for_line & ~outcome.fetches),
             outcome.stays.eq(self.valid & operation.fill & ~operation.keeps),
-            self.adopt.eq(
+            mshrs.adopt.eq(
                 reads & operation.read & wants & present & ~whole & found.pending & found.ahead
             ),
-            self.adopted.eq(found.mshr),
-            waits.eq(reads & ~answers & (wants | begins) & ~self.adopt),
+            mshrs.adopted.eq(found.mshr),
+            waits.eq(reads & ~answers & (wants | begins) & ~mshrs.adopt),
             fills.eq(self.valid & operation.fill),
             # Adopted after it was chosen: the MSHR stays in use, its new read is answered later.
             goes_on.eq(self.follows | (operation.keeps & ~wants & ~found.ahead)),
-            self.take.eq(waits & operation.read),
-            self.settle.eq(waits | (fills & goes_on)),
-            self.free.eq((answers & operation.retry) | (fills & ~goes_on)),
-            self.line_came.eq(self.valid & operation.fill & operation.keeps),
+            mshrs.take.eq(waits & operation.read),
+            mshrs.settle.eq(waits | (fills & goes_on)),
+            mshrs.free.eq((answers & operation.retry) | (fills & ~goes_on)),
+            mshrs.line_came.eq(self.valid & operation.fill & operation.keeps),
             self.read_miss.eq(self.valid & operation.read & wants & ~whole),
             self.access.responds.eq(
                 answers | (self.valid & operation.fill & wants & ~self.follows)
@@ -183,7 +159,7 @@ class L2TagStage(SharedBlock):
 
     def do_write(self, m: Module) -> Value:
         """Decide on a write; return whether it is done, into a way."""
-        operation, found = self.operation, self.found
+        operation, found = self.operation, self.tags.found
         writes, into, past, allows, keeps_order, needs_room = (
             Signal(name=n)
             for n in ("writes", "into", "past", "allows", "keeps_order", "needs_room")
@@ -196,26 +172,26 @@ class L2TagStage(SharedBlock):
             keeps_order.eq(self.owes & ~past),
             needs_room.eq(evicts | past | keeps_order),
             allows.eq(
-                ~(self.passes & ~operation.is_empty)
+                ~(self.mshrs.passes & ~operation.is_empty)
                 & ~(evicts & keeps_order)
-                & (self.room | ~needs_room)
+                & (self.writebacks.room | ~needs_room)
             ),
             self.done.eq(writes & allows),
             self.undone.eq(writes & ~allows),
             self.replies.eq(self.done & ~past & ~keeps_order),
             self.write_miss.eq(self.done & ~found.present & ~operation.is_empty),
             self.access.passes.eq(self.done & past),
-            self.what.owes.eq(self.done & (past | keeps_order)),
+            self.writebacks.what.owes.eq(self.done & (past | keeps_order)),
         ]
         return self.done & into
 
     def enter(self, m: Module, begins, allocates, walks):
         """Drive the new tag entry."""
-        operation, written, fills = self.operation, self.change.entry, self.line_came
-        present, found = self.found.present, self.found.entry
+        operation, written, fills = self.operation, self.tags.change.entry, self.mshrs.line_came
+        present, found = self.tags.found.present, self.tags.found.entry
         arrived = Cat(~operation.codes[2 * n + 1] for n in range(self.config.beats))
         with m.If(walks):
-            m.d.comb += [written.eq(self.found.gone), written.dirty.eq(0)]
+            m.d.comb += [written.eq(self.tags.found.gone), written.dirty.eq(0)]
         with m.Else():
             m.d.comb += [
                 written.tag.eq(self.config.tag_of(operation.line)),
@@ -231,21 +207,21 @@ class L2TagStage(SharedBlock):
                     Mux(
                         begins,
                         ~operation.beats.any(),
-                        present & found.ahead & ~self.adopt,
+                        present & found.ahead & ~self.mshrs.adopt,
                     )
                 ),
-                written.mshr.eq(Mux(begins, self.spare, found.mshr)),
+                written.mshr.eq(Mux(begins, self.mshrs.spare, found.mshr)),
             ]
 
     def send(self, m: Module, evicts):
         """Drive the write-back: the victim, or a write past the cache."""
         operation, config = self.operation, self.config
-        old_line = config.line_of(self.found.gone.tag, config.set_of(operation.line))
+        old_line = config.line_of(self.tags.found.gone.tag, config.set_of(operation.line))
         m.d.comb += [
-            self.put.eq(evicts | self.access.passes | self.what.owes),
-            self.what.has_line.eq(evicts | self.access.passes),
-            self.what.line.eq(Mux(evicts, old_line, operation.line)),
-            self.what.id.eq(operation.id),
+            self.writebacks.put.eq(evicts | self.access.passes | self.writebacks.what.owes),
+            self.writebacks.what.has_line.eq(evicts | self.access.passes),
+            self.writebacks.what.line.eq(Mux(evicts, old_line, operation.line)),
+            self.writebacks.what.id.eq(operation.id),
             self.write_back.eq(evicts),
         ]
 
@@ -255,21 +231,23 @@ class L2TagStage(SharedBlock):
         reads = operation.read | operation.retry
         m.d.comb += [
             access.touches.eq(
-                (reads & access.responds) | fresh | self.line_came | allocates | walks
+                (reads & access.responds) | fresh | self.mshrs.line_came | allocates | walks
             ),
             access.writes.eq(allocates),
-            access.fills.eq(self.line_came),
+            access.fills.eq(self.mshrs.line_came),
             access.from_dram.eq(access.responds & operation.fill & ~operation.keeps),
             access.cleans.eq(walks),
             access.fresh.eq(fresh),
-            access.pushes.eq(self.put),
-            access.place.eq(Cat(self.found.way, self.config.set_of(operation.line))),
+            access.pushes.eq(self.writebacks.put),
+            access.place.eq(Cat(self.tags.found.way, self.config.set_of(operation.line))),
             access.id.eq(operation.id),
             access.beats.eq(operation.beats),
-            access.full.eq(Mux(operation.fill, Mux(operation.keeps, self.found.entry.full, 0), ~0)),
+            access.full.eq(
+                Mux(operation.fill, Mux(operation.keeps, self.tags.found.entry.full, 0), ~0)
+            ),
             access.codes.eq(operation.codes),
             access.mshr.eq(operation.mshr),
             access.entry.eq(operation.entry),
-            access.back.eq(self.back),
+            access.back.eq(self.writebacks.number),
             self.accesses.eq(access.touches | access.from_dram | access.pushes),
         ]

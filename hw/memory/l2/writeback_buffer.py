@@ -1,5 +1,7 @@
 """Write-back buffer of an L2 slice."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -11,22 +13,10 @@ from ...lib.sram import Sram
 from ...lib.streams import Queue
 from ..cache.cam import in_flight
 from .layouts import L2SliceConfig
+from .signatures import WritebackSignature
 from .write_gather import beat_layout, burst_layout
 
-__all__ = ["L2WritebackBuffer", "address_layout", "put_layout", "reply_layout"]
-
-
-def put_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Return the layout of a write-back: a ``line`` if ``has_line``; ``owes`` a reply to ``id``.
-
-    An entry without a line only keeps the replies to an id in order.
-    """
-    return data.StructLayout({
-        "has_line": 1,
-        "owes": 1,
-        "line": config.l2.line_width,
-        "id": config.id_width,
-    })
+__all__ = ["L2WritebackBuffer", "address_layout", "reply_layout"]
 
 
 def address_layout(config: L2SliceConfig) -> data.StructLayout:
@@ -72,14 +62,10 @@ class L2WritebackBuffer(SharedBlock):
     -------
     line : In(config.l2.line_width)
         Line that is looked up.
-    going : Out(1)
-        A write-back of that line, or of one with the same key, is in flight.
-    room : Out(1)
-    put : In(1)
-        Enter `what`; only with `room`:
-    what : In(put_layout(config))
-    number, oldest : Out(config.back_width)
-        Numbers of the next write-back, and of the oldest in flight.
+    stage : In(WritebackSignature(config))
+        Entry of a write-back.
+    oldest : Out(config.back_width)
+        Number of the oldest write-back in flight.
     store : In(1)
         Store the bytes of the entry put in the last cycle:
     store_number, store_data, store_strobes : In
@@ -97,11 +83,7 @@ class L2WritebackBuffer(SharedBlock):
     """
 
     line: Signal
-    going: Signal
-    room: Signal
-    put: Signal
-    what: data.View
-    number: Signal
+    stage: Any
     oldest: Signal
     store: Signal
     store_number: Signal
@@ -119,11 +101,7 @@ class L2WritebackBuffer(SharedBlock):
         self.config = config
         super().__init__({
             "line": In(config.l2.line_width),
-            "going": Out(1),
-            "room": Out(1),
-            "put": In(1),
-            "what": In(put_layout(config)),
-            "number": Out(config.back_width),
+            "stage": In(WritebackSignature(config)),
             "oldest": Out(config.back_width),
             "store": In(1),
             "store_number": In(exact_log2(config.l2.write_backs)),
@@ -146,13 +124,13 @@ class L2WritebackBuffer(SharedBlock):
             for name in ("newest", "stored", "sent", "oldest")
         )
         m.d.comb += [
-            self.number.eq(newest),
+            self.stage.number.eq(newest),
             self.oldest.eq(oldest),
-            self.room.eq((newest[:-1] != oldest[:-1]) | (newest[-1] == oldest[-1])),
+            self.stage.room.eq((newest[:-1] != oldest[:-1]) | (newest[-1] == oldest[-1])),
             self.busy.eq(newest != oldest),
         ]
         m.d.sync += [
-            newest.eq(newest + self.put),
+            newest.eq(newest + self.stage.put),
             stored.eq(stored + self.store),
             oldest.eq(oldest + self.came),
         ]
@@ -164,11 +142,11 @@ class L2WritebackBuffer(SharedBlock):
     def remember(self, m: Module, newest: Value, oldest: Value):
         """Hold the keys of lines in flight, and compare them with `line`."""
         count, key_of = self.config.l2.write_backs, self.config.key_of
-        puts = self.put & self.what.has_line
+        puts = self.stage.put & self.stage.what.has_line
         new = Mux(puts, one_hot(m, newest, count, "new"), 0)
         old = Mux(self.came, one_hot(m, oldest, count, "old"), 0)
-        _, going = in_flight(m, new, old, key_of(self.what.line), key_of(self.line))
-        m.d.comb += self.going.eq(going)
+        _, going = in_flight(m, new, old, key_of(self.stage.what.line), key_of(self.line))
+        m.d.comb += self.stage.going.eq(going)
 
     def send(self, m: Module, newest: Value, stored: Signal, sent: Signal):
         """Send stored lines, one after the other."""
@@ -201,9 +179,9 @@ class L2WritebackBuffer(SharedBlock):
             ),
             beats.i.payload.strobes.eq(strobes.word_select(number_of(beat), config.beat_bytes)),
             beats.i.payload.last.eq(last),
-            lines.write_mask.eq(self.put),
+            lines.write_mask.eq(self.stage.put),
             lines.write_address.eq(newest),
-            lines.write_data.eq(Cat(self.what.line, self.what.has_line)),
+            lines.write_data.eq(Cat(self.stage.what.line, self.stage.what.has_line)),
         ]
         for memory, value in ((words, self.store_data), (masks, self.store_strobes)):
             m.d.comb += [
@@ -224,8 +202,8 @@ class L2WritebackBuffer(SharedBlock):
         m.submodules.owed = owed = Queue(layout, self.config.l2.write_backs)
         what, reply, ends = owed.o.payload, self.reply.payload, Signal()
         m.d.comb += [
-            owed.i.valid.eq(self.put),
-            *(owed.i.payload[name].eq(self.what[name]) for name in layout.members),
+            owed.i.valid.eq(self.stage.put),
+            *(owed.i.payload[name].eq(self.stage.what[name]) for name in layout.members),
             ends.eq(owed.o.valid & is_sent & (~what.has_line | self.response.valid)),
             self.reply.valid.eq(ends & what.owes),
             reply.id.eq(what.id),

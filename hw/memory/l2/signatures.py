@@ -1,0 +1,124 @@
+"""Interfaces of the tag stage of an L2 slice with the parts that it reads and updates."""
+
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from .layouts import L2SliceConfig, change_layout, found_layout
+
+__all__ = [
+    "MshrUpdateSignature",
+    "TagUpdateSignature",
+    "WritebackSignature",
+    "outcome_layout",
+    "put_layout",
+]
+
+
+def outcome_layout(config: L2SliceConfig) -> data.StructLayout:
+    """Return the layout of the outcome of a look-up for a read that is not answered.
+
+    The line is read from DRAM (``fetches``, and kept if ``keeps``), or the read is retried: after
+    the line in flight arrives (``for_line``), after a write-back reaches DRAM (``for_back``), or
+    at its turn. Data that arrived for it ``stays`` until then.
+    """
+    return data.StructLayout({"fetches": 1, "keeps": 1, "for_line": 1, "for_back": 1, "stays": 1})
+
+
+def put_layout(config: L2SliceConfig) -> data.StructLayout:
+    """Return the layout of a write-back: a ``line`` if ``has_line``; ``owes`` a reply to ``id``.
+
+    An entry without a line only keeps the replies to an id in order.
+    """
+    return data.StructLayout({
+        "has_line": 1,
+        "owes": 1,
+        "line": config.l2.line_width,
+        "id": config.id_width,
+    })
+
+
+class TagUpdateSignature(wiring.Signature):
+    """Result of a tag look-up and update of its set, seen from the tag stage.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+
+    Members
+    -------
+    found : In(found_layout(config))
+    change : Out(change_layout(config))
+    """
+
+    def __init__(self, config: L2SliceConfig):
+        super().__init__({"found": In(found_layout(config)), "change": Out(change_layout(config))})
+
+
+class MshrUpdateSignature(wiring.Signature):
+    """Update of the MSHRs after a look-up, seen from the tag stage.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+
+    Members
+    -------
+    take : Out(1)
+        The operation is a new read that waits, in MSHR `spare`; only with room in the cycle before.
+    adopt : Out(1)
+        It takes over MSHR `adopted`, whose prefetch reads its line.
+    adopted : Out(config.mshr_width)
+    settle : Out(1)
+        It is a read that is taken, or that of an MSHR, with this `outcome`.
+    outcome : Out(outcome_layout(config))
+    free : Out(1)
+        It is the read of an MSHR, and is answered.
+    line_came : Out(1)
+        Its line is valid from now on.
+    spare : In(config.mshr_width)
+        MSHR of the read if it is taken.
+    passes : In(1)
+        Its line is being read past the cache.
+    """
+
+    def __init__(self, config: L2SliceConfig):
+        super().__init__({
+            "take": Out(1),
+            "adopt": Out(1),
+            "adopted": Out(config.mshr_width),
+            "settle": Out(1),
+            "outcome": Out(outcome_layout(config)),
+            "free": Out(1),
+            "line_came": Out(1),
+            "spare": In(config.mshr_width),
+            "passes": In(1),
+        })
+
+
+class WritebackSignature(wiring.Signature):
+    """Entry of a write-back, seen from the tag stage.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+
+    Members
+    -------
+    going : In(1)
+        A write-back of the line looked up, or of one with the same key, is in flight.
+    room : In(1)
+    number : In(config.back_width)
+        Number of the next write-back.
+    put : Out(1)
+        Enter `what`; only with `room`.
+    what : Out(put_layout(config))
+    """
+
+    def __init__(self, config: L2SliceConfig):
+        super().__init__({
+            "going": In(1),
+            "room": In(1),
+            "number": In(config.back_width),
+            "put": Out(1),
+            "what": Out(put_layout(config)),
+        })
