@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from amaranth.lib import wiring
 
@@ -50,6 +50,11 @@ class SharedBlock(wiring.Component):
     """
 
     config: Any
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return a port: an attribute that `__init__` declares in the signature only."""
 
     def build(self, platform):
         """Return the module, as `elaborate` of an ordinary component does."""

@@ -37,9 +37,6 @@ class AgeMatrix(SharedBlock):
         For each requester the mask of older ones; it may include idle requesters.
     """
 
-    waiting: Signal
-    older: data.View
-
     def __init__(self, config: int):
         self.config = config
         super().__init__({

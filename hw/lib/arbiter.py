@@ -30,10 +30,6 @@ class Arbiter(SharedBlock):
         The grant is used: the next search begins after it; without a request, at the first.
     """
 
-    requests: Signal
-    grant: Signal
-    taken: Signal
-
     def __init__(self, config: int):
         self.config = config
         super().__init__({"requests": In(config), "grant": Out(config), "taken": In(1)})

@@ -1,7 +1,6 @@
 """AXI4 multiplexer: several masters at one slave."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from amaranth import *
 from amaranth.lib import data
@@ -88,9 +87,6 @@ class AxiMux(SharedBlock):
     busy : Out(1)
         A burst waits here, or arrives.
     """
-
-    o: Any
-    busy: Signal
 
     def __init__(self, config: AxiMuxConfig):
         self.config = config

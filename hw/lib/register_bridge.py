@@ -1,7 +1,6 @@
 """Bridge from AXI4-Lite to the register buses of the units."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -123,8 +122,6 @@ class RegisterBridge(SharedBlock):
     {name} : Out(RegisterSignature)
         One per block. Address bits 1:0 are 0.
     """
-
-    s_axil: Any
 
     def __init__(self, config: RegisterBridgeConfig):
         self.config = config

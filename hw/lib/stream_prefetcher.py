@@ -92,13 +92,6 @@ class StreamPrefetcher(SharedBlock):
         A line will be proposed, or a read arrives.
     """
 
-    asks: Signal
-    line: Signal
-    missed: Signal
-    forget: Signal
-    o: stream.Interface
-    busy: Signal
-
     def __init__(self, config: StreamConfig):
         self.config = config
         super().__init__({

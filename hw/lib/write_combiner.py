@@ -113,13 +113,6 @@ class WriteCombiner(SharedBlock):
         A line is held.
     """
 
-    i: stream.Interface
-    joins: Signal
-    line: Signal
-    burst: stream.Interface
-    beat: stream.Interface
-    busy: Signal
-
     def __init__(self, config: WriteCombinerConfig):
         self.config = config
         super().__init__({

@@ -68,17 +68,6 @@ class ReplacementPolicy(SharedBlock):
         New chances of each way if `changes`.
     """
 
-    valid: Signal
-    pending: Signal
-    chances: data.View
-    victim: Signal
-    has_way: Signal
-    replaces: Signal
-    ahead: Signal
-    wanted: Signal
-    changes: Signal
-    becomes: data.View
-
     def __init__(self, config: ReplacementConfig):
         self.config = config
         ways = config.ways

@@ -41,17 +41,6 @@ class DataArray(SharedBlock):
         Bytes that are written, if the config has strobes.
     """
 
-    read: Signal
-    read_set: Signal
-    read_place: Signal
-    way: Signal
-    word: Signal
-    write: Signal
-    write_set: Signal
-    write_beat: Signal
-    write_data: Signal
-    write_strobes: Signal
-
     def __init__(self, config: MshrConfig):
         self.config = config
         super().__init__({

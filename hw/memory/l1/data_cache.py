@@ -1,7 +1,7 @@
 """L1 data cache of a core, write-through."""
 
 from amaranth import *
-from amaranth.lib import data, stream
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...emit.shared_block import SharedBlock
@@ -78,18 +78,6 @@ class DataCache(SharedBlock):
     busy : Out(1)
         Combinational: a request is in progress, or arrives.
     """
-
-    read: stream.Interface
-    answer: stream.Interface
-    write: stream.Interface
-    written: stream.Interface
-    invalidate: Signal
-    line_read: stream.Interface
-    line: stream.Interface
-    line_write: stream.Interface
-    line_written: stream.Interface
-    events: data.View
-    busy: Signal
 
     def __init__(self, config: DataCacheConfig):
         self.config = config

@@ -23,9 +23,6 @@ class DataMshrs(MshrFile):
         Combinational: the line is being read, or a request still waits for it.
     """
 
-    written: Signal
-    meets: Signal
-
     def __init__(self, config: MshrConfig):
         super().__init__(config, written=In(config.cache.line_width), meets=Out(1))
 

@@ -1,7 +1,5 @@
 """L1 instruction cache of a core."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -76,14 +74,6 @@ class InstructionCache(SharedBlock):
     busy : Out(1)
         A request is in progress, or arrives.
     """
-
-    fetch: stream.Interface
-    fetched: Any
-    invalidate: Signal
-    read: stream.Interface
-    line: Any
-    events: data.View
-    busy: Signal
 
     def __init__(self, config: MemoryUnitConfig):
         self.config = config

@@ -119,25 +119,6 @@ class Mshr(SharedBlock):
         Requests that are answered in this cycle.
     """
 
-    looks: Signal
-    line: Signal
-    wanted: Signal
-    waiter: Signal
-    joins: Signal
-    first_use: Signal
-    taken: Signal
-    free: Signal
-    begin: Signal
-    way: Signal
-    filled: Signal
-    error: Signal
-    fill: data.View
-    invalidate: Signal
-    replays: Signal
-    waiting: Signal
-    errors: Signal
-    replayed: Signal
-
     def __init__(self, config: MshrConfig):
         self.config = config
         super().__init__({

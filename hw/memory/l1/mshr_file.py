@@ -1,7 +1,5 @@
 """MSHR file of an L1 cache: lines in flight, and replay of the requests that wait for them."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
@@ -83,27 +81,6 @@ class MshrFile(SharedBlock):
         An MSHR is free that a prefetch may use.
     busy : Out(1)
     """
-
-    looks: Signal
-    present: Signal
-    valids: Signal
-    line: Signal
-    wanted: Signal
-    waiter: Signal
-    place: Signal
-    joins: Signal
-    begins: Signal
-    first_use: Signal
-    entry: Signal
-    filled: Signal
-    filled_entry: Signal
-    error: Signal
-    fill: data.View
-    invalidate: Signal
-    pause: Signal
-    replay: Any
-    spare: Signal
-    busy: Signal
 
     def __init__(self, config: MshrConfig, **more: Member):
         self.config = config

@@ -36,14 +36,6 @@ class PendingStores(SharedBlock):
         Any write is in flight.
     """
 
-    room: Signal
-    begin: Signal
-    begun: Signal
-    done: Signal
-    line: Signal
-    meets: Signal
-    busy: Signal
-
     def __init__(self, config: MshrConfig):
         self.config = config
         super().__init__({

@@ -33,12 +33,6 @@ class Prefetcher(SharedBlock):
         The proposal of the last cycle is present, is being read, or cannot be read.
     """
 
-    trigger: Signal
-    line: Signal
-    proposes: Signal
-    proposed: Signal
-    served: Signal
-
     def __init__(self, config: CacheConfig):
         self.config = config
         super().__init__({

@@ -47,18 +47,6 @@ class TagArray(SharedBlock):
         The sweep is in progress.
     """
 
-    read: Signal
-    read_set: Signal
-    tag: Signal
-    hits: Signal
-    valids: Signal
-    write: Signal
-    write_set: Signal
-    write_tag: Signal
-    write_valid: Signal
-    invalidate: Signal
-    sweeping: Signal
-
     #: Ports of the memory.
     PORTS = ONE_PORT
 

@@ -1,7 +1,7 @@
 """Operation arbiter of an L2 slice."""
 
 from amaranth import *
-from amaranth.lib import data, stream
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from ...emit.shared_block import SharedBlock
@@ -43,23 +43,6 @@ class L2Arbiter(SharedBlock):
     pipeline_stall : Out(1)
         A read or a write stalls because another operation is selected.
     """
-
-    again: stream.Interface
-    walk: stream.Interface
-    read: stream.Interface
-    write: stream.Interface
-    ahead: stream.Interface
-    may_answer: Signal
-    may_wait: Signal
-    may_reply: Signal
-    holds: Signal
-    sweeping: Signal
-    done: Signal
-    undone: Signal
-    asks: Signal
-    asked: data.View
-    mshr_stall: Signal
-    pipeline_stall: Signal
 
     def __init__(self, config: L2SliceConfig):
         self.config = config

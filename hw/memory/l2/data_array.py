@@ -1,7 +1,6 @@
 """Data array of an L2 slice, with the dirty mask of each line."""
 
 from amaranth import *
-from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...emit.shared_block import SharedBlock
@@ -42,17 +41,6 @@ class L2DataArray(SharedBlock):
     dirty : Out(config.l2.line_bytes)
     becomes : Out(8 * config.l2.line_bytes)
     """
-
-    valid: Signal
-    access: data.View
-    done: Signal
-    last: data.View
-    write_data: Signal
-    write_strobes: Signal
-    fill_data: Signal
-    line: Signal
-    dirty: Signal
-    becomes: Signal
 
     def __init__(self, config: L2SliceConfig):
         self.config = config

@@ -35,9 +35,6 @@ class L2Fetches(SharedBlock):
     o : Out(stream.Signature(fetch_layout(config)))
     """
 
-    i: stream.Interface
-    o: stream.Interface
-
     def __init__(self, config: L2SliceConfig):
         self.config = config
         layout = fetch_layout(config)

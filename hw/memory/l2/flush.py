@@ -45,17 +45,6 @@ class L2Flush(SharedBlock):
     line : In(config.l2.line_width)
     """
 
-    flush: Signal
-    flushed: Signal
-    holds: Signal
-    idle: Signal
-    settled: Signal
-    walk: stream.Interface
-    looked: Signal
-    clean: Signal
-    written: Signal
-    line: Signal
-
     def __init__(self, config: L2SliceConfig):
         self.config = config
         super().__init__({

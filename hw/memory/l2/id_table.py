@@ -67,24 +67,6 @@ class L2Ids(SharedBlock):
         The ids are being cleared after a reset; none may be read.
     """
 
-    read: Signal
-    read_id: Signal
-    ticket: Signal
-    mshr: Signal
-    take: Signal
-    taken_mshr: Signal
-    free: Signal
-    promise: Signal
-    back: Signal
-    oldest_back: Signal
-    next_ticket: Signal
-    is_ordered: Signal
-    follows: Signal
-    leads: Signal
-    youngest: Signal
-    owes: Signal
-    sweeping: Signal
-
     def __init__(self, config: L2SliceConfig):
         self.config = config
         super().__init__(

@@ -1,7 +1,5 @@
 """L2 slice: the point of coherence before one channel of DRAM."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect
@@ -82,14 +80,6 @@ class L2Slice(SharedBlock):
         An operation is in progress, arrives, or is flushed. The clock may be gated while low.
     events : Out(StructLayout of 1 bit each, EVENTS)
     """
-
-    i: Any
-    o: Any
-    flush: Signal
-    flushed: Signal
-    failed: Signal
-    busy: Signal
-    events: data.View
 
     def __init__(self, config: L2SliceConfig):
         self.config = config

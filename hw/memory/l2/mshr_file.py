@@ -1,7 +1,5 @@
 """MSHRs of an L2 slice, with their refill data."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -72,24 +70,6 @@ class L2MshrFile(SharedBlock):
     read_mshr : In(config.mshr_width)
     line : Out(8 * config.l2.line_bytes)
     """
-
-    operation: data.View
-    stage: Any
-    back_came: Signal
-    ticket: Signal
-    youngest: Signal
-    is_oldest: Signal
-    leads: Signal
-    mshr: Signal
-    room: Signal
-    busy: Signal
-    again: stream.Interface
-    fetch: stream.Interface
-    came_valid: Signal
-    came: data.View
-    read: Signal
-    read_mshr: Signal
-    line: Signal
 
     def __init__(self, config: L2SliceConfig):
         self.config = config

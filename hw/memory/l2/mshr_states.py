@@ -1,7 +1,6 @@
 """State of the MSHRs of an L2 slice: the events that each waits for."""
 
 from amaranth import *
-from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...emit.shared_block import SharedBlock
@@ -58,24 +57,6 @@ class L2MshrStates(SharedBlock):
     passes : Out(1)
         The line that is looked up is being read past the cache.
     """
-
-    line: Signal
-    take: Signal
-    settle: Signal
-    outcome: data.View
-    is_oldest: Signal
-    free: Signal
-    line_came: Signal
-    back_came: Signal
-    wake: Signal
-    pick: Signal
-    came: Signal
-    used: Signal
-    ready: Signal
-    waits: Signal
-    here: Signal
-    passing: Signal
-    passes: Signal
 
     def __init__(self, config: L2SliceConfig):
         self.config = config

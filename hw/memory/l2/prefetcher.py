@@ -38,15 +38,6 @@ class L2Prefetcher(SharedBlock):
         A prefetch will be offered, or a line arrives.
     """
 
-    asks: Signal
-    missed: Signal
-    line: Signal
-    begun: Signal
-    came: Signal
-    forget: Signal
-    o: stream.Interface
-    busy: Signal
-
     def __init__(self, config: L2SliceConfig):
         self.config = config
         super().__init__({

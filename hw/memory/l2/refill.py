@@ -50,18 +50,6 @@ class L2Refill(SharedBlock):
     codes : Out(2 * config.beats)
     """
 
-    begin: Signal
-    first: Signal
-    came_valid: Signal
-    came: data.View
-    ends: Signal
-    read: Signal
-    read_mshr: Signal
-    line: Signal
-    read_codes: Signal
-    codes_mshr: Signal
-    codes: Signal
-
     def __init__(self, config: L2SliceConfig):
         self.config = config
         super().__init__({

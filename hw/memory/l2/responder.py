@@ -44,10 +44,6 @@ class L2Responder(SharedBlock):
         Lines queued, at most `RESPONSES`.
     """
 
-    i: stream.Interface
-    o: stream.Interface
-    level: Signal
-
     def __init__(self, config: L2SliceConfig):
         self.config = config
         super().__init__({

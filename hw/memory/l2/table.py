@@ -53,13 +53,6 @@ class L2Table(SharedBlock):
         The sweep is in progress.
     """
 
-    read: Signal
-    row: Signal
-    found: Signal
-    write: Signal
-    written: Signal
-    sweeping: Signal
-
     def __init__(self, config: TableShape):
         self.config = config
         super().__init__({

@@ -1,9 +1,6 @@
 """Tag array of an L2 slice, with its replacement policy."""
 
-from typing import Any
-
 from amaranth import *
-from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...emit.shared_block import SharedBlock
@@ -42,13 +39,6 @@ class L2TagArray(SharedBlock):
     sweeping : Out(1)
         The sets are being cleared after a reset; no look-up is allowed.
     """
-
-    ask: Signal
-    asked: Signal
-    valid: Signal
-    operation: data.View
-    stage: Any
-    sweeping: Signal
 
     def __init__(self, config: L2SliceConfig):
         self.config = config

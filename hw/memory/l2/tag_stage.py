@@ -1,9 +1,6 @@
 """Tag stage of an L2 slice: decides the outcome of each operation."""
 
-from typing import Any
-
 from amaranth import *
-from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...emit.shared_block import SharedBlock
@@ -51,24 +48,6 @@ class L2TagStage(SharedBlock):
     read_miss, write_miss, write_back : Out(1)
         A new read, or a write, missed; a line is written back.
     """
-
-    valid: Signal
-    operation: data.View
-    tags: Any
-    mshrs: Any
-    writebacks: Any
-    is_ordered: Signal
-    follows: Signal
-    owes: Signal
-    access: data.View
-    accesses: Signal
-    done: Signal
-    undone: Signal
-    replies: Signal
-    clean: Signal
-    read_miss: Signal
-    write_miss: Signal
-    write_back: Signal
 
     def __init__(self, config: L2SliceConfig):
         self.config = config

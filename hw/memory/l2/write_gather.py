@@ -63,17 +63,6 @@ class L2WriteGather(SharedBlock):
         A burst is queued.
     """
 
-    burst: stream.Interface
-    beat: stream.Interface
-    write: stream.Interface
-    done: Signal
-    undone: Signal
-    read: Signal
-    read_entry: Signal
-    data: Signal
-    strobes: Signal
-    busy: Signal
-
     def __init__(self, config: L2SliceConfig):
         self.config = config
         super().__init__({

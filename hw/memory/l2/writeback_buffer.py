@@ -1,7 +1,5 @@
 """Write-back buffer of an L2 slice."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -81,21 +79,6 @@ class L2WritebackBuffer(SharedBlock):
     busy : Out(1)
         A write-back is in flight.
     """
-
-    line: Signal
-    stage: Any
-    oldest: Signal
-    store: Signal
-    store_number: Signal
-    store_data: Signal
-    store_strobes: Signal
-    address: stream.Interface
-    beat: stream.Interface
-    response: stream.Interface
-    reply: stream.Interface
-    came: Signal
-    failed: Signal
-    busy: Signal
 
     def __init__(self, config: L2SliceConfig):
         self.config = config

@@ -1,7 +1,6 @@
 """Conversion between the lanes of a group and their beat of DRAM."""
 
 from amaranth import *
-from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
@@ -34,10 +33,6 @@ class BeatOfLanes(SharedBlock):
     data : Out(config.axi.data_width)
     strobes : Out(config.axi.beat_bytes)
     """
-
-    group: data.View
-    data: Signal
-    strobes: Signal
 
     def __init__(self, config: MemoryUnitConfig):
         self.config = config

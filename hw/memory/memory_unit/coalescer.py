@@ -76,10 +76,6 @@ class Coalescer(SharedBlock):
         A request or its last group is held.
     """
 
-    i: stream.Interface
-    o: stream.Interface
-    busy: Signal
-
     def __init__(self, config: MemoryUnitConfig):
         self.config = config
         super().__init__({

@@ -3,7 +3,7 @@
 from typing import Any
 
 from amaranth import *
-from amaranth.lib import data, stream
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import WORD_BYTES, MemoryUnitConfig
@@ -80,19 +80,6 @@ class DataMemoryUnit(SharedBlock):
     busy : Out(1)
         Combinational: a request is in progress, or arrives.
     """
-
-    request: stream.Interface
-    response: Any
-    device: Any
-    console: stream.Interface
-    line_read: stream.Interface
-    line: stream.Interface
-    line_write: stream.Interface
-    line_written: stream.Interface
-    invalidate: Signal
-    events: data.View
-    reads: Any
-    busy: Signal
 
     def __init__(self, config: MemoryUnitConfig):
         self.config = config

@@ -1,7 +1,5 @@
 """AXI side of a core's L1 caches: reads of lines, combined writes of beats."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
@@ -59,14 +57,6 @@ class LineMasters(SharedBlock):
     busy : Out(1)
         Combinational: a request waits here, or arrives.
     """
-
-    fetch_read: stream.Interface
-    fetch_line: Any
-    line_read: stream.Interface
-    line: stream.Interface
-    line_write: stream.Interface
-    line_written: stream.Interface
-    busy: Signal
 
     def __init__(self, config: MemoryUnitConfig):
         self.config = config

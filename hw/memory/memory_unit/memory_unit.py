@@ -1,9 +1,7 @@
 """Memory unit of a core: its caches and paths to AXI, shared memory and unit registers."""
 
-from typing import Any
-
 from amaranth import *
-from amaranth.lib import data, stream
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import MemoryUnitConfig
@@ -64,18 +62,6 @@ class MemoryUnit(SharedBlock):
     busy : Out(1)
         Combinational: a request is in progress, or arrives.
     """
-
-    fetch: stream.Interface
-    fetched: Any
-    invalidate: Signal
-    invalidate_data: Signal
-    request: stream.Interface
-    response: Any
-    device: Any
-    console: stream.Interface
-    events: data.View
-    reads: Any
-    busy: Signal
 
     def __init__(self, config: MemoryUnitConfig):
         self.config = config

@@ -43,11 +43,6 @@ class SharedLanes(SharedBlock):
         Lanes wait or are in flight.
     """
 
-    i: stream.Interface
-    pause: Signal
-    o: stream.Interface
-    busy: Signal
-
     def __init__(self, config: MemoryUnitConfig):
         self.config = config
         self.ports = config.core.shared_ports

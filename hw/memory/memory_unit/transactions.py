@@ -58,15 +58,6 @@ class Transactions(SharedBlock):
         A group is in flight.
     """
 
-    group: data.View
-    valid: Signal
-    may_go: Signal
-    entry: Signal
-    goes: Signal
-    answer: stream.Interface
-    found: stream.Interface
-    busy: Signal
-
     def __init__(self, config: MemoryUnitConfig):
         self.config = config
         super().__init__({

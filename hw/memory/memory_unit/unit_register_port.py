@@ -1,7 +1,5 @@
 """Port of one core to the register bus of the DMA and the matrix units."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
@@ -47,11 +45,6 @@ class UnitRegisterPort(SharedBlock):
     busy : Out(1)
         Accesses wait or are in flight.
     """
-
-    i: stream.Interface
-    registers: Any
-    o: stream.Interface
-    busy: Signal
 
     def __init__(self, config: MemoryUnitConfig):
         self.config = config

@@ -74,8 +74,6 @@ class Bank(SharedBlock):
         The word read last from each subbank.
     """
 
-    line: Signal
-
     def __init__(self, config: SharedMemoryPorts):
         self.config = config
         address = config.bank_address_width

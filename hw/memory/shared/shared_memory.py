@@ -94,9 +94,6 @@ class SharedMemory(SharedBlock):
     events : Out(shared_events(config))
     """
 
-    busy: Signal
-    events: data.View
-
     def __init__(self, config: SharedMemoryPorts):
         self.config = config
         memory = config.memory

@@ -47,15 +47,6 @@ class Subbank(SharedBlock):
         Lanes whose access is done in this cycle.
     """
 
-    read: Signal
-    read_line: Signal
-    write: Signal
-    written: data.View
-    word: Signal
-    lane_reads: Signal
-    lane_writes: Signal
-    lane_grants: Signal
-
     def __init__(self, config: SharedMemoryConfig):
         self.config = config
         members = {
