@@ -72,7 +72,7 @@ class MergeTurns(Properties):
     def state(self, m):
         count, width = self.inputs, self.WIDTH
         m.submodules.merge = merge = Merge(width, count)
-        inputs = [getattr(merge, f"i_{number}") for number in range(count)]
+        inputs = merge.i
         for number, i in enumerate(inputs):
             m.d.comb += [
                 i.valid.eq(self.valids[number]),

@@ -60,7 +60,7 @@ class Waiters(Properties):
                     f"place_{waiter}": (f"table.place_{waiter}", config.place_width)
                     for waiter in range(config.waiters)
                 },
-                "turn": ("table.victim.turn", cache.ways),
+                "turn": ("table.replacement.turn", cache.ways),
             },
         )
 
@@ -216,8 +216,8 @@ FAULTS = (
     Fault(
         what="two lines are refilled into one way",
         inside="MshrFile",
-        old="victim.pending.eq(",
-        new="victim.pending.eq(0 * ",
+        old="replacement.pending.eq(",
+        new="replacement.pending.eq(0 * ",
     ),
     Fault(
         what="a line allocates an MSHR that is in use",

@@ -235,8 +235,7 @@ class Cluster(wiring.Component):
         connect(m, cluster_barrier.release, core.release)
         ports = self.config.core_shared_ports
         for p in range(ports):
-            narrow = getattr(shared, f"narrow_{number * ports + p}")
-            connect(m, getattr(memory_unit, f"narrow_{p}"), narrow)
+            connect(m, memory_unit.narrow[p], getattr(shared, f"narrow_{number * ports + p}"))
         m.d.comb += [
             core.number.eq(number),
             core.start.eq(run_control.start),

@@ -211,7 +211,7 @@ class RunControl(SharedBlock):
         m.submodules.merge = merge = Merge(8, self.config.cores)
         m.submodules.text = text = Queue(8, CONSOLE_BYTES)
         for core, console in enumerate(self.console):
-            i = getattr(merge, f"i_{core}")
+            i = merge.i[core]
             m.d.comb += [
                 i.valid.eq(console.valid),
                 i.payload.eq(console.payload),

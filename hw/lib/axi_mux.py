@@ -116,7 +116,7 @@ class AxiMux(SharedBlock):
         layout = data.StructLayout({"id": self.config.id_width, "addr": 32, "len": 8})
         m.submodules[f"{letter}_merge"] = merge = Merge(layout, len(sources))
         for k, source in enumerate(sources):
-            i = getattr(merge, f"i_{k}")
+            i = merge.i[k]
             m.d.comb += [
                 i.valid.eq(getattr(source, f"{letter}valid")),
                 getattr(source, f"{letter}ready").eq(i.ready),

@@ -23,11 +23,12 @@ class Merge(wiring.Component):
 
     Members
     -------
-    i_0, i_1, … : In(stream.Signature(shape))
+    i : In(stream.Signature(shape)).array(inputs)
     o : Out(stream.Signature(StructLayout({"payload": shape, "source": …})))
         The payload and the number of its input.
     """
 
+    i: list
     o: stream.Interface
 
     def __init__(self, shape, inputs: int):
@@ -35,15 +36,14 @@ class Merge(wiring.Component):
             raise ValueError(f"inputs must be at least 1, not {inputs!r}")
         self.inputs = inputs
         taken = data.StructLayout({"payload": shape, "source": ceil_log2(inputs)})
-        super().__init__(
-            {f"i_{k}": In(stream.Signature(shape)) for k in range(inputs)}
-            | {"o": Out(stream.Signature(taken))}
-        )
+        super().__init__({
+            "i": In(stream.Signature(shape)).array(inputs),
+            "o": Out(stream.Signature(taken)),
+        })
 
     def elaborate(self, platform):
         m = Module()
-        inputs = [getattr(self, f"i_{k}") for k in range(self.inputs)]
-        valids = Cat(i.valid for i in inputs)
+        valids = Cat(i.valid for i in self.i)
         served = Signal(range(self.inputs))
         choice = Signal(range(self.inputs))
         moves = Signal()
@@ -55,15 +55,15 @@ class Merge(wiring.Component):
                     # The last assignment wins, so the input served last has the lowest priority.
                     for step in range(self.inputs, 0, -1):
                         candidate = (last + step) % self.inputs
-                        with m.If(inputs[candidate].valid):
+                        with m.If(self.i[candidate].valid):
                             m.d.comb += choice.eq(candidate)
 
-        for k, i in enumerate(inputs):
+        for k, i in enumerate(self.i):
             m.d.comb += i.ready.eq(moves & i.valid & (choice == k))
         with m.If(moves):
             m.d.sync += self.o.valid.eq(valids.any())
             with m.Switch(choice):
-                for k, i in enumerate(inputs):
+                for k, i in enumerate(self.i):
                     with m.Case(k):
                         m.d.sync += self.o.payload.payload.eq(i.payload)
             with m.If(valids.any()):

@@ -90,7 +90,7 @@ class DescriptorPort(SharedBlock):
         m.submodules.load_queue = loads = Queue(dma_work(config), config.dma.queue)
         m.submodules.write_queue = writes = Queue(dma_work(config), config.dma.queue)
         connect(m, flipped(self.registers), registers.registers)
-        host, *matrix = (getattr(askers, f"i_{k}") for k in range(askers.inputs))
+        host, *matrix = askers.i
         connect(m, registers.request, host)
         connect(m, loads.o, flipped(self.load))
         connect(m, writes.o, flipped(self.write))

@@ -178,7 +178,7 @@ class Dma(SharedBlock):
             return streams[0]
         m.submodules[name] = merge = Merge(dma_work(self.config), len(streams))
         for number, descriptors in enumerate(streams):
-            connect(m, descriptors, getattr(merge, f"i_{number}"))
+            connect(m, descriptors, merge.i[number])
         descriptors = merge.o
         return SimpleNamespace(
             payload=descriptors.payload.payload, valid=descriptors.valid, ready=descriptors.ready

@@ -83,7 +83,7 @@ class ReadChannel(SharedBlock):
         size = config.axi.beat_bytes
         m.submodules.merge = merge = Merge(dma_segment(config), config.dma.contexts)
         for k in range(config.dma.contexts):
-            connect(m, flipped(getattr(self, f"segment_{k}")), getattr(merge, f"i_{k}"))
+            connect(m, flipped(getattr(self, f"segment_{k}")), merge.i[k])
         # The byte aligner holds one more plan.
         m.submodules.flight = flight = Queue(dma_plan(config), config.dma.outstanding - 1)
         m.submodules.byte_aligner = byte_aligner = ByteAligner(config)

@@ -62,7 +62,7 @@ class WritePort(SharedBlock):
         m.submodules.merge = merge = Merge(layout, contexts + 1)
         for k in range(contexts):
             m.submodules[f"lines_{k}"] = lines = Queue(layout, LINES_AHEAD)
-            connect(m, lines.o, getattr(merge, f"i_{k}"))
+            connect(m, lines.o, merge.i[k])
             mine = self.load.payload.owner == k
             m.d.comb += [
                 lines.i.payload.eq(self.load.payload),
@@ -70,7 +70,7 @@ class WritePort(SharedBlock):
             ]
             with m.If(mine):
                 m.d.comb += self.load.ready.eq(lines.i.ready)
-        connect(m, flipped(self.spill), getattr(merge, f"i_{contexts}"))
+        connect(m, flipped(self.spill), merge.i[contexts])
         line, request = merge.o.payload.payload, self.write.request
         m.d.comb += [
             request.payload.address.eq(line.address),

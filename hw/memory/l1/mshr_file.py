@@ -112,7 +112,7 @@ class MshrFile(SharedBlock):
         m = Module()
         count = self.config.cache.mshrs
         m.submodules.arbiter = arbiter = Arbiter(count)
-        m.submodules.victim = victim = ReplacementPolicy(
+        m.submodules.replacement = replacement = ReplacementPolicy(
             ReplacementConfig(ways=self.config.cache.ways)
         )
         lines = [Mshr(self.config) for _ in range(count)]
@@ -134,12 +134,12 @@ class MshrFile(SharedBlock):
             self.spare.eq(free[1:].any()),
             self.busy.eq(~free.all()),
             # An OR tree for each way: the way is reserved by any MSHR.
-            victim.pending.eq(
+            replacement.pending.eq(
                 Cat(Cat(line.taken[n] for line in lines).any() for n in range(len(self.valids)))
             ),
-            victim.valid.eq(self.valids | victim.pending),
-            victim.replaces.eq(self.begins),
-            self.begins.eq(self.looks & ~self.present & ~joins & victim.has_way & grant.any()),
+            replacement.valid.eq(self.valids | replacement.pending),
+            replacement.replaces.eq(self.begins),
+            self.begins.eq(self.looks & ~self.present & ~joins & replacement.has_way & grant.any()),
         ]
         for number, line in enumerate(lines):
             m.d.comb += [
@@ -148,7 +148,7 @@ class MshrFile(SharedBlock):
                 line.wanted.eq(self.wanted),
                 line.waiter.eq(waiter),
                 line.begin.eq(self.begins & grant[number]),
-                line.way.eq(victim.victim),
+                line.way.eq(replacement.victim),
                 line.filled.eq(self.filled & (self.filled_entry == number)),
                 line.error.eq(self.error),
                 line.invalidate.eq(self.invalidate),

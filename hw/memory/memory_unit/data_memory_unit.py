@@ -1,7 +1,5 @@
 """Data memory unit of a core: L1 data cache, shared memory, unit registers and console."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -32,10 +30,6 @@ from .transactions import Transactions
 from .unit_register_port import UnitRegisterPort
 
 __all__ = ["DataMemoryUnit"]
-
-
-#: Sources of answers, in the order of the merge's inputs.
-ANSWERS = ("here", "loads", "stores")
 
 
 class DataMemoryUnit(SharedBlock):
@@ -69,7 +63,7 @@ class DataMemoryUnit(SharedBlock):
     request : In(stream.Signature(data_request_layout(config.core)))
     response : Out(ResponseSignature(data_response_layout(config.core)))
     line_read, line, line_write, line_written, invalidate, events : see `DataCache`
-    narrow_{p} : Out(NarrowSignature(config.shared))
+    narrow : Out(NarrowSignature(config.shared)).array(config.core.shared_ports)
         To shared memory.
     device : Out(RegisterSignature(14))
         To registers of units, by byte addresses in their window.
@@ -84,7 +78,7 @@ class DataMemoryUnit(SharedBlock):
     def __init__(self, config: MemoryUnitConfig):
         self.config = config
         core, mshr_config = config.core, data_mshr_config(config)
-        ports: dict[str, Any] = {
+        super().__init__({
             "request": In(stream.Signature(data_request_layout(core))),
             "response": Out(ResponseSignature(data_response_layout(core))),
             "device": Out(RegisterSignature(WINDOW_WIDTH)),
@@ -97,10 +91,8 @@ class DataMemoryUnit(SharedBlock):
             "events": Out(data_cache_events(mshr_config)),
             "reads": Out(CacheReadsSignature(mshr_config.waiter_width)),
             "busy": Out(1),
-        }
-        for p in range(config.core.shared_ports):
-            ports[f"narrow_{p}"] = Out(NarrowSignature(config.shared))
-        super().__init__(ports)
+            "narrow": Out(NarrowSignature(config.shared)).array(core.shared_ports),
+        })
 
     def build(self, platform):
         m = Module()
@@ -108,7 +100,8 @@ class DataMemoryUnit(SharedBlock):
         m.submodules.coalescer = coalescer = Coalescer(config)
         m.submodules.transactions = transactions = Transactions(config)
         m.submodules.cache = cache = DataCache(data_mshr_config(config))
-        m.submodules.answers = answers = Merge(answer_layout(config), len(ANSWERS))
+        m.submodules.answers = answers = Merge(answer_layout(config), 3)
+        here, loads, stores = answers.i
         # The coalescer's `ready` is known late; the skid buffer keeps it out of the core's path.
         m.submodules.asked = asked = SkidBuffer(self.request.payload.shape())
         connect(m, flipped(self.request), asked.i)
@@ -120,14 +113,16 @@ class DataMemoryUnit(SharedBlock):
             transactions.answer.payload.eq(answers.o.payload.payload),
             answers.o.ready.eq(transactions.answer.ready),
         ]
-        for name in ("line_read", "line", "line_write", "line_written"):
-            connect(m, flipped(getattr(self, name)), getattr(cache, name))
+        connect(m, cache.line_read, flipped(self.line_read))
+        connect(m, flipped(self.line), cache.line)
+        connect(m, cache.line_write, flipped(self.line_write))
+        connect(m, flipped(self.line_written), cache.line_written)
         m.d.comb += [
             cache.invalidate.eq(self.invalidate),
             self.events.eq(cache.events),
             transactions.goes.eq(
-                self.access(m, coalescer.o.payload, transactions, cache, answers)
-                | self.answer_here(m, coalescer.o.payload, transactions, answers)
+                self.access(m, coalescer.o.payload, transactions, cache, loads, stores)
+                | self.answer_here(m, coalescer.o.payload, transactions, here)
             ),
         ]
         read, answer = cache.read, cache.answer
@@ -166,13 +161,12 @@ class DataMemoryUnit(SharedBlock):
         )
         return m
 
-    def access(self, m: Module, group, transactions: Transactions, cache, answers) -> Value:
+    def access(self, m: Module, group, transactions: Transactions, cache, loads, stores) -> Value:
         """Access the cache and forward its answers; return whether it accepts the group."""
         m.submodules.stored = stored = BeatOfLanes(self.config)
         # One entry per transaction, so never full.
         depth = self.config.core.transactions
         m.submodules.order = order = Queue(len(transactions.entry), depth)
-        loads, stores = (getattr(answers, f"i_{ANSWERS.index(n)}") for n in ("loads", "stores"))
         may_go, read, write = Signal(), cache.read, cache.write
         m.d.comb += [
             may_go.eq(transactions.may_go & (group.target == Target.DRAM)),
@@ -199,9 +193,8 @@ class DataMemoryUnit(SharedBlock):
         ]
         return (read.valid & read.ready) | (write.valid & write.ready)
 
-    def answer_here(self, m: Module, group, transactions: Transactions, answers: Merge) -> Value:
+    def answer_here(self, m: Module, group, transactions: Transactions, answer) -> Value:
         """Answer a group that needs no memory; return whether it is accepted."""
-        answer = getattr(answers, f"i_{ANSWERS.index('here')}")
         first = Signal(self.config.core.request_lanes)
         numbers = range(len(first))
         m.submodules.printed = printed = Queue(8, 2)
@@ -248,7 +241,7 @@ class DataMemoryUnit(SharedBlock):
         ]
         connect(m, ahead.o, shared.i)
         for p in range(shared.ports):
-            connect(m, getattr(shared, f"port_{p}"), flipped(getattr(self, f"narrow_{p}")))
+            connect(m, shared.port[p], flipped(self.narrow[p]))
         # Responses of shared memory cannot be stalled; the pause keeps the others from starving.
         m.d.sync += shared.pause.eq(others & shared.o.valid)
         return ahead.i.valid & ahead.i.ready, shared.o, shared.busy | ahead.o.valid

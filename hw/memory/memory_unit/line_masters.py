@@ -117,7 +117,7 @@ class LineMasters(SharedBlock):
         config = self.config
         m.submodules[f"reads_{c}"] = reads = Merge(read_layout(config), len(SIDES))
         for side, read in enumerate((self.fetch_read, self.line_read)):
-            i, mine = getattr(reads, f"i_{side}"), Signal(name=f"{SIDES[side]}_at_{c}")
+            i, mine = reads.i[side], Signal(name=f"{SIDES[side]}_at_{c}")
             m.d.comb += [
                 mine.eq(self.master_of(read.payload.beat) == c),
                 i.valid.eq(read.valid & mine),
@@ -199,7 +199,7 @@ class LineMasters(SharedBlock):
         # The merge's register keeps late bits of a beat out of the path of the core's requests.
         m.submodules.beats = beats = Merge(self.line.payload.shape(), len(masters))
         for c, axi in enumerate(masters):
-            i = getattr(beats, f"i_{c}")
+            i = beats.i[c]
             m.d.comb += [
                 i.valid.eq(axi.rvalid & axi.rid[-1]),
                 i.payload.id.eq(axi.rid),

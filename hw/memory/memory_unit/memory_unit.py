@@ -52,7 +52,7 @@ class MemoryUnit(SharedBlock):
     Members
     -------
     fetch, fetched, invalidate : see `InstructionCache`
-    request, response, device, console, narrow_0, … : see `DataMemoryUnit`
+    request, response, device, console, narrow : see `DataMemoryUnit`
     invalidate_data : In(1)
         Requests for data from the next cycle on return the contents of memory.
     axi_0, axi_1, … : Out(Axi4Signature)
@@ -81,13 +81,10 @@ class MemoryUnit(SharedBlock):
                 "console": Out(stream.Signature(8)),
                 "events": Out(memory_unit_events(config)),
                 "reads": Out(CacheReadsSignature(data_mshr_config(config).waiter_width)),
+                "narrow": Out(NarrowSignature(config.shared)).array(core.shared_ports),
                 "busy": Out(1),
             }
             | {f"axi_{c}": Out(bus) for c in range(axi.masters)}
-            | {
-                f"narrow_{p}": Out(NarrowSignature(config.shared))
-                for p in range(config.core.shared_ports)
-            }
         )
 
     def build(self, platform):
@@ -104,12 +101,14 @@ class MemoryUnit(SharedBlock):
         connect(m, data_side.device, flipped(self.device))
         connect(m, data_side.console, flipped(self.console))
         connect(m, data_side.reads, flipped(self.reads))
-        for name in ("line_read", "line", "line_write", "line_written"):
-            connect(m, getattr(data_side, name), getattr(masters, name))
+        connect(m, data_side.line_read, masters.line_read)
+        connect(m, masters.line, data_side.line)
+        connect(m, data_side.line_write, masters.line_write)
+        connect(m, masters.line_written, data_side.line_written)
         for c in range(self.config.axi.masters):
             connect(m, getattr(masters, f"axi_{c}"), flipped(getattr(self, f"axi_{c}")))
         for p in range(self.config.core.shared_ports):
-            connect(m, getattr(data_side, f"narrow_{p}"), flipped(getattr(self, f"narrow_{p}")))
+            connect(m, data_side.narrow[p], flipped(self.narrow[p]))
         m.d.comb += [
             instructions.invalidate.eq(self.invalidate),
             data_side.invalidate.eq(self.invalidate_data),

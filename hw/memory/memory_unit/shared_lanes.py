@@ -37,7 +37,7 @@ class SharedLanes(SharedBlock):
     i : In(stream.Signature(group_layout(config)))
     pause : In(1)
         No further group is accepted.
-    port_0, port_1, … : Out(NarrowSignature(config.shared))
+    port : Out(NarrowSignature(config.shared)).array(config.core.shared_ports)
     o : Out(ResponseSignature(data_response_layout(config.core)))
     busy : Out(1)
         Lanes wait or are in flight.
@@ -46,15 +46,13 @@ class SharedLanes(SharedBlock):
     def __init__(self, config: MemoryUnitConfig):
         self.config = config
         self.ports = config.core.shared_ports
-        super().__init__(
-            {
-                "i": In(stream.Signature(group_layout(config))),
-                "pause": In(1),
-                "o": Out(ResponseSignature(data_response_layout(config.core))),
-                "busy": Out(1),
-            }
-            | {f"port_{p}": Out(NarrowSignature(config.shared)) for p in range(self.ports)}
-        )
+        super().__init__({
+            "i": In(stream.Signature(group_layout(config))),
+            "pause": In(1),
+            "port": Out(NarrowSignature(config.shared)).array(self.ports),
+            "o": Out(ResponseSignature(data_response_layout(config.core))),
+            "busy": Out(1),
+        })
 
     def build(self, platform):
         m = Module()
@@ -91,7 +89,7 @@ class SharedLanes(SharedBlock):
         """Offer the lowest lane of a port."""
         mine = range(p, len(left), self.ports)
         first = Signal(len(mine), name=f"first_{p}")
-        request = getattr(self, f"port_{p}").request
+        request = self.port[p].request
         places = select(first, [group.places[lane] for lane in mine])
         low = exact_log2(WORD_BYTES)
         m.d.comb += [
@@ -123,5 +121,5 @@ class SharedLanes(SharedBlock):
             self.o.payload.mask.eq(lanes),
         ]
         for lane in range(len(left)):
-            port = getattr(self, f"port_{lane % self.ports}")
+            port = self.port[lane % self.ports]
             m.d.comb += self.o.payload.data[lane].eq(port.response.payload)

@@ -206,7 +206,7 @@ class Bank(SharedBlock):
         chosen = one_hot(m, offset, len(subbanks), f"narrow_{n}_subbank")
         for s, subbank in enumerate(subbanks):
             here = Signal(name=f"narrow_{n}_to_{s}")
-            lane = getattr(subbank, f"lane_{n}")
+            lane = subbank.lane[n]
             m.d.comb += [
                 here.eq(port.valid & chosen[s]),
                 subbank.lane_reads[n].eq(here & ~access.write),

@@ -39,8 +39,8 @@ class Subbank(SharedBlock):
         A wide write.
     word : Out(32)
         The word read last.
-    lane_{n} : In(subbank_access(config))
-        The access of lane n. This and all below only if there are narrow ports.
+    lane : In(subbank_access(config)).array(narrow_ports)
+        The access of each lane. This and all below only if there are narrow ports.
     lane_reads, lane_writes : In(narrow_ports)
         Lanes with a read or a write of this subbank.
     lane_grants : Out(narrow_ports)
@@ -57,7 +57,7 @@ class Subbank(SharedBlock):
             "word": Out(32),
         }
         if config.narrow_ports:
-            members |= {f"lane_{n}": In(subbank_access(config)) for n in range(config.narrow_ports)}
+            members |= {"lane": In(subbank_access(config)).array(config.narrow_ports)}
             members |= {name: In(config.narrow_ports) for name in ("lane_reads", "lane_writes")}
             members |= {"lane_grants": Out(config.narrow_ports)}
         super().__init__(members)
@@ -79,7 +79,7 @@ class Subbank(SharedBlock):
 
     def add_lanes(self, m, sram):
         """Arbitrate lanes for the paths that no wide access uses."""
-        lanes = [getattr(self, f"lane_{n}") for n in range(self.config.narrow_ports)]
+        lanes = self.lane
         m.submodules.reader = reader = Arbiter(len(lanes))
         m.submodules.writer = writer = Arbiter(len(lanes))
         read_line = Signal.like(self.read_line)

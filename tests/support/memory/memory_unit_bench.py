@@ -132,7 +132,7 @@ class MemoryUnitBench:
             jitter=jitter, stall=stall, reorders=True, response=response, prompt=True,
         )  # fmt: skip
         self.narrow = SharedPorts(
-            [getattr(self.dut, f"narrow_{p}") for p in range(unit.core.shared_ports)],
+            self.dut.narrow,
             self.memory.shared, rng, read_latency=unit.shared.read_latency, stall=stall,
         )  # fmt: skip
         self.device = DeviceModel(self.dut, self.registers, rng, stall)

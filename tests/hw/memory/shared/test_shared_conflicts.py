@@ -121,7 +121,7 @@ class LanesAndMemory(wiring.Component):
         connect(m, flipped(self.i), lanes.i)
         connect(m, lanes.o, flipped(self.o))
         for port in range(self.unit.core.shared_ports):
-            connect(m, getattr(lanes, f"port_{port}"), getattr(memory, f"narrow_{port}"))
+            connect(m, lanes.port[port], getattr(memory, f"narrow_{port}"))
         return m
 
 
