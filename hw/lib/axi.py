@@ -1,5 +1,7 @@
 """AXI4 and AXI4-Lite signatures with the standard port names, grouped by channel."""
 
+from types import SimpleNamespace
+
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -12,6 +14,7 @@ __all__ = [
     "RESPONSE_OKAY",
     "Axi4LiteSignature",
     "Axi4Signature",
+    "channel",
     "master_of",
     "whole_beats",
 ]
@@ -22,15 +25,22 @@ RESPONSE_OKAY = 0b00
 RESPONSE_SLAVE_ERROR = 0b10
 
 
+def channel(axi, prefix: str) -> SimpleNamespace:
+    """Return the signals of channel ``ar``, ``r``, ``aw``, ``w`` or ``b``, without its prefix."""
+    names = [name for name in axi.signature.members if name.startswith(prefix)]
+    return SimpleNamespace(**{name.removeprefix(prefix): getattr(axi, name) for name in names})
+
+
 def whole_beats(axi, letter: str) -> list:
     """Return the assignments that set ``ar`` or ``aw`` to incrementing bursts of full beats.
 
     `axi` is an interface of `Axi4Signature`, seen from its master.
     """
+    burst = channel(axi, letter)
     return [
-        getattr(axi, f"{letter}size").eq(exact_log2(len(axi.wdata) // 8)),
-        getattr(axi, f"{letter}burst").eq(BURST_INCR),
-        getattr(axi, f"{letter}cache").eq(CACHE_BUFFERABLE),
+        burst.size.eq(exact_log2(len(axi.wdata) // 8)),
+        burst.burst.eq(BURST_INCR),
+        burst.cache.eq(CACHE_BUFFERABLE),
     ]
 
 

@@ -9,7 +9,7 @@ from amaranth.utils import ceil_log2
 
 from ..config.checks import require_integer, require_power_of_two
 from ..emit.shared_block import SharedBlock
-from .axi import Axi4Signature, whole_beats
+from .axi import Axi4Signature, channel, whole_beats
 from .merge import Merge
 from .streams import Queue
 
@@ -104,7 +104,7 @@ class AxiMux(SharedBlock):
         self.pass_data(m, sources, order)
         for letter, fields in (("r", ("data", "resp", "last")), ("b", ("resp",))):
             self.pass_back(m, letter, fields, sources)
-        comes = [getattr(s, f"{letter}valid") for s in sources for letter in ("ar", "aw", "w")]
+        comes = [valid for s in sources for valid in (s.arvalid, s.awvalid, s.wvalid)]
         o = self.o
         m.d.comb += self.busy.eq(
             Cat(*comes, o.arvalid, o.awvalid, o.rvalid, o.bvalid, order.o.valid).any()
@@ -115,29 +115,28 @@ class AxiMux(SharedBlock):
         """Merge bursts round-robin, and queue the source of each write's data."""
         layout = data.StructLayout({"id": self.config.id_width, "addr": 32, "len": 8})
         m.submodules[f"{letter}_merge"] = merge = Merge(layout, len(sources))
-        for k, source in enumerate(sources):
-            i = merge.i[k]
+        for i, source in zip(merge.i, sources, strict=True):
+            its = channel(source, letter)
             m.d.comb += [
-                i.valid.eq(getattr(source, f"{letter}valid")),
-                getattr(source, f"{letter}ready").eq(i.ready),
-                *(
-                    i.payload[name].eq(getattr(source, f"{letter}{name}"))
-                    for name in layout.members
-                ),
+                i.valid.eq(its.valid),
+                its.ready.eq(i.ready),
+                i.payload.id.eq(its.id),
+                i.payload.addr.eq(its.addr),
+                i.payload.len.eq(its.len),
             ]
         burst, room = merge.o.payload, C(1, 1) if order is None else order.i.ready
-        valid, ready = getattr(self.o, f"{letter}valid"), getattr(self.o, f"{letter}ready")
+        o = channel(self.o, letter)
         m.d.comb += [
-            getattr(self.o, f"{letter}id").eq(Cat(burst.payload.id, burst.source)),
-            getattr(self.o, f"{letter}addr").eq(burst.payload.addr),
-            getattr(self.o, f"{letter}len").eq(burst.payload.len),
+            o.id.eq(Cat(burst.payload.id, burst.source)),
+            o.addr.eq(burst.payload.addr),
+            o.len.eq(burst.payload.len),
             *whole_beats(self.o, letter),
-            valid.eq(merge.o.valid & room),
-            merge.o.ready.eq(ready & room),
+            o.valid.eq(merge.o.valid & room),
+            merge.o.ready.eq(o.ready & room),
         ]
         if order is not None:
             m.d.comb += [
-                order.i.valid.eq(merge.o.valid & ready),
+                order.i.valid.eq(merge.o.valid & o.ready),
                 order.i.payload.eq(burst.source),
             ]
 
@@ -151,24 +150,22 @@ class AxiMux(SharedBlock):
             for k, source in enumerate(sources):
                 with m.Case(k) if len(sources) > 1 else m.Default():
                     m.d.comb += [
-                        getattr(o, name).eq(getattr(source, name))
-                        for name in ("wdata", "wstrb", "wlast")
+                        o.wdata.eq(source.wdata),
+                        o.wstrb.eq(source.wstrb),
+                        o.wlast.eq(source.wlast),
                     ]
         m.d.comb += order.o.ready.eq(o.wvalid & o.wready & o.wlast)
 
     def pass_back(self, m: Module, letter: str, fields, sources):
         """Route read data or responses to the master in their id."""
-        o, width = self.o, self.config.id_width
-        whose = getattr(o, f"{letter}id")[width:]
+        o, width = channel(self.o, letter), self.config.id_width
         for k, source in enumerate(sources):
-            is_its = C(1, 1) if len(sources) == 1 else whose == k
+            its = channel(source, letter)
+            is_its = C(1, 1) if len(sources) == 1 else o.id[width:] == k
             m.d.comb += [
-                getattr(source, f"{letter}valid").eq(getattr(o, f"{letter}valid") & is_its),
-                getattr(source, f"{letter}id").eq(getattr(o, f"{letter}id")[:width]),
-                *(
-                    getattr(source, f"{letter}{name}").eq(getattr(o, f"{letter}{name}"))
-                    for name in fields
-                ),
+                its.valid.eq(o.valid & is_its),
+                its.id.eq(o.id[:width]),
+                *(getattr(its, name).eq(getattr(o, name)) for name in fields),
             ]
             with m.If(is_its):
-                m.d.comb += getattr(o, f"{letter}ready").eq(getattr(source, f"{letter}ready"))
+                m.d.comb += o.ready.eq(its.ready)

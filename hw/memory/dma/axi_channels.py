@@ -2,21 +2,21 @@
 
 from amaranth import *
 
-from ...lib.axi import whole_beats
+from ...lib.axi import channel, whole_beats
 
 __all__ = ["connect_axi"]
 
 
 def connect_axi(m: Module, axi, read, write) -> None:
     """Connect a `ReadChannel` and a `WriteChannel` to an AXI4 master, an `Axi4Signature`."""
-    for letter, channel in (("ar", read), ("aw", write)):
-        burst = channel.address
+    for letter, burst in (("ar", read.address), ("aw", write.address)):
+        address = channel(axi, letter)
         m.d.comb += [
-            getattr(axi, f"{letter}addr").eq(burst.payload.address),
-            getattr(axi, f"{letter}len").eq(burst.payload.length),
+            address.addr.eq(burst.payload.address),
+            address.len.eq(burst.payload.length),
             *whole_beats(axi, letter),
-            getattr(axi, f"{letter}valid").eq(burst.valid),
-            burst.ready.eq(getattr(axi, f"{letter}ready")),
+            address.valid.eq(burst.valid),
+            burst.ready.eq(address.ready),
         ]
     m.d.comb += [
         read.beat.payload.data.eq(axi.rdata),

@@ -3,7 +3,7 @@
 from amaranth import *
 from amaranth.utils import exact_log2
 
-from ...lib.axi import whole_beats
+from ...lib.axi import channel, whole_beats
 from .layouts import L2SliceConfig
 
 __all__ = ["answer", "check_bursts", "read_dram", "take_reads", "take_writes", "write_dram"]
@@ -21,10 +21,9 @@ def beat_of(config: L2SliceConfig, address: Value) -> Value:
 
 def check_bursts(m: Module, config: L2SliceConfig, i):
     """Assert, in the simulator, that no burst crosses the end of its line."""
-    for letter in ("ar", "aw"):
-        first, more = beat_of(config, getattr(i, f"{letter}addr")), getattr(i, f"{letter}len")
+    for burst in (channel(i, "ar"), channel(i, "aw")):
         m.d.sync += Assert(
-            ~getattr(i, f"{letter}valid") | (first + more < config.beats),
+            ~burst.valid | (beat_of(config, burst.addr) + burst.len < config.beats),
             "a burst crosses the end of its line",
         )
 
@@ -77,12 +76,12 @@ def answer(m: Module, i, answers):
 
 def ask_dram(m: Module, config: L2SliceConfig, o, letter: str, burst):
     """Drive an address channel from a stream of line, first beat and beats after it."""
-    offset = C(0, exact_log2(config.beat_bytes))
+    offset, address = C(0, exact_log2(config.beat_bytes)), channel(o, letter)
     m.d.comb += [
-        getattr(o, f"{letter}valid").eq(burst.valid),
-        burst.ready.eq(getattr(o, f"{letter}ready")),
-        getattr(o, f"{letter}addr").eq(Cat(offset, burst.payload.first, burst.payload.line)),
-        getattr(o, f"{letter}len").eq(burst.payload.more),
+        address.valid.eq(burst.valid),
+        burst.ready.eq(address.ready),
+        address.addr.eq(Cat(offset, burst.payload.first, burst.payload.line)),
+        address.len.eq(burst.payload.more),
         *whole_beats(o, letter),
     ]
 

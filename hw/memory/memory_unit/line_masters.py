@@ -7,7 +7,7 @@ from amaranth.utils import exact_log2
 
 from ...config import MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.axi import Axi4Signature, master_of, whole_beats
+from ...lib.axi import Axi4Signature, channel, master_of, whole_beats
 from ...lib.merge import Merge
 from ...lib.one_hot import lowest, select
 from ...lib.streams import Queue, ResponseSignature
@@ -148,7 +148,7 @@ class LineMasters(SharedBlock):
     def burst(self, axi, letter: str, beat: Value):
         """Return the assignments of an address channel, except of its length."""
         return [
-            getattr(axi, f"{letter}addr").eq(self.address_of(beat)),
+            channel(axi, letter).addr.eq(self.address_of(beat)),
             *whole_beats(axi, letter),
         ]
 
