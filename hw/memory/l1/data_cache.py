@@ -21,6 +21,7 @@ from .data_mshrs import DataMshrs
 from .flushable_tag_array import FlushableTagArray
 from .mshr_file import replay_layout
 from .pending_stores import PendingStores
+from .refill import look_up_line, read_lines, take_beat
 
 __all__ = ["DataCache"]
 
@@ -135,7 +136,7 @@ class DataCache(SharedBlock):
             is_write | (is_present & answers.i.ready) | mshrs.joins | mshrs.begins
         )
         self.ask(m, reads, writes, tags, beats, mshrs)
-        self.begin(m, look, mshrs)
+        read_lines(m, mshrs, self.line_of(look.beat), self.line_read)
         self.fill(m, look, is_write, tags, beats, mshrs)
         replayed = self.reply(m, is_read & is_present, number, tags, beats, mshrs, answers)
         self.pass_on(m, writes, tags, mshrs, stores, outgoing)
@@ -225,15 +226,13 @@ class DataCache(SharedBlock):
         """Look up a line and allocate or join an MSHR on a miss; return whether the cache hits."""
         is_present, is_missing = Signal(), Signal()
         line = self.line_of(look.beat)
+        look_up_line(m, mshrs, tags, line)
         m.d.comb += [
-            tags.tag.eq(line[self.config.cache.set_width :]),
             is_present.eq(tags.hits.any()),
             is_missing.eq(is_read & ~is_present),
             stores.line.eq(line),
             mshrs.looks.eq(is_missing & ~stores.meets),
             mshrs.wanted.eq(1),
-            mshrs.valids.eq(tags.valids),
-            mshrs.line.eq(line),
             mshrs.waiter.eq(number),
             mshrs.place.eq(self.place_of(look.beat)),
             self.events.misses.eq(mshrs.begins),
@@ -263,36 +262,14 @@ class DataCache(SharedBlock):
             ),
         ]
 
-    def begin(self, m: Module, look, mshrs):
-        """Request missing lines from memory, in order."""
-        m.submodules.line_reads = line_reads = Queue(
-            self.line_read.payload.shape(), self.config.cache.mshrs
-        )
-        m.d.comb += [
-            line_reads.i.valid.eq(mshrs.begins),  # the queue has room for every MSHR
-            line_reads.i.payload.id.eq(mshrs.entry),
-            line_reads.i.payload.beat.eq(
-                Cat(C(0, self.config.place_width), self.line_of(look.beat))
-            ),
-        ]
-        connect(m, line_reads.o, flipped(self.line_read))
-
     def fill(self, m: Module, look, is_write, tags, beats, mshrs):
-        """Write an arriving beat or a store to the arrays; a line's last beat makes it valid."""
+        """Write an arriving beat or a store to the arrays."""
         came, fill, comes = self.line.payload, mshrs.fill, Signal()
-        last = C(1, 1) if self.config.beats == 1 else fill.beat.all()
-        fill_set = fill.line[: self.config.cache.set_width]
         m.d.comb += [
             self.line.ready.eq(~is_write),
             comes.eq(self.line.valid & self.line.ready),
-            mshrs.filled.eq(comes),
-            mshrs.filled_entry.eq(came.id),
-            mshrs.error.eq(came.error),
-            tags.write.eq(Mux(comes & ~fill.forgotten, fill.way, 0)),
-            tags.write_set.eq(fill_set),
-            tags.write_tag.eq(fill.line[self.config.cache.set_width :]),
-            tags.write_valid.eq(last & ~fill.fails & ~came.error),
         ]
+        ways = take_beat(m, mshrs, tags, comes, came)
         with m.If(is_write):
             m.d.comb += [
                 beats.write.eq(tags.hits),
@@ -303,8 +280,8 @@ class DataCache(SharedBlock):
             ]
         with m.Else():
             m.d.comb += [
-                beats.write.eq(Mux(comes, fill.way, 0)),
-                beats.write_set.eq(fill_set),
+                beats.write.eq(ways),
+                beats.write_set.eq(fill.line[: self.config.cache.set_width]),
                 beats.write_beat.eq(fill.beat),
                 beats.write_data.eq(came.data),
                 beats.write_strobes.eq(~0),

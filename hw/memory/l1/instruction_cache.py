@@ -2,14 +2,14 @@
 
 from amaranth import *
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...config import MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.address_range import is_dram
 from ...lib.interfaces.core_memory import fetch_request_layout, fetch_response_layout
-from ...lib.streams import Queue, ResponseSignature
+from ...lib.streams import ResponseSignature
 from .cluster_layouts import (
     PAIR_BYTES,
     instruction_cache_events,
@@ -20,6 +20,7 @@ from .cluster_layouts import (
 from .data_array import DataArray
 from .mshr_file import MshrFile, replay_layout
 from .prefetcher import Prefetcher
+from .refill import look_up_line, read_lines, take_beat
 from .tag_array import TagArray
 
 __all__ = ["InstructionCache"]
@@ -96,7 +97,7 @@ class InstructionCache(SharedBlock):
         m.submodules.mshr_file = mshr_file = MshrFile(self.mshr_config)
         look, look_valid = Signal(look_layout(self.config), reset_less=True), Signal()
         is_outside, is_served = self.look_up(m, look, look_valid, tags, mshr_file)
-        self.begin(m, look, mshr_file)
+        read_lines(m, mshr_file, self.line_of(look.pair), self.read)
         self.fill(m, tags, words, mshr_file)
 
         accepted, probed, proposed = Signal(), Signal(), Signal(self.core.l1i.line_width)
@@ -157,15 +158,13 @@ class InstructionCache(SharedBlock):
         """Look up a line; return whether it is outside DRAM, and whether the look-up completes."""
         line, is_outside, is_served = self.line_of(look.pair), Signal(), Signal()
         present, tag = Signal(), look.tag
+        look_up_line(m, mshr_file, tags, line)
         m.d.comb += [
-            tags.tag.eq(line[self.core.l1i.set_width :]),
             tags.invalidate.eq(self.invalidate),
             present.eq(tags.hits.any()),
             is_outside.eq(~is_dram(Cat(C(0, exact_log2(PAIR_BYTES)), look.pair))),
             mshr_file.looks.eq(look_valid & ~is_outside),
             mshr_file.present.eq(present),
-            mshr_file.valids.eq(tags.valids),
-            mshr_file.line.eq(line),
             mshr_file.wanted.eq(look.wanted),
             mshr_file.waiter.eq(Cat(tag.pair, tag.warp)),
             mshr_file.place.eq(look.pair),
@@ -174,35 +173,14 @@ class InstructionCache(SharedBlock):
         ]
         return is_outside, is_served
 
-    def begin(self, m: Module, look, mshr_file):
-        """Request missing lines from memory, in order."""
-        m.submodules.reads = reads = Queue(read_layout(self.config), self.core.l1i.mshrs)
-        beat = Cat(C(0, exact_log2(self.mshr_config.beats)), self.line_of(look.pair))
-        m.d.comb += [
-            reads.i.valid.eq(mshr_file.begins),  # the queue has room for every MSHR
-            reads.i.payload.id.eq(mshr_file.entry),
-            reads.i.payload.beat.eq(beat),
-        ]
-        connect(m, reads.o, flipped(self.read))
-
     def fill(self, m: Module, tags, words, mshr_file):
-        """Write arriving beats to the arrays; the line becomes valid with its last beat."""
-        came, fill = self.line.payload, mshr_file.fill
-        last = C(1, 1) if self.mshr_config.beats == 1 else fill.beat.all()
-        ways = Signal(self.core.l1i.ways)
+        """Write arriving beats to the arrays."""
+        fill = mshr_file.fill
         m.d.comb += [
-            mshr_file.filled.eq(self.line.valid),
-            mshr_file.filled_entry.eq(came.id),
-            mshr_file.error.eq(came.error),
-            ways.eq(Mux(self.line.valid, fill.way, 0)),
-            words.write.eq(ways),
+            words.write.eq(take_beat(m, mshr_file, tags, self.line.valid, self.line.payload)),
             words.write_set.eq(self.set_of(fill.line)),
             words.write_beat.eq(fill.beat),
-            words.write_data.eq(came.data),
-            tags.write.eq(Mux(fill.forgotten, 0, ways)),
-            tags.write_set.eq(self.set_of(fill.line)),
-            tags.write_tag.eq(fill.line[self.core.l1i.set_width :]),
-            tags.write_valid.eq(last & ~fill.fails & ~came.error),
+            words.write_data.eq(self.line.payload.data),
         ]
 
     def prefetch(
