@@ -5,15 +5,9 @@ from amaranth.lib import data
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.front_end_layouts import head_layout
-from spica.hw.core.issue.scoreboard import (
-    FIXED_PORTS,
-    VARIABLE_PORTS,
-    Scoreboard,
-    done_layout,
-    register_event_layout,
-)
+from spica.hw.core.issue.scoreboard import Scoreboard, done_layout, register_event_layout
 from spica.hw.core.issue.stall_reason import waits_layout
-from spica.hw.core.issue.warp_scoreboard import UNDER_WAY
+from spica.hw.core.issue.warp_scoreboard import FIXED_PORTS, UNDER_WAY, VARIABLE_PORTS
 from spica.hw.core.layouts import REGISTERS
 from spica.hw.isa.operations import Port
 

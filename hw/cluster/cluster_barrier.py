@@ -7,9 +7,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import ClusterBarrierConfig
-from ..core.control.barrier import barrier_layout, barrier_request_layout, ones
+from ..core.control.barrier import barrier_layout, barrier_request_layout
 from ..lib.arbiter import Arbiter
-from ..lib.one_hot import select
+from ..lib.one_hot import ones, select
 from ..lib.streams import ResponseSignature
 
 __all__ = ["ClusterBarrier"]

@@ -23,7 +23,7 @@ from .counters import CoreCounters
 from .csr_file import core_shape
 from .front_end.front_end import FrontEnd
 from .issue.issue import Issue
-from .issue.scoreboard import FIXED_PORTS, VARIABLE_PORTS
+from .issue.warp_scoreboard import FIXED_PORTS, VARIABLE_PORTS
 from .observation import ObservationSignature, probe
 from .operands.collector_pool import Collectors
 from .operands.register_file import RegisterFile

@@ -8,7 +8,7 @@ from ..config import PipelineConfig
 from ..emit.shared_block import SharedBlock
 from ..isa.csr import COUNTERS
 from ..isa.operations import PORTS, Port
-from .control.barrier import ones
+from ..lib.one_hot import ones
 from .issue.stall_reason import StallReason
 from .operands.collector_pool import collector_events
 from .operands.register_file import register_events

@@ -1,9 +1,9 @@
-"""One-hot values: lowest set bit, decoder, encoder and multiplexer."""
+"""Sets of bits: number, lowest; decoder, encoder and multiplexer of one-hot values."""
 
 from amaranth import *
 from amaranth.utils import ceil_log2
 
-__all__ = ["lowest", "number_of", "one_hot", "select"]
+__all__ = ["lowest", "number_of", "one_hot", "ones", "select"]
 
 #: Widest value whose lowest set bit is found by a carry chain; wider ones are split in halves.
 CARRIED = 8
@@ -17,6 +17,14 @@ def lowest(requests: Value) -> Value:
     half = width // 2
     low, high = requests[:half], requests[half:]
     return Cat(lowest(low), lowest(high) & ~low.any().replicate(width - half))
+
+
+def ones(bits: Value) -> Value:
+    """Return the number of set bits of `bits`, by a balanced tree of adders."""
+    if len(bits) == 1:
+        return bits
+    half = len(bits) // 2
+    return ones(bits[:half]) + ones(bits[half:])
 
 
 def one_hot(m: Module, index: Value, choices: int, name: str) -> Signal:

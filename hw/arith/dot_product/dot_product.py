@@ -4,6 +4,7 @@ from amaranth import *
 from amaranth.lib import data
 
 from ...emit.shared_block import SharedBlock
+from ...lib.pipeline import delayed
 from .config import DotProductConfig
 from .fused_chunk import FusedChunk, dot_product_members
 from .fused_sizes import FusedSizes
@@ -66,19 +67,11 @@ class DotProduct(SharedBlock):
             for name, ports in (("a", self.a), ("b", self.b)):
                 width = len(ports.as_value()) // config.chunks
                 factors = ports.as_value().word_select(number, width)
-                delayed = self.delayed(m, f"{name}_{number}", factors, waited)
-                m.d.comb += getattr(fused, name).eq(delayed)
+                (late,) = delayed(m, waited, **{f"{name}_{number}": factors})
+                m.d.comb += getattr(fused, name).eq(late)
             if config.scale:
                 m.d.comb += [fused.a_scale.eq(self.a_scale), fused.b_scale.eq(self.b_scale)]
             m.d.comb += fused.c.eq(total)
             total = fused.o
             waited += FusedSizes(dot=chunk).latency
         m.d.comb += self.o.eq(total)
-
-    def delayed(self, m, name, value, cycles):
-        """Return `value` delayed by `cycles` cycles."""
-        for cycle in range(cycles):
-            later = Signal(len(value), name=f"{name}_{cycle}", reset_less=True)
-            m.d.sync += later.eq(value)
-            value = later
-        return value

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...config.formats import FP16, FP32
+from ...lib.pipeline import delayed
 from ..float.normalise import Normalise, NormaliseConfig
 from .config import DotProductConfig
 from .tree_add import TreeAdd, TreeAddConfig
@@ -137,21 +138,14 @@ class Tree(wiring.Component):
                 m.d.comb += [add.a.eq(left), add.b.eq(right)]
                 sums.append(add.o)
             values = sums
+        (addend,) = delayed(m, self.plan.addend_delay, c=self.c)
         m.submodules.add_c = last = TreeAdd(self.plan.last)
         m.d.comb += [
             last.a.eq(values[0] if self.plan.product.form == FP32 else self.widened(m, values[0])),
-            last.b.eq(self.delayed(m, self.c)),
+            last.b.eq(addend),
             self.o.eq(last.o),
         ]
         return m
-
-    def delayed(self, m, value):
-        """Return the addend, aligned with the sum of products."""
-        for cycle in range(self.plan.addend_delay):
-            register = Signal(FP32.width, name=f"c_{cycle}", reset_less=True)
-            m.d.sync += register.eq(value)
-            value = register
-        return value
 
     def widened(self, m, stored):
         """Return a stored sum converted exactly to FP32, one cycle later."""

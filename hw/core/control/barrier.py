@@ -9,6 +9,7 @@ from amaranth.utils import ceil_log2
 
 from ...config import CoreBlockConfig
 from ...emit.shared_block import SharedBlock
+from ...lib.one_hot import ones
 from ...lib.streams import ResponseSignature
 from .faults import FaultCause
 
@@ -26,14 +27,6 @@ def barrier_layout(barriers: int) -> data.StructLayout:
 def barrier_request_layout(barriers: int, cores: int) -> data.StructLayout:
     """Return the layout of a core's arrival at a cluster barrier of `count` cores."""
     return data.StructLayout({**barrier_layout(barriers).members, "count": range(cores + 1)})
-
-
-def ones(bits: Value) -> Value:
-    """Return the number of set bits of `bits`, by a balanced tree of adders."""
-    if len(bits) == 1:
-        return bits
-    half = len(bits) // 2
-    return ones(bits[:half]) + ones(bits[half:])
 
 
 class Barrier(SharedBlock):

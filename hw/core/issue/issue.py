@@ -11,8 +11,9 @@ from ..front_end_layouts import head_layout
 from ..layouts import OPERANDS, group_fields, issue_layout
 from .issue_slot import IssueSlot
 from .scheduler import Scheduler
-from .scoreboard import FIXED_PORTS, VARIABLE_PORTS, Scoreboard, done_layout, register_event_layout
+from .scoreboard import Scoreboard, done_layout, register_event_layout
 from .stall_reason import StallReason, nearest_reason
+from .warp_scoreboard import FIXED_PORTS, VARIABLE_PORTS
 
 __all__ = ["Issue"]
 

@@ -5,27 +5,27 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
-from ...isa.operations import Latency, Port, group_sizes, ports_with
+from ...isa.operations import Port, group_sizes
 from ...lib.interfaces.core_memory import warp_shape
 from ..front_end_layouts import head_layout
 from ..layouts import OPERANDS, REGISTER_WIDTH, REGISTERS, group_fields
 from .stall_reason import StallReason, reason_of_each, waits_layout
-from .warp_scoreboard import WarpScoreboard, issued_shape, releases
+from .warp_scoreboard import (
+    FIXED_PORTS,
+    VARIABLE_PORTS,
+    WarpScoreboard,
+    issued_shape,
+    releases,
+)
 
 __all__ = [
-    "FIXED_PORTS",
     "REACH",
-    "VARIABLE_PORTS",
     "Scoreboard",
     "claim_layout",
     "done_layout",
     "register_event_layout",
     "release_delay",
 ]
-
-#: Ports with a fixed time from dispatch to result, and ports that announce their results.
-FIXED_PORTS = ports_with(Latency.FIXED)
-VARIABLE_PORTS = ports_with(Latency.ANNOUNCED)
 
 #: Cycles from the issue of an instruction to the bus cycle that it should catch. Its collector
 #: first snoops the buses in the second cycle; a third costs nothing if another operand is read

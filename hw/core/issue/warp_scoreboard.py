@@ -10,8 +10,19 @@ from ...emit.shared_block import SharedBlock
 from ...isa.operations import Latency, Port, group_sizes, ports_with
 from ..layouts import OPERANDS, REGISTER_WIDTH, REGISTERS, group_fields
 
-__all__ = ["UNDER_WAY", "WarpScoreboard", "needs_layout", "releases"]
+__all__ = [
+    "FIXED_PORTS",
+    "UNDER_WAY",
+    "VARIABLE_PORTS",
+    "WarpScoreboard",
+    "issued_shape",
+    "needs_layout",
+    "releases",
+]
 
+#: Ports with a fixed time from dispatch to result, and ports that announce their results.
+FIXED_PORTS = ports_with(Latency.FIXED)
+VARIABLE_PORTS = ports_with(Latency.ANNOUNCED)
 #: Instructions of a warp that may be in flight before it stalls; a power of two.
 UNDER_WAY = 64
 
@@ -30,9 +41,7 @@ def needs_layout() -> data.StructLayout:
 
 def releases(config: PipelineConfig) -> int:
     """Return the number of results per cycle that can be announced before they are written."""
-    if not config.snoop:
-        return 0
-    return len(ports_with(Latency.FIXED)) + len(ports_with(Latency.ANNOUNCED))
+    return len(FIXED_PORTS) + len(VARIABLE_PORTS) if config.snoop else 0
 
 
 def issued_shape(config: PipelineConfig) -> range:

@@ -11,7 +11,7 @@ from ...config import WORD_BYTES, ClusterConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import numbered
 from ...lib.interfaces.shared_memory import NarrowSignature, WideReadSignature, WideWriteSignature
-from ...lib.one_hot import one_hot
+from ...lib.one_hot import one_hot, ones
 from .bank import Bank, SharedMemoryPorts
 
 __all__ = ["SharedMemory", "SharedMemoryPorts", "cluster_ports", "port_names", "shared_events"]
@@ -51,13 +51,6 @@ def shared_events(config: SharedMemoryPorts) -> data.StructLayout:
         width = lanes.bit_length()
         members |= {f"narrow_{name}": width for name in ("reads", "writes", "waits")}
     return data.StructLayout(members)
-
-
-def count(bits: list) -> Value:
-    """Return the number of set `bits`, by a balanced tree of adders."""
-    while len(bits) > 1:
-        bits = [sum(bits[k + 1 : k + 2], bits[k]) for k in range(0, len(bits), 2)]
-    return bits[0]
 
 
 class SharedMemory(SharedBlock):
@@ -209,6 +202,6 @@ class SharedMemory(SharedBlock):
             # A register before the sum, as the grants of all lanes are a deep path already.
             noted = Signal(len(requests), name=f"narrow_{name}")
             m.d.sync += noted.eq(happened)
-            m.d.comb += self.events[f"narrow_{name}"].eq(count(list(noted)))
+            m.d.comb += self.events[f"narrow_{name}"].eq(ones(noted))
             uncounted.append(noted)
         return Cat(uncounted).any()

@@ -8,7 +8,7 @@ import random
 from dataclasses import dataclass, field
 
 from spica.hw.config import CoreConfig
-from spica.hw.core.issue.scoreboard import FIXED_PORTS, VARIABLE_PORTS
+from spica.hw.core.issue.warp_scoreboard import FIXED_PORTS, VARIABLE_PORTS
 from spica.hw.isa.operations import Port
 from spica.sim.golden.core.issue.issue import Cycle, Entry, Outcome
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field, replace
 
 from .....hw.config import PipelineConfig
-from .....hw.core.issue.scoreboard import FIXED_PORTS, release_delay
+from .....hw.core.issue.scoreboard import release_delay
 from .....hw.core.issue.stall_reason import StallReason
-from .....hw.core.issue.warp_scoreboard import UNDER_WAY
+from .....hw.core.issue.warp_scoreboard import FIXED_PORTS, UNDER_WAY
 from .....hw.isa.operations import Port
 from .scheduler import make_scheduler
 

@@ -5,15 +5,9 @@ from dataclasses import replace
 import pytest
 
 from spica.hw.config import CoreConfig
-from spica.hw.core.issue.scoreboard import (
-    FIXED_PORTS,
-    REACH,
-    VARIABLE_PORTS,
-    Scoreboard,
-    release_delay,
-)
+from spica.hw.core.issue.scoreboard import REACH, Scoreboard, release_delay
 from spica.hw.core.issue.stall_reason import WARP_REASONS, StallReason
-from spica.hw.core.issue.warp_scoreboard import UNDER_WAY
+from spica.hw.core.issue.warp_scoreboard import FIXED_PORTS, UNDER_WAY, VARIABLE_PORTS
 from spica.hw.isa.operations import Port
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.synth.measure import measure
