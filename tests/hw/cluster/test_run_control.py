@@ -1,15 +1,12 @@
 """Tests of the core registers: start, end and flush of a run, first fault, console."""
 
-from dataclasses import replace
-
 from spica.hw.cluster.run_control import CONSOLE_BYTES, RunControl
-from spica.hw.config import PRESETS, CoreConfig, RunControlConfig
+from spica.hw.config import RunControlConfig
 from spica.hw.core.control.faults import FaultCause
 from spica.hw.core.units.lsu.memory_layouts import MemoryFault
 from spica.hw.isa.memory_map import core_registers
 from spica.sim.engine.testbench import simulate
-
-TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
+from support.cluster.two_cores import TWO
 
 
 async def access(ctx, port, name: str, value: int | None = None) -> tuple[int, int]:

@@ -36,7 +36,7 @@ OPTIMIZE = 0
 #: Small clusters that vary every parameter of a core. Tests of whole programs share them, so that
 #: each is built once.
 FUZZ_CONFIGS = (
-    small_config(warps=2, threads=4, accesses=16),
+    small_config(warps=2, threads=4),
     small_config(
         warps=1, threads=1, banks=1, collectors=1, snoop=False, writeback_buses=1, accesses=1,
         instruction_buffer=2, scheduler="oldest", fma_latency=3, multiply_latency=2,
@@ -57,7 +57,7 @@ FUZZ_CONFIGS = (
     small_config(
         barrier_scope="core", warps=2, threads=8, banks=2, bank_mapping="thread", collectors=2,
         snoop=False, integer_lanes=4, fp32_lanes=2, memory_lanes=4, special_lanes=4,
-        divide_lanes=2, divergent_branch="vortex",
+        divide_lanes=2, divergent_branch="vortex", accesses=16,
     ),
     small_config(
         warps=2, threads=5, banks=8, bank_mapping="thread", collectors=5, integer_lanes=1,

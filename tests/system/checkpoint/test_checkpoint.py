@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spica.hw.base.errors import MachineError
-from spica.hw.config import PRESETS, CoreConfig
+from spica.hw.config import PRESETS
 from spica.hw.isa.memory_map import CONSOLE_BASE, COUNTER_DUMP, ENTRY, SHARED_BASE
 from spica.kernels.commands import Host
 from spica.kernels.gemm.data import operands
@@ -24,11 +24,11 @@ from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.machine.program_machine import ProgramMachine
 from spica.sim.trace.overview.cluster_records import ClusterRecording
 from spica.sim.trace.overview.cluster_signals import cluster_signals
+from support.cluster.two_cores import TWO, two_cores
 from support.core.core_bench import image
 from support.programs import cluster_programs as units
 from support.programs import samples
 
-TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
 CORES = small_config(cores=2, warps=2, threads=2)
 MATRIX = PRESETS["tiny_matrix"]
 PROBLEM = GemmProblem.placed(m=11, n=9, k=17, a_pitch=20, c_pitch=12, skew=3)
@@ -87,7 +87,7 @@ class ClusterRun:
 
     def __init__(self, program="dma", dram=SLOW, is_watched=False, **options):
         options = {"watchdog": 5000, "gating": "random"} | options
-        self.machine = ProgramMachine(TWO, name="two_observed", optimize=0, memory=dram, **options)
+        self.machine = two_cores(memory=dram, **options)
         self.machine.allow(ENTRY, units.ROOM)
         self.commands = units.host_loads(ENTRY) if program == "host" else None
         is_own = program in TEXTS

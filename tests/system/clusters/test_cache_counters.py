@@ -1,15 +1,13 @@
 """Tests of cache counters against events observed at the caches."""
 
 import random
-from dataclasses import replace
 
-from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.config.l2 import L2Config
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.memory.l2.layouts import L2SliceConfig
 from spica.sim.harness.dram import DramConfig
 from spica.sim.harness.stop_reason import StopReason
-from spica.sim.machine.program_machine import ProgramMachine
+from support.cluster.two_cores import TWO, two_cores
 from support.core.core_bench import image
 from support.memory.l2_bench import L2Bench
 
@@ -45,9 +43,7 @@ end:    vx_tmc zero
 
 
 def test_counters_of_caches_are_what_is_seen_around_them():
-    core = CoreConfig(warps=2, threads=2)
-    config = replace(PRESETS["tiny"], cores=2, core=core)
-    with ProgramMachine(config, name="two_observed", optimize=1, memory=DramConfig()) as machine:
+    with two_cores(memory=DramConfig()) as machine:
         machine.allow(ENTRY, ROOM)
         machine.write(ENTRY, image(COUNTED, ROOM))
         outcome = machine.run(100_000)
@@ -62,7 +58,7 @@ def test_counters_of_caches_are_what_is_seen_around_them():
     assert [one.loads for one in latency["dram"]] == [3 * LINES, 0]
     check_latency(caches, counts, latency, DramConfig().latency)
     assert counts["l1d_bank_waits"] == counts["l1i_entry_waits"] == 0  # one thread, few misses
-    assert counts["l1i_bank_waits"] >= core.l1i.sets  # the tags are cleared at the start
+    assert counts["l1i_bank_waits"] >= TWO.core.l1i.sets  # the tags are cleared at the start
     # A fetch that misses requests a line, or waits for a line that was prefetched.
     assert counts["l1i_fetches"] > counts["l1i_misses"] > 0 < counts["l1i_lines"]
     assert counts["l2_reads"] == counts["l1d_misses"] + counts["l1i_lines"]

@@ -17,6 +17,7 @@ from spica.sim.iss.program_bench import END, START, small_config
 from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.run.product_run import run_gemm
 from support.cluster.host_run import run_program
+from support.cluster.two_cores import TWO
 from support.core.core_bench import image, run_model
 from support.programs.samples import SAMPLES, sample
 
@@ -24,7 +25,6 @@ ROOM = 4096
 QUICK = DramConfig(latency=10)
 #: Without a matrix unit; the variants have one, and two cores.
 SMALL = small_config(warps=2, threads=2)
-TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
 
 HELLO = f"""
         li gp, 0

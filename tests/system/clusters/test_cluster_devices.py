@@ -1,12 +1,10 @@
 """Tests of programs on cores that command the DMA and the matrix unit: RTL against the model."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from spica.hw.base.errors import MachineError
-from spica.hw.config import PRESETS, ClusterConfig, CoreConfig
+from spica.hw.config import ClusterConfig
 from spica.hw.isa.memory_map import ARGUMENTS, ENTRY
 from spica.sim.harness.dram import DramConfig
 from spica.sim.iss.program_bench import END, small_config
@@ -18,6 +16,7 @@ from spica.sim.run.loading import build
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import argument_words
 from support.cluster.host_run import run_program, start_commands
+from support.cluster.two_cores import TWO
 from support.core.core_bench import run_model
 from support.programs.unit_programs import (
     alone,
@@ -28,7 +27,6 @@ from support.programs.unit_programs import (
 )
 
 ROOM = 4096
-TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
 
 
 def both(machine: CommandMachine, text: str, room: int = ROOM, config: ClusterConfig = TWO):

@@ -2,12 +2,10 @@
 
 import gc
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.isa.assembly import assemble
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
@@ -16,6 +14,7 @@ from spica.sim.harness.dram import DramConfig, Fault
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import END, small_config
 from spica.sim.machine.program_machine import ProgramMachine
+from support.cluster.two_cores import TWO, two_cores
 from support.core.core_bench import image
 from support.programs.cluster_programs import (
     FLAGS,
@@ -29,7 +28,6 @@ from support.programs.cluster_programs import (
 )
 from support.programs.samples import SAMPLES, sample
 
-TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
 SLOW = DramConfig(latency=40, stall=0.3, seed=3)
 DATA = 7 * np.arange(WORDS, dtype=np.uint32) + 5
 SUM = int(DATA.sum())
@@ -49,9 +47,7 @@ def machine_of():
 
     def give(dram=None):
         if dram not in machines:
-            machines[dram] = ProgramMachine(
-                TWO, name="two_observed", optimize=0, lockstep=True, memory=dram, watchdog=5000
-            )
+            machines[dram] = two_cores(lockstep=True, memory=dram, watchdog=5000)
             machines[dram].allow(ENTRY, ROOM)
         return machines[dram]
 
@@ -201,7 +197,7 @@ def test_what_is_not_seen_is_missed(monkeypatch, name, port, what):
     table = Layout.table
     monkeypatch.setattr(Layout, "table", lambda self: table(self).replace(f"o {port} ", "o x "))
     options = {"memory": DramConfig(), "lockstep": True, "watchdog": 5000}
-    with ProgramMachine(TWO, name="two_observed", optimize=0, **options) as machine:
+    with two_cores(**options) as machine:
         machine.allow(ENTRY, ROOM)
         outcome = execute(machine, name)
     assert outcome.stop is StopReason.MISMATCH
@@ -283,9 +279,7 @@ look:   fence 3, 3
 @pytest.mark.parametrize("seed", range(6))
 def test_a_load_that_races_with_the_dma_may_find_either(seed):
     dram = DramConfig(latency=10 + 15 * seed, stall=0.1 * seed, seed=seed)
-    with ProgramMachine(
-        TWO, name="two_observed", optimize=0, lockstep=True, memory=dram, watchdog=5000
-    ) as machine:
+    with two_cores(lockstep=True, memory=dram, watchdog=5000) as machine:
         machine.allow(ENTRY, ROOM)
         place(machine, raced())
         outcome = machine.run(LIMIT)

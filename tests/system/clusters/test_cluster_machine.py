@@ -2,7 +2,6 @@
 
 import gc
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from spica.hw.base.errors import MachineError, UserError
 from spica.hw.cluster.cluster import Cluster
 from spica.hw.cluster.counters import counter_table
 from spica.hw.cluster.observation import observed_ports
-from spica.hw.config import PRESETS, CoreConfig
+from spica.hw.config import PRESETS
 from spica.hw.core.control.faults import FaultCause
 from spica.hw.core.units.lsu.memory_layouts import MemoryFault
 from spica.hw.isa.memory_map import DMA_BASE, ENTRY, SHARED_BASE, WINDOW_BYTES
@@ -25,10 +24,10 @@ from spica.sim.report.run_report import cycle_lines, latency_lines
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.rtl_executor import RtlExecutor
 from spica.sim.trace.pipeline.core_records import Kind
+from support.cluster.two_cores import TWO, two_cores
 from support.core.core_bench import image
 from support.programs.cluster_programs import ROOM, SOURCE, TARGET, WORDS, unit_program
 
-TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
 DATA = 7 * np.arange(WORDS, dtype=np.uint32) + 5
 LIMIT = 50_000
 WINDOW = SHARED_BASE + TWO.shared.size
@@ -36,7 +35,7 @@ WINDOW = SHARED_BASE + TWO.shared.size
 
 def machine_with(**options):
     options = {"memory": DramConfig()} | options
-    machine = ProgramMachine(TWO, name="two_observed", optimize=0, **options)
+    machine = two_cores(**options)
     machine.allow(ENTRY, ROOM)
     return machine
 

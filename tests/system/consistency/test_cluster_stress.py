@@ -18,6 +18,7 @@ from spica.sim.harness.dram import DramConfig
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
 from spica.sim.machine.program_machine import ProgramMachine
+from support.cluster.two_cores import TWO
 from support.programs.cluster_stress import ClusterStress
 from support.programs.placed_program import PlacedProgram, place
 
@@ -25,7 +26,6 @@ from support.programs.placed_program import PlacedProgram, place
 SLOW = 1_000_000
 LIMIT = 10_000_000
 
-TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
 HETERO = replace(
     PRESETS["tiny_hetero"],
     cores=2,

@@ -1,24 +1,21 @@
 """Litmus tests of several agents: results are allowed, and weak results do occur."""
 
 from collections import Counter
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS, CoreConfig
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.machine.program_machine import ProgramMachine
 from support.cluster.small_caches import MEMORIES, run_placed, small_machines
+from support.cluster.two_cores import TWO, two_cores
 from support.consistency.litmus_program import OUT, LitmusProgram
 from support.consistency.litmus_run import allowed, run_litmus
 from support.consistency.litmus_shapes import SHAPES
 from support.programs.placed_program import place
 
 LIMIT = 10_000_000
-TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
 QUICK = ("message-apart-none-none", "message-apart-fence-fence", "dma-writes-message-fence")
 #: Rounds of a program, and the most programs until all weak results occurred.
 ROUNDS, PROGRAMS = 100, 40
@@ -68,9 +65,7 @@ def test_what_is_not_allowed_is_told():
 def machine():
     """Return the cluster of two cores of other tests."""
     dram = MEMORIES[0]
-    with ProgramMachine(
-        TWO, name="two_observed", optimize=1, memory=dram, watchdog=5000
-    ) as machine:
+    with two_cores(memory=dram, watchdog=5000) as machine:
         yield machine
 
 

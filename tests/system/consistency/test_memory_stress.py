@@ -1,23 +1,20 @@
 """Stress tests of all agents on the same few lines of DRAM, with constant evictions."""
 
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS, CoreConfig
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.machine.program_machine import ProgramMachine
 from support.cluster.small_caches import MEMORIES, SMALL_CACHES, run_placed, small_machines
+from support.cluster.two_cores import TWO, two_cores
 from support.consistency.race_check import final_memory, wrong_reads
 from support.consistency.race_program import FIELD, LOG, MemoryRaces
 from support.programs.cluster_stress import ClusterStress
 from support.programs.placed_program import is_dram, place
 
 LIMIT = 10_000_000
-TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
 #: Loads and stores of threads to shared lines, on each memory, by kind of program.
 RACES, DETERMINED = 100_000, 170_000
 
@@ -64,7 +61,7 @@ def test_what_was_overtaken_or_is_too_new_is_told():
 @pytest.fixture(scope="module")
 def machine():
     """Return the cluster of two cores of other tests."""
-    with ProgramMachine(TWO, name="two_observed", optimize=1, memory=MEMORIES[0]) as machine:
+    with two_cores(memory=MEMORIES[0]) as machine:
         yield machine
 
 

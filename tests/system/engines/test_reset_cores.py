@@ -1,18 +1,16 @@
 """Tests that clusters with cores depend on their reset only, at any time."""
 
 import random
-from dataclasses import replace
 
 import pytest
 
 from spica.hw.base.errors import MachineError
-from spica.hw.config import PRESETS, CoreConfig
 from spica.sim.engine import verilator_engine
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.machine.command_machine import CommandMachine
-from spica.sim.machine.program_machine import ProgramMachine
 from support.cluster.host_run import start_commands
 from support.cluster.small_caches import MEMORIES, SMALL_CACHES, place_alone, run_placed
+from support.cluster.two_cores import TWO, two_cores
 from support.consistency.litmus_program import LitmusProgram
 from support.consistency.litmus_shapes import SHAPES
 from support.consistency.race_check import final_memory, wrong_reads
@@ -21,7 +19,6 @@ from support.programs.placed_program import is_dram, place
 from support.random_start import start_at_random
 
 LIMIT = 2_000_000
-TWO = replace(PRESETS["tiny"], cores=2, core=CoreConfig(warps=2, threads=2))
 
 
 def left(machine, program) -> list[bytes]:
@@ -32,7 +29,7 @@ def left(machine, program) -> list[bytes]:
 def test_a_run_after_a_reset_in_the_middle_is_as_the_first():
     races, runs = MemoryRaces(TWO, 3, epochs=2, bursts=2), []
     rng = random.Random(1)
-    with ProgramMachine(TWO, name="two_observed", optimize=1, memory=MEMORIES[0]) as machine:
+    with two_cores(memory=MEMORIES[0]) as machine:
         for _ in range(4):
             place(machine, races.program)
             outcome = machine.run(LIMIT)
