@@ -28,6 +28,8 @@ def trial_groups(destination: RegisterGroup | None = None) -> Iterator[None]:
     groups = RegisterGroups(size=SIZE, sources=sources, destination=destination)
     info = replace(PORTS[Port.SPECIAL], operands=3, groups={SpecialOperation.COS: groups})
     pack_entry.cache_clear()  # layouts depend on the table
-    with patch.dict(PORTS, {Port.SPECIAL: info}):
-        yield
-    pack_entry.cache_clear()
+    try:
+        with patch.dict(PORTS, {Port.SPECIAL: info}):
+            yield
+    finally:
+        pack_entry.cache_clear()
