@@ -1,5 +1,6 @@
 """Cluster top: control port, cores, matrix units, shared memory and DMA, and their wiring."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from amaranth import *
@@ -18,14 +19,14 @@ from ..config import (
 )
 from ..config.rtl_support import require_rtl
 from ..core.core import Core
-from ..isa.memory_map import SLAVE_ADDRESS_WIDTH, numbered
+from ..isa.memory_map import SLAVE_ADDRESS_WIDTH
 from ..lib.axi import Axi4LiteSignature, Axi4Signature
 from ..lib.axi_mux import AxiMux
 from ..matrix.registry import kind_of
 from ..memory.dma.dma import Dma
 from ..memory.l2.l2_slice import L2Slice
 from ..memory.memory_unit.memory_unit import MemoryUnit
-from ..memory.shared.shared_memory import SharedMemory, cluster_ports, port_names
+from ..memory.shared.shared_memory import SharedMemory, cluster_ports
 from .cluster_barrier import ClusterBarrier
 from .cores import core_domains
 from .counters import counter_table
@@ -91,7 +92,6 @@ class Cluster(wiring.Component):
     """
 
     s_axil: Any
-    bus_busy: Signal
 
     def __init__(self, config: ClusterConfig, *, observed: bool = False):
         require_rtl(config)
@@ -110,120 +110,117 @@ class Cluster(wiring.Component):
         m = Module()
         config = self.config
         m.submodules.control = control = Control(ControlConfig.of(config))
-        blocks: dict[str, Any] = {
-            "dma": Dma(DmaBlockConfig.of(config)),
-            "shared": SharedMemory(cluster_ports(config)),
-        }
-        for number, (unit, matrix) in enumerate(config.named_units.items()):
-            blocks[unit] = kind_of(matrix).component(MatrixUnitConfig.of(config, number))
+        dma, shared = Dma(DmaBlockConfig.of(config)), SharedMemory(cluster_ports(config))
+        matrices: list[Any] = [
+            kind_of(unit).component(MatrixUnitConfig.of(config, number))
+            for number, unit in enumerate(config.units)
+        ]
+        units = dict(zip(config.named_units, matrices, strict=True))
+        blocks = {"dma": dma, "shared": shared, **units}
         for domain, block in blocks.items():
             m.submodules[domain] = DomainRenamer(domain)(block)
-            m.d.comb += getattr(self, f"{domain}_busy").eq(block.busy | ResetSignal(domain))
-        dma, shared = blocks["dma"], blocks["shared"]
+            self.keep_awake(m, domain, block.busy)
 
         connect(m, flipped(self.s_axil), control.s_axil)
-        readers: dict[str, Any] = {f"dma{c}": getattr(dma, f"read_{c}") for c in self.masters}
-        writers: dict[str, Any] = {f"dma{c}": getattr(dma, f"write_{c}") for c in self.masters}
-        if not config.cores:
-            for c in self.masters:
-                connect(m, getattr(dma, f"axi_{c}"), flipped(getattr(self, f"m_axi{c}")))
-        error = dma.error
-        units = {}
-        for number in range(dma.config.ports):
-            units[numbered("dma", number)] = getattr(dma, numbered("registers", number))
-        if config.units:
-            error |= self.connect_matrices(m, control, blocks, units, readers)
-        unit_register_bus = (
-            UnitRegisterBus(UnitRegisterBusConfig.of(config)) if config.cores else None
-        )
-        sources = {unit: [block.events] for unit, block in blocks.items()}
-        if unit_register_bus is not None:
-            m.submodules.unit_register_bus = unit_register_bus
-            error |= self.add_cores(m, control, shared, dma, unit_register_bus, sources)
-        for unit, registers in units.items():
-            host = getattr(control, unit)
-            if unit_register_bus is not None:
-                connect(m, host, getattr(unit_register_bus, f"host_{unit}"))
-                host = getattr(unit_register_bus, unit)
-            connect(m, host, registers)
-
-        read_names, write_names = port_names(config)
-        for i, name in enumerate(read_names):
-            connect(m, readers[name], getattr(shared, f"read_{i}"))
-        for i, name in enumerate(write_names):
-            connect(m, writers[name], getattr(shared, f"write_{i}"))
-        m.d.comb += [control.dma_busy.eq(dma.busy), control.error.eq(error)]
-        for counter in counter_table(config):
-            m.d.comb += control.events[counter.name].eq(counter.times(sources[counter.unit]))
+        for number, matrix in enumerate(matrices):
+            connect(m, matrix.descriptor, dma.descriptor[number])
+            connect(m, matrix.drain, dma.drains[number])
+            connect(m, dma.done[number], matrix.done)
+        self.connect_shared(m, shared, dma, matrices)
+        errors = [dma.error, *(matrix.error for matrix in matrices)]
+        sources = {name: [block.events] for name, block in blocks.items()}
+        registers = [*dma.registers, *(matrix.registers for matrix in matrices)]
+        if config.cores:
+            errors.append(self.add_cores(m, control, shared, dma, registers, sources))
+        else:
+            connect_all(m, control.units, registers)
+            connect_all(m, dma.axi, map(flipped, self.masters))
+        m.d.comb += [
+            control.dma_busy.eq(dma.busy),
+            control.matrix_busy.eq(Cat(matrix.busy for matrix in matrices).any()),
+            control.error.eq(Cat(errors).any()),
+            *(
+                control.events[counter.name].eq(counter.times(sources[counter.unit]))
+                for counter in counter_table(config)
+            ),
+        ]
         if self.observed:
             probe_events(m, self, control.events)
             probe_writes(m, self, shared)
             probe_dma_axi(m, self, dma)
         return m
 
-    def connect_matrices(self, m: Module, control, blocks, units, readers) -> Value:
-        """Connect each matrix unit to its DMA port; return whether any of them has an error.
+    @property
+    def masters(self) -> list:
+        """The AXI4 masters."""
+        return [getattr(self, f"m_axi{c}") for c in range(self.config.axi.masters)]
 
-        Adds their registers to `units` and their reads of shared memory to `readers`.
-        """
-        busy, errors = [], []
-        dma = blocks["dma"]
-        for number, (unit, config) in enumerate(self.config.named_units.items()):
-            matrix = blocks[unit]
-            units[unit] = matrix.registers
-            connect(m, matrix.descriptor, getattr(dma, numbered("descriptor", number)))
-            connect(m, matrix.drain, getattr(dma, numbered("drain", number)))
-            connect(m, getattr(dma, numbered("done", number)), matrix.done)
-            readers |= {numbered(port, number): getattr(matrix, port) for port in config.reads}
-            busy.append(matrix.busy)
-            errors.append(matrix.error)
-        m.d.comb += control.matrix_busy.eq(Cat(busy).any())
-        return Cat(errors).any()
+    def keep_awake(self, m: Module, domain: str, busy: Value) -> None:
+        """Drive the `busy` of a clock domain."""
+        m.d.comb += getattr(self, f"{domain}_busy").eq(busy | ResetSignal(domain))
+
+    def connect_shared(self, m: Module, shared: SharedMemory, dma: Dma, matrices: list) -> None:
+        """Connect the wide ports of shared memory, in the order of `port_names`."""
+        operands = [
+            getattr(matrix, port)
+            for matrix, unit in zip(matrices, self.config.units, strict=True)
+            for port in unit.reads
+        ]
+        connect_all(m, [*operands, *dma.read], shared.ports("read"))
+        connect_all(m, dma.write, shared.ports("write"))
 
     def add_cores(
-        self, m: Module, control, shared, dma, unit_register_bus: UnitRegisterBus, sources
+        self, m: Module, control: Control, shared: SharedMemory, dma: Dma, registers, sources
     ) -> Value:
-        """Add the cores and their private blocks; return whether any core has an error.
+        """Add the cores, what they share, and the L2; return whether any core has an error.
 
-        Adds the events of their caches to `sources`.
+        Adds the events of the caches to `sources`.
         """
         config = self.config
         m.submodules.run_control = run_control = RunControl(RunControlConfig.of(config))
         m.submodules.cluster_barrier = cluster_barrier = ClusterBarrier(
             ClusterBarrierConfig.of(config)
         )
+        m.submodules.unit_register_bus = bus = UnitRegisterBus(UnitRegisterBusConfig.of(config))
         connect(m, control.cores, run_control.registers)
+        connect_all(m, control.units, bus.host)
+        connect_all(m, bus.unit, registers)
         m.d.comb += control.cores_run.eq(run_control.runs)
-        memory_units, commands = [], []
+        narrow, count = shared.ports("narrow"), config.core_shared_ports
+        cores, memory_units = [], []
         for number, domain in enumerate(core_domains(config)):
             core = Core(CoreBlockConfig.of(config))
             memory_unit = MemoryUnit(MemoryUnitConfig.of(config))
             m.submodules[domain] = DomainRenamer(domain)(core)
             m.submodules[f"{domain}_memory_unit"] = DomainRenamer(domain)(memory_unit)
-            busy = core.busy | memory_unit.busy | ResetSignal(domain)
-            self.add_core(m, number, core, memory_unit, shared, run_control, cluster_barrier)
-            m.d.comb += [
-                getattr(self, f"{domain}_busy").eq(busy),
-                run_control.busy[number].eq(busy),
-            ]
-            connect(m, memory_unit.device, unit_register_bus.core[number])
-            if config.units:
-                connect(m, core.command, unit_register_bus.command[number])
-            else:
-                m.d.comb += core.command.ready.eq(1)
+            self.keep_awake(m, domain, core.busy | memory_unit.busy)
+            self.add_core(m, number, core, memory_unit, run_control, cluster_barrier)
+            connect(m, memory_unit.device, bus.core[number])
+            connect_all(m, memory_unit.narrow, narrow[number * count : (number + 1) * count])
+            cores.append(core)
             memory_units.append(memory_unit)
-            commands.append(core.command)
-        if not config.units:
-            m.d.comb += run_control.unheard.eq(Cat(c.valid for c in commands).any())
-        sources["l2"] = self.share_masters(m, dma, memory_units, run_control)
+        self.connect_commands(m, cores, bus, run_control)
         sources["l1i"] = sources["l1d"] = [memory_unit.events for memory_unit in memory_units]
-        self.tell_units(m, control, run_control, unit_register_bus, commands)
+        sources["l2"] = self.add_l2(m, [dma, *memory_units], run_control)
+        waits = [unit.request.valid for unit in bus.unit]
+        if config.units:
+            waits += [core.command.valid | ~core.command.ready for core in cores]
+        m.d.comb += run_control.units_busy.eq(
+            Cat(control.dma_busy, control.matrix_busy, *waits).any()
+        )
         return run_control.error
 
     def add_core(
-        self, m: Module, number: int, core, memory_unit, shared, run_control, cluster_barrier
-    ):
-        """Connect a core to its memory unit, and both to the rest of the cluster."""
+        self,
+        m: Module,
+        number: int,
+        core: Core,
+        memory_unit: MemoryUnit,
+        run_control: RunControl,
+        cluster_barrier: ClusterBarrier,
+    ) -> None:
+        """Connect a core to its memory unit, run control and the cluster barrier."""
+        domain = core_domains(self.config)[number]
         connect(m, core.fetch, memory_unit.fetch)
         connect(m, memory_unit.fetched, core.fetched)
         connect(m, core.request, memory_unit.request)
@@ -233,44 +230,44 @@ class Cluster(wiring.Component):
         connect(m, core.memory_fault, run_control.memory_fault[number])
         connect(m, core.barrier, cluster_barrier.request[number])
         connect(m, cluster_barrier.release, core.release)
-        ports = self.config.core_shared_ports
-        for p in range(ports):
-            connect(m, memory_unit.narrow[p], getattr(shared, f"narrow_{number * ports + p}"))
         m.d.comb += [
             core.number.eq(number),
             core.start.eq(run_control.start),
             core.barrier_refused.eq(cluster_barrier.refused[number]),
+            run_control.busy[number].eq(core.busy | memory_unit.busy | ResetSignal(domain)),
             run_control.exit_codes[number].eq(core.exit_code),
             memory_unit.invalidate.eq(core.invalidate),
             memory_unit.invalidate_data.eq(core.invalidate_data),
         ]
         if self.observed:
-            probe_core(m, core, memory_unit, getattr(self, core_domains(self.config)[number]))
+            probe_core(m, core, memory_unit, getattr(self, domain))
             connect(m, memory_unit.reads, flipped(getattr(self, f"l1d_reads_{number}")))
 
-    def tell_units(self, m: Module, control, run_control, unit_register_bus, commands):
-        """Drive run-end detection: a unit is busy or has a pending request."""
-        told = [getattr(unit_register_bus, unit).request.valid for unit in unit_register_bus.bases]
+    def connect_commands(
+        self, m: Module, cores: list[Core], bus: UnitRegisterBus, run_control: RunControl
+    ) -> None:
+        """Connect the command words of the cores; without matrix units they are errors."""
         if self.config.units:
-            told += [command.valid | ~command.ready for command in commands]
-        m.d.comb += run_control.units_busy.eq(
-            Cat(control.dma_busy, control.matrix_busy, *told).any()
-        )
+            connect_all(m, [core.command for core in cores], bus.command)
+            return
+        m.d.comb += [
+            *(core.command.ready.eq(1) for core in cores),
+            run_control.unheard.eq(Cat(core.command.valid for core in cores).any()),
+        ]
 
-    def share_masters(self, m: Module, dma, memory_units, run_control):
-        """Put an L2 slice before each AXI master and arbitrate it between the DMA and the cores.
+    def add_l2(self, m: Module, sources: list, run_control: RunControl) -> list:
+        """Put an L2 slice before each AXI master, shared by the DMA and the cores.
 
         Return the events of all slices.
         """
         busy, slices = [], []
-        for c in self.masters:
+        for c, master in enumerate(self.masters):
             mux, cache = AxiMux(cluster_mux(self.config)), L2Slice(cluster_l2(self.config))
             m.submodules[f"bus_{c}"] = DomainRenamer("bus")(mux)
             m.submodules[f"l2_{c}"] = DomainRenamer("bus")(cache)
-            for k, source in enumerate([dma, *memory_units]):
-                connect(m, getattr(source, f"axi_{c}"), getattr(mux, f"i_{k}"))
+            connect_all(m, [source.axi[c] for source in sources], mux.inputs)
             connect(m, mux.o, cache.i)
-            connect(m, cache.o, flipped(getattr(self, f"m_axi{c}")))
+            connect(m, cache.o, flipped(master))
             m.d.comb += [
                 cache.flush.eq(run_control.flush),
                 run_control.flushed[c].eq(cache.flushed),
@@ -279,13 +276,12 @@ class Cluster(wiring.Component):
             slices.append(cache)
             if self.observed:
                 probe_l2_reads(m, cache, getattr(self, f"l2_reads_{c}"))
-        m.d.comb += [
-            run_control.refused.eq(Cat(cache.failed for cache in slices).any()),
-            self.bus_busy.eq(Cat(busy).any() | ResetSignal("bus")),
-        ]
+        m.d.comb += run_control.refused.eq(Cat(cache.failed for cache in slices).any())
+        self.keep_awake(m, "bus", Cat(busy).any())
         return [cache.events for cache in slices]
 
-    @property
-    def masters(self) -> range:
-        """Indices of the AXI4 masters."""
-        return range(self.config.axi.masters)
+
+def connect_all(m: Module, sources: Iterable, targets: Iterable) -> None:
+    """Connect as many interfaces as there are on either side, in order."""
+    for source, target in zip(sources, targets, strict=True):
+        connect(m, source, target)

@@ -169,10 +169,8 @@ class Control(SharedBlock):
     Members
     -------
     s_axil : In(Axi4LiteSignature(address_width=16))
-    dma, dma1, … : Out(RegisterSignature(8))
-        One for each port of the DMA.
-    matrix, matrix1, … : Out(RegisterSignature(8))
-        One for each matrix unit.
+    units : Out(RegisterSignature(8)).array(units)
+        Registers of each port of the DMA, then of each matrix unit (`unit_bases`).
     cores : Out(RegisterSignature(8))
         Only if the cluster has cores.
     dma_busy, matrix_busy, error : In(1)
@@ -184,8 +182,7 @@ class Control(SharedBlock):
     """
 
     s_axil: Any
-    dma: Any
-    matrix: Any
+    units: list
     cores: Any
     dma_busy: Signal
     matrix_busy: Signal
@@ -195,15 +192,15 @@ class Control(SharedBlock):
 
     def __init__(self, config: ControlConfig):
         self.config = config
+        self.bases = unit_bases(config.matrices)
         members = {
             "s_axil": In(Axi4LiteSignature(address_width=SLAVE_ADDRESS_WIDTH)),
             "dma_busy": In(1),
             "matrix_busy": In(1),
             "error": In(1),
             "events": In(counter_events(config.counters)),
+            "units": Out(RegisterSignature(UNIT_ADDRESS_WIDTH)).array(len(self.bases)),
         }
-        for unit in unit_bases(config.matrices):
-            members[unit] = Out(RegisterSignature(UNIT_ADDRESS_WIDTH))
         if config.has_cores:
             members["cores"] = Out(RegisterSignature(UNIT_ADDRESS_WIDTH))
             members["cores_run"] = In(1)
@@ -221,8 +218,8 @@ class Control(SharedBlock):
             "control": registers.registers,
             "counters": counters.registers,
         }
-        for unit in unit_bases(self.config.matrices):
-            units[unit] = flipped(getattr(self, unit))
+        for unit, port in zip(self.bases, self.units, strict=True):
+            units[unit] = flipped(port)
         if self.config.has_cores:
             units["cores"] = flipped(self.cores)
         for name, unit in units.items():

@@ -129,8 +129,8 @@ def probe_events(m: Module, cluster, events) -> None:
 
 def probe_writes(m: Module, cluster, shared) -> None:
     """Connect the wide writes accepted by shared memory to the ports of a cluster."""
-    for i, _ in enumerate(cluster_ports(cluster.config).write_sizes):
-        request, port = getattr(shared, f"write_{i}").request, getattr(cluster, f"shared_write_{i}")
+    for i, write in enumerate(shared.ports("write")):
+        request, port = write.request, getattr(cluster, f"shared_write_{i}")
         m.d.comb += port.valid.eq(request.valid & request.ready)
         for name in ("address", "data", "mask"):
             m.d.comb += getattr(port, name).eq(request.payload[name])
@@ -145,6 +145,6 @@ def probe_l2_reads(m: Module, cache, port) -> None:
 
 def probe_dma_axi(m: Module, cluster, dma) -> None:
     """Connect the writes of the DMA and their responses to the ports of a cluster."""
-    for c in cluster.masters:
-        axi, port = getattr(dma, f"axi_{c}"), getattr(cluster, f"dma_axi_{c}")
+    for c, axi in enumerate(dma.axi):
+        port = getattr(cluster, f"dma_axi_{c}")
         m.d.comb += [getattr(port, name).eq(getattr(axi, name)) for name in port.signature.members]

@@ -48,42 +48,42 @@ class UnitRegisterBus(SharedBlock):
 
     Members
     -------
-    host_{unit} : In(RegisterSignature(8))
-        Host accesses, for each name of `unit_bases`.
+    host : In(RegisterSignature(8)).array(units)
+        Host accesses to each unit, in the order of `unit_bases`.
     core : In(RegisterSignature(14)).array(cores)
         Byte addresses in the register window.
     command : In(stream.Signature(32)).array(cores)
         Command words, only if the cluster has matrix units.
-    {unit} : Out(RegisterSignature(8))
+    unit : Out(RegisterSignature(8)).array(units)
     """
 
+    host: list
+    unit: list
     core: list
     command: list
 
     def __init__(self, config: UnitRegisterBusConfig):
         self.config = config
         self.bases = unit_bases(config.matrices)
-        members: dict[str, Any] = {"core": In(RegisterSignature(WINDOW_WIDTH)).array(config.cores)}
+        units = len(self.bases)
+        members: dict[str, Any] = {
+            "host": In(RegisterSignature(UNIT_WIDTH)).array(units),
+            "unit": Out(RegisterSignature(UNIT_WIDTH)).array(units),
+            "core": In(RegisterSignature(WINDOW_WIDTH)).array(config.cores),
+        }
         if config.matrices:
             members["command"] = In(stream.Signature(32)).array(config.cores)
-        for unit in self.bases:
-            members |= {
-                f"host_{unit}": In(RegisterSignature(UNIT_WIDTH)),
-                unit: Out(RegisterSignature(UNIT_WIDTH)),
-            }
         super().__init__(members)
 
     def build(self, platform):
         m = Module()
         cores = range(self.config.cores)
-        # One bit for the host and one for each core, per unit.
-        accepted: dict[str, Signal] = {}
-        answered: dict[str, Signal] = {}
         asked = [self.ask(m, core) for core in cores]
-        for unit in self.bases:
-            accepted[unit], answered[unit] = self.serve(m, unit, asked)
+        # Per unit, one bit for the host and one for each core.
+        served = [self.serve(m, number, asked) for number, _ in enumerate(self.bases)]
         for core in cores:
-            is_taken = Cat(accepted[unit][1 + core] for unit in self.bases).any()
+            is_taken = Cat(accepted[1 + core] for accepted, _ in served).any()
+            answered = [answered[1 + core] for _, answered in served]
             self.answer(m, core, asked[core], is_taken, answered)
         return m
 
@@ -139,10 +139,9 @@ class UnitRegisterBus(SharedBlock):
         with m.If(asked.is_word & asked.taken):
             m.d.sync += waits.eq(0)
 
-    def serve(self, m: Module, unit: str, asked: "list[Asked]") -> tuple[Signal, Signal]:
+    def serve(self, m: Module, number: int, asked: "list[Asked]") -> tuple[Signal, Signal]:
         """Serve a unit's requesters round-robin; return one-hot `accepted` and `answered`."""
-        host, bus = getattr(self, f"host_{unit}"), getattr(self, unit)
-        number = list(self.bases).index(unit)
+        host, bus, unit = self.host[number], self.unit[number], list(self.bases)[number]
         m.submodules[f"arbiter_{unit}"] = arbiter = Arbiter(1 + len(asked))
         layout = register_request(UNIT_WIDTH)
         payloads: list[Value] = [Value.cast(host.request.payload)]
@@ -178,7 +177,7 @@ class UnitRegisterBus(SharedBlock):
             m.d.sync += Value.cast(offer).eq(select(arbiter.grant, payloads))
         return accepted, answered
 
-    def answer(self, m: Module, core: int, asked: "Asked", is_taken: Value, answered):
+    def answer(self, m: Module, core: int, asked: "Asked", is_taken: Value, answered: list[Value]):
         """Drive a core's response from the unit that answers it."""
         port = self.core[core]
         was_access, was_refused = Signal(name=f"was_access_{core}"), Signal(name=f"refused_{core}")
@@ -189,9 +188,9 @@ class UnitRegisterBus(SharedBlock):
             port.response.valid.eq(was_access),
             port.response.payload.error.eq(was_refused),
         ]
-        for unit in self.bases:
-            with m.If(answered[unit][1 + core]):
-                m.d.comb += port.response.payload.eq(getattr(self, unit).response.payload)
+        for unit, answers in zip(self.unit, answered, strict=True):
+            with m.If(answers):
+                m.d.comb += port.response.payload.eq(unit.response.payload)
         m.d.sync += [was_access.eq(port.request.ready), was_refused.eq(refuses)]
 
 

@@ -95,9 +95,14 @@ class AxiMux(SharedBlock):
             | {"o": Out(config.signature(config.outer_id_width)), "busy": Out(1)}
         )
 
+    @property
+    def inputs(self) -> list:
+        """The ports of the masters, whose ids differ in width."""
+        return [getattr(self, f"i_{k}") for k in range(self.config.sources)]
+
     def build(self, platform):
         m = Module()
-        sources = [getattr(self, f"i_{k}") for k in range(self.config.sources)]
+        sources = self.inputs
         m.submodules.order = order = Queue(self.config.source_width, BURSTS_AHEAD)
         self.pass_addresses(m, "ar", sources, None)
         self.pass_addresses(m, "aw", sources, order)

@@ -69,17 +69,17 @@ class Dma(SharedBlock):
 
     Members
     -------
-    registers, registers1, … : In(RegisterSignature(8))
+    registers : In(RegisterSignature(8)).array(config.ports)
         `address_map.DMA`, for each port.
-    descriptor, descriptor1, … : In(stream.Signature(dma_descriptor(config.shared)))
-        Descriptors of each matrix unit.
+    descriptor : In(stream.Signature(dma_descriptor(config.shared))).array(units)
+        Descriptors of each matrix unit, if there are any.
     drain, drain1, … : In(stream.Signature(8 * drain_bytes))
         Its results, for DRAIN and SPILL, in the order of the descriptors.
-    done, done1, … : Out(ResponseSignature(dma_done))
+    done : Out(ResponseSignature(dma_done)).array(units)
         Completions of its descriptors.
-    axi_0, axi_1, … : Out(Axi4Signature)
-    read_0, … : Out(WideReadSignature(config.shared, config.axi.beat_bytes))
-    write_0, … : Out(WideWriteSignature(config.shared, config.axi.beat_bytes))
+    axi : Out(Axi4Signature).array(config.axi.masters)
+    read : Out(WideReadSignature(config.shared, config.axi.beat_bytes)).array(masters)
+    write : Out(WideWriteSignature(config.shared, config.axi.beat_bytes)).array(masters)
     busy : Out(1)
         Combinational: a descriptor is held, or any input is valid.
     error : Out(1)
@@ -87,10 +87,12 @@ class Dma(SharedBlock):
     events : Out(dma_events(config))
     """
 
-    registers: Any
-    descriptor: stream.Interface
-    drain: stream.Interface
-    done: Any
+    registers: list
+    descriptor: list
+    done: list
+    axi: list
+    read: list
+    write: list
     busy: Signal
     error: Signal
     events: data.View
@@ -98,25 +100,33 @@ class Dma(SharedBlock):
     def __init__(self, config: DmaBlockConfig):
         self.config = config
         axi = config.axi
-        members: dict[str, Any] = {
-            numbered("registers", n): In(RegisterSignature(8)) for n in range(config.ports)
-        }
-        for n, size in enumerate(config.drain_bytes):
-            members |= {
-                numbered("descriptor", n): In(stream.Signature(dma_descriptor(config.shared))),
-                numbered("drain", n): In(stream.Signature(8 * size)),
-                numbered("done", n): Out(ResponseSignature(dma_done)),
-            }
         bus = Axi4Signature(address_width=32, data_width=axi.data_width, id_width=axi.id_width)
-        for c in range(axi.masters):
+        units = len(config.drain_bytes)
+        members: dict[str, Any] = {
+            "registers": In(RegisterSignature(8)).array(config.ports),
+            "axi": Out(bus).array(axi.masters),
+            "read": Out(WideReadSignature(config.shared, axi.beat_bytes)).array(axi.masters),
+            "write": Out(WideWriteSignature(config.shared, axi.beat_bytes)).array(axi.masters),
+            "busy": Out(1),
+            "error": Out(1),
+            "events": Out(dma_events(config)),
+        }
+        if units:
+            descriptor = In(stream.Signature(dma_descriptor(config.shared)))
             members |= {
-                f"axi_{c}": Out(bus),
-                f"read_{c}": Out(WideReadSignature(config.shared, axi.beat_bytes)),
-                f"write_{c}": Out(WideWriteSignature(config.shared, axi.beat_bytes)),
+                "descriptor": descriptor.array(units),
+                "done": Out(ResponseSignature(dma_done)).array(units),
+                **{
+                    numbered("drain", n): In(stream.Signature(8 * size))
+                    for n, size in enumerate(config.drain_bytes)
+                },
             }
-        super().__init__(
-            members | {"busy": Out(1), "error": Out(1), "events": Out(dma_events(config))}
-        )
+        super().__init__(members)
+
+    @property
+    def drains(self) -> list[stream.Interface]:
+        """Results of the matrix units, which differ in width."""
+        return [getattr(self, numbered("drain", n)) for n, _ in enumerate(self.config.drain_bytes)]
 
     def build(self, platform):
         m = Module()
@@ -154,10 +164,9 @@ class Dma(SharedBlock):
         inputs = [port.busy for port in ports] + [loads.valid, writes.valid]
         inputs += [context.active for context in contexts + writers]
         for c in range(config.axi.masters):
-            axi = getattr(self, f"axi_{c}")
-            inputs += [axi.rvalid, axi.bvalid, getattr(self, f"read_{c}").response.valid]
-        drains = [getattr(self, numbered("drain", n)) for n, _ in enumerate(config.drain_bytes)]
-        inputs += [drain.valid for drain in drains]
+            axi = self.axi[c]
+            inputs += [axi.rvalid, axi.bvalid, self.read[c].response.valid]
+        inputs += [drain.valid for drain in self.drains]
         m.d.comb += self.busy.eq(Cat(inputs).any())
         return m
 
@@ -165,11 +174,11 @@ class Dma(SharedBlock):
         """Build and connect port `number`."""
         port = DescriptorPort(self.config)
         m.submodules[numbered("port", number)] = port
-        connect(m, flipped(getattr(self, numbered("registers", number))), port.registers)
+        connect(m, flipped(self.registers[number]), port.registers)
         m.d.comb += port.number.eq(number)
         if self.config.drain_bytes:
-            connect(m, flipped(getattr(self, numbered("descriptor", number))), port.descriptor)
-            connect(m, port.done, flipped(getattr(self, numbered("done", number))))
+            connect(m, flipped(self.descriptor[number]), port.descriptor)
+            connect(m, port.done, flipped(self.done[number]))
         return port
 
     def in_turns(self, m, name, streams):
@@ -187,8 +196,7 @@ class Dma(SharedBlock):
     def take_results(self, m, writer):
         """Connect the results of the matrix unit that drains to the writer."""
         with m.Switch(writer.unit):
-            for number, _ in enumerate(self.config.drain_bytes):
-                drain = getattr(self, numbered("drain", number))
+            for number, drain in enumerate(self.drains):
                 with m.Case(number) if len(self.config.drain_bytes) > 1 else m.Default():
                     m.d.comb += [
                         writer.drain.payload.eq(drain.payload),
@@ -274,13 +282,13 @@ class Dma(SharedBlock):
         m.submodules[f"read_channel_{c}"] = read = ReadChannel(config)
         m.submodules[f"write_channel_{c}"] = write = WriteChannel(config)
         m.submodules[f"write_port_{c}"] = port = WritePort(config)
-        axi = getattr(self, f"axi_{c}")
+        axi = self.axi[c]
         for k, context in enumerate(contexts):
             connect(m, getattr(context, f"segment_{c}"), getattr(read, f"segment_{k}"))
             m.d.comb += context.finished[c].eq(port.finished[k])
         connect(m, read.line, port.load)
-        connect(m, port.write, flipped(getattr(self, f"write_{c}")))
-        connect(m, write.read, flipped(getattr(self, f"read_{c}")))
+        connect(m, port.write, flipped(self.write[c]))
+        connect(m, write.read, flipped(self.read[c]))
         store, *drains = writers
         connect(m, getattr(store, f"segment_{c}"), write.segment)
         m.d.comb += store.finished[c].eq(axi.bvalid)

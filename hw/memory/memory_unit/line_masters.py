@@ -53,7 +53,7 @@ class LineMasters(SharedBlock):
     fetch_line : Out(ResponseSignature(line_layout(config)))
     line_read, line, line_write, line_written : as of `DataCache`, with directions reversed
         At most as many writes are in flight as there are transactions.
-    axi_0, axi_1, … : Out(Axi4Signature)
+    axi : Out(Axi4Signature).array(config.axi.masters)
     busy : Out(1)
         Combinational: a request waits here, or arrives.
     """
@@ -64,18 +64,16 @@ class LineMasters(SharedBlock):
         bus = Axi4Signature(
             address_width=32, data_width=config.axi.data_width, id_width=config.core.id_width
         )
-        super().__init__(
-            {
-                "fetch_read": In(stream.Signature(read_layout(config))),
-                "fetch_line": Out(ResponseSignature(line_layout(config))),
-                "line_read": In(stream.Signature(line_read_layout(mshr_config))),
-                "line": Out(stream.Signature(line_beat_layout(mshr_config))),
-                "line_write": In(stream.Signature(beat_write_layout(mshr_config))),
-                "line_written": Out(stream.Signature(1)),
-                "busy": Out(1),
-            }
-            | {f"axi_{c}": Out(bus) for c in range(config.axi.masters)}
-        )
+        super().__init__({
+            "fetch_read": In(stream.Signature(read_layout(config))),
+            "fetch_line": Out(ResponseSignature(line_layout(config))),
+            "line_read": In(stream.Signature(line_read_layout(mshr_config))),
+            "line": Out(stream.Signature(line_beat_layout(mshr_config))),
+            "line_write": In(stream.Signature(beat_write_layout(mshr_config))),
+            "line_written": Out(stream.Signature(1)),
+            "busy": Out(1),
+            "axi": Out(bus).array(config.axi.masters),
+        })
 
     @property
     def writes(self) -> WriteCombinerConfig:
@@ -99,7 +97,7 @@ class LineMasters(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        masters = [getattr(self, f"axi_{c}") for c in range(self.config.axi.masters)]
+        masters = self.axi
         combiners = [WriteCombiner(self.writes) for _ in masters]
         m.submodules.order = order = Queue(self.order_layout, self.mshr_config.waiters)
         waits = [self.fetch_read.valid, self.line_read.valid, self.line_write.valid, order.o.valid]

@@ -55,7 +55,7 @@ class MemoryUnit(SharedBlock):
     request, response, device, console, narrow : see `DataMemoryUnit`
     invalidate_data : In(1)
         Requests for data from the next cycle on return the contents of memory.
-    axi_0, axi_1, … : Out(Axi4Signature)
+    axi : Out(Axi4Signature).array(config.axi.masters)
         See `LineMasters`.
     events : Out(memory_unit_events(config))
     reads : see `DataMemoryUnit`
@@ -69,23 +69,21 @@ class MemoryUnit(SharedBlock):
         bus = Axi4Signature(
             address_width=32, data_width=axi.data_width, id_width=config.core.id_width
         )
-        super().__init__(
-            {
-                "fetch": In(stream.Signature(fetch_request_layout(core))),
-                "fetched": Out(ResponseSignature(fetch_response_layout(core))),
-                "invalidate": In(1),
-                "invalidate_data": In(1),
-                "request": In(stream.Signature(data_request_layout(core))),
-                "response": Out(ResponseSignature(data_response_layout(core))),
-                "device": Out(RegisterSignature(WINDOW_WIDTH)),
-                "console": Out(stream.Signature(8)),
-                "events": Out(memory_unit_events(config)),
-                "reads": Out(CacheReadsSignature(data_mshr_config(config).waiter_width)),
-                "narrow": Out(NarrowSignature(config.shared)).array(core.shared_ports),
-                "busy": Out(1),
-            }
-            | {f"axi_{c}": Out(bus) for c in range(axi.masters)}
-        )
+        super().__init__({
+            "fetch": In(stream.Signature(fetch_request_layout(core))),
+            "fetched": Out(ResponseSignature(fetch_response_layout(core))),
+            "invalidate": In(1),
+            "invalidate_data": In(1),
+            "request": In(stream.Signature(data_request_layout(core))),
+            "response": Out(ResponseSignature(data_response_layout(core))),
+            "device": Out(RegisterSignature(WINDOW_WIDTH)),
+            "console": Out(stream.Signature(8)),
+            "events": Out(memory_unit_events(config)),
+            "reads": Out(CacheReadsSignature(data_mshr_config(config).waiter_width)),
+            "narrow": Out(NarrowSignature(config.shared)).array(core.shared_ports),
+            "busy": Out(1),
+            "axi": Out(bus).array(axi.masters),
+        })
 
     def build(self, platform):
         m = Module()
@@ -106,7 +104,7 @@ class MemoryUnit(SharedBlock):
         connect(m, data_side.line_write, masters.line_write)
         connect(m, masters.line_written, data_side.line_written)
         for c in range(self.config.axi.masters):
-            connect(m, getattr(masters, f"axi_{c}"), flipped(getattr(self, f"axi_{c}")))
+            connect(m, masters.axi[c], flipped(self.axi[c]))
         for p in range(self.config.core.shared_ports):
             connect(m, data_side.narrow[p], flipped(self.narrow[p]))
         m.d.comb += [

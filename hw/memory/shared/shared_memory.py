@@ -108,6 +108,10 @@ class SharedMemory(SharedBlock):
         }
         return [f"{kind}_{i}" for i in range(counts[kind])]
 
+    def ports(self, kind: str) -> list:
+        """Return the ports of a kind, whose accesses may differ in size."""
+        return [getattr(self, name) for name in self.names(kind)]
+
     def bank_of(self, address: Value) -> Value:
         """Return the number of the bank that holds a byte address."""
         return address[self.config.bank_address_width :]
@@ -190,7 +194,7 @@ class SharedMemory(SharedBlock):
                 request = getattr(self, name).request
                 m.d.comb += self.events[f"{kind}_{i}"].eq(request.valid & request.ready)
                 m.d.comb += self.events[f"{kind}_wait_{i}"].eq(request.valid & ~request.ready)
-        requests = [getattr(self, name).request for name in self.names("narrow")]
+        requests = [port.request for port in self.ports("narrow")]
         if not requests:
             return Const(0)
         lanes = Cat(request.valid for request in requests)

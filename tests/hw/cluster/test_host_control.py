@@ -67,11 +67,12 @@ def unit(bus, storage, finished, *, rng, stall, refused):
 def run(dut, *benches, storages=None, stall=0.0, refused=()):
     """Run `benches` together with units on the register buses."""
     storages = storages or {"dma": {}, "matrix": {}}
+    ports = dict(zip(dut.bases, dut.units, strict=True)) if isinstance(dut, Control) else {}
     finished = []
     units = [
         unit(bus, storage, finished, rng=random.Random(n), stall=stall, refused=refused)
         for n, (name, storage) in enumerate(storages.items())
-        if (bus := getattr(dut, name, None)) is not None
+        if (bus := ports.get(name)) is not None
     ]
     running = list(benches)
 

@@ -102,7 +102,7 @@ def response(address: int, is_write: bool) -> int:
 def test_all_get_what_is_theirs(config):
     rng = random.Random(7)
     dut = AxiMux(config)
-    ports = [getattr(dut, f"i_{k}") for k in range(config.sources)]
+    ports = dut.inputs
     sources = [Source(port, k, config.id_widths[k], rng, 60) for k, port in enumerate(ports)]
     memory = AxiMemory(
         dut.o, Addresses(), rng, stall=0.3, jitter=3, reorders=True, response=response

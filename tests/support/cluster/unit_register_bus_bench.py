@@ -112,17 +112,17 @@ class UnitRegisterBusBench:
         self.dut = dut = UnitRegisterBus(config)
         self.bases = unit_bases(config.matrices)
         self.units = {
-            unit: Unit(getattr(dut, unit), self.rng, (holds or {}).get(unit, stall))
-            for unit in self.bases
+            unit: Unit(port, self.rng, (holds or {}).get(unit, stall))
+            for unit, port in zip(self.bases, dut.unit, strict=True)
         }
-        self.hosts = {unit: self.asker(f"host_{unit}", 8) for unit in self.bases}
+        self.hosts = {
+            unit: Asker(port, 8, [], self.rng, stall)
+            for unit, port in zip(self.bases, dut.host, strict=True)
+        }
         self.cores = [Asker(port, 14, [], self.rng, stall) for port in dut.core]
         self.speakers = (
             [Speaker(port, [], self.rng, stall) for port in dut.command] if config.matrices else []
         )
-
-    def asker(self, name: str, width: int) -> Asker:
-        return Asker(getattr(self.dut, name), width, [], self.rng, self.stall)
 
     def run(self, *, cycles: int | None = None, timeout: int = 20_000):
         parts = [*self.units.values(), *self.hosts.values(), *self.cores, *self.speakers]

@@ -231,10 +231,10 @@ class AxiMemory:
 
 
 def interleaved_memories(dut, memory, axi: AxiConfig, rng, **options) -> list[AxiMemory]:
-    """Return the memories of a design's AXI masters, `axi_0` and so on, over common contents."""
+    """Return the memories of a design's AXI masters, `axi`, over common contents."""
     return [
         AxiMemory(
-            getattr(dut, f"axi_{index}"), memory, rng,
+            dut.axi[index], memory, rng,
             block=axi.interleave_bytes, index=index, masters=axi.masters, **options,
         )
         for index in range(axi.masters)

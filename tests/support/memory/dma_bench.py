@@ -7,7 +7,7 @@ from amaranth import EnableInserter, Module
 from amaranth.lib.wiring import connect
 
 from spica.hw.config import ClusterConfig, DmaBlockConfig
-from spica.hw.isa.memory_map import DMA, numbered
+from spica.hw.isa.memory_map import DMA
 from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.hw.memory.dma.dma import Dma
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports, port_names
@@ -39,7 +39,7 @@ class SharedWatch:
         self.now = 0
         self.last_write = 0
         for c in range(self.masters):
-            request = getattr(dut, f"write_{c}").request
+            request = dut.write[c].request
             payload = request.payload
             taken = request.valid & request.ready
             self.samples += [taken, payload.address, payload.data, payload.mask]
@@ -62,8 +62,8 @@ def with_shared_memory(config: ClusterConfig, dut) -> Module:
     m.submodules.shared = shared = SharedMemory(cluster_ports(config))
     reads, writes = port_names(config)
     for c in range(config.axi.masters):
-        connect(m, getattr(dut, f"read_{c}"), getattr(shared, f"read_{reads.index(f'dma{c}')}"))
-        connect(m, getattr(dut, f"write_{c}"), getattr(shared, f"write_{writes.index(f'dma{c}')}"))
+        connect(m, dut.read[c], getattr(shared, f"read_{reads.index(f'dma{c}')}"))
+        connect(m, dut.write[c], getattr(shared, f"write_{writes.index(f'dma{c}')}"))
     return m
 
 
@@ -162,7 +162,7 @@ class DmaBench:
 
     async def access(self, ctx, name_or_offset, value=None, port=0):
         """Write a register, or read it if `value` is None; return (data, error)."""
-        bus = getattr(self.dut, numbered("registers", port))
+        bus = self.dut.registers[port]
         offset = DMA[name_or_offset].offset if isinstance(name_or_offset, str) else name_or_offset
         payload = {"address": offset, "write": value is not None, "data": value or 0}
         ctx.set(bus.request.payload, payload)

@@ -4,7 +4,6 @@ import random
 from collections import deque
 from dataclasses import asdict
 
-from spica.hw.isa.memory_map import numbered
 from spica.sim.golden.memory.dma.dma import DmaDescriptor
 
 __all__ = ["UnitSide"]
@@ -26,9 +25,8 @@ class UnitSide:
 
     def __init__(self, dut, number: int, rng: random.Random, stall: float):
         self.rng, self.stall = rng, stall
-        self.descriptor, self.drain, done = (
-            getattr(dut, numbered(name, number)) for name in ("descriptor", "drain", "done")
-        )
+        self.descriptor, self.drain = dut.descriptor[number], dut.drains[number]
+        done = dut.done[number]
         self.samples = [self.descriptor.ready, self.drain.ready, done.valid, done.payload]
         self.drives = [self.descriptor.valid, self.descriptor.payload.as_value()]
         self.drives += [self.drain.valid, self.drain.payload]

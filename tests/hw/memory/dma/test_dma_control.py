@@ -196,7 +196,7 @@ def test_an_idle_dma_is_not_busy_and_has_no_events():
     seen = []
 
     async def bench(ctx):
-        ctx.set(dut.axi_0.awready, 1)
+        ctx.set(dut.axi[0].awready, 1)
         for valid in (0, 1):
             ctx.set(dut.drain.valid, valid)
             seen.append(ctx.get(dut.busy))
@@ -215,12 +215,12 @@ def test_first_burst_goes_out_after_the_check():
     dut = Dma(TINY_DMA)
 
     async def bench(ctx):
-        ctx.set(dut.descriptor.payload, asdict(descriptor))
-        ctx.set(dut.descriptor.valid, 1)
+        ctx.set(dut.descriptor[0].payload, asdict(descriptor))
+        ctx.set(dut.descriptor[0].valid, 1)
         await ctx.tick()
-        ctx.set(dut.descriptor.valid, 0)
+        ctx.set(dut.descriptor[0].valid, 0)
         cycles = 0
-        while not ctx.get(dut.axi_0.arvalid):
+        while not ctx.get(dut.axi[0].arvalid):
             await ctx.tick()
             cycles += 1
         assert cycles == 9
