@@ -126,11 +126,7 @@ class DmaBench:
         else:
             self.top = EnableInserter(self.dut.busy)(self.dut) if gated else self.dut
             self.shared = SharedPorts(
-                [
-                    getattr(self.dut, f"{kind}_{c}")
-                    for kind in ("read", "write")
-                    for c in range(config.axi.masters)
-                ],
+                [*self.dut.read, *self.dut.write],
                 self.local,
                 self.rng,
                 read_latency=config.shared.read_latency,
