@@ -102,6 +102,7 @@ def check(result, golden, reference, bound, *, form: str, touched: int = 0) -> C
         reference=reference,
         bound=bound,
         overflow=overflow_of(kind) if isinstance(kind, FloatFormat) else np.inf,
+        is_unbounded=True,
         guard_bytes_changed=touched,
     )
 
@@ -116,14 +117,14 @@ def compare(
     bound: np.ndarray | float,
     overflow: float,
     is_result: bool = True,
+    is_unbounded: bool = False,
     guard_bytes_changed: int | None = None,
     has_share: bool = False,
 ) -> Check:
     """Return the check of elements by their bits, and of results also by their distances.
 
     A float may overflow to an infinity where the reference, within its bound, does. Where the
-    reference is not finite, the result must be the same infinity or a NaN. An infinite bound
-    permits any value.
+    reference is not finite, the result must be the same infinity, or a NaN if the reference is one.
 
     Parameters
     ----------
@@ -137,6 +138,8 @@ def compare(
         Least magnitude that is rounded to infinity.
     is_result : bool
         Whether distances count; otherwise only bits do.
+    is_unbounded : bool
+        Whether an infinite bound permits any value, as in sums that may be infinity minus infinity.
     guard_bytes_changed : int or None
         Changed bytes in the guard regions.
     has_share : bool
@@ -151,7 +154,9 @@ def compare(
         overflows = (np.abs(wanted) + bound >= overflow) & np.isinf(value)
         overflows &= np.signbit(value) == np.signbit(wanted)
         # NaN compares false: a NaN where the reference is finite is outside.
-        inside = same | overflows | (np.isfinite(wanted) & (error <= bound)) | np.isinf(bound)
+        inside = same | overflows | (np.isfinite(wanted) & (error <= bound))
+        if is_unbounded:
+            inside |= np.isinf(bound)
         error[~(np.isfinite(value) & np.isfinite(wanted))] = 0.0
         share = np.where(bound > 0, error / bound, 0.0)
     none = np.zeros(got.shape, dtype=bool)

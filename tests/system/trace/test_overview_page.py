@@ -135,7 +135,7 @@ def test_page_draws_what_was_recorded(tmp_path):
         span = max(span / 1.5, 8)
     low, high = map(int, re.findall(r"\d+", told["near"])[:2])
     assert abs(high - low - span) <= 1
-    assert "waits for weights" in told["legend"]
+    assert "wait for weights" in told["legend"]
 
 
 def test_trace_events_tell_what_was_recorded(tmp_path):
