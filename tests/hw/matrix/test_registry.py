@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 from amaranth import Shape
+from amaranth.hdl import Fragment
 from amaranth.lib import wiring
 
 from spica.hw.base.errors import UserError
@@ -36,6 +37,14 @@ def sample(request) -> UnitConfig:
     return SAMPLES[request.param]
 
 
+def unit_of(sample: UnitConfig):
+    """Return the unit of a config, elaborated."""
+    config = MatrixUnitConfig.of(replace(CLUSTER, units=(sample,)))
+    unit = kind_of(sample).component(config)
+    Fragment.get(unit, None)
+    return unit
+
+
 def ports_of(members: wiring.SignatureMembers) -> list[tuple]:
     """Return path, direction and width of every port."""
     return [
@@ -51,16 +60,14 @@ def test_every_kind_has_models():
 
 def test_the_component_has_the_members_of_a_unit(sample):
     config = MatrixUnitConfig.of(replace(CLUSTER, units=(sample,)))
-    unit = kind_of(sample).component(config)
+    unit = unit_of(sample)
     members = wiring.SignatureMembers(unit_members(config, unit.events.shape()))
     assert ports_of(unit.signature.members) == ports_of(members)
     assert set(sample.reads) <= {path[0] for path, *_ in ports_of(members)}
 
 
 def test_counters_refer_to_events_and_colours(sample):
-    config = MatrixUnitConfig.of(replace(CLUSTER, units=(sample,)))
-    kind = kind_of(sample)
-    events = kind.component(config).events
+    kind, events = kind_of(sample), unit_of(sample).events
     for counter in kind.counters:
         found = events
         for name in counter.event.split("."):
