@@ -24,6 +24,7 @@ from .csr_file import core_shape
 from .front_end.front_end import FrontEnd
 from .issue.issue import Issue
 from .issue.warp_scoreboard import FIXED_PORTS, VARIABLE_PORTS
+from .layouts import begins, ends
 from .observation import ObservationSignature, probe
 from .operands.collector_pool import Collectors
 from .operands.register_file import RegisterFile
@@ -246,7 +247,7 @@ class Core(SharedBlock):
                 flags.warp.eq(bus.payload.warp),
                 flags.flags.eq(bus.payload.flags),
             ]
-            retired = retired + bus.valid
+            retired = retired + ends(bus)
         # Registered: there is no time for a wide sum behind the buses.
         m.d.sync += control.retired.eq(retired)
         m.d.comb += [
@@ -261,7 +262,7 @@ class Core(SharedBlock):
         memory = collectors.operation[Port.MEMORY]
         m.d.comb += [
             counters.slots.eq(issue.slots),
-            events.operations.eq(Cat(each.valid & each.ready for each in collectors.operation)),
+            events.operations.eq(Cat(begins(each) for each in collectors.operation)),
             events.is_store.eq(is_store(memory.payload.operation)),
             events.memory_request.eq(self.request.valid & self.request.ready),
             events.fetch.eq(self.fetch.valid & self.fetch.ready),
@@ -272,4 +273,4 @@ class Core(SharedBlock):
             self.observed.active.eq(self.active),
         ]
         for done, bus in zip(events.done, writeback.bus, strict=True):
-            m.d.comb += done.eq(Mux(bus.valid, bus.payload.mask, 0))
+            m.d.comb += done.eq(Mux(ends(bus), bus.payload.mask, 0))

@@ -1,5 +1,6 @@
 """Layouts of the signals between the blocks of a core."""
 
+from amaranth import *
 from amaranth.hdl import ShapeLike
 from amaranth.lib import data
 
@@ -11,8 +12,10 @@ __all__ = [
     "REGISTERS",
     "REGISTER_WIDTH",
     "beat_field",
+    "begins",
     "branch_layout",
     "decoded_layout",
+    "ends",
     "group_fields",
     "issue_layout",
     "operation_layout",
@@ -43,6 +46,22 @@ def beat_field() -> dict[str, ShapeLike]:
     """Return the field with the number of a micro-operation; none if no operation has groups."""
     sizes = group_sizes()
     return {"beat": range(sizes[-1])} if sizes else {}
+
+
+def more_field() -> dict[str, ShapeLike]:
+    """Return the field that marks all results but an instruction's last; none without groups."""
+    return {"more": 1} if group_sizes() else {}
+
+
+def begins(source) -> Value:
+    """Return whether an instruction, not a later micro-operation of it, leaves on this stream."""
+    leaves = source.valid & source.ready
+    return leaves & (source.payload.beat == 0) if group_sizes() else leaves
+
+
+def ends(bus) -> Value:
+    """Return whether an instruction completes with the result on this writeback bus."""
+    return bus.valid & ~bus.payload.more if group_sizes() else bus.valid
 
 
 def decoded_layout() -> data.StructLayout:
@@ -119,7 +138,8 @@ def result_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of a result, from a unit to a writeback bus, and on the bus.
 
     ``writes`` is 0 for an instruction that only reports completion. ``flags`` is the union of
-    the float flags of all active threads.
+    the float flags of all active threads. ``more``: other results of the instruction follow, for
+    operations with register groups.
     """
     return data.StructLayout({
         "warp": warp_shape(config),
@@ -128,6 +148,7 @@ def result_layout(config: PipelineConfig) -> data.StructLayout:
         "rd": REGISTER_WIDTH,
         "writes": 1,
         "flags": 5,
+        **more_field(),
         "values": data.ArrayLayout(32, config.threads),
     })
 

@@ -8,12 +8,12 @@ from amaranth.lib.wiring import Out
 
 from ..config import PipelineConfig
 from ..isa.csr import COUNTERS
-from ..isa.operations import Port
+from ..isa.operations import Port, group_sizes
 from ..lib.interfaces.core_memory import warp_shape
 from ..lib.probes import FlattenedResponseSignature, flatten
 from .control.faults import fault_layout
 from .issue.stall_reason import StallReason
-from .layouts import OPERANDS, result_layout
+from .layouts import OPERANDS, begins, ends, result_layout
 from .units.lsu.memory_layouts import memory_fault_layout
 
 __all__ = ["ObservationSignature", "collected_layout", "place_layout", "probe"]
@@ -41,6 +41,9 @@ def collected_layout(config: PipelineConfig) -> data.StructLayout:
 
 class ObservationSignature(wiring.Signature):
     """Monitor of the instructions in each cycle; every field is a separate port.
+
+    An instruction with register groups is collected and dispatched with its first micro-operation,
+    and done with its last result.
 
     Members
     -------
@@ -89,7 +92,7 @@ def probe(m: Module, observed, issue, collectors, units: dict[Port, Any], writeb
         source = collectors.i[number]
         instruction = source.payload.instruction
         m.d.comb += [
-            port.valid.eq(source.valid & source.ready),
+            port.valid.eq(begins(source)),
             port.warp.eq(source.payload.warp),
             port.mask.eq(source.payload.mask),
             port.pc.eq(instruction.pc),
@@ -99,12 +102,14 @@ def probe(m: Module, observed, issue, collectors, units: dict[Port, Any], writeb
         ]
     for port, unit in units.items():
         operation, dispatched = collectors.operation[port], observed.dispatched[port]
-        m.d.comb += dispatched.valid.eq(operation.valid & operation.ready)
+        m.d.comb += dispatched.valid.eq(begins(operation))
         m.d.comb += observed.offered[port].valid.eq(unit.o.valid)
         for source, shown in ((operation, dispatched), (unit.o, observed.offered[port])):
             m.d.comb += [shown.warp.eq(source.payload.warp), shown.pc.eq(source.payload.pc)]
     for number, bus in enumerate(writeback.bus):
         flatten(m, bus, observed.done[number])
+        if group_sizes():
+            m.d.comb += observed.done[number].valid.eq(ends(bus))
     flatten(m, units[Port.CONTROL].fault, observed.fault)
     flatten(m, units[Port.MEMORY].fault, observed.memory_fault)
     for number, slot in enumerate(observed.slots):

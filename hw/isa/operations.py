@@ -256,8 +256,9 @@ class PortInfo:
     groups : mapping of int to RegisterGroups
         Operations whose operands or results span several registers. The unit receives their
         micro-operations in order; those of different warps may alternate. After the last one, not
-        before, it returns a result for each micro-operation, or one for all if the destination is
-        not a group. Its latency must not be `Latency.FIXED`.
+        before, it returns a result for each micro-operation, all but the last marked with
+        ``more``, or one for all if the destination is not a group. Its latency must not be
+        `Latency.FIXED`.
 
     """
 

@@ -60,6 +60,7 @@ class TrialUnit(wiring.Component):
             self.i.ready.eq(~valid),
             self.o.valid.eq(valid),
             result.values.eq(rows[result.warp][beat]),
+            result.more.eq(beat != SIZE - 1),
         ]
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += rows[operation.warp][operation.beat].eq(mixture)

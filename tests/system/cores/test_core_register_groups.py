@@ -1,4 +1,4 @@
-"""Tests of an operation with register groups in a core: values, hazards and order, in programs."""
+"""Tests of an operation with register groups in a core: values, hazards, order and counters."""
 
 import random
 from unittest.mock import patch
@@ -6,10 +6,11 @@ from unittest.mock import patch
 import pytest
 
 from spica.hw.core.units.execution_units import UNITS
+from spica.hw.isa.csr import COUNTERS
 from spica.hw.isa.operations import Port, RegisterGroup
 from spica.hw.isa.program import assemble_program
 from spica.sim.iss.program_bench import small_config
-from support.core.core_bench import run_core
+from support.core.core_bench import run_core, run_model
 from support.core.trial_groups import SIZE, trial_groups
 from support.core.trial_unit import TrialUnit, mixed
 
@@ -28,6 +29,8 @@ body:   li t0, -1
         la t1, data
         add t1, t1, t0
 """
+#: Instructions of the prologue with one active thread: of warp 0 alone, and of every warp.
+SCALAR = 4 + 2 * WARPS
 EPILOGUE = "\n        vx_tmc zero\ndata:   .word {}\n"
 
 
@@ -59,6 +62,11 @@ def expected(found, is_grouped: bool, f: list[int]) -> list[int]:
     return f
 
 
+def counters(values: int) -> dict[str, int]:
+    """Return the observed counters by name."""
+    return {name: values >> 64 * k & 2**64 - 1 for k, name in enumerate(COUNTERS)}
+
+
 @pytest.mark.parametrize("is_grouped", [False, True])
 @pytest.mark.parametrize("options", [{}, pytest.param(DUAL, marks=pytest.mark.slow)])
 def test_programs(is_grouped, options):
@@ -74,10 +82,16 @@ def test_programs(is_grouped, options):
     text += EPILOGUE.format(", ".join(map(str, words)))
     destination = RegisterGroup() if is_grouped else None
     with trial_groups(destination), patch.dict(UNITS, {Port.SPECIAL: TrialUnit}):
-        run = run_core(small_config(warps=WARPS, threads=THREADS, **options), text, ROOM)
+        config = small_config(warps=WARPS, threads=THREADS, **options)
+        run = run_core(config, text, ROOM, look=lambda core: [core.observed.counters])
     assert not run.faults
     for hart in range(WARPS * THREADS):
         before = words[32 * hart : 32 * hart + 32]
         at = len(assemble_program(text).data) - 4 * len(words) + 128 * hart
         after = [int.from_bytes(run.memory[at + 4 * k :][:4], "little") for k in range(32)]
         assert after == expected(found, is_grouped, before)
+    counted = counters(run.seen[-1][0])
+    total = run_model(config, text, ROOM).instructions
+    assert run.instructions == counted["instructions"] == total
+    assert counted["thread_instructions"] == THREADS * total - (THREADS - 1) * SCALAR
+    assert counted["operations_special"] == WARPS * sum(name == "fcos.s" for name, *_ in found)
