@@ -67,8 +67,8 @@ class RegisterOfCore(Properties):
         m.d.comb += [getattr(dut, name).eq(getattr(self, name)) for name in same]
         for warp in warps:
             m.d.comb += [
-                dut.slot_0_heads[warp].eq(self.entry("head", warp)),
-                dut.slot_1_heads[warp].eq(self.entry("second", warp)),
+                dut.heads[0][warp].eq(self.entry("head", warp)),
+                dut.heads[1][warp].eq(self.entry("second", warp)),
             ]
         self.issue(m, dut)
         claims = [

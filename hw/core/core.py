@@ -36,8 +36,6 @@ from .units.lsu.memory_layouts import memory_fault_layout
 
 __all__ = ["Core"]
 
-HEADS = ("slot_0_heads", "slot_1_heads")
-
 
 class Core(SharedBlock):
     """SIMT core: RV32IMF for all threads of all warps, one or two instructions of a warp per cycle.
@@ -187,14 +185,13 @@ class Core(SharedBlock):
         """Connect the state of the warps with fetch and issue."""
         connect(m, control.redirect, front_end.redirect)
         core = self.config.core
-        for name in HEADS[: core.issue_width]:
+        for slot, (heads, rounded) in enumerate(zip(front_end.heads, issue.heads, strict=True)):
             for warp in range(core.warps):
-                rounding = DynamicRounding()
-                m.submodules[f"rounding_{name}_{warp}"] = rounding
+                m.submodules[f"rounding_{slot}_{warp}"] = rounding = DynamicRounding()
                 m.d.comb += [
-                    rounding.head.eq(getattr(front_end, name)[warp]),
+                    rounding.head.eq(heads[warp]),
                     rounding.frm.eq(control.frm[warp]),
-                    getattr(issue, name)[warp].eq(rounding.o),
+                    rounded[warp].eq(rounding.o),
                 ]
         started = Signal()
         m.d.sync += started.eq(started | self.start)

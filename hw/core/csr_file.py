@@ -17,7 +17,7 @@ from ..lib.interfaces.core_memory import warp_shape
 from ..lib.one_hot import select
 from ..lib.sram import Sram
 
-__all__ = ["ISA", "CsrFile", "core_shape", "flags_layout"]
+__all__ = ["ISA", "CsrFile", "core_shape", "csr_answer_layout", "flags_layout"]
 
 #: misa: 32 bits, F, I, M.
 ISA = 1 << 30 | 1 << 5 | 1 << 8 | 1 << 12
@@ -28,6 +28,15 @@ def flags_layout(config: PipelineConfig) -> data.ArrayLayout:
     """Return the layout of the float flags raised on the writeback buses, one entry per bus."""
     bus = data.StructLayout({"valid": 1, "warp": warp_shape(config), "flags": FLAGS_WIDTH})
     return data.ArrayLayout(bus, config.writeback_buses)
+
+
+def csr_answer_layout() -> data.StructLayout:
+    """Return the layout of a register that is read.
+
+    ``value`` is common to all threads. With ``per_thread`` the thread index is to be added; its
+    bits are 0 in ``value``.
+    """
+    return data.StructLayout({"value": 32, "per_thread": 1, "exists": 1, "writable": 1})
 
 
 def core_shape(cores: int) -> int:
@@ -55,7 +64,7 @@ def count(m: Module, sum_low: Signal, events: Value) -> Value:
 class CsrFile(SharedBlock):
     """Control and status registers: reads all, writes the writable, keeps float CSRs per warp.
 
-    `value` and its qualifiers are combinational from `number` and the warp. `look` must have
+    `answer` is combinational from `number` and the warp. `look` must have
     selected the warp in an earlier cycle, with no write for it since. A write takes effect in the
     next cycle, and so do flags on the buses. Flags of a warp must not arrive while its registers
     are written.
@@ -79,11 +88,7 @@ class CsrFile(SharedBlock):
     mask : In(threads)
         Its active threads.
     active : In(warps)
-    value : Out(32)
-        Value of the register, common to all threads.
-    per_thread : Out(1)
-        The thread index is to be added; its bits are 0 in `value`.
-    exists, writable : Out(1)
+    answer : Out(csr_answer_layout())
     is_command : Out(1)
         A write is a command word for the cluster's matrix units.
     write : In(1)
@@ -119,10 +124,7 @@ class CsrFile(SharedBlock):
     warps: Signal
     mask: Signal
     active: Signal
-    value: Signal
-    per_thread: Signal
-    exists: Signal
-    writable: Signal
+    answer: data.View
     is_command: Signal
     write: Signal
     write_value: Signal
@@ -148,10 +150,7 @@ class CsrFile(SharedBlock):
             "warps": In(shape.warps),
             "mask": In(shape.threads),
             "active": In(shape.warps),
-            "value": Out(32),
-            "per_thread": Out(1),
-            "exists": Out(1),
-            "writable": Out(1),
+            "answer": Out(csr_answer_layout()),
             "is_command": Out(1),
             "write": In(1),
             "write_value": In(32),
@@ -174,7 +173,7 @@ class CsrFile(SharedBlock):
             self.minstret.eq(count(m, self.instructions, self.retired)),
             self.counter_number.eq(self.number),
             self.is_command.eq(self.number == CSRS["accel_cisc"].number),
-            self.per_thread.eq(
+            self.answer.per_thread.eq(
                 (self.number == CSRS["thread_id"].number) | (self.number == CSRS["mhartid"].number)
             ),
         ]
@@ -213,17 +212,17 @@ class CsrFile(SharedBlock):
             for csr in CSRS.values():
                 with m.Case(csr.number):
                     m.d.comb += [
-                        self.value.eq(values.get(csr.name, 0)),
-                        self.exists.eq(1),
-                        self.writable.eq(csr.access != "read"),
+                        self.answer.value.eq(values.get(csr.name, 0)),
+                        self.answer.exists.eq(1),
+                        self.answer.writable.eq(csr.access != "read"),
                     ]
             with m.Default(), m.Switch(self.number):
                 for half, numbers in enumerate(COUNTER_NUMBERS):
                     # An aligned block of numbers; the cases above take precedence.
                     with m.Case(f"{numbers.start >> ceil_log2(len(numbers)):07b}-----"):
                         m.d.comb += [
-                            self.value.eq(self.counter.word_select(half, 32)),
-                            self.exists.eq(1),
+                            self.answer.value.eq(self.counter.word_select(half, 32)),
+                            self.answer.exists.eq(1),
                         ]
 
     def keep_float_registers(self, m: Module) -> Value:

@@ -18,6 +18,7 @@ __all__ = [
     "ends",
     "group_fields",
     "issue_layout",
+    "more_field",
     "operation_layout",
     "read_layout",
     "register_layout",

@@ -8,8 +8,9 @@ from amaranth.utils import ceil_log2
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.operations import ControlOperation as Operation
+from ..csr_file import csr_answer_layout
 from .control_operand import control_layout
-from .divergence_stack import StackChange, divergence_layout
+from .divergence_stack import StackChange, divergence_layout, stack_answer_layout
 from .faults import FaultCause
 from .redirects import turn_layout
 
@@ -22,13 +23,8 @@ def situation_layout(config: PipelineConfig) -> data.StructLayout:
     It holds the top of the warp's divergence stack and the addressed control register.
     """
     return data.StructLayout({
-        "top": divergence_layout(config),
-        "is_empty": 1,
-        "is_full": 1,
-        "value": 32,
-        "per_thread": 1,
-        "exists": 1,
-        "writable": 1,
+        "stack": stack_answer_layout(config),
+        "register": csr_answer_layout(),
     })
 
 
@@ -151,17 +147,17 @@ class ControlEffects(SharedBlock):
             o.value.eq(is_divergent),
             o.changes_mask.eq(is_divergent),
             o.stack.eq(Mux(is_divergent, StackChange.PUSH, StackChange.NONE)),
-            o.fault.eq(is_divergent & self.situation.is_full),
+            o.fault.eq(is_divergent & self.situation.stack.is_full),
             o.cause.eq(FaultCause.STACK_OVERFLOW),
         ]
 
     def join(self, m: Module):
         """Switch to the second side of a split, or rejoin both sides after the second."""
-        given, o, top = self.instruction, self.o, self.situation.top
+        given, o, top = self.instruction, self.o, self.situation.stack.top
         joins = given.a[0]
         begins = top.rest.any()
         m.d.comb += [
-            o.fault.eq(joins & self.situation.is_empty),
+            o.fault.eq(joins & self.situation.stack.is_empty),
             o.cause.eq(FaultCause.STACK_UNDERFLOW),
             o.changes_mask.eq(joins),
             o.mask.eq(Mux(begins, top.rest, top.both)),
@@ -175,7 +171,7 @@ class ControlEffects(SharedBlock):
 
     def access_register(self, m: Module):
         """Read a control register, and write it unless the instruction only reads."""
-        given, o, found = self.instruction, self.o, self.situation
+        given, o, found = self.instruction, self.o, self.situation.register
         is_replacement = given.operation == Operation.CSRRW
         writes = is_replacement | given.field
         m.d.comb += [

@@ -12,7 +12,7 @@ from ...lib.interfaces.core_memory import warp_shape
 from ...lib.one_hot import select
 from ...lib.sram import Sram
 
-__all__ = ["DivergenceStack", "StackChange", "divergence_layout"]
+__all__ = ["DivergenceStack", "StackChange", "divergence_layout", "stack_answer_layout"]
 
 
 class StackChange(enum.Enum, shape=2):
@@ -33,14 +33,19 @@ def divergence_layout(config: PipelineConfig) -> data.StructLayout:
     return data.StructLayout({"both": config.threads, "rest": config.threads, "pc": 30})
 
 
+def stack_answer_layout(config: PipelineConfig) -> data.StructLayout:
+    """Return the layout of the state of a stack; ``top`` is valid if the stack is not empty."""
+    return data.StructLayout({"top": divergence_layout(config), "is_empty": 1, "is_full": 1})
+
+
 class DivergenceStack(SharedBlock):
     """Divergence stack: a stack of open splits for each warp, `stack_depth` deep.
 
-    `look` reads a warp's stack; outputs are valid from the next cycle until the next look.
+    `look` reads a warp's stack; `answer` is valid from the next cycle until the next look.
     `change` applies to the stack of the last look, at most once per look, and not in the cycle of
     the next look.
 
-    | cycle | look | outputs of | change of |
+    | cycle | look | answer of  | change of |
     |-------|------|------------|-----------|
     | 0     | A    |            |           |
     | 1     |      | A          | A         |
@@ -56,9 +61,8 @@ class DivergenceStack(SharedBlock):
     -------
     look : In(1)
     look_warp : In(warp_shape(config))
-    top : Out(divergence_layout(config))
-        The innermost split, if the stack is not empty.
-    is_empty, is_full : Out(1)
+    answer : Out(stack_answer_layout(config))
+        The innermost split, and whether the stack is empty or full.
     change : In(StackChange)
         Illegal: a push to a full stack, `SECOND` or `POP` on an empty one.
     push : In(divergence_layout(config))
@@ -66,9 +70,7 @@ class DivergenceStack(SharedBlock):
 
     look: Signal
     look_warp: Signal
-    top: data.View
-    is_empty: Signal
-    is_full: Signal
+    answer: data.View
     change: Signal
     push: data.View
 
@@ -77,9 +79,7 @@ class DivergenceStack(SharedBlock):
         super().__init__({
             "look": In(1),
             "look_warp": In(warp_shape(config)),
-            "top": Out(divergence_layout(config)),
-            "is_empty": Out(1),
-            "is_full": Out(1),
+            "answer": Out(stack_answer_layout(config)),
             "change": In(StackChange),
             "push": In(divergence_layout(config)),
         })
@@ -88,7 +88,7 @@ class DivergenceStack(SharedBlock):
         m = Module()
         config = self.config
         if config.stack_depth == 0:
-            m.d.comb += [self.is_empty.eq(1), self.is_full.eq(1)]
+            m.d.comb += [self.answer.is_empty.eq(1), self.answer.is_full.eq(1)]
             return m
         # Index of the innermost split; all ones (0 - 1) if the stack is empty.
         width = ceil_log2(config.stack_depth + 1)
@@ -119,9 +119,9 @@ class DivergenceStack(SharedBlock):
             splits.write_address.eq(Cat(Mux(is_push, above, level), warp)),
             changed.eq(Mux(is_push, self.push, top)),
             splits.write_data.eq(changed),
-            self.top.eq(top),
-            self.is_empty.eq(level == empty),
-            self.is_full.eq(level == config.stack_depth - 1),
+            self.answer.top.eq(top),
+            self.answer.is_empty.eq(level == empty),
+            self.answer.is_full.eq(level == config.stack_depth - 1),
         ]
         # `SECOND` starts the remaining threads.
         with m.If(~is_push):

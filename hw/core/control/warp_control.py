@@ -22,9 +22,6 @@ from .warp_table import WarpTable
 
 __all__ = ["WarpControl"]
 
-STACK_ANSWERS = ("top", "is_empty", "is_full")
-REGISTER_ANSWERS = ("value", "per_thread", "exists", "writable")
-
 
 class WarpControl(wiring.Component):
     """Warp control: executes the instructions of `Port.CONTROL` and redirects warps.
@@ -198,9 +195,12 @@ class WarpControl(wiring.Component):
     def look(self, m: Module, found):
         """Look up the state of the warp while its instruction is accepted."""
         accepted, warp = self.i.valid & self.i.ready, self.i.payload.warp
-        for kept, names in ((self.stack, STACK_ANSWERS), (self.registers, REGISTER_ANSWERS)):
-            m.d.comb += [kept.look.eq(accepted), kept.look_warp.eq(warp)]
-            m.d.comb += [getattr(found, name).eq(getattr(kept, name)) for name in names]
+        for kept, answer in ((self.stack, found.stack), (self.registers, found.register)):
+            m.d.comb += [
+                kept.look.eq(accepted),
+                kept.look_warp.eq(warp),
+                answer.eq(kept.answer),
+            ]
         for name in ("number", "warp", "warps", "mask"):
             m.d.comb += getattr(self.registers, name).eq(getattr(self.given, name))
         for name in ("core", "flags", "busy", "retired", "counter"):
@@ -284,10 +284,7 @@ class WarpControl(wiring.Component):
                 value.eq(self.effects.value),
                 per_thread.eq(self.effects.per_thread),
                 result.writes.eq(given.writes & self.commits),
-                *(
-                    getattr(result, name).eq(getattr(given, name))
-                    for name in ("warp", "mask", "pc", "rd")
-                ),
+                *(result[name].eq(given[name]) for name in ("warp", "mask", "pc", "rd")),
             ]
         with m.Elif(self.o.ready):
             m.d.sync += self.o.valid.eq(0)

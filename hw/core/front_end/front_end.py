@@ -48,10 +48,8 @@ class FrontEnd(SharedBlock):
     take_slot_1 : In(1)
         The warps in `take` also take the instruction after the head; only if it is valid.
         Ignored if `config.issue_width` is 1.
-    slot_0_heads : Out(head_layout()).array(warps)
-        The next instruction of each warp.
-    slot_1_heads : Out(head_layout()).array(warps)
-        The instruction after it; present only if `config.issue_width` is 2.
+    heads : Out(head_layout()).array(issue_width, warps)
+        ``heads[0]``: the next instruction of each warp; ``heads[1]``: the instruction after it.
     busy : Out(1)
         A request is offered or outstanding.
     """
@@ -62,25 +60,21 @@ class FrontEnd(SharedBlock):
     active: Signal
     take: Signal
     take_slot_1: Signal
-    slot_0_heads: list
-    slot_1_heads: list
+    heads: list
     busy: Signal
 
     def __init__(self, config: PipelineConfig):
         self.config = config
-        slot_0_heads = ["slot_0_heads", "slot_1_heads"][: config.issue_width]
-        super().__init__(
-            {
-                "request": Out(stream.Signature(fetch_request_layout(config))),
-                "response": In(ResponseSignature(fetch_response_layout(config))),
-                "redirect": In(ResponseSignature(redirect_layout(config))),
-                "active": In(config.warps),
-                "take": In(config.warps),
-                "take_slot_1": In(1),
-                "busy": Out(1),
-            }
-            | {name: Out(head_layout()).array(config.warps) for name in slot_0_heads}
-        )
+        super().__init__({
+            "request": Out(stream.Signature(fetch_request_layout(config))),
+            "response": In(ResponseSignature(fetch_response_layout(config))),
+            "redirect": In(ResponseSignature(redirect_layout(config))),
+            "active": In(config.warps),
+            "take": In(config.warps),
+            "take_slot_1": In(1),
+            "heads": Out(head_layout()).array(config.issue_width, config.warps),
+            "busy": Out(1),
+        })
 
     def build(self, platform):
         m = Module()
@@ -111,7 +105,6 @@ class FrontEnd(SharedBlock):
             ]
         for warp in range(config.warps):
             m.d.comb += fetch.positions[warp].eq(buffer.positions[warp])
-            m.d.comb += self.slot_0_heads[warp].eq(buffer.slot_0_heads[warp])
-            if config.issue_width == 2:
-                m.d.comb += self.slot_1_heads[warp].eq(buffer.slot_1_heads[warp])
+            for heads, buffered in zip(self.heads, buffer.heads, strict=True):
+                m.d.comb += heads[warp].eq(buffered[warp])
         return m

@@ -48,10 +48,8 @@ class InstructionBuffer(SharedBlock):
     take_slot_1 : In(1)
         The warps in `take` also take the instruction after the head; only if it is valid.
         Ignored if `config.issue_width` is 1.
-    slot_0_heads : Out(head_layout()).array(warps)
-        The next instruction of each warp.
-    slot_1_heads : Out(head_layout()).array(warps)
-        The instruction after it; present only if `config.issue_width` is 2.
+    heads : Out(head_layout()).array(issue_width, warps)
+        ``heads[0]``: the next instruction of each warp; ``heads[1]``: the instruction after it.
     positions : Out(position_width(config)).array(warps)
         Lowest bits of the word address of each warp's next instruction.
     """
@@ -61,24 +59,20 @@ class InstructionBuffer(SharedBlock):
     active: Signal
     take: Signal
     take_slot_1: Signal
-    slot_0_heads: list
-    slot_1_heads: list
+    heads: list
     positions: list
 
     def __init__(self, config: PipelineConfig):
         self.config = config
-        slot_0_heads = ["slot_0_heads", "slot_1_heads"][: config.issue_width]
-        super().__init__(
-            {
-                "push": In(ResponseSignature(push_layout(config))),
-                "redirect": In(ResponseSignature(redirect_layout(config))),
-                "active": In(config.warps),
-                "take": In(config.warps),
-                "take_slot_1": In(1),
-                "positions": Out(position_width(config)).array(config.warps),
-            }
-            | {name: Out(head_layout()).array(config.warps) for name in slot_0_heads}
-        )
+        super().__init__({
+            "push": In(ResponseSignature(push_layout(config))),
+            "redirect": In(ResponseSignature(redirect_layout(config))),
+            "active": In(config.warps),
+            "take": In(config.warps),
+            "take_slot_1": In(1),
+            "heads": Out(head_layout()).array(config.issue_width, config.warps),
+            "positions": Out(position_width(config)).array(config.warps),
+        })
 
     def build(self, platform):
         m = Module()
@@ -95,9 +89,9 @@ class InstructionBuffer(SharedBlock):
                 buffer.active.eq(self.active[warp]),
                 buffer.take.eq(self.take[warp]),
                 buffer.take_slot_1.eq(self.take_slot_1),
-                self.slot_0_heads[warp].eq(buffer.head),
+                self.heads[0][warp].eq(buffer.head),
                 self.positions[warp].eq(buffer.position),
             ]
             if config.issue_width == 2:
-                m.d.comb += self.slot_1_heads[warp].eq(buffer.slot_1_head)
+                m.d.comb += self.heads[1][warp].eq(buffer.slot_1_head)
         return m

@@ -29,7 +29,7 @@ class Issue(wiring.Component):
 
     Members
     -------
-    slot_0_heads, slot_1_heads : In(head_layout()).array(warps)
+    heads : In(head_layout()).array(issue_width, warps)
         Next instruction of each warp, and with an `issue_width` of 2 the one after it.
     take : Out(warps), take_slot_1 : Out(1)
         One-hot warp whose head leaves its buffer; the instruction after it leaves as well.
@@ -51,8 +51,7 @@ class Issue(wiring.Component):
         Outcome of each issue slot in the last cycle: NONE if issued, else the stall reason.
     """
 
-    slot_0_heads: list
-    slot_1_heads: list
+    heads: list
     take: Signal
     take_slot_1: Signal
     masks: data.View
@@ -73,6 +72,7 @@ class Issue(wiring.Component):
         warps, width = config.warps, config.issue_width
         event = register_event_layout(config)
         ports: dict = {
+            "heads": In(head_layout()).array(width, warps),
             "take": Out(warps),
             "take_slot_1": Out(1),
             "masks": In(data.ArrayLayout(config.threads, warps)),
@@ -88,8 +88,6 @@ class Issue(wiring.Component):
             "reason": Out(data.ArrayLayout(StallReason, warps)),
             "slots": Out(data.ArrayLayout(StallReason, width)),
         }
-        for name in ("slot_0_heads", "slot_1_heads")[:width]:
-            ports[name] = In(head_layout()).array(warps)
         super().__init__(ports)
 
     def elaborate(self, platform):
@@ -98,9 +96,8 @@ class Issue(wiring.Component):
         m.submodules.scheduler = scheduler = Scheduler(self.config)
         same = ["active", "at_barrier", "started", "resume", "dispatched", "arriving", "written"]
         m.d.comb += [getattr(scoreboard, name).eq(getattr(self, name)) for name in same]
-        for name in ("slot_0_heads", "slot_1_heads")[: self.config.issue_width]:
-            for source, sink in zip(getattr(self, name), getattr(scoreboard, name), strict=True):
-                m.d.comb += sink.eq(source)
+        for sources, sinks in zip(self.heads, scoreboard.heads, strict=True):
+            m.d.comb += [sink.eq(head) for sink, head in zip(sinks, sources, strict=True)]
         room = Signal()
         issued = Signal(self.config.issue_width)
         chosen = self.choose(m, scheduler, scoreboard)
@@ -147,7 +144,7 @@ class Issue(wiring.Component):
         })
         entry = Signal(layout, name="entry")
         entries = [
-            Cat(*(e[warp] for e in scoreboard.entries), scoreboard.pending[warp], self.masks[warp])
+            Cat(*(heads[warp] for heads in self.heads), scoreboard.pending[warp], self.masks[warp])
             for warp in range(self.config.warps)
         ]
         m.d.comb += Value.cast(entry).eq(select(scheduler.grant, entries))

@@ -91,12 +91,12 @@ class Scoreboard(wiring.Component):
     they gather operands (`PipelineConfig.snoop`), else when it is in the banks. An instruction with
     register groups issues when none of their registers is pending, and claims each register of its
     destination group until that register is written. The path from
-    `slot_0_heads` and `active` to `ready` and `pending` is combinational. Everything else takes
+    `heads` and `active` to `ready` and `pending` is combinational. Everything else takes
     effect in the next cycle.
 
     Members
     -------
-    slot_0_heads, slot_1_heads : In(head_layout()).array(warps)
+    heads : In(head_layout()).array(issue_width, warps)
         Next instruction of each warp, and with an `issue_width` of 2 the one after it.
     active, at_barrier, started : In(warps)
         Warps that run; that wait at a barrier; that start in the next cycle.
@@ -120,8 +120,7 @@ class Scoreboard(wiring.Component):
         Reasons why warps are not ready, by reason and by warp.
     """
 
-    slot_0_heads: list
-    slot_1_heads: list
+    heads: list
     active: Signal
     at_barrier: Signal
     started: Signal
@@ -143,6 +142,7 @@ class Scoreboard(wiring.Component):
         warps, width = config.warps, config.issue_width
         event = register_event_layout(config)
         ports: dict = {
+            "heads": In(head_layout()).array(width, warps),
             "active": In(warps),
             "at_barrier": In(warps),
             "started": In(warps),
@@ -159,8 +159,6 @@ class Scoreboard(wiring.Component):
             "waits": Out(waits_layout(config)),
             "reason": Out(data.ArrayLayout(StallReason, warps)),
         }
-        for name in ("slot_0_heads", "slot_1_heads")[:width]:
-            ports[name] = In(head_layout()).array(warps)
         super().__init__(ports)
 
     def elaborate(self, platform):
@@ -168,8 +166,8 @@ class Scoreboard(wiring.Component):
         boards = [WarpScoreboard(self.config) for _ in range(self.config.warps)]
         for warp, board in enumerate(boards):
             m.submodules[f"warp_{warp}"] = board
-            for slot, slot_0_heads in enumerate(self.entries):
-                instruction = slot_0_heads[warp].instruction
+            for slot, heads in enumerate(self.heads):
+                instruction = heads[warp].instruction
                 for name in board.needs[slot].shape().members:
                     m.d.comb += board.needs[slot][name].eq(instruction[name])
             m.d.comb += [
@@ -271,19 +269,10 @@ class Scoreboard(wiring.Component):
             held = hazard | self.column(0, "stalls_warp") | self.column(1, "serialises")
             m.d.comb += self.ready_slot_1.eq(self.column(1, "valid") & ~held)
 
-    @property
-    def entries(self) -> list[list]:
-        """The next instructions of all warps, slot by slot."""
-        return (
-            [self.slot_0_heads]
-            if self.config.issue_width == 1
-            else [self.slot_0_heads, self.slot_1_heads]
-        )
-
     def column(self, slot: int, field: str) -> Value:
         """Return a field of the entries of a slot, one bit per warp."""
-        entries = self.entries[slot]
-        return Cat(one.valid if field == "valid" else one.instruction[field] for one in entries)
+        heads = self.heads[slot]
+        return Cat(one.valid if field == "valid" else one.instruction[field] for one in heads)
 
 
 def joined(masks) -> Value:

@@ -33,8 +33,14 @@ async def read(ctx, dut, warp, number):
     ctx.set(dut.number, number)
     ctx.set(dut.warp, warp)
     ctx.set(dut.warps, 1 << warp)
-    asked = (dut.value, dut.exists, dut.writable, dut.per_thread, dut.is_command)
-    return tuple(ctx.get(signal) for signal in asked)
+    answer = ctx.get(dut.answer)
+    return (
+        answer.value,
+        answer.exists,
+        answer.writable,
+        answer.per_thread,
+        ctx.get(dut.is_command),
+    )
 
 
 async def write(ctx, dut, warp, number, value):
@@ -190,9 +196,9 @@ def test_cycles_and_instructions_are_counted_in_64_bits():
             sums.append((sums[-1][0] + busy, sums[-1][1] + retired))
             for counted, low, high in zip(sums[-2], (0xB00, 0xB02), (0xB80, 0xB82), strict=True):
                 ctx.set(dut.number, low)
-                value = ctx.get(dut.value)
+                value = ctx.get(dut.answer.value)
                 ctx.set(dut.number, high)
-                assert value | ctx.get(dut.value) << 32 == counted
+                assert value | ctx.get(dut.answer.value) << 32 == counted
         assert min(sums[-1]) > 1 << 32
 
     simulate(dut, bench)

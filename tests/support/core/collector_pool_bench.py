@@ -5,6 +5,7 @@ import random
 from amaranth import Value
 
 from spica.hw.config import CoreConfig
+from spica.hw.core.layouts import more_field
 from spica.hw.isa.operations import Port
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.core.operands.collector_pool import CollectorsModel, expected_operations
@@ -99,7 +100,8 @@ class CollectorsBench:
         nonsense = {"mask": everyone, "values": random_values(self.config, self.rng)}
         issue = self.rng.choice(self.program)
         name = {"warp": issue["warp"], "rd": self.rng.choice(issue["instruction"]["sources"])}
-        result = nonsense | name | {"writes": 1, "pc": 0, "flags": 0}
+        last = dict.fromkeys(more_field(), 0)
+        result = nonsense | name | last | {"writes": 1, "pc": 0, "flags": 0}
         answers = [self.banks.answers.get(c) for c in range(self.config.collectors)]
         return {
             "i": [{"valid": one is not None, "payload": one or issue} for one in offers],

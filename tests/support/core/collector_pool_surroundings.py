@@ -4,6 +4,7 @@ import random
 from dataclasses import dataclass
 
 from spica.hw.config import CoreConfig
+from spica.hw.core.layouts import more_field
 from spica.hw.isa.operations import Port
 from spica.sim.golden.core.operands.collector_pool import mixture
 
@@ -181,7 +182,8 @@ class Units:
         for thread, value in enumerate(mixture(operation)):
             if operation["mask"] >> thread & 1:
                 values[thread] = value
-        self.results.append((due, result | {"flags": 0, "values": values}))
+        more = {name: self.rng.getrandbits(1) for name in more_field()}
+        self.results.append((due, result | more | {"flags": 0, "values": values}))
         return due
 
     def buses(self, cycle: int) -> list[dict | None]:

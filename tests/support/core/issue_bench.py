@@ -131,11 +131,12 @@ def run_beside(
     rest = RestOfCore(config, programs, timing, rng)
     model = model or IssueModel(config)
     run = Run(config.issue_width)
-    names = ["slot_0_heads", "slot_1_heads"][: config.issue_width]
-    names += ["masks", "active", "at_barrier", "started", "resume"]
-    names += ["dispatched", "arriving", "written"]
-    ports = [port for name in names for port in as_list(getattr(dut, name))]
-    inputs = Cat(*ports, *(o.ready for o in dut.o))
+    inputs = Cat(
+        *(head for heads in dut.heads for head in heads),
+        *(dut.masks, dut.active, dut.at_barrier, dut.started, dut.resume),
+        *(dut.dispatched, dut.arriving, dut.written),
+        *(o.ready for o in dut.o),
+    )
     outputs = Cat(
         dut.take,
         dut.take_slot_1,
@@ -162,11 +163,6 @@ def run_beside(
 
     simulate(dut, testbench)
     return run
-
-
-def as_list(port) -> list:
-    """Return the ports of an array of ports, or the port."""
-    return list(port) if isinstance(port, list | tuple) else [port]
 
 
 def join(fields: Iterable[tuple[int, int]]) -> int:

@@ -23,8 +23,9 @@ async def look(ctx, dut, warp):
     await ctx.tick()
     ctx.set(dut.look, 0)
     ctx.set(dut.look_warp, 0)
-    top = ctx.get(dut.top)
-    return ctx.get(dut.is_empty), ctx.get(dut.is_full), (top.both, top.rest, top.pc)
+    answer = ctx.get(dut.answer)
+    top = answer.top
+    return answer.is_empty, answer.is_full, (top.both, top.rest, top.pc)
 
 
 async def change(ctx, dut, what, entry=(0, 0, 0)):
@@ -92,7 +93,7 @@ def test_one_thread_has_no_stack():
     dut = make(2, 1)
 
     async def bench(ctx):
-        assert (ctx.get(dut.is_empty), ctx.get(dut.is_full)) == (1, 1)
+        assert (ctx.get(dut.answer.is_empty), ctx.get(dut.answer.is_full)) == (1, 1)
 
     simulate(dut, bench, domains=())
 

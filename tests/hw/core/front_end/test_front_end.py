@@ -61,12 +61,9 @@ class Bench:
 
     def heads(self, ctx) -> list:
         """Check all heads; return the instructions available per warp, up to two."""
-        dut, config = self.dut, self.config
         there = []
         for warp, view in enumerate(self.views):
-            shown = [ctx.get(dut.slot_0_heads[warp].as_value())]
-            if config.issue_width == 2:
-                shown.append(ctx.get(dut.slot_1_heads[warp].as_value()))
+            shown = [ctx.get(heads[warp].as_value()) for heads in self.dut.heads]
             valid = [each & 1 for each in shown]
             assert valid in ([0], [1], [0, 0], [1, 0], [1, 1])
             for number in range(sum(valid)):

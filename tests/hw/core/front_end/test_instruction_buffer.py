@@ -82,9 +82,7 @@ class Driver:
         dut, there = self.dut, []
         for number, warp in enumerate(self.warps):
             is_active = self.active >> number & 1
-            shown = [dut.slot_0_heads[number]]
-            if self.config.issue_width == 2:
-                shown.append(dut.slot_1_heads[number])
+            shown = [heads[number] for heads in dut.heads]
             count = 0
             for k, port in enumerate(shown):
                 bits, expected = ctx.get(port.as_value()), warp.head(k)
@@ -176,19 +174,19 @@ def test_what_is_pushed_shows_in_the_next_cycle():
         ctx.set(dut.active, 0b111)
         ctx.set(dut.push.payload, {"tag": {"warp": 1, "pair": 0}, "entries": entries})
         ctx.set(dut.push.valid, 1)
-        assert not ctx.get(dut.slot_0_heads[1].valid)
+        assert not ctx.get(dut.heads[0][1].valid)
         await ctx.tick()
         ctx.set(dut.push.valid, 0)
         ctx.set(dut.take, 0b010)
         for rd in (5, 6):
-            head = ctx.get(dut.slot_0_heads[1])
+            head = ctx.get(dut.heads[0][1])
             assert (head.valid, head.instruction.rd, head.instruction.pc) == (
                 1,
                 rd,
                 ENTRY + 4 * rd - 20,
             )
             await ctx.tick()
-        assert not ctx.get(dut.slot_0_heads[1].valid)
+        assert not ctx.get(dut.heads[0][1].valid)
 
     simulate(dut, bench)
 

@@ -27,9 +27,9 @@ class Bench:
     def head(self, fields, warp=0, seconds=None):
         """Put an instruction at the head of a buffer, and one behind it."""
         self.ctx.set(self.dut.active, 3)
-        self.ctx.set(self.dut.slot_0_heads[warp], {"valid": 1, "instruction": fields})
+        self.ctx.set(self.dut.heads[0][warp], {"valid": 1, "instruction": fields})
         if seconds is not None:
-            self.ctx.set(self.dut.slot_1_heads[warp], {"valid": 1, "instruction": seconds})
+            self.ctx.set(self.dut.heads[1][warp], {"valid": 1, "instruction": seconds})
 
     async def cycle(self, **events):
         """Drive the events of a cycle: ``name=(index, fields)``, ``grant=`` and ``resume=``."""
@@ -275,7 +275,7 @@ def test_not_there_and_not_active():
     async def test(board):
         assert board.reason() == StallReason.IDLE
         board.head({})
-        board.ctx.set(board.dut.slot_0_heads[0], {"valid": 0})
+        board.ctx.set(board.dut.heads[0][0], {"valid": 0})
         assert not board.ready() and board.reason() == StallReason.NO_INSTRUCTION
         board.head({})
         board.ctx.set(board.dut.active, 2)
