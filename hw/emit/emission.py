@@ -1,8 +1,10 @@
 """Result of emitting a component: Verilog text, ports, modules, memories."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .netlist import EmittedInstance, Paths
 from .sram_macros import SramShape, sram_models
 
 __all__ = ["Emission", "EmittedModule", "EmittedPort", "EmittedSram"]
@@ -54,6 +56,10 @@ class Emission:
         ``x_clk`` and ``x_rst``.
     modules : tuple of EmittedModule
         Shared blocks, by name.
+    paths : mapping of str to Paths
+        Combinational paths of each shared block, by name.
+    instances : tuple of EmittedInstance
+        Shared blocks in the top and the sources of their inputs; the top's outputs as the last.
     srams : tuple of EmittedSram or None
         SRAM macro wrappers by name, not part of `verilog`; None if memories stay in it.
 
@@ -65,6 +71,8 @@ class Emission:
     ports: tuple[EmittedPort, ...]
     domains: tuple[str, ...]
     modules: tuple[EmittedModule, ...]
+    paths: Mapping[str, Paths]
+    instances: tuple[EmittedInstance, ...]
     srams: tuple[EmittedSram, ...] | None = None
 
     @property

@@ -16,9 +16,10 @@ from amaranth.hdl._xfrm import DomainCollector
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from .amaranth_patches import patched_amaranth
+from .amaranth_patches import kept_netlist, patched_amaranth
 from .emission import Emission, EmittedModule, EmittedPort, EmittedSram
 from .lowering import lowered_design
+from .netlist import Paths, combinational_paths, instance_wiring
 from .shared_block import EmissionPlatform, SharedBlock, describe, module_name
 from .sram_macros import MacroLimits, SramShape
 from .verilog import verilog_from_rtlil
@@ -78,6 +79,10 @@ class Emitter(EmissionPlatform):
         The first block of each module.
     macros : dict of str to SramShape
         Shape of each SRAM macro wrapper, by module name.
+    paths : dict of str to Paths
+        Combinational paths of each shared block, by module name.
+    netlist : Netlist
+        Netlist of the last conversion.
 
     """
 
@@ -94,6 +99,8 @@ class Emitter(EmissionPlatform):
         self.modules: dict[str, str] = {}
         self.blocks: dict[str, SharedBlock] = {}
         self.domains: dict[str, list[str]] = {}
+        self.paths: dict[str, Paths] = {}
+        self.netlist: Any = None
 
     def instance(self, block: SharedBlock):
         """Return an `Instance` of the module of `block`; convert the first block of each module.
@@ -114,6 +121,7 @@ class Emitter(EmissionPlatform):
             ports = list(signature_ports(block, "__"))
             text, self.domains[name] = self.convert(block.build(self), ports, name)
             self.modules[name] = text
+            self.paths[name] = combinational_paths(self.netlist, self.paths)
         connections: dict[str, Any] = {}
         for domain in self.domains[name]:
             clock, reset = domain_ports(domain)
@@ -147,7 +155,9 @@ class Emitter(EmissionPlatform):
             all_ports[port] = (value, direction)
         named_ports = [(port, *signal) for port, signal in all_ports.items()]
         design = lowered_design(fragment, domains, named_ports, name)
-        text, _ = rtlil.convert_fragment(design, name=name, emit_src=False)
+        with kept_netlist() as netlists:
+            text, _ = rtlil.convert_fragment(design, name=name, emit_src=False)
+        self.netlist = netlists[0]
         return text, names
 
 
@@ -219,6 +229,7 @@ def emit(
     with no_garbage_collection():
         with patched_amaranth():
             text, domains = emitter.convert(component, ports, name)
+            instances = instance_wiring(emitter.netlist)
         texts = [text, *emitter.modules.values()]
         # Yosys runs in another process: the netlists are collected while it works.
         verilog = verilog_from_rtlil("".join(texts), meanwhile=gc.collect)
@@ -240,6 +251,8 @@ def emit(
             EmittedModule(kind, type(block).__name__, describe(block.config), totals[kind])
             for kind, block in sorted(emitter.blocks.items())
         ),
+        paths=emitter.paths,
+        instances=instances,
         srams=None
         if limits is None
         else tuple(

@@ -10,13 +10,21 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from .blank_memories import blank_memories
+from .kept_netlist import kept_netlist
 from .unchecked_nets import unchecked_nets
 
-__all__ = ["LOCK", "PATCHES", "blank_memories", "patched_amaranth", "unchecked_nets"]
+__all__ = [
+    "LOCK",
+    "PATCHES",
+    "blank_memories",
+    "kept_netlist",
+    "patched_amaranth",
+    "unchecked_nets",
+]
 
 Patch = Callable[[], AbstractContextManager[None]]
 
-#: All patches, in the order in which they are applied.
+#: All patches that save time, in the order in which they are applied.
 PATCHES: tuple[Patch, ...] = (unchecked_nets, blank_memories)
 
 #: Held while Amaranth is patched. A patch replaces attributes of Amaranth's classes for the whole

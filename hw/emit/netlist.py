@@ -1,0 +1,181 @@
+"""Connections of a converted module: combinational paths between ports, wiring of instances."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+# Private, and there is no public form of a module's connections between fragment and text.
+from amaranth.hdl import _nir
+
+__all__ = ["EmittedInstance", "Paths", "Piece", "combinational_paths", "instance_wiring"]
+
+nir: Any = _nir  # no stub
+#: Inputs that each output of a module depends on combinationally, by the name of the output.
+Paths = Mapping[str, frozenset[str]]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Consecutive bits of an input, all from one source.
+
+    Parameters
+    ----------
+    width : int
+    instance : str or None
+        Instance whose output drives the bits; an empty name is the module with its inputs; None
+        stands for logic or constants.
+    port : str
+        Output of the instance, or input of the module.
+    offset : int
+        First bit of the port.
+    sources : frozenset of tuple
+        Instance and port of each output that logic takes the bits from; empty for constants.
+
+    """
+
+    width: int
+    instance: str | None
+    port: str = ""
+    offset: int = 0
+    sources: frozenset[tuple[str, str]] = frozenset()
+
+
+@dataclass(frozen=True)
+class EmittedInstance:
+    """Instance of a shared block in the top module, with the sources of its inputs.
+
+    Parameters
+    ----------
+    name : str
+        Name of the instance; empty for the top module itself, whose ``inputs`` are its outputs.
+    module : str
+        Name of its module.
+    inputs : dict of str to tuple of Piece
+        Sources of each input port, from bit 0 on.
+
+    """
+
+    name: str
+    module: str
+    inputs: dict[str, tuple[Piece, ...]]
+
+
+class Tracer:
+    """Search of the sources of nets: outputs of instances and inputs of the module.
+
+    Parameters
+    ----------
+    netlist : Netlist
+        Of one module with its instances.
+    paths : mapping of str to Paths
+        Combinational paths of the modules of instances. An instance of another module is opaque:
+        the search ends at its outputs.
+
+    """
+
+    def __init__(self, netlist: Any, paths: Mapping[str, Paths]):
+        self.cells: list[Any] = netlist.cells
+        self.paths = paths
+        self.found: dict[int, frozenset[tuple[str, str]]] = {}
+        self.ports: dict[int, tuple[str, str, int]] = {}
+        for index, cell in enumerate(self.cells):
+            is_top = isinstance(cell, nir.Top)
+            if is_top or isinstance(cell, nir.Instance):
+                drives = cell.ports_i if is_top else cell.ports_o
+                name = "" if is_top else cell.name
+                for port, (start, width) in drives.items():
+                    for bit in range(width):
+                        net = nir.Net.from_cell(index, start + bit)
+                        self.ports[net] = (name, port, bit)
+
+    def port(self, net) -> tuple[str, str, int] | None:
+        """Return instance, port and bit of a net that an instance or the module drives."""
+        return self.ports.get(net)
+
+    def before(self, net) -> Iterable:
+        """Return the nets that a net depends on combinationally."""
+        cell = self.cells[net.cell]
+        if isinstance(cell, nir.FlipFlop):
+            return ()
+        if isinstance(cell, nir.Instance):
+            known = self.paths[cell.type][self.ports[net][1]]
+            return (bit for name in known for bit in cell.ports_i[name])
+        return (source for source, _ in cell.comb_edges_to(net.bit))
+
+    def sources(self, net) -> frozenset[tuple[str, str]]:
+        """Return instance and port of all sources of a net.
+
+        Paths through instances of modules with known paths are followed to the inputs of the
+        module; without them the outputs of the instance are the sources.
+        """
+        waiting = [net]
+        while waiting:
+            each = waiting[-1]
+            if each in self.found or each.is_const:
+                waiting.pop()
+                continue
+            port = self.port(each)
+            if port is not None and (not port[0] or self.cells[each.cell].type not in self.paths):
+                self.found[each] = frozenset([port[:2]])
+                continue
+            earlier = [one for one in self.before(each) if not one.is_const]
+            missing = [one for one in earlier if one not in self.found]
+            if missing:
+                waiting += missing
+                continue
+            self.found[each] = frozenset().union(*(self.found[one] for one in earlier))
+        return self.found.get(net, frozenset())
+
+    def pieces(self, nets) -> Iterator[Piece]:
+        """Yield the sources of a value, from bit 0 on."""
+        bits = [(self.port(net), net) for net in nets]
+
+        def origin(numbered):
+            number, (port, _) = numbered
+            return None if port is None else (*port[:2], port[2] - number)
+
+        for kind, run in groupby(enumerate(bits), origin):
+            members = [each for _, each in run]
+            if kind is None:
+                sources = frozenset().union(*(self.sources(net) for _, net in members))
+                yield Piece(len(members), None, sources=sources)
+            else:
+                first = members[0][0]
+                assert first is not None
+                yield Piece(len(members), *first)
+
+
+def combinational_paths(netlist: Any, paths: Mapping[str, Paths]) -> Paths:
+    """Return the inputs that each output of a module depends on in the same cycle.
+
+    Instances of other modules, SRAM macros, are synchronous.
+
+    Parameters
+    ----------
+    netlist : Netlist
+        Of the module.
+    paths : mapping of str to Paths
+        Combinational paths of the modules of its instances.
+
+    """
+    tracer = Tracer(netlist, paths)
+    return {
+        name: frozenset(
+            port for net in nets for instance, port in tracer.sources(net) if not instance
+        )
+        for name, nets in netlist.top.ports_o.items()
+    }
+
+
+def instance_wiring(netlist: Any) -> tuple[EmittedInstance, ...]:
+    """Return the instances of a module with the sources of their inputs, the module itself last."""
+    tracer = Tracer(netlist, {})
+    instances = [cell for cell in netlist.cells if isinstance(cell, nir.Instance)]
+    owners = [(cell.name, cell.type, cell.ports_i) for cell in instances]
+    return tuple(
+        EmittedInstance(
+            name, module, {port: tuple(tracer.pieces(nets)) for port, nets in ports.items()}
+        )
+        for name, module, ports in (*owners, ("", "", netlist.top.ports_o))
+    )
