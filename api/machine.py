@@ -1,6 +1,7 @@
 """Python interface of a machine: NumPy arrays in; NumPy arrays, cycles and counters out."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..hw.base.errors import MachineError, UserError
+from ..hw.base.progress import Progress
 from ..hw.config import PRESETS, ClusterConfig
 from ..hw.config.arithmetic import ARITHMETIC
 from ..kernels.elements import NATIVE, nearest, values_of
@@ -22,8 +24,12 @@ from ..sim.run.options import MODEL, RunOptions, SimtOptions
 from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload
 from ..sim.run.workload import Workload, run_workload
+from .progress import ProgressDisplay
 
 __all__ = ["Machine", "Run"]
+
+#: Seconds until a step of a build is shown.
+DELAY = 1.0
 
 
 @dataclass(frozen=True)
@@ -66,8 +72,10 @@ class Machine:
         DRAM timing; None for the default.
     seed : int
         Seed of the kernels' data.
-    progress : callable or None
-        Progress callback: takes a description, steps done, total steps.
+    progress : bool or callable
+        True shows the steps of a build that takes longer than a second on standard error, unless
+        ``$SPICA_PROGRESS`` is 0. False shows nothing. A callable receives each step of builds
+        and runs as a `Progress` callback.
 
     Attributes
     ----------
@@ -84,7 +92,7 @@ class Machine:
         driver: str | None = None,
         dram: DramConfig | None = None,
         seed: int = 1,
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: bool | Progress = True,
     ):
         if isinstance(machine, str):
             if machine not in PRESETS:
@@ -188,9 +196,10 @@ class Machine:
         Raise `MachineError` if its check fails.
         """
         results: dict[str, np.ndarray] = {}
-        done = run_workload(
-            workload, self.name, self.config, options, progress=self.progress, results=results
-        )
+        with self.shown_progress() as progress:
+            done = run_workload(
+                workload, self.name, self.config, options, progress=progress, results=results
+            )
         self.last = Run(
             cycles=done["cycles"],
             counters=done["counters"] or {},
@@ -200,6 +209,17 @@ class Machine:
         if done["check"]["verdict"] != PASS:
             raise MachineError(f"the machine computed wrong values: {done['check']}")
         return results
+
+    @contextmanager
+    def shown_progress(self) -> Iterator[Progress | None]:
+        """Provide the progress callback of one run."""
+        if not isinstance(self.progress, bool):
+            yield self.progress
+        elif self.progress:
+            with ProgressDisplay(delay=DELAY, runs=False) as display:
+                yield display
+        else:
+            yield None
 
 
 def as_matrix(name: str, array: np.ndarray) -> np.ndarray:

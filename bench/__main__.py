@@ -13,8 +13,8 @@ import sys
 import time
 from pathlib import Path
 
+from spica.api.progress import ProgressDisplay
 from spica.cli.options import standard_output
-from spica.cli.progress import ProgressDisplay
 
 from .target import target_table, targets_of
 

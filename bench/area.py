@@ -1,11 +1,12 @@
 """Benchmark of area: presets, ports of the matrix unit, and sweeps of one field."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from spica.cli.options import new_table
 from spica.cli.progress import counting_blocks
+from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS, ClusterConfig
 from spica.hw.config.override import override
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
@@ -88,7 +89,7 @@ QUICK = {
 }
 
 
-def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     """Yield the result after every preset and sweep."""
     result: dict = {"presets": {}, "sweeps": {}, "targets": []}
     for preset in ["tiny_matrix"] if quick else ["virgo", "core", "matrix"]:
@@ -110,9 +111,7 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
         yield result
 
 
-def measured(
-    config: ClusterConfig, name: str, tell: Callable[[str, int, int], None]
-) -> Measurement:
+def measured(config: ClusterConfig, name: str, tell: Progress) -> Measurement:
     """Return the cost of a cluster, with progress."""
     return measure_cluster(config, name, progress=counting_blocks(tell, name))
 

@@ -1,12 +1,13 @@
 """Benchmark of every arithmetic unit: cost, vectors checked, and checking speed."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from spica.cli.options import new_table
+from spica.hw.base.progress import Progress
 from spica.sim.engine.compiler import find_compiler
 from spica.sim.engine.verilator_model import find_verilator
 from spica.sim.units.arith.bench import UnitBench
@@ -21,7 +22,6 @@ from .target import Target
 
 __all__ = ["measure", "tables"]
 
-Tell = Callable[[str, int, int], None]
 
 #: Vectors per unit; a row of array elements counts as many.
 VECTORS = {"numbers": 1_000_000, "arrays": 200_000}
@@ -33,7 +33,7 @@ SEED = 2026
 VECTORS_PER_SECOND = 1_000_000
 
 
-def costs(units: list[Unit], tell: Tell) -> dict[str, dict]:
+def costs(units: list[Unit], tell: Progress) -> dict[str, dict]:
     """Return the cost of each unit; two are synthesised at a time."""
 
     def cost(unit: Unit) -> dict:
@@ -91,7 +91,7 @@ def check(bench: UnitBench, unit: Unit, count: int) -> dict:
     }
 
 
-def measure(quick: bool, tell: Tell) -> Iterator[dict]:
+def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     """Yield the result after every unit; times are processor times."""
     units = every_unit()
     started = time.perf_counter()

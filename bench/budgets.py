@@ -1,9 +1,10 @@
 """Benchmark of budgets: cells, depth and bytes of Verilog of the presets."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from spica.cli.options import new_table
 from spica.cli.progress import counting_blocks
+from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS, CoreBlockConfig
 from spica.hw.core.core import Core
 from spica.sim.engine.emission_cache import emit_cached
@@ -17,7 +18,7 @@ from .target import Target
 __all__ = ["measure", "tables"]
 
 
-def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     """Yield the result after every preset, the small one first."""
     result: dict = {"presets": {}, "targets": []}
     for preset in ["tiny_matrix"] if quick else ["tiny_matrix", "matrix"]:
@@ -59,7 +60,7 @@ def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict
     yield from measure_memory(result, tell)
 
 
-def measure_memory(result: dict, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+def measure_memory(result: dict, tell: Progress) -> Iterator[dict]:
     """Yield the result after every part between the cores of `virgo` and DRAM."""
     result["memory"] = {}
     parts = memory_parts(PRESETS["virgo"])

@@ -1,8 +1,9 @@
 """Benchmark of the SIMT core against its definition: rates, costs, latency hiding, kernels."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from spica.cli.options import new_table
+from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS
 from spica.hw.core.issue.stall_reason import StallReason
 from spica.kernels.kernel import find_kernel
@@ -45,7 +46,7 @@ def rows(quick: bool) -> list[Row]:
     return [row for part in parts for row in part() if not (quick and row.change)]
 
 
-def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     """Yield the result after each row and each kernel."""
     result: dict = {"preset": PRESET, "rows": [], "kernels": {}}
     everything = rows(quick)

@@ -1,7 +1,8 @@
 """Benchmark of simulation, generation and build speed of the cores of `core`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
+from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS
 from spica.kernels.kernel import find_kernel
 from spica.sim.engine.verilator_model import find_verilator
@@ -40,7 +41,7 @@ def busy(name: str, lockstep: bool) -> dict:
     return speed(result["run_cycles"], times) | {"lockstep": lockstep}
 
 
-def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     """Yield the result after every part."""
     result: dict = {"preset": PRESET, "verilator": find_verilator().version, "speed": {}}
     tell("building the model", 0, 0)

@@ -1,10 +1,11 @@
 """Benchmark of FPGA builds: fit, clock frequency, and build time."""
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from spica.cli.options import new_table
+from spica.hw.base.progress import Progress
 from spica.synth.fpga.bitstream import run_tool
 from spica.synth.yosys import run_yosys
 
@@ -24,7 +25,7 @@ BUILDS = (
 )
 
 
-def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     """Yield the result after every build."""
     result: dict = {"builds": [], "targets": []}
     tell("first run of the tools, which compile themselves", 0, 0)

@@ -1,8 +1,9 @@
 """Benchmark of MAC utilisation of `matrix` by size and DRAM bandwidth, with its losses."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from spica.cli.options import new_table
+from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS
 from spica.sim.harness.dram import DramConfig
 from spica.sim.report.result import PASS
@@ -29,7 +30,7 @@ KEPT = (
 )
 
 
-def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     """Yield the result after every run, so that an interrupted benchmark keeps its measurements."""
     sizes, memories = (SIZES[:1], MEMORIES[:2]) if quick else (SIZES, MEMORIES)
     cases = [(size, *memory) for size in sizes for memory in memories]

@@ -2,10 +2,11 @@
 
 import resource
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from spica.cli.options import new_table
+from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
@@ -103,7 +104,7 @@ def speed(code: str, threads: int, instructions: int) -> dict:
     }
 
 
-def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     """Yield the result after every part."""
     instructions = 1_000_000 if quick else 20_000_000
     compiler = find_compiler()

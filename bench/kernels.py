@@ -1,8 +1,9 @@
 """Benchmark of kernels on the instruction-set model: instructions and lanes used."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from spica.cli.options import new_table
+from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS
 from spica.kernels.kernel import find_kernel
 from spica.sim.report.result import PASS
@@ -40,7 +41,7 @@ SIZES = {
 INSTRUCTIONS = {"vecadd": 10_000, "sgemm": 150_000}
 
 
-def measure(quick: bool, progress: Callable[[str, int, int], None]) -> Iterator[dict]:
+def measure(quick: bool, progress: Progress) -> Iterator[dict]:
     """Yield the result after each kernel."""
     rows: dict[str, dict] = {}
     for done, (name, extents) in enumerate(SIZES.items()):

@@ -5,11 +5,12 @@ quarter of the warps to hide the same latency. A product of the matrix unit runs
 bandwidth, with and without its tiles in the L2 cache.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from spica.cli.options import new_table
+from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS, ClusterConfig
 from spica.kernels.kernel import find_kernel
 from spica.sim.harness.core_memory import CoreMemoryConfig
@@ -142,7 +143,7 @@ def cases(quick: bool) -> list[Case]:
     ]
 
 
-def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     """Yield the result after every run."""
     yield from carry_out(cases(quick), tell, kept, lambda runs: targets(runs, quick))
 

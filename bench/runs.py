@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
+from spica.hw.base.progress import Progress
+
 from .target import Target
 
 __all__ = ["Case", "bandwidth_of", "carry_out"]
@@ -33,7 +35,7 @@ def bandwidth_of(run: dict[str, Any]) -> float:
 
 def carry_out(
     cases: Sequence[Case],
-    tell: Callable[[str, int, int], None],
+    tell: Progress,
     keep: Callable[[Any, dict[str, Any]], dict[str, Any]],
     targets: Callable[[list[dict]], Iterable[Target]],
 ) -> Iterator[dict]:

@@ -1,8 +1,9 @@
 """Benchmark of shared memory against its definition: conflicts, bandwidth, stress."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from spica.cli.options import new_table
+from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS
 from spica.hw.memory.shared.shared_memory import cluster_ports
 from spica.sim.golden.memory.shared.shared_timing import conflict_degree
@@ -27,7 +28,7 @@ ACCESSES, LESS = 500_000, 20
 CYCLES = 20_000
 
 
-def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     """Yield the result: conflicts and bandwidth, then each stressed memory."""
     tell("measuring conflicts", 0, 1)
     with SharedStress(EIGHT_LANES) as stress:

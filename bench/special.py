@@ -1,12 +1,13 @@
 """Benchmark of the special functions: accuracy and cost."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import log2
 
 from spica.cli.options import new_table
 from spica.hw.arith.special.functions import C0_WIDTH, C1_BITS, C2_BITS, TABLES
 from spica.hw.arith.special.interpolate import Coefficients
 from spica.hw.arith.special.special_function import SpecialFunction, SpecialFunctionConfig
+from spica.hw.base.progress import Progress
 from spica.hw.isa.operations import SpecialOperation
 from spica.sim.golden.arith.special.errors import SWEEPS, Errors, Sweep, measured
 from spica.synth.budgets import DEPTH
@@ -25,7 +26,7 @@ ABSOLUTE = 2.0**-24
 CIRCULAR = ("SIN", "COS")
 
 
-def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     """Yield the result after the synthesis and after every sweep."""
     result: dict = {"unit": {}, "tables": {}, "sweeps": [], "targets": []}
     tell("synthesising special_function", 0, 0)

@@ -1,7 +1,8 @@
 """Benchmark of simulation, generation and build speed of `matrix`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
+from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS
 from spica.hw.isa.memory_map import CONTROL, CONTROL_BASE
 from spica.kernels.commands import CommandList
@@ -56,7 +57,7 @@ def idle(cycles: int, gating: str) -> dict:
         return speed(execution.cycles, times) | {"clocked": execution.clocked}
 
 
-def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     """Yield the result after every part."""
     size = 64 if quick else 512
     compiler, verilator = find_compiler(), find_verilator()

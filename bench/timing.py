@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from unittest.mock import patch
 
 from spica.cli.options import new_table
+from spica.hw.base.progress import Progress
 from spica.kernels.compile import zig_environment
-from spica.sim.engine.compiler import Progress
 from spica.sim.machine.machine import Machine
 
 from .target import Target

@@ -4,11 +4,12 @@ Published figures: Virgo, ASPLOS 2025, figure of GEMM utilisation; the DRAM of t
 stated.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from spica.cli.options import new_table
+from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS
 from spica.sim.harness.dram import DramConfig
 from spica.sim.report.result import PASS
@@ -89,7 +90,7 @@ def cases(quick: bool) -> list[Case]:
     ]
 
 
-def measure(quick: bool, tell: Callable[[str, int, int], None]) -> Iterator[dict]:
+def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     """Yield the result after every run."""
     yield from carry_out(cases(quick), tell, kept, targets)
 

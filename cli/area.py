@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from ..api.progress import ProgressDisplay
 from ..hw.base.errors import UserError
 from ..hw.config import ClusterConfig
 from ..hw.config.rtl_support import require_rtl
@@ -41,7 +42,7 @@ from .options import (
     configured,
     standard_output,
 )
-from .progress import ProgressDisplay, counting_blocks
+from .progress import counting_blocks
 from .sheet import Sheet
 from .sizes import require_at_least
 

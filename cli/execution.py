@@ -6,13 +6,13 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
+from ..api.progress import ProgressDisplay
 from ..hw.base.errors import MachineError
 from ..hw.config import ClusterConfig
 from ..sim.run.options import RunOptions
 from ..sim.run.workload import Workload, run_workload
 from .files import Draft
 from .options import JsonOutput
-from .progress import ProgressDisplay
 from .results import deliver, deliver_failure
 
 __all__ = ["Terminal", "carry_out"]
@@ -28,7 +28,7 @@ class Terminal:
         self.last = "\n"
 
     def __call__(self, data: bytes):
-        self.display.progress.stop()
+        self.display.stop()
         text = self.decoder.decode(data)
         self.stream.write(text)
         self.stream.flush()

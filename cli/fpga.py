@@ -6,6 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ..api.progress import ProgressDisplay
 from ..hw.base.errors import UserError
 from ..hw.config import ARRAYS, PRESETS, SystolicConfig
 from ..hw.config.rtl_support import require_rtl
@@ -23,7 +24,6 @@ from .options import (
     new_table,
     standard_output,
 )
-from .progress import ProgressDisplay
 
 __all__ = ["fpga"]
 

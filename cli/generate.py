@@ -5,6 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ..api.progress import ProgressDisplay
 from ..hw.base.errors import UserError
 from ..hw.cluster.artifacts import MARK, artifacts
 from ..hw.config.rtl_support import require_rtl
@@ -13,7 +14,6 @@ from ..hw.emit.sram_macros import MacroLimits
 from ..sim.engine.emission_cache import emit_cached
 from .files import write_together
 from .options import Flag, JsonOption, JsonOutput, SetOption, configured, standard_output
-from .progress import ProgressDisplay
 
 __all__ = ["generate"]
 

@@ -76,7 +76,7 @@ def standard_output() -> Console:
 
 
 def standard_error() -> Console:
-    """Return the console of progress."""
+    """Return the console of messages."""
     return console(sys.stderr, stderr=True)
 
 

@@ -7,11 +7,13 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..hw.base.build_cache import cache_directory, cached, digest
+from ..hw.base.build_step import build_step
 from ..hw.base.errors import UserError
+from ..hw.base.progress import Progress
 from ..hw.config import ClusterConfig
 from .header import library_header, program_header
 
@@ -26,9 +28,6 @@ __all__ = [
 RUNTIME_DIRECTORY = Path(__file__).with_name("runtime")
 INCLUDE_DIRECTORY = RUNTIME_DIRECTORY / "include"
 LINKER_SCRIPT = RUNTIME_DIRECTORY / "link.ld"
-
-#: Receives one sentence before a step that takes long.
-Progress = Callable[[str], None]
 
 TARGET = (
     *("-target", "riscv32-freestanding-none"),
@@ -122,15 +121,17 @@ def tools_key() -> list[str | bytes]:
     return [compiler_version(), *FLAGS, repr(LANGUAGES), *texts(headers)]
 
 
-def build_runtime(header: str, sources: Sequence[Path]) -> Path:
+def build_runtime(header: str, sources: Sequence[Path], progress: Progress | None) -> Path:
     """Return a directory with `spica.h` and the objects of a part of the runtime."""
 
     def build(directory: Path) -> None:
         (directory / "spica.h").write_text(header)
-        for source in sources:
-            # The linker script matches this name.
-            target = directory / f"spica_runtime_{source.stem}.o"
-            compile_one(source, target, (directory, INCLUDE_DIRECTORY), 2)
+        size = sum(source.stat().st_size for source in sources)
+        with build_step(progress, "compiling the runtime", size=size):
+            for source in sources:
+                # The linker script matches this name.
+                target = directory / f"spica_runtime_{source.stem}.o"
+                compile_one(source, target, (directory, INCLUDE_DIRECTORY), 2)
 
     return cached("runtime", digest([header, *tools_key(), *texts(sources)]), build)
 
@@ -182,7 +183,7 @@ def compile_program(
     optimize : int
         Optimisation level of the compiler, 0 to 3.
     progress : callable or None
-        Receives a sentence before each step that takes more than a moment.
+        Progress callback.
 
     """
     sources = [Path(source).resolve() for source in sources]
@@ -192,18 +193,17 @@ def compile_program(
     parts = texts(files)
 
     def build(directory: Path) -> None:
-        if progress is not None:
-            progress("compiling the program")
-        runtime = build_runtime(header, runtime_sources(".S"))
-        library = build_runtime(library_header(), runtime_sources(".c"))
+        runtime = build_runtime(header, runtime_sources(".S"), progress)
+        library = build_runtime(library_header(), runtime_sources(".c"), progress)
         objects = [*sorted(runtime.glob("*.o")), *sorted(library.glob("*.o"))]
-        for index, source in enumerate(sources):
-            target = directory / f"{index}_{source.stem}.o"
-            compile_one(source, target, (runtime, INCLUDE_DIRECTORY), optimize)
-            objects.append(target)
-        if progress is not None:
-            progress("linking the program")
-        link(objects, directory / "program.elf")
+        size = sum(path.stat().st_size for path in files)
+        with build_step(progress, "compiling the program", size=size, variant=f"-O{optimize}"):
+            for index, source in enumerate(sources):
+                target = directory / f"{index}_{source.stem}.o"
+                compile_one(source, target, (runtime, INCLUDE_DIRECTORY), optimize)
+                objects.append(target)
+        with build_step(progress, "linking the program"):
+            link(objects, directory / "program.elf")
 
     runtime_parts = texts([*runtime_sources(".S"), *runtime_sources(".c"), LINKER_SCRIPT])
     key = digest([header, *tools_key(), *runtime_parts, str(optimize), str(len(sources)), *parts])

@@ -5,10 +5,10 @@ import re
 import numpy as np
 from amaranth.lib import wiring
 
+from ...hw.base.progress import Progress
 from ...hw.emit.emission import Emission
 from ...hw.emit.emitter import emit
 from ..harness.binding import Layout, PackedPort
-from .compiler import Progress
 from .verilator_engine import VerilatorEngine
 from .verilator_model import build_model
 

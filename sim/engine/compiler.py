@@ -9,26 +9,24 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...hw.base.build_step import build_step
 from ...hw.base.errors import UserError
+from ...hw.base.progress import Progress
 from ...kernels.compile import zig_environment
 
 __all__ = [
     "Compiler",
-    "Progress",
     "compile_all",
     "find_compiler",
     "link",
     "precompile",
     "processor",
 ]
-
-#: Progress callback: takes a description, steps done so far, and total steps.
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -144,19 +142,36 @@ def compile_all(
     progress: Progress | None = None,
 ) -> None:
     """Compile each (source, object, flags) in parallel, largest source first."""
+    step = "compiling the model"
 
     def compile_one(job: tuple[Path, Path, Sequence[str]]) -> None:
         source, target, flags = job
         run([*compiler.command, *flags, "-c", str(source), "-o", str(target)], source.name)
 
     ordered = sorted(jobs, key=lambda job: -job[0].stat().st_size)
-    with ThreadPoolExecutor(workers()) as pool:
+    size = sum(source_bytes(job[0]) for job in jobs)
+    levels = " ".join(sorted({flag for job in jobs for flag in job[2] if flag.startswith("-O")}))
+    with (
+        build_step(progress, step, size=size, total=len(jobs), variant=levels),
+        ThreadPoolExecutor(workers()) as pool,
+    ):
         for done, _ in enumerate(pool.map(compile_one, ordered), 1):
             if progress is not None:
-                progress("compiling the model", done, len(ordered))
+                progress(step, done, len(ordered))
 
 
-def link(compiler: Compiler, objects: Sequence[Path], library: Path) -> None:
+def source_bytes(source: Path) -> int:
+    """Return the size of a source and of all sources that it includes by an absolute path."""
+    text = source.read_bytes()
+    included = re.findall(rb'^#include "(/.*)"', text, re.M)
+    return len(text) + sum(os.path.getsize(path) for path in included)
+
+
+def link(
+    compiler: Compiler, objects: Sequence[Path], library: Path, progress: Progress | None = None
+) -> None:
     """Link a shared library."""
     flags = ["-shared", "-pthread"] if platform.system() != "Windows" else ["-shared"]
-    run([*compiler.command, *flags, *map(str, objects), "-o", str(library)], "linking")
+    size = sum(path.stat().st_size for path in objects)
+    with build_step(progress, "linking the model", size=size):
+        run([*compiler.command, *flags, *map(str, objects), "-o", str(library)], "linking")

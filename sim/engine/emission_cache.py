@@ -11,11 +11,12 @@ from amaranth.lib import wiring
 
 from ... import hw
 from ...hw.base.build_cache import cached, digest
+from ...hw.base.build_step import build_step
+from ...hw.base.progress import Progress
 from ...hw.emit.emission import Emission
 from ...hw.emit.emitter import emit
 from ...hw.emit.shared_block import describe
 from ...hw.emit.sram_macros import MacroLimits
-from .compiler import Progress
 
 __all__ = ["emit_cached"]
 
@@ -75,10 +76,9 @@ def emit_cached(
         return emit(design, name, simulated=simulated, limits=limits)
 
     def build(directory: Path) -> None:
-        if progress is not None:
-            progress("generating Verilog", 0, 1)
-        component = component_of(design, kind)
-        emission = emit(component, name, simulated=simulated, limits=limits)
+        with build_step(progress, "generating Verilog", variant=name):
+            component = component_of(design, kind)
+            emission = emit(component, name, simulated=simulated, limits=limits)
         (directory / "emission.pickle").write_bytes(pickle.dumps(emission))
 
     described = describe(design) if kind is None else f"{kind.__qualname__} {describe(design)}"

@@ -7,10 +7,10 @@ from typing import Any
 from amaranth.lib import wiring
 
 from ...hw.base.errors import UserError
+from ...hw.base.progress import Progress
 from ...hw.cluster.cluster import Cluster
 from ..harness.binding import Layout
 from .amaranth_engine import AmaranthEngine
-from .compiler import Progress
 from .emission_cache import emit_cached
 from .verilator_engine import GATINGS, VerilatorEngine
 from .verilator_model import build_harness, build_model

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from ...hw.base.build_step import build_step
 from ...hw.base.errors import UserError
+from ...hw.base.progress import Progress
 from ..harness.binding import TOP
-from .compiler import Compiler, Progress, compile_all, precompile
+from .compiler import Compiler, compile_all, precompile
 
 __all__ = ["compile_generated", "generate", "left_for_later", "together"]
 
@@ -66,14 +68,13 @@ def generate(
     progress: Progress | None,
 ) -> None:
     """Translate Verilog into C++ in `directory` with Verilator."""
-    if progress is not None:
-        progress("verilating", 0, 1)
     (directory / "design.v").write_text(verilog)
     command = [str(program), "--cc", "--top-module", TOP, "-Mdir", str(directory)]
     command += [*flags, "--output-split", "20000", "-Wno-fatal", "-Wno-lint", "-Wno-style"]
     command += ["--prefix", "Vtop", str(directory / "design.v")]
     environment = os.environ | {"VERILATOR_ROOT": str(root)}
-    run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    with build_step(progress, "verilating", size=len(verilog)):
+        run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if run.returncode:
         said = next((line for line in run.stderr.splitlines() if "%Error" in line), "no message")
         raise UserError(f"Verilator failed on {name}: {said.replace(str(directory) + os.sep, '')}")

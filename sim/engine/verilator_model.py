@@ -13,10 +13,11 @@ from pathlib import Path
 
 from ...hw.base.build_cache import cached, digest
 from ...hw.base.errors import UserError
+from ...hw.base.progress import Progress
 from ...hw.emit.emission import Emission
 from ..harness.binding import binding_header
 from .background_build import build_in_background
-from .compiler import Compiler, Progress, compile_all, find_compiler, link, precompile, processor
+from .compiler import Compiler, compile_all, find_compiler, link, precompile, processor
 from .driven_top import driven_top
 from .verilator_build import compile_generated, generate, left_for_later, together
 from .word_memories import with_whole_words
@@ -219,7 +220,7 @@ def build_model(
         compile_all(compiler, [(directory / "model.cpp", directory / "model.o", local)], progress)
         shared = [*harness_objects(compiler), *runtime_objects(compiler, verilator, trace)]
         objects = [directory / "model.o", *sorted(verilated.glob("*.o")), *shared]
-        link(compiler, objects, directory / "model.so")
+        link(compiler, objects, directory / "model.so", progress)
         for name in ("model.o", "model.cpp"):
             (directory / name).unlink()
         (directory / IDENTITY).write_text(identity)

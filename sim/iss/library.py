@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...hw.base.build_cache import cached, digest
+from ...hw.base.progress import Progress
 from ...hw.isa.instructions import INSTRUCTIONS, Instruction
 from ..engine.compiler import compile_all, find_compiler, link, processor
 from .coefficients import special_header
@@ -28,13 +29,17 @@ def texts() -> list[str]:
     return found
 
 
-def build_library(instructions: Mapping[str, Instruction] = INSTRUCTIONS) -> Path:
+def build_library(
+    instructions: Mapping[str, Instruction] = INSTRUCTIONS, progress: Progress | None = None
+) -> Path:
     """Return the path of the library; build it if it is not in the cache.
 
     Parameters
     ----------
     instructions : mapping of str to Instruction
         Source of the generated instruction table.
+    progress : callable or None
+        Progress callback.
 
     """
     compiler = find_compiler()
@@ -49,8 +54,8 @@ def build_library(instructions: Mapping[str, Instruction] = INSTRUCTIONS) -> Pat
         jobs = [
             (NATIVE / name, target, local) for name, target in zip(SOURCES, objects, strict=True)
         ]
-        compile_all(compiler, jobs)
-        link(compiler, objects, directory / "iss.so")
+        compile_all(compiler, jobs, progress)
+        link(compiler, objects, directory / "iss.so", progress)
         for path in directory.iterdir():
             if path.name not in ("iss.so", *generated):
                 path.unlink()

@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 
 from ...hw.base.build_cache import digest
 from ...hw.base.errors import UserError
-from ..engine.compiler import Progress
+from ...hw.base.progress import Progress
 from ..engine.engines import Engine, make_engine, outputs_of, require_engine
 from ..engine.verilator_engine import VerilatorEngine
 from ..harness.core_memory import CoreMemoryConfig

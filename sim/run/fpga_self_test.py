@@ -5,6 +5,7 @@ from itertools import count
 import numpy as np
 from amaranth.lib import wiring
 
+from ...hw.base.progress import Progress
 from ...hw.config import ClusterConfig, SystolicConfig
 from ...hw.fpga.array_test import ArrayTest, ArrayTestConfig, Step
 from ...hw.fpga.axi_ram import Window
@@ -19,7 +20,6 @@ from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.schedule import schedule
 from ...kernels.gemm.target import systolic_unit
 from ..engine.block_bench import BlockBench
-from ..engine.compiler import Progress
 from ..golden.matrix.gemm import gemm
 from ..iss.device.unit_models import golden_product
 from .product_workload import pose

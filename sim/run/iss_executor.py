@@ -4,13 +4,13 @@ import dataclasses
 import time
 from typing import Any
 
+from ...hw.base.progress import Progress
 from ..diagnose.diagnostics import ProgramError, explain
 from ..harness.stop_reason import StopReason
 from ..iss.machine import Iss
 from ..iss.outcome import Statistics
 from ..machine.stacks import core_of
 from ..report.result import core_section, instruction_section, speed_section
-from .loading import Progress
 from .program_executor import ProgramExecutor
 from .workload import Console
 

@@ -1,9 +1,10 @@
 """Build of programs, and the memory regions that they may access."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ...hw.base.errors import UserError
+from ...hw.base.progress import Progress
 from ...hw.config import PRESETS, ClusterConfig
 from ...kernels.compile import compile_program
 from ...kernels.program import Program
@@ -12,7 +13,6 @@ from .options import SimtOptions
 
 __all__ = [
     "SOURCE_SUFFIXES",
-    "Progress",
     "build",
     "memory_layout_of",
     "program_regions",
@@ -20,7 +20,6 @@ __all__ = [
 ]
 
 SOURCE_SUFFIXES = (".c", ".cpp", ".cc", ".cxx", ".S", ".elf")
-Progress = Callable[[str, int, int], None]
 
 
 def require_cores(name: str, preset: str, config: ClusterConfig):
@@ -49,12 +48,8 @@ def build(
     if binaries:
         return Program.load(binaries[0])
 
-    def tell(sentence: str):
-        if progress is not None:
-            progress(sentence, 0, 0)
-
     return Program.load(
-        compile_program(list(paths), config, optimize=options.optimize, progress=tell)
+        compile_program(list(paths), config, optimize=options.optimize, progress=progress)
     )
 
 

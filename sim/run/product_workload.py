@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...hw.base.errors import UserError
+from ...hw.base.progress import Progress
 from ...hw.config import ClusterConfig
 from ...hw.config.arithmetic import ARITHMETIC
 from ...kernels.gemm.data import operands
@@ -28,7 +29,6 @@ from ..report.result import (
     traffic_section,
 )
 from ..report.utilization import account_units
-from .loading import Progress
 from .options import RunOptions
 from .overview_recording import drawn
 from .product_run import Operands, ProductRun

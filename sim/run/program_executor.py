@@ -2,13 +2,13 @@
 
 from typing import Any, Generic, TypeVar
 
+from ...hw.base.progress import Progress
 from ...kernels.program import Program
 from ..iss.machine import Iss
 from ..iss.outcome import Outcome
 from ..machine.memory_layout import MemoryLayout
 from ..machine.program_machine import ProgramMachine
 from ..machine.program_outcome import ProgramOutcome
-from .loading import Progress
 from .options import SimtOptions
 from .workload import Console
 

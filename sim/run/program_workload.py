@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from ...hw.base.errors import UserError
+from ...hw.base.progress import Progress
 from ...hw.config import ClusterConfig
 from ...hw.isa.memory_map import ARGUMENTS
 from ...kernels.inspection import inspect_program
 from ...kernels.kernel import Kernel, Problem
 from ...kernels.program import Program
 from ..harness.profile import POLLING
+from ..iss.library import build_library
 from ..iss.machine import Iss
 from ..machine.memory_layout import ARGUMENTS_BYTES, Region, place_buffers
 from ..machine.saving import data_digest
@@ -22,7 +24,7 @@ from ..report.result import FAIL, PASS, check_section
 from ..report.utilization import account_units
 from .buffer_check import check_buffer
 from .iss_executor import IssExecutor
-from .loading import Progress, build, memory_layout_of, require_cores
+from .loading import build, memory_layout_of, require_cores
 from .options import MODEL, SimtOptions
 from .program_executor import ProgramExecutor
 from .rtl_executor import RtlExecutor, build_machine
@@ -90,6 +92,7 @@ class ProgramWorkload:
         self.program = program = build(self.paths, config, options, progress)
         layout = memory_layout_of(config, program, self.place(config), options)
         if options.engine == MODEL:
+            build_library(progress=progress)
             iss = Iss(config, schedule=options.schedule, seed=options.seed)
             executor = IssExecutor(iss, program, layout, options)
         else:

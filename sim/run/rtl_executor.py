@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...hw.base.errors import UserError
+from ...hw.base.progress import Progress
 from ...hw.config import ClusterConfig
 from ...kernels.program import Program
 from ..diagnose.core_diagnostics import core_diagnostics_text, explain_core
@@ -29,7 +30,6 @@ from ..report.result import (
 )
 from ..trace import TRACE_SUFFIXES, write_trace
 from .iss_executor import counted_instructions
-from .loading import Progress
 from .options import WAVEFORM, SimtOptions
 from .overview_recording import drawn
 from .program_executor import ProgramExecutor

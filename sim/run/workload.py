@@ -6,6 +6,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from ...hw.base.progress import Progress
 from ...hw.config import ClusterConfig
 from ..engine.versions import versions
 from ..report.result import (
@@ -16,7 +17,6 @@ from ..report.result import (
     record_failure,
     saved,
 )
-from .loading import Progress
 from .options import MODEL, RunOptions, with_memory
 
 __all__ = ["Console", "Executor", "Workload", "run_workload"]

@@ -9,7 +9,8 @@ import numpy as np
 
 from .... import hw
 from ....hw.base.build_cache import cached, digest
-from ...engine.compiler import Progress
+from ....hw.base.build_step import build_step
+from ....hw.base.progress import Progress
 from ...engine.emission_cache import generator_key
 from ...engine.verilator_engine import VerilatorEngine
 from ...engine.verilator_model import build_model
@@ -60,15 +61,15 @@ class UnitBench:
     @classmethod
     def of_every_unit(cls, progress: Progress | None = None) -> "UnitBench":
         """Return the bench of all units; its Verilog is cached until a source changes."""
-        if progress is not None:
-            progress("generating Verilog", 0, 1)
         rooms = (Path(hw.__path__[0]), Path(__file__).parents[2])
         sources = [path for room in rooms for path in sorted(room.rglob("*.py"))]
         if any(path.stat().st_mtime > STARTED for path in sources):
             return cls(every_unit(), progress=progress)  # loaded modules may match neither version
 
         def build(directory: Path) -> None:
-            (directory / "unit_top.pickle").write_bytes(pickle.dumps(emit_unit_top(every_unit())))
+            with build_step(progress, "generating Verilog", variant="units"):
+                unit_top = emit_unit_top(every_unit())
+            (directory / "unit_top.pickle").write_bytes(pickle.dumps(unit_top))
 
         texts = sorted(path.read_text() for path in sources)
         path = cached("units", digest([*generator_key(), *texts]), build) / "unit_top.pickle"

@@ -239,10 +239,15 @@ def test_what_is_no_program(tmp_path):
 def test_what_is_built_once_is_found_again(tmp_path, monkeypatch, empty_cache):
     calls = count_calls(monkeypatch)
     path = source_file(tmp_path, HELLO)
-    said = []
-    first = compile_program([path], CORE, progress=said.append)
+    steps = []
+    first = compile_program([path], CORE, progress=lambda *step: steps.append(step))
     assert "program.c" in calls and "start.S" in calls and "print.c" in calls
-    assert said == ["compiling the program", "linking the program"]
+    assert [(kind, done, total) for kind, done, total, _ in steps] == [
+        ("compiling the runtime", 0, 1),
+        ("compiling the runtime", 0, 1),
+        ("compiling the program", 0, 1),
+        ("linking the program", 0, 1),
+    ]
     calls.clear()
     assert compile_program([path], CORE) == first
     assert not calls

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from spica.api.progress import ProgressDisplay
 from spica.cli.execution import Terminal
 from spica.cli.main import main
-from spica.cli.progress import ProgressDisplay
 from spica.cli.sizes import chosen_sizes
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS

@@ -1,0 +1,96 @@
+"""Tests of build steps: reports, remembered durations, damaged files."""
+
+import json
+
+import pytest
+
+from spica.hw.base.build_cache import cache_directory
+from spica.hw.base.build_step import build_step, expected_seconds, remember
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPICA_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_a_step_is_expected_to_take_as_long_as_before():
+    steps = []
+
+    def progress(*step):
+        steps.append(step)
+
+    with build_step(progress, "verilating", size=100, total=3):
+        pass
+    assert steps == [("verilating", 0, 3, None)]
+    with build_step(progress, "verilating", size=100):
+        pass
+    assert steps[1][:3] == ("verilating", 0, 1) and steps[1][3] >= 0
+
+
+def test_durations_scale_with_the_size():
+    remember("verilating", 1000, 2.0)
+    remember("verilating", 50_000, 10.0)
+    assert expected_seconds("verilating", 1500) == 3.0
+    assert expected_seconds("verilating", 100_000) == 20.0
+    remember("verilating", 1000, 4.0)
+    assert expected_seconds("verilating", 1000) == 4.0
+    assert expected_seconds("linking", 1000) is None
+
+
+def test_variants_have_durations_of_their_own():
+    remember("compiling -O0", 10, 1.0)
+    steps = []
+    for level in ("-O0", "-O2"):
+        with build_step(lambda *step: steps.append(step), "compiling", size=10, variant=level):
+            pass
+    assert [step[0] for step in steps] == ["compiling", "compiling"]
+    assert [step[3] for step in steps] == [1.0, None]
+
+
+def test_a_failed_step_is_not_remembered():
+    with pytest.raises(ValueError), build_step(lambda *_: None, "verilating"):
+        raise ValueError
+    assert expected_seconds("verilating", 1) is None
+
+
+def test_a_step_without_progress_is_not_remembered():
+    with build_step(None, "verilating"):
+        pass
+    assert expected_seconds("verilating", 1) is None
+
+
+def test_few_durations_are_kept():
+    for size in range(1, 40):
+        remember("verilating", size, 1.0)
+    stored = json.loads((cache_directory() / "durations.json").read_text())
+    assert [size for size, _ in stored["verilating"]] == [32, 33, 34, 35, 36, 37, 38, 39]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[]", "1", '{"verilating": 3}', '{"verilating": [[]]}', "[" * 100_000),
+        *('{"verilating": [["a", 1]]}', '{"verilating": [[0, 1], [1, -1], [1, NaN]]}'),
+        f'{{"verilating": [[1, {10**400}]]}}',
+    ],
+)
+def test_a_damaged_file_counts_as_absent(cache, text):
+    cache.mkdir()
+    (cache / "durations.json").write_text(text)
+    assert expected_seconds("verilating", 1) is None
+    remember("verilating", 1, 2.0)
+    assert expected_seconds("verilating", 1) == 2.0
+
+
+def test_sound_durations_next_to_damaged_ones_count(cache):
+    cache.mkdir()
+    (cache / "durations.json").write_text('{"a": [[1, 2], [2]], "b": null}')
+    assert expected_seconds("a", 1) == 2.0
+
+
+def test_an_unwritable_cache_remembers_nothing(cache):
+    cache.write_text("")
+    with build_step(lambda *_: None, "verilating"):
+        pass
+    assert expected_seconds("verilating", 1) is None
