@@ -74,7 +74,10 @@ class ProgressDisplay:
                 self.appear_later()
             self.done, self.total = done, total
             if self.bar is not None:
-                self.bar.update(self.bar.task_ids[0], completed=done, total=total or None)
+                (task,) = self.bar.task_ids
+                self.bar.update(task, completed=done, total=total or None)
+                if expected is not None:
+                    self.bar.update(task, expected=expected)
 
     def appear_later(self) -> None:
         """Show the step after the delay."""

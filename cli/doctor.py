@@ -19,7 +19,7 @@ __all__ = ["doctor"]
 
 MISSING = 2
 #: Purpose of the packages of an extra.
-EXTRAS = {"fpga": "bitstreams", "dev": "tests"}
+EXTRAS = {"fpga": "bitstreams", "sweep": "sweeps", "dev": "tests"}
 
 
 @dataclass(frozen=True, kw_only=True)

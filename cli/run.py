@@ -10,8 +10,7 @@ from cyclopts import Parameter
 from ..hw.base.errors import UserError
 from ..hw.config import PRESETS, ClusterConfig
 from ..hw.config.rtl_support import require_rtl
-from ..kernels.kernel import find_kernel
-from ..sim.run.exact_kernels import EXACT_KERNELS
+from ..sim.run.exact_kernels import EXACT_KERNELS, kernel_of
 from ..sim.run.options import MODEL, RunOptions, SimtOptions
 from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload, ProgramWorkload
@@ -111,8 +110,7 @@ def cores_work(
         return ProgramWorkload([Path(name) for name in (kernel, *files)]), simt_options(options)
     refuse_files(files)
     settings = simt_options(options)
-    exact = EXACT_KERNELS.get(kernel)
-    found = exact(config, **options.product) if exact else find_kernel(kernel)
+    found = kernel_of(kernel, config, options.product if on_matrix else {})
     sizes = chosen_sizes(found.dimensions, options.size, options.single_sizes)
     return KernelWorkload(found, sizes), settings
 

@@ -28,6 +28,7 @@ __all__ = [
     "DRIVERS",
     "Only",
     "Options",
+    "PointOptions",
     "given",
     "host_options",
     "require_product_choices",
@@ -56,13 +57,11 @@ class Only(enum.Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
-    """Options of ``spica run``.
+class PointOptions:
+    """Options of a run that all points of a sweep share.
 
     Parameters
     ----------
-    preset
-        Preset of `spica list`; programs on the cores need a preset with cores.
     size
         Sizes in the order of the kernel's dimensions, as in 64x32x16, or one number for all.
     m
@@ -114,25 +113,9 @@ class Options:
         stack.
     allow_region
         Further DRAM that a program may access, as address:bytes; may be repeated.
-    trace
-        Trace file, by suffix: waveform (.vcd), timeline of the cluster (.html, .svg, or .json for
-        Perfetto), and of cores pipeline log for Konata (.kanata) or instruction log (.log).
-    trace_window
-        Cycles of the trace, as first:end without the end; default: all.
-    save
-        Save the run to this new file for `spica resume`: at cycle --save-at, after which it
-        continues, or at --max-cycles, where it ends with exit code 0 and no verdict. Engine
-        verilator only.
-    save_at
-        Cycle at which the run is saved.
-    force
-        Replace the file of --save.
-    restore
-        Continue this saved run, which must have the same kernel, preset and options.
 
     """
 
-    preset: str
     size: Annotated[str | None, Only.KERNELS] = None
     m: Annotated[int | None, Parameter(name="-m"), Only.KERNELS] = None
     n: Annotated[int | None, Parameter(name="-n"), Only.KERNELS] = None
@@ -157,14 +140,7 @@ class Options:
     allow_region: Annotated[
         tuple[str, ...], Parameter(negative=(), show_default=False), Only.PROGRAMS
     ] = ()
-    trace: Annotated[Path | None, Only.RTL] = None
-    trace_window: Annotated[str | None, Only.RTL] = None
-    save: Path | None = None
-    save_at: int | None = None
-    force: Flag = False
-    restore: Path | None = None
     settings: SetOption = ()
-    json: JsonOption = None
 
     @property
     def single_sizes(self) -> dict[str, int | None]:
@@ -185,7 +161,43 @@ class Options:
                     raise UserError(f"{flag_of(each.name)} does not apply to {what}; leave it out")
 
 
-def is_given(options: Options, name: str) -> bool:
+@dataclass(frozen=True, kw_only=True)
+class Options(PointOptions):
+    """Options of ``spica run``.
+
+    Parameters
+    ----------
+    preset
+        Preset of `spica list`; programs on the cores need a preset with cores.
+    trace
+        Trace file, by suffix: waveform (.vcd), timeline of the cluster (.html, .svg, or .json for
+        Perfetto), and of cores pipeline log for Konata (.kanata) or instruction log (.log).
+    trace_window
+        Cycles of the trace, as first:end without the end; default: all.
+    save
+        Save the run to this new file for `spica resume`: at cycle --save-at, after which it
+        continues, or at --max-cycles, where it ends with exit code 0 and no verdict. Engine
+        verilator only.
+    save_at
+        Cycle at which the run is saved.
+    force
+        Replace the file of --save.
+    restore
+        Continue this saved run, which must have the same kernel, preset and options.
+
+    """
+
+    preset: str
+    trace: Annotated[Path | None, Only.RTL] = None
+    trace_window: Annotated[str | None, Only.RTL] = None
+    save: Path | None = None
+    save_at: int | None = None
+    force: Flag = False
+    restore: Path | None = None
+    json: JsonOption = None
+
+
+def is_given(options: PointOptions, name: str) -> bool:
     """Return whether a restricted option is given."""
     return getattr(options, name) not in (None, ())
 

@@ -10,7 +10,7 @@ __all__ = ["ROOMS", "ROOT", "copy_sources", "misfits", "plant", "planted_file"]
 
 ROOT = Path(__file__).parents[1]
 #: Packages at the root, one for each room.
-ROOMS = ("hw", "kernels", "sim", "synth", "api", "cli")
+ROOMS = ("hw", "kernels", "sim", "synth", "explore", "api", "cli")
 #: Definition of a class or function in Python, C or C++, or a label in assembly.
 DEFINITION = (
     r"^(?:(?:class|struct|def) {name}\b|{name}:|(?!return|else)[\w:<>&*][\w:<>&*, ]*[ &*]{name}\()"

@@ -8,10 +8,14 @@ from collections.abc import Iterable, Iterator
 
 from ..isa.memory_map import numbered
 
-__all__ = ["field_names", "members", "override"]
+__all__ = ["SettingError", "field_names", "members", "override"]
 
 
 ConfigT = typing.TypeVar("ConfigT")
+
+
+class SettingError(ValueError):
+    """A setting names no field of the config, or its value cannot be parsed."""
 
 
 def field_names(config, prefix: str = "") -> Iterator[str]:
@@ -52,15 +56,17 @@ def override(config: ConfigT, settings: Iterable[str]) -> ConfigT:
 
     Raises
     ------
+    SettingError
+        If a name is unknown, its part is none in this config, or a value cannot be parsed.
     ValueError
-        If a name is unknown, a value cannot be parsed, or the config rejects the combination.
+        If the config rejects the combination.
 
     """
     changes: dict = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
-            raise ValueError(f"a setting must be written name=value, not {setting!r}")
+            raise SettingError(f"a setting must be written name=value, not {setting!r}")
         _add_change(changes, config, name.strip(), text.strip())
     try:
         return _replaced(config, changes)
@@ -77,9 +83,9 @@ def _add_change(changes: dict, config, name: str, text: str):
         part = members(part)[step]
         path = ".".join(parts[: depth + 1])
         if part is None:
-            raise ValueError(f"{name} cannot be set: {path} is none in this config")
+            raise SettingError(f"{name} cannot be set: {path} is none in this config")
         if not members(part):
-            raise ValueError(f"{path} has no subfields, so {name!r} names nothing")
+            raise SettingError(f"{path} has no subfields, so {name!r} names nothing")
         changes = changes.setdefault(step, {})
         if changes is None:
             raise ValueError(f"{name} cannot be set: another setting takes {path} away")
@@ -87,7 +93,7 @@ def _add_change(changes: dict, config, name: str, text: str):
     value = members(part)[last]
     if members(value) and text.lower() != "none":
         fields = ", ".join(field_names(value, f"{name}."))
-        raise ValueError(f"{name} is a group of fields; set one of {fields}")
+        raise SettingError(f"{name} is a group of fields; set one of {fields}")
     kind = typing.get_type_hints(type(part)).get(last, object | None)  # an element may be removed
     changes[last] = _parsed(name, text, kind)
 
@@ -100,7 +106,7 @@ def _require_field(config, part, step: str, name: str):
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     close = close or [known for known in names if known.rpartition(".")[2] == name]
     hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"
-    raise ValueError(f"unknown field {name!r}; {hint}")
+    raise SettingError(f"unknown field {name!r}; {hint}")
 
 
 def _parsed(name: str, text: str, kind):
@@ -118,26 +124,26 @@ def _parsed(name: str, text: str, kind):
         if kinds[1:] == (...,):
             kinds = kinds[:1] * len(parts)
         if len(parts) != len(kinds):
-            raise ValueError(f"{name} must be {len(kinds)} values with commas, not {text!r}")
+            raise SettingError(f"{name} must be {len(kinds)} values with commas, not {text!r}")
         pairs = zip(parts, kinds, strict=True)
         return tuple(_parsed(name, part.strip(), element) for part, element in pairs)
     if kind is bool:
         if text.lower() not in ("true", "false", "1", "0"):
-            raise ValueError(f"{name} must be true or false, not {text!r}")
+            raise SettingError(f"{name} must be true or false, not {text!r}")
         return text.lower() in ("true", "1")
     if kind is int:
         try:
             return int(text, 0)
         except ValueError:
-            raise ValueError(f"{name} must be an integer, not {text!r}") from None
+            raise SettingError(f"{name} must be an integer, not {text!r}") from None
     if kind is float:
         try:
             return float(text)
         except ValueError:
-            raise ValueError(f"{name} must be a number, not {text!r}") from None
+            raise SettingError(f"{name} must be a number, not {text!r}") from None
     if kind is str:
         return text
-    raise ValueError(f"{name} cannot be set to {text!r}")
+    raise SettingError(f"{name} cannot be set to {text!r}")
 
 
 def _replaced(config: typing.Any, changes: dict) -> typing.Any:

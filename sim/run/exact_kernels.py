@@ -1,7 +1,8 @@
 """Matrix products as programs of the cores, with bit-exact expected results."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from ...hw.config.arithmetic import ARITHMETIC
 from ...kernels.gemm import add, bias_gelu, cores, pair
 from ...kernels.gemm.cores import command_depth, with_bits
 from ...kernels.gemm.problem import GemmProblem
-from ...kernels.kernel import Kernel, Problem
+from ...kernels.kernel import Kernel, Problem, find_kernel
 from ..golden.matrix.gemm_finish import add_to, gelu_of_biased
 from ..iss.device.unit_models import golden_product
 
@@ -20,6 +21,7 @@ __all__ = [
     "exact_cores_kernel",
     "exact_gelu_kernel",
     "exact_pair_kernel",
+    "kernel_of",
 ]
 
 
@@ -91,6 +93,12 @@ EXACT_KERNELS: dict[str, Callable[..., Kernel]] = {
     "gemm_bias_gelu": exact_gelu_kernel,
     "gemm_pair": exact_pair_kernel,
 }
+
+
+def kernel_of(name: str, config: ClusterConfig, product: Mapping[str, Any]) -> Kernel:
+    """Return a kernel of the cores; `product` are options of a matrix product's data."""
+    exact = EXACT_KERNELS.get(name)
+    return exact(config, **product) if exact else find_kernel(name)
 
 
 def operands(

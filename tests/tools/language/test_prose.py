@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-FOLDERS = ("hw", "kernels", "sim", "synth", "api", "cli", "bench", "formal", "docs", "tests")
+FOLDERS = (
+    *("hw", "kernels", "sim", "synth", "explore", "api", "cli"),
+    *("bench", "formal", "docs", "tests"),
+)
 SOURCES = sorted(
     path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py") if path.is_file()
 )
@@ -105,7 +108,7 @@ def test_pages_state_their_subject(page):
 
 COMMANDS = (
     *((), ("run",), ("list",), ("doctor",), ("generate",), ("area",), ("fpga",)),
-    *(("resume",),),
+    *(("resume",), ("sweep",)),
 )
 
 

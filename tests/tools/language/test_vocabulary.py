@@ -16,7 +16,10 @@ from spica.hw.isa.csr import COUNTERS
 from spica.sim.report.result import result_schema
 
 ROOT = Path(__file__).parents[3]
-FOLDERS = ("hw", "kernels", "sim", "synth", "api", "cli", "bench", "formal", "docs", "tests")
+FOLDERS = (
+    *("hw", "kernels", "sim", "synth", "explore", "api", "cli"),
+    *("bench", "formal", "docs", "tests"),
+)
 #: Replaced terms by the kind of name that must not carry them.
 TERMS = json.loads(Path(__file__).with_name("old_terms.json").read_text())
 IDENTIFIERS = frozenset(TERMS["identifiers"])

@@ -16,8 +16,9 @@ ROOM_IMPORTS = {
     "kernels": {"hw"},
     "sim": {"hw", "kernels"},
     "synth": {"hw"},
-    "api": {"hw", "kernels", "sim", "synth"},
-    "cli": {"hw", "kernels", "sim", "synth", "api"},
+    "explore": {"hw", "kernels", "sim", "synth"},
+    "api": {"hw", "kernels", "sim", "synth", "explore"},
+    "cli": {"hw", "kernels", "sim", "synth", "explore", "api"},
 }
 #: Layers of hw, the lowest first; blocks of one layer do not import each other.
 LAYERS = (

@@ -1,0 +1,127 @@
+"""``spica sweep``: one kernel on many machines, in a table."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from ..api.progress import ProgressDisplay
+from ..explore.axes import parsed_axes, require_distinct, require_known
+from ..explore.plan import Plan, planned
+from ..explore.record import ILLEGAL, PASS
+from ..explore.sweep import stored, work_of
+from ..explore.sweep import sweep as carried_out
+from ..explore.table import csv_text, report
+from ..explore.work import KernelRun
+from ..hw.base.errors import UserError
+from ..hw.config import ClusterConfig
+from ..sim.run.exact_kernels import EXACT_KERNELS
+from .area import optional
+from .catalog import ENGINES, kernel_names
+from .options import Flag, JsonOption, JsonOutput, choose, configured, standard_output
+from .results import FAILED
+from .run import chosen
+from .run_options import DRIVERS, Options, PointOptions
+from .sizes import require_at_least
+from .sweep_sheets import plan_table, print_sweep
+
+__all__ = ["sweep"]
+
+Repeated = Parameter(negative=(), show_default=False)
+DEFAULTS = PointOptions()
+
+
+def sweep(
+    kernel: str,
+    /,
+    *,
+    preset: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=True)],
+    over: Annotated[tuple[str, ...], Repeated] = (),
+    area: Flag = False,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    dry_run: Flag = False,
+    csv: Path | None = None,
+    options: Annotated[PointOptions, Parameter(name="*")] = DEFAULTS,
+    json: JsonOption = None,
+) -> int:
+    """Run a kernel on all combinations of presets and values of fields; report one table.
+
+    Every finished point is stored at once, so the same command continues a sweep that was ended.
+    Exit code 0 if every point passes or is an illegal combination; otherwise 1.
+
+    Parameters
+    ----------
+    kernel
+        Kernel of `spica list`.
+    preset
+        Presets of `spica list`.
+    over
+        Field with its values, as in `--over core.warps=4,8,16`; may be repeated. Fields are those
+        of --set, those of DRAM as in `dram.bytes_per_cycle=16,64` or `dram.latency=50,200`, and
+        those of the simple memory as in `memory.latency=1,100`.
+    area
+        Measure area and depth of every machine.
+    jobs
+        Processes on this machine; default: the number of processors.
+    scheduler
+        Address of the scheduler of a running Dask cluster, whose workers replace the processes.
+    dry_run
+        List the points and whether they are stored, and run nothing.
+    csv
+        Write the table to this CSV file.
+
+    """
+    choose("kernel", kernel, kernel_names())
+    plan = plan_of(kernel, preset, over, options)
+    require_at_least(1, {"--jobs": jobs})
+    if jobs is not None and scheduler is not None:
+        raise UserError("--jobs does not apply to --scheduler, whose workers are running already")
+    if dry_run:
+        standard_output().print(plan_table(plan, set(stored(work_of(plan, area)))))
+        return 0
+    with JsonOutput(json) as output, optional(csv) as page:
+        with ProgressDisplay() as progress:
+            rows = carried_out(
+                plan, has_area=area, jobs=jobs, scheduler=scheduler, progress=progress
+            )
+        if page is not None:
+            page.write(csv_text(plan.axes, rows, area))
+            page.commit()
+        if output.write(report(kernel, plan.sizes, plan.axes, rows, area)):
+            print_sweep(f"spica sweep {kernel}", plan.axes, rows)
+    return 0 if all(row.record.status in (PASS, ILLEGAL) for row in rows) else FAILED
+
+
+def plan_of(
+    kernel: str, presets: Sequence[str], over: Sequence[str], options: PointOptions
+) -> Plan:
+    """Return the plan of the sweep; raise if no combination is legal."""
+    choose("--engine", options.engine, ENGINES)
+    if options.driver is not None:
+        choose("--driver", options.driver, DRIVERS)
+    require_at_least(0, {"--seed": options.seed})
+    require_distinct("presets", presets)
+    axes = parsed_axes(over)
+    configs = {preset: configured(preset, options.settings) for preset in presets}
+    has_dram = kernel in EXACT_KERNELS
+    require_known(axes, configs.values(), options.engine, has_dram=has_dram)
+
+    def run_of(preset: str, config: ClusterConfig) -> KernelRun:
+        own = Options(preset=preset, **vars(options))
+        workload, settings = chosen(kernel, (), config, own)
+        return KernelRun(
+            kernel=kernel,
+            driver=workload.driver,
+            preset=preset,
+            config=config,
+            sizes=workload.subject["sizes"],
+            product=options.product,
+            options=settings,
+        )
+
+    plan = planned(configs, axes, run_of)
+    if all(point.run is None for point in plan.points):
+        raise UserError(f"no point of the sweep is legal: {plan.points[0].reason}")
+    return plan

@@ -1,0 +1,1 @@
+"""Sweeps over design points: plan, runs, workers, tables, charts."""

@@ -1,0 +1,133 @@
+"""Course of a sweep: stored records, work on the rest, one row per point."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, as_completed
+from time import monotonic
+
+from ..hw.base.errors import UserError
+from ..hw.base.progress import Progress
+from . import store
+from .plan import Plan, Point
+from .record import ILLEGAL, PASS, Record
+from .table import Row
+from .work import AreaMeasurement, Work, carried_out, source_key
+from .workers import default_jobs, workers
+
+__all__ = ["stored", "sweep", "work_of"]
+
+
+def sweep(
+    plan: Plan,
+    *,
+    has_area: bool = False,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> list[Row]:
+    """Carry out a plan; return its rows in the order of the points.
+
+    Every finished piece of work is stored at once. A sweep that was ended early continues with the
+    rest; its rows do not depend on the order of completion.
+
+    Parameters
+    ----------
+    plan : Plan
+        Points of the sweep.
+    has_area : bool
+        Whether to measure area and depth of every machine.
+    jobs : int or None
+        Processes on this machine; None for the number of processors.
+    scheduler : str or None
+        Address of a Dask scheduler; its workers replace the processes.
+    progress : callable or None
+        Progress callback.
+
+    """
+    works = work_of(plan, has_area)
+    records = stored(works)
+    rest = [work for key, work in works.items() if key not in records]
+    began, first = monotonic(), len(records)
+    if progress is not None:
+        progress("sweep", first, len(works))
+    for work, record in finished(rest, jobs or default_jobs(), scheduler):
+        records[work.key] = record
+        if progress is not None:
+            mean = (monotonic() - began) / (len(records) - first)
+            progress("sweep", len(records), len(works), mean * len(rest))
+    return [row_of(point, has_area, records) for point in plan.points]
+
+
+def work_of(plan: Plan, has_area: bool) -> dict[str, Work]:
+    """Return the distinct pieces of work of a plan by key, in the order of the points."""
+    found: dict[str, Work] = {}
+    for point in plan.points:
+        if point.run is not None:
+            found[point.run.key] = point.run
+            if has_area:
+                area = AreaMeasurement(config=point.run.config)
+                found[area.key] = area
+    return found
+
+
+def stored(works: Mapping[str, Work]) -> dict[str, Record]:
+    """Return the records that earlier sweeps have stored, by key."""
+    found = {key: store.load(work) for key, work in works.items()}
+    return {key: record for key, record in found.items() if record is not None}
+
+
+def finished(
+    works: Sequence[Work], jobs: int, scheduler: str | None
+) -> Iterator[tuple[Work, Record]]:
+    """Do work on workers; yield every piece with its record, as soon as the record is stored."""
+    if not works:
+        return
+    with workers(min(jobs, len(works)), scheduler) as executor:
+        futures = {
+            executor.submit(carried_out, work, source_key()): work for work in by_machine(works)
+        }
+        try:
+            for future in as_completed(futures):
+                work, record = futures[future], future.result()
+                if record.is_final:
+                    store.save(work, record)
+                yield work, record
+        except BrokenExecutor:
+            raise UserError(
+                "a worker process was ended from outside, perhaps for want of memory; finished "
+                "points are kept: repeat the command with fewer --jobs"
+            ) from None
+        finally:
+            for future in futures:
+                future.cancel()
+
+
+def by_machine(works: Sequence[Work]) -> list[Work]:
+    """Return work with the first piece of each machine at the beginning.
+
+    The others find its model built, instead of waiting for each other.
+    """
+    ranks: dict[str, int] = {}
+    order = []
+    for work in works:
+        machine = repr(work.config)
+        ranks[machine] = ranks.get(machine, -1) + 1
+        order.append((ranks[machine], work))
+    return [work for _, work in sorted(order, key=lambda each: each[0])]
+
+
+def row_of(point: Point, has_area: bool, records: Mapping[str, Record]) -> Row:
+    """Return the row of a point."""
+    if point.run is None:
+        return Row(point.preset, point.settings, Record(status=ILLEGAL, reason=point.reason), {})
+    record = records[point.run.key]
+    if not has_area:
+        return Row(point.preset, point.settings, record, {})
+    area = records[AreaMeasurement(config=point.run.config).key]
+    if area.status != PASS and record.status == PASS:
+        record = Record(
+            status=area.status,
+            reason=f"area: {area.reason}",
+            figures=record.figures,
+            counters=record.counters,
+        )
+    return Row(point.preset, point.settings, record, area.figures)

@@ -1,0 +1,81 @@
+"""Workers of a sweep: processes on this machine, or the workers of a Dask cluster."""
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+
+from loky.process_executor import ProcessPoolExecutor
+
+from ..hw.base.errors import UserError
+
+__all__ = ["default_jobs", "workers"]
+
+#: Seconds until a scheduler must answer.
+PATIENCE = 10
+
+
+def default_jobs() -> int:
+    """Return the number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def workers(jobs: int, scheduler: str | None) -> Iterator[Executor]:
+    """Provide an executor; work that has not begun at the end is dropped.
+
+    Parameters
+    ----------
+    jobs : int
+        Processes on this machine.
+    scheduler : str or None
+        Address of the scheduler of a Dask cluster, whose workers replace the processes.
+
+    """
+    if scheduler is not None:
+        with dask_workers(scheduler) as executor:
+            yield executor
+        return
+    executor = ProcessPoolExecutor(
+        max_workers=jobs, initializer=end_with_parent, initargs=(os.getpid(),)
+    )
+    try:
+        yield executor
+    finally:
+        executor.shutdown(wait=True, kill_workers=True)
+
+
+def end_with_parent(parent: int):
+    """End this process when its parent ends, so that a killed sweep leaves no workers."""
+
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def dask_workers(address: str) -> Iterator[Executor]:
+    """Provide the workers of a Dask cluster as an executor."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise UserError(
+            "--scheduler needs Dask, which is not installed: run `pip install 'spica[sweep]'`"
+        ) from None
+    try:
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise UserError(
+            f"the scheduler {address} is not reachable ({said}); start it with `dask scheduler`, "
+            "or leave out --scheduler"
+        ) from None
+    with client, client.get_executor(pure=False) as executor:
+        yield executor

@@ -1,0 +1,190 @@
+"""Tests of `spica sweep`: table, files, failed points, resumption after a kill, messages."""
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+from spica.cli.main import main
+
+SWEEP = ("sweep", "vecadd", "--engine", "iss", "--size", "50", "--jobs", "1")
+POINTS = ("--preset", "tiny", "--over", "core.l1d.mshrs=4,5", "--over", "core.l1d.size=1024,2048")
+#: Points of half a second, to be killed among.
+LONG = (
+    *("sweep", "vecadd", "--engine", "iss", "--size", "2000000", "--preset", "tiny"),
+    *("--over", "core.l1d.mshrs=4,5,6,7,8"),
+)
+
+
+def rows_of(path):
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def records_of(cache):
+    """Return the stored records of a cache with their times of change."""
+    found = [*cache.glob("sweep-*/record.json")]
+    return {path: path.stat().st_mtime_ns for path in found}
+
+
+def test_table_has_a_row_per_point_in_order(cache, tmp_path, capsys):
+    table, report = tmp_path / "t.csv", tmp_path / "t.json"
+    assert main((*SWEEP, *POINTS, "--csv", str(table), "--json", str(report))) == 0
+    rows = rows_of(table)
+    fields = [(row["core.l1d.mshrs"], row["core.l1d.size"]) for row in rows]
+    assert fields == [("4", "1024"), ("4", "2048"), ("5", "1024"), ("5", "2048")]
+    assert {row["status"] for row in rows} == {"pass"}
+    result = json.loads(report.read_text())
+    assert (result["kernel"], result["sizes"]) == ("vecadd", {"n": 50})
+    assert [axis["field"] for axis in result["axes"]] == ["core.l1d.mshrs", "core.l1d.size"]
+    assert [str(point["instructions"]) for point in result["points"]] == [
+        row["instructions"] for row in rows
+    ]
+    assert result["metrics"]["instructions"]["better"] == "less"
+    shown = capsys.readouterr().out
+    assert "4 points: 4 pass" in shown
+    assert re.search(r"tiny +5 +2048 +[\d,]+ +[\d.]+%", shown)
+
+
+def test_figures_are_those_of_a_run(cache, tmp_path):
+    table, result = tmp_path / "t.csv", tmp_path / "r.json"
+    assert main((*SWEEP, "--preset", "tiny", "--csv", str(table))) == 0
+    run = ("run", "vecadd", "--preset", "tiny", "--engine", "iss", "--size", "50")
+    assert main((*run, "--json", str(result))) == 0
+    (row,), run = rows_of(table), json.loads(result.read_text())
+    assert int(row["instructions"]) == run["instructions"]["warp"]
+    assert float(row["lane_utilization"]) == run["lane_utilization"]
+    assert row["cycles"] == row["dram_read_bytes"] == ""
+
+
+def test_illegal_points_are_kept_apart_with_their_reasons(cache, tmp_path, capsys):
+    table = tmp_path / "t.csv"
+    points = ("--preset", "matrix", "tiny", "--over", "core.l1d.size=1000,1024")
+    assert main((*SWEEP, *points, "--csv", str(table))) == 0
+    rows = rows_of(table)
+    assert [row["status"] for row in rows] == ["pass", "illegal", "illegal", "illegal"]
+    assert [row["preset"] for row in rows] == ["tiny", "matrix", "matrix", "tiny"]
+    assert "core is none in this config" in rows[1]["reason"]
+    assert "must be" in rows[3]["reason"] and "1000" in rows[3]["reason"]
+    shown = capsys.readouterr().out
+    assert "points without a result" in shown and "4 points: 1 pass, 3 illegal" in shown
+
+
+def test_a_stopped_point_does_not_stop_the_sweep(cache, tmp_path):
+    table = tmp_path / "t.csv"
+    points = ("--preset", "tiny", "core", "--max-instructions", "750")
+    assert main((*SWEEP, *points, "--csv", str(table))) == 1
+    rows = rows_of(table)
+    assert [row["status"] for row in rows] == ["pass", "stopped"]
+    assert rows[1]["reason"] and "\n" not in rows[1]["reason"]
+    before = records_of(cache)
+    assert main((*SWEEP, *points, "--csv", str(table))) == 1
+    assert len(before) == 2 and records_of(cache) == before
+    assert rows_of(table) == rows
+
+
+def test_a_refused_run_is_not_stored(cache, tmp_path):
+    table = tmp_path / "t.csv"
+    command = ("sweep", "sgemm", "--engine", "iss", "--size", "4000000000", "--preset", "tiny")
+    assert main((*command, "--jobs", "1", "--csv", str(table))) == 1
+    (row,) = rows_of(table)
+    assert row["status"] == "refused" and "m must be between 1 and 8192" in row["reason"]
+    assert records_of(cache) == {}
+
+
+def test_stored_points_are_not_run_again(cache, tmp_path, capsys, monkeypatch):
+    first, second = tmp_path / "1.csv", tmp_path / "2.csv"
+    half = ("--preset", "tiny", "--over", "core.l1d.mshrs=4,5")
+    assert main((*SWEEP, *half)) == 0
+    kept = records_of(cache)
+    capsys.readouterr()
+    assert main((*SWEEP, *POINTS, "--dry-run")) == 0
+    assert capsys.readouterr().out.count("stored") == 2
+    assert records_of(cache) == kept
+    assert main((*SWEEP, *POINTS, "--csv", str(first))) == 0
+    assert records_of(cache).items() > kept.items()
+    monkeypatch.setattr("spica.explore.sweep.workers", None)  # nothing is left for workers
+    assert main((*SWEEP, *POINTS, "--csv", str(second))) == 0
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_a_damaged_record_is_replaced(cache, tmp_path):
+    first, second = tmp_path / "1.csv", tmp_path / "2.csv"
+    assert main((*SWEEP, "--preset", "tiny", "--csv", str(first))) == 0
+    (record,) = records_of(cache)
+    record.write_text("")
+    assert main((*SWEEP, "--preset", "tiny", "--csv", str(second))) == 0
+    assert first.read_bytes() == second.read_bytes()
+    assert json.loads(record.read_text())["status"] == "pass"
+
+
+def test_a_sweep_killed_twice_continues(cache, tmp_path):
+    """The table is that of a sweep that was not interrupted, and no finished point is repeated."""
+    table = tmp_path / "t.csv"
+    command = (sys.executable, "-m", "spica.cli", *LONG, "--jobs", "1", "--csv", str(table))
+    for count in (1, 3):
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        while len(records_of(cache)) < count and process.poll() is None:
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        kept = records_of(cache)
+        assert count <= len(kept) < 5
+        assert not table.exists()
+    assert main((*LONG, "--jobs", "2", "--csv", str(table))) == 0
+    assert records_of(cache).items() > kept.items()
+    killed = table.read_bytes()
+    for record in records_of(cache):
+        record.unlink()
+        record.parent.rmdir()
+    assert main((*LONG, "--jobs", "1", "--csv", str(table))) == 0
+    assert table.read_bytes() == killed
+
+
+def test_a_full_disk_ends_the_sweep_with_a_sentence(cache, tmp_path, capsys, monkeypatch):
+    """Finished points are kept, and the next sweep continues with them."""
+    table = tmp_path / "t.csv"
+    real = os.replace
+
+    def full(source, target):
+        if "sweep-" in str(target) and len(records_of(cache)) == 2:
+            raise OSError(28, "No space left on device")
+        real(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("spica.hw.base.build_cache.os.replace", full)
+        assert main((*SWEEP, *POINTS, "--csv", str(table))) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "No space left on device" in said and said.startswith("spica: ")
+    kept = records_of(cache)
+    assert len(kept) == 2 and not table.exists()
+    assert main((*SWEEP, *POINTS, "--csv", str(table))) == 0
+    assert len(rows_of(table)) == 4 and records_of(cache).items() > kept.items()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--over", "core.wraps=4"), "unknown field 'core.wraps'; did you mean 'core.warps'?"),
+        (("--over", "core.warps=few"), "core.warps must be an integer, not 'few'"),
+        (("--over", "core.l1d.size=1000"), "no point of the sweep is legal"),
+        (("--over", "dram.latency=9"), "dram.latency does not apply to engine iss"),
+        (("--jobs", "0"), "--jobs must be at least 1, not 0"),
+        (("--preset", "tiny"), "the presets must differ, and tiny is repeated"),
+        (("--preset", "tinny"), "unknown preset 'tinny'; did you mean 'tiny'?"),
+        (("--gating", "random"), "--gating does not apply to vecadd on engine iss"),
+        (("--csv", "/dev/null/t.csv"), "cannot write /dev/null/t.csv"),
+        (("--scheduler", "tcp://127.0.0.1:9", "--jobs", "2"), "--jobs does not apply"),
+    ],
+)
+def test_bad_input_is_explained_in_one_sentence(cache, more, message, capsys):
+    command = [part for part in SWEEP if part not in ("--jobs", "1")]
+    assert main((*command, "--preset", "tiny", *more)) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and message in said.err
+    assert said.err.startswith("spica: ") and said.err.count("\n") == 1
+    assert records_of(cache) == {}
