@@ -122,6 +122,5 @@ def plan_of(
         )
 
     plan = planned(configs, axes, run_of)
-    if all(point.run is None for point in plan.points):
-        raise UserError(f"no point of the sweep is legal: {plan.points[0].reason}")
+    plan.require_legal()
     return plan

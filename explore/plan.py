@@ -55,6 +55,12 @@ class Plan:
         """Sizes of the kernel by dimension."""
         return next(point.run.sizes for point in self.points if point.run is not None)
 
+    def require_legal(self):
+        """Raise unless the plan has a legal point."""
+        if all(point.run is None for point in self.points):
+            reason = self.points[0].reason if self.points else "there is no machine"
+            raise UserError(f"no point of the sweep is legal: {reason}")
+
 
 def planned(
     configs: Mapping[str, ClusterConfig],

@@ -1,7 +1,7 @@
 """Course of a sweep: stored records, work on the rest, one row per point."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, as_completed
+from concurrent.futures import BrokenExecutor, CancelledError, as_completed
 from time import monotonic
 
 from ..hw.base.errors import UserError
@@ -91,10 +91,10 @@ def finished(
                 if record.is_final:
                     store.save(work, record)
                 yield work, record
-        except BrokenExecutor:
+        except (BrokenExecutor, CancelledError):
             raise UserError(
-                "a worker process was ended from outside, perhaps for want of memory; finished "
-                "points are kept: repeat the command with fewer --jobs"
+                "a worker process or the scheduler was ended from outside, perhaps for want of "
+                "memory; finished points are kept: repeat the sweep, with fewer processes"
             ) from None
         finally:
             for future in futures:

@@ -1,0 +1,192 @@
+"""Sweeps from Python: one kernel on many machines, as a pandas frame."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..explore.axes import Axis, require_distinct, require_known
+from ..explore.plan import planned
+from ..explore.sweep import sweep as carried_out
+from ..explore.table import columns, ordered, values_of
+from ..explore.work import KernelRun
+from ..hw.base.errors import UserError
+from ..hw.base.progress import Progress
+from ..hw.config import PRESETS, ClusterConfig
+from ..hw.config.rtl_support import require_rtl
+from ..kernels.kernel import every_kernel
+from ..sim.engine.engines import ENGINES
+from ..sim.harness.dram import DramConfig
+from ..sim.run.exact_kernels import EXACT_KERNELS, kernel_of
+from ..sim.run.loading import require_cores
+from ..sim.run.options import MODEL, RunOptions, SimtOptions
+from .progress import ProgressDisplay
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["sweep"]
+
+#: Kernel that a host may command, and its dimensions.
+HOST_KERNEL, DIMENSIONS = "gemm", ("m", "n", "k")
+
+
+def sweep(
+    kernel: str,
+    machines: str | Sequence[str] | Mapping[str, ClusterConfig],
+    over: Mapping[str, Sequence[Any]] | None = None,
+    *,
+    engine: str = "verilator",
+    driver: str | None = None,
+    dram: DramConfig | None = None,
+    seed: int = 1,
+    area: bool = False,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    progress: bool | Progress = True,
+    **sizes: int,
+) -> "pandas.DataFrame":
+    """Run a kernel on all combinations of machines and values of fields; return a row for each.
+
+    Finished points are stored: a repetition continues a sweep that was interrupted. The columns
+    are those of ``spica sweep --csv``. Rows that passed are first; a point that did not pass has
+    its reason in the last column.
+
+    Parameters
+    ----------
+    kernel : str
+        Kernel of ``spica list``.
+    machines : str, sequence of str or mapping of str to ClusterConfig
+        Names of presets, or configs by name.
+    over : mapping or None
+        Values of each field, by its dotted name; ``dram.latency`` and the like for DRAM.
+    engine, driver, dram, seed
+        As for `Machine`.
+    area : bool
+        Whether to measure area and depth of every machine.
+    jobs : int or None
+        Processes on this machine; None for the number of processors.
+    scheduler : str or None
+        Address of a Dask scheduler, whose workers replace the processes.
+    progress : bool or callable
+        Whether to show progress on standard error, or a callback.
+    **sizes : int
+        Sizes of the kernel by dimension.
+
+    """
+    pandas = required_pandas()
+    configs = configs_of(machines)
+    require_known_choices(kernel, engine, driver, jobs)
+    axes = [Axis(field, tuple(map(text_of, values))) for field, values in (over or {}).items()]
+    require_known(axes, configs.values(), engine, has_dram=kernel in EXACT_KERNELS)
+
+    def run_of(name: str, config: ClusterConfig) -> KernelRun:
+        memory = None if engine == MODEL else dram
+        options = RunOptions(engine=engine, seed=seed, memory=memory)
+        if is_on_host(kernel, config, driver):
+            return host_run(name, config, sizes, options)
+        return cores_run(kernel, name, config, sizes, options)
+
+    plan = planned(configs, axes, run_of)
+    plan.require_legal()
+    course = {"has_area": area, "jobs": jobs, "scheduler": scheduler}
+    if progress is True:
+        with ProgressDisplay() as display:
+            rows = carried_out(plan, progress=display, **course)
+    else:
+        rows = carried_out(plan, progress=progress or None, **course)
+    names = columns(axes, area)
+    return pandas.DataFrame([values_of(row, area) for row in ordered(rows)], columns=names)
+
+
+def required_pandas() -> Any:
+    """Return the package pandas; raise if it is not installed."""
+    try:
+        import pandas
+    except ImportError:
+        raise UserError(
+            "spica.sweep needs pandas, which is not installed: run `pip install 'spica[sweep]'`"
+        ) from None
+    return pandas
+
+
+def configs_of(
+    machines: str | Sequence[str] | Mapping[str, ClusterConfig],
+) -> dict[str, ClusterConfig]:
+    """Return the configs of machines by name."""
+    if isinstance(machines, Mapping):
+        return dict(machines)
+    names = [machines] if isinstance(machines, str) else list(machines)
+    require_distinct("presets", names)
+    for name in names:
+        if name not in PRESETS:
+            raise UserError(f"machines must be of {', '.join(PRESETS)}, not {name!r}")
+    return {name: PRESETS[name] for name in names}
+
+
+def require_known_choices(kernel: str, engine: str, driver: str | None, jobs: int | None):
+    """Raise unless kernel, engine, driver and number of processes are valid."""
+    kernels = sorted({*EXACT_KERNELS, *(known.name for known in every_kernel())})
+    if kernel not in kernels:
+        raise UserError(f"kernel must be one of {', '.join(kernels)}, not {kernel!r}")
+    if engine not in (*ENGINES, MODEL):
+        raise UserError(f"engine must be one of {', '.join((*ENGINES, MODEL))}, not {engine!r}")
+    if driver not in (None, "cores", "host"):
+        raise UserError(f"driver must be cores or host, not {driver!r}")
+    if jobs is not None and jobs < 1:
+        raise UserError(f"jobs must be at least 1, not {jobs}")
+
+
+def is_on_host(kernel: str, config: ClusterConfig, driver: str | None) -> bool:
+    """Return whether a host commands the kernel."""
+    has_driver = bool(config.cores and config.units) and driver != "host"
+    return kernel == HOST_KERNEL and not has_driver
+
+
+def host_run(
+    name: str, config: ClusterConfig, sizes: Mapping[str, int], options: RunOptions
+) -> KernelRun:
+    """Return the run of a product that a host commands."""
+    if options.engine == MODEL:
+        raise UserError(f"{HOST_KERNEL} driven by a host needs engine verilator or amaranth")
+    require_rtl(config)
+    return KernelRun(
+        kernel=HOST_KERNEL,
+        driver="host",
+        preset=name,
+        config=config,
+        sizes=in_order(HOST_KERNEL, DIMENSIONS, sizes),
+        product={},
+        options=options,
+    )
+
+
+def cores_run(
+    kernel: str, name: str, config: ClusterConfig, sizes: Mapping[str, int], options: RunOptions
+) -> KernelRun:
+    """Return the run of a kernel on the cores, without lockstep."""
+    require_cores(kernel, name, config)
+    return KernelRun(
+        kernel=kernel,
+        driver="cores",
+        preset=name,
+        config=config,
+        sizes=in_order(kernel, kernel_of(kernel, config, {}).dimensions, sizes),
+        product={},
+        options=SimtOptions(
+            engine=options.engine, seed=options.seed, memory=options.memory, lockstep=False
+        ),
+    )
+
+
+def in_order(kernel: str, dimensions: Sequence[str], sizes: Mapping[str, int]) -> dict[str, int]:
+    """Return the sizes in the order of the kernel's dimensions."""
+    if set(sizes) != set(dimensions):
+        given = ", ".join(sizes) or "none"
+        raise UserError(f"{kernel} needs the sizes {', '.join(dimensions)}, not {given}")
+    return {dimension: sizes[dimension] for dimension in dimensions}
+
+
+def text_of(value: Any) -> str:
+    """Return a value of a field as on the command line."""
+    if isinstance(value, tuple | list):
+        return f"({','.join(map(text_of, value))})"
+    return str(value)

@@ -1,0 +1,60 @@
+"""Tests of `spica.sweep`: frame, stored points, messages."""
+
+import sys
+
+import pytest
+
+import spica
+from spica.cli.main import main
+from spica.hw.base.errors import UserError
+from spica.hw.config import PRESETS
+from spica.hw.config.override import override
+
+pytest.importorskip("pandas")
+
+ISS = {"engine": "iss", "jobs": 1, "progress": False}
+
+
+def test_frame_has_a_row_per_point(cache, tmp_path):
+    over = {"core.l1d.mshrs": [4, 5], "core.l1d.size": [1000, 1024]}
+    frame = spica.sweep("vecadd", "tiny", over, n=50, **ISS)
+    assert list(frame["core.l1d.mshrs"]) == [4, 5, 4, 5]
+    assert list(frame.status) == ["pass", "pass", "illegal", "illegal"]
+    assert frame.instructions[:2].notna().all() and frame.instructions[2:].isna().all()
+    table = tmp_path / "t.csv"
+    command = ("sweep", "vecadd", "--engine", "iss", "--size", "50", "--preset", "tiny")
+    main((*command, "--over", "core.l1d.mshrs=4,5", "--csv", str(table)))
+    assert table.read_text().splitlines()[0].split(",")[2:] == list(frame.columns)[3:]
+
+
+def test_machines_may_be_configs(cache):
+    machines = {"mine": override(PRESETS["tiny"], ["core.l1d.mshrs=5"])}
+    seen = []
+    options = ISS | {"progress": lambda *step: seen.append(step)}
+    frame = spica.sweep("vecadd", machines, n=50, **options)
+    assert [*frame.preset] == ["mine"] and [*frame.status] == ["pass"]
+    assert seen[0] == ("sweep", 0, 1) and seen[-1][:3] == ("sweep", 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("vecad", "tiny"), "kernel must be one of"),
+        (("vecadd", "tinny"), "machines must be of tiny_matrix, .* not 'tinny'"),
+        (("vecadd", ["tiny", "tiny"]), "presets must differ"),
+        (("vecadd", "tiny", {"core.wraps": [4]}), "did you mean 'core.warps'"),
+        (("vecadd", "tiny", {"core.warps": []}), "must be a field with its values"),
+        (("sgemm", "tiny"), "sgemm needs the sizes m, n, k, not n"),
+        (("gemm", "matrix"), "driven by a host needs engine verilator or amaranth"),
+        (("vecadd", "matrix"), "vecadd needs cores"),
+    ],
+)
+def test_bad_input_is_explained(arguments, message):
+    with pytest.raises(UserError, match=message):
+        spica.sweep(*arguments, n=50, **ISS)
+
+
+def test_a_missing_pandas_is_explained(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UserError, match=r"pip install 'spica\[sweep\]'"):
+        spica.sweep("vecadd", "tiny", n=50, **ISS)
