@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from spica.api.progress import ProgressDisplay
 from spica.cli.options import new_table, standard_output
-from spica.cli.progress import ProgressDisplay
 
 from .catalog import PROOFS
 from .emission import stale

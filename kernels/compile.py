@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..hw.base.build_cache import cache_directory, cached, digest
 from ..hw.base.build_step import build_step
+from ..hw.base.entries_in_use import use_entry
 from ..hw.base.errors import UserError
 from ..hw.base.progress import Progress
 from ..hw.config import ClusterConfig
@@ -73,7 +74,9 @@ def zig_environment() -> dict[str, str]:
     environment = dict(os.environ)
     if found := importlib.util.find_spec("ziglang"):
         key = digest([str(found.origin), compiler_version()])
-        environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(cache_directory() / f"zig-{key}"))
+        folder = cache_directory() / f"zig-{key}"
+        use_entry(folder)
+        environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(folder))
     return environment
 
 
@@ -133,7 +136,7 @@ def build_runtime(header: str, sources: Sequence[Path], progress: Progress | Non
                 target = directory / f"spica_runtime_{source.stem}.o"
                 compile_one(source, target, (directory, INCLUDE_DIRECTORY), 2)
 
-    return cached("runtime", digest([header, *tools_key(), *texts(sources)]), build)
+    return cached("runtime", digest([header, *tools_key(), *texts(sources)]), build, progress)
 
 
 def included(sources: Sequence[Path]) -> list[Path]:
@@ -207,7 +210,7 @@ def compile_program(
 
     runtime_parts = texts([*runtime_sources(".S"), *runtime_sources(".c"), LINKER_SCRIPT])
     key = digest([header, *tools_key(), *runtime_parts, str(optimize), str(len(sources)), *parts])
-    return cached("program", key, build) / "program.elf"
+    return cached("program", key, build, progress) / "program.elf"
 
 
 def link(objects: Sequence[Path], target: Path) -> None:

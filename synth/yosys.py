@@ -2,10 +2,9 @@
 
 import importlib.metadata
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
+from ..hw.base.build_cache import scratch_folder
 from ..hw.emit.verilog import YosysError
 from ..hw.emit.verilog import run_yosys as run_in_folder
 
@@ -24,8 +23,7 @@ def run_yosys(script: str, files: Mapping[str, str], results: Sequence[str]) -> 
     several of Yosys's options fail on paths. It must write reports with ``tee -o`` or an option of
     the command, since standard output ends at the first ``abc``.
     """
-    with tempfile.TemporaryDirectory(prefix="spica-synth-") as name:
-        folder = Path(name)
+    with scratch_folder() as folder:
         for file, text in files.items():
             (folder / file).write_text(text)
         (folder / "script.ys").write_text(script)

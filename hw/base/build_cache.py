@@ -2,23 +2,18 @@
 
 import hashlib
 import os
-import shutil
 import tempfile
-import time
-from collections.abc import Callable, Iterable
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from .entries_in_use import use_entry
 from .errors import UserError
+from .file_locks import exclusive
+from .progress import Progress
+from .working_folders import LOCK_SUFFIX, working_folder
 
-try:
-    import fcntl
-except ImportError:  # Windows: two processes may build the same thing, the first one wins
-    fcntl = None
-
-__all__ = ["cache_directory", "cached", "digest"]
-
-STALE_SECONDS = 24 * 3600
+__all__ = ["cache_directory", "cached", "digest", "scratch_folder"]
 
 
 def cache_directory() -> Path:
@@ -37,47 +32,57 @@ def digest(parts: Iterable[str | bytes]) -> str:
     return state.hexdigest()[:24]
 
 
-@contextmanager
-def exclusive(path: Path):
-    """Hold the lock file `path`; the system releases it if the process dies."""
-    with path.open("w") as file:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def cached(kind: str, key: str, build: Callable[[Path], None]) -> Path:
+def cached(
+    kind: str, key: str, build: Callable[[Path], None], progress: Progress | None = None
+) -> Path:
     """Return the directory of ``kind-key``, filled by `build` if it does not exist yet.
 
     `build` works in a temporary directory that gets its name only when it is complete, so a
-    killed build leaves nothing that looks finished.
+    killed build leaves nothing that looks finished. One process builds an entry; others wait for
+    it, and one of them takes over if it is killed.
     """
     root = cache_directory()
     final = root / f"{kind}-{key}"
-    if final.is_dir():
+    if use_entry(final):
         return final
+
+    def waiting(holder: str) -> None:
+        if progress is not None and holder != str(os.getpid()):
+            progress(f"waiting for process {holder}, which builds {kind}", 0, 1)
+
     try:
         root.mkdir(parents=True, exist_ok=True)
-        with exclusive(root / f"{kind}-{key}.lock"):
-            if final.is_dir():
-                return final
-            remove_stale(root)
-            working = Path(tempfile.mkdtemp(prefix="building-", dir=root))
-            try:
-                build(working)
-                os.replace(working, final)
-            finally:
-                shutil.rmtree(working, ignore_errors=True)
+        with exclusive(root / f"{kind}-{key}{LOCK_SUFFIX}", waiting):
+            if not use_entry(final):
+                with working_folder(root) as working:
+                    build(working)
+                    place(working, final)
     except OSError as error:
         raise UserError(f"the cache {root} cannot be written: {error.strerror or error}") from error
     return final
 
 
-def remove_stale(root: Path) -> None:
-    """Remove the working directories of builds that were killed long ago."""
-    for path in root.glob("building-*"):
+def place(working: Path, final: Path) -> None:
+    """Move a complete build to its place, unless another process without locks was faster."""
+    try:
+        os.replace(working, final)
+    except OSError:
+        if not final.is_dir():
+            raise
+    use_entry(final)
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Provide a temporary folder, in the cache if that can be written.
+
+    A folder there is removed by a later build if this process is killed.
+    """
+    root = cache_directory()
+    with ExitStack() as stack:
         try:
-            if time.time() - path.stat().st_mtime > STALE_SECONDS:
-                shutil.rmtree(path, ignore_errors=True)
+            root.mkdir(parents=True, exist_ok=True)
+            folder = stack.enter_context(working_folder(root))
         except OSError:
-            continue
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spica-")))
+        yield folder

@@ -3,10 +3,10 @@
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from ..base.build_cache import scratch_folder
 from .verilog_registers import with_whole_registers
 
 __all__ = ["YosysError", "run_yosys", "verilog_from_rtlil"]
@@ -48,8 +48,7 @@ def run_yosys(
 
 def verilog_from_rtlil(text: str, meanwhile: Callable[[], object] = lambda: None) -> str:
     """Return the Verilog of all modules of an RTLIL text; call `meanwhile` while Yosys runs."""
-    with tempfile.TemporaryDirectory(prefix="spica-emit-") as name:
-        directory = Path(name)
+    with scratch_folder() as directory:
         (directory / "design.il").write_text(without_blank_memories(text))
         remove = " ".join(f"-remove {attribute}" for attribute in (*ATTRIBUTES, "top"))
         (directory / "script.ys").write_text(SCRIPT.format(remove=remove))

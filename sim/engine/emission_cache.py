@@ -83,5 +83,5 @@ def emit_cached(
 
     described = describe(design) if kind is None else f"{kind.__qualname__} {describe(design)}"
     key = digest([name, described, str(simulated), describe(limits), *generator_key()])
-    path = cached(f"emission-{name}", key, build) / "emission.pickle"
+    path = cached(f"emission-{name}", key, build, progress) / "emission.pickle"
     return pickle.loads(path.read_bytes())

@@ -2,11 +2,11 @@
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from ...hw.base.build_cache import scratch_folder
 from ...hw.base.build_step import build_step
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
@@ -46,9 +46,9 @@ def compile_generated(
     The headers, which are common to all files, are precompiled: they take most of the time.
     """
     header = directory / "Vtop__pch.h"
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
+    with scratch_folder() as folder, ThreadPoolExecutor() as pool:
         compiled = {
-            kind: pool.submit(precompile, compiler, header, each, Path(folder) / kind)
+            kind: pool.submit(precompile, compiler, header, each, folder / kind)
             for kind, each in flags.items()
         }
         jobs = []

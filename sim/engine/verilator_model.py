@@ -6,12 +6,11 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...hw.base.build_cache import cached, digest
+from ...hw.base.build_cache import cached, digest, scratch_folder
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
 from ...hw.emit.emission import Emission
@@ -121,9 +120,9 @@ def harness_objects(compiler: Compiler) -> list[Path]:
     flags = [*MODEL_FLAGS, *compiler.flags(2), f"-I{NATIVE}"]
 
     def build(directory: Path) -> None:
-        with tempfile.TemporaryDirectory() as folder:
+        with scratch_folder() as folder:
             # harness.hpp includes nearly all headers; without this each source would parse them.
-            local = precompile(compiler, NATIVE / "harness.hpp", flags, Path(folder) / "headers")
+            local = precompile(compiler, NATIVE / "harness.hpp", flags, folder / "headers")
             jobs = [
                 (NATIVE / name, directory / f"{Path(name).stem}.o", local)
                 for name in HARNESS_SOURCES
@@ -226,7 +225,7 @@ def build_model(
         (directory / IDENTITY).write_text(identity)
 
     key = digest([str(verilated.name), binding, *native])
-    return cached(f"model-{emission.name}", key, build) / "model.so"
+    return cached(f"model-{emission.name}", key, build, progress) / "model.so"
 
 
 def verilated_objects(
@@ -268,4 +267,4 @@ def verilated_objects(
         *verilate,
         *tool_key(compiler, compile_flags),
     ])
-    return cached(f"verilated-{name}", key, build)
+    return cached(f"verilated-{name}", key, build, progress)

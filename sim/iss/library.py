@@ -68,7 +68,7 @@ def build_library(
         *flags,
         processor(),
     ])
-    return cached("iss", key, build) / "iss.so"
+    return cached("iss", key, build, progress) / "iss.so"
 
 
 @functools.cache

@@ -5,12 +5,12 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from ...hw.base.errors import UserError
+from ...hw.base.progress import Progress
 from ..yosys import run_yosys
 from .boards import Board
 from .technology import flow
@@ -148,7 +148,7 @@ def build_bitstream(
     *,
     wanted: float,
     seed: int = 1,
-    progress: Callable[[str, int, int], None] = lambda *_: None,
+    progress: Progress = lambda *_: None,
 ) -> Build:
     """Synthesise, place and route a self-test for a board; leave the tools' logs in `folder`.
 

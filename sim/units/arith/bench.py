@@ -72,7 +72,8 @@ class UnitBench:
             (directory / "unit_top.pickle").write_bytes(pickle.dumps(unit_top))
 
         texts = sorted(path.read_text() for path in sources)
-        path = cached("units", digest([*generator_key(), *texts]), build) / "unit_top.pickle"
+        key = digest([*generator_key(), *texts])
+        path = cached("units", key, build, progress) / "unit_top.pickle"
         return cls(every_unit(), progress=progress, unit_top=pickle.loads(path.read_bytes()))
 
     def __enter__(self):

@@ -1,0 +1,119 @@
+"""Temporary folders in the cache: locked while in use, removed later if their process is killed."""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from .file_locks import acquire, exclusive, is_at
+
+__all__ = ["LOCK_SUFFIX", "PREFIX", "remove_leftovers", "working_folder"]
+
+PREFIX = "building-"
+LOCK_SUFFIX = ".lock"
+#: File in a working folder that its process has locked.
+OWNER = "lock"
+#: Age of a folder without that file from which it counts as a leftover.
+STALE_SECONDS = 24 * 3600
+
+
+@contextmanager
+def working_folder(root: Path) -> Iterator[Path]:
+    """Provide an empty folder in `root` for the time of the context.
+
+    Leftovers of killed processes are removed first.
+    """
+    with cleaning(root):  # nothing removes the folder before its file is locked
+        remove_leftovers_now(root)
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
+        owner = os.open(folder / OWNER, os.O_RDWR | os.O_CREAT, 0o666)
+        acquire(owner)
+    try:
+        content = folder / "content"
+        content.mkdir()
+        yield content
+    finally:
+        remove_folder(folder)
+        os.close(owner)
+
+
+def remove_leftovers(root: Path) -> list[Path]:
+    """Remove working folders and locks of killed processes; return their former places."""
+    with cleaning(root):
+        return remove_leftovers_now(root)
+
+
+def cleaning(root: Path):
+    """Return the lock under which working folders are created and leftovers removed."""
+    return exclusive(root / f"working{LOCK_SUFFIX}")
+
+
+def remove_leftovers_now(root: Path) -> list[Path]:
+    """Remove leftovers; the caller holds the lock of `cleaning`."""
+    found = []
+    for path in root.glob(f"{PREFIX}*"):
+        if not path.is_symlink() and path.is_dir() and is_leftover(path):
+            # Compilers that outlive their process no longer find the folder.
+            moved = path.with_name(f"{path.name}-")
+            with suppress(OSError):
+                os.replace(path, moved)
+                remove_folder(moved)
+                found.append(path)
+    for path in root.glob(f"*-*{LOCK_SUFFIX}"):
+        if remove_lock(path):
+            found.append(path)
+    return found
+
+
+def is_leftover(folder: Path) -> bool:
+    """Return whether the process of a working folder has ended."""
+    try:
+        owner = os.open(folder / OWNER, os.O_RDWR)
+    except OSError:
+        with suppress(OSError):
+            return time.time() - folder.stat().st_mtime > STALE_SECONDS
+        return False
+    try:
+        return acquire(owner)
+    except OSError:
+        return False
+    finally:
+        os.close(owner)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a working folder, the file of its owner last, so that a rest remains recognisable."""
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.name != OWNER:
+                remove(path)
+        (folder / OWNER).unlink(missing_ok=True)
+        folder.rmdir()
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link, or a folder with its contents."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def remove_lock(path: Path) -> bool:
+    """Remove a lock file that no process holds; return whether it was removed."""
+    try:
+        file = os.open(path, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        if not (acquire(file) and is_at(file, path)):
+            return False
+        path.unlink()
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(file)

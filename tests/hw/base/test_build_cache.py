@@ -1,0 +1,220 @@
+"""Tests of the build cache: one build for several processes, no partial builds, killed builds."""
+
+import os
+import random
+import subprocess
+import textwrap
+import time
+
+import pytest
+
+from spica.hw.base import file_locks, working_folders
+from spica.hw.base.build_cache import cache_directory, cached, digest, scratch_folder
+from spica.hw.base.entries_in_use import USE_FILE, last_use
+from spica.hw.base.errors import UserError
+from support.killed_builds import kill, run, start, temporaries
+
+#: Build of a nested entry and files in several steps, each entry of a thousand bytes per file.
+BUILDER = """
+    import sys, time
+    from spica.hw.base.build_cache import cached, scratch_folder
+    def inner(directory):
+        (directory / "part").write_text("p" * 1000)
+    def build(directory):
+        print("begun", flush=True)
+        part = cached("inner", KEY, inner)
+        with scratch_folder() as scratch:
+            for number in range(10):
+                (scratch / "draft").write_text("s" * 1000)
+                (directory / str(number)).write_text((part / "part").read_text())
+                time.sleep(PAUSE)
+    def tell(*step):
+        print(step[0], flush=True)
+    built = cached("outer", KEY, build, tell)
+    print(sum(path.stat().st_size for path in built.iterdir() if path.name.isdigit()))
+"""
+
+
+def builder(key: str, pause: float = 0) -> str:
+    """Return the program of a build."""
+    return BUILDER.replace("KEY", repr(key)).replace("PAUSE", repr(pause))
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPICA_CACHE", str(tmp_path / "cache"))
+
+
+def test_directory_can_be_chosen(tmp_path, monkeypatch):
+    assert cache_directory() == tmp_path / "cache"
+    monkeypatch.delenv("SPICA_CACHE")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_directory() == tmp_path / ".cache" / "spica"
+
+
+def test_a_key_is_built_once():
+    builds = []
+
+    def build(directory):
+        builds.append(directory)
+        (directory / "it").write_text("built")
+
+    first, second = cached("thing", "key", build), cached("thing", "key", build)
+    assert first == second
+    assert (first / "it").read_text() == "built"
+    assert len(builds) == 1
+    assert cached("thing", "other", build) != first
+    assert temporaries(clean=False) == []
+
+
+def test_a_failed_build_leaves_nothing():
+    def fail(directory):
+        (directory / "half").write_text("")
+        raise UserError("no")
+
+    with pytest.raises(UserError, match="no"):
+        cached("thing", "key", fail)
+    assert list(cache_directory().iterdir()) == []
+
+
+def test_unwritable_cache_is_one_sentence(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SPICA_CACHE", str(tmp_path / "file"))
+    with pytest.raises(UserError, match=r"the cache .*file cannot be written: "):
+        cached("thing", "key", lambda directory: None)
+    with scratch_folder() as folder:
+        assert folder.is_dir() and tmp_path not in folder.parents
+    assert not folder.exists()
+
+
+def test_keys_tell_where_parts_end():
+    assert digest(["ab", "c"]) != digest(["a", "bc"])
+
+
+def test_a_use_is_recorded():
+    entry = cached("thing", "key", lambda directory: None)
+    os.utime(entry / USE_FILE, (1000, 1000))
+    assert last_use(entry) == 1000
+    began = time.time()
+    cached("thing", "key", pytest.fail)
+    assert last_use(entry) >= began - 1
+
+
+def test_an_entry_of_a_cache_that_others_write_is_found():
+    entry = cached("thing", "key", lambda directory: None)
+    (entry / USE_FILE).unlink()
+    (entry / USE_FILE).mkdir()  # opening it for writing fails, also for the superuser
+    assert cached("thing", "key", pytest.fail) == entry
+
+
+def test_scratch_folders_disappear():
+    with scratch_folder() as folder:
+        (folder / "draft").write_text("")
+        assert cache_directory() in folder.parents
+        assert len(temporaries()) == 1
+    assert temporaries(clean=False) == []
+
+
+def test_a_build_that_was_faster_without_locks_wins(monkeypatch):
+    monkeypatch.setattr(file_locks, "fcntl", None)
+
+    def build(directory):
+        other = cache_directory() / "thing-key"
+        other.mkdir()
+        (other / "it").write_text("first")
+        (directory / "it").write_text("second")
+
+    assert (cached("thing", "key", build) / "it").read_text() == "first"
+
+
+def test_two_processes_build_once():
+    with start(builder("key", 0.02), stdout=subprocess.PIPE) as first:
+        assert first.stdout.readline() == "begun\n"
+        assert run(builder("key")).splitlines() == [
+            f"waiting for process {first.pid}, which builds outer",
+            "10000",
+        ]
+        assert first.communicate()[0] == "10000\n"
+    assert temporaries(clean=False) == []
+
+
+def test_a_process_that_waits_takes_over_if_the_builder_is_killed():
+    with start(builder("key", 60), stdout=subprocess.PIPE) as first:
+        assert first.stdout.readline() == "begun\n"
+        others = [start(builder("key"), stdout=subprocess.PIPE) for _ in range(2)]
+        for other in others:
+            waiting = other.stdout.readline()
+            assert waiting == f"waiting for process {first.pid}, which builds outer\n"
+        assert kill(first, group=True)
+    said = [other.communicate(timeout=60)[0].splitlines() for other in others]
+    assert [lines[-1] for lines in said] == ["10000", "10000"]
+    assert sum("begun" in lines for lines in said) == 1
+    assert temporaries() == []
+
+
+def test_a_build_that_is_killed_at_any_moment_leaves_a_usable_cache():
+    rng = random.Random(1)
+    begun = 0
+    for number in range(8):
+        key = f"key{number // 2}"
+        with start(builder(key, 0.02), stdout=subprocess.PIPE) as process:
+            if process.stdout.readline() == "begun\n":
+                begun += 1
+                time.sleep(rng.random() * 0.2)
+            kill(process, group=bool(number % 2))
+        running = cached("other", str(number), lambda directory: None)
+        assert running.is_dir()
+        assert temporaries() == []
+    assert begun >= 4
+    for number in range(4):
+        assert run(builder(f"key{number}")).splitlines()[-1] == "10000"
+
+
+def test_temporaries_of_running_processes_stay():
+    with start(builder("key", 60), stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == "begun\n"
+        cached("other", "key", lambda directory: None)
+        while len(kept := temporaries()) < 3:  # the second working folder comes in a moment
+            assert process.poll() is None
+        assert sum(name.startswith(working_folders.PREFIX) for name in kept) == 2
+        assert "outer-key.lock" in kept
+        assert kill(process, group=True)
+    cached("other", "new", lambda directory: None)
+    assert temporaries(clean=False) == []
+
+
+def test_folders_of_unknown_owners_stay_for_a_day(monkeypatch):
+    root = cache_directory()
+    root.mkdir()
+    folder = root / f"{working_folders.PREFIX}1234"
+    folder.mkdir()
+    assert temporaries() == [folder.name]
+    os.utime(folder, (1000, 1000))
+    assert temporaries() == []
+
+
+def test_links_are_not_followed(tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "lock").write_text("")
+    (outside / "kept").write_text("")
+    cache_directory().mkdir()
+    link = cache_directory() / f"{working_folders.PREFIX}link"
+    link.symlink_to(outside)
+    with scratch_folder() as folder:
+        (folder / "link").symlink_to(outside)
+    assert temporaries() == [link.name]
+    assert len(list(outside.iterdir())) == 2
+
+
+def test_an_interrupt_releases_the_lock():
+    program = """
+        from spica.hw.base.build_cache import cached
+        def build(directory):
+            raise KeyboardInterrupt
+        try:
+            cached("thing", "key", build)
+        except KeyboardInterrupt:
+            print(cached("thing", "key", lambda directory: None).name)
+    """
+    assert run(textwrap.dedent(program)) == "thing-key\n"
