@@ -1,39 +1,22 @@
 """Cache of synthesis results, by a hash of all inputs."""
 
 import functools
-import gzip
-import os
-import pickle
-import tempfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..hw.base.build_cache import cache_directory, digest
+from ..hw.base.build_cache import digest
+from ..hw.base.value_cache import load_value, save_value
 
 __all__ = ["cached", "source_key"]
 
-#: Exceptions that a damaged entry may raise.
-DAMAGED = (OSError, EOFError, ValueError, zlib.error, pickle.UnpicklingError, AttributeError)
-
 
 def cached(kind: str, key: str, compute: Callable[[], Any]) -> Any:
-    """Return the result of `compute`, from the cache if present.
-
-    Processes that compute the same entry write separate files and rename them, so a reader sees a
-    complete entry or none. A damaged entry is computed again.
-    """
-    entry = cache_directory() / kind / f"{key}.gz"
-    try:
-        return pickle.loads(gzip.decompress(entry.read_bytes()))
-    except DAMAGED:
+    """Return the result of `compute`, from the cache if present; it must not be None."""
+    value = load_value(kind, key)
+    if value is None:
         value = compute()
-    entry.parent.mkdir(parents=True, exist_ok=True)
-    handle, draft = tempfile.mkstemp(dir=entry.parent)
-    with os.fdopen(handle, "wb") as file:
-        file.write(gzip.compress(pickle.dumps(value), compresslevel=1))
-    os.replace(draft, entry)
+        save_value(kind, key, value)
     return value
 
 

@@ -12,7 +12,8 @@ from amaranth.lib import wiring
 from ..hw.base.build_cache import digest
 from ..hw.config import ClusterConfig
 from ..hw.emit.amaranth_patches import blank_memories, patched_amaranth
-from ..hw.emit.emitter import Emitter, no_garbage_collection, signature_ports
+from ..hw.emit.emitter import Emitter, signature_ports
+from ..hw.emit.garbage_collection import no_garbage_collection
 from ..hw.emit.shared_block import SharedBlock, describe, module_name
 from .blocks import Block, split_blocks
 from .cache import cached, source_key
@@ -79,7 +80,7 @@ def rtlil_of(component, name: str) -> tuple[str, str, dict[str, str]]:
         if isinstance(component, SharedBlock):
             Fragment.get(component, emitter)
             return "".join(emitter.modules.values()), module_name(component), emitter.classes
-        text, _ = emitter.convert(component, list(signature_ports(component, "_")), name)
+        text = emitter.convert(component, list(signature_ports(component, "_")), name).rtlil
         return text + "".join(emitter.modules.values()), name, emitter.classes
 
 

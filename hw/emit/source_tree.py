@@ -1,0 +1,107 @@
+"""Sources of a package: the files that a module can reach by its imports."""
+
+import functools
+import hashlib
+import re
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..base.build_cache import digest
+
+__all__ = ["SourceTree", "generator_sources", "is_source_loaded"]
+
+STARTED = time.time()
+
+#: An import statement that begins a line, also inside a function: dots, module and names.
+FROM = re.compile(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)", re.M)
+IMPORT = re.compile(r"^[ \t]*import[ \t]+([^\n]*)", re.M)
+COMMENT = re.compile(r"#[^\n]*")
+
+
+class SourceTree:
+    """Sources of one package, read once.
+
+    A parser of Python would take longer than an emission from a warm cache, so imports are found
+    by their text. A line of a docstring that looks like an import may add a file, never hide one.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the package.
+    package : str
+        Full name of the package.
+
+    """
+
+    def __init__(self, folder: Path, package: str):
+        self.package = package
+        self.texts: dict[str, str] = {}
+        self.packages: set[str] = set()
+        self.newest = 0.0
+        for path in folder.rglob("*.py"):
+            parts = [package, *path.relative_to(folder).with_suffix("").parts]
+            if parts[-1] == "__init__":
+                parts.pop()
+                self.packages.add(".".join(parts))
+            self.texts[".".join(parts)] = path.read_text()
+            self.newest = max(self.newest, path.stat().st_mtime)
+        self.hashes = {
+            name: hashlib.sha256(f"{name}\n{text}".encode()).hexdigest()
+            for name, text in self.texts.items()
+        }
+        self.reached: dict[frozenset[str], str] = {}
+
+    @functools.cache  # noqa: B019  # trees live as long as the process
+    def imports(self, name: str) -> frozenset[str]:
+        """Return the modules of the package that a module imports, and the packages around it."""
+        text = COMMENT.sub("", self.texts[name])
+        found = {name}
+        for dots, module, names in FROM.findall(text):
+            base = module
+            if dots:
+                # A package is its own first level.
+                drop = len(dots) - (name in self.packages)
+                around = name.split(".")[: len(name.split(".")) - drop]
+                base = ".".join([*around, *filter(None, [module])])
+            imported = re.findall(r"\w+", names)
+            found |= {base, *(f"{base}.{each}" for each in imported)}
+        for names in IMPORT.findall(text):
+            found |= set(re.findall(r"[\w.]+", names))
+        levels = {each[:end] for each in found for end in cuts(each)}
+        return frozenset(levels & self.texts.keys()) - {name}
+
+    def reach(self, names: Iterable[str]) -> frozenset[str]:
+        """Return `names` and all modules of the package that they import directly or indirectly."""
+        found: set[str] = set()
+        waiting = [name for name in names if name in self.texts]
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += self.imports(name)
+        return frozenset(found)
+
+    def digest(self, names: Iterable[str]) -> str:
+        """Return a hash of the names and texts of all modules that `names` reach."""
+        roots = frozenset(names)
+        if roots not in self.reached:
+            self.reached[roots] = digest(self.hashes[name] for name in sorted(self.reach(roots)))
+        return self.reached[roots]
+
+
+def cuts(name: str) -> list[int]:
+    """Return the lengths of a dotted name and of all packages around it."""
+    return [*(match.start() for match in re.finditer(r"\.", name)), len(name)]
+
+
+@functools.cache
+def generator_sources() -> SourceTree:
+    """Return the sources of all hardware."""
+    package = __name__.rsplit(".", 2)[0]
+    return SourceTree(Path(__file__).parents[1], package)
+
+
+def is_source_loaded() -> bool:
+    """Return whether the sources are those that this process has loaded, not edited meanwhile."""
+    return generator_sources().newest < STARTED
