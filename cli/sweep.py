@@ -24,6 +24,7 @@ from .results import FAILED
 from .run import chosen
 from .run_options import DRIVERS, Options, PointOptions
 from .sizes import require_at_least
+from .sweep_charts import Charts
 from .sweep_sheets import plan_table, print_sweep
 
 __all__ = ["sweep"]
@@ -43,6 +44,9 @@ def sweep(
     scheduler: str | None = None,
     dry_run: Flag = False,
     csv: Path | None = None,
+    plot: str | None = None,
+    pareto: str | None = None,
+    output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
     options: Annotated[PointOptions, Parameter(name="*")] = DEFAULTS,
     json: JsonOption = None,
 ) -> int:
@@ -71,6 +75,13 @@ def sweep(
         List the points and whether they are stored, and run nothing.
     csv
         Write the table to this CSV file.
+    plot
+        Chart of two columns, as in `--plot core.warps,cycles`: metrics, or fields with numbers.
+    pareto
+        Chart of two metrics and of the points that no other point dominates, as in
+        `--pareto nand2,cycles`.
+    output
+        Folder of the charts: plot.svg, pareto.svg, and sweep.html with both and the table.
 
     """
     choose("kernel", kernel, kernel_names())
@@ -81,7 +92,13 @@ def sweep(
     if dry_run:
         standard_output().print(plan_table(plan, set(stored(work_of(plan, area)))))
         return 0
-    with JsonOutput(json) as output, optional(csv) as page:
+    title = f"spica sweep {kernel}"
+    charts = Charts(title, plan.axes, area, plot=plot, pareto=pareto)
+    with (
+        JsonOutput(json) as result,
+        optional(csv) as page,
+        charts.opened(output) as drafts,
+    ):
         with ProgressDisplay() as progress:
             rows = carried_out(
                 plan, has_area=area, jobs=jobs, scheduler=scheduler, progress=progress
@@ -89,8 +106,9 @@ def sweep(
         if page is not None:
             page.write(csv_text(plan.axes, rows, area))
             page.commit()
-        if output.write(report(kernel, plan.sizes, plan.axes, rows, area)):
-            print_sweep(f"spica sweep {kernel}", plan.axes, rows)
+        charts.write(drafts, rows)
+        if result.write(report(kernel, plan.sizes, plan.axes, rows, area)):
+            print_sweep(title, plan.axes, rows)
     return 0 if all(row.record.status in (PASS, ILLEGAL) for row in rows) else FAILED
 
 

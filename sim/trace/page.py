@@ -10,12 +10,13 @@ __all__ = ["filled"]
 FOLDER = Path(__file__).parent
 
 
-def filled(name: str, title: str, data: dict[str, Any]) -> str:
-    """Return a page from its template, with style, script and data filled in."""
+def filled(name: str, title: str, data: dict[str, Any], *, folder: Path = FOLDER) -> str:
+    """Return a page from its template in a folder, with style, script and data filled in."""
     # A text must not close the element that contains the data.
     embedded = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    page = (FOLDER / f"{name}.html").read_text().replace("@TITLE@", escape(f"Spica: {title}"))
+    page = (folder / f"{name}.html").read_text().replace("@TITLE@", escape(f"Spica: {title}"))
     page = page.replace("@STYLE@", (FOLDER / "page.css").read_text().rstrip())
-    script = "\n".join((FOLDER / file).read_text() for file in ("page.js", f"{name}.js"))
+    files = FOLDER / "page.js", folder / f"{name}.js"
+    script = "\n".join(file.read_text() for file in files)
     # Insert the data last, so that nothing is replaced in them.
     return page.replace("@SCRIPT@", script).replace("@DATA@", embedded)
