@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError
 
 from ..hw.base.errors import MachineError, UserError
-from . import area, catalog, doctor, fpga, generate, resume, run, sweep
+from . import area, catalog, doctor, fpga, generate, resume, run
+from .sweep.command import sweep
 
 __all__ = ["app", "main"]
 
@@ -26,7 +27,7 @@ app.command(doctor.doctor)
 app.command(generate.generate)
 app.command(run.run)
 app.command(resume.resume)
-app.command(sweep.sweep)
+app.command(sweep)
 app.command(area.area)
 app.command(fpga.fpga)
 

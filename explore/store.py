@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 from ..hw.base.build_cache import cache_directory, cached
+from ..hw.base.entries_in_use import use_entry
 from .record import Record
 from .work import Work
 
@@ -19,11 +20,11 @@ def load(work: Work) -> Record | None:
     A damaged record is removed.
     """
     folder = cache_directory() / f"{work.kind}-{work.key}"
+    if not use_entry(folder):
+        return None
     try:
         return Record(**json.loads((folder / FILE).read_text(encoding="utf-8")))
-    except OSError:
-        return None
-    except (ValueError, TypeError):
+    except (OSError, ValueError, TypeError):
         shutil.rmtree(folder, ignore_errors=True)
         return None
 

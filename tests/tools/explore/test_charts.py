@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pyright.node
 import pytest
 
-from spica.cli.sweep_charts import Charts
+from spica.cli.sweep.charts import Charts
 from spica.explore.axes import Axis
 from spica.explore.chart import pareto_chart, plot_chart, scale_of
 from spica.explore.page import sweep_page

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -139,8 +140,7 @@ def test_a_sweep_killed_twice_continues(cache, tmp_path):
     assert records_of(cache).items() > kept.items()
     killed = table.read_bytes()
     for record in records_of(cache):
-        record.unlink()
-        record.parent.rmdir()
+        shutil.rmtree(record.parent)
     assert main((*LONG, "--jobs", "1", "--csv", str(table))) == 0
     assert table.read_bytes() == killed
 

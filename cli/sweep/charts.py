@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from ..explore.axes import Axis
-from ..explore.chart import pareto_chart, plot_chart
-from ..explore.page import sweep_page
-from ..explore.quantity import parsed_quantities
-from ..explore.table import Row, ordered
-from ..hw.base.errors import UserError
-from .files import Draft
+from ...explore.axes import Axis
+from ...explore.chart import pareto_chart, plot_chart
+from ...explore.page import sweep_page
+from ...explore.quantity import parsed_quantities
+from ...explore.table import Row, ordered
+from ...hw.base.errors import UserError
+from ..files import Draft
 
 __all__ = ["Charts"]
 

@@ -6,26 +6,26 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ..api.progress import ProgressDisplay
-from ..explore.axes import parsed_axes, require_distinct, require_known
-from ..explore.plan import Plan, planned
-from ..explore.record import ILLEGAL, PASS
-from ..explore.sweep import stored, work_of
-from ..explore.sweep import sweep as carried_out
-from ..explore.table import csv_text, report
-from ..explore.work import KernelRun
-from ..hw.base.errors import UserError
-from ..hw.config import ClusterConfig
-from ..sim.run.exact_kernels import EXACT_KERNELS
-from .area import optional
-from .catalog import ENGINES, kernel_names
-from .options import Flag, JsonOption, JsonOutput, choose, configured, standard_output
-from .results import FAILED
-from .run import chosen
-from .run_options import DRIVERS, Options, PointOptions
-from .sizes import require_at_least
-from .sweep_charts import Charts
-from .sweep_sheets import plan_table, print_sweep
+from ...api.progress import ProgressDisplay
+from ...explore.axes import parsed_axes, require_distinct, require_known
+from ...explore.plan import Plan, planned
+from ...explore.record import ILLEGAL, PASS
+from ...explore.sweep import stored, work_of
+from ...explore.sweep import sweep as carried_out
+from ...explore.table import csv_text, report
+from ...explore.work import KernelRun
+from ...hw.base.errors import UserError
+from ...hw.config import ClusterConfig
+from ...sim.run.exact_kernels import EXACT_KERNELS
+from ..area import optional
+from ..catalog import ENGINES, kernel_names
+from ..options import Flag, JsonOption, JsonOutput, choose, configured, standard_output
+from ..results import FAILED
+from ..run import chosen
+from ..run_options import DRIVERS, Options, PointOptions
+from ..sizes import require_at_least
+from .charts import Charts
+from .sheets import plan_table, print_sweep
 
 __all__ = ["sweep"]
 

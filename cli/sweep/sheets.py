@@ -5,12 +5,12 @@ from collections.abc import Collection, Sequence
 
 from rich.table import Table
 
-from ..explore.axes import Axis
-from ..explore.plan import Plan
-from ..explore.record import STATUSES
-from ..explore.table import Row
-from .options import new_table, standard_output
-from .sheet import Sheet
+from ...explore.axes import Axis
+from ...explore.plan import Plan
+from ...explore.record import STATUSES
+from ...explore.table import Row
+from ..options import new_table, standard_output
+from ..sheet import Sheet
 
 __all__ = ["plan_table", "print_sweep"]
 

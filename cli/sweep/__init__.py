@@ -1,0 +1,1 @@
+"""``spica sweep``: command, charts, tables on the terminal."""
