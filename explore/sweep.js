@@ -42,16 +42,16 @@ function startSweep(document, window) {
   document.querySelectorAll("circle title").forEach((title) => title.remove());
   const mark = (number, isMarked) => document.querySelectorAll(`[data-row="${number}"]`)
     .forEach((element) => element.classList.toggle("marked", isMarked));
-  let current;
+  let current = [];
   document.addEventListener("mousemove", (event) => {
-    const place = event.target.closest("[data-row]"), number = place?.dataset.row;
-    if (number !== current) {
-      mark(current, false);
-      mark(number, true);
-      current = number;
-      tip.style.display = number === undefined ? "none" : "block";
-      if (number !== undefined) tip.textContent = describeRow(columns, rows[number]);
-    }
+    const places = document.elementsFromPoint(event.clientX, event.clientY)
+      .map((element) => element.closest("[data-row]")?.dataset.row);
+    const numbers = [...new Set(places.filter((number) => number !== undefined))];
+    current.forEach((number) => mark(number, false));
+    numbers.forEach((number) => mark(number, true));
+    current = numbers;
+    tip.style.display = numbers.length ? "block" : "none";
+    tip.textContent = numbers.map((number) => describeRow(columns, rows[number])).join("\n\n");
     tip.style.left = `${Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 4)}px`;
     tip.style.top = `${Math.max(0, Math.min(event.clientY + 14, window.innerHeight - tip.offsetHeight - 4))}px`;
   });

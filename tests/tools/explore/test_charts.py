@@ -146,21 +146,24 @@ const fs = require("fs"), page = fs.readFileSync(process.argv[2], "utf8");
 const data = /id="data">(.*?)<\\/script>/s.exec(page)[1];
 const script = /<script>(.*?)<\\/script>/s.exec(page)[1];
 const elements = {}, marked = [];
-let move;
+let move, under = [];
 const element = (id) => elements[id] ??= { textContent: id === "data" ? data : "", style: {},
   innerHTML: "", offsetWidth: 9, offsetHeight: 9 };
 const document = { getElementById: element,
   querySelectorAll: (what) => [{ remove() {}, classList: {
     toggle: (name, isOn) => marked.push([what, name, isOn]) } }],
+  elementsFromPoint: () => under.map((row) => ({
+    closest: () => row === null ? null : { dataset: { row } } })),
   addEventListener(kind, act) { move = act; } };
 const window = { innerWidth: 900, innerHeight: 900 };
 new Function("document", "window", "module", script)(document, window, {});
-const at = (row) => ({ clientX: 5, clientY: 5, target: {
-  closest: () => row === null ? null : { dataset: { row } } } });
-move(at("2"));
+const at = (...rows) => { under = rows; move({ clientX: 5, clientY: 5 }); };
+at("2", null);
 const shown = { text: elements.tip.textContent, display: elements.tip.style.display };
-move(at(null));
-console.log(JSON.stringify({ shown, after: elements.tip.style.display, marked,
+at("2", "2", "3", null);
+const both = elements.tip.textContent;
+at(null);
+console.log(JSON.stringify({ shown, both, after: elements.tip.style.display, marked,
   charts: elements.charts.innerHTML, table: elements.table.innerHTML }));
 """
 
@@ -180,7 +183,11 @@ def test_a_point_under_the_pointer_shows_its_values(tmp_path):
     assert f"core.warps: {row.settings['core.warps']}" in lines and "issued: 0.2500" in lines
     assert (found["shown"]["display"], found["after"]) == ("block", "none")
     assert ['[data-row="2"]', "marked", True] in found["marked"]
-    assert found["marked"][-2][::2] == ['[data-row="2"]', False]
+    assert [mark[::2] for mark in found["marked"][-2:]] == [
+        ['[data-row="2"]', False],
+        ['[data-row="3"]', False],
+    ]
+    assert found["both"].count("preset: ") == 2  # points in one place
     assert found["charts"] == "".join(charts)
     table = found["table"]
     assert table.count("<tr") == len(ROWS) + 1
