@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from ..hw.base.errors import UserError
 from ..hw.config.arithmetic import ARITHMETIC
 from ..kernels.gemm.data import KINDS
+from ..sim.engine.engines import BUILDS
 from ..sim.engine.verilator_engine import GATINGS
 from ..sim.run.options import (
     CLUSTER_TRACES,
@@ -98,6 +99,9 @@ class PointOptions:
     gating
         Clock gating of idle blocks: gated (default), ungated or random. It changes simulation speed
         only.
+    build
+        Kind of the Verilated model: fast (default), one model of the whole machine, or quick,
+        composed of blocks that all machines with equal blocks share. Results are the same.
     max_cycles
         Limit of cycles, after which the run fails.
     lockstep
@@ -131,6 +135,7 @@ class PointOptions:
     data: Annotated[str | None, Only.PRODUCT] = None
     seed: int = 1
     gating: Annotated[str | None, Only.RTL] = None
+    build: Annotated[str | None, Only.RTL] = None
     max_cycles: Annotated[int | None, Only.RTL] = None
     lockstep: Annotated[bool | None, Only.CORES] = None
     optimize: Annotated[int | None, Only.PROGRAMS] = None
@@ -267,8 +272,11 @@ def simt_options(options: Options) -> SimtOptions:
 def require_rtl_choices(options: RunOptions, traces: Sequence[str]):
     """Raise unless gating, trace and limit of cycles are valid."""
     choose("--gating", options.gating, GATINGS)
+    choose("--build", options.build, BUILDS)
     if options.trace is not None:
         choose("suffix of --trace", options.trace.suffix, traces)
+    if options.waveform and options.build == "quick":
+        raise UserError(f"a waveform needs --build fast, not {options.build}")
     require_at_least(1, {"--max-cycles": options.max_cycles})
 
 

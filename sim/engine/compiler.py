@@ -26,6 +26,7 @@ __all__ = [
     "link",
     "precompile",
     "processor",
+    "workers",
 ]
 
 
@@ -118,6 +119,12 @@ def processor() -> str:
     return f"{platform.system()} {platform.machine()} {platform.processor()} {flags}"
 
 
+@functools.cache
+def compilations() -> ThreadPoolExecutor:
+    """Return the pool of all compilations of this process, one per processor."""
+    return ThreadPoolExecutor(workers())
+
+
 def workers() -> int:
     """Return the number of parallel compilations."""
     if hasattr(os, "sched_getaffinity"):
@@ -151,11 +158,8 @@ def compile_all(
     ordered = sorted(jobs, key=lambda job: -job[0].stat().st_size)
     size = sum(source_bytes(job[0]) for job in jobs)
     levels = " ".join(sorted({flag for job in jobs for flag in job[2] if flag.startswith("-O")}))
-    with (
-        build_step(progress, step, size=size, total=len(jobs), variant=levels),
-        ThreadPoolExecutor(workers()) as pool,
-    ):
-        for done, _ in enumerate(pool.map(compile_one, ordered), 1):
+    with build_step(progress, step, size=size, total=len(jobs), variant=levels):
+        for done, _ in enumerate(compilations().map(compile_one, ordered), 1):
             if progress is not None:
                 progress(step, done, len(ordered))
 

@@ -26,6 +26,8 @@ class VerilatorEngine:
         Library from `build_model`.
     layout : Layout
         Port layout of the design.
+    plan : Path or None
+        Plan from `build_composition`, with its library; None for a model in one piece.
     gating : str
         ``ungated`` clocks every domain in every cycle; ``gated`` stops the clock of a domain whose
         ``busy`` is low; ``random`` clocks such a domain in half of the cycles.
@@ -34,15 +36,28 @@ class VerilatorEngine:
 
     """
 
-    def __init__(self, library: Path, layout: Layout, *, gating: str = "gated", seed: int = 0):
+    def __init__(
+        self,
+        library: Path,
+        layout: Layout,
+        *,
+        plan: Path | None = None,
+        gating: str = "gated",
+        seed: int = 0,
+    ):
         if gating not in GATINGS:
             raise UserError(f"gating must be one of {', '.join(GATINGS)}, not {gating!r}")
         self.library = ctypes.CDLL(str(library))
-        self.path = library
+        self.path = plan or library
         self.layout = layout
         self.gating = GATINGS.index(gating)
         self.library.model_create.restype = ctypes.c_void_p
-        self.model = ctypes.c_void_p(self.library.model_create(ctypes.c_uint64(seed)))
+        text = plan.read_bytes() if plan else None
+        self.model = ctypes.c_void_p(self.library.model_create(ctypes.c_uint64(seed), text))
+        if not self.model:
+            self.library.model_error.restype = ctypes.c_char_p
+            reason = self.library.model_error().decode()
+            raise UserError(f"the model cannot be loaded: {reason}")
         self.reset()
 
     def reset(self) -> None:

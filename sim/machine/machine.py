@@ -59,6 +59,8 @@ class Machine(Generic[HarnessT, MemoryT]):
         command, no instruction, no unit event.
     optimize : int
         Optimization level of the C++ compiler, 0 to 3.
+    build : str
+        Kind of the Verilated model, as in `make_engine`: ``fast`` or ``quick``.
     vcd : str or None
         Waveform file (VCD); None writes none.
     window : tuple of int
@@ -88,11 +90,12 @@ class Machine(Generic[HarnessT, MemoryT]):
         access_cycles: int = 20,
         watchdog: int = 50_000,
         optimize: int = 2,
+        build: str = "fast",
         vcd: str | None = None,
         window: tuple[int, int] | None = None,
         progress: Progress | None = None,
     ):
-        require_engine(engine, gating)
+        require_engine(engine, gating, build)
         self.memory, self.access_cycles = memory, access_cycles
         self.watchdog, self.gating, self.chunk = watchdog, gating, CHUNKS[engine]
         self.has_run, self.seconds = False, 0.0
@@ -105,6 +108,7 @@ class Machine(Generic[HarnessT, MemoryT]):
             gating=gating,
             seed=seed,
             optimize=optimize,
+            build=build,
             vcd=vcd,
             window=window,
             progress=progress,

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "binding.hpp"
+#include "gating.hpp"
 #include "harness.hpp"
 #include "verilated_state.hpp"
 
@@ -12,8 +13,6 @@
 #endif
 
 namespace {
-
-enum Gating { kUngated, kGated, kRandom };
 
 struct Model {
     explicit Model(uint64_t seed) : first_random(seed * 2 + 1), random(first_random) {
@@ -45,16 +44,7 @@ struct Model {
     }
 
     binding::Domains choose(int gating) {
-        if (gating == kUngated) return binding::Domains().set();
-        binding::Domains domains = binding::busy(*top);
-        if (gating == kGated) return domains;
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        for (int k = 0; k < binding::kDomains; k++) {
-            if (random >> (20 + k % 44) & 1) domains.set(k);
-        }
-        return domains;
+        return spica::chosen(gating, binding::busy(*top), binding::kDomains, random);
     }
 
     void archive(spica::Archive& archive) {
@@ -80,7 +70,8 @@ struct Model {
 
 extern "C" {
 
-Model* model_create(uint64_t seed) { return new Model(seed); }
+// A single model needs no plan.
+Model* model_create(uint64_t seed, const char*) { return new Model(seed); }
 
 void model_destroy(Model* model) { delete model; }
 

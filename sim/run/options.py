@@ -48,6 +48,8 @@ class RunOptions:
     model_optimize : int
         Optimization level of the RTL's C++ model, 0 to 3: a lower level builds faster and runs
         slower.
+    build : str
+        Kind of the Verilated model: ``quick`` or ``fast``, as in `make_engine`.
     gating : str
         Clock gating of idle blocks: ``gated``, ``ungated`` or ``random``.
     trace : Path or None
@@ -64,6 +66,7 @@ class RunOptions:
     seed: int = 1
     max_cycles: int = 1 << 40
     model_optimize: int = 2
+    build: str = "fast"
     gating: str = "gated"
     trace: Path | None = None
     trace_window: tuple[int, int] | None = None

@@ -172,6 +172,7 @@ class ProductWorkload:
             gating=options.gating,
             seed=options.seed,
             optimize=options.model_optimize,
+            build=options.build,
             vcd=options.waveform,
             window=options.trace_window,
             progress=progress,

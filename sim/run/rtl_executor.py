@@ -69,6 +69,7 @@ def build_machine(
         gating=options.gating,
         seed=options.seed,
         optimize=options.model_optimize,
+        build=options.build,
         progress=progress,
         **trace_options(options),
     )

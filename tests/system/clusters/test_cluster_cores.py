@@ -23,6 +23,7 @@ from support.programs.samples import SAMPLES, sample
 
 ROOM = 4096
 QUICK = DramConfig(latency=10)
+SLOW = DramConfig(latency=30, stall=0.2, seed=3)
 #: Without a matrix unit; the variants have one, and two cores.
 SMALL = small_config(warps=2, threads=2)
 
@@ -76,8 +77,7 @@ def test_new_instructions_are_seen_after_a_fence_and_the_host_reads_the_console(
 @pytest.fixture(scope="module")
 def machine():
     """Return a cluster of two cores with a matrix unit; DRAM is slow and stalls."""
-    dram = DramConfig(latency=30, stall=0.2, seed=3)
-    with CommandMachine(TWO, name="two_cores", optimize=1, memory=dram, watchdog=5000) as machine:
+    with CommandMachine(TWO, name="two_cores", optimize=1, memory=SLOW, watchdog=5000) as machine:
         yield machine
 
 
@@ -95,11 +95,23 @@ def test_programs_leave_what_they_leave_on_the_model(machine, name):
 def test_gating_changes_nothing(machine, gating):
     machine.reset()
     run = run_program(machine, sample("shared memory"), ROOM)
-    slow = DramConfig(latency=30, stall=0.2, seed=3)
-    with CommandMachine(TWO, name="two_cores", optimize=1, memory=slow, gating=gating) as other:
+    with CommandMachine(TWO, name="two_cores", optimize=1, memory=SLOW, gating=gating) as other:
         again = run_program(other, sample("shared memory"), ROOM)
     assert (again.memory, again.execution.cycles) == (run.memory, run.execution.cycles)
     assert run.execution.clocked["core0"] < run.execution.cycles
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gating", ["gated", "random"])
+def test_blocks_agree_with_one_model(machine, gating):
+    machine.reset()
+    run = run_program(machine, sample("shared memory"), ROOM)
+    with CommandMachine(
+        TWO, name="two_cores", optimize=0, build="quick", memory=SLOW, gating=gating
+    ) as blocks:
+        again = run_program(blocks, sample("shared memory"), ROOM)
+    assert again.memory == run.memory
+    assert again.execution.cycles == run.execution.cycles
 
 
 @pytest.mark.slow

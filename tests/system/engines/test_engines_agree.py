@@ -7,6 +7,7 @@ import pytest
 from spica.hw.cluster.cluster import gated_domains
 from spica.hw.config import PRESETS
 from spica.kernels.gemm.problem import GemmProblem
+from spica.sim.engine.verilator_engine import GATINGS
 from spica.sim.harness.dram import DramConfig
 from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.run.product_run import run_gemm
@@ -67,6 +68,17 @@ def test_both_engines_agree(name, size):
     verilator, _ = observe(name, problem)
     amaranth, _ = observe(name, problem, engine="amaranth")
     assert_same(verilator, amaranth)
+
+
+@pytest.mark.parametrize("gating", GATINGS)
+@pytest.mark.parametrize("dram", [QUIET, STALLED], ids=["quiet", "stalled"])
+@pytest.mark.parametrize("name", MACHINES)
+def test_blocks_agree_with_one_model(name, dram, gating):
+    problem = ragged(MACHINES[name], 19, 23, 31)
+    one, clocks = observe(name, problem, memory=dram, gating=gating)
+    blocks, clocks_of_blocks = observe(name, problem, memory=dram, gating=gating, build="quick")
+    assert_same(one, blocks)
+    assert clocks == clocks_of_blocks
 
 
 @pytest.mark.slow

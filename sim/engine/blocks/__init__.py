@@ -1,0 +1,1 @@
+"""Block models: a design simulated as one Verilated model per distinct block."""

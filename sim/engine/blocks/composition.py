@@ -1,0 +1,76 @@
+"""Composed models: block libraries of an emission and the plan that connects them."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from ....hw.base.build_cache import cached, digest
+from ....hw.base.progress import Progress
+from ....hw.emit.emission import Emission
+from ...harness.binding import Layout
+from ..compiler import Compiler, compile_all, find_compiler, link
+from ..verilator_model import IDENTITY, MODEL_FLAGS, NATIVE, harness_objects, native_key, tool_key
+from .block_library import block_libraries
+from .partition import partition
+from .plan import plan_text
+from .schedule import schedule
+
+__all__ = ["PLAN", "build_composition"]
+
+#: File with the plan of a composed model.
+PLAN = "plan"
+SOURCES = ("blocks/composition.cpp", "blocks/composed_model.cpp")
+
+
+def build_composition(
+    emission: Emission,
+    *,
+    optimize: int,
+    flags: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> tuple[Path, Path]:
+    """Return the library that runs compositions, and the plan of an emission.
+
+    Parameters
+    ----------
+    emission : Emission
+        Emission to simulate.
+    optimize : int
+        Optimization level of the C++ compiler, 0 to 3.
+    flags : sequence of str
+        Additional arguments for Verilator.
+    progress : callable or None
+        Progress callback.
+
+    """
+    parts = partition(emission)
+    steps = schedule(parts)
+    clocks = {part.design: tuple(part.clocks) for part in parts.parts}
+    found = block_libraries(list(clocks.items()), optimize=optimize, flags=flags, progress=progress)
+    libraries = {design.name: path for design, path in zip(clocks, found, strict=True)}
+    text = plan_text(parts, steps, libraries, Layout.of(emission))
+    library = composed_library(find_compiler())
+
+    def build(directory: Path) -> None:
+        (directory / PLAN).write_text(text)
+        (directory / IDENTITY).write_text(digest([text, library.parent.name]))
+
+    key = digest([text, library.parent.name])
+    return library, cached(f"plan-{emission.name}", key, build) / PLAN
+
+
+def composed_library(compiler: Compiler) -> Path:
+    """Return the library with the harness and the cycle loop of compositions, compiled once."""
+    flags = [*MODEL_FLAGS, *compiler.flags(2), f"-I{NATIVE}"]
+
+    def build(directory: Path) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            jobs = [
+                (NATIVE / name, Path(folder) / f"{Path(name).stem}.o", flags) for name in SOURCES
+            ]
+            compile_all(compiler, jobs)
+            objects = [target for _, target, _ in jobs]
+            link(compiler, [*objects, *harness_objects(compiler)], directory / "composed.so")
+
+    key = digest([*tool_key(compiler, flags), *native_key()])
+    return cached("composed", key, build) / "composed.so"
