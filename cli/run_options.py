@@ -11,9 +11,9 @@ from cyclopts import Parameter
 from ..hw.base.errors import UserError
 from ..hw.config.arithmetic import ARITHMETIC
 from ..kernels.gemm.data import KINDS
-from ..sim.engine.engines import BUILDS
 from ..sim.engine.verilator_engine import GATINGS
 from ..sim.run.options import (
+    BUILDS,
     CLUSTER_TRACES,
     SCHEDULES,
     TRACES,
@@ -100,8 +100,9 @@ class PointOptions:
         Clock gating of idle blocks: gated (default), ungated or random. It changes simulation speed
         only.
     build
-        Kind of the Verilated model: fast (default), one model of the whole machine, or quick,
-        composed of blocks that all machines with equal blocks share. Results are the same.
+        Verilated model: quick, composed of block models, which are shared by all machines with
+        equal blocks, or fast, the one that simulates faster; default: by the expected length of
+        the run. Results are the same.
     max_cycles
         Limit of cycles, after which the run fails.
     lockstep
@@ -272,11 +273,12 @@ def simt_options(options: Options) -> SimtOptions:
 def require_rtl_choices(options: RunOptions, traces: Sequence[str]):
     """Raise unless gating, trace and limit of cycles are valid."""
     choose("--gating", options.gating, GATINGS)
-    choose("--build", options.build, BUILDS)
+    if options.build is not None:
+        choose("--build", options.build, BUILDS)
     if options.trace is not None:
         choose("suffix of --trace", options.trace.suffix, traces)
     if options.waveform and options.build == "quick":
-        raise UserError(f"a waveform needs --build fast, not {options.build}")
+        raise UserError("a waveform needs --build fast, not quick")
     require_at_least(1, {"--max-cycles": options.max_cycles})
 
 

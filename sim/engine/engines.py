@@ -16,22 +16,19 @@ from .emission_cache import emit_cached
 from .verilator_engine import GATINGS, VerilatorEngine
 from .verilator_model import build_harness, build_model
 
-__all__ = ["BUILDS", "ENGINES", "Engine", "make_engine", "outputs_of", "require_engine"]
+__all__ = ["ENGINES", "Engine", "make_engine", "outputs_of", "require_engine"]
 
 ENGINES = ("verilator", "amaranth")
-BUILDS = ("quick", "fast")
 Engine = VerilatorEngine | AmaranthEngine
 NEVER = (1 << 64) - 1
 
 
-def require_engine(engine: str, gating: str, build: str) -> None:
-    """Raise `UserError` unless `engine`, `gating` and `build` are valid names."""
+def require_engine(engine: str, gating: str) -> None:
+    """Raise `UserError` unless `engine` and `gating` are valid names."""
     if engine not in ENGINES:
         raise UserError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}")
     if gating not in GATINGS:
         raise UserError(f"gating must be one of {', '.join(GATINGS)}, not {gating!r}")
-    if build not in BUILDS:
-        raise UserError(f"build must be one of {', '.join(BUILDS)}, not {build!r}")
 
 
 def make_engine(
@@ -42,7 +39,7 @@ def make_engine(
     gating: str,
     seed: int,
     optimize: int,
-    build: str,
+    composed: bool,
     vcd: str | None,
     window: tuple[int, int] | None,
     progress: Progress | None,
@@ -62,9 +59,9 @@ def make_engine(
         Seed of random gating and of storage without an initial value.
     optimize : int
         Optimization level of the C++ compiler, 0 to 3.
-    build : str
-        Kind of the Verilated model: ``quick`` is composed of blocks, which are built once for all
-        designs that contain them; ``fast`` is one model of the whole. A waveform needs the latter.
+    composed : bool
+        Whether the Verilated model is composed of block models, which are built once for all
+        designs that contain them, or is one model of the whole. A waveform needs the latter.
     vcd : str or None
         Waveform file (VCD); None writes none.
     window : tuple of int or None
@@ -79,7 +76,8 @@ def make_engine(
         component = design if isinstance(design, wiring.Component) else (kind or Cluster)(design)
         return AmaranthEngine(component, vcd), build_harness()
     emission = emit_cached(design, name, progress, kind, simulated=True)
-    if build == "quick" and vcd is None:
+    if composed:
+        assert vcd is None, "block models have no waveform"
         library, plan = build_composition(emission, optimize=optimize, progress=progress)
         made = VerilatorEngine(library, Layout.of(emission), plan=plan, gating=gating, seed=seed)
         return made, library

@@ -59,8 +59,8 @@ class Machine(Generic[HarnessT, MemoryT]):
         command, no instruction, no unit event.
     optimize : int
         Optimization level of the C++ compiler, 0 to 3.
-    build : str
-        Kind of the Verilated model, as in `make_engine`: ``fast`` or ``quick``.
+    composed : bool
+        Whether the Verilated model is composed of block models, as in `make_engine`.
     vcd : str or None
         Waveform file (VCD); None writes none.
     window : tuple of int
@@ -72,6 +72,8 @@ class Machine(Generic[HarnessT, MemoryT]):
     ----------
     harness : Harness
         C++ harness around the design.
+    verilated : str or None
+        Verilated model: ``blocks`` or ``flat``; None for Amaranth's simulator.
     seconds : float
         Wall-clock time of the run.
 
@@ -90,17 +92,18 @@ class Machine(Generic[HarnessT, MemoryT]):
         access_cycles: int = 20,
         watchdog: int = 50_000,
         optimize: int = 2,
-        build: str = "fast",
+        composed: bool = False,
         vcd: str | None = None,
         window: tuple[int, int] | None = None,
         progress: Progress | None = None,
     ):
-        require_engine(engine, gating, build)
+        require_engine(engine, gating)
         self.memory, self.access_cycles = memory, access_cycles
         self.watchdog, self.gating, self.chunk = watchdog, gating, CHUNKS[engine]
         self.has_run, self.seconds = False, 0.0
         self.channels_before: list[ChannelStatistics] = []
         self.clocked_before: dict[str, int] = {}
+        self.verilated = ("blocks" if composed else "flat") if engine == "verilator" else None
         self.engine, self.library = make_engine(
             design,
             name=name,
@@ -108,7 +111,7 @@ class Machine(Generic[HarnessT, MemoryT]):
             gating=gating,
             seed=seed,
             optimize=optimize,
-            build=build,
+            composed=composed,
             vcd=vcd,
             window=window,
             progress=progress,

@@ -224,9 +224,9 @@ def instruction_section(counts: Mapping[str, Any], threads: int) -> dict[str, An
     return {"instructions": updated(known, counts), "lane_utilization": lanes}
 
 
-def speed_section(**rates: float) -> dict[str, Any]:
+def speed_section(**values: float | str | None) -> dict[str, Any]:
     """Return the `speed` of a result."""
-    return updated(dict.fromkeys(properties_of("speed")), rates)
+    return updated(dict.fromkeys(properties_of("speed")), values)
 
 
 def properties_of(section: str) -> dict[str, Any]:

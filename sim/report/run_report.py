@@ -215,7 +215,9 @@ def setting_lines(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"Memory: {memory_text(memory['model'], memory['parameters'])}"
     speed = result["speed"]
     if speed["cycles_per_second"] is not None:
-        yield f"Simulation speed: {speed['cycles_per_second']:,.0f} cycles/s"
+        model = {"blocks": ", composed of block models", "flat": ", model in one piece"}
+        rate = f"{speed['cycles_per_second']:,.0f} cycles/s"
+        yield f"Simulation speed: {rate}{model.get(speed['model'], '')}"
     else:
         yield f"Simulation speed: {speed['instructions_per_second']:,.0f} warp instructions/s"
 

@@ -11,6 +11,7 @@ from ..machine.saving import NOTHING, Saving
 from ..trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES
 
 __all__ = [
+    "BUILDS",
     "CLUSTER_TRACES",
     "MODEL",
     "SCHEDULES",
@@ -23,6 +24,7 @@ __all__ = [
 
 #: Engine of the instruction-set model.
 MODEL = "iss"
+BUILDS = ("quick", "fast")
 SCHEDULES = ("round_robin", "random")
 WAVEFORM = ".vcd"
 #: Suffixes of the traces of a cluster commanded by a host, and of a machine that runs programs.
@@ -48,8 +50,9 @@ class RunOptions:
     model_optimize : int
         Optimization level of the RTL's C++ model, 0 to 3: a lower level builds faster and runs
         slower.
-    build : str
-        Kind of the Verilated model: ``quick`` or ``fast``, as in `make_engine`.
+    build : str or None
+        Choice of the Verilated model: ``quick`` for the one that is built faster after a change,
+        ``fast`` for the one that runs faster; None chooses by the expected length of the run.
     gating : str
         Clock gating of idle blocks: ``gated``, ``ungated`` or ``random``.
     trace : Path or None
@@ -66,7 +69,7 @@ class RunOptions:
     seed: int = 1
     max_cycles: int = 1 << 40
     model_optimize: int = 2
-    build: str = "fast"
+    build: str | None = None
     gating: str = "gated"
     trace: Path | None = None
     trace_window: tuple[int, int] | None = None

@@ -29,6 +29,7 @@ from ..report.result import (
     traffic_section,
 )
 from ..report.utilization import account_units
+from .model_choice import Work, composed
 from .options import RunOptions
 from .overview_recording import drawn
 from .product_run import Operands, ProductRun
@@ -96,7 +97,9 @@ class ProductExecutor:
             "region": region,
             "memory": memory_section(dram, traffic_section(whole, measured, planned)),
             "counters": run.counters,
-            "speed": speed_section(cycles_per_second=execution.cycles_per_second),
+            "speed": speed_section(
+                model=run.machine.verilated, cycles_per_second=execution.cycles_per_second
+            ),
             "clocked_cycles": execution.clocked,
         }
 
@@ -172,7 +175,7 @@ class ProductWorkload:
             gating=options.gating,
             seed=options.seed,
             optimize=options.model_optimize,
-            build=options.build,
+            composed=composed(config, options, Work(0, [self.problem.macs])),
             vcd=options.waveform,
             window=options.trace_window,
             progress=progress,

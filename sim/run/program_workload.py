@@ -25,6 +25,7 @@ from ..report.utilization import account_units
 from .buffer_check import check_buffer
 from .iss_executor import IssExecutor
 from .loading import build, memory_layout_of, require_cores
+from .model_choice import Work
 from .options import MODEL, SimtOptions
 from .program_executor import ProgramExecutor
 from .rtl_executor import RtlExecutor, build_machine
@@ -58,6 +59,11 @@ class ProgramWorkload:
     def name(self) -> str:
         """Name of the first file."""
         return self.paths[0].name
+
+    @property
+    def work(self) -> Work | None:
+        """Arithmetic of the program; None if it is not known."""
+        return None
 
     @property
     def subject(self) -> dict[str, Any]:
@@ -96,7 +102,7 @@ class ProgramWorkload:
             iss = Iss(config, schedule=options.schedule, seed=options.seed)
             executor = IssExecutor(iss, program, layout, options)
         else:
-            machine = build_machine(config, program, options, progress)
+            machine = build_machine(config, program, options, progress, self.work)
             executor = RtlExecutor(machine, program, layout, options)
         with closing(executor):
             executor.load(console)
@@ -156,6 +162,11 @@ class KernelWorkload(ProgramWorkload):
     def name(self) -> str:
         """Name of the kernel."""
         return self.kernel.name
+
+    @property
+    def work(self) -> Work:
+        """Arithmetic of the kernel."""
+        return Work(self.problem.operations, self.problem.macs)
 
     @property
     def subject(self) -> dict[str, Any]:

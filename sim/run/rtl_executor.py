@@ -30,6 +30,7 @@ from ..report.result import (
 )
 from ..trace import TRACE_SUFFIXES, write_trace
 from .iss_executor import counted_instructions
+from .model_choice import Work, composed
 from .options import WAVEFORM, SimtOptions
 from .overview_recording import drawn
 from .program_executor import ProgramExecutor
@@ -58,9 +59,13 @@ def trace_options(options: SimtOptions) -> dict[str, Any]:
 
 
 def build_machine(
-    config: ClusterConfig, program: Program, options: SimtOptions, progress: Progress | None
+    config: ClusterConfig,
+    program: Program,
+    options: SimtOptions,
+    progress: Progress | None,
+    work: Work | None,
 ) -> ProgramMachine:
-    """Build the machine that the options select."""
+    """Build the machine that the options select; `work` is that of the program, if known."""
     machine = ProgramMachine(
         config,
         memory=options.memory,
@@ -69,7 +74,7 @@ def build_machine(
         gating=options.gating,
         seed=options.seed,
         optimize=options.model_optimize,
-        build=options.build,
+        composed=composed(config, options, work),
         progress=progress,
         **trace_options(options),
     )
@@ -171,7 +176,9 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
             "notes": list(self.notes),
             "console": self.machine.console.decode(errors="replace"),
             "memory": memory_section(self.machine.memory),
-            "speed": speed_section(cycles_per_second=outcome.cycles_per_second),
+            "speed": speed_section(
+                model=self.machine.verilated, cycles_per_second=outcome.cycles_per_second
+            ),
         }
         return found | self.cluster_account(outcome, found) if self.is_cluster else found
 

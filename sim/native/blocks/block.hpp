@@ -11,6 +11,7 @@ struct BlockPort {
 };
 
 extern "C" struct BlockFunctions {
+    // A block that has been evaluated once: a model detects no edge in its first evaluation.
     void* (*create)(uint64_t seed);
     void (*destroy)(void* block);
     // Ports in the order of the block's design; the last is the drive input, either of whose edges

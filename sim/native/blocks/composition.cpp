@@ -50,8 +50,6 @@ void Composition::read(const char* plan, uint64_t seed) {
                 block->ports.push_back({data, port_bytes(width), width});
             }
             block->drive = block->ports.back().data;
-            // A model detects no edge in its first evaluation.
-            block->functions->evaluate(block->model);
             while (fields >> port >> domain) {
                 block->clocks.push_back({block->ports[port].data, domain});
             }

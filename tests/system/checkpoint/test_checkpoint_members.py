@@ -16,6 +16,9 @@ MADE = {
     "Channel": {"p_", "write_capacity_", "beat_cost_"},
     "ClusterCores": {"events_"},
     "ClusterRecorder": {"signals_", "first_", "end_", "bin_limit_", "interval_limit_", "slowest_"},
+    "Composition": {
+        *("libraries_", "steps_", "sampled_", "busy_", "input_widths_", "input_words_"),
+    },
     "CoreImage": {"console_base_", "console_bytes_"},
     "Harness": {"lone", "cluster", "mirrored", "dma_"},
     "Host": {"access_cycles_"},

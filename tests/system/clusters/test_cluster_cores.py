@@ -107,7 +107,7 @@ def test_blocks_agree_with_one_model(machine, gating):
     machine.reset()
     run = run_program(machine, sample("shared memory"), ROOM)
     with CommandMachine(
-        TWO, name="two_cores", optimize=0, build="quick", memory=SLOW, gating=gating
+        TWO, name="two_cores", optimize=0, composed=True, memory=SLOW, gating=gating
     ) as blocks:
         again = run_program(blocks, sample("shared memory"), ROOM)
     assert again.memory == run.memory

@@ -76,7 +76,7 @@ def test_both_engines_agree(name, size):
 def test_blocks_agree_with_one_model(name, dram, gating):
     problem = ragged(MACHINES[name], 19, 23, 31)
     one, clocks = observe(name, problem, memory=dram, gating=gating)
-    blocks, clocks_of_blocks = observe(name, problem, memory=dram, gating=gating, build="quick")
+    blocks, clocks_of_blocks = observe(name, problem, memory=dram, gating=gating, composed=True)
     assert_same(one, blocks)
     assert clocks == clocks_of_blocks
 

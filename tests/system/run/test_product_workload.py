@@ -37,6 +37,7 @@ class ModelMachine:
 
     wrong = False
     access_cycles = 20
+    verilated = None
 
     def __init__(self, config, **_):
         self.config = config
