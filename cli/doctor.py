@@ -7,15 +7,38 @@ import re
 import shutil
 import sys
 from dataclasses import asdict, dataclass
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from ..hw.base.build_cache import cache_directory
 from ..hw.base.errors import UserError
 from ..kernels.compile import compiler_version
 from ..sim.engine.compiler import find_compiler
 from ..sim.engine.verilator_model import find_verilator
-from .options import JsonOption, JsonOutput, new_table, standard_output
+from .cache import Pruning, report_cache, show_cache
+from .options import Flag, JsonOption, JsonOutput, new_table, standard_output
 
 __all__ = ["doctor"]
+
+CacheOption = Annotated[
+    Flag, Parameter(help="Show the cache of builds: entries, sizes and last uses by kind.")
+]
+OlderOption = Annotated[
+    str | None,
+    Parameter(
+        show_default=False,
+        help="With --cache: remove entries last used longer ago, for example `30d`; units m h d w.",
+    ),
+]
+SizeOption = Annotated[
+    str | None,
+    Parameter(
+        show_default=False,
+        help="With --cache: remove the entries with the oldest use until the others take at most "
+        "this size, for example `2GB`; units KB MB GB TB.",
+    ),
+]
 
 MISSING = 2
 #: Purpose of the packages of an extra.
@@ -129,8 +152,22 @@ def cache_finding() -> Finding:
     )
 
 
-def doctor(*, json: JsonOption = None) -> int:
-    """Check the installation; exit code 2 if a required component is missing."""
+def doctor(
+    *,
+    cache: CacheOption = False,
+    prune_older: OlderOption = None,
+    prune_to: SizeOption = None,
+    json: JsonOption = None,
+) -> int:
+    """Check the installation; exit code 2 if a required component is missing.
+
+    With ``--cache``, show and prune the cache of builds instead.
+    """
+    pruning = Pruning.of(prune_older, prune_to)
+    if cache:
+        return doctor_of_cache(pruning, json)
+    if pruning.wanted:
+        raise UserError("--prune-older and --prune-to need --cache")
     findings = [*tool_findings(), cache_finding(), *package_findings()]
     missing = [finding for finding in findings if finding.verdict == "missing"]
     result = {
@@ -141,6 +178,15 @@ def doctor(*, json: JsonOption = None) -> int:
         if output.write(result):
             show(findings, missing)
     return MISSING if missing else 0
+
+
+def doctor_of_cache(pruning: Pruning, json: str | None) -> int:
+    """Show and prune the cache."""
+    with JsonOutput(json) as output:
+        result = report_cache(pruning)
+        if output.write(result):
+            show_cache(result)
+    return 0
 
 
 def show(findings: list[Finding], missing: list[Finding]):

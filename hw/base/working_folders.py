@@ -1,4 +1,7 @@
-"""Temporary folders in the cache: locked while in use, removed later if their process is killed."""
+"""Temporary folders and files in the cache: locked while in use.
+
+Those of a killed process are removed later.
+"""
 
 import os
 import shutil
@@ -10,7 +13,7 @@ from pathlib import Path
 
 from .file_locks import acquire, exclusive, is_at
 
-__all__ = ["LOCK_SUFFIX", "PREFIX", "remove_leftovers", "working_folder"]
+__all__ = ["LOCK_SUFFIX", "PREFIX", "remove_leftovers", "working_file", "working_folder"]
 
 PREFIX = "building-"
 LOCK_SUFFIX = ".lock"
@@ -40,8 +43,25 @@ def working_folder(root: Path) -> Iterator[Path]:
         os.close(owner)
 
 
+@contextmanager
+def working_file(root: Path) -> Iterator[Path]:
+    """Provide an empty file in `root`, to be renamed, or removed at the end of the context."""
+    while True:
+        owner, name = tempfile.mkstemp(prefix=PREFIX, dir=root)
+        path = Path(name)
+        if acquire(owner) and is_at(owner, path):
+            break
+        os.close(owner)  # taken for a leftover before it was locked
+    try:
+        yield path
+    finally:
+        with suppress(OSError):
+            path.unlink()
+        os.close(owner)
+
+
 def remove_leftovers(root: Path) -> list[Path]:
-    """Remove working folders and locks of killed processes; return their former places."""
+    """Remove working folders, files and locks of killed processes; return their former places."""
     with cleaning(root):
         return remove_leftovers_now(root)
 
@@ -55,7 +75,11 @@ def remove_leftovers_now(root: Path) -> list[Path]:
     """Remove leftovers; the caller holds the lock of `cleaning`."""
     found = []
     for path in root.glob(f"{PREFIX}*"):
-        if not path.is_symlink() and path.is_dir() and is_leftover(path):
+        if path.is_symlink():
+            continue
+        if path.is_file() and remove_lock(path):
+            found.append(path)
+        elif path.is_dir() and is_leftover(path):
             # Compilers that outlive their process no longer find the folder.
             moved = path.with_name(f"{path.name}-")
             with suppress(OSError):
@@ -103,7 +127,7 @@ def remove(path: Path) -> None:
 
 
 def remove_lock(path: Path) -> bool:
-    """Remove a lock file that no process holds; return whether it was removed."""
+    """Remove a file that no process has locked; return whether it was removed."""
     try:
         file = os.open(path, os.O_RDWR)
     except OSError:

@@ -127,14 +127,26 @@ def test_a_build_that_was_faster_without_locks_wins(monkeypatch):
     assert (cached("thing", "key", build) / "it").read_text() == "first"
 
 
-def test_two_processes_build_once():
-    with start(builder("key", 0.02), stdout=subprocess.PIPE) as first:
+def test_two_processes_build_once(tmp_path):
+    program = f"""
+        from pathlib import Path
+        from spica.hw.base.build_cache import cached
+        def build(directory):
+            print("begun", flush=True)
+            while not Path({str(tmp_path / "go")!r}).exists():
+                pass
+            (directory / "it").write_text("whole")
+        tell = lambda *step: print(step[0], flush=True)
+        print((cached("thing", "key", build, tell) / "it").read_text())
+    """
+    with start(program, stdout=subprocess.PIPE) as first:
         assert first.stdout.readline() == "begun\n"
-        assert run(builder("key")).splitlines() == [
-            f"waiting for process {first.pid}, which builds outer",
-            "10000",
-        ]
-        assert first.communicate()[0] == "10000\n"
+        with start(program, stdout=subprocess.PIPE) as second:
+            waiting = f"waiting for process {first.pid}, which builds thing\n"
+            assert second.stdout.readline() == waiting
+            (tmp_path / "go").touch()
+            assert second.communicate()[0] == "whole\n"
+        assert first.communicate()[0] == "whole\n"
     assert temporaries(clean=False) == []
 
 
@@ -180,6 +192,15 @@ def test_temporaries_of_running_processes_stay():
         assert "outer-key.lock" in kept
         assert kill(process, group=True)
     cached("other", "new", lambda directory: None)
+    assert temporaries(clean=False) == []
+
+
+def test_files_of_ended_processes_are_removed():
+    root = cache_directory()
+    root.mkdir()
+    (root / f"{working_folders.PREFIX}1234").touch()
+    with working_folders.working_file(root) as path:
+        assert temporaries() == [path.name]
     assert temporaries(clean=False) == []
 
 
