@@ -29,6 +29,7 @@ NAMES = (
     "core_speed",
     "shared",
     "speed",
+    "models",
     "fpga",
     "arithmetic",
     "gemm",

@@ -31,7 +31,7 @@ PROCESSES = {
 
 def busy(name: str, lockstep: bool) -> dict:
     """Return the simulation speed while a kernel runs."""
-    options = SimtOptions(engine="verilator", lockstep=lockstep)
+    options = SimtOptions(engine="verilator", lockstep=lockstep, build="fast")
     kernel = find_kernel(name)
     sizes = dict(zip(kernel.dimensions, KERNELS[name], strict=True))
     with clocking() as times:

@@ -70,7 +70,7 @@ class Case:
         """Return the result."""
         config = PRESETS[self.preset]
         memory = DramConfig(bytes_per_cycle=float(self.bandwidth))
-        options = SimtOptions(engine="verilator", lockstep=False, memory=memory)
+        options = SimtOptions(engine="verilator", lockstep=False, memory=memory, build="fast")
         kernel = EXACT_KERNELS[self.kernel](config, **({"units": self.units} if self.units else {}))
         sizes = dict.fromkeys("mnk", self.size)
         return run_workload(KernelWorkload(kernel, sizes), self.preset, config, options)

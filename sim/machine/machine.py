@@ -201,6 +201,7 @@ class Machine(Generic[HarnessT, MemoryT]):
     def parameters(self) -> dict[str, Any]:
         """Return the machine's parameters that affect a run."""
         return {
+            "model": self.verilated,
             "gating": self.gating,
             "watchdog": self.watchdog,
             "memory": self.memory,
@@ -241,6 +242,9 @@ class Machine(Generic[HarnessT, MemoryT]):
     def restore(self, snapshot: Snapshot) -> None:
         """Restore the state, including memory, of a machine with the same parameters."""
         engine = require_checkpointable(self.engine)
+        saved, model = snapshot.machine.get("model"), self.verilated
+        if saved != model:
+            raise UserError(f"the model must be of kind {saved}, as in the checkpoint, not {model}")
         if snapshot.identity != self.identity:
             raise UserError(
                 "a checkpoint must be of this design and this version of Spica: save it again"

@@ -46,7 +46,7 @@ def composed(config: ClusterConfig, options: RunOptions, work: Work | None) -> b
 
     They are built faster than a model in one piece if any of them is in the cache, and run faster
     where several cores work: those execute the same code. Elsewhere the model in one piece is
-    faster (`bench builds`).
+    faster (`bench builds`). A resumed run takes the model of its checkpoint.
 
     Parameters
     ----------
@@ -62,6 +62,8 @@ def composed(config: ClusterConfig, options: RunOptions, work: Work | None) -> b
         raise UserError(f"build must be one of {', '.join(BUILDS)}, not {options.build!r}")
     if options.waveform is not None:
         return False
+    if options.build is None and options.saving.restored is not None:
+        return options.saving.restored.snapshot.machine.get("model") == "blocks"
     if options.build == "quick":
         return True
     faster = config.cores > 1 and (work is None or not any(work.macs))

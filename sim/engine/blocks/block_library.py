@@ -13,6 +13,7 @@ from ...harness.binding import TOP as WRAPPER
 from ..compiler import Compiler, compile_all, find_compiler, link, workers
 from ..verilator_build import generate
 from ..verilator_model import (
+    IDENTITY,
     NATIVE,
     SHARED_HEADERS,
     VERILATE_FLAGS,
@@ -27,6 +28,8 @@ from .rest_text import bits
 
 __all__ = ["block_libraries", "port_name"]
 
+#: File with the library of a block; `IDENTITY` beside it is a hash of the format of its state.
+LIBRARY = "block.so"
 #: Maximum bytes of C++ in one compilation unit.
 UNIT = 2_000_000
 SOURCES = ("blocks/block.cpp", "blocks/block.hpp", "verilated_state.hpp")
@@ -152,17 +155,13 @@ def block_library(
             ]
             compile_all(compiler, jobs)
             objects = [target for _, target, _ in jobs]
-            link(compiler, [*objects, *runtime], directory / "block.so")
+            link(compiler, [*objects, *runtime], directory / LIBRARY)
+            (directory / IDENTITY).write_text(identity)
 
-    key = digest([
-        verilog,
-        header,
-        verilator.version,
-        *verilate,
-        *tool_key(compiler, [*local, *levels["fast"], *levels["slow"]]),
-        *(path.read_text() for path in (*(NATIVE / name for name in SOURCES), *SHARED_HEADERS)),
-    ])
-    return cached(f"block-{design.name}", key, build) / "block.so"
+    sources = [path.read_text() for path in (*(NATIVE / name for name in SOURCES), *SHARED_HEADERS)]
+    identity = digest([verilog, header, verilator.version, *verilate, *sources])
+    key = digest([identity, *tool_key(compiler, [*local, *levels["fast"], *levels["slow"]])])
+    return cached(f"block-{design.name}", key, build) / LIBRARY
 
 
 def units(folder: Path) -> Iterator[tuple[Path, str]]:

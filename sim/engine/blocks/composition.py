@@ -49,13 +49,15 @@ def build_composition(
     found = block_libraries(list(clocks.items()), optimize=optimize, flags=flags, progress=progress)
     libraries = {design.name: path for design, path in zip(clocks, found, strict=True)}
     text = plan_text(parts, steps, libraries, Layout.of(emission))
+    formats = {name: path.with_name(IDENTITY).read_text() for name, path in libraries.items()}
+    identity = digest([plan_text(parts, steps, formats, Layout.of(emission)), *native_key()])
     library = composed_library(find_compiler())
 
     def build(directory: Path) -> None:
         (directory / PLAN).write_text(text)
-        (directory / IDENTITY).write_text(digest([text, library.parent.name]))
+        (directory / IDENTITY).write_text(identity)
 
-    key = digest([text, library.parent.name])
+    key = digest([text, identity])
     return library, cached(f"plan-{emission.name}", key, build) / PLAN
 
 

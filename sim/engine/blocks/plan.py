@@ -14,7 +14,7 @@ __all__ = ["plan_text"]
 def plan_text(
     partition: Partition,
     steps: Sequence[Step],
-    libraries: Mapping[str, Path],
+    libraries: Mapping[str, Path | str],
     layout: Layout,
 ) -> str:
     """Return the plan of `sim/native/blocks/composition.hpp`.
@@ -25,8 +25,8 @@ def plan_text(
         Parts and the sources of their inputs.
     steps : sequence of Step
         Order of evaluation.
-    libraries : mapping of str to Path
-        Library of each design, by its name.
+    libraries : mapping of str to Path or str
+        Library of each design, by its name; for a plan that is only compared, a hash of it.
     layout : Layout
         Ports of the top.
 
@@ -37,7 +37,7 @@ def plan_text(
 class Plan:
     """Plan in progress; blocks and libraries are numbered in the order of the partition."""
 
-    def __init__(self, partition: Partition, libraries: Mapping[str, Path], layout: Layout):
+    def __init__(self, partition: Partition, libraries: Mapping[str, Path | str], layout: Layout):
         self.partition = partition
         self.libraries = libraries
         self.layout = layout

@@ -239,6 +239,9 @@ RUNS = {
     "cluster with everything": lambda: ClusterRun("host", is_watched=True, **WHOLE),
     "host that is refused": lambda: HostRun(is_refused=True),
     "host with faults": lambda: HostRun(faults=[BROKEN]),
+    "cluster of blocks": lambda: ClusterRun("meeting", composed=True, **WHOLE),
+    "cores of blocks": lambda: CoreRun("divergence", composed=True, **WHOLE),
+    "host of blocks": lambda: HostRun(composed=True),
 }
 
 

@@ -168,6 +168,14 @@ def test_another_machine_refuses_a_run(name, options):
             other.restore(machine.save())
 
 
+def test_a_model_of_another_kind_refuses_a_run():
+    make = partial(ProgramMachine, small_config(cores=2, warps=2, threads=2), optimize=0)
+    with make() as machine, make(composed=True) as other:
+        machine.run(5)
+        with pytest.raises(UserError, match="of kind flat, as in the checkpoint, not blocks"):
+            other.restore(machine.save())
+
+
 def test_a_model_of_another_design_refuses_a_run():
     with (
         CommandMachine(TINY, name=NAME) as machine,
@@ -207,10 +215,28 @@ def test_a_run_at_its_limit_ends_saved(tmp_path):
     assert later == paused
     assert SavedRun.read(path).snapshot.cycle == 700
     done, expected = run(restored=SavedRun.read(path)), run()
+    assert done["speed"]["model"] == expected["speed"]["model"] == "blocks"
     assert done["check"]["verdict"] == "pass"
     for result in (done, expected):
         del result["speed"]
     assert done == expected
+
+
+def test_a_resumed_run_takes_the_model_of_its_checkpoint(tmp_path):
+    path = tmp_path / "product.spica"
+
+    def run(build, **saving):
+        options = RunOptions(build=build, saving=Saving(**saving))
+        return run_workload(ProductWorkload(m=8, n=8, k=8), NAME, TINY, options)
+
+    run("fast", at=400, keep=lambda run: run.write(path))
+    resumed, expected = run(None, restored=SavedRun.read(path)), run("quick")
+    assert [each["speed"].pop("model") for each in (resumed, expected)] == ["flat", "blocks"]
+    for result in (resumed, expected):
+        del result["speed"]
+    assert resumed == expected
+    with pytest.raises(UserError, match="of kind flat, as in the checkpoint, not blocks"):
+        run("quick", restored=SavedRun.read(path))
 
 
 def test_the_model_alone_is_not_saved():
