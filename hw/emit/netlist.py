@@ -8,6 +8,8 @@ from typing import Any
 # Private, and there is no public form of a module's connections between fragment and text.
 from amaranth.hdl import _nir
 
+from .dependencies import HUB, Dependencies
+
 __all__ = ["EmittedInstance", "Paths", "Piece", "combinational_paths", "instance_wiring"]
 
 nir: Any = _nir  # no stub
@@ -76,8 +78,9 @@ class Tracer:
 
     def __init__(self, netlist: Any, paths: Mapping[str, Paths]):
         self.cells: list[Any] = netlist.cells
+        self.dependencies = Dependencies(netlist)
         self.paths = paths
-        self.found: dict[int, frozenset[tuple[str, str]]] = {}
+        self.found: dict[int, frozenset[tuple[str, str]]] = {0: frozenset(), 1: frozenset()}
         self.ports: dict[int, tuple[str, str, int]] = {}
         for index, cell in enumerate(self.cells):
             is_top = isinstance(cell, nir.Top)
@@ -93,39 +96,39 @@ class Tracer:
         """Return instance, port and bit of a net that an instance or the module drives."""
         return self.ports.get(net)
 
-    def before(self, net) -> Iterable:
-        """Return the nets that a net depends on combinationally."""
-        cell = self.cells[net.cell]
+    def before(self, node: int) -> Iterable[int]:
+        """Return the nets and hubs that a net or hub depends on combinationally."""
+        cell: Any = self.cells[node >> 16] if node < HUB else None
         if isinstance(cell, nir.FlipFlop):
             return ()
         if isinstance(cell, nir.Instance):
-            known = self.paths[cell.type][self.ports[net][1]]
+            known = self.paths[cell.type][self.ports[node][1]]
             return (bit for name in known for bit in cell.ports_i[name])
-        return (source for source, _ in cell.comb_edges_to(net.bit))
+        return self.dependencies.before(node)
 
-    def sources(self, net) -> frozenset[tuple[str, str]]:
+    def sources(self, net: int) -> frozenset[tuple[str, str]]:
         """Return instance and port of all sources of a net.
 
         Paths through instances of modules with known paths are followed to the inputs of the
         module; without them the outputs of the instance are the sources.
         """
-        waiting = [net]
+        found, waiting = self.found, [net]
         while waiting:
-            each = waiting[-1]
-            if each in self.found or each.is_const:
+            node = waiting[-1]
+            if node in found:
                 waiting.pop()
                 continue
-            port = self.port(each)
-            if port is not None and (not port[0] or self.cells[each.cell].type not in self.paths):
-                self.found[each] = frozenset([port[:2]])
+            port = self.ports.get(node)
+            if port is not None and (not port[0] or self.cells[node >> 16].type not in self.paths):
+                found[node] = frozenset([port[:2]])
                 continue
-            earlier = [one for one in self.before(each) if not one.is_const]
-            missing = [one for one in earlier if one not in self.found]
+            earlier = set(self.before(node))
+            missing = [one for one in earlier if one not in found]
             if missing:
                 waiting += missing
-                continue
-            self.found[each] = frozenset().union(*(self.found[one] for one in earlier))
-        return self.found.get(net, frozenset())
+            else:
+                found[node] = union({found[one] for one in earlier})
+        return found[net]
 
     def pieces(self, nets) -> Iterator[Piece]:
         """Yield the sources of a value, from bit 0 on."""
@@ -144,6 +147,11 @@ class Tracer:
                 first = members[0][0]
                 assert first is not None
                 yield Piece(len(members), *first)
+
+
+def union(sets: set[frozenset]) -> frozenset:
+    """Return the union of sets; a single one is not copied, so that many nets share it."""
+    return sets.pop() if len(sets) == 1 else frozenset().union(*sets)
 
 
 def combinational_paths(netlist: Any, paths: Mapping[str, Paths]) -> Paths:

@@ -1,11 +1,10 @@
 """Libraries of single blocks: Verilated, compiled and cached by their text."""
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ....hw.base.build_cache import cached, digest
+from ....hw.base.build_cache import cached, digest, scratch_folder
 from ....hw.base.build_step import build_step
 from ....hw.base.progress import Progress
 from ...harness.binding import DRIVE
@@ -143,8 +142,7 @@ def block_library(
     runtime = runtime_objects(compiler, verilator, False)
 
     def build(directory: Path) -> None:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
+        with scratch_folder() as folder:
             generate(
                 verilator.program, verilator.root, design.name, verilog, verilate, folder, None
             )

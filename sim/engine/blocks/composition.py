@@ -1,10 +1,9 @@
 """Composed models: block libraries of an emission and the plan that connects them."""
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ....hw.base.build_cache import cached, digest
+from ....hw.base.build_cache import cached, digest, scratch_folder
 from ....hw.base.progress import Progress
 from ....hw.emit.emission import Emission
 from ...harness.binding import Layout
@@ -66,10 +65,8 @@ def composed_library(compiler: Compiler) -> Path:
     flags = [*MODEL_FLAGS, *compiler.flags(2), f"-I{NATIVE}"]
 
     def build(directory: Path) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            jobs = [
-                (NATIVE / name, Path(folder) / f"{Path(name).stem}.o", flags) for name in SOURCES
-            ]
+        with scratch_folder() as folder:
+            jobs = [(NATIVE / name, folder / f"{Path(name).stem}.o", flags) for name in SOURCES]
             compile_all(compiler, jobs)
             objects = [target for _, target, _ in jobs]
             link(compiler, [*objects, *harness_objects(compiler)], directory / "composed.so")
