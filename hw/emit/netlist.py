@@ -10,7 +10,7 @@ from amaranth.hdl import _nir
 
 from .dependencies import HUB, Dependencies
 
-__all__ = ["EmittedInstance", "Paths", "Piece", "combinational_paths", "instance_wiring"]
+__all__ = ["EmittedInstance", "NetPiece", "Paths", "combinational_paths", "instance_wiring"]
 
 nir: Any = _nir  # no stub
 #: Inputs that each output of a module depends on combinationally, by the name of the output.
@@ -18,7 +18,7 @@ Paths = Mapping[str, frozenset[str]]
 
 
 @dataclass(frozen=True)
-class Piece:
+class NetPiece:
     """Consecutive bits of an input, all from one source.
 
     Parameters
@@ -53,14 +53,14 @@ class EmittedInstance:
         Name of the instance; empty for the top module itself, whose ``inputs`` are its outputs.
     module : str
         Name of its module.
-    inputs : dict of str to tuple of Piece
+    inputs : dict of str to tuple of NetPiece
         Sources of each input port, from bit 0 on.
 
     """
 
     name: str
     module: str
-    inputs: dict[str, tuple[Piece, ...]]
+    inputs: dict[str, tuple[NetPiece, ...]]
 
 
 class Tracer:
@@ -130,7 +130,7 @@ class Tracer:
                 found[node] = union({found[one] for one in earlier})
         return found[net]
 
-    def pieces(self, nets) -> Iterator[Piece]:
+    def pieces(self, nets) -> Iterator[NetPiece]:
         """Yield the sources of a value, from bit 0 on."""
         bits = [(self.port(net), net) for net in nets]
 
@@ -142,11 +142,11 @@ class Tracer:
             members = [each for _, each in run]
             if kind is None:
                 sources = frozenset().union(*(self.sources(net) for _, net in members))
-                yield Piece(len(members), None, sources=sources)
+                yield NetPiece(len(members), None, sources=sources)
             else:
                 first = members[0][0]
                 assert first is not None
-                yield Piece(len(members), *first)
+                yield NetPiece(len(members), *first)
 
 
 def union(sets: set[frozenset]) -> frozenset:

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from ....hw.emit.emission import Emission, EmittedPort
 from ....hw.emit.emitter import domain_ports
-from ....hw.emit.netlist import EmittedInstance, Paths, Piece
+from ....hw.emit.netlist import EmittedInstance, NetPiece, Paths
 from .rest_text import instances_below, ports_of, rest_port, rest_text, split_modules
 
 __all__ = ["REST", "TOP", "BlockDesign", "Part", "Partition", "partition"]
@@ -38,7 +38,7 @@ class Part:
         Equal for instances of one block.
     clocks : dict of str to str
         Clock domain of the top at each clock port.
-    inputs : dict of str to tuple of Piece
+    inputs : dict of str to tuple of NetPiece
         Sources of the other inputs, from bit 0 on: outputs of parts and inputs of `TOP`.
     paths : Paths
         Inputs that each output depends on combinationally.
@@ -48,7 +48,7 @@ class Part:
     name: str
     design: BlockDesign
     clocks: dict[str, str]
-    inputs: dict[str, tuple[Piece, ...]]
+    inputs: dict[str, tuple[NetPiece, ...]]
     paths: Paths
 
 
@@ -57,7 +57,7 @@ class Partition:
     """Parts of an emission, the rest last, and the sources of the top's outputs."""
 
     parts: tuple[Part, ...]
-    outputs: dict[str, tuple[Piece, ...]]
+    outputs: dict[str, tuple[NetPiece, ...]]
 
 
 def partition(emission: Emission) -> Partition:
@@ -134,17 +134,17 @@ class Cutter:
                 waiting += sorted(set(instances_below(texts[module]).values()), reverse=True)
         return BlockDesign(name, "".join(texts[each] for each in below), ports_of(texts[name]))
 
-    def is_direct(self, piece: Piece) -> bool:
+    def is_direct(self, piece: NetPiece) -> bool:
         """Return whether a piece comes straight from a block or an input of the top."""
         return piece.instance == TOP or piece.instance in self.blocks
 
-    def sources(self, port: str, pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    def sources(self, port: str, pieces: tuple[NetPiece, ...]) -> tuple[NetPiece, ...]:
         """Return the sources of a value, which is an output `port` of the rest unless direct."""
         if all(map(self.is_direct, pieces)):
             return pieces
-        return (Piece(sum(piece.width for piece in pieces), REST, port),)
+        return (NetPiece(sum(piece.width for piece in pieces), REST, port),)
 
-    def sinks(self) -> Iterator[tuple[str, tuple[Piece, ...]]]:
+    def sinks(self) -> Iterator[tuple[str, tuple[NetPiece, ...]]]:
         """Yield the sources of all inputs of blocks and outputs of the top, by `rest_port`."""
         for name, instance in self.blocks.items():
             for port, pieces in instance.inputs.items():
@@ -154,7 +154,7 @@ class Cutter:
     @cached_property
     def rest(self) -> Part:
         """The part with everything outside of the blocks."""
-        wanted: dict[str, tuple[Piece, ...]] = {
+        wanted: dict[str, tuple[NetPiece, ...]] = {
             port: pieces for port, pieces in self.sinks() if not all(map(self.is_direct, pieces))
         }
         text = rest_text(
@@ -175,14 +175,14 @@ class Cutter:
             design,
             {name: self.domains[name] for name in given if name in self.domains},
             {
-                name: (Piece(port.width, *origins[name]),)
+                name: (NetPiece(port.width, *origins[name]),)
                 for name, port in given.items()
                 if name not in self.domains
             },
             {name: frozenset(self.depends(pieces)) for name, pieces in wanted.items()},
         )
 
-    def depends(self, pieces: tuple[Piece, ...]) -> set[str]:
+    def depends(self, pieces: tuple[NetPiece, ...]) -> set[str]:
         """Return the inputs of the rest that a value depends on combinationally."""
         found: set[str] = set()
         seen: set[tuple[str, str]] = set()
@@ -201,7 +201,7 @@ class Cutter:
         return found
 
 
-def origins_of(pieces: tuple[Piece, ...]) -> Iterator[tuple[str, str]]:
+def origins_of(pieces: tuple[NetPiece, ...]) -> Iterator[tuple[str, str]]:
     """Yield instance and port of all sources of a value."""
     for piece in pieces:
         if piece.instance is None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ....hw.emit.netlist import Piece
+from ....hw.emit.netlist import NetPiece
 from ...harness.binding import Layout
 from .partition import TOP, Partition
 from .schedule import Step
@@ -79,14 +79,14 @@ class Plan:
         for domain in layout.domains:
             yield f"busy {outputs.get(f'{domain}_busy', -1)}"
 
-    def pieces(self, pieces: Sequence[Piece]) -> Iterator[tuple[int, str, int]]:
+    def pieces(self, pieces: Sequence[NetPiece]) -> Iterator[tuple[int, str, int]]:
         """Yield first bit, source and width of each piece of a value."""
         bit = 0
         for piece in pieces:
             yield bit, self.source(piece), piece.width
             bit += piece.width
 
-    def source(self, piece: Piece) -> str:
+    def source(self, piece: NetPiece) -> str:
         """Return block, port and bit of a source; resets share the word after the inputs."""
         if piece.instance != TOP:
             assert piece.instance is not None

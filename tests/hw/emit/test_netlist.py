@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from spica.hw.emit.emitter import emit
-from spica.hw.emit.netlist import Piece
+from spica.hw.emit.netlist import NetPiece
 from spica.hw.emit.shared_block import SharedBlock
 
 
@@ -107,18 +107,18 @@ def test_paths_lead_through_blocks_below():
 
 def test_inputs_have_their_sources():
     left, right = INSTANCES["left"].inputs, INSTANCES["right"].inputs
-    assert left["a"] == (Piece(8, "", "x", 0),)
-    assert left["b"] == (Piece(4, "", "x", 4), Piece(4, None))
-    assert right["a"] == (Piece(2, "left", "kept", 6), Piece(6, "left", "mixed", 0))
+    assert left["a"] == (NetPiece(8, "", "x", 0),)
+    assert left["b"] == (NetPiece(4, "", "x", 4), NetPiece(4, None))
+    assert right["a"] == (NetPiece(2, "left", "kept", 6), NetPiece(6, "left", "mixed", 0))
     logic = frozenset([("left", "kept"), ("left", "mixed")])
-    assert right["b"] == (Piece(8, None, sources=logic),)
-    assert left["clk"] == (Piece(1, "", "clk", 0),)
-    assert right["clk"] == (Piece(1, "", "other_clk", 0),)
+    assert right["b"] == (NetPiece(8, None, sources=logic),)
+    assert left["clk"] == (NetPiece(1, "", "clk", 0),)
+    assert right["clk"] == (NetPiece(1, "", "other_clk", 0),)
 
 
 def test_outputs_of_the_top_have_their_sources():
     outputs = INSTANCES[""].inputs
-    assert outputs["whole"] == (Piece(8, "left", "kept", 0),)
-    assert outputs["sliced"] == (Piece(4, "right", "o", 4), Piece(4, "left", "kept", 0))
+    assert outputs["whole"] == (NetPiece(8, "left", "kept", 0),)
+    assert outputs["sliced"] == (NetPiece(4, "right", "o", 4), NetPiece(4, "left", "kept", 0))
     (piece,) = outputs["logic"]
     assert piece.sources == {("right", "o"), ("", "x")}
