@@ -13,6 +13,7 @@ from spica.hw.config import PRESETS
 from spica.kernels.kernel import find_kernel
 from spica.sim.report.result import PASS
 from spica.sim.run import rtl_executor
+from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import BUILDS, SimtOptions
 from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
@@ -78,7 +79,8 @@ def measure(quick: bool, tell: Progress) -> Iterator[dict]:
 
 def compared(preset: str, name: str, repetitions: int) -> dict:
     """Return the speed of both models, which must give the same result."""
-    kernel = find_kernel(name)
+    config = PRESETS[preset]
+    kernel = EXACT_KERNELS[name](config) if name in EXACT_KERNELS else find_kernel(name)
     sizes = dict(zip(kernel.dimensions, CASES[preset][name], strict=True))
     options = SimtOptions(engine="verilator", lockstep=False)
     figures: dict[str, list[dict]] = {model: [] for model in MODELS}
