@@ -16,7 +16,7 @@ from ...hw.base.progress import Progress
 from ...hw.emit.emission import Emission
 from ..harness.binding import binding_header
 from .background_build import build_in_background
-from .compiler import Compiler, compile_all, find_compiler, link, precompile, processor
+from .compiler import Compiler, compile_all, find_compiler, link, processor
 from .driven_top import driven_top
 from .verilator_build import compile_generated, generate, left_for_later, together
 from .word_memories import with_whole_words
@@ -49,6 +49,8 @@ HARNESS_SOURCES = (
 )
 #: File next to a model: hash of its state's format, independent of compiler and processor.
 IDENTITY = "identity"
+#: Compilation units of the harness: headers take longer to compile than the sources.
+HARNESS_UNITS = 2
 VERILATE_FLAGS = (
     *("-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert"),
     "--savable",  # no cost unless a checkpoint is written
@@ -115,18 +117,22 @@ def native_key() -> list[str]:
     return [*HARNESS_SOURCES, *(path.read_text() for path in ours)]
 
 
+def including(names: Sequence[str]) -> str:
+    """Return a source that includes other sources."""
+    return "".join(f'#include "{NATIVE / name}"\n' for name in names)
+
+
 def harness_objects(compiler: Compiler) -> list[Path]:
     """Return the objects of DRAM, ports and host, compiled once."""
     flags = [*MODEL_FLAGS, *compiler.flags(2), f"-I{NATIVE}"]
 
     def build(directory: Path) -> None:
         with scratch_folder() as folder:
-            # harness.hpp includes nearly all headers; without this each source would parse them.
-            local = precompile(compiler, NATIVE / "harness.hpp", flags, folder / "headers")
-            jobs = [
-                (NATIVE / name, directory / f"{Path(name).stem}.o", local)
-                for name in HARNESS_SOURCES
-            ]
+            jobs = []
+            for number in range(HARNESS_UNITS):
+                unit = folder / f"harness_{number}.cpp"
+                unit.write_text(including(HARNESS_SOURCES[number::HARNESS_UNITS]))
+                jobs.append((unit, directory / f"{unit.stem}.o", flags))
             compile_all(compiler, jobs)
 
     directory = cached("harness", digest([*tool_key(compiler, flags), *native_key()]), build)

@@ -6,9 +6,6 @@
 namespace spica {
 
 namespace {
-// A unit may start another in its last busy cycle, so a single idle cycle does not end a run.
-constexpr uint32_t kQuietCycles = 4;
-
 bool ends_with(const std::string& text, const std::string& end) {
     return text.size() >= end.size() && !text.compare(text.size() - end.size(), end.size(), end);
 }

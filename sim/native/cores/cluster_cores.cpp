@@ -6,8 +6,6 @@
 namespace spica {
 
 namespace {
-// A unit may start another in its last busy cycle, so a single idle cycle does not end a run.
-constexpr uint32_t kQuietCycles = 4;
 const std::string kEvents = "events_";
 // Prefixes of the read ports by `CacheLevel`, without the number of the core or slice.
 const char* const kReads[kCacheLevels] = {"", "l1d_reads_", "l2_reads_"};

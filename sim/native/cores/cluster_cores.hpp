@@ -18,6 +18,9 @@
 
 namespace spica {
 
+// A unit may start another in its last busy cycle, so a single idle cycle does not end a run.
+constexpr uint32_t kQuietCycles = 4;
+
 // Constants of the cluster, filled in by Python.
 extern "C" struct ClusterCoresParameters {
     uint32_t memory_port;  // index in `dispatched`

@@ -6,7 +6,6 @@
 namespace spica {
 
 namespace {
-constexpr uint64_t kCycle = 65536;
 constexpr uint64_t kNever = ~uint64_t{0};
 constexpr uint32_t kSlaveError = 2;
 constexpr uint32_t kIncrement = 1;

@@ -5,10 +5,6 @@
 
 namespace spica {
 
-namespace {
-constexpr uint64_t kCycle = 65536;  // bus time is counted in fractions of a cycle
-}
-
 Channel::Channel(const DramParameters& parameters, uint32_t beat_bytes)
     : p_(parameters),
       write_capacity_(parameters.write_buffer_bytes / beat_bytes),

@@ -16,6 +16,8 @@
 
 namespace spica {
 
+constexpr uint64_t kCycle = 65536;  // bus time is counted in fractions of a cycle
+
 extern "C" struct DramParameters {
     uint64_t base, end;
     double bytes_per_cycle;
