@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from .blank_memories import blank_memories
 from .kept_netlist import kept_netlist
 from .quick_cycle_check import quick_cycle_check
+from .quick_operands import quick_operands
 from .quick_resolution import quick_resolution
 from .unchecked_nets import unchecked_nets
 
@@ -22,6 +23,7 @@ __all__ = [
     "kept_netlist",
     "patched_amaranth",
     "quick_cycle_check",
+    "quick_operands",
     "quick_resolution",
     "unchecked_nets",
 ]
@@ -29,7 +31,13 @@ __all__ = [
 Patch = Callable[[], AbstractContextManager[None]]
 
 #: All patches that save time, in the order in which they are applied.
-PATCHES: tuple[Patch, ...] = (unchecked_nets, blank_memories, quick_cycle_check, quick_resolution)
+PATCHES: tuple[Patch, ...] = (
+    unchecked_nets,
+    blank_memories,
+    quick_cycle_check,
+    quick_resolution,
+    quick_operands,
+)
 
 #: Held while Amaranth is patched. A patch replaces attributes of Amaranth's classes for the whole
 #: process, so two conversions that overlapped would restore each other's replacements. Conversions
