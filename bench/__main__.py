@@ -30,6 +30,7 @@ NAMES = (
     "shared",
     "speed",
     "models",
+    "verilator",
     "fpga",
     "arithmetic",
     "gemm",

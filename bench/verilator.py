@@ -24,7 +24,7 @@ from spica.sim.engine.verilator_model import (
     model_flags,
 )
 from spica.sim.engine.word_memories import with_whole_words
-from spica.sim.harness.binding import driven_top
+from spica.sim.engine.driven_top import driven_top
 from spica.sim.machine.program_machine import CORES
 from spica.sim.report.result import PASS
 from spica.sim.run.options import SimtOptions
