@@ -15,6 +15,7 @@ from spica.hw.emit.emission import Emission
 from spica.kernels.kernel import find_kernel
 from spica.sim.engine import engines
 from spica.sim.engine.compiler import compile_all, find_compiler
+from spica.sim.engine.driven_top import driven_top
 from spica.sim.engine.emission_cache import emit_cached
 from spica.sim.engine.verilator_build import generate
 from spica.sim.engine.verilator_model import (
@@ -24,7 +25,6 @@ from spica.sim.engine.verilator_model import (
     model_flags,
 )
 from spica.sim.engine.word_memories import with_whole_words
-from spica.sim.engine.driven_top import driven_top
 from spica.sim.machine.program_machine import CORES
 from spica.sim.report.result import PASS
 from spica.sim.run.options import SimtOptions
