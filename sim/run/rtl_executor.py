@@ -3,6 +3,7 @@
 import dataclasses
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from ...hw.base.errors import UserError
@@ -115,7 +116,9 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
         def advance(limit: int) -> None:
             self.run_until(limit, sentence, progress)
 
-        with drawn(machine, machine.config, options, sentence.removeprefix("running ")):
+        title = sentence.removeprefix("running ")
+        drawing = drawn(machine, machine.config, options, title)
+        with drawing if self.is_cluster else nullcontext():
             if not options.saving.drive(machine, arguments, options.max_cycles, advance):
                 return False
         self.write_trace()
@@ -140,7 +143,7 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
     def write_trace(self) -> None:
         """Write the recorded trace, if one is requested."""
         path = self.options.trace
-        if path is not None and path.suffix in TRACE_SUFFIXES:
+        if path is not None and "record" in trace_options(self.options):
             self.notes = write_trace(
                 path, self.machine.records(), self.machine.config, self.program
             )
