@@ -13,7 +13,10 @@ from spica.sim.run.workload import run_workload
 
 @pytest.mark.parametrize(
     ("memory", "title"),
-    [(DramConfig(), "<title>Spica: vecadd, n 64, on tiny"), (CoreMemoryConfig(), "<title>Spica: 4 warps of 4 threads")],
+    [
+        (DramConfig(), "<title>Spica: vecadd, n 64, on tiny"),
+        (CoreMemoryConfig(), "<title>Spica: 4 warps of 4 threads"),
+    ],
     ids=["cluster", "cores alone"],
 )
 def test_a_page_shows_what_the_memory_selects(tmp_path, memory, title):
