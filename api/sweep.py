@@ -15,6 +15,7 @@ from ..hw.config.rtl_support import require_rtl
 from ..kernels.kernel import every_kernel
 from ..sim.engine.engines import ENGINES
 from ..sim.harness.dram import DramConfig
+from ..sim.run.drivers import DIMENSIONS, HOST_KERNEL, is_on_cores
 from ..sim.run.exact_kernels import EXACT_KERNELS, kernel_of
 from ..sim.run.loading import require_cores
 from ..sim.run.options import MODEL, RunOptions, SimtOptions
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["sweep"]
 
 #: Kernel that a host may command, and its dimensions.
-HOST_KERNEL, DIMENSIONS = "gemm", ("m", "n", "k")
 
 
 def sweep(
@@ -81,7 +81,7 @@ def sweep(
     def run_of(name: str, config: ClusterConfig) -> KernelRun:
         memory = None if engine == MODEL else dram
         options = RunOptions(engine=engine, seed=seed, memory=memory)
-        if is_on_host(kernel, config, driver):
+        if kernel == HOST_KERNEL and not is_on_cores(driver, name, config):
             return host_run(name, config, sizes, options)
         return cores_run(kernel, name, config, sizes, options)
 
@@ -133,12 +133,6 @@ def require_known_choices(kernel: str, engine: str, driver: str | None, jobs: in
         raise UserError(f"driver must be cores or host, not {driver!r}")
     if jobs is not None and jobs < 1:
         raise UserError(f"jobs must be at least 1, not {jobs}")
-
-
-def is_on_host(kernel: str, config: ClusterConfig, driver: str | None) -> bool:
-    """Return whether a host commands the kernel."""
-    has_driver = bool(config.cores and config.units) and driver != "host"
-    return kernel == HOST_KERNEL and not has_driver
 
 
 def host_run(

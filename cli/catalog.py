@@ -8,15 +8,13 @@ from .. import kernels
 from ..hw.config import ARRAYS, PRESETS, ClusterConfig
 from ..kernels.kernel import find_kernel
 from ..sim.engine.versions import versions
+from ..sim.run.drivers import DIMENSIONS, HOST_KERNEL
 from ..sim.run.exact_kernels import EXACT_KERNELS
 from ..sim.run.options import MODEL
 from .options import JsonOption, JsonOutput, new_table, standard_output
 
-__all__ = ["DIMENSIONS", "ENGINES", "HOST_KERNEL", "kernel_names", "list_all", "version"]
+__all__ = ["ENGINES", "kernel_names", "list_all", "version"]
 
-#: Kernel that a host may command, and the dimensions of a product.
-HOST_KERNEL = "gemm"
-DIMENSIONS = ("m", "n", "k")
 
 ENGINES = {
     "verilator": "RTL compiled to C++; the default",

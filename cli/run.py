@@ -8,14 +8,15 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ..hw.base.errors import UserError
-from ..hw.config import PRESETS, ClusterConfig
+from ..hw.config import ClusterConfig
 from ..hw.config.rtl_support import require_rtl
+from ..sim.run.drivers import DIMENSIONS, HOST_KERNEL, is_on_cores, require_matrix_cores
 from ..sim.run.exact_kernels import EXACT_KERNELS, kernel_of
 from ..sim.run.options import MODEL, RunOptions, SimtOptions
 from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload, ProgramWorkload
 from ..sim.run.workload import Workload
-from .catalog import DIMENSIONS, ENGINES, HOST_KERNEL, kernel_names
+from .catalog import ENGINES, kernel_names
 from .execution import carry_out
 from .options import choose, configured
 from .run_options import (
@@ -65,7 +66,7 @@ def chosen(
 ) -> tuple[Workload, RunOptions]:
     """Return the workload that the options select, and the options of its run."""
     on_matrix = kernel in EXACT_KERNELS
-    on_cores = on_matrix and is_on_cores(config, options)
+    on_cores = on_matrix and is_on_cores(options.driver, options.preset, config)
     if kernel == HOST_KERNEL and not on_cores:
         return host_product(files, config, options)
     if on_matrix and not on_cores:
@@ -118,26 +119,6 @@ def cores_work(
 def is_file_name(name: str) -> bool:
     """Return whether a name is a file, not a kernel."""
     return "." in name or "/" in name
-
-
-def is_on_cores(config: ClusterConfig, options: Options) -> bool:
-    """Return whether a program on the cores drives the matrix unit."""
-    if options.driver == "cores":
-        require_matrix_cores("--driver cores", options.preset, config)
-    return bool(config.cores and config.units) and options.driver != "host"
-
-
-def require_matrix_cores(what: str, preset: str, config: ClusterConfig):
-    """Raise unless a machine has cores and a matrix unit."""
-    missing = [
-        name for name, part in (("cores", config.cores), ("matrix unit", config.units)) if not part
-    ]
-    if missing:
-        able = [name for name, known in PRESETS.items() if known.cores and known.units]
-        raise UserError(
-            f"{what} needs cores and a matrix unit, and {preset} has no "
-            f"{' and no '.join(missing)}; choose one of {', '.join(able)}"
-        )
 
 
 def refuse_files(files: Sequence[str]):

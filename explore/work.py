@@ -146,7 +146,7 @@ class AreaMeasurement:
     def record(self) -> Record:
         """Synthesise the machine; return its area and depth."""
         require_rtl(self.config)
-        measured = measure_cluster(self.config, "cluster")
+        measured = measure_cluster(self.config, "cluster", workers=1)  # one of many processes
         report = {
             "nand2_with_sram": total_measurement(measured, Pricing()).nand2,
             "cells": measured.cells,

@@ -21,11 +21,13 @@ def measure_cluster(
     name: str,
     *,
     liberty: Path | Library | None = None,
+    workers: int | None = None,
     progress: Callable[[str, int], None] | None = None,
 ) -> Measurement:
     """Return the cost of the cluster of `config`; see `measure`."""
     library = read_library(liberty) if isinstance(liberty, Path) else liberty
-    return measure_design(cluster_design(config, name), name, library=library, progress=progress)
+    design = cluster_design(config, name)
+    return measure_design(design, name, library=library, workers=workers, progress=progress)
 
 
 def memory_rows(measured: Measurement, pricing: Pricing) -> list[dict]:

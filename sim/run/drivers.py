@@ -1,0 +1,46 @@
+"""Driver of a matrix unit in a run: a program on the cores, or a host."""
+
+from ...hw.base.errors import UserError
+from ...hw.config import PRESETS, ClusterConfig
+
+__all__ = ["DIMENSIONS", "HOST_KERNEL", "is_on_cores", "require_matrix_cores"]
+
+#: Kernel that a host may command, and the dimensions of a product.
+HOST_KERNEL = "gemm"
+DIMENSIONS = ("m", "n", "k")
+
+
+def is_on_cores(driver: str | None, preset: str, config: ClusterConfig) -> bool:
+    """Return whether a program on the cores drives the matrix unit.
+
+    Parameters
+    ----------
+    driver : str or None
+        ``cores`` or ``host``; None for the cores, if the machine has cores and a matrix unit.
+    preset : str
+        Name of the machine, for messages.
+    config : ClusterConfig
+        The machine.
+
+    Raises
+    ------
+    UserError
+        If the driver is ``cores`` and the machine lacks cores or a matrix unit.
+
+    """
+    if driver == "cores":
+        require_matrix_cores("--driver cores", preset, config)
+    return bool(config.cores and config.units) and driver != "host"
+
+
+def require_matrix_cores(what: str, preset: str, config: ClusterConfig):
+    """Raise unless a machine has cores and a matrix unit."""
+    missing = [
+        name for name, part in (("cores", config.cores), ("matrix unit", config.units)) if not part
+    ]
+    if missing:
+        able = [name for name, known in PRESETS.items() if known.cores and known.units]
+        raise UserError(
+            f"{what} needs cores and a matrix unit, and {preset} has no "
+            f"{' and no '.join(missing)}; choose one of {', '.join(able)}"
+        )
