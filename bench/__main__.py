@@ -78,7 +78,8 @@ def run(name: str, quick: bool, folder: Path) -> dict:
     for table in module.tables(result):
         out.print(table)
         out.print()
-    out.print(target_table(targets_of(result)))
+    if targets := targets_of(result):
+        out.print(target_table(targets))
     out.print(f"{result['seconds']:,} s, load {head['machine']['load']}; {place}\n")
     return result
 

@@ -42,9 +42,9 @@ class Target:
 
 
 def targets_of(result: dict) -> list[Target]:
-    """Return the targets in a result."""
+    """Return the targets in a result; some benchmarks have none."""
     keys = ("name", "value", "limit", "unit", "at_least")
-    return [Target(**{key: target[key] for key in keys}) for target in result["targets"]]
+    return [Target(**{key: target[key] for key in keys}) for target in result.get("targets", [])]
 
 
 def target_table(targets: Iterable[Target]):
