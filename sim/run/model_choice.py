@@ -46,7 +46,7 @@ def composed(config: ClusterConfig, options: RunOptions, work: Work | None) -> b
 
     They are built faster than a model in one piece if any of them is in the cache, and run faster
     where several cores work: those execute the same code. Elsewhere the model in one piece is
-    faster (`bench builds`). A resumed run takes the model of its checkpoint.
+    faster (`bench models`). A resumed run takes the model of its checkpoint.
 
     Parameters
     ----------

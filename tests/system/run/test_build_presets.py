@@ -1,0 +1,51 @@
+"""Tests that both kinds of models give the same result and the same timeline on every preset."""
+
+import pytest
+
+from spica.hw.config import PRESETS
+from spica.kernels.kernel import find_kernel
+from spica.sim.engine.verilator_engine import GATINGS
+from spica.sim.harness.dram import DramConfig
+from spica.sim.run import product_workload, rtl_executor
+from spica.sim.run.exact_kernels import EXACT_KERNELS
+from spica.sim.run.options import RunOptions, SimtOptions
+from spica.sim.run.product_workload import ProductWorkload
+from spica.sim.run.program_workload import KernelWorkload
+from spica.sim.run.workload import run_workload
+
+#: Handshakes stall at random, so that units sleep and wake often.
+MEMORY = DramConfig(latency=37, stall=0.2, seed=5)
+SIZES = {"m": 20, "n": 24, "k": 40}
+
+
+def cases():
+    """Return each preset with a workload: a product if it has matrix units, else a kernel."""
+    return [
+        pytest.param(name, gating, id=f"{name}-{gating}") for name in PRESETS for gating in GATINGS
+    ]
+
+
+def workload(config):
+    """Return a short workload that occupies as many blocks of a machine as possible."""
+    if not config.cores:
+        return ProductWorkload(**SIZES)
+    if "gemm" in EXACT_KERNELS and config.units:
+        return KernelWorkload(EXACT_KERNELS["gemm"](config), SIZES)
+    return KernelWorkload(find_kernel("vecadd"), {"n": 300})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("preset", "gating"), cases())
+def test_both_kinds_of_models_agree_on_every_preset(preset, gating, tmp_path, monkeypatch):
+    config, seen = PRESETS[preset], {}
+    options = SimtOptions if config.cores else RunOptions
+    for is_composed in (False, True):
+        for module in (product_workload, rtl_executor):
+            monkeypatch.setattr(module, "composed", lambda *_, kind=is_composed: kind)
+        trace = tmp_path / f"{is_composed}.json"
+        chosen = options(engine="verilator", memory=MEMORY, gating=gating, seed=3, trace=trace)
+        result = run_workload(workload(config), preset, config, chosen)
+        assert result["check"]["verdict"] == "pass"
+        assert result.pop("speed")["model"] == ("blocks" if is_composed else "flat")
+        seen[is_composed] = result, trace.read_bytes()
+    assert seen[False] == seen[True]
