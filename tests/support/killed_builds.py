@@ -21,7 +21,7 @@ def start(program: str, **options) -> subprocess.Popen:
 def run(program: str) -> str:
     """Return the output of a Python program that succeeds."""
     with start(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        out, errors = process.communicate(timeout=300)
+        out, errors = process.communicate(timeout=1200)
     assert process.returncode == 0, errors
     return out
 
