@@ -1,7 +1,6 @@
 """``spica list``: presets, kernels, engines, versions."""
 
 import importlib
-import importlib.metadata
 import pkgutil
 
 from .. import kernels
@@ -13,7 +12,7 @@ from ..sim.run.exact_kernels import EXACT_KERNELS
 from ..sim.run.options import MODEL
 from .options import JsonOption, JsonOutput, new_table, standard_output
 
-__all__ = ["ENGINES", "kernel_names", "list_all", "version"]
+__all__ = ["ENGINES", "kernel_names", "list_all"]
 
 
 ENGINES = {
@@ -21,11 +20,6 @@ ENGINES = {
     "amaranth": "RTL on Amaranth's simulator; slow, for small presets",
     MODEL: "instruction-set model; fastest, no cycles, only programs on the cores",
 }
-
-
-def version() -> str:
-    """Return Spica's version."""
-    return importlib.metadata.version("spica")
 
 
 def kernel_names() -> list[str]:

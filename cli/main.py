@@ -1,5 +1,7 @@
 """Command line: commands, and the exit code and message of every error."""
 
+import importlib
+import importlib.metadata
 import os
 import sys
 from collections.abc import Sequence
@@ -7,33 +9,41 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError
 
 from ..hw.base.errors import MachineError, UserError
-from . import area, catalog, doctor, fpga, generate, resume, run
-from .sweep.command import sweep
 
 __all__ = ["app", "main"]
 
 FAILED = 1  # the check fails, or the machine faults or hangs
 BAD_INPUT = 2
 
+#: Module and function of each command. A command is imported when it is used: to import all of
+#: them takes longer than a small one.
+COMMANDS = {
+    "list": ("catalog", "list_all"),
+    "doctor": ("doctor", "doctor"),
+    "generate": ("generate", "generate"),
+    "run": ("run", "run"),
+    "resume": ("resume", "resume"),
+    "sweep": ("sweep.command", "sweep"),
+    "area": ("area", "area"),
+    "fpga": ("fpga", "fpga"),
+}
+
 app = App(
     name="spica",
     help="Generate GPU clusters in RTL, run kernels on them, and measure their area.",
-    version=catalog.version,
+    version=lambda: importlib.metadata.version("spica"),
     result_action="return_value",
     suppress_keyboard_interrupt=False,
 )
-app.command(catalog.list_all, name="list")
-app.command(doctor.doctor)
-app.command(generate.generate)
-app.command(run.run)
-app.command(resume.resume)
-app.command(sweep)
-app.command(area.area)
-app.command(fpga.fpga)
+for name, (module, function) in COMMANDS.items():
+    app.command(f"{__package__}.{module}:{function}", name=name)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 pass, 1 fail, 2 bad input."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if not given or given[0] not in COMMANDS:
+        import_commands()
     try:
         code = app(arguments, exit_on_error=False, print_error=False) or 0
         sys.stdout.flush()
@@ -61,6 +71,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         kind = type(error).__name__
         return complain(f"{kind}: {error} (set SPICA_DEBUG=1 for the traceback)", FAILED)
+
+
+def import_commands() -> None:
+    """Import all commands: a page of help has the first line of each."""
+    for name, (module, function) in COMMANDS.items():
+        del app[name]
+        found = importlib.import_module(f"{__package__}.{module}")
+        app.command(getattr(found, function), name=name)
 
 
 def complain(sentence: str, code: int) -> int:
