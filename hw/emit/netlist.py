@@ -80,55 +80,76 @@ class Tracer:
         self.cells: list[Any] = netlist.cells
         self.dependencies = Dependencies(netlist)
         self.paths = paths
-        self.found: dict[int, frozenset[tuple[str, str]]] = {0: frozenset(), 1: frozenset()}
+        #: Sources that were found, each a bit of an integer, in the order of their names.
+        self.names: list[tuple[str, str]] = []
+        self.found: dict[int, int] = {0: 0, 1: 0}
         self.ports: dict[int, tuple[str, str, int]] = {}
         for index, cell in enumerate(self.cells):
             is_top = isinstance(cell, nir.Top)
             if is_top or isinstance(cell, nir.Instance):
                 drives = cell.ports_i if is_top else cell.ports_o
                 name = "" if is_top else cell.name
+                ends = is_top or cell.type not in paths
                 for port, (start, width) in drives.items():
+                    first = nir.Net.from_cell(index, start)
                     for bit in range(width):
-                        net = nir.Net.from_cell(index, start + bit)
-                        self.ports[net] = (name, port, bit)
+                        self.ports[first + bit] = (name, port, bit)
+                    if ends:
+                        self.found.update(
+                            dict.fromkeys(range(first, first + width), 1 << len(self.names))
+                        )
+                        self.names.append((name, port))
 
     def port(self, net) -> tuple[str, str, int] | None:
         """Return instance, port and bit of a net that an instance or the module drives."""
         return self.ports.get(net)
 
     def before(self, node: int) -> Iterable[int]:
-        """Return the nets and hubs that a net or hub depends on combinationally."""
-        cell: Any = self.cells[node >> 16] if node < HUB else None
+        """Return the nets and hubs that a net or hub depends on combinationally.
+
+        All bits of an output of an instance depend on the first one, so that they are alike.
+        """
+        cell: Any = self.cells[node >> 16] if 0 <= node < HUB else None
         if isinstance(cell, nir.FlipFlop):
             return ()
         if isinstance(cell, nir.Instance):
-            known = self.paths[cell.type][self.ports[node][1]]
-            return (bit for name in known for bit in cell.ports_i[name])
+            _, port, bit = self.ports[node]
+            if bit:
+                return (node - bit,)
+            return (net for name in self.paths[cell.type][port] for net in cell.ports_i[name])
         return self.dependencies.before(node)
 
-    def sources(self, net: int) -> frozenset[tuple[str, str]]:
-        """Return instance and port of all sources of a net.
+    def sources(self, net: int) -> int:
+        """Return the sources of a net, as bits of an integer.
 
         Paths through instances of modules with known paths are followed to the inputs of the
         module; without them the outputs of the instance are the sources.
         """
-        found, waiting = self.found, [net]
+        found = self.found
+        if net in found:
+            return found[net]
+        waiting, union = [(net, iter(self.before(net)))], [0]
         while waiting:
-            node = waiting[-1]
-            if node in found:
-                waiting.pop()
-                continue
-            port = self.ports.get(node)
-            if port is not None and (not port[0] or self.cells[node >> 16].type not in self.paths):
-                found[node] = frozenset([port[:2]])
-                continue
-            earlier = set(self.before(node))
-            missing = [one for one in earlier if one not in found]
-            if missing:
-                waiting += missing
+            node, earlier = waiting[-1]
+            for one in earlier:
+                if one not in found:
+                    waiting.append((one, iter(self.before(one))))
+                    union.append(0)
+                    break
+                union[-1] |= found[one]
             else:
-                found[node] = union({found[one] for one in earlier})
+                waiting.pop()
+                found[node] = known = union.pop()
+                if union:
+                    union[-1] |= known
         return found[net]
+
+    def names_of(self, nets: Iterable[int]) -> frozenset[tuple[str, str]]:
+        """Return instance and port of all sources of nets."""
+        union = 0
+        for net in nets:
+            union |= self.sources(net)
+        return frozenset(name for bit, name in enumerate(self.names) if union >> bit & 1)
 
     def pieces(self, nets) -> Iterator[NetPiece]:
         """Yield the sources of a value, from bit 0 on."""
@@ -141,17 +162,12 @@ class Tracer:
         for kind, run in groupby(enumerate(bits), origin):
             members = [each for _, each in run]
             if kind is None:
-                sources = frozenset().union(*(self.sources(net) for _, net in members))
+                sources = self.names_of(net for _, net in members)
                 yield NetPiece(len(members), None, sources=sources)
             else:
                 first = members[0][0]
                 assert first is not None
                 yield NetPiece(len(members), *first)
-
-
-def union(sets: set[frozenset]) -> frozenset:
-    """Return the union of sets; a single one is not copied, so that many nets share it."""
-    return sets.pop() if len(sets) == 1 else frozenset().union(*sets)
 
 
 def combinational_paths(netlist: Any, paths: Mapping[str, Paths]) -> Paths:
@@ -169,9 +185,7 @@ def combinational_paths(netlist: Any, paths: Mapping[str, Paths]) -> Paths:
     """
     tracer = Tracer(netlist, paths)
     return {
-        name: frozenset(
-            port for net in nets for instance, port in tracer.sources(net) if not instance
-        )
+        name: frozenset(port for instance, port in tracer.names_of(nets) if not instance)
         for name, nets in netlist.top.ports_o.items()
     }
 
