@@ -1,5 +1,6 @@
 """SIMT core: instantiates and connects the blocks of its pipeline."""
 
+from dataclasses import replace
 from typing import Any
 
 from amaranth import *
@@ -29,6 +30,7 @@ from .observation import ObservationSignature, probe
 from .operands.collector_pool import Collectors
 from .operands.register_file import RegisterFile
 from .operands.writeback import Writeback
+from .part_configs import part_config
 from .units.dynamic_rounding import DynamicRounding
 from .units.execution_units import UNITS
 from .units.lsu.address import is_store
@@ -127,14 +129,18 @@ class Core(SharedBlock):
     def build(self, platform):
         m = Module()
         core = self.config.core
-        m.submodules.front_end = front_end = FrontEnd(core)
-        m.submodules.issue_stage = issue = Issue(core)
-        m.submodules.collectors = collectors = Collectors(core)
-        m.submodules.registers = registers = RegisterFile(core)
-        m.submodules.writeback = writeback = Writeback(core, len(Port))
-        m.submodules.control = control = WarpControl(self.config)
-        m.submodules.counters = counters = CoreCounters(core)
-        units: dict[Port, Any] = {port: unit(core) for port, unit in UNITS.items()}
+        m.submodules.front_end = front_end = FrontEnd(part_config(FrontEnd, core))
+        m.submodules.issue_stage = issue = Issue(part_config(Issue, core))
+        m.submodules.collectors = collectors = Collectors(part_config(Collectors, core))
+        m.submodules.registers = registers = RegisterFile(part_config(RegisterFile, core))
+        m.submodules.writeback = writeback = Writeback(part_config(Writeback, core), len(Port))
+        m.submodules.control = control = WarpControl(
+            replace(self.config, core=part_config(WarpControl, core))
+        )
+        m.submodules.counters = counters = CoreCounters(part_config(CoreCounters, core))
+        units: dict[Port, Any] = {
+            port: unit(part_config(unit, core)) for port, unit in UNITS.items()
+        }
         for port, unit in units.items():
             m.submodules[f"{port.name.lower()}_unit"] = unit
         units[Port.CONTROL] = control

@@ -3,10 +3,11 @@
 from typing import Any
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import CoreBlockConfig
+from ...emit.shared_block import SharedBlock
 from ...isa.operations import ControlOperation
 from ...lib.streams import ResponseSignature
 from ..csr_file import CsrFile, core_shape, flags_layout
@@ -23,7 +24,7 @@ from .warp_table import WarpTable
 __all__ = ["WarpControl"]
 
 
-class WarpControl(wiring.Component):
+class WarpControl(SharedBlock):
     """Warp control: executes the instructions of `Port.CONTROL` and redirects warps.
 
     | cycle | event                                                                    |
@@ -143,7 +144,7 @@ class WarpControl(wiring.Component):
             "divergent_split": Out(1),
         })
 
-    def elaborate(self, platform):
+    def build(self, platform):
         m = Module()
         shape = self.shape
         m.submodules.table = self.table = WarpTable(shape)

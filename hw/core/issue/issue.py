@@ -1,10 +1,11 @@
 """Issue stage: sends the next one or two instructions of one warp per cycle to collectors."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import PipelineConfig
+from ...emit.shared_block import SharedBlock
 from ...isa.operations import Port
 from ...lib.one_hot import number_of, select
 from ..front_end_layouts import head_layout
@@ -18,7 +19,7 @@ from .warp_scoreboard import FIXED_PORTS, VARIABLE_PORTS
 __all__ = ["Issue"]
 
 
-class Issue(wiring.Component):
+class Issue(SharedBlock):
     """Issue stage: takes instructions from the buffer heads when the scoreboard allows.
 
     A head in one cycle is offered on `o` in the next. While collectors accept, instructions of one
@@ -90,7 +91,7 @@ class Issue(wiring.Component):
         }
         super().__init__(ports)
 
-    def elaborate(self, platform):
+    def build(self, platform):
         m = Module()
         m.submodules.scoreboard = scoreboard = Scoreboard(self.config)
         m.submodules.scheduler = scheduler = Scheduler(self.config)

@@ -3,15 +3,17 @@
 from typing import Any
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from ...config import PipelineConfig
+from ...emit.shared_block import SharedBlock
 from ...isa.operations import Port
 from ...lib.one_hot import lowest
 from ...lib.streams import ResponseSignature
 from ..layouts import OPERANDS, issue_layout, operation_layout, read_layout, result_layout
+from ..part_configs import part_config
 from .collector import Collector
 from .dispatch import Dispatch
 from .hazard_matrix import HazardMatrix
@@ -32,7 +34,7 @@ def collector_events(config: PipelineConfig) -> data.StructLayout:
     })
 
 
-class Collectors(wiring.Component):
+class Collectors(SharedBlock):
     """Operand collectors: hold issued instructions until their operands are read, then dispatch.
 
     Each instruction occupies one collector. An unobstructed instruction with n operands in the
@@ -89,11 +91,12 @@ class Collectors(wiring.Component):
             "events": Out(collector_events(config)),
         })
 
-    def elaborate(self, platform):
+    def build(self, platform):
         m = Module()
         m.submodules.hazard_matrix = hazard_matrix = HazardMatrix(self.config)
         m.submodules.dispatch = dispatch = Dispatch(self.config)
-        collectors = [Collector(self.config) for _ in range(self.config.collectors)]
+        own = part_config(Collector, self.config)
+        collectors = [Collector(own) for _ in range(self.config.collectors)]
         occupied = Cat(collector.occupied for collector in collectors)
         self.allocate(m, ~occupied | dispatch.leaves, hazard_matrix)
         for c, collector in enumerate(collectors):

@@ -5,6 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
+from ...emit.shared_block import SharedBlock
 from ...lib.age_matrix import AgeMatrix
 from ...lib.streams import ResponseSignature
 from ..layouts import read_layout, result_layout
@@ -26,7 +27,7 @@ def register_events(config: PipelineConfig) -> data.StructLayout:
     return data.StructLayout(dict.fromkeys(names, config.banks))
 
 
-class RegisterFile(wiring.Component):
+class RegisterFile(SharedBlock):
     """Register file: 64 registers of each thread in banks with one read and one write per cycle.
 
     A request is ready in the cycle in which the last of its threads is granted: at once if no bank
@@ -75,7 +76,7 @@ class RegisterFile(wiring.Component):
             "events": Out(register_events(config)),
         })
 
-    def elaborate(self, platform):
+    def build(self, platform):
         m = Module()
         config = self.config
         banks = []

@@ -1,11 +1,12 @@
 """Base class of units with lanes: lane dispatch, lane gather and the ports of the unit."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from ...arith.float.rounding import FLAGS_LAYOUT, Rounding
 from ...config import PipelineConfig
+from ...emit.shared_block import SharedBlock
 from ...isa.operations import OPERATION_WIDTH, PORTS, Port
 from ..layouts import operation_layout, result_layout
 from .lane_dispatch import BeatsConfig, LaneDispatch, LaneGather
@@ -31,7 +32,7 @@ def hold(m: Module, source, shape) -> stream.Interface:
     return held
 
 
-class LaneUnit(wiring.Component):
+class LaneUnit(SharedBlock):
     """Base class of units with lanes: everything except the lanes themselves.
 
     Subclasses set `port`, and connect their lanes to two streams in `connect_lanes`. Beats of a
@@ -111,7 +112,7 @@ class LaneUnit(wiring.Component):
             each={"result": data.StructLayout({"value": 32} | flags)},
         )
 
-    def elaborate(self, platform):
+    def build(self, platform):
         m = Module()
         m.submodules.lane_dispatch = lane_dispatch = LaneDispatch(self.beats)
         m.submodules.lane_gather = lane_gather = LaneGather(self.parts)

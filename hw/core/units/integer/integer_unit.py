@@ -3,10 +3,11 @@
 from typing import Any
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ....config import PipelineConfig
+from ....emit.shared_block import SharedBlock
 from ....isa.operations import Port
 from ....lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
 from ....lib.register_slices import SkidBuffer
@@ -24,7 +25,7 @@ __all__ = ["IntegerUnit"]
 PASSED = ("warp", "mask", "pc", "rd", "writes")
 
 
-class IntegerUnit(wiring.Component):
+class IntegerUnit(SharedBlock):
     """Integer unit: executes `IntegerOperation`.
 
     A warp takes ``threads / lanes`` beats and is accepted from `i` with the last. Its result is
@@ -61,7 +62,7 @@ class IntegerUnit(wiring.Component):
             "branch": Out(ResponseSignature(branch_layout(config))),
         })
 
-    def elaborate(self, platform):
+    def build(self, platform):
         m = Module()
         beats = self.operands(m)
         beat, common = beats.payload, beats.payload.common
