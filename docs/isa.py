@@ -34,6 +34,12 @@ MEANINGS = {
     "cluster), or rs2 warps of this core (core; with bit 31 of rs1, one warp of each of rs2 cores)",
     "vx_pred": "threads whose rs1 has bit 0 set stay active; if there are none, thread mask := "
     "rs2 of the last thread",
+    "fpack.h.s": "fd := fs1 rounded to FP16 in bits 15:0, fs2 in bits 31:16",
+    "fpack.bf16.s": "the same in BF16",
+    "funpackl.s.h": "fd := the FP16 number in bits 15:0 of fs1",
+    "funpackh.s.h": "fd := the FP16 number in bits 31:16 of fs1",
+    "funpackl.s.bf16": "fd := the BF16 number in bits 15:0 of fs1",
+    "funpackh.s.bf16": "fd := the BF16 number in bits 31:16 of fs1",
     "frcp.s": "fd := 1 / fs1",
     "frsqrt.s": "fd := 1 / sqrt(fs1)",
     "fexp2.s": "fd := 2 to the power of fs1",
@@ -53,6 +59,7 @@ GROUPS = {
     "Branches and jumps": (Unit.BRANCH,),
     "Memory": (Unit.LSU,),
     "Floating point": (Unit.FP32, Unit.FP32_DIVIDE),
+    "Packed conversions": (Unit.FP32,),
     "Control and status registers": (Unit.CSR,),
     "System": (Unit.SYSTEM,),
     "Warps": (Unit.WARP,),
@@ -114,6 +121,9 @@ def instructions() -> str:
     lines = []
     for title, units in GROUPS.items():
         chosen = [one for one in INSTRUCTIONS.values() if one.unit in units]
+        if Unit.FP32 in units:
+            has_meaning = title == "Packed conversions"
+            chosen = [one for one in chosen if (one.name in MEANINGS) == has_meaning]
         lines += [f"### {title}", "", group_table(chosen), ""]
     return "\n".join(lines).rstrip()
 

@@ -12,7 +12,6 @@ from ..hw.isa.commands import Function, rocc_word
 from ..hw.isa.csr import COUNTER_NUMBERS, COUNTERS, CSRS
 from ..hw.isa.instructions import INSTRUCTIONS
 from ..hw.isa.markers import MARKERS
-from ..hw.isa.operations import Unit
 from ..hw.matrix.registry import kind_of
 
 __all__ = ["EXIT_CODES", "library_header", "program_header"]
@@ -30,14 +29,16 @@ INCLUDED = (
     "spica_launch.h",
     "spica_select.h",
     "spica_special.h",
+    "spica_convert.h",
     "spica_math.h",
     "spica_string.h",
     "spica_console.h",
     "spica_devices.h",
     "spica_tensor.h",
 )
-#: Units whose instructions the compiler does not support.
-CUSTOM_UNITS = (Unit.WARP, Unit.SFU, Unit.TENSOR)
+#: Opcodes whose instructions the compiler does not support, custom-0 and custom-3, and others.
+CUSTOM_OPCODES = (0x0B, 0x7B)
+UNSUPPORTED = ("fcvt.h.s", "fcvt.bf16.s")
 #: Constants of the address map for programs, under their names there.
 ADDRESSES = (
     *("DRAM_BASE", "DRAM_END", "SHARED_BASE", "ENTRY", "STACK_TOP", "STACK_BYTES", "ARGUMENTS"),
@@ -100,8 +101,8 @@ def exit_codes() -> Definitions:
 def encodings() -> Definitions:
     """Yield name, leading operands of ``.insn r`` and operands of each custom instruction."""
     for instruction in INSTRUCTIONS.values():
-        if instruction.unit in CUSTOM_UNITS:
-            word = instruction.match
+        word = instruction.match
+        if word & 0x7F in CUSTOM_OPCODES or instruction.name in UNSUPPORTED:
             text = f"{word & 0x7F:#04x}, {word >> 12 & 7}, {word >> 25:#04x}"
             name = re.sub(r"\W", "_", instruction.name)
             yield f"insn_{name}", text, instruction.syntax

@@ -1,8 +1,8 @@
 """Instruction table: one entry per instruction for decoder, assembler, models and documents.
 
 RV32I, M, F and Zicsr as in "The RISC-V Instruction Set Manual, Volume I" (20191213), chapter 24;
-the warp instructions of Vortex v2.x (custom-0); the special functions; the tensor instructions of
-Virgo's machine (custom-3).
+the conversions of Zfhmin and Zfbfmin; the warp instructions of Vortex v2.x (custom-0); the special
+functions and packed conversions (custom-0); the tensor instructions of Virgo's machine (custom-3).
 """
 
 import re
@@ -166,7 +166,7 @@ def _csr() -> list[Instruction]:
 
 
 def _float() -> list[Instruction]:
-    """Return extension F except loads and stores."""
+    """Return extension F except loads and stores, and conversions of 16-bit floats."""
     fused = {"fmadd.s": 0x43, "fmsub.s": 0x47, "fnmsub.s": 0x4B, "fnmadd.s": 0x4F}
     found = [
         Instruction(name, Unit.FP32, opcode, "fd, fs1, fs2, fs3, rm")
@@ -190,6 +190,10 @@ def _float() -> list[Instruction]:
         "fcvt.wu.s": (0x60, 1, "rd, fs1, rm"),
         "fcvt.s.w": (0x68, 0, "fd, rs1, rm"),
         "fcvt.s.wu": (0x68, 1, "fd, rs1, rm"),
+        "fcvt.s.h": (0x20, 2, "fd, fs1, rm"),
+        "fcvt.s.bf16": (0x20, 6, "fd, fs1, rm"),
+        "fcvt.h.s": (0x22, 0, "fd, fs1, rm"),
+        "fcvt.bf16.s": (0x22, 8, "fd, fs1, rm"),
     }
     found += [
         Instruction(name, Unit.FP32, _word(0x53, 0, funct7, rs2), syntax)
@@ -214,6 +218,22 @@ def _float() -> list[Instruction]:
         for name, (funct7, funct3, syntax) in exact.items()
     ]
     return found
+
+
+def _packed() -> list[Instruction]:
+    """Return the conversions between two FP32 registers and two 16-bit floats in one."""
+    unpacks = ("funpackl.s.h", "funpackh.s.h", "funpackl.s.bf16", "funpackh.s.bf16")
+    packs = {"fpack.h.s": 0x42, "fpack.bf16.s": 0x43}
+    return [
+        *(
+            Instruction(name, Unit.FP32, _word(0x0B, 0, funct7), "fd, fs1, fs2, rm")
+            for name, funct7 in packs.items()
+        ),
+        *(
+            Instruction(name, Unit.FP32, _word(0x0B, funct3, 0x41), "fd, fs1")
+            for funct3, name in enumerate(unpacks)
+        ),
+    ]
 
 
 def _warp() -> list[Instruction]:
@@ -260,7 +280,7 @@ INSTRUCTIONS: dict[str, Instruction] = {
     instruction.name: instruction
     for group in (
         *(_integer(), _control(), _memory(), _multiply(), _csr(), _float()),
-        *(_warp(), _special(), _tensor()),
+        *(_packed(), _warp(), _special(), _tensor()),
     )
     for instruction in group
 }

@@ -107,6 +107,17 @@ class FloatOperation(enum.IntEnum, shape=OPERATION_WIDTH):
     FROM_SIGNED = 19
     FROM_UNSIGNED = 20
     MOVE = 21  #: operand 0 unchanged, between the register files
+    # Bit 0 of the rest is set for BF16.
+    TO_FP16 = 22  #: a rounded, in the low half; ones in the other half
+    TO_BF16 = 23
+    PACK_FP16 = 24  #: a rounded, in the low half; b rounded, in the high half
+    PACK_BF16 = 25
+    FROM_FP16 = 26  #: the low half of a; the canonical NaN unless the high half is all ones
+    FROM_BF16 = 27
+    LOW_FP16 = 28  #: the low half of a
+    LOW_BF16 = 29
+    HIGH_FP16 = 30  #: the high half of a
+    HIGH_BF16 = 31
 
 
 class DivideOperation(enum.IntEnum, shape=OPERATION_WIDTH):

@@ -6,8 +6,7 @@
  *     // Value kept for a column of C.
  *     float finish_column(const void *more, uint32_t column);
  *     // Result element: from the product, the kept value, and the previous C if FINISH_READS_C.
- *     // Multiplied by HALVES_SCALE if it becomes FP16.
- *     float finish_element(float sum, float kept, float before, int is_half);
+ *     float finish_element(float sum, float kept, float before);
  *
  * C is FP16, or has the accumulator's format if options say so. A lane has two columns of a tile, a
  * warp its share of the rows. Two FP16 elements next to each other are one word of a lane, and the
@@ -18,7 +17,6 @@
 
 #define GEMM_FINISHED 1
 #include "gemm.h"
-#include "halves.h"
 
 #ifndef FINISH_READS_C
 #define FINISH_READS_C 0
@@ -45,7 +43,7 @@ typedef struct {
 } Finish;
 
 SPICA_INLINE float finish_column(const void *more, uint32_t column);
-SPICA_INLINE float finish_element(float sum, float kept, float before, int is_half);
+SPICA_INLINE float finish_element(float sum, float kept, float before);
 
 /* A lane's part of a tile: two columns, adjacent or as many apart as there are lanes. */
 typedef struct {
@@ -63,13 +61,13 @@ SPICA_INLINE float finish_before(const char *c, int is_half)
 {
     if (!FINISH_READS_C)
         return 0.0f;
-    return is_half ? halves_value(*(const uint16_t *)c) : *(const float *)c;
+    return is_half ? spica_low_fp16(*(const uint16_t *)c) : *(const float *)c;
 }
 
 SPICA_INLINE void finish_store(char *c, float value, int is_half)
 {
     if (is_half)
-        *(uint16_t *)c = (uint16_t)halves_of_scaled(value, value);
+        *(uint16_t *)c = spica_to_fp16(value);
     else
         *(float *)c = value;
 }
@@ -80,9 +78,9 @@ SPICA_INLINE void finish_words(FinishPart part)
     for (; part.rows; part.rows--) {
         const volatile float *at = (const volatile float *)part.sums;
         uint32_t before = FINISH_READS_C ? *(const uint32_t *)part.c : 0;
-        float low = finish_element(at[0], part.first, halves_value(before), 1);
-        float high = finish_element(at[1], part.second, halves_value(before >> 16), 1);
-        *(uint32_t *)part.c = halves_of_scaled(low, high);
+        float low = finish_element(at[0], part.first, spica_low_fp16(before));
+        float high = finish_element(at[1], part.second, spica_high_fp16(before));
+        *(uint32_t *)part.c = spica_pack_fp16(low, high);
         part.sums += part.sums_step;
         part.c += part.c_step;
     }
@@ -96,12 +94,12 @@ SPICA_INLINE void finish_elements(FinishPart part, uint32_t apart, int is_half)
         const volatile float *at = (const volatile float *)part.sums;
         SPICA_IF (part.columns > 0) {
             float before = finish_before(part.c, is_half);
-            finish_store(part.c, finish_element(at[0], part.first, before, is_half), is_half);
+            finish_store(part.c, finish_element(at[0], part.first, before), is_half);
         } SPICA_END_IF
         SPICA_IF (part.columns > (int32_t)apart) {
             char *c = part.c + apart * bytes;
             float before = finish_before(c, is_half);
-            finish_store(c, finish_element(at[apart], part.second, before, is_half), is_half);
+            finish_store(c, finish_element(at[apart], part.second, before), is_half);
         } SPICA_END_IF
         part.sums += part.sums_step;
         part.c += part.c_step;

@@ -10,12 +10,12 @@ SPICA_INLINE float finish_column(const void *more, uint32_t column)
 
 /* Rounds the product to the accumulator's format, the sum to the same, the result to the format of
  * C. */
-SPICA_INLINE float finish_element(float sum, float kept, float before, int is_half)
+SPICA_INLINE float finish_element(float sum, float kept, float before)
 {
     (void)kept;
     if (FINISH_INTEGERS)
         return spica_float(spica_bits(sum) + spica_bits(before));
-    return (sum + before) * (is_half ? HALVES_SCALE : 1.0f);
+    return sum + before;
 }
 
 int main(void)

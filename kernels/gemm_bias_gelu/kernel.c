@@ -8,15 +8,12 @@ SPICA_INLINE float finish_column(const void *more, uint32_t column)
 
 /* x / (1 + 2^(x (k0 + k1 x^2))) equals x (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715
  * x^3); k0 = -2 log2(e) sqrt(2 / pi), k1 = 0.044715 k0. */
-SPICA_INLINE float finish_element(float sum, float bias, float before, int is_half)
+SPICA_INLINE float finish_element(float sum, float bias, float before)
 {
     (void)before;
-    const float scale = is_half ? 1.0f / HALVES_SCALE : 1.0f;
     float x = sum + bias;
     float exponent = x * fmaf(x * x, -0x1.a5a7d0p-4f, -0x1.26aec2p+1f);
-    /* Scaling the divisor down scales the reciprocal up. */
-    float divisor = fmaf(spica_exp2f(exponent), scale, scale);
-    return x * spica_rcpf(divisor);
+    return x * spica_rcpf(spica_exp2f(exponent) + 1.0f);
 }
 
 int main(void)

@@ -43,6 +43,9 @@ OPERANDS = {
     **ROUNDED,
     **dict.fromkeys(("fmin.s", "fmax.s", "feq.s", "flt.s", "fle.s"), 2),
     **dict.fromkeys(("fclass.s", "fcvt.w.s", "fcvt.wu.s", "fcvt.s.w", "fcvt.s.wu"), 1),
+    **dict.fromkeys(("fcvt.h.s", "fcvt.bf16.s", "fcvt.s.h", "fcvt.s.bf16"), 1),
+    **dict.fromkeys(("fpack.h.s", "fpack.bf16.s"), 2),
+    **dict.fromkeys(("funpackl.s.h", "funpackh.s.h", "funpackl.s.bf16", "funpackh.s.bf16"), 1),
 }
 
 

@@ -21,7 +21,7 @@ from functools import cache
 
 import numpy as np
 
-from ...hw.arith.float.rounding import Rounding
+from ...hw.arith.float.rounding import FLAGS, Rounding
 from ...hw.config.formats import (
     BF16,
     E8M0,
@@ -45,6 +45,8 @@ __all__ = [
     "decode_by_ml_dtypes",
     "encode_by_gfloat",
     "encode_by_ml_dtypes",
+    "narrow_by_gfloat",
+    "widen_by_gfloat",
 ]
 
 #: Formats by their library names; TF32 and UE4M3 are defined for gfloat from their specifications.
@@ -173,6 +175,62 @@ def encode_by_gfloat(
     with np.errstate(all="ignore"):
         stored = gfloat.encode_ndarray(info, result).astype(np.uint32)
     return finish(stored, np.isnan(result), unspecified, form)
+
+
+@cache
+def unbounded(form: FloatFormat):
+    """Return gfloat's description of a format with this precision and all exponents of FP32."""
+    gfloat = require("gfloat")
+    return gfloat.FormatInfo(
+        f"{form.name} without bounds",
+        k=form.significand_width + 11,
+        precision=form.significand_width,
+        bias=1023,
+        is_signed=True,
+        domain=gfloat.Domain.Extended,
+        has_nz=True,
+        num_high_nans=(1 << form.fraction_width) - 1,
+        has_subnormals=True,
+        is_twos_complement=False,
+    )
+
+
+def narrow_by_gfloat(
+    i, form: FloatFormat, rounding: Rounding | np.ndarray = Rounding.NEAREST_EVEN
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return FP32 rounded to `form`, and flags, as stored bits (uint32).
+
+    Overflow and tininess after rounding follow from the value rounded without bounds of the
+    exponent, the definition of IEEE 754.
+    """
+    gfloat = require("gfloat")
+    i, modes = np.broadcast_arrays(np.asarray(i, np.uint32), np.asarray(rounding))
+    values = decode_by_gfloat(i, FP32)
+    stored = np.ma.getdata(encode_by_gfloat(values, form, modes))
+    finite = np.isfinite(values)
+    free = np.zeros(values.shape)
+    for mode, name in ROUND_MODES.items():
+        chosen = (modes == mode) & finite
+        round_mode = getattr(gfloat.RoundMode, name)
+        free[chosen] = gfloat.round_ndarray(unbounded(form), values[chosen], round_mode)
+    largest, least = decode_by_gfloat([form.largest, 1 << form.fraction_width], form)
+    overflow = np.abs(free) > largest
+    inexact = finite & (decode_by_gfloat(stored, form) != values)
+    flags = FLAGS["overflow"] * overflow + FLAGS["inexact"] * inexact
+    flags += FLAGS["underflow"] * (inexact & (np.abs(free) < least))
+    return stored, (flags + FLAGS["invalid"] * signals(i, FP32)).astype(np.uint32)
+
+
+def widen_by_gfloat(i, form: FloatFormat) -> tuple[np.ndarray, np.ndarray]:
+    """Return stored values of `form` in FP32, and flags, as stored bits (uint32)."""
+    stored = encode_by_gfloat(decode_by_gfloat(i, form), FP32)
+    flags = FLAGS["invalid"] * signals(np.asarray(i), form)
+    return np.ma.getdata(stored), flags.astype(np.uint32)
+
+
+def signals(i: np.ndarray, form: FloatFormat) -> np.ndarray:
+    """Return which stored values are NaN with the first fraction bit clear."""
+    return np.isnan(decode_by_gfloat(i, form)) & (i >> (form.fraction_width - 1) & 1 == 0)
 
 
 def beyond(values: np.ndarray, form: FloatFormat) -> np.ndarray:

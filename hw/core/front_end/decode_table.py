@@ -36,6 +36,16 @@ _RENAMED = {
     "fcvt.s.wu": FloatOperation.FROM_UNSIGNED,
     "fmv.x.w": FloatOperation.MOVE,
     "fmv.w.x": FloatOperation.MOVE,
+    "fcvt.h.s": FloatOperation.TO_FP16,
+    "fcvt.bf16.s": FloatOperation.TO_BF16,
+    "fcvt.s.h": FloatOperation.FROM_FP16,
+    "fcvt.s.bf16": FloatOperation.FROM_BF16,
+    "fpack.h.s": FloatOperation.PACK_FP16,
+    "fpack.bf16.s": FloatOperation.PACK_BF16,
+    "funpackl.s.h": FloatOperation.LOW_FP16,
+    "funpackh.s.h": FloatOperation.HIGH_FP16,
+    "funpackl.s.bf16": FloatOperation.LOW_BF16,
+    "funpackh.s.bf16": FloatOperation.HIGH_BF16,
 }
 _FUSED = ("fmadd.s", "fmsub.s", "fnmsub.s", "fnmadd.s")
 #: Float operations that keep the "f" of their instruction.

@@ -3,18 +3,22 @@
 import numpy as np
 
 from ....hw.arith.float.rounding import Rounding
-from ....hw.config.formats import FP32, INT32
+from ....hw.config.formats import FORMATS, FP32, INT32
 from ....hw.core.units.fp32.float_lanes import FloatLanes, FloatLanesConfig
 from ....hw.isa.operations import FloatOperation
 from ...golden.arith.float.floats import corners, encode
 from ...golden.arith.float.fma import fma_operands
+from ...golden.arith.float.narrow import narrowing_operands, widen, widening_operands
 from ...golden.arith.float.operands import Operands, random_bits
 from ...golden.core.units.float_units import float_operation
+from ...golden.core.units.fp32.narrow_cast import NARROWING, WIDENING, form_of
 from .per_operation import per_operation
 from .unit import Unit
 
 __all__ = [
+    "HALVES",
     "INSTRUCTIONS",
+    "float_by_gfloat",
     "float_by_qemu",
     "float_operands",
     "integers",
@@ -28,7 +32,7 @@ FROM_INTEGER = {
     FloatOperation.FROM_UNSIGNED: "fcvt.s.wu",
 }
 TO_INTEGER = {FloatOperation.TO_SIGNED: "fcvt.w.s", FloatOperation.TO_UNSIGNED: "fcvt.wu.s"}
-#: Instruction of each operation except MOVE, which has several.
+#: Instruction of each operation that QEMU has, except MOVE, which has several.
 INSTRUCTIONS = {
     **{one: f"{one.name.lower()}.s" for one in FloatOperation if one <= FloatOperation.FMUL},
     **{FloatOperation[f"SGNJ{kind}"]: f"fsgnj{kind.lower()}.s" for kind in ("", "N", "X")},
@@ -36,6 +40,19 @@ INSTRUCTIONS = {
     FloatOperation.CLASS: "fclass.s",
     **TO_INTEGER,
     **FROM_INTEGER,
+}
+#: Instructions of the conversions from and to 16-bit formats.
+HALVES = {
+    FloatOperation.TO_FP16: "fcvt.h.s",
+    FloatOperation.TO_BF16: "fcvt.bf16.s",
+    FloatOperation.PACK_FP16: "fpack.h.s",
+    FloatOperation.PACK_BF16: "fpack.bf16.s",
+    FloatOperation.FROM_FP16: "fcvt.s.h",
+    FloatOperation.FROM_BF16: "fcvt.s.bf16",
+    FloatOperation.LOW_FP16: "funpackl.s.h",
+    FloatOperation.LOW_BF16: "funpackl.s.bf16",
+    FloatOperation.HIGH_FP16: "funpackh.s.h",
+    FloatOperation.HIGH_BF16: "funpackh.s.bf16",
 }
 
 
@@ -80,6 +97,10 @@ def float_operands(operation: FloatOperation, rng: np.random.Generator, count: i
         a = near_integers(rng, count)
     elif operation in FROM_INTEGER:
         a = integers(rng, count)
+    elif operation in NARROWING:
+        a, b = narrowing_operands(rng, count), narrowing_operands(rng, count)
+    elif operation in WIDENING:
+        a = widening_operands(rng, count)
     elif operation > FloatOperation.FMUL:
         a, b = related_pairs(rng, count)
     return a, b, c
@@ -94,15 +115,67 @@ def float_by_qemu(operation: FloatOperation, a, b, c, rounding) -> tuple[np.ndar
     return qemu(instruction, *(a, b, c)[:operands], rounding=rounding)
 
 
+def float_by_gfloat(operation: FloatOperation, a, b, rounding) -> tuple[np.ndarray, np.ndarray]:
+    """Return results and flags of a conversion from or to a 16-bit format, by gfloat."""
+    from ...oracle.narrow_formats import narrow_by_gfloat, widen_by_gfloat
+
+    kind, name = operation.name.split("_")
+    form = FORMATS[name.lower()]
+    if kind in ("TO", "PACK"):
+        low, flags = narrow_by_gfloat(a, form, rounding)
+        high, more = narrow_by_gfloat(b, form, rounding)
+        if kind == "TO":
+            return low | np.uint32(0xFFFF_0000), flags
+        return low | high << np.uint32(16), flags | more
+    half = a >> np.uint32(16) if kind == "HIGH" else a & np.uint32(0xFFFF)
+    if kind == "FROM":
+        half = np.where(a >> np.uint32(16) == 0xFFFF, half, form.nan)
+    return widen_by_gfloat(half, form)
+
+
+def float_by_oracles(operation: FloatOperation, a, b, c, rounding) -> tuple[np.ndarray, np.ndarray]:
+    """Return results and flags of an operation by the library that has it."""
+    if operation in HALVES:
+        return float_by_gfloat(operation, a, b, rounding)
+    return float_by_qemu(operation, a, b, c, rounding)
+
+
 def stimulus(rng: np.random.Generator, count: int) -> dict[str, np.ndarray]:
     """Return operations with an instruction in random order, their operands, and modes."""
-    operation = rng.choice(list(INSTRUCTIONS), count)
+    operation = rng.choice([*INSTRUCTIONS, *HALVES], count)
     operands = np.zeros((3, count), np.uint32)
-    for one in INSTRUCTIONS:
+    for one in (*INSTRUCTIONS, *HALVES):
         chosen = operation == one
         operands[:, chosen] = float_operands(one, rng, int(np.count_nonzero(chosen)))
     rounding = rng.integers(0, len(Rounding), count)
     lanes = {name: x[:, np.newaxis] for name, x in zip("abc", operands, strict=True)}
+    return {"operation": operation, "rounding": rounding, **lanes}
+
+
+def every_half() -> dict[str, np.ndarray]:
+    """Return every 16-bit number for each conversion from it, and its value for each to it.
+
+    The second operand of a conversion to 16 bits is halfway to the next number. Rounding modes
+    take turns.
+    """
+    codes = np.arange(1 << 16, dtype=np.uint32)
+    parts = []
+    for operation in WIDENING:
+        place = 16 if operation.name.startswith("HIGH") else 0
+        above = np.uint32(0xFFFF_0000) if operation.name.startswith("FROM") else codes << 16
+        a = codes << 16 | codes ^ 0xFFFF if place else codes | above
+        parts.append((operation, a, a))
+    for operation in NARROWING:
+        form = form_of(operation)
+        a = widen(codes, form)[0]
+        half = 1 << FP32.fraction_width - form.fraction_width - 1
+        parts.append((operation, a, a + np.uint32(half)))
+    operation, a, b = (
+        np.concatenate(each)
+        for each in zip(*((np.full(len(a), one), a, b) for one, a, b in parts), strict=True)
+    )
+    rounding = np.arange(len(a)) % len(Rounding)
+    lanes = {name: x[:, np.newaxis] for name, x in (("a", a), ("b", b), ("c", b))}
     return {"operation": operation, "rounding": rounding, **lanes}
 
 
@@ -126,7 +199,8 @@ def units() -> list[Unit]:
             latency=config.latency,
             operands=stimulus,
             golden=lambda **inputs: outputs(float_operation, **inputs),
-            oracle="QEMU",
-            reference=lambda **inputs: outputs(float_by_qemu, **inputs),
+            oracle="QEMU, gfloat",
+            reference=lambda **inputs: outputs(float_by_oracles, **inputs),
+            exhaustive=every_half,
         )
     ]

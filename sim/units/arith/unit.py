@@ -35,7 +35,7 @@ class Unit:
     reference : callable or None
         That oracle, with the signature of `golden`; it imports its dependencies itself.
     exhaustive : callable or None
-        Returns every possible input, if there are few.
+        Returns every possible input, or every one of some operations, if there are few.
 
     """
 

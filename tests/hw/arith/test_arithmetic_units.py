@@ -11,7 +11,7 @@ from spica.hw.isa.operations import SpecialOperation
 from spica.sim.units.arith.bench import UnitBench
 from spica.sim.units.arith.catalog import every_unit
 from spica.sim.units.arith.check import Comparison
-from spica.sim.units.arith.fp32_lane import INSTRUCTIONS
+from spica.sim.units.arith.fp32_lane import HALVES, INSTRUCTIONS
 
 UNITS = {unit.name: unit for unit in every_unit()}
 #: Vectors per unit in the fast tests; a row of array elements counts as many.
@@ -20,7 +20,7 @@ AT_LENGTH, PART, SEEDS = 1_000_000, 100_000, 2
 #: Units with several operations: each operation gets an equal share of the vectors.
 OPERATIONS = {
     "fma_fp32": len(FmaOperation),
-    "fp32_lane": len(INSTRUCTIONS),
+    "fp32_lane": len(INSTRUCTIONS) + len(HALVES),
     "special_function": len(SpecialOperation),
 }
 

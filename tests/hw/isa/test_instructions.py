@@ -14,11 +14,13 @@ from spica.hw.isa.csr import COUNTER_NUMBERS, CSRS
 from spica.hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS, RegisterClass
 from spica.hw.isa.instructions import INSTRUCTIONS, find
 
-#: Instructions that a compiler for RV32IMF supports.
+#: Opcodes custom-0 and custom-3.
+CUSTOM_OPCODES = (0x0B, 0x7B)
+#: Instructions that a compiler for RV32IMF, Zfhmin and Zfbfmin supports.
 STANDARD = [
     name
     for name, each in INSTRUCTIONS.items()
-    if each.unit.value not in ("warp", "sfu", "tensor") and name != "fence.i"
+    if each.match & 0x7F not in CUSTOM_OPCODES and name != "fence.i"
 ]
 #: The other ones in compiler form: opcode, funct3, funct7 and register order.
 CUSTOM = {
@@ -34,6 +36,12 @@ CUSTOM = {
     "flog2.s": (".insn r 0x0B, 3, 0x40, {}, {}, x0", 2),
     "fsin.s": (".insn r 0x0B, 4, 0x40, {}, {}, x0", 2),
     "fcos.s": (".insn r 0x0B, 5, 0x40, {}, {}, x0", 2),
+    "fpack.h.s": (".insn r 0x0B, 7, 0x42, {}, {}, {}", 3),
+    "fpack.bf16.s": (".insn r 0x0B, 7, 0x43, {}, {}, {}", 3),
+    "funpackl.s.h": (".insn r 0x0B, 0, 0x41, {}, {}, x0", 2),
+    "funpackh.s.h": (".insn r 0x0B, 1, 0x41, {}, {}, x0", 2),
+    "funpackl.s.bf16": (".insn r 0x0B, 2, 0x41, {}, {}, x0", 2),
+    "funpackh.s.bf16": (".insn r 0x0B, 3, 0x41, {}, {}, x0", 2),
     "hmma": (".insn r 0x7B, 0, 0, {}, x0, x0", 1),
     "hgmma": (".insn r 0x7B, 0, 0, x0, {}, {}", 2),
     "hgmma_wait": (".insn r 0x7B, 1, 0, x0, x0, x0", 0),
@@ -103,7 +111,12 @@ def compiled(lines, folder):
     source.write_text(".option norelax\n.text\n" + "\n".join(lines) + "\n")
     # Debug lines for `.insn` are an error in this compiler.
     command = [sys.executable, "-m", "ziglang", "cc", "-g0", "-c", "-o", target, source]
-    command += ["-target", "riscv32-freestanding-none", "-mcpu=generic_rv32+m+f", "-mabi=ilp32f"]
+    command += [
+        "-target",
+        "riscv32-freestanding-none",
+        "-mcpu=generic_rv32+m+f+zfhmin+zfbfmin",
+        "-mabi=ilp32f",
+    ]
     subprocess.run(command, check=True, capture_output=True)
     with target.open("rb") as file:
         text = ELFFile(file).get_section_by_name(".text").data()
@@ -111,7 +124,12 @@ def compiled(lines, folder):
 
 
 def for_clang(text):
-    """Return a disassembled line for clang: absolute targets, CSRs by number."""
+    """Return a disassembled line for clang: absolute targets, CSRs by number.
+
+    Without a rounding mode, clang gives exact conversions mode 0 and others the dynamic one.
+    """
+    if re.fullmatch(r"fcvt\.s\.(h|bf16) \w+, \w+", text):
+        return f"{text}, dyn"
     if re.match(r"(b\w+|jal) ", text):
         head, _, distance = text.rpartition(" ")
         return f"{head} . + {distance}"
@@ -152,7 +170,8 @@ def test_custom_instructions_are_those_of_a_compiler(tmp_path):
                 for file in files
             ]
             assert len(names) == count
-            ours.append(assemble(f"{name} {', '.join(names)}"))
+            mode = ["dyn"] if "rm" in INSTRUCTIONS[name].operands else []
+            ours.append(assemble(f"{name} {', '.join(names + mode)}"))
             lines.append(template.format(*names))
     assert compiled(lines, tmp_path) == ours
 
@@ -167,6 +186,8 @@ def test_custom_instructions_are_those_of_a_compiler(tmp_path):
         ("csrrs a0, thread_mask, zero", 0xCC402573),
         ("jalr ra, 0(t0)", 0x000280E7),
         ("fsqrt.s f1, f2, rtz", 0x580110D3),
+        ("fpack.h.s f1, f2, f3, rup", 0x8431308B),
+        ("funpackh.s.bf16 f1, f2", 0x8201308B),
     ],
 )
 def test_known_words(line, word):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
+import ml_dtypes
 import numpy as np
 
 from spica.hw.isa.csr import CSRS
@@ -77,6 +78,22 @@ SIGNS: dict[str, Callable[[int, int], int]] = {
     "fsgnjn.s": lambda a, b: b ^ SIGN,
     "fsgnjx.s": lambda a, b: a ^ b,
 }
+#: Conversions to a 16-bit type: the type, its canonical NaN, and whether there are two operands.
+NARROWING = {
+    "fcvt.h.s": (np.float16, 0x7E00, False),
+    "fcvt.bf16.s": (ml_dtypes.bfloat16, 0x7FC0, False),
+    "fpack.h.s": (np.float16, 0x7E00, True),
+    "fpack.bf16.s": (ml_dtypes.bfloat16, 0x7FC0, True),
+}
+#: Conversions from a 16-bit type: the type, the number's place, and whether ones must be above it.
+WIDENING = {
+    "fcvt.s.h": (np.float16, 0, True),
+    "fcvt.s.bf16": (ml_dtypes.bfloat16, 0, True),
+    "funpackl.s.h": (np.float16, 0, False),
+    "funpackh.s.h": (np.float16, 16, False),
+    "funpackl.s.bf16": (ml_dtypes.bfloat16, 0, False),
+    "funpackh.s.bf16": (ml_dtypes.bfloat16, 16, False),
+}
 #: Bytes of an access, and whether a load is sign-extended.
 ACCESS = {"b": (1, True), "h": (2, True), "w": (4, False), "bu": (1, False), "hu": (2, False)}
 #: Instructions on masks, warps or memory order, without effect on a single thread.
@@ -91,6 +108,26 @@ def number_of(stored: int) -> np.float32:
 def stored_of(number: np.float32) -> int:
     """Return the stored bits of a number, with a canonical NaN."""
     return CANONICAL_NAN if np.isnan(number) else int(np.float32(number).view(np.uint32))
+
+
+def narrowed(name: str, a: int, b: int) -> int:
+    """Return the result of a conversion to 16 bits."""
+    kind, nan, is_pair = NARROWING[name]
+    with np.errstate(all="ignore"):
+        low, high = (
+            nan if np.isnan(number) else int(number.astype(kind).view(np.uint16))
+            for number in map(number_of, (a, b))
+        )
+    return low | (high if is_pair else 0xFFFF) << 16
+
+
+def widened(name: str, a: int) -> int:
+    """Return the result of a conversion from 16 bits."""
+    kind, place, is_boxed = WIDENING[name]
+    if is_boxed and a >> 16 != 0xFFFF:
+        return CANONICAL_NAN
+    with np.errstate(all="ignore"):
+        return stored_of(np.uint16(a >> place & 0xFFFF).view(kind).astype(np.float32))
 
 
 @dataclass(frozen=True)
@@ -213,6 +250,10 @@ class Thread:
         elif name in COMPARE:
             with np.errstate(all="ignore"):
                 self.x[at.rd] = int(COMPARE[name](number_of(a), number_of(b)))
+        elif name in NARROWING:
+            f[at.rd] = narrowed(name, a, b)
+        elif name in WIDENING:
+            f[at.rd] = widened(name, a)
         elif name in SIGNS:
             f[at.rd] = a & ~SIGN | SIGNS[name](a, b) & SIGN
         elif name == "fmv.w.x":

@@ -35,6 +35,9 @@ IMMEDIATE = ("addi", "xori", "ori", "andi", "slti", "sltiu")
 FLOAT = ("fadd.s", "fsub.s", "fmul.s", "fdiv.s")
 SIGNS = ("fsgnj.s", "fsgnjn.s", "fsgnjx.s")
 COMPARES = ("feq.s", "flt.s", "fle.s")
+PACKS = ("fpack.h.s", "fpack.bf16.s")
+SINGLES = ("fcvt.h.s", "fcvt.bf16.s", "fcvt.s.h", "fcvt.s.bf16")
+UNPACKS = ("funpackl.s.h", "funpackh.s.h", "funpackl.s.bf16", "funpackh.s.bf16")
 
 
 @dataclass(frozen=True)
@@ -204,7 +207,7 @@ class SimtWriter:
             self.emit(f"{name} {self.register()}, {self.register()}, {value}")
 
     def float_instruction(self):
-        kind = self.rng.randrange(6)
+        kind = self.rng.randrange(8)
         first, second, third = self.float(), self.float(), self.float()
         if kind < 3:
             self.emit(f"{self.rng.choice(FLOAT)} {first}, {second}, {third}, rne")
@@ -212,6 +215,12 @@ class SimtWriter:
             self.emit(f"{self.rng.choice(SIGNS)} {first}, {second}, {third}")
         elif kind == 4:
             self.emit(f"{self.rng.choice(COMPARES)} {self.register()}, {second}, {third}")
+        elif kind == 5:
+            single = f"{self.rng.choice(SINGLES)} {first}, {second}, rne"
+            pack = f"{self.rng.choice(PACKS)} {first}, {second}, {third}, rne"
+            self.emit(self.rng.choice((single, pack)))
+        elif kind == 6:
+            self.emit(f"{self.rng.choice(UNPACKS)} {first}, {second}")
         else:
             moves = (f"fmv.w.x {first}, {self.register()}", f"fmv.x.w {self.register()}, {second}")
             self.emit(self.rng.choice((*moves, f"fsqrt.s {first}, {second}, rne")))

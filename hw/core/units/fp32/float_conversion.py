@@ -1,11 +1,11 @@
-"""Cast stages around the fused multiply-add: conversions between integers and floats."""
+"""Cast stages around the fused multiply-add: conversions from and to integers, and to FP32."""
 
 from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ....arith.float.fma import FmaOperation
-from ....config.formats import FP32
+from ....config.formats import BF16, FP16, FP32
 from ....isa.operations import FloatOperation
 from .float_lane_values import each, each_word, join, named, spread
 
@@ -27,6 +27,9 @@ WHOLE = FP32.bias + FRACTION
 SCALED_WHOLE = WHOLE - SCALE
 FACTOR = SCALED_WHOLE - FP32.least_exponent - PLACE
 BEYOND = FP32.bias + WIDTH
+#: Stored exponent of the factor between values of FP16 and the same exponent and fraction in FP32.
+FP16_FACTOR = 2 * FP32.bias - FP16.bias
+HALF = WIDTH // 2
 
 
 class InputCast(wiring.Component):
@@ -41,6 +44,8 @@ class InputCast(wiring.Component):
       integer, `high` and `low` are of its complement, one less; the addend corrects that.
     - To an integer: a float below 2**23 is rounded by adding 2**23 to its magnitude; to others 0
       is added.
+    - From FP16 or BF16: exponent and fraction are placed in those of FP32 and multiplied by a power
+      of two, which is exact and normalises subnormals.
 
     Parameters
     ----------
@@ -82,9 +87,10 @@ class InputCast(wiring.Component):
         m = Module()
         lanes = self.lanes
         operation = Value.cast(self.operation)
-        # Classes and moves set this bit too, but do not use the multiply-add's result.
+        # Other operations set these bits too, but do not use the multiply-add's result.
         is_conversion = operation[4]
-        is_from = is_conversion & (operation[2] | operation[1] & operation[0])
+        is_widening = is_conversion & operation[3]
+        is_from = is_conversion & ~operation[3] & (operation[2] | operation[1] & operation[0])
         is_signed = ~operation[2]
         m.d.comb += self.has_fraction.eq(each(lanes, lambda k: self.a[k][FRACTION:SIGN] < WHOLE))
 
@@ -93,17 +99,49 @@ class InputCast(wiring.Component):
         m.d.comb += is_negative.eq(sign & is_signed.replicate(lanes))
         product, addend = self.integer(m, is_negative)
         factor = Signal(WIDTH)
-        m.d.comb += factor[FRACTION:].eq(Mux(is_from, FACTOR, ONE))
+        is_fp16 = is_widening & ~operation[0]
+        m.d.comb += factor[FRACTION:].eq(Mux(is_fp16, FP16_FACTOR, Mux(is_from, FACTOR, ONE)))
         exponents = C(WHOLE, SIGN - FRACTION).replicate(lanes)
         whole = named(m, "whole", exponents & spread(self.has_fraction, SIGN - FRACTION))
         whole = join((C(0, lanes * FRACTION), FRACTION), (whole, SIGN - FRACTION), (sign, 1))
         m.d.comb += [
-            self.fma_operation.eq(operation[:3] & ~is_conversion.replicate(3)),
-            self.fma_a.eq(Mux(is_from, product, self.a)),
+            self.fma_operation.eq(
+                Mux(is_widening, FmaOperation.FMUL, operation[:3] & ~is_conversion.replicate(3))
+            ),
+            self.fma_a.eq(
+                Mux(is_from, product, Mux(is_widening, self.widened(m, operation), self.a))
+            ),
             self.fma_b.eq(Mux(is_conversion, factor.replicate(lanes), self.b)),
             self.fma_c.eq(Mux(is_conversion, Mux(is_from, addend, whole), self.c)),
         ]
         return m
+
+    def widened(self, m, operation) -> Value:
+        """Return a half of the operand as FP32, except for the exponent's bias."""
+        lanes = self.lanes
+        is_bf16, is_high = operation[0], operation[2] & operation[1]
+        is_boxed = operation[1] & ~operation[2]
+        low, high = (
+            Cat(self.a[k][start : start + HALF] for k in range(lanes)) for start in (0, HALF)
+        )
+        halves = each_word(named(m, "halves", Mux(is_high, high, low)), HALF)
+        is_bare = each(lanes, lambda k: ~self.a[k][HALF:].all()) & is_boxed.replicate(lanes)
+        words = []
+        for lane, half in enumerate(halves):
+            magnitude = Signal(SIGN, name=f"widened_{lane}")
+            exponent = half[FP16.fraction_width : FP16.magnitude_width]
+            # An exponent of ones remains one, of infinity and NaN.
+            fp16 = Cat(
+                C(0, FRACTION - FP16.fraction_width),
+                half[: FP16.magnitude_width],
+                exponent.all().replicate(FP32.exponent_width - FP16.exponent_width),
+            )
+            bf16 = Cat(C(0, FRACTION - BF16.fraction_width), half[: BF16.magnitude_width])
+            # What is not boxed is a quiet NaN.
+            quiet = is_bare[lane].replicate(SIGN - FRACTION + 1)
+            m.d.comb += magnitude.eq(Mux(is_bf16, bf16, fp16) | Cat(C(0, FRACTION - 1), quiet))
+            words.append(Cat(magnitude, half[-1]))
+        return Cat(words)
 
     def integer(self, m, is_negative) -> tuple[Value, Value]:
         """Return the operand scaled by a power of two, and the addend, that sum to the integer."""

@@ -14,7 +14,8 @@ from ....emit.shared_block import SharedBlock
 from ....isa.operations import FloatOperation
 from ....lib.pipeline import cut, delayed
 from .float_conversion import InputCast, OutputCast
-from .float_lane_values import each
+from .float_lane_values import each, named
+from .narrow_cast import NarrowCast
 from .non_computational import FloatNonComputational
 
 __all__ = ["FloatLanes", "FloatLanesConfig"]
@@ -59,12 +60,14 @@ class FloatLanes(SharedBlock):
     """Floating-point lanes: ``o[lane] = operation(a[lane], b[lane], c[lane])``.
 
     Executes all of `FloatOperation`. Latency `config.latency`, one operation of all lanes per
-    cycle, no handshake. Each lane has a multiply-add, which conversions use as well; all other
-    logic is shared by the lanes. Operands not used by an operation have no effect.
+    cycle, no handshake. Each lane has a multiply-add, which conversions to FP32 and to integers
+    use as well, and two `Narrow`; all other logic is shared by the lanes. Operands not used by an
+    operation have no effect.
 
     ====  ====================================================================================
-    0     cast to multiply-add operands; `Fma` begins; non-computational operations complete
-    L-1   conversions: cast of the `Fma` result; selection of the result
+    0     cast to multiply-add operands; `Fma` begins; conversions to FP16 and BF16 and
+          non-computational operations complete
+    L-1   conversions to FP32 and to integers: cast of the `Fma` result; selection of the result
     ====  ====================================================================================
 
     Parameters
@@ -103,43 +106,54 @@ class FloatLanes(SharedBlock):
     def build(self, platform):
         m = Module()
         config = self.config
-        m.submodules.non_computational = non_computational = FloatNonComputational(config.lanes)
         m.submodules.input_cast = input_cast = InputCast(config.lanes)
         m.submodules.output_cast = output_cast = OutputCast(config.lanes)
         m.d.comb += [
-            non_computational.operation.eq(self.operation),
-            non_computational.a.eq(self.a),
-            non_computational.b.eq(self.b),
             input_cast.operation.eq(self.operation),
             *(getattr(input_cast, name).eq(getattr(self, name)) for name in ("a", "b", "c")),
         ]
         raised = self.multiply_add(m, input_cast, output_cast)
-        is_non_computational, value, is_invalid, *rest = delayed(
+        *early, has_fraction, is_from, is_to, is_signed = delayed(
             m,
             config.fma.latency,
-            is_non_computational=self.is_non_computational(),
-            non_computational=non_computational.o,
-            non_computational_invalid=non_computational.invalid,
+            **self.early(m),
             has_fraction=input_cast.has_fraction,
             **self.kinds(),
         )
-        names = ("has_fraction", "is_from", "is_to", "is_signed")
         m.d.comb += [
-            *(
-                getattr(output_cast, name).eq(signal)
-                for name, signal in zip(names, rest, strict=True)
-            ),
+            output_cast.has_fraction.eq(has_fraction),
+            output_cast.is_from.eq(is_from),
+            output_cast.is_to.eq(is_to),
+            output_cast.is_signed.eq(is_signed),
             output_cast.inexact_i.eq(raised["inexact"]),
             output_cast.invalid_i.eq(raised["invalid"]),
         ]
         raised |= {"inexact": output_cast.inexact, "invalid": output_cast.invalid}
-        self.select(m, raised, Value.cast(output_cast.o), is_non_computational, value, is_invalid)
+        self.select(m, raised, Value.cast(output_cast.o), *early)
         return m
 
-    def is_non_computational(self) -> Value:
-        """Return 1 if the operation does not round: opcodes 8 to 16, and the last."""
+    def early(self, m) -> dict[str, Value]:
+        """Return whether the operation does without the multiply-add, its results and flags."""
+        lanes = self.config.lanes
+        m.submodules.non_computational = exact = FloatNonComputational(lanes)
+        m.submodules.narrow_cast = narrow = NarrowCast(lanes)
+        for unit in (exact, narrow):
+            m.d.comb += [unit.operation.eq(self.operation), unit.a.eq(self.a), unit.b.eq(self.b)]
+        m.d.comb += narrow.rounding.eq(self.rounding)
+
         operation = Value.cast(self.operation)
-        return operation.matches("01---", FloatOperation.CLASS, FloatOperation.MOVE)
+        is_exact = operation.matches("01---", FloatOperation.CLASS, FloatOperation.MOVE)
+        # TO_FP16, TO_BF16, PACK_FP16, PACK_BF16.
+        is_narrow = named(m, "is_narrow", operation.matches("1011-", "1100-"))
+        exact_flags = Cat(C(0, lanes * (len(RAISED) - 1)), exact.invalid)
+        narrow_flags = Cat(
+            each(lanes, lambda k, name=name: narrow.flags[k][name]) for name in RAISED
+        )
+        return {
+            "is_early": is_exact | is_narrow,
+            "early_value": Mux(is_narrow, Value.cast(narrow.o), Value.cast(exact.o)),
+            "early_flags": Mux(is_narrow, narrow_flags, exact_flags),
+        }
 
     def kinds(self) -> dict[str, Value]:
         """Return the operation's properties for the cast stage after the multiply-add."""
@@ -167,17 +181,16 @@ class FloatLanes(SharedBlock):
             name: each(len(units), lambda k, name=name: units[k].flags[name]) for name in RAISED
         }
 
-    def select(self, m, raised, value, is_non_computational, non_computational, is_invalid):
-        """Select between rounded and non-computational results; drive the outputs."""
+    def select(self, m, raised, value, is_early, early_value, early_flags):
+        """Select between results of the multiply-add and early ones; drive the outputs."""
         lanes = self.config.lanes
         flags = Cat(raised[name] for name in RAISED)
-        non_computational_flags = Cat(C(0, lanes * (len(RAISED) - 1)), is_invalid)
         value, flags = cut(
             m,
             "result",
             registered=self.config.is_registered,
-            value=Mux(is_non_computational, non_computational, value),
-            flags=Mux(is_non_computational, non_computational_flags, flags),
+            value=Mux(is_early, early_value, value),
+            flags=Mux(is_early, early_flags, flags),
         )
         m.d.comb += self.o.eq(value)
         for number, name in enumerate(RAISED):

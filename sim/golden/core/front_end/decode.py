@@ -46,6 +46,8 @@ FLOATS: dict[int, str | tuple[str, ...]] = {
 }
 #: By funct7: operations with an integer rd, and with an integer rs1.
 INTEGER_RESULTS, INTEGER_SOURCES = (0x50, 0x60, 0x70), (0x68, 0x78)
+#: By funct7: conversions of 16-bit formats by the field of rs2.
+HALVES = {0x20: {2: "FROM_FP16", 6: "FROM_BF16"}, 0x22: {0: "TO_FP16", 8: "TO_BF16"}}
 
 
 def decode(word: int, pc: int, *, failed: bool = False) -> Decoded:
@@ -187,7 +189,7 @@ def _float(word: int, pc: int) -> Decoded:
     funct3, funct7 = word >> 12 & 7, word >> 25
     rd += 0 if funct7 in INTEGER_RESULTS else FLOAT
     rs1 += 0 if funct7 in INTEGER_SOURCES else FLOAT
-    has_rs2 = funct7 not in (0x2C, 0x60, 0x68, 0x70, 0x78)
+    has_rs2 = funct7 not in (*HALVES, 0x2C, 0x60, 0x68, 0x70, 0x78)
     sources = (rs1, rs2 + FLOAT) if has_rs2 else (rs1,)
     rounding = funct3
     if funct7 in (0x0C, 0x2C):
@@ -197,6 +199,8 @@ def _float(word: int, pc: int) -> Decoded:
         direction = "TO" if funct7 == 0x60 else "FROM"
         signedness = "UNSIGNED" if rs2 else "SIGNED"
         what = (Port.FP32, FloatOperation[f"{direction}_{signedness}"])
+    elif funct7 in HALVES:
+        what = (Port.FP32, FloatOperation[HALVES[funct7][word >> 20 & 31]])
     else:
         names = FLOATS[funct7]
         if isinstance(names, tuple):
@@ -243,6 +247,7 @@ def _by_table(word: int, pc: int, rule: Rule) -> Decoded:
         (rule.port, rule.operation),
         rd=registers.get("rd", 0),
         sources=[registers.get(name) for name in ("rs1", "rs2", "rs3")],
+        rounding=(word >> 12 & 7) * rule.rounds,
     )
 
 

@@ -12,6 +12,7 @@ from ...arith.float.division import divide, square_root
 from ...arith.float.fma import fma
 from ...arith.special.special_function import special_function
 from .fp32.float_conversion import from_integer, to_integer
+from .fp32.narrow_cast import NARROWING, WIDENING, from_half, to_halves
 from .fp32.non_computational import classify, compare, sign_inject
 
 __all__ = [
@@ -47,6 +48,10 @@ def float_operation(
         return from_integer(a, operation == FloatOperation.FROM_SIGNED, rounding)
     if operation in TO:
         return to_integer(a, operation == FloatOperation.TO_SIGNED, rounding)
+    if operation in NARROWING:
+        return to_halves(operation, a, b, rounding)
+    if operation in WIDENING:
+        return from_half(operation, a)
     if operation == FloatOperation.CLASS:
         return classify(a), none
     return (a if operation == FloatOperation.MOVE else sign_inject(operation, a, b)), none

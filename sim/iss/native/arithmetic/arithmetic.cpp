@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "arithmetic/conversion16.hpp"
 #include "arithmetic/float32.hpp"
 #include "arithmetic/special.hpp"
 #include "arithmetic/tensor.hpp"
@@ -105,6 +106,16 @@ OPERATION(fcvt_w_s, to_int32(x, true, mode, raised))
 OPERATION(fcvt_wu_s, to_int32(x, false, mode, raised))
 OPERATION(fcvt_s_w, from_int32(x, true, mode, raised))
 OPERATION(fcvt_s_wu, from_int32(x, false, mode, raised))
+OPERATION(fcvt_h_s, boxed16<kFp16>(x, mode, raised))
+OPERATION(fcvt_bf16_s, boxed16<kBf16>(x, mode, raised))
+OPERATION(fpack_h_s, packed16<kFp16>(x, y, mode, raised))
+OPERATION(fpack_bf16_s, packed16<kBf16>(x, y, mode, raised))
+OPERATION(fcvt_s_h, unboxed16<kFp16>(x, raised))
+OPERATION(fcvt_s_bf16, unboxed16<kBf16>(x, raised))
+OPERATION(funpackl_s_h, widen16<kFp16>(x & 0xFFFF, raised))
+OPERATION(funpackh_s_h, widen16<kFp16>(x >> 16, raised))
+OPERATION(funpackl_s_bf16, widen16<kBf16>(x & 0xFFFF, raised))
+OPERATION(funpackh_s_bf16, widen16<kBf16>(x >> 16, raised))
 
 void spica_choose_processor(uint32_t kind) { chosen = static_cast<Processor>(kind); }
 

@@ -1,4 +1,4 @@
-// Rounding to FP32 or FP16 in integers: the final step of every exact operation.
+// Rounding to FP32, FP16 or BF16 in integers: the final step of every exact operation.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Format {
     constexpr uint32_t nan() const { return infinity() | hidden() >> 1; }
 };
 
-constexpr Format kFp32{8, 23}, kFp16{5, 10};
+constexpr Format kFp32{8, 23}, kFp16{5, 10}, kBf16{8, 7};
 constexpr uint32_t kSign = kFp32.sign(), kMagnitude = kFp32.magnitude();
 constexpr uint32_t kInfinity = kFp32.infinity(), kNan = kFp32.nan();
 constexpr uint32_t kLeastNormal = kFp32.hidden(), kOne = 0x3F80'0000;

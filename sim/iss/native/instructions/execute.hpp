@@ -102,6 +102,27 @@ inline bool execute(Step& s) {
         case Op::FcvtSWu:
             return rounded_map(s, [](U a, U, U, R r, U& f) { return from_int32(a, false, r, f); });
 
+        case Op::FcvtHS:
+            return rounded_map(s, [](U a, U, U, R r, U& f) { return boxed16<kFp16>(a, r, f); });
+        case Op::FcvtBf16S:
+            return rounded_map(s, [](U a, U, U, R r, U& f) { return boxed16<kBf16>(a, r, f); });
+        case Op::FpackHS:
+            return rounded_map(s, [](U a, U b, U, R r, U& f) { return packed16<kFp16>(a, b, r, f); });
+        case Op::FpackBf16S:
+            return rounded_map(s, [](U a, U b, U, R r, U& f) { return packed16<kBf16>(a, b, r, f); });
+        case Op::FcvtSH:
+            return rounded_map(s, [](U a, U, U, R, U& f) { return unboxed16<kFp16>(a, f); });
+        case Op::FcvtSBf16:
+            return rounded_map(s, [](U a, U, U, R, U& f) { return unboxed16<kBf16>(a, f); });
+        case Op::FunpacklSH:
+            return float_map(s, [](U a, U, U, U& f) { return widen16<kFp16>(a & 0xFFFF, f); });
+        case Op::FunpackhSH:
+            return float_map(s, [](U a, U, U, U& f) { return widen16<kFp16>(a >> 16, f); });
+        case Op::FunpacklSBf16:
+            return float_map(s, [](U a, U, U, U& f) { return widen16<kBf16>(a & 0xFFFF, f); });
+        case Op::FunpackhSBf16:
+            return float_map(s, [](U a, U, U, U& f) { return widen16<kBf16>(a >> 16, f); });
+
         case Op::FsgnjS: return map2(s, [](U a, U b) { return (a & kMagnitude) | (b & kSign); });
         case Op::FsgnjnS: return map2(s, [](U a, U b) { return (a & kMagnitude) | (~b & kSign); });
         case Op::FsgnjxS: return map2(s, [](U a, U b) { return a ^ (b & kSign); });

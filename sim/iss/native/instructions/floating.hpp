@@ -1,5 +1,6 @@
 // Float operations over lanes, with rounding mode and flags of the warp.
 #pragma once
+#include "arithmetic/conversion16.hpp"
 #include "arithmetic/float32.hpp"
 #include "instructions/lanes.hpp"
 #include "arithmetic/special.hpp"

@@ -14,7 +14,7 @@ from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.core.front_end.decode import decode, is_same
 from spica.synth.measure import measure
 
-CELLS, DEPTH = 135, 25
+CELLS, DEPTH = 137, 25
 
 
 def operands_of(rng, instruction) -> int:

@@ -1,0 +1,71 @@
+"""Tests of conversions to FP16 and BF16 in programs: every number, every midpoint, extremes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spica.hw.config import PRESETS, CoreConfig
+from support.programs.source_run import read_words, run_source
+
+SOURCE = Path(__file__).parents[2] / "support" / "c_programs" / "halves.c"
+CONFIG = replace(PRESETS["core"], core=CoreConfig(warps=4, threads=32))
+NUMBERS, GIVEN = 0x9000_0000, 0x9800_0000
+PACKED, SINGLE, VALUES = (
+    tuple(start + 0x0800_0000 * k for k in range(2))
+    for start in (0xA000_0000, 0xB000_0000, 0xC000_0000)
+)
+CODES = np.arange(1 << 16, dtype=np.uint16)
+
+
+def run(numbers: np.ndarray, given: np.ndarray) -> list[tuple[np.ndarray, ...]]:
+    """Return for each format the packed and the single 16-bit numbers, and the widened ones."""
+    pairs = len(numbers) // 2, len(given) // 2
+    iss, _ = run_source(
+        SOURCE,
+        CONFIG,
+        arguments=[*pairs, NUMBERS, *PACKED, *SINGLE, GIVEN, *VALUES],
+        data={NUMBERS: numbers, GIVEN: given},
+    )
+    return [
+        (
+            read_words(iss, PACKED[k], pairs[0]).view(np.uint16),
+            read_words(iss, SINGLE[k], pairs[0]).view(np.uint16),
+            read_words(iss, VALUES[k], 2 * pairs[1]),
+        )
+        for k in range(2)
+    ]
+
+
+def numbers_around(values: np.ndarray) -> np.ndarray:
+    """Return values of a format, the borders between them, and the FP32 numbers beside both."""
+    finite = np.unique(values[np.isfinite(values)])
+    borders = ((finite[1:].astype(np.float64) + finite[:-1]) / 2).astype(np.float32)
+    around = [np.nextafter(x, np.float32(way)) for x in (finite, borders) for way in (-9e9, 9e9)]
+    return np.concatenate([values, borders, *around])
+
+
+def require_same(found: np.ndarray, expected: np.ndarray, nan: int):
+    """Compare bits; a NaN must be the canonical one."""
+    wanted = np.where(np.isnan(expected.astype(np.float32)), nan, expected.view(found.dtype))
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_every_16_bit_number_and_every_border():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    formats = (np.dtype(np.float16), 0x7E00), (np.dtype(ml_dtypes.bfloat16), 0x7FC0)
+    rng = np.random.default_rng(1)
+    any_bits = rng.integers(0, 1 << 32, 1 << 16, np.uint32).view(np.float32)
+    limits = np.array([65504, 65519.996, 65520, 65536, 131071, 1e30, np.inf, np.nan, 0, 1e-45])
+    with np.errstate(all="ignore"):
+        every = [CODES.view(kind).astype(np.float32) for kind, _ in formats]
+        parts = [*map(numbers_around, every), any_bits, limits.astype(np.float32)]
+        numbers = np.concatenate([part for x in parts for part in (x, -x)])
+        results = run(numbers, CODES)
+        for (packed, single, values), (kind, nan), widened in zip(
+            results, formats, every, strict=True
+        ):
+            require_same(packed, numbers.astype(kind), nan)
+            require_same(single, numbers.astype(kind), nan)
+            require_same(values, widened, 0x7FC0_0000)
