@@ -27,7 +27,7 @@ ODD_GAPS, EVEN_GAPS = (3, 5, 7), (3, 5, 2)
 #: Issue slots of a core in the cycles of a tile with K = 512 on the matrix unit.
 SLOTS = 4 * 128 * 64 * 128 // 256
 #: Instructions of a warp for two rows of each lane: loads, bias, gelu, rounding, store, loop.
-MOST_OF_A_WORD = 54
+MOST_OF_A_WORD = 25
 TINY = PRESETS["tiny"]
 
 
@@ -211,13 +211,13 @@ def longest_loop(program: Program) -> int:
 
 
 def test_instructions_of_what_the_cores_do():
-    """Two elements of each lane; a whole tile within 60 % of the matrix unit's time for it."""
+    """Two elements of each lane; a whole tile within 30 % of the matrix unit's time for it."""
     config = PRESETS["virgo"]
     kernel = EXACT_KERNELS["gemm_bias_gelu"](config)
     assert 0 < longest_loop(Program.load(compile_program(kernel.sources, config))) <= MOST_OF_A_WORD
     result = run("gemm_bias_gelu", config, (512, 256, 64))
     assert_right(result)
-    assert max(core["instructions"] for core in result["cores"]) < 0.6 * SLOTS * 16
+    assert max(core["instructions"] for core in result["cores"]) < 0.3 * SLOTS * 16
 
 
 def test_commands_are_those_of_gemm_but_for_spills(monkeypatch):

@@ -137,7 +137,7 @@ class InputCast(wiring.Component):
                 exponent.all().replicate(FP32.exponent_width - FP16.exponent_width),
             )
             bf16 = Cat(C(0, FRACTION - BF16.fraction_width), half[: BF16.magnitude_width])
-            # What is not boxed is a quiet NaN.
+            # A number without ones above it becomes a quiet NaN.
             quiet = is_bare[lane].replicate(SIGN - FRACTION + 1)
             m.d.comb += magnitude.eq(Mux(is_bf16, bf16, fp16) | Cat(C(0, FRACTION - 1), quiet))
             words.append(Cat(magnitude, half[-1]))

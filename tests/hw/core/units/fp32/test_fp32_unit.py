@@ -21,7 +21,7 @@ from spica.synth.measure import measure
 from support.core.lane_bench import Warps, run_unit, timed
 
 OPERATIONS = list(FloatOperation)
-CELLS = 2150
+CELLS = 3650
 DEPTH = 60
 
 
@@ -177,6 +177,15 @@ KNOWN = [
     (FloatOperation.FROM_UNSIGNED, 1, Rounding.DOWN, 0x3F80_0000, None),
     (FloatOperation.CLASS, 0x8000_0000, Rounding.UP, 1 << 3, None),
     (FloatOperation.CLASS, FP32.infinity + 1, Rounding.UP, 1 << 8, None),
+    (FloatOperation.TO_FP16, 0x4780_0000, Rounding.NEAREST_EVEN, 0xFFFF_7C00, "overflow"),
+    (FloatOperation.TO_BF16, 0xC000_8001, Rounding.TOWARD_ZERO, 0xFFFF_C000, "inexact"),
+    (FloatOperation.FROM_FP16, 0xFFFF_0001, Rounding.UP, 0x3380_0000, None),
+    (FloatOperation.FROM_FP16, 0xFFFE_3C00, Rounding.UP, FP32.nan, None),
+    (FloatOperation.FROM_BF16, 0x0000_3F80, Rounding.UP, FP32.nan, None),
+    (FloatOperation.LOW_FP16, 0x4000_3C00, Rounding.UP, 0x3F80_0000, None),
+    (FloatOperation.HIGH_FP16, 0x4000_3C00, Rounding.UP, 0x4000_0000, None),
+    (FloatOperation.HIGH_FP16, 0x7C01_3C00, Rounding.UP, FP32.nan, "invalid"),
+    (FloatOperation.HIGH_BF16, 0x8001_3F80, Rounding.UP, 0x8001_0000, None),
     (FloatOperation.MOVE, FP32.infinity + 1, Rounding.UP, FP32.infinity + 1, None),
 ]
 
@@ -189,7 +198,8 @@ def test_known_results():
         for operation, a, rounding, *_ in KNOWN
     ]
     results = run_unit(Fp32Unit(config), operations)
-    expected = [([value], FLAGS[flag] if flag else 0) for *_, value, flag in KNOWN]
+    raised = {None: 0, **FLAGS, "overflow": FLAGS["overflow"] | FLAGS["inexact"]}
+    expected = [([value], raised[flag]) for *_, value, flag in KNOWN]
     assert [(result["values"], result["flags"]) for result in results] == expected
 
 
@@ -226,7 +236,7 @@ def test_lanes_at_length(latency):
 def test_converts_to_verilog():
     emission = emit(Fp32Unit(CoreConfig(warps=2, threads=4)), "fp32")
     kinds = {module.component: module.instances for module in emission.modules}
-    assert kinds == {"FloatLanes": 1, "Fma": 4}
+    assert kinds == {"FloatLanes": 1, "Fma": 4, "Narrow": 8}
 
 
 @pytest.mark.parametrize(
@@ -255,7 +265,7 @@ def test_depth_and_cells():
 def test_depth_and_cells_of_a_lane():
     measured = measure(FloatLanes(FloatLanesConfig()), "float_lanes")
     assert measured.depth <= DEPTH
-    assert measured.cells <= 400
+    assert measured.cells <= 600
 
 
 #: Numbers of every class, and others of equal or adjacent magnitude.
