@@ -118,6 +118,8 @@ class Drain(wiring.Component):
     -------
     command : In(stream.Signature(drain_command(config)))
         Accepted while no row is being read or converted.
+    unfinished : In(1)
+        As in `DrainReader`.
     read : Out(stream.Signature(address))
         To the accumulator.
     stored : In(columns * accumulator width)
@@ -133,6 +135,7 @@ class Drain(wiring.Component):
     """
 
     command: stream.Interface
+    unfinished: Signal
     read: stream.Interface
     stored: Signal
     o: stream.Interface
@@ -148,6 +151,7 @@ class Drain(wiring.Component):
         width = config.columns * config.accumulator_format.width
         super().__init__({
             "command": In(stream.Signature(drain_command(config))),
+            "unfinished": In(1),
             "read": Out(stream.Signature(config.accumulator_address_width)),
             "stored": In(width),
             "o": Out(stream.Signature(8 * config.drain_bytes)),
@@ -219,6 +223,7 @@ class Drain(wiring.Component):
         self.send(m, queue, self.convert(m, reader, is_wide), valid_line[-1], row_beats)
 
         m.d.comb += [
+            reader.unfinished.eq(self.unfinished),
             reader.hold.eq(valid_line.any()),
             self.pointer.eq(reader.pointer),
             self.end.eq(reader.end),

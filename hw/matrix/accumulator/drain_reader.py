@@ -39,6 +39,10 @@ class DrainReader(wiring.Component):
     rows was offered n - 1 cycles before the last. Reading then starts ``max(0, settle - n)``
     cycles late and never overtakes the array; otherwise it starts `settle` cycles late.
 
+    A drain of several blocks may start before the rows of its last block are offered. Then the
+    other blocks are read at once, as above with the n rows of one block. The last one follows
+    ``1 + max(0, settle - n)`` cycles after the last cycle of `unfinished`.
+
     Parameters
     ----------
     config : SystolicConfig
@@ -49,6 +53,9 @@ class DrainReader(wiring.Component):
     -------
     command : In(stream.Signature(drain_command(config)))
         Accepted while no drain is active and `hold` is low.
+    unfinished : In(1)
+        In the cycle of a command: rows of its last block may be offered from now on, until the last
+        cycle of `unfinished`. Only with `in_order`.
     hold : In(1)
     permit : In(1)
         A row may be read now; stays high until one is.
@@ -63,6 +70,7 @@ class DrainReader(wiring.Component):
     """
 
     command: stream.Interface
+    unfinished: Signal
     hold: Signal
     permit: Signal
     read: stream.Interface
@@ -81,6 +89,7 @@ class DrainReader(wiring.Component):
         width = config.accumulator_address_width
         super().__init__({
             "command": In(stream.Signature(layout)),
+            "unfinished": In(1),
             "hold": In(1),
             "permit": In(1),
             "read": Out(stream.Signature(width)),
@@ -102,14 +111,19 @@ class DrainReader(wiring.Component):
         rows_left = Signal(16, reset_less=True)
         blocks_left = Signal(16, reset_less=True)
         wait = Signal(range(self.settle + 1), reset_less=True)
+        lacks_last = Signal()  # the last block is not yet offered
 
         m.d.comb += [
             self.command.ready.eq(~self.active & ~self.hold),
-            self.read.valid.eq(self.active & (wait == 0) & self.permit),
+            self.read.valid.eq(
+                self.active & (wait == 0) & self.permit & ~(lacks_last & (blocks_left == 1))
+            ),
             self.read.payload.eq(self.pointer),
         ]
         with m.If(wait != 0):
             m.d.sync += wait.eq(wait - 1)
+        with m.If(lacks_last & ~self.unfinished):
+            m.d.sync += [lacks_last.eq(0), wait.eq(self.late(rows, 1))]
 
         with m.If(self.command.valid & self.command.ready):
             offset = (command.blocks - 1)[:width] * command.block_stride
@@ -122,7 +136,14 @@ class DrainReader(wiring.Component):
                 block.eq(command.address),
                 rows_left.eq(command.rows),
                 blocks_left.eq(command.blocks),
-                wait.eq(self.late(command)),
+                lacks_last.eq(self.unfinished),
+                wait.eq(
+                    Mux(
+                        self.unfinished,
+                        self.late(command.rows, 1),
+                        self.late(command.rows, command.blocks),
+                    )
+                ),
                 self.wide.eq(command.wide),
                 self.relu.eq(command.relu),
             ]
@@ -143,11 +164,13 @@ class DrainReader(wiring.Component):
                     m.d.sync += [self.active.eq(0), self.pointer.eq(self.end)]
         return m
 
-    def late(self, command):
-        """Return the delay of the first read in cycles."""
+    def late(self, rows: Value, blocks: Value | int) -> Value:
+        """Return the delay of the first read in cycles, if `blocks` blocks were offered."""
         if not self.in_order:
-            return self.settle
+            return C(self.settle)
         width = ceil_log2(self.settle + 1)
-        many = (command.rows >= self.settle) | (command.blocks >= self.settle)
-        count = command.rows[:width] * command.blocks[:width]
+        many, count = rows >= self.settle, rows[:width]
+        if isinstance(blocks, Value):
+            many |= blocks >= self.settle
+            count *= blocks[:width]
         return Mux(many | (count >= self.settle), 0, (self.settle - count)[:width])

@@ -42,7 +42,10 @@ class MatrixArray(wiring.Component):
     - while a drain is active, an accumulator row x is offered only if ``x < drain_pointer`` or
       ``x >= drain_end``;
     - the rows of a drain are offered for the last time no later than in the cycle in which its
-      command is accepted; if weight-stationary, also in the order in which it reads them.
+      command is accepted; if weight-stationary, also in the order in which it reads them;
+    - if `unfinished` is high in that cycle, the rows of the last of its several blocks may be
+      offered, also in spite of the rule above, until the last cycle of `unfinished`. It does not
+      rise while a drain is active, and is always low if output-stationary.
 
     A row is written `write_latency` cycles after its offer.
 
@@ -61,6 +64,7 @@ class MatrixArray(wiring.Component):
     step_valid : In(1)
         These two only if output-stationary.
     drain_command : In(stream.Signature(drain_command(config)))
+    unfinished : In(1)
     drain : Out(stream.Signature(8 * drain_bytes))
     in_flight : Out(1)
         Some row is not yet written, or some weights are not yet in place. From registers: low in
@@ -80,6 +84,7 @@ class MatrixArray(wiring.Component):
     step: data.View
     step_valid: Signal
     drain_command: stream.Interface
+    unfinished: Signal
     drain: stream.Interface
     in_flight: Signal
     drain_busy: Signal
@@ -93,6 +98,7 @@ class MatrixArray(wiring.Component):
         super().__init__({
             **self.flow.operand_members(config, In),
             "drain_command": In(stream.Signature(drain_command(config))),
+            "unfinished": In(1),
             "drain": Out(stream.Signature(8 * config.drain_bytes)),
             "in_flight": Out(1),
             "drain_busy": Out(1),
@@ -133,6 +139,7 @@ class MatrixArray(wiring.Component):
             accumulator.target_valid.eq(mesh.target_valid),
             accumulator.sums.eq(mesh.sums),
             drain.stored.eq(accumulator.stored),
+            drain.unfinished.eq(self.unfinished),
             self.in_flight.eq(mesh.in_flight | accumulator.writing),
             self.drain_busy.eq(drain.busy),
             self.drain_pointer.eq(drain.pointer),

@@ -21,40 +21,60 @@ class RowIssue(SystolicIssue):
     - with `accumulate`: until its address was last offered `revisit_latency` cycles ago. A pass
       counts its rows and the cycles after it, so that only small tiles wait.
 
-    A store starts when all rows before it were offered. If its shape differs from that of the last
-    compute, the drain could overtake the array, so it waits until nothing is `in_flight`.
+    A store starts in the last column block of the compute before it, if both have the same shape,
+    several column blocks, and no drain is active: its drain reads the finished column blocks
+    meanwhile, and the last one when all rows are offered (`unfinished`). It starts when its passes
+    are no more than the column blocks, so that it occupies the DMA no longer than it must. Any
+    other store starts when all rows before it were offered. If its shape differs from that of the
+    last compute, the drain could overtake the array, so it waits until nothing is `in_flight`.
 
     Parameters and members are those of `SystolicIssue`.
     """
 
     def elaborate(self, platform):
         m = Module()
-        computing, storing = self.advance(m)
+        work, computing, storing = self.advance(m)
         available = self.load_weights(m)
-        pass_begins, pass_ends = self.count(m)
-        too_soon, same_shape = self.revisit(m, computing, pass_begins, pass_ends)
+        pass_begins, pass_ends, is_ending = self.count(m, work)
+        too_soon, fits = self.revisit(m, work, computing, pass_begins, pass_ends)
 
         undrained, weightless = Signal(), Signal()
         m.d.comb += [
             undrained.eq(
-                (self.row.address >= self.drain_pointer) & (self.row.address < self.drain_end)
+                (self.row.address >= self.drain_pointer)
+                & (self.row.address < self.drain_end)
+                & ~self.unfinished
             ),
             weightless.eq(self.row.swap & ~available),
             self.row.a.eq(self.a.payload),
             self.row_valid.eq(computing & self.a.valid & ~(undrained | weightless | too_soon)),
             self.a.ready.eq(self.row_valid),
-            self.store_valid.eq(storing & (same_shape | ~self.in_flight)),
         ]
+        self.start_stores(m, computing, storing, fits, is_ending)
         self.report(
             m,
             self.row_valid,
             computing,
-            storing,
+            storing & ~computing,
             undrained=undrained,
             too_soon=too_soon,
             weightless=weightless,
         )
         return m
+
+    def start_stores(self, m, computing, storing, fits, is_ending):
+        """Offer the next store: during the last column block before it, or after all rows."""
+        has_started = Signal()  # during this compute
+        idle = self.drain_pointer == self.drain_end
+        m.d.comb += self.store_valid.eq(
+            storing & Mux(computing, self.unfinished & fits & ~has_started, fits | ~self.in_flight)
+        )
+        with m.If(computing & storing & fits & is_ending & idle & ~has_started):
+            m.d.sync += self.unfinished.eq(1)
+        with m.If(self.store_valid & self.store_ready):
+            m.d.sync += has_started.eq(1)
+        with m.If(~computing | self.last_row):
+            m.d.sync += [self.unfinished.eq(0), has_started.eq(0)]
 
     def load_weights(self, m) -> Signal:
         """Offer rows of weights; return whether those of the next tile may be swapped in."""
@@ -69,9 +89,13 @@ class RowIssue(SystolicIssue):
         ]
         return weights.available
 
-    def count(self, m):
-        """Count rows, passes and blocks; return whether a pass begins and whether it ends here."""
-        work, target = self.i.payload, self.row
+    def count(self, m, work):
+        """Count rows, passes and blocks.
+
+        Return whether a pass begins, whether it ends here, and whether the last of several blocks
+        is in progress, with at most as many passes left as there are blocks.
+        """
+        target = self.row
         stride = work.i_blocks * self.config.matrix.rows
         row, block, k_block = (
             Signal(work[name].shape(), name=name) for name in ("row", "block", "k_block")
@@ -98,19 +122,24 @@ class RowIssue(SystolicIssue):
                 m.d.sync += [address.eq(next_block), block_address.eq(next_block)]
                 with m.If(block == work.block):
                     m.d.sync += [block.eq(0), address.eq(0), block_address.eq(0)]
-        return row == 0, pass_ends
+        is_ending = block.any() & (block == work.block) & (work.k_block - k_block <= work.block)
+        return row == 0, pass_ends, is_ending
 
-    def revisit(self, m, computing, pass_begins, pass_ends):
-        """Return whether this row must wait, and whether the shape equals the last compute's."""
-        work, latency = self.i.payload, self.revisit_latency
+    def revisit(self, m, work, computing, pass_begins, pass_ends):
+        """Return whether this row must wait, and whether `i` has the shape of the last compute."""
+        latency = self.revisit_latency
         shape = Cat(work.row, work.block, work.i_blocks)
         last_shape = Signal.like(shape, reset_less=True)
-        same_shape = Signal()
+        same_shape, fits = Signal(), Signal()
         # Offers of the last pass plus cycles since its end; `since_end` counts only the latter.
         since_start = Signal(range(latency + 1), init=latency)
         since_end = Signal(range(latency + 1), init=latency)
         between = Signal(init=1)
-        m.d.comb += same_shape.eq(shape == last_shape)
+        following = self.i.payload
+        m.d.comb += [
+            same_shape.eq(shape == last_shape),
+            fits.eq(Cat(following.row, following.block, following.i_blocks) == last_shape),
+        ]
 
         with m.If((self.row_valid | between) & (since_start != latency)):
             m.d.sync += since_start.eq(since_start + 1)
@@ -125,4 +154,4 @@ class RowIssue(SystolicIssue):
 
         settled = Mux(same_shape, since_start, since_end) == latency
         too_soon = computing & pass_begins & self.row.accumulate & ~settled
-        return too_soon, same_shape
+        return too_soon, fits

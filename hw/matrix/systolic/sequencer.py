@@ -33,7 +33,7 @@ ISSUES: dict[str, type[RowIssue | StepIssue]] = {
 
 
 class Sequencer(wiring.Component):
-    """Tile sequencer: loads run at once, computes in order, stores between computes.
+    """Tile sequencer: loads run at once, computes in order, stores from the end of a compute on.
 
     Rows enter the array one per cycle while operands are available, tile after tile and operation
     after operation. Operands of the next operations are fetched meanwhile. A compute waits only
@@ -52,8 +52,8 @@ class Sequencer(wiring.Component):
     descriptor : Out(stream.Signature(dma_descriptor(config.shared)))
     done : In(ResponseSignature(dma_done))
         Completions; those with even tags belong to other units.
-    row, row_valid, weights, weights_valid, or step, step_valid; drain_command, in_flight,
-    drain_pointer, drain_end
+    row, row_valid, weights, weights_valid, or step, step_valid; drain_command, unfinished,
+    in_flight, drain_pointer, drain_end
         The array's ports.
     running : In(1)
         An operation is unfinished.
@@ -79,6 +79,7 @@ class Sequencer(wiring.Component):
     step: data.View
     step_valid: Signal
     drain_command: stream.Interface
+    unfinished: Signal
     in_flight: Signal
     drain_pointer: Signal
     drain_end: Signal
@@ -103,6 +104,7 @@ class Sequencer(wiring.Component):
             "done": In(ResponseSignature(dma_done)),
             **self.flow.operand_members(matrix, Out),
             "drain_command": Out(stream.Signature(drain_command(matrix))),
+            "unfinished": Out(1),
             "in_flight": In(1),
             "drain_pointer": In(width + 1),
             "drain_end": In(width + 1),
@@ -143,6 +145,7 @@ class Sequencer(wiring.Component):
             issue.drain_pointer.eq(self.drain_pointer),
             issue.drain_end.eq(self.drain_end),
             issue.running.eq(self.running),
+            self.unfinished.eq(issue.unfinished),
             self.events.eq(issue.events),
         ]
         self.send_descriptors(m, dispatch, store)
@@ -199,7 +202,7 @@ class Sequencer(wiring.Component):
         is_load = done.direction == Direction.LOAD
         m.d.comb += [
             computing.i.valid.eq(issue.last_row),
-            computing.i.payload.eq(issue.i.p.slot),
+            computing.i.payload.eq(issue.slot),
             computing.o.ready.eq(self.computed),
             self.computed.eq(written[-1]),
             self.failed.eq(ours & done.error),

@@ -26,9 +26,10 @@ class StepIssue(SystolicIssue):
 
     def elaborate(self, platform):
         m = Module()
-        work, tiles = self.i.payload, self.config.matrix.element_latency
-        computing, storing = self.advance(m)
+        tiles = self.config.matrix.element_latency
+        work, computing, storing = self.advance(m)
 
+        stores = storing & ~computing  # all steps before are offered
         # Counts only while an operation runs, so that clock gating before changes nothing.
         phase = Signal(range(tiles))
         in_frame = Signal()
@@ -39,8 +40,8 @@ class StepIssue(SystolicIssue):
             m.d.sync += phase.eq(Mux(phase == tiles - 1, 0, phase + 1))
             m.d.sync += in_frame.eq(frame & (phase != tiles - 1))
 
-        ends_tiles, ends_all, is_first, is_tile = self.count(m, frame, phase)
-        undrained, too_soon = self.hazards(m, phase, ends_tiles, is_first)
+        ends_tiles, ends_all, is_first, is_tile = self.count(m, work, frame, phase)
+        undrained, too_soon = self.hazards(m, work, phase, ends_tiles, is_first)
         operands = self.a.valid & (self.b_level >= tiles)
         m.d.comb += [
             starts.eq(computing & (phase == 0) & operands & ~(undrained | too_soon)),
@@ -52,26 +53,26 @@ class StepIssue(SystolicIssue):
             self.step.last.eq(ends_tiles),
             self.step.accumulate.eq(work.accumulate),
             self.last_row.eq(frame & (phase == tiles - 1) & ends_all),
-            self.store_valid.eq(storing),
+            self.store_valid.eq(stores),
         ]
         self.report(
             m,
             self.step_valid,
             computing & ~frame,
-            storing,
+            stores,
             undrained=undrained,
             too_soon=too_soon,
             weightless=self.a.valid & (self.b_level < tiles),
         )
         return m
 
-    def count(self, m, frame, phase):
+    def count(self, m, work, frame, phase):
         """Count steps, row blocks and groups.
 
         Return whether the frame ends its tiles, whether it ends the operation, whether its tiles
         are the first, and whether this phase has a tile.
         """
-        work, target, matrix = self.i.payload, self.step, self.config.matrix
+        target, matrix = self.step, self.config.matrix
         tiles, rows = matrix.element_latency, matrix.rows
         step, i_block, group = (
             Signal(work[name].shape(), name=name) for name in ("step", "i_block", "group")
@@ -111,9 +112,9 @@ class StepIssue(SystolicIssue):
         is_tile = (group != work.group) | (phase < work.last_tiles)
         return ends_tiles, ends_all, is_first, is_tile
 
-    def hazards(self, m, phase, ends_tiles, is_first):
+    def hazards(self, m, work, phase, ends_tiles, is_first):
         """Return whether a frame that ends tiles must wait for the drain, or for earlier sums."""
-        work, matrix = self.i.payload, self.config.matrix
+        matrix = self.config.matrix
         tiles, rows = matrix.element_latency, matrix.rows
         slots = max(2, tiles)
         # Highest row written by the tiles of this frame, or above it if tiles are missing.

@@ -73,6 +73,11 @@ class SystolicIssue(wiring.Component):
         It starts in this cycle.
     last_row : Out(1)
         The last operands of a compute are offered.
+    slot : Out(3)
+        Its slot.
+    unfinished : Out(1)
+        The drain that is active or starts reads the compute in progress: operands for its last
+        column block are still to be offered. High until the cycle of `last_row`.
     running : In(1)
         An operation is unfinished.
     events : Out(issue_events)
@@ -95,6 +100,8 @@ class SystolicIssue(wiring.Component):
     store_valid: Signal
     store_ready: Signal
     last_row: Signal
+    slot: Signal
+    unfinished: Signal
     running: Signal
     events: data.View
 
@@ -115,28 +122,38 @@ class SystolicIssue(wiring.Component):
             "store_valid": Out(1),
             "store_ready": In(1),
             "last_row": Out(1),
+            "slot": Out(SLOT_WIDTH),
+            "unfinished": Out(1),
             "running": In(1),
             "events": Out(issue_events),
         })
 
-    def advance(self, m) -> tuple[Signal, Signal]:
-        """Advance from compute to store and to the next work; return which of them is due."""
-        work, stores = self.i.payload, self.store_valid & self.store_ready
-        computed = Signal()  # all operands of this operation are offered
+    def advance(self, m) -> tuple[data.View, Signal, Signal]:
+        """Advance from compute to compute, and from store to store.
+
+        Return the compute in progress, whether there is one, and whether a store is next in order:
+        it follows the compute in progress, or the last one. Later computes wait for its start.
+        """
+        following, stores = self.i.payload, self.store_valid & self.store_ready
+        work = Signal(issue_work(self.config), reset_less=True)
         computing, storing = Signal(), Signal()
+        takes, is_taken = Signal(), Signal()  # the compute of `i` begins, and has begun
         m.d.comb += [
-            computing.eq(self.i.valid & work.compute & ~computed),
-            storing.eq(self.i.valid & work.store & (computed | ~work.compute)),
-            self.i.ready.eq(Mux(storing, stores, self.last_row & ~work.store)),
+            takes.eq(self.i.valid & following.compute & ~is_taken & (~computing | self.last_row)),
+            storing.eq(self.i.valid & following.store & (is_taken | ~following.compute)),
+            self.i.ready.eq(Mux(storing, stores, takes & ~following.store)),
+            self.slot.eq(work.slot),
         ]
-        with m.If(self.last_row & work.store):
-            m.d.sync += computed.eq(1)
+        with m.If(self.last_row):
+            m.d.sync += computing.eq(0)
+        with m.If(takes):
+            m.d.sync += [work.eq(following), computing.eq(1), is_taken.eq(following.store)]
         with m.If(stores):
-            m.d.sync += computed.eq(0)
-        return computing, storing
+            m.d.sync += is_taken.eq(0)
+        return work, computing, storing
 
     def report(self, m, offer, waits, storing, *, undrained, too_soon, weightless):
-        """Drive the event of this cycle; `waits` is high if a compute is due."""
+        """Drive the event of this cycle; `waits`: a compute is due, `storing`: only a store is."""
         m.d.comb += [
             self.events.active.eq(offer),
             self.events.idle.eq(self.running & ~(offer | waits | storing)),

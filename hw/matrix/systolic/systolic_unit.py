@@ -76,6 +76,7 @@ class SystolicUnit(SharedBlock):
         connect(m, array.drain, flipped(self.drain))
         m.d.comb += [
             *array.flow.connect_operands(self.config.matrix, sequencer, array),
+            array.unfinished.eq(sequencer.unfinished),
             sequencer.in_flight.eq(array.in_flight),
             sequencer.drain_pointer.eq(array.drain_pointer),
             sequencer.drain_end.eq(array.drain_end),

@@ -1,7 +1,7 @@
 """Bench of the matrix unit's sequencer: responds to it and checks all of its rules."""
 
 import random
-from collections import deque
+from collections import Counter, deque
 from itertools import pairwise
 from typing import Any
 
@@ -62,6 +62,8 @@ class SequencerSurroundings:
     ----------
     row_cycles : list of int
         Cycle in which each row, or step, was offered.
+    read_cycles : list of int
+        Cycle in which the drain read each row.
     events : dict
         Number of cycles of each kind.
 
@@ -79,12 +81,16 @@ class SequencerSurroundings:
         self.responses = {name: deque([None] * self.config.shared.read_latency) for name in "ab"}
         self.rows, self.weights, self.steps = [], [], []
         self.row_cycles, self.swaps, self.deadlines = [], [], []
+        self.read_cycles = []
         self.written: dict[int, int] = {}  # last offer of each accumulator row
         self.tile_phases, self.last_steps = {}, []
         self.descriptors, self.open_descriptors, self.drains = [], [], []
         self.pointer = self.end = 0
         self.drain_addresses = deque()
         self.stored = self.drained = 0
+        self.withheld = 0  # rows of the active drain that may still be offered
+        self.offers = Counter()  # of each accumulator row
+        self.offers_before_stores = self.count_offers()
         # Loads in program order, and the operation of each row.
         self.loads_left = [op["load_a"] + op["load_b"] for op in operations]
         self.load_owners = deque(
@@ -119,6 +125,21 @@ class SequencerSurroundings:
             self.count(finished, computed, events)
             self.cycle += 1
 
+    def count_offers(self) -> list[Counter]:
+        """Return the offers of each accumulator row before each store."""
+        offers, found = Counter(), []
+        for operation in self.operations:
+            arguments = (self.config, operation, self.memory)
+            if operation["compute"] and self.matrix.dataflow == "weight_stationary":
+                offers.update(address for _, _, address, _ in expected_rows(*arguments))
+            elif operation["compute"]:
+                for step in expected_steps(*arguments):
+                    if step[3]:
+                        offers.update(range(step[4], step[4] + self.matrix.rows))
+            if operation["store"]:
+                found.append(offers.copy())
+        return found
+
     def outputs(self) -> list[tuple[Any, Any, str, Any]]:
         """Return the outputs of the sequencer: valid, payload, name, and its handler."""
         dut = self.dut
@@ -141,6 +162,7 @@ class SequencerSurroundings:
         """Set every input for one cycle; return the ready signals."""
         dut, rng = self.dut, self.rng
         ready = {name: rng.random() >= self.stall for name in ("a", "b", "descriptor")}
+        self.unfinished = ctx.get(dut.unfinished)
         self.advance_drain()
         ready["drain"] = self.pointer == self.end and rng.random() >= self.drain_stall
         for name, port in (("a", dut.a), ("b", dut.b)):
@@ -244,7 +266,9 @@ class SequencerSurroundings:
 
     def write(self, address, cycle, accumulate):
         """Check that an accumulator row may be written."""
-        assert address < self.pointer or address >= self.end
+        last = self.unfinished and self.end - self.withheld <= address < self.end
+        assert last or address < self.pointer or address >= self.end
+        self.offers[address] += 1
         if accumulate and address in self.written:
             assert cycle - self.written[address] >= REVISIT_LATENCY
         self.written[address] = cycle
@@ -256,8 +280,12 @@ class SequencerSurroundings:
             for block in range(drain.blocks)
             for row in range(drain.rows)
         ]
+        if self.unfinished:
+            assert drain.blocks > 1
+            self.withheld = drain.rows
         if self.matrix.dataflow == "weight_stationary":
-            written = [self.written.get(address, LONG_AGO) for address in addresses]
+            offered = addresses[: len(addresses) - self.withheld]
+            written = [self.written.get(address, LONG_AGO) for address in offered]
             if self.cycle - max(written) <= WRITE_LATENCY:
                 assert all(later > earlier for earlier, later in pairwise(written))
         self.drains.append((drain.rows, drain.blocks, drain.block_stride, drain.wide, drain.relu))
@@ -265,9 +293,14 @@ class SequencerSurroundings:
         self.drain_addresses = deque(addresses)
 
     def advance_drain(self):
-        """Read one more row of the active drain."""
-        if self.pointer != self.end and self.rng.random() >= self.drain_stall:
-            self.drain_addresses.popleft()
+        """Read one more row of the active drain: it has all sums before the store, none after."""
+        if not self.unfinished:
+            self.withheld = 0
+        if len(self.drain_addresses) > self.withheld and self.rng.random() >= self.drain_stall:
+            address = self.drain_addresses.popleft()
+            self.read_cycles.append(self.cycle)
+            before = self.offers_before_stores[len(self.drains) - 1]
+            assert self.offers[address] == before[address]
             self.pointer = self.drain_addresses[0] if self.drain_addresses else self.end
             self.drained += not self.drain_addresses
 

@@ -115,10 +115,14 @@ def random_tiles(config, rng, count):
     return tiles
 
 
+#: In the work of a sequencer: the drain of the tile may start before its last block.
+EARLY = "early"
+
+
 class Sequencer:
     """Sequencer model: offers the rows of tiles, and tracks the accumulator and expected drains."""
 
-    def __init__(self, config, dut, tiles, seed, bubbles, again=0.0):
+    def __init__(self, config, dut, tiles, seed, bubbles, again=0.0, early=0.0):
         self.config, self.dut, self.bubbles = config, dut, bubbles
         self.array = getattr(dut, "array", dut)
         self.rng, self.values = random.Random(seed), np.random.default_rng(seed)
@@ -126,11 +130,15 @@ class Sequencer:
         self.last_offer = {}
         self.expected = []
         self.is_done = False
+        self.unfinished, self.awaited = False, None  # `awaited`: the tile whose drain begins early
         self.work = deque()
         self.generations = []
         for tile in tiles:
             for slab in range(tile.slabs):
                 for block in range(tile.blocks):
+                    is_last = slab == tile.slabs - 1 and block == tile.blocks - 1
+                    if block and is_last and self.rng.random() < early:
+                        self.work.append(EARLY)
                     self.generations.append(self.operands((config.rows, config.columns)))
                     for i in range(tile.rows):
                         address = tile.address + block * tile.stride + i
@@ -190,7 +198,23 @@ class Sequencer:
         """Return whether the contract allows the row now."""
         since = cycle - self.last_offer.get(address, -1000)
         revisits = accumulate and since < self.array.revisit_latency
-        return not revisits and not pointer <= address < end
+        return not revisits and (self.unfinished or not pointer <= address < end)
+
+    def begin_early(self, ctx):
+        """Wait at `EARLY` for the end of the last drain; then offer the command and go on."""
+        idle = ctx.get(self.dut.drain_pointer) == ctx.get(self.dut.drain_end)
+        if self.work[0] is EARLY and idle:
+            self.work.popleft()
+            self.unfinished = True
+            self.awaited = next(item for item in self.work if isinstance(item, Tile))
+
+    def end_early(self):
+        """Lower `unfinished` after the last row of a tile; a drain that has begun is complete."""
+        if self.unfinished and isinstance(self.work[0], Tile):
+            self.unfinished = False
+            if self.awaited is None:
+                self.drain(self.work.popleft())
+            self.awaited = None
 
     async def run(self, ctx):
         """Offer everything, then wait until nothing is in flight."""
@@ -215,6 +239,8 @@ class Sequencer:
                 if sent == config.rows:
                     sent, loaded = 0, loaded + 1
 
+            self.begin_early(ctx)
+            ctx.set(dut.unfinished, self.unfinished)
             item = self.work[0]
             is_row = isinstance(item, tuple) and self.rng.random() >= self.bubbles
             if is_row:
@@ -242,16 +268,21 @@ class Sequencer:
                 ctx.set(dut.row, {"a": pad, "swap": 1, "address": 0, "accumulate": 1})
 
             is_command = isinstance(item, Tile)
-            if is_command:
-                ctx.set(dut.drain_command.payload, self.command(item))
-            ctx.set(dut.drain_command.valid, is_command)
+            tile = item if is_command else self.awaited
+            if tile:
+                ctx.set(dut.drain_command.payload, self.command(tile))
+            ctx.set(dut.drain_command.valid, tile is not None)
             _, _, ready = await ctx.tick().sample(dut.drain_command.ready)
             if is_command and ready:
                 self.drain(item)
+            elif ready:
+                self.awaited = None
             if is_row or (is_command and ready):
                 self.work.popleft()
+            if self.work:
+                self.end_early()
             cycle += 1
-        ctx.set(Cat(dut.row_valid, dut.weights_valid, dut.drain_command.valid), 0)
+        ctx.set(Cat(dut.row_valid, dut.weights_valid, dut.drain_command.valid, dut.unfinished), 0)
         self.is_done = True
         self.cycles = cycle
         await ctx.tick().until(~dut.in_flight & ~dut.drain_busy)
@@ -261,7 +292,13 @@ def run(config, *, tiles, seed=1, bubbles=0.0, stall=0.0, gated=False):
     """Run random tiles; return the cycles taken."""
     dut = GatedArray(config) if gated else MatrixArray(config)
     sequencer = Sequencer(
-        config, dut, random_tiles(config, random.Random(seed), tiles), seed, bubbles, again=0.1
+        config,
+        dut,
+        random_tiles(config, random.Random(seed), tiles),
+        seed,
+        bubbles,
+        again=0.1,
+        early=0.6,
     )
     beats = []
 
@@ -351,6 +388,39 @@ def test_drain_reads_a_row_per_cycle(name, wide, rows_per_cycle):
             await ctx.tick()
         assert ctx.get(dut.drain_pointer) == ctx.get(dut.drain_end)
         await ctx.tick().until(~dut.drain_busy)
+
+    simulate(dut, testbench)
+
+
+def test_the_last_block_of_a_drain_waits_for_its_rows():
+    config = CONFIGS["4x4"]
+    dut = MatrixArray(config)
+    rows = config.accumulator_rows // 2
+
+    async def testbench(ctx):
+        ctx.set(dut.drain.ready, 1)
+        command = {"address": 0, "rows": rows, "blocks": 2, "block_stride": rows}
+        ctx.set(dut.drain_command.payload, command | {"wide": 0, "relu": 0, "scale": 0})
+        ctx.set(dut.drain_command.valid, 1)
+        ctx.set(dut.unfinished, 1)
+        await ctx.tick()
+        ctx.set(dut.drain_command.valid, 0)
+        late = max(0, dut.write_latency + 1 - rows)
+        for _ in range(late + rows):
+            assert ctx.get(dut.drain_pointer) < rows
+            await ctx.tick()
+        for _ in range(50):
+            assert ctx.get(dut.drain_pointer) == rows
+            await ctx.tick()
+        ctx.set(dut.unfinished, 0)
+        for _ in range(1 + late):
+            assert ctx.get(dut.drain_pointer) == rows
+            await ctx.tick()
+        for row in range(rows):
+            assert ctx.get(dut.drain_pointer) == rows + row
+            assert ctx.get(dut.events.drain_row)
+            await ctx.tick()
+        assert ctx.get(dut.drain_pointer) == ctx.get(dut.drain_end)
 
     simulate(dut, testbench)
 

@@ -204,20 +204,44 @@ def test_transposed_operands_cost_no_pause(operand):
     assert not any(gaps(surroundings))
 
 
-def test_a_store_delays_the_next_tile_by_few_cycles_only():
+def test_a_store_delays_the_next_tile_by_no_cycle():
+    """Only the last column block is left to drain when the next tile overwrites the first."""
     operations = [compute(LARGE, 8, 4, 4, store=1) for _ in range(3)]
     surroundings = run(LARGE, operations)
+    assert not any(gaps(surroundings))
+
+
+def test_a_store_of_its_own_starts_as_early():
+    operations = [compute(LARGE, 8, 4, 4), compute(LARGE, 8, 4, 4, compute=0, store=1)] * 2
+    surroundings = run(LARGE, operations)
+    assert not any(gaps(surroundings))
+
+
+@pytest.mark.parametrize(("k", "early"), [(2, 32), (4, 96), (8, 96)])
+def test_a_drain_reads_finished_blocks_during_the_last_one(k, early):
+    """It starts when as many passes are left as there are blocks, or fewer."""
+    surroundings = run(LARGE, [compute(LARGE, 8, 4, k, store=1)])
+    before = sum(cycle <= surroundings.row_cycles[-1] for cycle in surroundings.read_cycles)
+    assert early - 4 <= before <= early + 32
+
+
+@pytest.mark.parametrize("j", [1, 4])
+def test_a_store_without_early_start_delays_the_next_tile_by_few_cycles(j):
+    """Of one column block, or of another shape than the compute."""
+    shape = {"height": 31, "last_height": 3} if j > 1 else {}
+    store = compute(LARGE, 8, j, 4, compute=0, store=1, **shape)
+    surroundings = run(LARGE, [compute(LARGE, 8, j, 4), store] * 2)
     pauses = [gap for gap in gaps(surroundings) if gap]
-    assert len(pauses) == 2
-    assert max(pauses) <= 4
+    assert len(pauses) == 1
+    assert pauses[0] <= (5 if j == 1 else WRITE_LATENCY + 5)
 
 
-def test_a_drain_of_half_the_rate_delays_one_block_of_columns():
+@pytest.mark.parametrize(("stall", "least", "most"), [(0.5, 0, 0), (0.8, 32, 96)])
+def test_a_slow_drain_delays_one_block_of_columns(stall, least, most):
     """The overwriting block continues with all of K: meanwhile the drain gets ahead."""
     operations = [compute(LARGE, 8, 4, 4, store=1) for _ in range(2)]
-    surroundings = run(LARGE, operations, drain_stall=0.5)
-    rows = 8 * LARGE.matrix.rows
-    assert rows / 2 < surroundings.events["wait_drain"] < 2 * rows
+    surroundings = run(LARGE, operations, drain_stall=stall)
+    assert least <= surroundings.events["wait_drain"] <= most
 
 
 def test_events_name_the_wait():
@@ -229,7 +253,7 @@ def test_events_name_the_wait():
         [compute(with_matrix(rows=2, columns=2), 1, 1, 8, height=1)],
     )
     assert surroundings.events["wait_revisit"] > 0
-    surroundings = run(LARGE, [compute(LARGE, 8, 4, 2, store=1)] * 2, drain_stall=0.5)
+    surroundings = run(LARGE, [compute(LARGE, 8, 4, 2, store=1)] * 2, drain_stall=0.9)
     assert surroundings.events["wait_drain"] > 30
     surroundings = run(LARGE, [compute(LARGE, 8, 4, 2)] * 2, stall=0.5)
     assert surroundings.events["wait_a"] > 50
