@@ -72,6 +72,28 @@ MUTANTS: tuple[Mutant, ...] = (
         ),
     ),
     Mutant(
+        name="early_drain",
+        fault="a drain reads its last block before all rows of it are offered",
+        inside="DrainReader",
+        old=" & ~(lacks_last & (blocks_left == 1))",
+        new="",
+        tests=(
+            "tests/hw/matrix/systolic/test_matrix_array.py"
+            "::test_the_last_block_of_a_drain_waits_for_its_rows",
+        ),
+    ),
+    Mutant(
+        name="early_store",
+        fault="a store starts before the last column block of its compute",
+        inside="RowIssue",
+        old="block.any() & (block == work.block) & (",
+        new="block.any() & (",
+        tests=(
+            "tests/hw/matrix/systolic/test_matrix_sequencer.py"
+            "::test_a_store_delays_the_next_tile_by_no_cycle",
+        ),
+    ),
+    Mutant(
         name="zero_beyond",
         fault="padding elements beyond K are not zeroed",
         inside="OperandFetch",

@@ -14,7 +14,7 @@ from spica.sim.run.workload import run_workload
 
 VIRGO, HETERO = PRESETS["virgo"], PRESETS["virgo_hetero"]
 #: Least utilisation at 64 B/cycle.
-LEAST = {256: 0.93, 512: 0.97, 1024: 0.98}
+LEAST = {256: 0.97, 512: 0.995, 1024: 0.999}
 
 
 def run(kernel, config, sizes, *, of_kernel=None, dram=None, results=None, **options):
