@@ -1,16 +1,16 @@
 """Spica: a generator of GPU clusters in RTL.
 
-`Machine` runs kernels on the RTL of a preset, `sweep` on many machines; see
-``docs/programming.md`` and ``docs/sweeps.md``. They are loaded on first use, so that importing a
-part of the package stays fast.
+`Machine` runs kernels on the RTL of a preset, `sweep` on many machines, `compare` on several side
+by side; see ``docs/programming.md``, ``docs/sweeps.md`` and ``docs/comparing.md``. They are loaded
+on first use, so that importing a part of the package stays fast.
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .api import Machine, sweep
+    from .api import Comparison, Machine, compare, sweep
 
-__all__ = ["Machine", "sweep"]
+__all__ = ["Comparison", "Machine", "compare", "sweep"]
 
 
 def __getattr__(name: str):

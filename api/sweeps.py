@@ -1,6 +1,6 @@
 """Sweeps from Python: one kernel on many machines, as a pandas frame."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..explore.axes import Axis, require_distinct, require_known
@@ -24,9 +24,7 @@ from .progress import ProgressDisplay
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["sweep"]
-
-#: Kernel that a host may command, and its dimensions.
+__all__ = ["require_known_choices", "runs_of", "sweep"]
 
 
 def sweep(
@@ -77,15 +75,8 @@ def sweep(
     require_known_choices(kernel, engine, driver, jobs)
     axes = [Axis(field, tuple(map(text_of, values))) for field, values in (over or {}).items()]
     require_known(axes, configs.values(), engine, has_dram=kernel in EXACT_KERNELS)
-
-    def run_of(name: str, config: ClusterConfig) -> KernelRun:
-        memory = None if engine == MODEL else dram
-        options = RunOptions(engine=engine, seed=seed, memory=memory)
-        if kernel == HOST_KERNEL and not is_on_cores(driver, name, config):
-            return host_run(name, config, sizes, options)
-        return cores_run(kernel, name, config, sizes, options)
-
-    plan = planned(configs, axes, run_of)
+    options = RunOptions(engine=engine, seed=seed, memory=None if engine == MODEL else dram)
+    plan = planned(configs, axes, runs_of(kernel, driver, sizes, options))
     plan.require_legal()
     course = {"has_area": area, "jobs": jobs, "scheduler": scheduler}
     if progress is True:
@@ -95,6 +86,19 @@ def sweep(
         rows = carried_out(plan, progress=progress or None, **course)
     names = columns(axes, area)
     return pandas.DataFrame([values_of(row, area) for row in ordered(rows)], columns=names)
+
+
+def runs_of(
+    kernel: str, driver: str | None, sizes: Mapping[str, int], options: RunOptions
+) -> Callable[[str, ClusterConfig], KernelRun]:
+    """Return the function that finds the run of a kernel on a machine, by its name and config."""
+
+    def run_of(name: str, config: ClusterConfig) -> KernelRun:
+        if kernel == HOST_KERNEL and not is_on_cores(driver, name, config):
+            return host_run(name, config, sizes, options)
+        return cores_run(kernel, name, config, sizes, options)
+
+    return run_of
 
 
 def required_pandas() -> Any:

@@ -23,6 +23,7 @@ COMMANDS = {
     "generate": ("generate", "generate"),
     "run": ("run", "run"),
     "resume": ("resume", "resume"),
+    "compare": ("compare.command", "compare"),
     "sweep": ("sweep.command", "sweep"),
     "area": ("area", "area"),
     "fpga": ("fpga", "fpga"),

@@ -15,6 +15,7 @@ from ..sim.run.options import MODEL, RunOptions
 __all__ = [
     "Axis",
     "combinations",
+    "memory_of",
     "on_machine",
     "on_memory",
     "parsed_axes",

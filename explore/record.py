@@ -33,6 +33,9 @@ class Record:
         Values of metrics by name; None for a figure that the run does not have.
     counters : mapping
         Event counters of the machine by name.
+    result : mapping or None
+        Result of the run, as ``spica run --json`` writes it, or areas of a machine; None if the
+        work did not begin.
 
     """
 
@@ -40,6 +43,7 @@ class Record:
     reason: str = ""
     figures: Mapping[str, Any] = field(default_factory=dict)
     counters: Mapping[str, int] = field(default_factory=dict)
+    result: Mapping[str, Any] | None = None
 
     @property
     def is_final(self) -> bool:

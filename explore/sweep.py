@@ -129,5 +129,6 @@ def row_of(point: Point, has_area: bool, records: Mapping[str, Record]) -> Row:
             reason=f"area: {area.reason}",
             figures=record.figures,
             counters=record.counters,
+            result=record.result,
         )
-    return Row(point.preset, point.settings, record, area.figures)
+    return Row(point.preset, point.settings, record, area.figures, area.result)

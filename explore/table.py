@@ -33,6 +33,8 @@ class Row:
         Outcome of the run.
     area : mapping
         Figures of `AREA_METRICS`, empty without a measurement.
+    areas : mapping or None
+        Complete measurement of the area, with its groups; None without one.
 
     """
 
@@ -40,6 +42,7 @@ class Row:
     settings: Mapping[str, str]
     record: Record
     area: Mapping[str, Any]
+    areas: Mapping[str, Any] | None = None
 
     @property
     def is_passed(self) -> bool:

@@ -14,12 +14,12 @@ from ..hw.config.rtl_support import require_rtl
 from ..hw.emit.shared_block import describe
 from ..sim.engine.versions import versions
 from ..sim.run.exact_kernels import kernel_of
-from ..sim.run.options import RunOptions
+from ..sim.run.options import MODEL, RunOptions, with_memory
 from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload
 from ..sim.run.workload import Workload, run_workload
 from ..synth.area import measure_cluster
-from ..synth.grouped import Pricing, total_measurement
+from ..synth.grouped import Pricing, group_measurements, total_measurement
 from .metrics import AREA_METRICS, RUN_METRICS, figures_of
 from .record import ERROR, PASS, REFUSED, STOPPED, Record
 
@@ -108,18 +108,29 @@ class KernelRun:
             return ProductWorkload(**sizes, **self.product)
         return KernelWorkload(kernel_of(self.kernel, self.config, self.product), sizes)
 
+    def require_possible(self):
+        """Raise `UserError` if the machine cannot run the kernel; nothing is built."""
+        workload, options = self.workload, self.options
+        if options.engine != MODEL:
+            require_rtl(self.config)
+            options = with_memory(self.config, options)
+        workload.pose(self.preset, self.config, options)
+        if isinstance(workload, KernelWorkload):
+            workload.place(self.config)
+
     def record(self) -> Record:
-        """Run the kernel; return verdict, figures and counters."""
+        """Run the kernel; return verdict, figures, counters and result."""
         try:
             result = run_workload(self.workload, self.preset, self.config, self.options)
         except MachineError as error:
-            return Record(status=STOPPED, reason=one_line(error))
+            return Record(status=STOPPED, reason=one_line(error), result=error.result)
         check = result["check"]
         return Record(
             status=check["verdict"],
             reason="" if check["verdict"] == PASS else failure_of(check),
             figures=figures_of(RUN_METRICS, result),
             counters=result["counters"] or {},
+            result=result,
         )
 
 
@@ -149,11 +160,14 @@ class AreaMeasurement:
         measured = measure_cluster(self.config, "cluster", workers=1)  # one of many processes
         report = {
             "nand2_with_sram": total_measurement(measured, Pricing()).nand2,
+            "nand2": measured.nand2,
             "cells": measured.cells,
             "sram_bits": measured.sram_bits,
             "depth": measured.depth,
         }
-        return Record(status=PASS, figures=figures_of(AREA_METRICS, report))
+        groups = group_measurements(measured, Pricing())
+        result = report | {"groups": {group.name: group.nand2 for group in groups}}
+        return Record(status=PASS, figures=figures_of(AREA_METRICS, report), result=result)
 
 
 def carried_out(work: Work, expected: str) -> Record:

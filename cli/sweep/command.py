@@ -1,6 +1,6 @@
 """``spica sweep``: one kernel on many machines, in a table."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +27,7 @@ from ..sizes import require_at_least
 from .charts import Charts
 from .sheets import plan_table, print_sweep
 
-__all__ = ["sweep"]
+__all__ = ["plan_of", "sweep"]
 
 Repeated = Parameter(negative=(), show_default=False)
 DEFAULTS = PointOptions()
@@ -85,7 +85,10 @@ def sweep(
 
     """
     choose("kernel", kernel, kernel_names())
-    plan = plan_of(kernel, preset, over, options)
+    require_distinct("presets", preset)
+    configs = {name: configured(name, options.settings) for name in preset}
+    plan = plan_of(kernel, configs, over, options)
+    plan.require_legal()
     require_at_least(1, {"--jobs": jobs})
     if jobs is not None and scheduler is not None:
         raise UserError("--jobs does not apply to --scheduler, whose workers are running already")
@@ -113,16 +116,14 @@ def sweep(
 
 
 def plan_of(
-    kernel: str, presets: Sequence[str], over: Sequence[str], options: PointOptions
+    kernel: str, configs: Mapping[str, ClusterConfig], over: Sequence[str], options: PointOptions
 ) -> Plan:
-    """Return the plan of the sweep; raise if no combination is legal."""
+    """Return the plan of the runs of a kernel on configs, by name, with values of fields."""
     choose("--engine", options.engine, ENGINES)
     if options.driver is not None:
         choose("--driver", options.driver, DRIVERS)
     require_at_least(0, {"--seed": options.seed})
-    require_distinct("presets", presets)
     axes = parsed_axes(over)
-    configs = {preset: configured(preset, options.settings) for preset in presets}
     has_dram = kernel in EXACT_KERNELS
     require_known(axes, configs.values(), options.engine, has_dram=has_dram)
 
@@ -139,6 +140,4 @@ def plan_of(
             options=settings,
         )
 
-    plan = planned(configs, axes, run_of)
-    plan.require_legal()
-    return plan
+    return planned(configs, axes, run_of)

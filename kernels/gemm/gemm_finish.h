@@ -13,10 +13,9 @@
  * words of a warp are written together. */
 #ifndef GEMM_FINISH_H
 #define GEMM_FINISH_H
-
-
 #define GEMM_FINISHED 1
 #include "gemm.h"
+#include "vx_spawn.h"
 
 #ifndef FINISH_READS_C
 #define FINISH_READS_C 0
@@ -256,8 +255,7 @@ commands:;
     const GemmBegun begun = gemm_begun;
     const Gemm gemm = gemm_read(&finish_arguments()->gemm);
     gemm_command(&gemm, begun);
-    while (vx_warp_mask() != 1)
-        ;
+    vx_wspawn_wait();
     spica_end();
 #if GEMM_LOADERS
     return;

@@ -2,6 +2,7 @@
 
 import ctypes
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +11,10 @@ from ...kernels.inlining import CallChains
 from ...kernels.program import Program
 from .harness import Harness
 
-__all__ = ["POLLING", "FunctionProfile", "Profiling"]
+__all__ = ["POLLING", "FunctionProfile", "Profiling", "polled"]
 
 #: Functions of the runtime in which a warp polls a register.
-POLLING = ("virgo_await", "virgo_dma_fence", "virgo_fence")
+POLLING = ("virgo_await", "virgo_dma_fence", "virgo_fence", "vx_wspawn_wait")
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,14 @@ class Profiling:
             spent[name] += int(cycles[place])
             count[name] += int(done[place])
         return {name: FunctionProfile(count[name], total) for name, total in spent.most_common()}
+
+
+def polled(profile: Mapping[str, FunctionProfile]) -> FunctionProfile:
+    """Return the sum of a profile over the functions of `POLLING`."""
+    found = [profile[name] for name in POLLING if name in profile]
+    return FunctionProfile(
+        sum(each.instructions for each in found), sum(each.cycles for each in found)
+    )
 
 
 def function_of(chains: CallChains, program: Program, pc: int) -> str:

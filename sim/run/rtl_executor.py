@@ -15,6 +15,7 @@ from ..diagnose.diagnostics import ProgramError
 from ..harness.dram import DramConfig, traffic
 from ..harness.error_registers import describe_faults
 from ..harness.load_latency import summed
+from ..harness.profile import polled
 from ..harness.stop_reason import StopReason
 from ..machine.program_machine import NEVER, ProgramMachine
 from ..machine.program_outcome import ProgramOutcome
@@ -193,13 +194,13 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
             core["region"] = region_section(begin, end)
         region, traffic_of_region = marked_region(outcome, dram.bytes_per_cycle)
         whole = traffic(outcome.channels, outcome.cycles, dram.bytes_per_cycle)
+        profile = machine.profile()
         return {
+            "instructions": found["instructions"] | {"polling": polled(profile).instructions},
             "cycles": found["cycles"] if region is None else region["end"] - region["begin"],
             "flush_cycles": outcome.flush_cycles,
             "region": region,
-            "profile": {
-                name: dataclasses.asdict(spent) for name, spent in machine.profile().items()
-            },
+            "profile": {name: dataclasses.asdict(spent) for name, spent in profile.items()},
             "counters": machine.cluster.events(),
             "load_latency": {
                 place: summed(cores) for place, cores in machine.cluster.load_latency().items()

@@ -20,6 +20,7 @@ from spica.kernels.gemm.data import KINDS
 from spica.kernels.kernel import find_kernel
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
+from spica.sim.harness.profile import POLLING
 from spica.sim.machine.saving import Saving
 from spica.sim.report.result import ISSUE_SLOTS, SCHEMA, VERSION, result_schema
 from spica.sim.report.run_report import report
@@ -173,7 +174,11 @@ def test_a_product_commanded_by_cores():
     }
     unit = result["matrix_units"]["matrix"]
     assert sum(part["cycles"] for part in unit["breakdown"].values()) == result["cycles"]
-    assert result["profile"]["main"]["cycles"] > 0
+    profile, counts = result["profile"], result["instructions"]
+    assert profile["main"]["cycles"] > 0
+    assert sum(function["instructions"] for function in profile.values()) == counts["warp"]
+    polled = [profile[name]["instructions"] for name in POLLING if name in profile]
+    assert len(polled) > 1 and 0 < counts["polling"] == sum(polled) < counts["warp"]
     lines = report(result).splitlines()
     assert lines[1].startswith(f"Cycles: {result['cycles']:,}, begin marker to ")
     assert lines[2] == f"MAC utilisation: {100 * result['mac_utilization']:.2f} %"
@@ -184,6 +189,7 @@ def test_a_kernel_on_cores_alone():
     result = valid(kernel(**ALONE))
     assert (result["memory"]["model"], result["memory"]["traffic"]) == ("simple", None)
     assert (result["counters"], result["load_latency"], result["profile"]) == (None,) * 3
+    assert result["instructions"]["polling"] is None
     assert result["cycles"] == result["run_cycles"]
     assert "Memory: simple memory, latency 3 cycles, jitter up to 2 cycles" in report(result)
 

@@ -1,0 +1,88 @@
+"""Comparisons from Python: one kernel on several machines with the same memory."""
+
+from collections.abc import Mapping, Sequence
+
+from ..explore.comparison import Comparison, comparable, compared
+from ..explore.machines import parsed_machines
+from ..explore.plan import planned
+from ..hw.base.errors import UserError
+from ..hw.base.progress import Progress
+from ..hw.config import PRESETS, ClusterConfig
+from ..hw.config.override import override
+from ..sim.harness.dram import DramConfig
+from ..sim.run.options import MODEL, RunOptions
+from .progress import ProgressDisplay
+from .sweep import require_known_choices, runs_of
+
+__all__ = ["Comparison", "compare"]
+
+
+def compare(
+    kernel: str,
+    machines: str | Sequence[str] | Mapping[str, ClusterConfig],
+    *,
+    engine: str = "verilator",
+    driver: str | None = None,
+    dram: DramConfig | None = None,
+    seed: int = 1,
+    area: bool = True,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    progress: bool | Progress = True,
+    **sizes: int,
+) -> Comparison:
+    """Run a kernel on several machines with the same memory; return all figures side by side.
+
+    Finished work is stored: a repetition continues a comparison that was interrupted. A machine
+    that cannot run the kernel raises `UserError` before anything is built. `Comparison.figures`
+    has a row per figure with a value per machine; `markdown` and `report` return the table, and
+    the content of ``spica compare --json``.
+
+    Parameters
+    ----------
+    kernel : str
+        Kernel of ``spica list``.
+    machines : str, sequence of str or mapping of str to ClusterConfig
+        Presets with settings, as in ``virgo,matrix.rows=8``, or configs by name. Ratios are to the
+        first.
+    engine, driver, dram, seed
+        As for `Machine`.
+    area : bool
+        Whether to measure area and depth of every machine.
+    jobs : int or None
+        Processes on this machine; None for the number of processors.
+    scheduler : str or None
+        Address of a Dask scheduler, whose workers replace the processes.
+    progress : bool or callable
+        Whether to show progress on standard error, or a callback.
+    **sizes : int
+        Sizes of the kernel by dimension.
+
+    """
+    require_known_choices(kernel, engine, driver, jobs)
+    options = RunOptions(engine=engine, seed=seed, memory=None if engine == MODEL else dram)
+    configs = configs_of(machines)
+    plan = comparable(planned(configs, (), runs_of(kernel, driver, sizes, options)))
+    course = {"has_area": area, "jobs": jobs, "scheduler": scheduler}
+    if progress is True:
+        with ProgressDisplay() as display:
+            return compared(plan, progress=display, **course)
+    return compared(plan, progress=progress or None, **course)
+
+
+def configs_of(
+    machines: str | Sequence[str] | Mapping[str, ClusterConfig],
+) -> dict[str, ClusterConfig]:
+    """Return the config of each machine by name."""
+    if isinstance(machines, Mapping):
+        return dict(machines)
+    names = [machines] if isinstance(machines, str) else machines
+    configs = {}
+    for name, (preset, settings) in parsed_machines(names).items():
+        if preset not in PRESETS:
+            raise UserError(f"machines must be of {', '.join(PRESETS)}, not {preset!r}")
+        try:
+            configs[name] = override(PRESETS[preset], settings)
+        except ValueError as error:
+            raise UserError(f"cannot set {', '.join(settings)}: {error}") from None
+    return configs

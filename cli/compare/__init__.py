@@ -1,0 +1,1 @@
+"""``spica compare``: command, table on the terminal."""

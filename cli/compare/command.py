@@ -1,0 +1,102 @@
+"""``spica compare``: one kernel on several machines, side by side."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from ...api.progress import ProgressDisplay
+from ...explore.comparison import comparable, compared
+from ...explore.comparison_chart import comparison_chart
+from ...explore.comparison_page import comparison_page
+from ...explore.machines import parsed_machines
+from ...hw.base.errors import UserError
+from ...hw.config import ClusterConfig
+from ..area import optional
+from ..catalog import kernel_names
+from ..options import JsonOption, JsonOutput, choose, configured
+from ..results import FAILED
+from ..run_options import PointOptions
+from ..sizes import require_at_least
+from ..sweep.command import plan_of
+from .sheets import print_comparison
+
+__all__ = ["compare"]
+
+DEFAULTS = PointOptions()
+#: Suffixes of the chart, each with the function that writes it.
+PICTURES = {".svg": comparison_chart, ".html": comparison_page}
+
+
+def compare(
+    kernel: str,
+    /,
+    *,
+    preset: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=True)],
+    area: bool = True,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    markdown: Path | None = None,
+    plot: Path | None = None,
+    options: Annotated[PointOptions, Parameter(name="*")] = DEFAULTS,
+    json: JsonOption = None,
+) -> int:
+    """Run a kernel on several machines with the same memory; report their figures side by side.
+
+    Ratios are to the first machine. Finished work is stored at once, so the same command continues
+    a comparison that was ended. Exit code 0 if every machine passes; otherwise 1. A machine that
+    cannot run the kernel is refused before anything is built.
+
+    Parameters
+    ----------
+    kernel
+        Kernel of `spica list`.
+    preset
+        Presets of `spica list`, each with settings of its own if wanted, as in
+        `--preset virgo virgo,matrix.rows=8`.
+    area
+        Measure area and depth of every machine; on by default.
+    jobs
+        Processes on this machine; default: the number of processors.
+    scheduler
+        Address of the scheduler of a running Dask cluster, whose workers replace the processes.
+    markdown
+        Write the table to this Markdown file.
+    plot
+        Write a chart to this SVG file, or a page with chart and table to this HTML file.
+
+    """
+    choose("kernel", kernel, kernel_names())
+    plan = comparable(plan_of(kernel, machines_of(preset, options.settings), (), options))
+    require_at_least(1, {"--jobs": jobs})
+    if jobs is not None and scheduler is not None:
+        raise UserError("--jobs does not apply to --scheduler, whose workers are running already")
+    if plot is not None and plot.suffix not in PICTURES:
+        raise UserError(f"--plot must be a file with suffix .svg or .html, not {plot}")
+    with (
+        JsonOutput(json) as result,
+        optional(markdown) as page,
+        optional(plot) as picture,
+    ):
+        with ProgressDisplay() as progress:
+            comparison = compared(
+                plan, has_area=area, jobs=jobs, scheduler=scheduler, progress=progress
+            )
+        if page is not None:
+            page.write(comparison.markdown())
+        if picture is not None:
+            picture.write(PICTURES[picture.path.suffix](comparison))
+        for draft in filter(None, (page, picture)):
+            draft.commit()
+        if result.write(comparison.report()):
+            print_comparison(comparison)
+    return 0 if comparison.is_passed else FAILED
+
+
+def machines_of(presets: Sequence[str], settings: Sequence[str]) -> dict[str, ClusterConfig]:
+    """Return the config of each machine by name; the settings of ``--set`` are applied to all."""
+    return {
+        name: configured(preset, [*settings, *own])
+        for name, (preset, own) in parsed_machines(presets).items()
+    }

@@ -1,0 +1,40 @@
+"""Machines of a comparison: presets, each with settings of its own."""
+
+import re
+from collections.abc import Sequence
+
+from ..hw.base.errors import UserError
+from .axes import memory_of, require_distinct
+
+__all__ = ["parsed_machines"]
+
+
+def parsed_machines(texts: Sequence[str]) -> dict[str, tuple[str, list[str]]]:
+    """Return preset and settings of each machine by its name, the text without blanks.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Presets with settings, as in ``virgo`` or ``virgo,matrix.rows=8``; values in parentheses
+        may contain commas.
+
+    """
+    found = {}
+    for text in texts:
+        preset, *settings = [part.strip() for part in re.split(r",(?![^(]*\))", text)]
+        for setting in settings:
+            field, equals, value = setting.partition("=")
+            if not (field and equals and value):
+                raise UserError(
+                    f"a machine must be a preset with settings, as in virgo,matrix.rows=8, not "
+                    f"{text!r}"
+                )
+            if memory_of(field) is not None:
+                raise UserError(
+                    f"{setting} would give {preset} another memory: all machines of a comparison "
+                    "have the same one; use --dram-... or --memory-..."
+                )
+        name = ",".join([preset, *settings])
+        require_distinct("machines of a comparison", [*found, name])
+        found[name] = preset, settings
+    return found
