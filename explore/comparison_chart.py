@@ -33,7 +33,9 @@ class Panel:
     section : str
         Section of its figures.
     names : tuple of str
-        Names of its figures; empty for all of the section except totals.
+        Names of its figures; empty for all of the section except `whole`.
+    whole : str
+        Name of the figure that is drawn if a machine has it and not all of `names`.
     is_share : bool
         Whether the figures are shares of 1.
 
@@ -42,17 +44,23 @@ class Panel:
     title: str
     section: str
     names: tuple[str, ...] = ()
+    whole: str = "total"
     is_share: bool = False
 
     def parts(self, figures: Sequence[Figure]) -> list[Figure]:
-        """Return the figures that are stacked, each present on one of the machines."""
-        return [
-            figure
-            for figure in figures
-            if figure.section == self.section
-            and (figure.name in self.names if self.names else figure.name != "total")
-            and any(figure.values)
-        ]
+        """Return the figures that are stacked."""
+        own = {figure.name: figure for figure in figures if figure.section == self.section}
+        if not self.names:
+            return [figure for name, figure in own.items() if name != self.whole]
+        parts = [own[name] for name in self.names if name in own]
+        whole = own.get(self.whole)
+        if whole is None:
+            return parts
+        has_all = len(parts) == len(self.names) and all(
+            value is None or all(part.values[number] is not None for part in parts)
+            for number, value in enumerate(whole.values)
+        )
+        return parts if has_all else [whole]
 
     def total(self, value: float) -> str:
         """Return the length of a bar as text."""
@@ -61,7 +69,7 @@ class Panel:
 
 PANELS = (
     Panel("cycles", "speed", ("cycles",)),
-    Panel("warp instructions", "instructions", ("not_polling", "polling")),
+    Panel("warp instructions", "instructions", ("not_polling", "polling"), "retired"),
     Panel("issue slots, share", "issue_slots", is_share=True),
     Panel("cycles of the matrix units, share", "matrix_units", is_share=True),
     Panel("bytes read from shared memory, by requester", "shared_memory"),

@@ -1,0 +1,246 @@
+"""Tests of the figures, the chart and the page of a comparison, from made-up results."""
+
+import json
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pyright.node
+import pytest
+
+from spica.explore.comparison import Comparison
+from spica.explore.comparison_chart import BAR, comparison_chart
+from spica.explore.comparison_page import comparison_page
+from spica.explore.figures import figures_of_rows, shown
+from spica.explore.record import FAIL, PASS, Record
+from spica.explore.table import Row
+from spica.explore.work import KernelRun
+from spica.hw.config import PRESETS
+from spica.sim.harness.dram import ChannelStatistics, DramConfig, traffic
+from spica.sim.report.result import (
+    ISSUE_SLOTS,
+    check_section,
+    complete,
+    core_section,
+    instruction_section,
+    memory_section,
+    new_result,
+    traffic_section,
+)
+from spica.sim.report.utilization import unit_section
+from spica.sim.run.options import SimtOptions
+
+SVG = "{http://www.w3.org/2000/svg}"
+SIZES = {"m": 8, "n": 8, "k": 8}
+DRAM = DramConfig()
+
+
+def made_up(preset, *, cycles, polling, units, verdict=PASS):
+    """Return the result of a run with made-up events."""
+    result = new_result(
+        preset=preset,
+        config=PRESETS["tiny"],
+        engine="verilator",
+        driver="cores",
+        seed=1,
+        options={},
+        memory=memory_section(DRAM),
+        kernel="gemm",
+        sizes=SIZES,
+    )
+    channels = [ChannelStatistics(640, 64, 10, 1, 9, 2, 22.0, 5)]
+    slots = dict.fromkeys(ISSUE_SLOTS, 0) | {"issued": 25, "memory": 50, "barrier": 25}
+    counts = {"warp": 100, "thread": 400, "polling": polling, "loads": 9, "stores": 3}
+    return complete(
+        result,
+        check=check_section(verdict),
+        cycles=cycles,
+        run_cycles=cycles + 10,
+        operations=1024,
+        mac_utilization=0.5,
+        matrix_units=units,
+        memory=memory_section(DRAM, traffic_section(traffic(channels, cycles, 64), None)),
+        counters={
+            "shared_read_words_a": 10,
+            "shared_narrow_reads": 5,
+            "l1i_lines": 3,
+            "dma_read_beats_0": 4,
+            "dma_read_beats_1": 6,
+        },
+        cores=[core_section(100, slots, {})],
+        **instruction_section(counts | {"divergent_splits": 0}, 4),
+    )
+
+
+UNIT = unit_section(100, {"multiply_adds": 60.0, "ragged": 15.0, "idle": 25.0}, 75)
+OTHER = unit_section(300, {"multiply_adds": 100.0, "ragged": 200.0}, 300)
+AREA = {"nand2_with_sram": 300.0, "nand2": 100.0, "sram_bits": 64, "depth": 40}
+
+
+def row_of(name, result, areas=None):
+    """Return a row of a comparison."""
+    verdict = result["check"]["verdict"]
+    reason = "" if verdict == PASS else "c: 3 of 64 elements are wrong"
+    return Row(name, {}, Record(status=verdict, reason=reason, result=result), {}, areas)
+
+
+ROWS = [
+    row_of(
+        "one",
+        made_up("one", cycles=100, polling=40, units={"matrix": UNIT}),
+        AREA | {"groups": {"mesh": 200.0, "L2": 100.0}},
+    ),
+    row_of("a<b", made_up("a<b", cycles=300, polling=0, units={"matrix": UNIT, "matrix1": OTHER})),
+    row_of("bad", made_up("bad", cycles=7, polling=0, units=None, verdict=FAIL)),
+    row_of("cores", made_up("cores", cycles=50, polling=None, units=None)),
+]
+FIGURES = {(each.section, each.name): each for each in figures_of_rows(ROWS)}
+
+
+def comparison_of(rows):
+    """Return a comparison of rows."""
+    run = KernelRun(
+        kernel="gemm",
+        driver="cores",
+        preset="",
+        config=PRESETS["tiny"],
+        sizes=SIZES,
+        product={},
+        options=SimtOptions(engine="verilator", memory=DRAM),
+    )
+    return Comparison([replace(run, preset=row.preset) for row in rows], rows)
+
+
+@pytest.mark.parametrize(
+    ("place", "values"),
+    [
+        (("speed", "cycles"), [100, 300, None, 50]),
+        (("speed", "operations_per_cycle"), [10.24, 1024 / 300, None, 20.48]),
+        (("speed", "mac_active"), [0.75, (75 + 300) / 400, None, None]),
+        (("instructions", "retired"), [100, 100, None, 100]),
+        (("instructions", "not_polling"), [60, 100, None, None]),
+        (("issue_slots", "memory"), [0.5, 0.5, None, 0.5]),
+        (("matrix_units", "ragged"), [0.15, 215 / 400, None, None]),
+        (("matrix_units", "idle"), [0.25, 25 / 400, None, None]),
+        (("shared_memory", "total"), [60, 60, None, 60]),
+        (("shared_memory", "lanes"), [20, 20, None, 20]),
+        (("memory", "dram_read_bytes"), [640, 640, None, 640]),
+        (("area", "depth"), [40, None, None, None]),
+        (("groups", "mesh"), [200.0, None, None, None]),
+    ],
+)
+def test_values_are_those_of_the_results(place, values):
+    assert FIGURES[place].values == pytest.approx(values)
+
+
+def test_lines_of_a_cache_count_with_their_bytes():
+    config = PRESETS["tiny"]
+    assert config.core is not None
+    expected = 3 * config.core.l1i.line_bytes
+    assert FIGURES["memory", "l1i_refill_bytes"].values[0] == expected
+    beats = 10 * config.axi.beat_bytes
+    assert FIGURES["memory", "dma_read_bytes"].values == [beats, beats, None, beats]
+
+
+def test_shares_of_a_whole_sum_to_1():
+    for section in ("issue_slots", "matrix_units"):
+        parts = [figure for (own, _), figure in FIGURES.items() if own == section]
+        for number in (0, 1):
+            assert sum(part.values[number] for part in parts) == pytest.approx(1)
+    # Reasons that no machine has are left out.
+    assert ("issue_slots", "drain") not in FIGURES
+
+
+def test_ratios_are_to_the_first_machine():
+    assert FIGURES["speed", "cycles"].ratios == [1.0, 3.0, None, 0.5]
+    assert set(FIGURES["issue_slots", "memory"].ratios) == {None}
+    last_first = figures_of_rows(ROWS[2:])
+    assert all(set(figure.ratios) == {None} for figure in last_first)
+
+
+def test_a_value_is_shown_by_its_kind():
+    kinds = [("speed", "cycles", 12345), ("speed", "mac_utilization", 0.5)]
+    texts = [shown(FIGURES[section, name], value) for section, name, value in kinds]
+    assert texts == ["12,345", "50.00 %"]
+    assert shown(FIGURES["speed", "operations_per_cycle"], 2.5) == "2.500"
+    assert shown(FIGURES["speed", "cycles"], None) == "-"
+
+
+def test_notes_name_the_failure_and_the_memory():
+    notes = comparison_of(ROWS).notes
+    assert notes[0] == "bad: fail. c: 3 of 64 elements are wrong"
+    memory = "the same memory: DRAM, 64 B/cycle, latency 100 cycles"
+    assert notes[1:] == [f"All machines: engine verilator, driver cores, seed 1, {memory}."]
+
+
+def test_markdown_has_a_column_for_each_machine():
+    lines = comparison_of(ROWS).markdown().splitlines()
+    table = [line for line in lines if line.startswith("|")]
+    assert {line.count("|") for line in table} == {9}
+    assert "| cycles | 100 | 300 | x3.00 | - |  | 50 | x0.50 |" in table
+    assert "| **issue slots** |  |  |  |  |  |  |  |" in table
+
+
+def test_bars_have_the_lengths_of_their_values():
+    root = ElementTree.fromstring(comparison_chart(comparison_of(ROWS)))
+    bars = {}
+    for rect in root.iter(f"{SVG}rect"):
+        title = rect.find(f"{SVG}title")
+        if title is not None:
+            bars.setdefault(title.text, []).append(float(rect.get("width")))
+    assert bars["cycles: 100"] == [pytest.approx(BAR / 3, abs=0.01)]
+    assert bars["cycles: 300"] == [BAR]
+    assert bars["retired: 100"] == [BAR] * 3  # `cores` has no account of polling
+    assert bars["memory: 50.00%"] == [pytest.approx(BAR / 2)] * 3
+    assert bars["mesh: 200"] == [pytest.approx(BAR * 2 / 3, abs=0.01)]
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    assert texts.count("a<b") == texts.count("bad") == 7  # panels
+
+
+def test_polling_is_apart_if_every_machine_has_an_account_of_it():
+    chart = comparison_chart(comparison_of(ROWS[:3]))
+    assert "polling: 40<" in chart and "without polling: 60<" in chart
+
+
+def test_a_chart_without_figures_says_so():
+    assert "no machine has a figure" in comparison_chart(comparison_of(ROWS[2:3]))
+
+
+def test_json_has_each_figure_and_each_result():
+    report = json.loads(json.dumps(comparison_of(ROWS).report(), allow_nan=False))
+    assert [machine["name"] for machine in report["machines"]] == ["one", "a<b", "bad", "cores"]
+    assert report["machines"][2]["result"]["cycles"] == 7
+    assert report["memory"]["parameters"]["latency"] == 100
+    assert len(report["figures"]) == len(FIGURES)
+    cycles = next(figure for figure in report["figures"] if figure["name"] == "cycles")
+    assert (cycles["values"], cycles["ratios"]) == ([100, 300, None, 50], [1, 3, None, 0.5])
+
+
+def test_page_needs_no_network_and_shows_the_table(tmp_path):
+    page = comparison_page(comparison_of(ROWS))
+    text = page.replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(r"https?:|//[a-z]+\.|\bsrc=|\bhref=|@import|\burl\(|\bfetch\(", text)
+    (tmp_path / "page.html").write_text(page)
+    (tmp_path / "stub.js").write_text(STUB)
+    command = [str(tmp_path / name) for name in ("stub.js", "page.html")]
+    run = pyright.node.run("node", *command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
+    assert found["chart"] == comparison_chart(comparison_of(ROWS))
+    assert "<tr><td>cycles</td><td>100</td><td>300</td><td>x3.00</td>" in found["table"]
+    assert '<tr><th class="section">issue slots</th></tr>' in found["table"]
+    assert "<th>a&#60;b</th>" in found["table"] and "<p>bad: fail. " in found["notes"]
+
+
+#: The page without a browser: elements record their contents.
+STUB = """
+const fs = require("fs"), page = fs.readFileSync(process.argv[2], "utf8");
+const data = /id="data">(.*?)<\\/script>/s.exec(page)[1];
+const script = /<script>(.*?)<\\/script>/s.exec(page)[1];
+const elements = {};
+const document = { getElementById: (id) =>
+  elements[id] ??= { textContent: id === "data" ? data : "", innerHTML: "" } };
+new Function("document", "module", script)(document, {});
+console.log(JSON.stringify(Object.fromEntries(
+  ["chart", "table", "notes"].map((id) => [id, elements[id].innerHTML]))));
+"""
