@@ -159,14 +159,15 @@ def shares(
     *,
     is_share: bool,
 ) -> Iterator[Figure]:
-    """Yield a figure for each part of a whole, without parts that are 0 on every machine."""
+    """Yield a figure for each part of a whole, without parts that are 0 on every machine.
+
+    A machine without a requester reads no bytes for it; an activity may have no counter, so that
+    another one includes its cycles.
+    """
     parts = [{} if each is None else parts_of(each) for each in results]
     names = dict.fromkeys([*meanings, *(name for each in parts for name in each)])
     for name in names:
-        values = [
-            each.get(name, 0 if any(value is not None for value in each.values()) else None)
-            for each in parts
-        ]
+        values = [each.get(name, 0 if each and not is_share else None) for each in parts]
         if any(values):
             label, meaning = meanings.get(name, (name, name))
             yield Figure(

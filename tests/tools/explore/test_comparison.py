@@ -8,7 +8,9 @@ from xml.etree import ElementTree
 import pyright.node
 import pytest
 
-from spica.explore.comparison import Comparison
+from spica.cli.run_options import PointOptions
+from spica.cli.sweep.command import plan_of
+from spica.explore.comparison import Comparison, comparable
 from spica.explore.comparison_chart import BAR, comparison_chart
 from spica.explore.comparison_page import comparison_page
 from spica.explore.figures import figures_of_rows, shown
@@ -16,6 +18,7 @@ from spica.explore.record import FAIL, PASS, Record
 from spica.explore.table import Row
 from spica.explore.work import KernelRun
 from spica.hw.config import PRESETS
+from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import ChannelStatistics, DramConfig, traffic
 from spica.sim.report.result import (
     ISSUE_SLOTS,
@@ -109,6 +112,24 @@ def comparison_of(rows):
         options=SimtOptions(engine="verilator", memory=DRAM),
     )
     return Comparison([replace(run, preset=row.preset) for row in rows], rows)
+
+
+@pytest.mark.parametrize(
+    ("options", "memory"),
+    [
+        ({}, DramConfig()),
+        ({"dram_latency": 7}, DramConfig(latency=7)),
+        ({"memory_latency": 3}, CoreMemoryConfig(latency=3, seed=1)),
+        ({"engine": "iss"}, None),
+    ],
+)
+def test_all_machines_have_the_same_memory(options, memory):
+    """`core` alone would run with the simple memory, `tiny` with DRAM."""
+    configs = {name: PRESETS[name] for name in ("core", "tiny")}
+    plan = comparable(plan_of("vecadd", configs, (), PointOptions(size="9", **options)))
+    runs = [point.run for point in plan.points]
+    assert [run.options.memory for run in runs] == [memory, memory]
+    assert (Comparison(runs, ROWS[:2]).memory["model"] == "functional") == (memory is None)
 
 
 @pytest.mark.parametrize(
