@@ -13,6 +13,7 @@
  * words of a warp are written together. */
 #ifndef GEMM_FINISH_H
 #define GEMM_FINISH_H
+
 #define GEMM_FINISHED 1
 #include "gemm.h"
 #include "vx_spawn.h"
