@@ -3,7 +3,7 @@
 import numpy as np
 
 from ....hw.arith.float.rounding import Rounding
-from ....hw.config.formats import FORMATS, FP32, INT32
+from ....hw.config.formats import FP32, INT32
 from ....hw.core.units.fp32.float_lanes import FloatLanes, FloatLanesConfig
 from ....hw.isa.operations import FloatOperation
 from ...golden.arith.float.floats import corners, encode
@@ -119,8 +119,7 @@ def float_by_gfloat(operation: FloatOperation, a, b, rounding) -> tuple[np.ndarr
     """Return results and flags of a conversion from or to a 16-bit format, by gfloat."""
     from ...oracle.narrow_formats import narrow_by_gfloat, widen_by_gfloat
 
-    kind, name = operation.name.split("_")
-    form = FORMATS[name.lower()]
+    kind, form = operation.name.partition("_")[0], form_of(operation)
     if kind in ("TO", "PACK"):
         low, flags = narrow_by_gfloat(a, form, rounding)
         high, more = narrow_by_gfloat(b, form, rounding)
