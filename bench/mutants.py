@@ -26,6 +26,8 @@ INSTRUCTIONS = (
     "::test_every_instruction_does_what_it_does_on_the_model"
 )
 RANDOM = "tests/system/cores/test_core_random.py::test_random_programs"
+RULES = "tests/hw/memory/shared/test_shared_rules.py"
+REQUESTS = "tests/hw/memory/memory_unit/test_shared_requests.py"
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
@@ -478,18 +480,82 @@ MUTANTS: tuple[Mutant, ...] = (
         name="lane_first",
         fault="a lane reads before a wide access",
         inside="Subbank",
-        old="read.eq(self.lane_reads.any() & ~self.read)",
+        old="read.eq(self.lane_reads.any() & self.reads_free)",
         new="read.eq(self.lane_reads.any())",
         tests=("tests/hw/memory/shared/test_shared_conflicts.py",),
     ),
     Mutant(
+        name="row_first",
+        fault="a row is read before a wide access",
+        inside="RowArbiter",
+        old="read.eq(self.owns_reads & ~self.wide_read)",
+        new="read.eq(self.owns_reads)",
+        tests=(RULES,),
+    ),
+    Mutant(
+        name="row_turn",
+        fault="lanes starve behind rows",
+        inside="RowArbiter",
+        old="return rows.any() & ~lanes_first & ~(lanes_turn & lanes)",
+        new="return rows.any() & ~lanes_first",
+        tests=(RULES,),
+    ),
+    Mutant(
+        name="row_stalls_lane",
+        fault="a lane starves behind rows of the other path that use its line",
+        inside="RowArbiter",
+        old="m.d.sync += lanes_first.eq(stalled | (lanes_first & ~lane_done))",
+        new="m.d.sync += lanes_first.eq(0)",
+        tests=(RULES,),
+    ),
+    Mutant(
+        name="row_wide_line",
+        fault="a row is read while a wide access writes its line",
+        inside="RowArbiter",
+        old="& ~(self.wide_write & (read_line == self.wide_write_line))",
+        new="",
+        tests=(RULES,),
+    ),
+    Mutant(
+        name="row_line",
+        fault="a row is read in the cycle of its write",
+        inside="RowArbiter",
+        old="& ~(write & same_line & ~read_first)",
+        new="",
+        tests=(RULES,),
+    ),
+    Mutant(
+        name="row_half",
+        fault="a row is accessed in every slice of its bank",
+        inside="Bank",
+        old="here.eq(port.valid & chosen[number])",
+        new="here.eq(port.valid)",
+        tests=(RULES,),
+    ),
+    Mutant(
+        name="row_detection",
+        fault="the highest lane may be outside the row",
+        inside="Coalescer",
+        old="for lane in range(len(left))",
+        new="for lane in range(len(left) - 1)",
+        tests=(REQUESTS,),
+    ),
+    Mutant(
+        name="row_highest_lane",
+        fault="of lanes that store to one byte the lowest wins",
+        inside="BeatOfLanes",
+        old="select(Cat(stores), values)",
+        new="select(Cat(stores[::-1]), values[::-1])",
+        tests=(REQUESTS,),
+    ),
+    Mutant(
         name="lane_gap",
-        fault="every row of lanes is followed by an idle cycle",
+        fault="every group of lanes is followed by an idle cycle",
         inside="SharedLanes",
         old="self.i.ready.eq(~(left & ~taken).any() & ~self.pause)",
         new="self.i.ready.eq(~left.any() & ~self.pause)",
         tests=(
-            "tests/hw/memory/shared/test_shared_conflicts.py::test_a_row_of_a_core_costs_what_its_ports_and_conflicts_say",
+            "tests/hw/memory/shared/test_shared_conflicts.py::test_lanes_of_a_core_cost_what_row_ports_and_conflicts_say",
         ),
     ),
     Mutant(

@@ -10,6 +10,8 @@ from spica.hw.cluster.register_blocks import register_blocks
 from spica.hw.config import PRESETS
 from spica.hw.config.override import field_names, members
 from spica.hw.isa import memory_map as address_map
+from spica.sim.units.shared_memory.request_patterns import PATTERNS, PORTS
+from spica.sim.units.shared_memory.rules import RULES, SUBBANKS, described
 
 PAGE = Path(__file__).with_name("machine.md")
 CONFIG = PRESETS["matrix"]
@@ -97,9 +99,24 @@ def cache_counters() -> str:
     )
 
 
+def conflict_rules() -> str:
+    """Return the table of the conflict rules of shared memory."""
+    rows = ([rule.name, *map(described, rule.expected)] for rule in RULES)
+    return table(["requests", *(f"{count} subbanks" for count in SUBBANKS)], rows)
+
+
+def request_patterns() -> str:
+    """Return the table of a request's cycles by pattern."""
+    rows = (
+        [each.name, "row" if each.is_row else "narrow", *map(str, each.cycles)] for each in PATTERNS
+    )
+    return table(["eight lanes access", "port", *(f"{n} narrow ports" for n in PORTS)], rows)
+
+
 def updated(text: str) -> str:
     """Return the page with every table rebuilt from the definitions."""
     sections = (presets, memory, core_memory, registers, counters, cache_counters)
+    sections += (conflict_rules, request_patterns)
     return pages.updated(text, sections)
 
 

@@ -187,6 +187,7 @@ class Cluster(wiring.Component):
         connect_all(m, bus.unit, registers)
         m.d.comb += control.cores_run.eq(run_control.runs)
         narrow, count = shared.ports("narrow"), config.core_shared_ports
+        rows = shared.ports("row")
         cores, memory_units = [], []
         for number, domain in enumerate(core_domains(config)):
             core = Core(CoreBlockConfig.of(config))
@@ -197,6 +198,8 @@ class Cluster(wiring.Component):
             self.add_core(m, number, core, memory_unit, run_control, cluster_barrier)
             connect(m, memory_unit.device, bus.core[number])
             connect_all(m, memory_unit.narrow, narrow[number * count : (number + 1) * count])
+            if rows:
+                connect(m, memory_unit.row, rows[number])
             cores.append(core)
             memory_units.append(memory_unit)
         self.connect_commands(m, cores, bus, run_control)

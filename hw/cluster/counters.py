@@ -16,6 +16,7 @@ from ..emit.shared_block import SharedBlock
 from ..isa.memory_map import COUNTERS_BASE, COUNTERS_END
 from ..lib.register_bus import RegisterSignature
 from ..matrix.registry import kind_of
+from ..memory.shared.ports import SharedMemoryPorts
 from ..memory.shared.shared_memory import cluster_ports, port_names
 
 __all__ = ["Counter", "CounterRegister", "Counters", "counter_events", "counter_table"]
@@ -135,7 +136,26 @@ def shared_counters(config: ClusterConfig) -> list[Counter]:
                 increment_width=lanes.bit_length(),
             )
         )
-    return table
+    return table + (row_counters(ports) if ports.row_ports else [])
+
+
+def row_counters(ports: SharedMemoryPorts) -> list[Counter]:
+    """Return the counters of row ports: words of whole rows moved, and accesses held."""
+    return [
+        Counter(
+            name=f"shared_row_{name}",
+            unit="shared",
+            event=f"row_{event}",
+            meaning=meaning,
+            scale=scale,
+            increment_width=ports.row_ports.bit_length(),
+        )
+        for event, name, meaning, scale in (
+            ("reads", "read_words", "rows read, in words of 4 bytes", ports.slice_words),
+            ("writes", "write_words", "rows written, in words of 4 bytes", ports.slice_words),
+            ("waits", "waits", "accesses held by row ports", 1),
+        )
+    ]
 
 
 def dma_counters(config: ClusterConfig) -> list[Counter]:
@@ -202,8 +222,8 @@ def counter_table(config: ClusterConfig) -> list[Counter]:
         replace(counter, address=COUNTERS_BASE + 8 * index)
         for index, counter in enumerate(counters)
     ]
-    # The largest cluster has far fewer counters: 4 * 9 + 2 * (8 + 4 + 4) + 3 + 4 * 4 + 1 + 21 of
-    # 480.
+    # The largest cluster has far fewer counters: 4 * 9 + 2 * (8 + 4 + 4) + 3 + 3 + 4 * 4 + 1 +
+    # 21 of 480.
     assert table[-1].address + 8 <= COUNTERS_END
     return table
 

@@ -169,6 +169,8 @@ class MemoryUnitConfig:
         Matrix units of the cluster, whose registers are mapped.
     axi : AxiConfig
     shared : SharedPortConfig
+    row_bytes : int or None
+        Bytes of a row of shared memory, for the row port; None without one.
 
     """
 
@@ -177,6 +179,7 @@ class MemoryUnitConfig:
     matrices: int
     axi: AxiConfig
     shared: SharedPortConfig
+    row_bytes: int | None = None
 
     @classmethod
     def of(cls, cluster: ClusterConfig) -> "MemoryUnitConfig":
@@ -187,6 +190,7 @@ class MemoryUnitConfig:
             matrices=len(cluster.units),
             axi=cluster.axi,
             shared=cluster.shared.port,
+            row_bytes=cluster.row_bytes,
         )
 
 

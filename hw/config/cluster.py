@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field, replace
 
+from amaranth.utils import ceil_log2
+
 from ..isa.memory_map import CONSOLE_OFFSET, WINDOW_BYTES, numbered
 from .checks import require_choice, require_integer
 from .core import CoreConfig
@@ -146,6 +148,18 @@ class ClusterConfig:
         if self.core is None:
             return 0
         return self.core.shared_ports or self.core.request_lanes
+
+    @property
+    def row_bytes(self) -> int | None:
+        """Bytes that each core's row port to shared memory reads or writes per cycle, if any.
+
+        A word of each memory lane, rounded up to a power of two, at most a line. A row of one
+        word would be a narrow port.
+        """
+        if self.core is None or not self.core.row_port:
+            return None
+        words = min(1 << ceil_log2(self.core.request_lanes), self.shared.subbanks)
+        return words * WORD_BYTES if words > 1 else None
 
     @property
     def resolved(self) -> "ClusterConfig":

@@ -170,6 +170,9 @@ class CoreConfig(PipelineConfig):
     shared_ports : int or None
         Words of shared memory that a core reads or writes per cycle, a divisor of its memory
         lanes; None for one word per lane.
+    row_port : bool
+        Whether a core has a row port to shared memory besides: lanes that access one aligned row,
+        a word for each lane, are served together.
     l1i : CacheConfig
         The instruction cache.
     l1d : CacheConfig
@@ -179,6 +182,7 @@ class CoreConfig(PipelineConfig):
 
     transactions: int = 32
     shared_ports: int | None = None
+    row_port: bool = True
     l1i: CacheConfig = field(default_factory=CacheConfig)
     l1d: CacheConfig = field(default_factory=data_cache)
 

@@ -95,12 +95,16 @@ def unit_section(elapsed: int, spent: Mapping[str, float], active: int) -> dict[
 
 
 def shared_footprint(counters: Mapping[str, int]) -> dict[str, int]:
-    """Return the bytes that each requester read from shared memory, without those of 0."""
+    """Return the bytes that each requester read from shared memory, without those of 0.
+
+    A read of a row counts all bytes of the row, whatever its lanes use.
+    """
     prefix = "shared_read_words_"
     words = {
         name.removeprefix(prefix): count
         for name, count in counters.items()
         if name.startswith(prefix)
     }
+    words["rows"] = counters.get("shared_row_read_words", 0)
     words["lanes"] = counters.get("shared_narrow_reads", 0)
     return {name: count * WORD_BYTES for name, count in words.items() if count}

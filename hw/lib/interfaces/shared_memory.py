@@ -9,11 +9,13 @@ from ..streams import ResponseSignature
 __all__ = [
     "Direction",
     "NarrowSignature",
+    "RowSignature",
     "WideReadSignature",
     "WideWriteSignature",
     "dma_descriptor",
     "dma_done",
     "narrow_request",
+    "row_request",
     "wide_write",
 ]
 
@@ -26,6 +28,16 @@ def wide_write(config: SharedPortConfig, size: int) -> data.StructLayout:
 def narrow_request(config: SharedPortConfig) -> data.StructLayout:
     """Return the layout of a lane's access: word-aligned byte address, read or masked write."""
     return data.StructLayout({"address": config.address_width, "write": 1, "data": 32, "mask": 4})
+
+
+def row_request(config: SharedPortConfig, size: int) -> data.StructLayout:
+    """Return the layout of a row's access: address (a multiple of `size`), read or masked write."""
+    return data.StructLayout({
+        "address": config.address_width,
+        "write": 1,
+        "data": 8 * size,
+        "mask": size,
+    })
 
 
 class WideReadSignature(wiring.Signature):
@@ -68,6 +80,21 @@ class NarrowSignature(wiring.Signature):
         super().__init__({
             "request": Out(stream.Signature(narrow_request(config))),
             "response": In(ResponseSignature(32)),
+        })
+
+
+class RowSignature(wiring.Signature):
+    """Row port of `size` bytes for lanes that access one aligned row, seen from the core.
+
+    Every accepted request, reads and writes, is answered `config.read_latency` cycles later.
+    """
+
+    def __init__(self, config: SharedPortConfig, size: int):
+        self.config = config
+        self.size = size
+        super().__init__({
+            "request": Out(stream.Signature(row_request(config, size))),
+            "response": In(ResponseSignature(8 * size)),
         })
 
 

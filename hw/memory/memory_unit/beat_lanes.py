@@ -1,4 +1,6 @@
-"""Conversion between the lanes of a group and their beat of DRAM."""
+"""Conversion between the lanes of a group and the bytes that they access together."""
+
+from dataclasses import dataclass
 
 from amaranth import *
 from amaranth.lib.wiring import In, Out
@@ -9,43 +11,59 @@ from ...emit.shared_block import SharedBlock
 from ...lib.one_hot import select
 from .layouts import group_layout
 
-__all__ = ["BeatOfLanes", "word_of"]
+__all__ = ["BeatConfig", "BeatOfLanes", "word_of"]
 
 
-def word_of(config: MemoryUnitConfig, beat: Value, place: Value) -> Value:
-    """Return the word of a beat that `place` selects."""
-    words = config.axi.beat_bytes // WORD_BYTES
+@dataclass(frozen=True, kw_only=True)
+class BeatConfig:
+    """Bytes that the lanes of a group access together: a beat of DRAM or a row of shared memory.
+
+    Parameters
+    ----------
+    unit : MemoryUnitConfig
+    size : int
+        Bytes, a power of two of at least a word.
+
+    """
+
+    unit: MemoryUnitConfig
+    size: int
+
+
+def word_of(beat: Value, place: Value) -> Value:
+    """Return the word of a beat or row that `place` selects."""
+    words = len(beat) // (8 * WORD_BYTES)
     return beat.word_select(place[: exact_log2(words)], 32)
 
 
 class BeatOfLanes(SharedBlock):
-    """Beat assembly: places the stored words of a group's lanes in their beat. Combinational.
+    """Beat assembly: places the stored words of a group's lanes in their beat or row.
 
-    If several lanes store to one byte, the highest lane wins.
+    Combinational. If several lanes store to one byte, the highest lane wins.
 
     Parameters
     ----------
-    config : MemoryUnitConfig
+    config : BeatConfig
 
     Members
     -------
-    group : In(group_layout(config))
-    data : Out(config.axi.data_width)
-    strobes : Out(config.axi.beat_bytes)
+    group : In(group_layout(config.unit))
+    data : Out(8 * size)
+    strobes : Out(size)
     """
 
-    def __init__(self, config: MemoryUnitConfig):
+    def __init__(self, config: BeatConfig):
         self.config = config
         super().__init__({
-            "group": In(group_layout(config)),
-            "data": Out(config.axi.data_width),
-            "strobes": Out(config.axi.beat_bytes),
+            "group": In(group_layout(config.unit)),
+            "data": Out(8 * config.size),
+            "strobes": Out(config.size),
         })
 
     def build(self, platform):
         m = Module()
-        group, lanes = self.group, range(self.config.core.request_lanes)
-        words = self.config.axi.beat_bytes // WORD_BYTES
+        group, lanes = self.group, range(self.config.unit.core.request_lanes)
+        words = self.config.size // WORD_BYTES
         goes_to = [Signal(words, name=f"goes_to_{lane}") for lane in lanes]
         for lane in lanes:
             place = group.places[lane][: exact_log2(words)]

@@ -59,7 +59,8 @@ class Coalescer(SharedBlock):
 
     Lanes form a group if they access the same beat of DRAM, or all shared memory, or all no
     target. An access to the console or to a register is a group of its own; a register access
-    that is not a whole word has no target. A group leaves 2 cycles after its request was
+    that is not a whole word has no target. Lanes of shared memory in one aligned row are marked
+    for the row port. A group leaves 2 cycles after its request was
     accepted, then one per cycle. The next request may be accepted in the cycle in which the last
     group of a request is formed, so a request of one group takes one cycle.
 
@@ -124,9 +125,9 @@ class Coalescer(SharedBlock):
             beat.eq(select(first, [held.address[lane][low:] for lane in lanes])),
             Value.cast(target).eq(select(first, [Value.cast(served_by[lane]) for lane in lanes])),
         ]
+        in_beat = [held.address[lane][low:] == beat for lane in lanes]
         like_first = [
-            (served_by[lane] == target)
-            & ((target != Target.DRAM) | (held.address[lane][low:] == beat))
+            (served_by[lane] == target) & ((target != Target.DRAM) | in_beat[lane])
             for lane in lanes
         ]
         alone = (target == Target.CONSOLE) | (target == Target.DEVICE)
@@ -138,9 +139,29 @@ class Coalescer(SharedBlock):
                 o.target.eq(target),
                 o.lanes.eq(group),
                 o.beat.eq(beat),
+                *self.row(left, held, served_by, first, in_beat, o),
                 *(
                     o.places[lane].eq(held.address[lane][word : word + place_width(config)])
                     for lane in lanes
                 ),
             ]
         return group
+
+    def row(self, left, held, served_by, first, in_beat, o) -> list:
+        """Return the assignment that marks lanes of shared memory in one row, with a row port."""
+        size = self.config.row_bytes
+        if size is None:
+            return []
+        if size == self.config.axi.beat_bytes:
+            in_row = in_beat
+        else:
+            rows = [
+                address[exact_log2(size) : self.config.shared.address_width]
+                for address in held.address
+            ]
+            in_row = [row == select(first, rows) for row in rows]
+        outside = [
+            left[lane] & (served_by[lane] == Target.SHARED) & ~in_row[lane]
+            for lane in range(len(left))
+        ]
+        return [o.is_row.eq(~Cat(outside).any())]

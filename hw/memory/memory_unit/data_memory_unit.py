@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ...config import WORD_BYTES, MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.interfaces.core_memory import data_request_layout, data_response_layout
-from ...lib.interfaces.shared_memory import NarrowSignature
+from ...lib.interfaces.shared_memory import NarrowSignature, RowSignature
 from ...lib.merge import Merge
 from ...lib.one_hot import lowest, select
 from ...lib.register_bus import RegisterSignature
@@ -22,7 +22,7 @@ from ..l1.data_cache_layouts import (
     line_beat_layout,
     line_read_layout,
 )
-from .beat_lanes import BeatOfLanes, word_of
+from .beat_lanes import BeatConfig, BeatOfLanes, word_of
 from .coalescer import Coalescer
 from .layouts import WINDOW_WIDTH, Target, answer_layout, group_layout
 from .shared_lanes import SharedLanes
@@ -65,6 +65,8 @@ class DataMemoryUnit(SharedBlock):
     line_read, line, line_write, line_written, invalidate, events : see `DataCache`
     narrow : Out(NarrowSignature(config.shared)).array(config.core.shared_ports)
         To shared memory.
+    row : Out(RowSignature(config.shared, config.row_bytes))
+        Likewise; only if `row_bytes` is not None.
     device : Out(RegisterSignature(14))
         To registers of units, by byte addresses in their window.
     console : Out(stream.Signature(8))
@@ -78,7 +80,7 @@ class DataMemoryUnit(SharedBlock):
     def __init__(self, config: MemoryUnitConfig):
         self.config = config
         core, mshr_config = config.core, data_mshr_config(config)
-        super().__init__({
+        members = {
             "request": In(stream.Signature(data_request_layout(core))),
             "response": Out(ResponseSignature(data_response_layout(core))),
             "device": Out(RegisterSignature(WINDOW_WIDTH)),
@@ -92,7 +94,10 @@ class DataMemoryUnit(SharedBlock):
             "reads": Out(CacheReadsSignature(mshr_config.waiter_width)),
             "busy": Out(1),
             "narrow": Out(NarrowSignature(config.shared)).array(core.shared_ports),
-        })
+        }
+        if config.row_bytes is not None:
+            members |= {"row": Out(RowSignature(config.shared, config.row_bytes))}
+        super().__init__(members)
 
     def build(self, platform):
         m = Module()
@@ -163,7 +168,8 @@ class DataMemoryUnit(SharedBlock):
 
     def access(self, m: Module, group, transactions: Transactions, cache, loads, stores) -> Value:
         """Access the cache and forward its answers; return whether it accepts the group."""
-        m.submodules.stored = stored = BeatOfLanes(self.config)
+        beat = BeatConfig(unit=self.config, size=self.config.axi.beat_bytes)
+        m.submodules.stored = stored = BeatOfLanes(beat)
         # One entry per transaction, so never full.
         depth = self.config.core.transactions
         m.submodules.order = order = Queue(len(transactions.entry), depth)
@@ -242,6 +248,8 @@ class DataMemoryUnit(SharedBlock):
         connect(m, ahead.o, shared.i)
         for p in range(shared.ports):
             connect(m, shared.port[p], flipped(self.narrow[p]))
+        if shared.has_rows:
+            connect(m, shared.row, flipped(self.row))
         # Responses of shared memory cannot be stalled; the pause keeps the others from starving.
         m.d.sync += shared.pause.eq(others & shared.o.valid)
         return ahead.i.valid & ahead.i.ready, shared.o, shared.busy | ahead.o.valid
@@ -256,7 +264,7 @@ class DataMemoryUnit(SharedBlock):
             answered.mask.eq(asked.lanes),
             answered.error.eq(Mux(found.payload.error, asked.lanes, 0)),
             *(
-                answered.data[lane].eq(word_of(self.config, found.payload.data, asked.places[lane]))
+                answered.data[lane].eq(word_of(found.payload.data, asked.places[lane]))
                 for lane in range(self.config.core.request_lanes)
             ),
             found.ready.eq(~part.valid & ~is_device),

@@ -46,13 +46,15 @@ def group_layout(config: MemoryUnitConfig) -> data.StructLayout:
     """Return the layout of a group: lanes of a request that are served together by ``target``.
 
     ``beat`` is their common address in beats, for DRAM. ``places`` are the low bits of each
-    lane's address, in words.
+    lane's address, in words. ``is_row`` marks lanes in one row of shared memory; it exists only
+    with a row port.
     """
     lanes = config.core.request_lanes
     request = data_request_layout(config.core).members
     return data.StructLayout({
         **{name: request[name] for name in ("tag", "is_store", "data", "strobes")},
         "target": Target,
+        **({"is_row": 1} if config.row_bytes else {}),
         "lanes": lanes,
         "beat": 32 - exact_log2(config.axi.beat_bytes),
         "places": data.ArrayLayout(place_width(config), lanes),

@@ -13,7 +13,7 @@ from ...lib.interfaces.core_memory import (
     fetch_request_layout,
     fetch_response_layout,
 )
-from ...lib.interfaces.shared_memory import NarrowSignature
+from ...lib.interfaces.shared_memory import NarrowSignature, RowSignature
 from ...lib.register_bus import RegisterSignature
 from ...lib.streams import ResponseSignature
 from ..l1.cache_reads import CacheReadsSignature
@@ -52,7 +52,7 @@ class MemoryUnit(SharedBlock):
     Members
     -------
     fetch, fetched, invalidate : see `InstructionCache`
-    request, response, device, console, narrow : see `DataMemoryUnit`
+    request, response, device, console, narrow, row : see `DataMemoryUnit`
     invalidate_data : In(1)
         Requests for data from the next cycle on return the contents of memory.
     axi : Out(Axi4Signature).array(config.axi.masters)
@@ -69,7 +69,7 @@ class MemoryUnit(SharedBlock):
         bus = Axi4Signature(
             address_width=32, data_width=axi.data_width, id_width=config.core.id_width
         )
-        super().__init__({
+        members = {
             "fetch": In(stream.Signature(fetch_request_layout(core))),
             "fetched": Out(ResponseSignature(fetch_response_layout(core))),
             "invalidate": In(1),
@@ -83,7 +83,10 @@ class MemoryUnit(SharedBlock):
             "narrow": Out(NarrowSignature(config.shared)).array(core.shared_ports),
             "busy": Out(1),
             "axi": Out(bus).array(axi.masters),
-        })
+        }
+        if config.row_bytes is not None:
+            members |= {"row": Out(RowSignature(config.shared, config.row_bytes))}
+        super().__init__(members)
 
     def build(self, platform):
         m = Module()
@@ -107,6 +110,8 @@ class MemoryUnit(SharedBlock):
             connect(m, masters.axi[c], flipped(self.axi[c]))
         for p in range(self.config.core.shared_ports):
             connect(m, data_side.narrow[p], flipped(self.narrow[p]))
+        if self.config.row_bytes is not None:
+            connect(m, data_side.row, flipped(self.row))
         m.d.comb += [
             instructions.invalidate.eq(self.invalidate),
             data_side.invalidate.eq(self.invalidate_data),

@@ -1,62 +1,27 @@
 """Bank of shared memory: one line per cycle and path, arbitrated between requesters."""
 
-from dataclasses import dataclass
-
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...config import WORD_BYTES, SharedMemoryConfig
-from ...config.checks import require_power_of_two
+from ...config import WORD_BYTES
 from ...emit.shared_block import SharedBlock
 from ...lib.arbiter import Arbiter
 from ...lib.one_hot import one_hot, select
-from .subbank import Subbank
+from .ports import SharedMemoryPorts
+from .row_slice import RowSlice
 
-__all__ = ["Bank", "SharedMemoryPorts"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SharedMemoryPorts:
-    """Shared memory and its ports.
-
-    Parameters
-    ----------
-    memory : SharedMemoryConfig
-        Storage, and the number of narrow ports.
-    read_sizes, write_sizes : tuple of int
-        Bytes of each wide read and write port: powers of two from a word to a line.
-
-    """
-
-    memory: SharedMemoryConfig
-    read_sizes: tuple[int, ...]
-    write_sizes: tuple[int, ...]
-
-    def __post_init__(self):
-        for name in ("read_sizes", "write_sizes"):
-            sizes = getattr(self, name)
-            for size in sizes:
-                require_power_of_two(f"each of {name}", size, WORD_BYTES, self.memory.line_bytes)
-            if not sizes and not self.memory.narrow_ports:
-                raise ValueError(
-                    f"{name} must name a port where there are no narrow ports, not {sizes!r}"
-                )
-
-    @property
-    def bank_address_width(self) -> int:
-        """Bits of a byte address within a bank."""
-        return exact_log2(self.memory.lines * self.memory.line_bytes)
+__all__ = ["Bank"]
 
 
 class Bank(SharedBlock):
-    """Bank: one wide read and one wide write per cycle, with lane accesses in free subbanks.
+    """Bank: one wide read and one wide write per cycle, with rows and lanes in free subbanks.
 
     Combinational from requests to `ready`; `line` is valid one cycle after a read. Wide
     requesters of one path are served round-robin, even if they access different subbanks. If the
     selected read and write access one line, they yield in turn: the loser is served one cycle
-    later. Lanes use the subbanks that remain free (`Subbank`).
+    later. Rows and lanes use the subbanks that remain free (`RowSlice`, `Subbank`).
 
     Parameters
     ----------
@@ -70,6 +35,8 @@ class Bank(SharedBlock):
         Wide writes: `address` within the bank, `data`, `mask`.
     narrow_{n} : In(stream.Signature(StructLayout))
         Accesses of lanes: `address` within the bank, `write`, `data`, `mask`.
+    row_{n} : In(stream.Signature(StructLayout))
+        Accesses of rows, likewise.
     line : Out(8 * line_bytes)
         The word read last from each subbank.
     """
@@ -86,6 +53,15 @@ class Bank(SharedBlock):
         for n in range(config.memory.narrow_ports):
             layout = data.StructLayout({"address": address, "write": 1, "data": 32, "mask": 4})
             members[f"narrow_{n}"] = In(stream.Signature(layout))
+        for n in range(config.row_ports):
+            size = config.slice_bytes
+            layout = data.StructLayout({
+                "address": address,
+                "write": 1,
+                "data": 8 * size,
+                "mask": size,
+            })
+            members[f"row_{n}"] = In(stream.Signature(layout))
         super().__init__(members | {"line": Out(8 * config.memory.line_bytes)})
 
     def line_of(self, address: Value) -> Value:
@@ -99,7 +75,7 @@ class Bank(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        memory = self.config.memory
+        config = self.config
         reader, read_line, read_words = self.choose_read(m)
         writer, written = self.choose_write(m)
         clash = Signal()
@@ -116,21 +92,24 @@ class Bank(SharedBlock):
         for i, _ in enumerate(self.config.write_sizes):
             m.d.comb += getattr(self, f"write_{i}").ready.eq(writer.grant[i] & writer.taken)
 
-        subbanks = []
-        for s in range(memory.subbanks):
-            m.submodules[f"subbank_{s}"] = subbank = Subbank(memory)
-            subbanks.append(subbank)
+        slices, words = [], config.slice_words
+        for number in range(config.slices):
+            m.submodules[f"slice_{number}"] = row_slice = RowSlice(config)
+            slices.append(row_slice)
+            read, write = (each.word_select(number, words) for each in (read_words, written.words))
             m.d.comb += [
-                subbank.read.eq(reader.taken & read_words[s]),
-                subbank.read_line.eq(read_line),
-                subbank.write.eq(writer.taken & written.words[s]),
-                subbank.written.line.eq(written.line),
-                subbank.written.data.eq(written.data.word_select(s, 32)),
-                subbank.written.mask.eq(written.mask.word_select(s, WORD_BYTES)),
-                self.line.word_select(s, 32).eq(subbank.word),
+                row_slice.read.eq(Mux(reader.taken, read, 0)),
+                row_slice.read_line.eq(read_line),
+                row_slice.write.eq(Mux(writer.taken, write, 0)),
+                row_slice.written.line.eq(written.line),
+                row_slice.written.data.eq(written.data.word_select(number, 32 * words)),
+                row_slice.written.mask.eq(written.mask.word_select(number, WORD_BYTES * words)),
+                self.line.word_select(number, 32 * words).eq(row_slice.words),
             ]
-        for n in range(memory.narrow_ports):
-            self.connect_lane(m, n, subbanks)
+        for n in range(config.memory.narrow_ports):
+            self.connect_lane(m, n, slices)
+        for n in range(config.row_ports):
+            self.connect_row(m, n, slices)
         return m
 
     def meet(self, reads: Value, writes: Value) -> Value:
@@ -198,21 +177,42 @@ class Bank(SharedBlock):
             m.d.comb += [written[name].eq(select(writer.grant, choices[name])) for name in choices]
         return writer, written
 
-    def connect_lane(self, m, n, subbanks):
+    def connect_lane(self, m, n, slices):
         """Connect lane n to the subbank that holds its word."""
         port = getattr(self, f"narrow_{n}")
         access = port.payload
-        offset = access.address[exact_log2(WORD_BYTES) : exact_log2(len(subbanks) * WORD_BYTES)]
-        chosen = one_hot(m, offset, len(subbanks), f"narrow_{n}_subbank")
-        for s, subbank in enumerate(subbanks):
-            here = Signal(name=f"narrow_{n}_to_{s}")
-            lane = subbank.lane[n]
+        subbanks, words = self.config.memory.subbanks, self.config.slice_words
+        offset = access.address[exact_log2(WORD_BYTES) : exact_log2(subbanks * WORD_BYTES)]
+        chosen = one_hot(m, offset, subbanks, f"narrow_{n}_subbank")
+        for number, row_slice in enumerate(slices):
+            lane = row_slice.lane[n]
             m.d.comb += [
-                here.eq(port.valid & chosen[s]),
-                subbank.lane_reads[n].eq(here & ~access.write),
-                subbank.lane_writes[n].eq(here & access.write),
                 lane.line.eq(self.line_of(access.address)),
                 lane.data.eq(access.data),
                 lane.mask.eq(access.mask),
             ]
-        m.d.comb += port.ready.eq(Cat(subbank.lane_grants[n] for subbank in subbanks).any())
+            for s in range(words):
+                here = Signal(name=f"narrow_{n}_to_{number * words + s}")
+                m.d.comb += [
+                    here.eq(port.valid & chosen[number * words + s]),
+                    row_slice.lane_reads[s][n].eq(here & ~access.write),
+                    row_slice.lane_writes[s][n].eq(here & access.write),
+                ]
+        m.d.comb += port.ready.eq(Cat(row_slice.lane_grants[n] for row_slice in slices).any())
+
+    def connect_row(self, m, n, slices):
+        """Connect row port n to the slice that holds its row."""
+        port = getattr(self, f"row_{n}")
+        access = port.payload
+        chosen = self.places(m, f"row_{n}", access.address, self.config.slice_bytes)
+        for number, row_slice in enumerate(slices):
+            here = Signal(name=f"row_{n}_to_{number}")
+            m.d.comb += [
+                here.eq(port.valid & chosen[number]),
+                row_slice.row_reads[n].eq(here & ~access.write),
+                row_slice.row_writes[n].eq(here & access.write),
+                row_slice.row[n].line.eq(self.line_of(access.address)),
+                row_slice.row[n].data.eq(access.data),
+                row_slice.row[n].mask.eq(access.mask),
+            ]
+        m.d.comb += port.ready.eq(Cat(row_slice.row_grants[n] for row_slice in slices).any())

@@ -10,11 +10,20 @@ from amaranth.utils import exact_log2
 from ...config import WORD_BYTES, ClusterConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import numbered
-from ...lib.interfaces.shared_memory import NarrowSignature, WideReadSignature, WideWriteSignature
+from ...lib.interfaces.shared_memory import (
+    NarrowSignature,
+    RowSignature,
+    WideReadSignature,
+    WideWriteSignature,
+)
 from ...lib.one_hot import one_hot, ones
-from .bank import Bank, SharedMemoryPorts
+from .bank import Bank
+from .ports import SharedMemoryPorts
 
 __all__ = ["SharedMemory", "SharedMemoryPorts", "cluster_ports", "port_names", "shared_events"]
+
+#: Kinds of ports.
+KINDS = ("read", "write", "narrow", "row")
 
 
 def port_names(config: ClusterConfig) -> tuple[list[str], list[str]]:
@@ -27,37 +36,45 @@ def port_names(config: ClusterConfig) -> tuple[list[str], list[str]]:
 def cluster_ports(config: ClusterConfig) -> SharedMemoryPorts:
     """Return the ports of a cluster's shared memory, in the order of `port_names`.
 
-    Narrow ports are those of core 0, then of core 1, and so on.
+    Narrow ports are those of core 0, then of core 1, and so on. Row port n is that of core n.
     """
     lanes = config.cores * config.core_shared_ports
     memory = replace(config.shared, narrow_ports=lanes) if lanes else config.shared
     masters = (config.axi.beat_bytes,) * config.axi.masters
     operands = [size for unit in config.units for size in unit.reads.values()]
     sizes = (*operands, *masters)
-    return SharedMemoryPorts(memory=memory, read_sizes=sizes, write_sizes=masters)
+    return SharedMemoryPorts(
+        memory=memory,
+        read_sizes=sizes,
+        write_sizes=masters,
+        row_ports=config.cores if config.row_bytes else 0,
+        row_bytes=config.row_bytes,
+    )
 
 
 def shared_events(config: SharedMemoryPorts) -> data.StructLayout:
-    """Return the layout of a cycle's events: access done or stalled per wide port; lane counts.
+    """Return the layout of a cycle's events: access done or stalled per wide port; counts.
 
     Bits `read_{i}`, `read_wait_{i}`, `write_{i}`, `write_wait_{i}`. With narrow ports also the
-    lane counts `narrow_reads`, `narrow_writes` and `narrow_waits`, one cycle later.
+    numbers of lanes `narrow_reads`, `narrow_writes` and `narrow_waits`, with row ports those of
+    rows `row_reads`, `row_writes` and `row_waits`, all one cycle later.
     """
     members: dict[str, int] = {}
     for kind, sizes in (("read", config.read_sizes), ("write", config.write_sizes)):
         members |= {f"{kind}_{i}": 1 for i, _ in enumerate(sizes)}
         members |= {f"{kind}_wait_{i}": 1 for i, _ in enumerate(sizes)}
-    if lanes := config.memory.narrow_ports:
-        width = lanes.bit_length()
-        members |= {f"narrow_{name}": width for name in ("reads", "writes", "waits")}
+    for kind, ports in (("narrow", config.memory.narrow_ports), ("row", config.row_ports)):
+        if ports:
+            width = ports.bit_length()
+            members |= {f"{kind}_{name}": width for name in ("reads", "writes", "waits")}
     return data.StructLayout(members)
 
 
 class SharedMemory(SharedBlock):
     """Shared memory: banks are contiguous slices that work in parallel, subbanks hold its words.
 
-    `ready` is combinational from the requests. The data of a read, and the response to a lane,
-    is valid exactly `memory.read_latency` cycles after the request was accepted::
+    `ready` is combinational from the requests. The data of a read, and the response to a lane or
+    row, is valid exactly `memory.read_latency` cycles after the request was accepted::
 
         cycle      t         t+1       t+2 (read_latency = 2)
         request    accepted
@@ -66,11 +83,12 @@ class SharedMemory(SharedBlock):
 
     Each bank does one wide read and one wide write per cycle, of any size. Requesters of
     different banks never conflict. Requesters of one bank are served round-robin, each after at
-    most one access of every other. Lanes use the subbank cycles that wide accesses leave, one
-    read and one write per subbank and cycle, round-robin. They starve only under wide traffic
-    without a gap. A write accepted in cycle t is visible to reads accepted after t: a read and a
-    write of one line are never accepted in the same cycle. Two wide accesses yield in turn; a
-    lane yields to a wide access.
+    most one access of every other. Rows and lanes use the subbank cycles that wide accesses
+    leave: in each slice of a bank that holds a row, and path, one row per cycle, or one lane per
+    subbank, each round-robin. Rows and lanes of a slice take turns. Both starve only under wide
+    traffic without a gap. A write accepted in cycle t is visible to reads accepted after t: no
+    word is read and written by accesses of the same cycle. Two wide accesses of one line yield in
+    turn, and so do rows, and lanes; others yield to a wide access.
 
     Parameters
     ----------
@@ -82,6 +100,8 @@ class SharedMemory(SharedBlock):
     write_{i} : In(WideWriteSignature(memory.port, write_sizes[i]))
     narrow_{n} : In(NarrowSignature(memory.port))
         The response to a lane's write carries no valid data.
+    row_{n} : In(RowSignature(memory.port, row_bytes))
+        Likewise.
     busy : Out(1)
         A request waits, or a response is in flight.
     events : Out(shared_events(config))
@@ -97,14 +117,17 @@ class SharedMemory(SharedBlock):
             members[f"write_{i}"] = In(WideWriteSignature(memory.port, size))
         for n in range(memory.narrow_ports):
             members[f"narrow_{n}"] = In(NarrowSignature(memory.port))
+        for n in range(config.row_ports):
+            members[f"row_{n}"] = In(RowSignature(memory.port, config.slice_bytes))
         super().__init__(members | {"busy": Out(1), "events": Out(shared_events(config))})
 
     def names(self, kind: str) -> list[str]:
-        """Return the names of the ports of a kind: `read`, `write` or `narrow`."""
+        """Return the names of the ports of a kind: `read`, `write`, `narrow` or `row`."""
         counts = {
             "read": len(self.config.read_sizes),
             "write": len(self.config.write_sizes),
             "narrow": self.config.memory.narrow_ports,
+            "row": self.config.row_ports,
         }
         return [f"{kind}_{i}" for i in range(counts[kind])]
 
@@ -123,14 +146,18 @@ class SharedMemory(SharedBlock):
             m.submodules[f"bank_{b}"] = bank = Bank(self.config)
             banks.append(bank)
         busy = []
-        for name in [name for kind in ("read", "write", "narrow") for name in self.names(kind)]:
+        for name in [name for kind in KINDS for name in self.names(kind)]:
             self.offer(m, name, banks)
             busy.append(getattr(self, name).request.valid)
         for name, size in zip(self.names("read"), self.config.read_sizes, strict=True):
             busy.append(self.respond(m, name, self.address_of(name), size, banks))
         for name in self.names("narrow"):
             busy.append(self.respond(m, name, self.address_of(name), WORD_BYTES, banks))
-        busy.append(self.report(m))
+        for name in self.names("row"):
+            size = self.config.slice_bytes
+            busy.append(self.respond(m, name, self.address_of(name), size, banks))
+        self.report_wide(m)
+        busy += [self.report(m, kind) for kind in ("narrow", "row") if self.names(kind)]
         m.d.comb += self.busy.eq(Cat(busy).any())
         return m
 
@@ -187,25 +214,30 @@ class SharedMemory(SharedBlock):
         m.d.comb += [port.response.valid.eq(pending[-1]), port.response.payload.eq(word)]
         return pending.any()
 
-    def report(self, m) -> Value:
-        """Drive `events`; return whether lanes are still to be counted."""
+    def report_wide(self, m):
+        """Drive the events of wide ports."""
         for kind in ("read", "write"):
             for i, name in enumerate(self.names(kind)):
                 request = getattr(self, name).request
                 m.d.comb += self.events[f"{kind}_{i}"].eq(request.valid & request.ready)
                 m.d.comb += self.events[f"{kind}_wait_{i}"].eq(request.valid & ~request.ready)
-        requests = [port.request for port in self.ports("narrow")]
-        if not requests:
-            return Const(0)
-        lanes = Cat(request.valid for request in requests)
+
+    def report(self, m, kind: str) -> Value:
+        """Drive the events of narrow or row ports; return whether some are still to be counted."""
+        requests = [port.request for port in self.ports(kind)]
+        asked = Cat(request.valid for request in requests)
         ready = Cat(request.ready for request in requests)
         writes = Cat(request.payload.write for request in requests)
-        found = {"reads": lanes & ready & ~writes, "writes": lanes & ready & writes}
+        found = {
+            "reads": asked & ready & ~writes,
+            "writes": asked & ready & writes,
+            "waits": asked & ~ready,
+        }
         uncounted = []
-        for name, happened in (found | {"waits": lanes & ~ready}).items():
+        for name, happened in found.items():
             # A register before the sum, as the grants of all lanes are a deep path already.
-            noted = Signal(len(requests), name=f"narrow_{name}")
+            noted = Signal(len(requests), name=f"{kind}_{name}")
             m.d.sync += noted.eq(happened)
-            m.d.comb += self.events[f"narrow_{name}"].eq(ones(noted))
+            m.d.comb += self.events[f"{kind}_{name}"].eq(ones(noted))
             uncounted.append(noted)
         return Cat(uncounted).any()

@@ -1,4 +1,4 @@
-"""Subbank of shared memory: a 1R1W SRAM of words with wide and lane accesses."""
+"""Subbank of shared memory: a 1R1W SRAM of words with accesses of its row slice and of lanes."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -20,12 +20,13 @@ def subbank_access(config: SharedMemoryConfig) -> data.StructLayout:
 
 
 class Subbank(SharedBlock):
-    """Subbank: a 1R1W SRAM of words, arbitrated between the bank's wide access and lanes.
+    """Subbank: a 1R1W SRAM of words, shared by the wide and row accesses of its slice and lanes.
 
     Combinational from requests to grants. `word` is valid one cycle after a read and held until
-    the next. Each path, read and write, does one access per cycle: the wide one first, else one
-    lane's, round-robin. A lane stalls while the other path accesses the same line in this cycle:
-    always behind a wide access; of two lanes each yields in turn, so that both proceed.
+    the next. Each path, read and write, does one access per cycle: that of the slice, or one
+    lane's if the path is free, round-robin. A lane stalls while the other path accesses the same
+    line in this cycle: always behind an access of the slice; of two lanes each yields in turn, so
+    that both proceed.
 
     Parameters
     ----------
@@ -34,17 +35,22 @@ class Subbank(SharedBlock):
     Members
     -------
     read, read_line : In(1), In(exact_log2(lines))
-        A wide read. Never of the line of a wide write in the same cycle.
+        A wide or row read. Never of the line of a wide or row write in the same cycle.
     write, written : In(1), In(subbank_access(config))
-        A wide write.
+        A wide or row write.
     word : Out(32)
         The word read last.
+    reads_free, writes_free : In(1)
+        Lanes may use the path; `read` or `write` is then low. These and all below only if there
+        are narrow ports.
     lane : In(subbank_access(config)).array(narrow_ports)
-        The access of each lane. This and all below only if there are narrow ports.
+        The access of each lane.
     lane_reads, lane_writes : In(narrow_ports)
         Lanes with a read or a write of this subbank.
     lane_grants : Out(narrow_ports)
         Lanes whose access is done in this cycle.
+    lane_reading, lane_writing : Out(1)
+        A lane's read or write is done in this cycle.
     """
 
     def __init__(self, config: SharedMemoryConfig):
@@ -57,9 +63,11 @@ class Subbank(SharedBlock):
             "word": Out(32),
         }
         if config.narrow_ports:
+            members |= {name: In(1) for name in ("reads_free", "writes_free")}
             members |= {"lane": In(subbank_access(config)).array(config.narrow_ports)}
             members |= {name: In(config.narrow_ports) for name in ("lane_reads", "lane_writes")}
             members |= {"lane_grants": Out(config.narrow_ports)}
+            members |= {name: Out(1) for name in ("lane_reading", "lane_writing")}
         super().__init__(members)
 
     def build(self, platform):
@@ -78,14 +86,15 @@ class Subbank(SharedBlock):
         return m
 
     def add_lanes(self, m, sram):
-        """Arbitrate lanes for the paths that no wide access uses."""
+        """Arbitrate lanes for the paths that are free."""
         lanes = self.lane
         m.submodules.reader = reader = Arbiter(len(lanes))
         m.submodules.writer = writer = Arbiter(len(lanes))
         read_line = Signal.like(self.read_line)
         written = Signal(subbank_access(self.config))
-        read, read_goes = Signal(), Signal()
-        write, write_goes = Signal(), Signal()
+        read = Signal()
+        write = Signal()
+        read_goes, write_goes = self.lane_reading, self.lane_writing
         same_line = Signal()
         read_first = Signal()
         m.d.comb += [
@@ -93,8 +102,8 @@ class Subbank(SharedBlock):
             writer.requests.eq(self.lane_writes),
             read_line.eq(select(reader.grant, [lane.line for lane in lanes])),
             written.as_value().eq(select(writer.grant, [lane.as_value() for lane in lanes])),
-            read.eq(self.lane_reads.any() & ~self.read),
-            write.eq(self.lane_writes.any() & ~self.write),
+            read.eq(self.lane_reads.any() & self.reads_free),
+            write.eq(self.lane_writes.any() & self.writes_free),
             same_line.eq(sram.read_address == sram.write_address),
             read_goes.eq(read & ~(same_line & (self.write | (write & ~read_first)))),
             write_goes.eq(write & ~(same_line & (self.read | (read & read_first)))),
@@ -104,9 +113,10 @@ class Subbank(SharedBlock):
         ]
         with m.If(read & write & same_line):
             m.d.sync += read_first.eq(~read_first)
-        with m.If(~self.read):
+        # A path is selected by `free`, which is known before the accesses of the slice.
+        with m.If(self.reads_free):
             m.d.comb += [sram.read_address.eq(read_line), sram.read_enable.eq(read_goes)]
-        with m.If(~self.write):
+        with m.If(self.writes_free):
             m.d.comb += [
                 sram.write_address.eq(written.line),
                 sram.write_data.eq(written.data),

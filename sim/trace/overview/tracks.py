@@ -81,7 +81,7 @@ def descriptor_tracks(events: dict[str, Counter]) -> Iterator[Track]:
 
 
 def shared_tracks(config: ClusterConfig, events: dict[str, Counter]) -> Iterator[Track]:
-    """Yield a track per wide port of shared memory, and one for all lanes."""
+    """Yield a track per wide port of shared memory, one for all rows and one for all lanes."""
     for event, counter in events.items():
         if found := re.fullmatch(r"(read|write)_(\d+)", event):
             kind, number = found.groups()
@@ -98,24 +98,29 @@ def shared_tracks(config: ClusterConfig, events: dict[str, Counter]) -> Iterator
                 signals=(events[f"{kind}_wait_{number}"].name,),
             )
             yield Track(title=f"shared {kind} {port}", series=(moved, held))
-    narrow = tuple(
+    ports = cluster_ports(config)
+    if ports.row_ports:
+        yield Track(title="shared rows", series=core_series(events, "row"), most=ports.row_ports)
+    if lanes := ports.memory.narrow_ports:
+        yield Track(title="shared lanes", series=core_series(events, "narrow"), most=lanes)
+
+
+def core_series(events: dict[str, Counter], kind: str) -> tuple[Series, ...]:
+    """Return the reads, writes and waits of all ports of cores of one kind."""
+    return tuple(
         Series(
             label=what,
             colour=COLOURS[colour],
-            signals=(events[f"narrow_{what}"].name,),
-            event_bytes=nbytes,
+            signals=(events[f"{kind}_{what}"].name,),
+            event_bytes=0 if what == "waits" else events[f"{kind}_{what}"].scale * WORD_BYTES,
             drawing=drawing,
         )
-        for what, colour, nbytes, drawing in (
-            ("reads", "read", WORD_BYTES, Drawing.STACK),
-            ("writes", "write", WORD_BYTES, Drawing.STACK),
-            ("waits", "held", 0, Drawing.LINE),
+        for what, colour, drawing in (
+            ("reads", "read", Drawing.STACK),
+            ("writes", "write", Drawing.STACK),
+            ("waits", "held", Drawing.LINE),
         )
-        if f"narrow_{what}" in events
     )
-    if narrow:
-        ports = cluster_ports(config).memory.narrow_ports
-        yield Track(title="shared lanes", series=narrow, most=ports)
 
 
 def unit_tracks(config: ClusterConfig, unit: str) -> Iterator[Track]:

@@ -1,4 +1,4 @@
-"""Costs of rows of lanes and of wide streams at shared memory, alone and together."""
+"""Costs of lane accesses and of wide streams at shared memory, alone and together."""
 
 import random
 from collections import Counter
@@ -14,12 +14,12 @@ from .stress import SharedStress, Wishes
 __all__ = [
     "BESIDE",
     "EIGHT_LANES",
+    "Lanes",
     "Load",
-    "Row",
     "bytes_per_cycle",
-    "conflict_rows",
+    "conflicting_lanes",
+    "lane_costs",
     "lanes_on",
-    "row_costs",
     "strided",
     "wide",
 ]
@@ -37,52 +37,52 @@ LINE = MEMORY.line_bytes
 
 
 @dataclass(frozen=True)
-class Row:
+class Lanes:
     """One access per lane: addresses, and the lanes that store."""
 
     addresses: Sequence[int]
     stores: Sequence[bool]
 
 
-def strided(lanes: int, stride: int, *, start: int = 0, store: bool = False) -> Row:
-    """Return a row of lanes `stride` words apart."""
+def strided(lanes: int, stride: int, *, start: int = 0, store: bool = False) -> Lanes:
+    """Return lanes `stride` words apart."""
     addresses = [WORD_BYTES * (start + stride * lane) for lane in range(lanes)]
-    return Row(addresses, [store] * lanes)
+    return Lanes(addresses, [store] * lanes)
 
 
-def conflict_rows(degree: int, *, seed: int, count: int = 20) -> list[Row]:
-    """Return rows of `EIGHT_LANES` with `degree` lanes in one subbank, in different lines.
+def conflicting_lanes(degree: int, *, seed: int, count: int = 20) -> list[Lanes]:
+    """Return accesses of `EIGHT_LANES` with `degree` lanes in one subbank, in different lines.
 
     Every other lane is alone in its subbank.
     """
     rng = random.Random(seed)
-    rows = []
+    found = []
     for _ in range(count):
         bank, subbanks = rng.randrange(MEMORY.banks), rng.sample(range(MEMORY.subbanks), LANES)
         places = [(subbanks[0], line) for line in rng.sample(range(MEMORY.lines), degree)]
         places += [(subbank, rng.randrange(MEMORY.lines)) for subbank in subbanks[degree:]]
         rng.shuffle(places)
         addresses = [bank * BANK + LINE * line + WORD_BYTES * subbank for subbank, line in places]
-        rows.append(Row(addresses, [False] * LANES))
-    return rows
+        found.append(Lanes(addresses, [False] * LANES))
+    return found
 
 
-def row_costs(stress: SharedStress, rows: Sequence[Row]) -> list[int]:
-    """Return the cycles of each row, from the request of all lanes to the last grant."""
+def lane_costs(stress: SharedStress, accesses: Sequence[Lanes]) -> list[int]:
+    """Return the cycles of each access, from the request of all lanes to the last grant."""
     lanes = stress.config.memory.narrow_ports
     gap = lanes + 1  # one lane at a time is the worst case
-    addresses = np.full((lanes, gap * len(rows)), -1, np.int64)
-    stores = np.zeros((lanes, gap * len(rows)), bool)
-    addresses[:, ::gap] = np.array([row.addresses for row in rows]).T
-    stores[:, ::gap] = np.array([row.stores for row in rows]).T
-    data = stress.rng.integers(0, 256, (gap * len(rows), WORD_BYTES), np.uint8)
+    addresses = np.full((lanes, gap * len(accesses)), -1, np.int64)
+    stores = np.zeros((lanes, gap * len(accesses)), bool)
+    addresses[:, ::gap] = np.array([each.addresses for each in accesses]).T
+    stores[:, ::gap] = np.array([each.stores for each in accesses]).T
+    data = stress.rng.integers(0, 256, (gap * len(accesses), WORD_BYTES), np.uint8)
     mask = np.ones_like(data, bool)
     run = stress.run({
         f"narrow_{lane}": Wishes(addresses[lane], stores[lane], data, mask) for lane in range(lanes)
     })
     ends = np.array([run.accepted[f"narrow_{lane}"] for lane in range(lanes)]).max(axis=0)
     # A wish of one cycle is requested from the next cycle on.
-    return (ends - gap * np.arange(len(rows))).tolist()
+    return (ends - gap * np.arange(len(accesses))).tolist()
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def bytes_per_cycle(
 
 
 def lanes_on(bank: int, *, every: int = 1, store: bool = False) -> dict[str, Load]:
-    """Return loads that take all lanes of `EIGHT_LANES` through a bank, one row per line."""
+    """Return loads that take all lanes of `EIGHT_LANES` through a bank, line by line."""
     return {
         f"narrow_{lane}": Load(bank * BANK + 4 * lane, LINE, BANK // 2, every, store)
         for lane in range(LANES)

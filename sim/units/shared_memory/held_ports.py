@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out, connect
 
 from ....hw.lib.interfaces.shared_memory import (
     NarrowSignature,
+    RowSignature,
     WideReadSignature,
     WideWriteSignature,
 )
@@ -52,7 +53,7 @@ class HeldPorts(wiring.Component):
         members: dict[str, Any] = {}
         for name, size in self.sizes.items():
             members |= {f"{name}_wish": In(1), f"{name}_address": In(memory.address_width)}
-            if name.startswith("narrow"):
+            if name.startswith(("narrow", "row")):
                 members |= {f"{name}_write": In(1)}
             if not name.startswith("read"):
                 members |= {f"{name}_data": In(8 * size), f"{name}_mask": In(size)}
@@ -79,6 +80,8 @@ class HeldPorts(wiring.Component):
         """Return the signature of a port."""
         if name.startswith("narrow"):
             return NarrowSignature(self.config.memory.port)
+        if name.startswith("row"):
+            return RowSignature(self.config.memory.port, size)
         kind = WideReadSignature if name.startswith("read") else WideWriteSignature
         return kind(self.config.memory.port, size)
 

@@ -166,12 +166,12 @@ class SharedStress:
                 self.model.write(access.address, size, access.data, access.mask)
 
     def count(self, accepted: list[str]) -> None:
-        """Count the accesses of lanes, which are reported a cycle later."""
+        """Count the accesses of lanes and rows, which are reported a cycle later."""
         taken = set(accepted)
         self.counted = Counter(
-            "waits" if name not in taken else "writes" if access.write else "reads"
+            f"{kind}_{'waits' if name not in taken else 'writes' if access.write else 'reads'}"
             for name, access in self.offered.items()
-            if name.startswith("narrow")
+            if (kind := name.partition("_")[0]) in ("narrow", "row")
         )
 
     def events(self, accepted: list[str]) -> int:
@@ -183,9 +183,14 @@ class SharedStress:
                 waits = f"{kind}_{i}" in self.offered and f"{kind}_{i}" not in taken
                 value |= waits << at + len(sizes) + i
             at += 2 * len(sizes)
-        width = self.config.memory.narrow_ports.bit_length()
-        for k, name in enumerate(("reads", "writes", "waits")):
-            value |= self.counted[name] << at + k * width
+        for kind, ports in (
+            ("narrow", self.config.memory.narrow_ports),
+            ("row", self.config.row_ports),
+        ):
+            width = ports.bit_length()
+            for name in ("reads", "writes", "waits"):
+                value |= self.counted[f"{kind}_{name}"] << at
+                at += width
         return value
 
 
@@ -197,7 +202,7 @@ def port_inputs(name: str, wishes: Wishes, cycles: int, size: int) -> dict[str, 
     wish[:count] = wishes.address >= 0
     address[:count] = np.maximum(wishes.address, 0)
     inputs = {f"{name}_wish": wish, f"{name}_address": address}
-    if name.startswith("narrow"):
+    if name.startswith(("narrow", "row")):
         inputs[f"{name}_write"] = np.zeros(cycles, np.uint8)
         inputs[f"{name}_write"][:count] = wishes.write
     if not name.startswith("read") and wishes.data is not None and wishes.mask is not None:

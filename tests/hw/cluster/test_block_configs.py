@@ -25,7 +25,7 @@ OPERANDS = {"*.rows", "*.operand"}
 #: Fields that set the number of ports of shared memory, their sizes, and the number of lanes.
 SHARED_PORTS = {
     *("axi.masters", "axi.data_width", "cores", "core.threads", "core.memory_lanes"),
-    *("core.shared_ports", "shared.narrow_ports", *DRAINS, *OPERANDS),
+    *("core.shared_ports", "core.row_port", "shared.narrow_ports", *DRAINS, *OPERANDS),
 }
 PIPELINE = {f"core.{field.name}" for field in dataclasses.fields(PipelineConfig)} - {"core.tensor"}
 
@@ -39,6 +39,7 @@ OWN = {
         *("core.warps", "core.threads", "core.instruction_buffer", "core.memory_lanes"),
         *("core.accesses", "core.transactions", "core.shared_ports", "core.l1i.*", "core.l1d.*"),
         *("cores", "units", "axi.*", "shared.size", "shared.read_latency"),
+        "core.row_port",
     },
     "Core": {*PIPELINE, "cores", "barriers", "barrier_scope"},
     "Control": SHARED_PORTS,

@@ -50,7 +50,9 @@ async def look(ctx, dut, address, write=0):
     return response.data, response.error
 
 
-@pytest.mark.parametrize("config", [TINY, lanes_config()], ids=["tiny_matrix", "lanes"])
+@pytest.mark.parametrize(
+    "config", [TINY, lanes_config(), PRESETS["tiny"]], ids=["tiny_matrix", "lanes", "rows"]
+)
 def test_counters_sum_their_events(config):
     dut = convert(counters(config))
     table = counter_table(config)

@@ -86,7 +86,7 @@ class MemoryUnitBench:
     config : ClusterConfig
     rng : random.Random
     stall : float
-        Probability of a pause: of requests, every AXI channel and every narrow port.
+        Probability of a pause: of requests, every AXI channel and every port of shared memory.
     jitter : int
         Maximum random addition to the DRAM latency, in cycles.
     broken : range
@@ -131,8 +131,9 @@ class MemoryUnitBench:
             self.dut, self.memory.dram, config.axi, rng,
             jitter=jitter, stall=stall, reorders=True, response=response, prompt=True,
         )  # fmt: skip
-        self.narrow = SharedPorts(
-            self.dut.narrow,
+        ports = [*self.dut.narrow, *([self.dut.row] if unit.row_bytes else [])]
+        self.shared_ports = SharedPorts(
+            ports,
             self.memory.shared, rng, read_latency=unit.shared.read_latency, stall=stall,
         )  # fmt: skip
         self.device = DeviceModel(self.dut, self.registers, rng, stall)
@@ -189,7 +190,7 @@ class MemoryUnitBench:
             samples += [dut.fetch.ready, dut.fetched.valid, Value.cast(dut.fetched.payload)]
             samples += [dut.console.valid, dut.console.payload]
             samples += [Value.cast(dut.events), dut.busy]
-            own, models = len(samples), [*self.buses, self.narrow, self.device]
+            own, models = len(samples), [*self.buses, self.shared_ports, self.device]
             for model in models:
                 samples += model.samples
                 drives += model.drives

@@ -3,8 +3,12 @@
 import random
 
 from spica.sim.golden.memory.shared.shared_memory import SharedMemoryModel
+from spica.sim.golden.memory.shared.shared_timing import SharedTiming
 
 __all__ = ["Traffic"]
+
+#: Kinds of ports that read and write.
+CORES = ("narrow", "row")
 
 
 class Traffic:
@@ -18,7 +22,8 @@ class Traffic:
     dut : SharedMemory
     rng : random.Random
     stalls : dict of str to float
-        Probability of a pause before an access, for ``read``, ``write`` and ``narrow`` ports.
+        Probability of a pause before an access, by kind of port: ``read``, ``write``, ``narrow``
+        and ``row``.
     addresses : sequence of int
         Addresses of accesses, each rounded down to a multiple of the size.
 
@@ -37,9 +42,8 @@ class Traffic:
         self.stalls = stalls
         self.addresses = addresses
         self.model = SharedMemoryModel(dut.config)
-        self.names = dut.names("read") + dut.names("write") + dut.names("narrow")
-        sizes = (*dut.config.read_sizes, *dut.config.write_sizes)
-        self.sizes = dict(zip(self.names, sizes, strict=False))
+        self.sizes = SharedTiming(dut.config).sizes
+        self.names = list(self.sizes)
         self.offered: dict = dict.fromkeys(self.names)
         self.expected: dict = {name: {} for name in self.names if not name.startswith("write")}
         self.waits = dict.fromkeys(self.names, 0)
@@ -49,14 +53,14 @@ class Traffic:
     def choose(self, name):
         """Return a random access of port `name`."""
         rng = self.rng
-        size = self.sizes.get(name, 4)
+        size = self.sizes[name]
         access = {"address": rng.choice(self.addresses) // size * size}
         if name.startswith("read"):
             return access
         full = (1 << size) - 1
         access["data"] = rng.choice([0, (1 << 8 * size) - 1, rng.getrandbits(8 * size)])
         access["mask"] = rng.choice([0, full, full, rng.getrandbits(size)])
-        if name.startswith("narrow"):
+        if name.startswith(CORES):
             access["write"] = rng.randint(0, 1)
         return access
 
@@ -76,12 +80,12 @@ class Traffic:
         done = [name for name in self.names if ready[name] and self.offered[name]]
         latency = self.dut.config.memory.read_latency
         for name in done:
-            access, size = self.offered[name], self.sizes.get(name, 4)
+            access, size = self.offered[name], self.sizes[name]
             if name in self.expected:
                 value = self.model.read(access["address"], size)
                 self.expected[name][cycle + latency] = None if access.get("write") else value
         for name in done:
-            access, size = self.offered[name], self.sizes.get(name, 4)
+            access, size = self.offered[name], self.sizes[name]
             if access.get("write", name.startswith("write")):
                 self.model.write(access["address"], size, access["data"], access["mask"])
         for name in self.names:
@@ -94,12 +98,12 @@ class Traffic:
     async def fill(self, ctx):
         """Write zeros to all of memory, through the first port that can write."""
         name = next(name for name in reversed(self.names) if not name.startswith("read"))
-        size = self.sizes.get(name, 4)
+        size = self.sizes[name]
         request = getattr(self.dut, name).request
         ctx.set(request.valid, 1)
         for address in range(0, self.dut.config.memory.size, size):
             access = {"address": address, "data": 0, "mask": (1 << size) - 1}
-            ctx.set(request.payload, access | ({"write": 1} if name not in self.sizes else {}))
+            ctx.set(request.payload, access | ({"write": 1} if name.startswith(CORES) else {}))
             await ctx.tick().until(request.ready)
         ctx.set(request.valid, 0)
         await ctx.tick().repeat(self.dut.config.memory.read_latency)

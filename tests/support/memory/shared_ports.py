@@ -12,7 +12,7 @@ __all__ = ["SharedPorts"]
 
 
 class SharedPorts:
-    """Shared memory, one cycle at a time, at narrow ports and wide read and write ports.
+    """Shared memory, one cycle at a time, at narrow, row and wide read and write ports.
 
     Ports are granted at random and independently. Accesses of a cycle take effect in the order of
     the ports. Asserted: a refused request stays, addresses are aligned, a wide write has a byte.
@@ -20,7 +20,8 @@ class SharedPorts:
     Parameters
     ----------
     ports : sequence of interfaces
-        Ports of the design, of `NarrowSignature`, `WideReadSignature` or `WideWriteSignature`.
+        Ports of the design, of `NarrowSignature`, `RowSignature`, `WideReadSignature` or
+        `WideWriteSignature`.
     memory : SparseMemory
     rng : random.Random
     read_latency : int

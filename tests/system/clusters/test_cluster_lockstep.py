@@ -146,7 +146,7 @@ def run_until(machine, counter, count):
 CHANGED = {
     "what the DMA loads": ("dma", "dma_descriptors", 1, SHARED_BASE + LOADED + 4 * WORDS - 4),
     "what the DMA stores": ("dma", "dma_descriptors", 2, ENTRY + TARGET + 4 * WORDS - 4),
-    "what another core writes": ("meeting", "shared_narrow_writes", 3, SHARED_BASE + FLAGS + 4),
+    "what another core writes": ("meeting", "shared_row_write_words", 6, SHARED_BASE + FLAGS + 4),
 }
 
 

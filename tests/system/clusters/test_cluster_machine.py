@@ -112,7 +112,8 @@ def test_what_is_marked_and_counted(machine):
     units = machine.cluster.events()
     assert units["dma_descriptors"] == 2
     assert units["shared_write_words_dma0"] + units["shared_write_words_dma1"] == WORDS
-    assert units["shared_narrow_writes"] == units["shared_narrow_reads"] == WORDS
+    # Each is a row of two words.
+    assert units["shared_row_write_words"] == units["shared_row_read_words"] == 2 * WORDS
     # The host reads the same.
     questions = CommandList()
     for row in counter_table(TWO):

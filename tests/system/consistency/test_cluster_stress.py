@@ -164,6 +164,7 @@ def test_everything_at_once(case):
     for name in (name for name in words if "_words_" in name):
         assert counts[name] > 50, name
     assert sum(counts[name] for name in words if "_wait_" in name) > 100
-    assert counts["shared_narrow_waits"] > 1000
+    assert min(counts[f"shared_{kind}_waits"] for kind in ("narrow", "row")) > 100
+    assert min(counts[f"shared_row_{path}_words"] for path in ("read", "write")) > 1000
     assert counts["descriptors"] > 80 and counts["barriers"] > 15
     assert min(counts["dma_read_beats_0"], counts["dma_write_beats_0"]) > 100

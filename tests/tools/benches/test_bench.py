@@ -80,23 +80,29 @@ def test_speed_of_the_small_preset(bench, monkeypatch):
 
 def test_shared_memory_beside_its_definition(bench):
     shared = bench("shared")
-    row = {"degree": 2, "rows": 20, "least": 2, "most": 2}
+    row = {"degree": 2, "accesses": 20, "least": 2, "most": 2}
     beside = {"name": "lanes alone", "expected": {"narrow": 32}, "measured": {"narrow": 32.0}}
-    found = {"preset": "tiny", "cycles": 9, "read": 1, "write": 2, "narrow": 3}
+    found = {"preset": "tiny", "cycles": 9, "read": 1, "write": 2, "narrow": 3, "row": 4}
+    rule = {"subbanks": 8, "name": "rows", "expected": {"row": 1}, "measured": {"row": 1.0}}
+    request = {"ports": 2, "name": "a row", "requests": 5, "row": True, "cycles": 1, "as_stated": 5}
     result = {
         "conflicts": [row],
-        "strides": {"rows": 7, "as_expected": 7},
+        "strides": {"accesses": 7, "as_expected": 7},
         "together": [beside],
+        "rules": [rule],
+        "requests": [request],
         "stress": [found],
     }
     assert all(target["met"] for target in shared.targets(result))
-    assert [table.row_count for table in shared.tables(result)] == [1, 1, 1]
+    assert [table.row_count for table in shared.tables(result)] == [1, 1, 1, 1, 1]
     worse = {
         "conflicts": [row | {"most": 3}],
-        "strides": {"rows": 7, "as_expected": 5},
+        "strides": {"accesses": 7, "as_expected": 5},
         "together": [beside | {"measured": {}}],
+        "rules": [rule | {"measured": {"row": 0.5}}, rule],
+        "requests": [request | {"as_stated": 3}],
     }
-    assert [target["value"] for target in shared.targets(worse)] == [3, 1]
+    assert [target["value"] for target in shared.targets(worse)] == [3, 1, 1, 2]
 
 
 @pytest.mark.slow

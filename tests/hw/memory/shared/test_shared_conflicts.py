@@ -15,15 +15,16 @@ from spica.hw.memory.memory_unit.layouts import Target, group_layout
 from spica.hw.memory.memory_unit.shared_lanes import SharedLanes
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
 from spica.sim.engine.testbench import require_no_loop, simulate
-from spica.sim.golden.memory.shared.shared_timing import conflict_degree, cycles_of_row
+from spica.sim.golden.memory.memory_unit.shared_lanes import dispatch_cycles, is_row
+from spica.sim.golden.memory.shared.shared_timing import conflict_degree, cycles_of_lanes
 from spica.sim.units.shared_memory.costs import (
     BESIDE,
     EIGHT_LANES,
-    Row,
+    Lanes,
     bytes_per_cycle,
-    conflict_rows,
+    conflicting_lanes,
+    lane_costs,
     lanes_on,
-    row_costs,
     strided,
     wide,
 )
@@ -31,7 +32,7 @@ from spica.sim.units.shared_memory.stress import SharedStress
 
 MEMORY = EIGHT_LANES.memory
 LANES = MEMORY.narrow_ports
-#: Strides in words at which a row of all lanes fits in memory.
+#: Strides in words at which all lanes fit in memory.
 STRIDES = range((MEMORY.size // 4 - 1) // (LANES - 1) + 1)
 
 
@@ -41,15 +42,15 @@ def stress():
         yield stress
 
 
-def degrees(rows):
-    return [conflict_degree(MEMORY, row.addresses) for row in rows]
+def degrees(accesses):
+    return [conflict_degree(MEMORY, each.addresses) for each in accesses]
 
 
 @pytest.mark.parametrize("store", [False, True], ids=["loads", "stores"])
 def test_every_stride_costs_its_degree(stress, store):
-    rows = [strided(LANES, stride, store=store) for stride in STRIDES]
-    costs = row_costs(stress, rows)
-    assert costs == degrees(rows)
+    accesses = [strided(LANES, stride, store=store) for stride in STRIDES]
+    costs = lane_costs(stress, accesses)
+    assert costs == degrees(accesses)
     # Within a bank: the greatest common divisor of subbanks and stride.
     assert costs[:9] == [8, 1, 2, 1, 4, 1, 2, 1, 8]
     assert {1, 2, 3, 4, 8} <= {*costs}
@@ -57,15 +58,15 @@ def test_every_stride_costs_its_degree(stress, store):
 
 @pytest.mark.parametrize("degree", range(1, LANES + 1))
 def test_every_degree(stress, degree):
-    rows = conflict_rows(degree, seed=degree)
-    assert degrees(rows) == [degree] * len(rows)
-    assert row_costs(stress, rows) == [degree] * len(rows)
+    accesses = conflicting_lanes(degree, seed=degree)
+    assert degrees(accesses) == [degree] * len(accesses)
+    assert lane_costs(stress, accesses) == [degree] * len(accesses)
 
 
-def test_random_rows(stress):
+def test_random_lanes(stress):
     """Loads and stores take the cycles of their own conflicts if they have no line in common."""
     rng = random.Random(1)
-    rows, expected = [], []
+    found, expected = [], []
     for span in (16, 64, MEMORY.size // 4) * 200:
         stores = [rng.random() < 0.5 for _ in range(LANES)]
         # Loads of even lines, stores to odd ones.
@@ -75,11 +76,11 @@ def test_random_rows(stress):
             4 * (word // lines // 2 * 2 * lines + lines * store + word % lines)
             for word, store in zip(words, stores, strict=True)
         ]
-        rows.append(Row(addresses, stores))
+        found.append(Lanes(addresses, stores))
         pairs = [*zip(addresses, stores, strict=True)]
         both = [[place for place, store in pairs if store == kind] for kind in (False, True)]
         expected.append(max(conflict_degree(MEMORY, each) for each in both))
-    assert row_costs(stress, rows) == expected
+    assert lane_costs(stress, found) == expected
     assert {*expected} >= {1, 2, 3, 4}
 
 
@@ -122,10 +123,12 @@ class LanesAndMemory(wiring.Component):
         connect(m, lanes.o, flipped(self.o))
         for port in range(self.unit.core.shared_ports):
             connect(m, lanes.port[port], getattr(memory, f"narrow_{port}"))
+        if lanes.has_rows:
+            connect(m, lanes.row, memory.row_0)
         return m
 
 
-def group_cycles(config, rows, writes):
+def group_cycles(config, accesses, writes):
     """Return the cycles between groups, each offered as soon as there is room."""
     dut = LanesAndMemory(config)
     require_no_loop(dut, ports=[])
@@ -133,18 +136,18 @@ def group_cycles(config, rows, writes):
 
     async def bench(ctx):
         lanes = len(dut.i.payload.lanes)
-        for addresses, write in zip([*rows, rows[0]], [*writes, 0], strict=True):
+        for addresses, write in zip([*accesses, accesses[0]], [*writes, 0], strict=True):
+            group = {
+                "target": Target.SHARED,
+                "is_store": write,
+                "lanes": (1 << lanes) - 1,
+                "strobes": [15] * lanes,
+                "places": [address // 4 for address in addresses],
+            }
+            if config.row_bytes:
+                group["is_row"] = is_row(config.row_bytes, addresses)
             ctx.set(dut.i.valid, 1)
-            ctx.set(
-                dut.i.payload,
-                {
-                    "target": Target.SHARED,
-                    "is_store": write,
-                    "lanes": (1 << lanes) - 1,
-                    "strobes": [15] * lanes,
-                    "places": [address // 4 for address in addresses],
-                },
-            )
+            ctx.set(dut.i.payload, group)
             waited = 1
             while not ctx.get(dut.i.ready):
                 await ctx.tick()
@@ -156,24 +159,38 @@ def group_cycles(config, rows, writes):
     return starts[1:]
 
 
+#: Accesses of eight lanes that are a row: permuted, and of one word.
+ROWS = [*([4 * (8 + lane ^ mask) for lane in range(8)] for mask in (0, 5, 7)), [64] * 8]
+
+
+@pytest.mark.parametrize("row_port", [True, False], ids=["row port", "narrow ports only"])
 @pytest.mark.parametrize("ports", [8, 2])
-def test_a_row_of_a_core_costs_what_its_ports_and_conflicts_say(ports):
+def test_lanes_of_a_core_cost_what_row_ports_and_conflicts_say(ports, row_port):
     memory = SharedMemoryConfig(size=1024, banks=1, subbanks=8)
-    core = CoreConfig(shared_ports=ports)
+    core = CoreConfig(shared_ports=ports, row_port=row_port)
     config = replace(PRESETS["core"], shared=memory, core=core)
-    rows = [strided(8, stride).addresses for stride in (0, 1, 2, 3, 4, 6, 8, 16)]
-    expected = [max(8 // ports, conflict_degree(memory, row)) for row in rows]
-    assert {*expected} == {max(8 // ports, degree) for degree in (1, 2, 4, 8)}
-    assert [cycles_of_row(cluster_ports(config), row) for row in rows] == expected
-    assert group_cycles(config, 2 * rows, [0] * 8 + [1] * 8) == 2 * expected
+    strides = [strided(8, stride).addresses for stride in (0, 1, 2, 3, 4, 6, 8, 16)]
+    # A unit stride that crosses from one row to the next.
+    others = [[*ROWS, [4 * (lane + 3) for lane in range(8)]], strides]
+    expected = [
+        [max(8 // ports, conflict_degree(memory, each)) for each in accesses] for accesses in others
+    ]
+    assert {*expected[1]} == {max(8 // ports, degree) for degree in (1, 2, 4, 8)}
+    if row_port:
+        expected[0][: len(ROWS)] = [1] * len(ROWS)
+        expected[1][:2] = [1, 1]
+    accesses, cycles = [*others[0], *others[1]], [*expected[0], *expected[1]]
+    assert [dispatch_cycles(cluster_ports(config), each) for each in accesses] == cycles
+    count = len(accesses)
+    assert group_cycles(config, 2 * accesses, [0] * count + [1] * count) == 2 * cycles
 
 
 @pytest.mark.parametrize("ports", [1, 2, 4, 8])
-def test_rows_within_a_bank_have_a_formula_however_few_the_ports(ports):
+def test_lanes_within_a_bank_have_a_formula_however_few_the_ports(ports):
     """The model, which the RTL is compared with, follows the formula too."""
     config = replace(EIGHT_LANES, memory=replace(MEMORY, size=1 << 17, narrow_ports=ports))
     within = range(config.memory.size // config.memory.banks // 4 // 8)
     for stride in within:
-        row = strided(8, stride).addresses
-        degree = conflict_degree(config.memory, row)
-        assert cycles_of_row(config, row) == max(8 // ports, degree), stride
+        addresses = strided(8, stride).addresses
+        degree = conflict_degree(config.memory, addresses)
+        assert cycles_of_lanes(config, addresses) == max(8 // ports, degree), stride

@@ -2,6 +2,7 @@
 
 import random
 import re
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -24,6 +25,7 @@ MIXED = SharedMemoryPorts(
     read_sizes=(16, 8, 4),
     write_sizes=(16, 8),
 )
+ROWS = replace(MIXED, row_ports=2, row_bytes=8)
 
 
 def convert(dut):
@@ -42,7 +44,7 @@ def wide(memory, reads, writes):
 
 def run_traffic(config, *, seed=1, cycles=300, stall=0.2, stalls=None, addresses=None):
     """Run random traffic on a memory of `config`; return its statistics."""
-    stalls = dict.fromkeys(("read", "write", "narrow"), stall) | (stalls or {})
+    stalls = dict.fromkeys(("read", "write", "narrow", "row"), stall) | (stalls or {})
     addresses = addresses or range(config.memory.size)
     dut = convert(SharedMemory(config))
     traffic = Traffic(dut, random.Random(seed), stalls=stalls, addresses=addresses)
@@ -52,15 +54,18 @@ def run_traffic(config, *, seed=1, cycles=300, stall=0.2, stalls=None, addresses
 
 @pytest.mark.parametrize("stall", [0.0, 0.6])
 @pytest.mark.parametrize("span", [32, 256])
-def test_mixed_sizes_match_golden_model(stall, span):
-    traffic = run_traffic(MIXED, cycles=200, stall=stall, addresses=range(span))
+@pytest.mark.parametrize("config", [MIXED, ROWS], ids=["lanes", "rows"])
+def test_mixed_sizes_match_golden_model(config, stall, span):
+    traffic = run_traffic(config, cycles=200, stall=stall, addresses=range(span))
     assert traffic.accesses > (400 if span == 256 else 200)
 
 
 @pytest.mark.parametrize("latency", [1, 2, 3])
 def test_response_comes_after_the_stated_latency(latency):
     memory = SharedMemoryConfig(size=128, banks=2, subbanks=2, read_latency=latency, narrow_ports=2)
-    config = SharedMemoryPorts(memory=memory, read_sizes=(8, 4), write_sizes=(8,))
+    config = SharedMemoryPorts(
+        memory=memory, read_sizes=(8, 4), write_sizes=(8,), row_ports=1, row_bytes=8
+    )
     assert run_traffic(config, seed=latency, cycles=100, stall=0.3).accesses > 100
 
 
@@ -87,9 +92,23 @@ def test_response_comes_after_the_stated_latency(latency):
             read_sizes=(32, 4),
             write_sizes=(),
         ),
+        SharedMemoryPorts(
+            memory=SharedMemoryConfig(size=16, banks=1, subbanks=2, narrow_ports=1),
+            read_sizes=(),
+            write_sizes=(),
+            row_ports=2,
+            row_bytes=4,
+        ),
         cluster_ports(PRESETS["tiny_matrix"]),
     ],
-    ids=["narrow only", "one word", "banks of a word", "narrow writers", "tiny_matrix"],
+    ids=[
+        "narrow only",
+        "one word",
+        "banks of a word",
+        "narrow writers",
+        "rows of a word",
+        "tiny_matrix",
+    ],
 )
 def test_shapes_match_golden_model(config):
     addresses = range(min(64, config.memory.size))
@@ -109,6 +128,8 @@ def test_long_traffic_matches_golden_model(seed):
         memory=memory,
         read_sizes=tuple(rng.choices(sizes, k=rng.randint(1, 4))),
         write_sizes=tuple(rng.choices(sizes, k=rng.randint(1, 3))),
+        row_ports=rng.randint(1, 4),
+        row_bytes=rng.choice(sizes),
     )
     span = range(rng.choice([16, 64, 512]))
     assert run_traffic(config, seed=seed, cycles=2000, stall=0.3, addresses=span).accesses > 2000
@@ -288,6 +309,10 @@ def test_events_tell_done_from_held():
             {"write_sizes": ()},
             "write_sizes must name a port where there are no narrow ports, not ()",
         ),
+        ({"row_ports": 33, "row_bytes": 4}, "row_ports must be between 0 and 32, not 33"),
+        ({"row_ports": 1}, "row_bytes must be an integer with row ports, not None"),
+        ({"row_bytes": 4}, "row_bytes must be none without row ports, not 4"),
+        ({"row_ports": 1, "row_bytes": 32}, "row_bytes must be between 4 and 16, not 32"),
         ({"read_sizes": ()}, "read_sizes must name a port where there are no narrow ports, not ()"),
     ],
 )

@@ -1,5 +1,7 @@
 """Stress tests of shared memory: every grant, response and event equals the model's."""
 
+from dataclasses import replace
+
 import pytest
 
 from spica.hw.config import PRESETS, SharedMemoryConfig
@@ -10,8 +12,19 @@ from spica.sim.units.shared_memory.stress import SharedStress
 
 #: Least accesses in the fast tests and, of all shapes together, in the slow ones.
 FAST, SLOW = 20_000, 1_000_000
+#: Cores with row ports of half a line, beside lanes and wide ports of every size.
+HALVES = SharedMemoryPorts(
+    memory=SharedMemoryConfig(size=4096, banks=2, subbanks=8, narrow_ports=4),
+    read_sizes=(32, 16, 4),
+    write_sizes=(32, 4),
+    row_ports=3,
+    row_bytes=16,
+)
+VIRGO = PRESETS["virgo"]
 SHAPES = {
-    "virgo": cluster_ports(PRESETS["virgo"]),
+    "virgo": cluster_ports(VIRGO),
+    "two rows per line": cluster_ports(replace(VIRGO, shared=replace(VIRGO.shared, subbanks=16))),
+    "halves": HALVES,
     "tiny": cluster_ports(PRESETS["tiny"]),
     "every width": SharedMemoryPorts(
         memory=SharedMemoryConfig(size=2048, banks=4, subbanks=8, narrow_ports=8, read_latency=3),
@@ -21,15 +34,15 @@ SHAPES = {
 }
 
 
-@pytest.fixture(scope="module")
-def stress():
-    with SharedStress(EIGHT_LANES, optimize=0) as stress:
+@pytest.fixture(scope="module", params=[EIGHT_LANES, HALVES], ids=["lanes", "rows"])
+def stress(request):
+    with SharedStress(request.param, optimize=0) as stress:
         yield stress
 
 
 def stressed(stress, accesses, *, seed, cycles=20_000):
     """Run mixed wishes until `accesses` are done; return the number of each kind."""
-    kinds = dict.fromkeys(("read", "write", "narrow"), 0)
+    kinds = dict.fromkeys([name.partition("_")[0] for name in stress.sizes], 0)
     while sum(kinds.values()) < accesses:
         run = stress.run(mixed_wishes(stress.config, cycles, seed))
         for name, count in run.accesses.items():

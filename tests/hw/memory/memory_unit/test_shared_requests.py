@@ -1,0 +1,82 @@
+"""Tests of a core's requests to shared memory: detection of rows, cycles and values."""
+
+import random
+
+import pytest
+
+from spica.sim.golden.memory.memory_unit.shared_lanes import dispatch_cycles, is_row
+from spica.sim.units.shared_memory.request_path import CoreRequest, RequestBench
+from spica.sim.units.shared_memory.request_patterns import (
+    PATTERNS,
+    PORTS,
+    STRIDES,
+    one_core,
+    requests_of,
+)
+
+#: Requests of a pattern in the fast test, and all permutations of eight lanes.
+SOME, ALL = 150, 40_320
+
+
+@pytest.fixture(scope="module", params=PORTS)
+def bench(request):
+    with RequestBench(one_core(request.param), optimize=0) as bench:
+        yield bench
+
+
+def expected(bench, requests):
+    """Return the golden model's cycles of each request, and whether it is a row."""
+    return [
+        (
+            dispatch_cycles(bench.ports, [*each.addresses], each.store),
+            is_row(bench.ports.row_bytes, [*each.addresses]),
+        )
+        for each in requests
+    ]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
+def test_patterns_are_rows_and_cost_as_stated(bench, pattern):
+    ports = bench.ports.memory.narrow_ports
+    requests = requests_of(pattern, random.Random(pattern.name), SOME)
+    costs = bench.run(requests)
+    assert {*costs} == {(pattern.cycles[PORTS.index(ports)], pattern.is_row)}
+    assert costs == expected(bench, requests)
+
+
+def test_every_stride_from_every_start(bench):
+    requests = [
+        CoreRequest([4 * (start + stride * lane) for lane in range(8)])
+        for stride in STRIDES
+        for start in range(0, 40, 3)
+    ]
+    costs = bench.run(requests)
+    assert costs == expected(bench, requests)
+    assert {cycles for cycles, _ in costs} >= {1, 8}
+
+
+def test_lanes_outside_the_mask_do_not_count(bench):
+    rng = random.Random(3)
+    requests, rows = [], []
+    for _ in range(200):
+        mask, first = rng.randrange(1, 256), 8 * rng.randrange(64)
+        inside = rng.random() < 0.7
+        words = [
+            first + rng.randrange(8) if mask >> n & 1 and inside else rng.randrange(512)
+            for n in range(8)
+        ]
+        data, store = [rng.getrandbits(32) for _ in words], rng.random() < 0.5
+        requests.append(CoreRequest([4 * word for word in words], store, data, [15] * 8, mask))
+        active = [4 * word for n, word in enumerate(words) if mask >> n & 1]
+        rows.append(is_row(bench.ports.row_bytes, active))
+    assert [row for _, row in bench.run(requests)] == rows
+    assert {*rows} == {False, True}
+
+
+@pytest.mark.slow
+def test_all_permutations_are_rows():
+    (pattern,) = (each for each in PATTERNS if each.name == "every permutation of a row")
+    with RequestBench(one_core(2)) as bench:
+        requests = requests_of(pattern, random.Random(1), ALL)
+        assert len(requests) == ALL
+        assert {*bench.run(requests)} == {(1, True)}
