@@ -4,6 +4,7 @@ import pytest
 
 from spica.hw.cluster.counters import counter_table
 from spica.hw.config import PRESETS
+from spica.sim.harness.profile import FunctionProfile, polled
 from spica.sim.report.tables import activity_table, text_of
 from spica.sim.run.program_workload import account_products
 
@@ -48,3 +49,14 @@ def test_utilisation_of_two_units_is_over_the_time_of_each():
     assert done["mac_utilization"] == pytest.approx((4096 + 640) / capacity)
     assert done["polling_share"] == 0.25
     assert made_up([[100, 900], [120, 1100]], ())["mac_utilization"] is None
+
+
+def test_polling_is_the_sum_of_its_functions():
+    profile = {
+        "main": FunctionProfile(7, 30),
+        "virgo_await": FunctionProfile(4, 20),
+        "virgo_fence": FunctionProfile(3, 10),
+        "vx_wspawn_wait": FunctionProfile(2, 5),
+    }
+    assert polled(profile) == FunctionProfile(9, 35)
+    assert polled({"main": profile["main"]}) == FunctionProfile(0, 0)
