@@ -11,6 +11,7 @@ from spica.hw.arith.dot_product.numerics import NUMERICS, Offer
 from spica.hw.config.formats import FP32
 from spica.sim.golden.arith.dot_product.dot_product import dot_product
 from spica.sim.golden.arith.float import floats
+from spica.sim.oracle.silicon import MeasuredSet, measured_folder, measured_sets
 
 PAGE = Path(__file__).with_name("tensor_numerics.md")
 
@@ -78,7 +79,8 @@ def chained(config: DotProductConfig, a, b, c, scale=1.0) -> np.ndarray:
 def generations() -> str:
     """Return the table of each numerics' sums, by format."""
     rows = (generation(name, offer) for name, offers in NUMERICS.items() for offer in offers)
-    return table(["numerics", "factors", "L: terms", "F: fraction bits", "result", "source"], rows)
+    columns = ["numerics", "factors", "L: terms", "F: fraction bits", "floor", "result", "source"]
+    return table(columns, rows)
 
 
 def generation(name: str, offer: Offer) -> list[str]:
@@ -88,15 +90,44 @@ def generation(name: str, offer: Offer) -> list[str]:
         formats += f", a scale `{offer.scale}` per {offer.block}"
     if offer.fused is None:
         kept = {"virgo_hmma": "10, also in products"}.get(name, "23, also in products")
-        return [f"`{name}`", formats, "pairs", kept, "FP32, to nearest even", offer.source]
+        return [f"`{name}`", formats, "pairs", kept, "", "FP32, to nearest even", offer.source]
     digits = offer.fused.result_fraction_width
     results = f"FP32, {digits} fraction bits, toward zero"
     if any(result == "fp16" for _, result in offer.accumulators):
         results += "; or FP16, to nearest even"
+    if offer.accumulators == (("fp16", "fp16"),):
+        results = "FP16, to nearest even"
+    if offer.fused.separate_addend:
+        results += "; then c is added, to nearest even"
     terms = str(offer.fused.chunk)
+    if offer.fused.alternating > 1:
+        terms = f"{offer.fused.alternating} sums of {terms}, pairs alternate"
     if offer.fused.group > 1:
         terms += f", in groups of {offer.fused.group}"
-    return [f"`{name}`", formats, terms, str(offer.fused.fraction_width), results, offer.source]
+    floor = "-126"
+    if any(result == "fp16" for _, result in offer.accumulators):
+        floor = f"{offer.fused.half_floor} to FP16" + (", -126" if "FP32" in results else "")
+    kept = str(offer.fused.fraction_width)
+    return [f"`{name}`", formats, terms, kept, floor, results, offer.source]
+
+
+def measured() -> str:
+    """Return the table of results measured on GPUs, and how many of them the models miss."""
+    folder = measured_folder()
+    assert folder is not None
+    rows = [measured_row(one) for one in measured_sets(folder)]
+    total, wrong = (sum(int(row[place].replace(",", "")) for row in rows) for place in (5, 6))
+    rows.append(["all", "", "", "", "", f"{total:,}", f"{wrong:,}"])
+    columns = ["GPU", "factors", "result", "products", "numerics", "vectors", "mismatches"]
+    return table(columns, rows)
+
+
+def measured_row(one: MeasuredSet) -> list[str]:
+    """Return the row of one set."""
+    config = one.config
+    wrong = int((dot_product(config, **one.inputs) != one.results).sum())
+    formats = f"`{config.a}`", f"`{config.result}`", str(config.terms), f"`{config.numerics}`"
+    return [one.gpu, *formats, f"{len(one.results):,}", f"{wrong:,}"]
 
 
 def survivor() -> str:
@@ -273,7 +304,9 @@ def scales() -> str:
     return table(["", *(f"c = 2^{16 - distance}" for distance in distances)], rows)
 
 
+#: The table of measured results is updated only where the data is.
 SECTIONS = (
+    *((measured,) if measured_folder() else ()),
     *(generations, survivor, order, monotonicity),
     *(accumulation, bytes_of_13_bits, scales),
 )

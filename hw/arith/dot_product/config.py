@@ -8,6 +8,9 @@ from .numerics import FLOOR, NUMERICS, TREES, FusedSumNumerics, Offer
 
 __all__ = ["DotProductConfig"]
 
+#: Adjacent products that go to the same one of alternating fused sums.
+PAIR = 2
+
 
 @dataclass(frozen=True, kw_only=True)
 class DotProductConfig:
@@ -16,7 +19,7 @@ class DotProductConfig:
     Parameters
     ----------
     terms : int
-        Products in the sum: 4, 8, 16 or 32.
+        Products in the sum: 2, 4, 8, 16, 32 or 64.
     numerics : str
         A key of `NUMERICS`.
     a, b : str
@@ -25,8 +28,14 @@ class DotProductConfig:
         Formats of the addend and of the result.
     scale : str or None
         Format of the scales of blocks of factors; None for unscaled factors.
-    floor : int
-        Smallest exponent that terms are aligned to, -140 to 0; a zero term has no exponent.
+    block : int or None
+        Factors that share a scale; None for the first block length offered.
+    floor : int or None
+        Smallest exponent that terms are aligned to, -140 to 0; None for that of the numerics. A
+        zero term has no exponent.
+    zero_groups : bool
+        Whether a group whose sum is zero has the exponent of its scales nevertheless (grouped kinds
+        only): in MMA-Sim's published model. In its later model a zero group has no exponent.
 
     """
 
@@ -37,15 +46,21 @@ class DotProductConfig:
     addend: str = "fp32"
     result: str = "fp32"
     scale: str | None = None
-    floor: int = FLOOR
+    block: int | None = None
+    floor: int | None = None
+    zero_groups: bool = True
 
     def __post_init__(self):
         require_choice("numerics", self.numerics, NUMERICS)
-        require_choice("terms", self.terms, (4, 8, 16, 32))
-        require_integer("floor", self.floor, -140, 0)
+        require_choice("terms", self.terms, (2, 4, 8, 16, 32, 64))
+        if self.floor is not None:
+            require_integer("floor", self.floor, -140, 0)
+        if self.block is not None and self.scale is None:
+            raise ValueError(f"block must be None without scales, not {self.block}")
         if self.find() is None:
             offers = "; ".join(offer.describe() for offer in NUMERICS[self.numerics])
             scale = f" with scales {self.scale}" if self.scale else ""
+            scale += f" per {self.block}" if self.block is not None else ""
             raise ValueError(
                 f"formats must be among those of {self.numerics}, {offers}, not "
                 f"{self.a} and {self.b}{scale} ({self.addend} to {self.result})"
@@ -62,6 +77,7 @@ class DotProductConfig:
             if (
                 {self.a, self.b} <= set(offer.formats)
                 and self.scale == offer.scale
+                and self.block in (None, offer.block)
                 and (self.addend, self.result) in offer.accumulators
             ):
                 return offer
@@ -86,18 +102,46 @@ class DotProductConfig:
         return self.numerics in TREES
 
     @property
+    def alignment_floor(self) -> int:
+        """Smallest exponent that terms are aligned to."""
+        if self.floor is not None:
+            return self.floor
+        return self.fused.half_floor if self.result == "fp16" else FLOOR
+
+    @property
     def chunks(self) -> int:
-        """Number of fused sums in the chain."""
+        """Number of fused sums."""
         return self.terms // self.chunk_terms
 
     @property
     def chunk_terms(self) -> int:
         """Terms of one fused sum."""
-        return min(self.terms, self.fused.chunk)
+        return min(max(self.terms // self.fused.alternating, PAIR), self.fused.chunk)
+
+    @property
+    def chunks_per_addend(self) -> int:
+        """Chained fused sums whose total is added to the addend; all if the addend is a term."""
+        if self.fused.separate_addend:
+            return min(self.fused.alternating, self.chunks)
+        return self.chunks
+
+    @property
+    def chunk_columns(self) -> tuple[tuple[int, ...], ...]:
+        """Products of each fused sum: adjacent ones, or alternate pairs."""
+        alternating = self.fused.alternating
+        length = self.chunk_terms * alternating
+        return tuple(
+            tuple(
+                chunk // alternating * length + k
+                for k in range(length)
+                if k // PAIR % alternating == chunk % alternating
+            )
+            for chunk in range(self.chunks)
+        )
 
     @property
     def chunk_configs(self) -> tuple["DotProductConfig", ...]:
-        """Configs of the chained fused sums, each the addend of the next."""
+        """Configs of the fused sums in chain order."""
         first = replace(self, terms=self.chunk_terms)
         return first, *[replace(first, addend=self.result)] * (self.chunks - 1)
 

@@ -7,8 +7,9 @@ from ...emit.shared_block import SharedBlock
 from ...lib.pipeline import delayed
 from .config import DotProductConfig
 from .fused_chunk import FusedChunk, dot_product_members
-from .fused_sizes import FusedSizes
+from .latency import addition, sum_latency
 from .tree import Tree
+from .tree_add import TreeAdd
 
 __all__ = ["DotProduct"]
 
@@ -17,8 +18,9 @@ class DotProduct(SharedBlock):
     """Dot product: ``o = c + a[0] * b[0] + a[1] * b[1] + ...`` with `config.numerics`.
 
     Latency `dot_product_latency(config)`, one result per cycle, no handshake. If there are more
-    terms than one fused sum takes, the dot product is a chain of fused sums in term order, each
-    rounded.
+    terms than one fused sum takes, the dot product is a chain of fused sums in the order of
+    `config.chunk_columns`, each rounded. If the addend is not a term, each chain of
+    `config.chunks_per_addend` sums starts from zero and an adder follows it.
 
     Parameters
     ----------
@@ -55,23 +57,52 @@ class DotProduct(SharedBlock):
             m.d.comb += [tree.a.eq(self.a), tree.b.eq(self.b), tree.c.eq(self.c)]
             m.d.comb += self.o.eq(tree.o)
             return m
-        self.chain(m)
+        total, waited, each = self.c, 0, config.chunks_per_addend
+        for first in range(0, config.chunks, each):
+            if config.fused.separate_addend:
+                total = self.added(m, first, total, waited)
+                waited += addition(config).latency
+            else:
+                total = self.chain(m, range(first, first + each), total, waited)
+        m.d.comb += self.o.eq(total)
         return m
 
-    def chain(self, m):
-        """Chain the fused sums, with delayed factors for the later ones."""
+    def chain(self, m, numbers, total, waited):
+        """Return the total of chained fused sums, whose addend is `total` after `waited` cycles."""
         config = self.config
-        total, waited = self.c, 0
-        for number, chunk in enumerate(config.chunk_configs):
-            m.submodules[f"chunk_{number}"] = fused = FusedChunk(chunk)
-            for name, ports in (("a", self.a), ("b", self.b)):
-                width = len(ports.as_value()) // config.chunks
-                factors = ports.as_value().word_select(number, width)
+        for number in numbers:
+            m.submodules[f"chunk_{number}"] = fused = FusedChunk(config.chunk_configs[number])
+            columns = config.chunk_columns[number]
+            for name in ("a", "b"):
+                factors = Cat(getattr(self, name)[k] for k in columns)
                 (late,) = delayed(m, waited, **{f"{name}_{number}": factors})
                 m.d.comb += getattr(fused, name).eq(late)
-            if config.scale:
-                m.d.comb += [fused.a_scale.eq(self.a_scale), fused.b_scale.eq(self.b_scale)]
+            for name in ("a_scale", "b_scale") if config.scale else ():
+                scales = getattr(self, name)
+                count = len(getattr(fused, name))
+                chosen = Cat(scales[number * count + k] for k in range(count))
+                (late,) = delayed(m, waited, **{f"{name}_{number}": chosen})
+                m.d.comb += getattr(fused, name).eq(late)
             m.d.comb += fused.c.eq(total)
             total = fused.o
-            waited += FusedSizes(dot=chunk).latency
-        m.d.comb += self.o.eq(total)
+            waited += fused.sizes.latency
+        return total
+
+    def added(self, m, first, addend, waited):
+        """Return the sum of `addend` and a chain of fused sums, both after `waited` cycles.
+
+        The chain ends when the addend is available; the first addend waits for it.
+        """
+        config = self.config
+        numbers = range(first, first + config.chunks_per_addend)
+        total = self.chain(m, numbers, C(0, len(self.o)), waited)
+        if not waited:
+            (addend,) = delayed(m, sum_latency(config), c=addend)
+        m.submodules[f"add_{first}"] = adder = TreeAdd(addition(config))
+        m.d.comb += [adder.a.eq(total), adder.b.eq(addend)]
+        # The adder's NaN has only the top fraction bit, that of a fused sum all of them.
+        fraction_width = config.result_format.fraction_width
+        is_nan = adder.o[fraction_width - 1 : -1].all()
+        return Cat(
+            adder.o[:fraction_width] | is_nan.replicate(fraction_width), adder.o[fraction_width:]
+        )

@@ -148,7 +148,7 @@ class FusedSizes:
         """
         least_term = self.least_code - self.offset + self.scale_range[0]
         least_addend = 1 - self.dot.addend_format.bias
-        return max(self.dot.floor, min(least_term, least_addend))
+        return max(self.dot.alignment_floor, min(least_term, least_addend))
 
     @property
     def code_shape(self) -> Shape:

@@ -88,6 +88,7 @@ def _groups(m: Module, ports, sizes: FusedSizes) -> Terms:
         scale=config.scale_format,
         width=sizes.group_width,
         significand_width=sizes.significand_width,
+        zero_groups=config.zero_groups,
     )
     groups = []
     for k in range(sizes.terms):

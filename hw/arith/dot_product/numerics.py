@@ -3,9 +3,10 @@
 Sources, named in the entries:
 
 - MMA-Sim: the models of Xie et al. (arXiv 2511.10909), probed and validated on silicon from Volta
-  to Blackwell.
+  to Blackwell; of FP8 on Hopper the instruction wgmma, on Blackwell tcgen05.mma.
 - Khattak and Mikaitis, "Accurate Models of NVIDIA Tensor Cores" (arXiv 2512.07004), an
-  independent set of models, validated on silicon from Volta to Blackwell.
+  independent set of models, validated on silicon from Volta to Blackwell; of FP8 always the
+  instruction mma.sync. Their results on eight GPUs are compared in docs/tensor_numerics.md.
 - Fasi et al., "Numerical behavior of NVIDIA tensor cores" (PeerJ Computer Science, 2021).
 - Virgo: Kim et al., "Virgo: Cluster-level Matrix Unit Integration in GPUs" (ASPLOS 2025), and its
   RTL.
@@ -18,7 +19,8 @@ __all__ = ["FLOOR", "NUMERICS", "TREES", "FusedSumNumerics", "Offer"]
 #: Smallest exponent that terms are aligned to in MMA-Sim, which gives a zero term this exponent. An
 #: FP32 addend has at least this exponent, so it is the smallest even if no term is zero.
 #: Khattak and Mikaitis find -132 (Ampere, Ada) and -133 (Hopper, Blackwell) for FP32 results, and
-#: none for Volta's FP16 products, whose exponents do not get that small.
+#: none for Volta's FP16 products, whose exponents do not get that small. FP16 results have a higher
+#: floor in their models, `FusedSumNumerics.half_floor`.
 FLOOR = -126
 
 SAME = (("fp32", "fp32"),)
@@ -42,6 +44,14 @@ class FusedSumNumerics:
         its 10, and is rounded to nearest, ties to even.
     group : int
         Terms added exactly before any alignment.
+    half_floor : int
+        Smallest exponent that terms are aligned to if the result is FP16.
+    alternating : int
+        Chained fused sums that take pairs of products in turns; 1 if each takes adjacent products.
+    separate_addend : bool
+        Whether the addend is not a term: the sum of the products of one instruction, as long as
+        `alternating` fused sums, is rounded to the result's format, then added to the addend and
+        rounded to nearest, ties to even.
 
     """
 
@@ -49,6 +59,9 @@ class FusedSumNumerics:
     fraction_width: int
     result_fraction_width: int = 23
     group: int = 1
+    half_floor: int = FLOOR
+    alternating: int = 1
+    separate_addend: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,25 +120,39 @@ def _wide(sums: dict[str, FusedSumNumerics], source: str = BOTH) -> tuple[Offer,
 
 
 AMPERE = {
-    "fp16": FusedSumNumerics(chunk=8, fraction_width=24),
+    "fp16": FusedSumNumerics(chunk=8, fraction_width=24, half_floor=-20),
     "bf16": FusedSumNumerics(chunk=8, fraction_width=24),
     "tf32": FusedSumNumerics(chunk=4, fraction_width=24),
 }
 HOPPER = {
-    "fp16": FusedSumNumerics(chunk=16, fraction_width=25),
+    "fp16": FusedSumNumerics(chunk=16, fraction_width=25, half_floor=-21),
     "bf16": FusedSumNumerics(chunk=16, fraction_width=25),
     "tf32": FusedSumNumerics(chunk=8, fraction_width=25),
 }
-MX = FusedSumNumerics(chunk=32, fraction_width=25)
+#: FP8 with 13 fraction bits, of Ada in sums of 16 and of Hopper in sums of 32.
+FP8_16 = FusedSumNumerics(chunk=16, fraction_width=13, result_fraction_width=13, half_floor=-20)
+FP8_32 = FusedSumNumerics(chunk=32, fraction_width=13, result_fraction_width=13, half_floor=-21)
+MX = FusedSumNumerics(chunk=32, fraction_width=25, half_floor=-21)
 GROUPED = FusedSumNumerics(chunk=64, fraction_width=35, group=16)
+#: FP8 of mma.sync to FP16 on Hopper and on B200: as FP16 products, in two chained sums.
+MMA_SYNC_HALF = Offer(
+    formats=FP8,
+    accumulators=(("fp16", "fp16"),),
+    fused=FusedSumNumerics(
+        chunk=16, fraction_width=25, half_floor=-21, alternating=2, separate_addend=True
+    ),
+    source="Khattak and Mikaitis's measurements, mma.sync",
+)
 
 _MXF8F6F4 = Offer(formats=NARROW, scale="e8m0", block=32, fused=MX, source="MMA-Sim, mxf8f6f4")
 _BLACKWELL = (
     *_wide(HOPPER),
-    Offer(formats=NARROW, accumulators=HALF, fused=MX, source=f"{BOTH}, f8f6f4"),
+    Offer(formats=NARROW, accumulators=HALF, fused=MX, source="MMA-Sim, f8f6f4 of tcgen05.mma"),
     # Scaled FP4 has its own instruction kinds, so they precede the one that mixes formats.
-    Offer(formats=FP4, scale="e8m0", block=32, fused=GROUPED, source="MMA-Sim, mxf4"),
+    Offer(formats=FP4, scale="e8m0", block=32, fused=GROUPED, source="MMA-Sim, mxf4 and mxf4nvf4"),
+    Offer(formats=FP4, scale="e8m0", block=16, fused=GROUPED, source="MMA-Sim, mxf4nvf4"),
     Offer(formats=FP4, scale="ue4m3", block=16, fused=GROUPED, source="MMA-Sim, mxf4nvf4"),
+    Offer(formats=FP4, scale="ue4m3", block=32, fused=GROUPED, source="MMA-Sim's mxf4nvf4 formula"),
     _MXF8F6F4,
 )
 
@@ -136,7 +163,7 @@ NUMERICS: dict[str, tuple[Offer, ...]] = {
         Offer(formats=formats, source="IEEE 754 additions of FP32")
         for formats in (("fp32",), ("fp16",), ("bf16",), ("tf32",), FP8)
     ),
-    "nvidia(volta)": _wide({"fp16": FusedSumNumerics(chunk=4, fraction_width=23)}),
+    "nvidia(volta)": _wide({"fp16": FusedSumNumerics(chunk=4, fraction_width=23, half_floor=-19)}),
     # In MMA-Sim, Turing's 8 terms are one sum; Fasi et al. observed sums of 4 on a T4.
     "nvidia(turing)": _wide({"fp16": FusedSumNumerics(chunk=8, fraction_width=24)}, "MMA-Sim"),
     "nvidia(turing_chunk4)": _wide(
@@ -148,20 +175,28 @@ NUMERICS: dict[str, tuple[Offer, ...]] = {
         Offer(
             formats=FP8,
             accumulators=HALF,
-            fused=FusedSumNumerics(chunk=16, fraction_width=13, result_fraction_width=13),
+            fused=FP8_16,
             source=BOTH,
         ),
     ),
     "nvidia(hopper)": (
         *_wide(HOPPER),
-        Offer(
-            formats=FP8,
-            accumulators=HALF,
-            fused=FusedSumNumerics(chunk=32, fraction_width=13, result_fraction_width=13),
-            source=f"{BOTH}, of wgmma",
-        ),
+        Offer(formats=FP8, accumulators=HALF, fused=FP8_32, source="MMA-Sim, wgmma"),
+    ),
+    # Measured with an addend of 0 only; as a term it is as in Khattak and Mikaitis's model.
+    "nvidia(hopper_mma_sync)": (
+        MMA_SYNC_HALF,
+        Offer(formats=FP8, fused=FP8_32, source="Khattak and Mikaitis, mma.sync"),
     ),
     "nvidia(blackwell)": _BLACKWELL,
+    "nvidia(b200_mma_sync)": (
+        MMA_SYNC_HALF,
+        Offer(
+            formats=FP8,
+            fused=FusedSumNumerics(chunk=32, fraction_width=25, separate_addend=True),
+            source="Khattak and Mikaitis's measurements, mma.sync",
+        ),
+    ),
     # Scaled FP4 through the instruction that mixes formats.
     "nvidia(blackwell_mxf8f6f4)": (_MXF8F6F4,),
 }

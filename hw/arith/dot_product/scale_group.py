@@ -105,6 +105,8 @@ class ScaleGroupConfig:
         Bits of the magnitude of the products' sum.
     significand_width : int
         Bits of the result.
+    zero_groups : bool
+        Whether a zero sum has the exponent of the scales.
 
     """
 
@@ -113,13 +115,15 @@ class ScaleGroupConfig:
     scale: FloatFormat
     width: int
     significand_width: int
+    zero_groups: bool
 
 
 class ScaleGroup(SharedBlock):
     """Exact scaled sum: ``(a[0] * b[0] + a[1] * b[1] + ...) * a_scale * b_scale``.
 
     Latency 1, one result per cycle, no handshake. The exponent is that of the scales alone: the
-    sum of their stored exponents, and 0 for a zero result.
+    sum of their stored exponents. It is 0 if a scale is zero, and unless `config.zero_groups`
+    also if the sum is.
 
     Parameters
     ----------
@@ -172,7 +176,7 @@ class ScaleGroup(SharedBlock):
         magnitude, is_some = magnitude_of(m, total)
         m.d.comb += [
             self.sign.eq(total[-1]),
-            self.exponent.eq(Mux(is_some & is_scaled, exponent, 0)),
+            self.exponent.eq(Mux(is_scaled & (is_some | config.zero_groups), exponent, 0)),
             self.significand.eq(magnitude * factor),
         ]
         return m

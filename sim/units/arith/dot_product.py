@@ -48,6 +48,13 @@ CONFIGS = {
     "dot_blackwell_mxfp6_32": _config("blackwell", 32, E2M3, E3M2, scale="e8m0"),
     "dot_blackwell_mxfp4_32": _config("blackwell", 32, E2M1, scale="e8m0"),
     "dot_blackwell_nvfp4_32": _config("blackwell", 32, E2M1, scale="ue4m3"),
+    "dot_blackwell_mxfp4_64": _config("blackwell", 64, E2M1, scale="e8m0", block=16),
+    "dot_blackwell_nvfp4_64": _config("blackwell", 64, E2M1, scale="ue4m3"),
+    "dot_blackwell_nvfp4_64_dropped": _config(
+        "blackwell", 64, E2M1, scale="ue4m3", block=32, zero_groups=False
+    ),
+    "dot_b200_mma_sync_fp8_32": _config("b200_mma_sync", 32, E5M2, E4M3),
+    "dot_b200_mma_sync_fp8_64_half": _config("b200_mma_sync", 64, E5M2, E4M3, **HALF),
 }
 
 

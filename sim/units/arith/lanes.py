@@ -6,24 +6,31 @@ are packed by type conversion alone. A port with a single number takes at least 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 from amaranth.hdl import Shape
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
 
+from ...golden.arith.stored import require_members, require_stored
+
 __all__ = ["Lanes", "Port", "ports_of"]
 
 
 @dataclass(frozen=True)
 class Port:
-    """One port: `elements` numbers of `width` bits in lanes of `lane` bits, from word `word` on."""
+    """One port: `elements` numbers of `width` bits in lanes of `lane` bits, from word `word` on.
+
+    If the numbers are those of an enumeration, `members` is that.
+    """
 
     name: str
     width: int
     elements: int
     is_array: bool
     word: int
+    members: type[IntEnum] | None = None
 
     @property
     def lane(self) -> int:
@@ -59,7 +66,10 @@ class Lanes:
         return sum(port.words for port in self.ports)
 
     def pack(self, arrays: Mapping[str, np.ndarray], first_word: int = 0) -> np.ndarray:
-        """Return the words of each vector, after `first_word` words reserved for the caller."""
+        """Return the words of each vector, after `first_word` words reserved for the caller.
+
+        Raise unless each array has the shape of its port and integers that the port takes.
+        """
         names = [port.name for port in self.ports]
         if set(arrays) != set(names):
             raise ValueError(f"inputs must be {', '.join(names)}, not {', '.join(arrays)}")
@@ -72,6 +82,9 @@ class Lanes:
             shape = (len(array), port.elements) if port.is_array else (len(array),)
             if array.shape != shape:
                 raise ValueError(f"{port.name} must have shape {shape}, not {array.shape}")
+            require_stored(port.name, array, port.width)
+            if port.members is not None:
+                require_members(port.name, array, port.members)
             self.place(words[:, first_word:], port, array.reshape(len(array), port.elements))
         return words
 
@@ -79,8 +92,6 @@ class Lanes:
     def place(words: np.ndarray, port: Port, array: np.ndarray) -> None:
         """Write the elements of one port to their words."""
         lanes = array.astype(port.dtype)
-        if port.width < port.lane:
-            lanes &= port.dtype.type((1 << port.width) - 1)
         target = words[:, port.word : port.word + port.words]
         if port.lane == 64:
             target[:] = lanes.view("<u4")
@@ -116,6 +127,7 @@ def ports_of(component: wiring.Component, flow=In) -> Lanes:
         width = Shape.cast(element).width
         if not 1 <= width <= 64:
             raise ValueError(f"numbers on a port must have 1 to 64 bits, not {width} on {name}")
-        ports.append(Port(name, width, elements, is_array, word))
+        members = element if isinstance(element, type) and issubclass(element, IntEnum) else None
+        ports.append(Port(name, width, elements, is_array, word, members))
         word += ports[-1].words
     return Lanes(tuple(ports))

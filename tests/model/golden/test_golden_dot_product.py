@@ -70,6 +70,7 @@ def fused(config, a, b, c, scales):
     """Return one fused sum; `a` and `b` are values, `c` is one, `scales` a pair per term."""
     width = config.fused.fraction_width
     terms = []
+    exponents = [config.alignment_floor]
     group = config.fused.group
     for start in range(0, len(a), group):
         products = []
@@ -78,13 +79,17 @@ def fused(config, a, b, c, scales):
         if group > 1:
             products = [(sum(p * Fraction(2) ** e for p, e in products), 0)]
         for product, exponent in products:
+            factor = Fraction(1)
             for significand, scale_exponent in scales[start] if scales else ():
-                product, exponent = times(product, significand), exponent + scale_exponent
-            terms.append((product, exponent))
+                factor, exponent = times(factor, significand), exponent + scale_exponent
+            terms.append((times(product, factor), exponent))
+            if terms[-1][0] or (group > 1 and config.zero_groups and factor):
+                exponents.append(exponent)
     terms.append(c)
+    exponents += [c[1]] if c[0] else []
     if not all(isinstance(value, Fraction) for value, _ in terms):
         return special([value for value, _ in terms], config.result_format)
-    largest = max([config.floor, *(exponent for value, exponent in terms if value)])
+    largest = max(exponents)
     total = 0
     for value, exponent in terms:
         total += truncated(value * Fraction(2) ** (exponent - largest + width))
@@ -108,11 +113,37 @@ def reference(config, a, b, c, a_scale=None, b_scale=None):
             ]
             for k in range(config.terms)
         ]
-    for start in range(0, config.terms, config.fused.chunk):
-        chunk = slice(start, start + config.fused.chunk)
-        stored = fused(config, a[chunk], b[chunk], c, scales and scales[chunk])
-        c = value_of(stored, config.result_format)
+    for columns in instructions(config):
+        total = (Fraction(0), 0) if config.fused.separate_addend else c
+        for chunk in columns:
+            pairs = ([x[k] for k in chunk] for x in (a, b))
+            stored = fused(config, *pairs, total, scales and [scales[k] for k in chunk])
+            total = value_of(stored, config.result_format)
+        if config.fused.separate_addend:
+            stored = plus(total, c, config.result_format)
+            total = value_of(stored, config.result_format)
+        c = total
     return stored
+
+
+def instructions(config):
+    """Return the columns of each fused sum of each instruction."""
+    length = config.fused.chunk * config.fused.alternating
+    for start in range(0, config.terms, length):
+        columns = range(start, min(start + length, config.terms))
+        if config.fused.alternating == 1:
+            yield [columns]
+        else:
+            assert config.fused.alternating == 2
+            yield [[k for k in columns if k % 4 < 2], [k for k in columns if k % 4 >= 2]]
+
+
+def plus(x, y, form):
+    """Return the sum of two values, rounded to nearest even."""
+    if not all(isinstance(value, Fraction) for value, _ in (x, y)):
+        return special([value for value, _ in (x, y)], form)
+    exact = sum(value * Fraction(2) ** exponent for value, exponent in (x, y))
+    return round_to(exact, form, form.fraction_width, True)
 
 
 def every_config(terms):
@@ -132,11 +163,12 @@ def every_config(terms):
                             addend=addend,
                             result=result,
                             scale=offer.scale,
+                            block=offer.block or None,
                         )
 
 
 def name_of(config):
-    scale = f"-{config.scale}" if config.scale else ""
+    scale = f"-{config.scale}-{config.offer.block}" if config.scale else ""
     accumulators = f"{config.addend}-{config.result}"
     return f"{config.numerics}-{config.a}-{config.b}{scale}-{accumulators}-{config.terms}"
 

@@ -6,21 +6,27 @@ by Khattak and Mikaitis (arXiv 2512.07004):
 1. Factors are decoded; subnormals keep their leading zeros and the smallest normal exponent.
 2. Products are exact and not normalised: significands multiply, exponents add.
 3. The largest exponent is that of all nonzero terms, addend included, and at least
-   `config.floor`.
+   `config.alignment_floor`.
 4. Each term's magnitude is truncated to a number of fraction bits at that exponent.
 5. The terms are added exactly and the sum is rounded once: toward zero to FP32, to nearest even to
    FP16. Beyond the largest number comes infinity.
 
 A sum of zero is +0; one that is rounded to zero keeps its sign. The exponents of scaled terms
 include those of their scales. In the FP4 kinds a term is the exact sum of a group times the
-significands of its scales, and its exponent is that of the scales alone.
+significands of its scales, and its exponent is that of the scales alone. With
+`config.zero_groups` a zero group has that exponent too.
+
+If the addend is not a term, the fused sums of an instruction are chained from zero. Their total
+and the addend are then added and rounded to nearest even.
 """
 
 import numpy as np
 
 from .....hw.arith.dot_product.config import DotProductConfig
 from .....hw.config.formats import FloatFormat
-from .tree import tree_dot_product
+from ..float import floats
+from ..stored import require_stored
+from .tree import require_operands, tree_dot_product
 
 __all__ = ["dot_product"]
 
@@ -36,35 +42,66 @@ def dot_product(config: DotProductConfig, a, b, c, a_scale=None, b_scale=None) -
     config : DotProductConfig
         Formats and numerics.
     a, b : arrays of stored bits
-        One row of `config.terms` factors per result.
+        One row of `config.terms` factors per result; integers, not numbers of a float type.
     c : array of stored bits
         One addend per result.
     a_scale, b_scale : arrays of stored bits, or None
-        One row of `config.scales` per result.
+        One row of `config.scales` per result; None if the config has no scales.
 
     """
     if config.is_tree:
+        require_scales(config, a_scale, b_scale)
         return tree_dot_product(config, a, b, c)
-    a, b = (np.atleast_2d(np.asarray(x, np.int64)) for x in (a, b))
-    scales = [np.atleast_2d(np.asarray(x, np.int64)) for x in (a_scale, b_scale) if x is not None]
-    result, form = np.asarray(c, np.int64), config.addend_format
-    for start in range(0, config.terms, config.chunk_terms):
-        chunk = slice(start, start + config.chunk_terms)
-        result = fused_sum(config, a[:, chunk], b[:, chunk], result, form, scales)
-        form = config.result_format
+    a, b, result = require_operands(config, a, b, c)
+    scales = require_scales(config, a_scale, b_scale, len(a))
+    form = config.addend_format
+    each, is_separate = config.chunks_per_addend, config.fused.separate_addend
+    for first in range(0, config.chunks, each):
+        total = np.zeros_like(result) if is_separate else result
+        for chunk in range(first, first + each):
+            columns = np.array(config.chunk_columns[chunk])
+            chosen = [
+                scale[:, columns[:: config.offer.block] // config.offer.block] for scale in scales
+            ]
+            total = fused_sum(config, a[:, columns], b[:, columns], total, form, chosen)
+            form = config.result_format
+        result = added(config, total, result) if is_separate else total
     return result.astype(np.uint32)
+
+
+def require_scales(config: DotProductConfig, a_scale, b_scale, count: int = 0) -> list[np.ndarray]:
+    """Return the scales of `count` results as integers; raise unless the config has them."""
+    scales = {"a_scale": a_scale, "b_scale": b_scale}
+    if config.scale_format is None:
+        if given := [name for name, scale in scales.items() if scale is not None]:
+            raise ValueError(f"{given[0]} must be None: the config has no scales")
+        return []
+    if missing := [name for name, scale in scales.items() if scale is None]:
+        raise ValueError(f"{missing[0]} must be given: scales are {config.scale}")
+    width, shape = config.scale_format.width, (count, config.scales)
+    return [
+        require_stored(name, np.atleast_2d(scale), width, shape).astype(np.int64)
+        for name, scale in scales.items()
+    ]
+
+
+def added(config: DotProductConfig, total, addend) -> np.ndarray:
+    """Return the sum of a finished total and the addend; NaN is all ones except the sign."""
+    form = config.result_format
+    result = floats.add(total, addend, form).astype(np.int64)
+    return np.where(result == form.nan, form.magnitude_mask, result)
 
 
 def fused_sum(config: DotProductConfig, a, b, c, addend: FloatFormat, scales) -> np.ndarray:
     """Return one fused sum of all columns of `a` and `b`, and of `c`."""
-    signs, magnitudes, exponents, fraction_width = fused_terms(config, a, b, scales)
+    signs, magnitudes, exponents, fraction_width, present = fused_terms(config, a, b, scales)
     c_sign, c_magnitude, c_exponent = fields(c, addend)
     kept = config.fused.fraction_width
 
-    not_zero = np.column_stack([magnitudes != 0, c_magnitude != 0])
+    all_present = np.column_stack([present, c_magnitude != 0])
     all_exponents = np.column_stack([exponents, c_exponent])
-    largest = np.where(not_zero, all_exponents, config.floor).max(axis=1)
-    largest = np.maximum(largest, config.floor)
+    floor = config.alignment_floor
+    largest = np.maximum(np.where(all_present, all_exponents, floor).max(axis=1), floor)
     terms = aligned(magnitudes, exponents - largest[:, None] + kept - fraction_width)
     total = np.where(signs, -terms, terms).sum(axis=1)
     addend_term = aligned(c_magnitude, c_exponent - largest + kept - addend.fraction_width)
@@ -87,7 +124,10 @@ def fields(bits: np.ndarray, form: FloatFormat):
 
 
 def fused_terms(config: DotProductConfig, a, b, scales):
-    """Return signs, integer magnitudes and exponents of the terms, and their fraction bits."""
+    """Return signs, integer magnitudes and exponents of the terms, and their fraction bits.
+
+    Also return which terms take part in the largest exponent.
+    """
     a_sign, a_significand, a_exponent = fields(a, config.a_format)
     b_sign, b_significand, b_exponent = fields(b, config.b_format)
     signs = a_sign ^ b_sign
@@ -95,7 +135,7 @@ def fused_terms(config: DotProductConfig, a, b, scales):
     exponents = a_exponent + b_exponent
     fraction_width = config.a_format.fraction_width + config.b_format.fraction_width
     if not scales:
-        return signs, products, exponents, fraction_width
+        return signs, products, exponents, fraction_width, products != 0
 
     group = config.fused.group
     if group > 1:
@@ -105,14 +145,16 @@ def fused_terms(config: DotProductConfig, a, b, scales):
         sums = values.reshape(len(a), -1, group).sum(axis=2)
         signs, products = sums < 0, np.abs(sums)
         exponents = np.full(products.shape, least)
+    present = (products != 0) | (group > 1 and config.zero_groups)
     each = config.offer.block // group
     for scale in scales:
         assert config.scale_format is not None
         _, significand, exponent = fields(scale, config.scale_format)
-        products = products * np.repeat(significand, each, axis=1)[:, : products.shape[1]]
-        exponents = exponents + np.repeat(exponent, each, axis=1)[:, : products.shape[1]]
+        significand, exponent = (np.repeat(x, each, axis=1) for x in (significand, exponent))
+        products, exponents = products * significand, exponents + exponent
+        present = present & (significand != 0)
         fraction_width += config.scale_format.fraction_width
-    return signs, products, exponents, fraction_width
+    return signs, products, exponents, fraction_width, present
 
 
 def aligned(magnitudes: np.ndarray, places: np.ndarray) -> np.ndarray:

@@ -23,7 +23,8 @@ def dot_operands(
     ``uniform`` has random bits. ``near`` has exponents in a small window with a random position
     per vector. ``cancelling`` has pairs of products of opposite sign, with modified last bits.
     ``large_addend`` and ``small_addend`` have an addend about as far from the products as a term
-    can be before it vanishes. ``sparse`` is mostly zeros. The sums of ``tiny`` are around the
+    can be before it vanishes. ``sparse`` is mostly zeros, in grouped kinds half of the groups are
+    all zeros. The sums of ``tiny`` are around the
     smallest number of the result's format. ``corners`` has many class borders. Infinities and NaN
     are rare except in ``corners``, as they would hide the sums.
     """
@@ -39,6 +40,10 @@ def dot_operands(
     b = np.where(near, windowed(rng, b, config.b_format), b)
     a, b = cancelled(rng, config, a, b, where.get("cancelling", none))
     sparse = where.get("sparse", none) & (rng.random(shape) < 0.7)
+    if config.fused.group > 1:
+        groups = rng.random((count, config.terms // config.fused.group)) < 0.5
+        empty = np.repeat(groups, config.fused.group, axis=1)
+        sparse |= where.get("sparse", none) & empty
     a = np.where(sparse, 0, a)
     is_corner = where.get("corners", none) & (rng.random(shape) < 0.15)
     a = np.where(is_corner, rng.choice(corners(config.a_format), shape), a)

@@ -13,6 +13,7 @@ import numpy as np
 
 from .....hw.arith.float.rounding import FLAGS, Rounding
 from .....hw.config.formats import FP16, FP32, FloatFormat, IntFormat
+from ..stored import require_members
 
 __all__ = [
     "add",
@@ -31,6 +32,8 @@ __all__ = [
 def decode(bits, form: FloatFormat) -> np.ndarray:
     """Return the values of stored `bits` as float64, exactly (NaN payloads are lost)."""
     bits = np.asarray(bits)
+    if bits.dtype.kind not in "iu":
+        raise TypeError(f"bits must be stored bits as integers, not {bits.dtype}")
     if form == FP32:
         with np.errstate(invalid="ignore"):
             return bits.astype(np.uint32).view(np.float32).astype(np.float64)
@@ -106,6 +109,7 @@ def rounded(
 
     A NaN becomes the largest number in a format without NaN. Ties go to the even code.
     """
+    require_members("rounding", rounding, Rounding)
     values, rounding = np.broadcast_arrays(np.asarray(values, np.float64), np.asarray(rounding))
     negative = np.signbit(values)
     finite = np.isfinite(values)

@@ -5,6 +5,7 @@ import numpy as np
 from .....hw.arith.float.fma import FmaOperation
 from .....hw.arith.float.rounding import FLAGS, Rounding
 from .....hw.config.formats import FP32, FloatFormat
+from ..stored import require_members
 from . import floats
 
 __all__ = ["fma", "fma_operands"]
@@ -27,6 +28,7 @@ def fma(
     The product of two FP32 is exact in float64; the sum is held there rounded to odd. Operation
     and rounding are one for all vectors or one per vector.
     """
+    require_members("operation", operation, FmaOperation)
     arrays = (np.asarray(x) for x in (operation, a, b, c, rounding))
     operation, a, b, c, rounding = np.broadcast_arrays(*arrays)
     is_addition = np.isin(operation, ADDITIONS)

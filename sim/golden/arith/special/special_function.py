@@ -15,6 +15,7 @@ from .....hw.arith.special.functions import TABLES
 from .....hw.config.formats import FP32
 from .....hw.isa.operations import SpecialOperation
 from ..float import floats
+from ..stored import require_members, require_stored
 from .truncated_products import DIGIT_MAGNITUDE, interpolate, truncated_product
 
 __all__ = ["special_function"]
@@ -216,7 +217,9 @@ def circular_of(significand, exponent, is_cosine: bool) -> np.ndarray:
 
 def special_function(operation, a) -> np.ndarray:
     """Return the functions `operation` (one, or one per number) of stored FP32 numbers."""
-    a, operation = np.broadcast_arrays(np.asarray(a, np.int64), np.asarray(operation))
+    require_members("operation", operation, SpecialOperation)
+    a = require_stored("a", a, FP32.width).astype(np.int64)
+    a, operation = np.broadcast_arrays(a, np.asarray(operation))
     result = np.empty(a.shape, np.uint32)
     for one in SpecialOperation:
         (chosen,) = np.nonzero(operation == one)

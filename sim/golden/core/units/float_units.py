@@ -11,6 +11,7 @@ from .....hw.isa.operations import DivideOperation, FloatOperation
 from ...arith.float.division import divide, square_root
 from ...arith.float.fma import fma
 from ...arith.special.special_function import special_function
+from ...arith.stored import require_members
 from .fp32.float_conversion import from_integer, to_integer
 from .fp32.narrow_cast import NARROWING, WIDENING, from_half, to_halves
 from .fp32.non_computational import classify, compare, sign_inject
@@ -38,6 +39,8 @@ def float_operation(
     operation: FloatOperation, a, b, c, rounding: Rounding | np.ndarray = Rounding.NEAREST_EVEN
 ) -> Pair:
     """Return the result of `operation` on stored bits, and the flags (both uint32)."""
+    require_members("operation", operation, FloatOperation)
+    require_members("rounding", rounding, Rounding)
     a, b, c = (np.asarray(x, np.uint32) for x in (a, b, c))
     none = np.zeros(a.shape, np.uint32)
     if operation <= FloatOperation.FMUL:
@@ -61,6 +64,8 @@ def divide_operation(
     operation: DivideOperation, a, b, rounding: Rounding | np.ndarray = Rounding.NEAREST_EVEN
 ) -> Pair:
     """Return quotients, remainders or roots of stored bits, and the flags (both uint32)."""
+    require_members("operation", operation, DivideOperation)
+    require_members("rounding", rounding, Rounding)
     a, b = np.asarray(a, np.uint32), np.asarray(b, np.uint32)
     if operation == DivideOperation.FDIV:
         return divide(a, b, rounding)

@@ -37,6 +37,8 @@ SIMULATED = {
     "blackwell_mxfp8": CONFIGS["dot_blackwell_mxfp8_32"],
     "blackwell_mxfp4": CONFIGS["dot_blackwell_mxfp4_32"],
     "blackwell_nvfp4": replace(CONFIGS["dot_blackwell_nvfp4_32"], terms=16),
+    "mma_sync": replace(CONFIGS["dot_b200_mma_sync_fp8_32"], terms=4),
+    "mma_sync_half": replace(CONFIGS["dot_b200_mma_sync_fp8_64_half"], terms=8),
 }
 INPUTS = ("a", "b", "c", "a_scale", "b_scale")
 
@@ -68,7 +70,10 @@ def test_hardware_matches_golden_model(name):
 
 @pytest.mark.parametrize(
     ("name", "cycles"),
-    [("volta", 3), ("ampere_tf32_chained", 6), ("blackwell_mxfp8", 4), ("blackwell_nvfp4", 4)],
+    [
+        *(("volta", 3), ("ampere_tf32_chained", 6), ("blackwell_mxfp8", 4), ("blackwell_nvfp4", 4)),
+        *(("mma_sync", 5), ("mma_sync_half", 7)),
+    ],
 )
 def test_latency(name, cycles):
     config = SIMULATED[name]
@@ -114,7 +119,27 @@ def test_width_of_the_sum(name, width):
     ("options", "message"),
     [
         ({"numerics": "nvidia(pascal)"}, r"numerics must be one of .*volta.*, not 'nvidia\(pascal"),
-        ({"terms": 5}, "terms must be one of 4, 8, 16, 32, not 5"),
+        ({"terms": 5}, "terms must be one of 2, 4, 8, 16, 32, 64, not 5"),
+        ({"block": 16}, "block must be None without scales, not 16"),
+        (
+            {
+                "numerics": "nvidia(blackwell)",
+                "a": "fp4_e2m1",
+                "b": "fp4_e2m1",
+                "scale": "e8m0",
+                "block": 64,
+            },
+            "not fp4_e2m1 and fp4_e2m1 with scales e8m0 per 64 ",
+        ),
+        (
+            {
+                "numerics": "nvidia(b200_mma_sync)",
+                "a": "fp8_e4m3",
+                "b": "fp8_e4m3",
+                "addend": "fp16",
+            },
+            "fp16 to fp16.*fp32 to fp32.*not fp8_e4m3 and fp8_e4m3 .fp16 to fp32",
+        ),
         ({"floor": 1}, "floor must be between -140 and 0, not 1"),
         (
             {"a": "bf16", "b": "bf16"},
@@ -146,6 +171,20 @@ def test_width_of_the_sum(name, width):
 def test_bad_config_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
         DotProductConfig(**{"terms": 4, "numerics": "nvidia(volta)"} | options)
+
+
+def test_products_alternate_in_pairs_between_two_sums():
+    config = CONFIGS["dot_b200_mma_sync_fp8_64_half"]
+    first, second, third, fourth = config.chunk_columns
+    assert first == tuple(k for k in range(32) if k % 4 < 2)
+    assert second == tuple(k for k in range(32) if k % 4 >= 2)
+    assert third == tuple(k + 32 for k in first) and fourth == tuple(k + 32 for k in second)
+    assert config.chunks_per_addend == 2
+    # A shorter sum has zeros in place of the other products.
+    assert replace(config, terms=8).chunk_columns == ((0, 1, 4, 5), (2, 3, 6, 7))
+    assert replace(config, terms=2).chunk_columns == ((0, 1),)
+    chained = replace(CONFIGS["dot_ada_fp8_16"], terms=32)
+    assert chained.chunk_columns == (tuple(range(16)), tuple(range(16, 32)))
 
 
 def test_scaled_fp4_is_of_its_own_kind_unless_named_otherwise():

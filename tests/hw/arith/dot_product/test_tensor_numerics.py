@@ -40,6 +40,8 @@ PUBLISHED = {
     "hopper tf32": (25, 8),
     "hopper fp8_e5m2": (13, 32),
     "hopper fp8_e4m3": (13, 32),
+    "hopper_mma_sync fp8_e5m2": (13, 32),
+    "hopper_mma_sync fp8_e4m3": (13, 32),
     "blackwell fp16": (25, 16),
     "blackwell bf16": (25, 16),
     "blackwell tf32": (25, 8),
@@ -53,6 +55,13 @@ PUBLISHED = {
     "blackwell fp4_e2m1 e8m0": (35, 64),
     "blackwell fp4_e2m1 ue4m3": (35, 64),
 }
+#: The same where the addend is not a term, but added after the sum.
+SEPARATE = {
+    "b200_mma_sync fp8_e5m2": (25, 32),
+    "b200_mma_sync fp8_e4m3": (25, 32),
+    "b200_mma_sync fp8_e4m3 fp16": (25, 16),
+    "hopper_mma_sync fp8_e4m3 fp16": (25, 16),
+}
 #: Configs whose RTL the slow tests run.
 HARDWARE = (
     *("volta fp16", "ampere fp16", "ampere tf32", "hopper bf16", "ada fp8_e4m3"),
@@ -64,7 +73,7 @@ def config_of(name, terms=None, **changes):
     """Return the config of a name above, of one fused sum unless `terms` is given."""
     generation, form, *scale = name.split()
     return DotProductConfig(
-        terms=terms or min(PUBLISHED[name][1], 32),
+        terms=terms or PUBLISHED[name][1],
         numerics=f"nvidia({generation})",
         a=form,
         b=form,
@@ -170,10 +179,10 @@ def test_every_offer_has_a_signature_here():
         for numerics, offers in NUMERICS.items()
         for offer in offers
         for form in offer.formats
-        if offer.fused
+        if offer.fused and ("fp32", "fp32") in offer.accumulators
     }
     mixes = {name for name in offered if name.endswith("e8m0")} - set(PUBLISHED)
-    assert offered - mixes == set(PUBLISHED)
+    assert offered - mixes == {*PUBLISHED, *(name for name in SEPARATE if "fp16" not in name)}
     for name in mixes:
         # The same arithmetic under another name.
         assert name.startswith(("blackwell fp", "blackwell_mxf8f6f4 fp"))
@@ -229,6 +238,64 @@ def test_order_inside_a_fused_sum_does_not_matter(name, compute):
         columns = np.concatenate([start + order for start in range(0, config.terms, group)])
         moved = {**inputs, "a": inputs["a"][:, columns], "b": inputs["b"][:, columns]}
         assert np.array_equal(compute(config, **moved), expected)
+
+
+def separate_config(name):
+    """Return the config of a name of `SEPARATE`, of one instruction."""
+    numerics, form, *result = name.split()
+    results = {"addend": result[0], "result": result[0]} if result else {}
+    return DotProductConfig(terms=32, numerics=f"nvidia({numerics})", a=form, b=form, **results)
+
+
+def pairs_of(values, places):
+    """Return products for `vectors`: each value, split into two factors, at its place."""
+    return {
+        place: (value, 1) if abs(value) >= 2.0**-6 else (2.0**-6, value * 2.0**6)
+        for value, place in zip(values, places, strict=True)
+    }
+
+
+@pytest.mark.parametrize("name", SEPARATE)
+def test_an_addend_after_the_sum_is_not_truncated(name):
+    """1 - 1 is 0 before c is added; and c does not truncate the products."""
+    config = separate_config(name)
+    least = config.result_format.least_exponent
+    addends = np.ldexp(1.0, np.arange(least, 0))
+    inputs = vectors(config, [{0: (1, 1), 1: (-1, 1)}] * len(addends), addends)
+    assert value(compute_golden(config, **inputs), config).tolist() == addends.tolist()
+
+
+@pytest.mark.parametrize("name", SEPARATE)
+def test_sum_before_an_addend_is_rounded_and_so_is_the_addition(name):
+    """Half of the last place is lost in the first rounding, or it goes to even in the second."""
+    config = separate_config(name)
+    digits = config.result_format.fraction_width
+    half, is_half = 2.0 ** -(digits + 1), config.result == "fp16"
+    # All terms are scaled by 2**8, so that FP8 products reach half of FP32's last place.
+    scale = 1.0 if is_half else 2.0**16
+    small = pairs_of([half * scale], [4]) if is_half else {4: (2.0**-4, 2.0**-4)}
+    one = (1, 1) if is_half else (2.0**8, 2.0**8)
+    rows = [{0: one} | small, {0: one}, {0: one}]
+    addends = np.array([-scale, half * scale, 3 * half * scale])
+    results = value(compute_golden(config, **vectors(config, rows, addends)), config) / scale
+    assert results.tolist() == [0, 1, 1 + 4 * half]
+
+
+@pytest.mark.parametrize("name", [name for name in SEPARATE if name.endswith("fp16")])
+def test_pairs_of_products_alternate_between_two_sums(name):
+    """2**11 and -2**11 cancel exactly in one sum; from one sum to the next, 1 + 1/2 is rounded."""
+    config = separate_config(name)
+    large, small = 2.0**11, 1.5
+    rows = [
+        pairs_of([large, -large, small], places)
+        for places in ((0, 4, 1), (2, 6, 3), (0, 2, 1), (0, 2, 3), (0, 31, 28))
+    ]
+    rows = [
+        {k: (p[0] / 64, p[1] * 64) if abs(p[0]) > 400 else p for k, p in row.items()}
+        for row in rows
+    ]
+    results = value(compute_golden(config, **vectors(config, rows, [0] * len(rows))), config)
+    assert results.tolist() == [1.5, 1.5, 2, 1.5, 2]
 
 
 CHAINED = [name for name, (_, chunk) in PUBLISHED.items() if chunk < 32]
@@ -415,7 +482,7 @@ def test_fp4_groups_are_exact_inside():
     """Terms of one group cancel at any magnitude; between groups 35 fraction bits are kept."""
     config = config_of("blackwell fp4_e2m1 ue4m3")
     inputs = vectors(config, [{0: (6, 6), 1: (-6, 6), 2: (0.5, 0.5)}], [0])
-    inputs["a_scale"][:] = stored([[448, 2.0**-9]], config.scale_format)
+    inputs["a_scale"][:] = stored([[448, 2.0**-9, 1, 1]], config.scale_format)
     assert value(compute_golden(config, **inputs), config).tolist() == [0.25 * 448]
 
 
