@@ -37,7 +37,7 @@ def arithmetic(config: DotProductConfig) -> DotProductConfig:
 def unit_name(config: DotProductConfig) -> str:
     """Return the name of a config's unit."""
     words = (config.numerics, config.a, config.result, config.terms)
-    return re.sub(r"\W+", "_", "_".join(map(str, words)))
+    return re.sub(r"[\W_]+", "_", "_".join(map(str, words)))
 
 
 @pytest.fixture(scope="module")
