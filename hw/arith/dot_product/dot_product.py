@@ -64,8 +64,17 @@ class DotProduct(SharedBlock):
                 waited += addition(config).latency
             else:
                 total = self.chain(m, range(first, first + each), total, waited)
-        m.d.comb += self.o.eq(total)
+        m.d.comb += self.o.eq(self.with_nan(total) if config.fused.separate_addend else total)
         return m
+
+    def with_nan(self, total):
+        """Return the sum of an adder with the NaN of fused sums.
+
+        An adder's NaN has only the top bit of the fraction, that of a fused sum has all bits.
+        """
+        fraction_width = self.config.result_format.fraction_width
+        is_nan = total[fraction_width - 1 : -1].all()
+        return total | is_nan.replicate(fraction_width)
 
     def chain(self, m, numbers, total, waited):
         """Return the total of chained fused sums, whose addend is `total` after `waited` cycles."""
@@ -100,9 +109,4 @@ class DotProduct(SharedBlock):
             (addend,) = delayed(m, sum_latency(config), c=addend)
         m.submodules[f"add_{first}"] = adder = TreeAdd(addition(config))
         m.d.comb += [adder.a.eq(total), adder.b.eq(addend)]
-        # The adder's NaN has only the top fraction bit, that of a fused sum all of them.
-        fraction_width = config.result_format.fraction_width
-        is_nan = adder.o[fraction_width - 1 : -1].all()
-        return Cat(
-            adder.o[:fraction_width] | is_nan.replicate(fraction_width), adder.o[fraction_width:]
-        )
+        return adder.o
