@@ -3,7 +3,7 @@
 from amaranth.lib import data
 from amaranth.utils import ceil_log2, exact_log2
 
-from ...config import MemoryUnitConfig
+from ...config import WORD_BYTES, MemoryUnitConfig
 from ...lib.interfaces.core_memory import pairs
 from .data_cache_layouts import DataCacheConfig
 from .mshr import MshrConfig
@@ -14,6 +14,7 @@ __all__ = [
     "instruction_cache_events",
     "instruction_mshr_config",
     "line_layout",
+    "note_layout",
     "read_layout",
 ]
 
@@ -33,6 +34,20 @@ def instruction_mshr_config(config: MemoryUnitConfig) -> MshrConfig:
     )
 
 
+def note_layout(config: MemoryUnitConfig) -> data.StructLayout:
+    """Return the layout of the note of a read: the response's tag, and its lanes' words.
+
+    ``places`` are the numbers of the words in the beat.
+    """
+    core = config.core
+    place = exact_log2(config.axi.beat_bytes // WORD_BYTES)
+    return data.StructLayout({
+        "tag": core.tag_width,
+        "lanes": core.request_lanes,
+        "places": data.ArrayLayout(place, core.request_lanes),
+    })
+
+
 def data_mshr_config(config: MemoryUnitConfig) -> DataCacheConfig:
     """Return the config of a core's L1D: each transaction may wait."""
     core = config.core
@@ -41,6 +56,7 @@ def data_mshr_config(config: MemoryUnitConfig) -> DataCacheConfig:
         beat_bytes=config.axi.beat_bytes,
         word_bytes=config.axi.beat_bytes,
         waiters=core.transactions,
+        note_width=note_layout(config).size,
     )
 
 

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...emit.shared_block import SharedBlock
 from ...lib.register_slices import SkidBuffer
+from ...lib.sram import Sram
 from ...lib.streams import Queue
 from .data_array import DataArray
 from .data_cache_layouts import (
@@ -37,20 +38,24 @@ class DataCache(SharedBlock):
     | 0     | `read` is accepted                    | `write` is accepted                 |
     | 1     | `answer`, if the cache hits           | its line is written, `line_write`   |
     | 2     | else `line_read`, unless in flight    |                                     |
-    | n     | the last beat of the line arrives     | `line_written` and `written`        |
-    | n + 2 | `answer`; one per cycle of all others |                                     |
+    | n     | its beat arrives                      | `line_written` and `written`        |
+    | n + 1 | `answer`                              |                                     |
 
-    Each read returns all writes to its beat accepted before it, and none accepted after it. A
-    write to a line in flight stalls until the line has arrived and its waiting reads are
-    answered. A miss stalls until the writes to its line are complete. A write reads no line. One
-    request is accepted per cycle, alternating if reads and writes compete. Up to `mshrs`
-    lines are in flight; hits proceed under misses. A read without a free MSHR stalls those
-    after it. No read is accepted while replays are answered, one per cycle, and no read of a
-    beat in the cycle after a write to it. An arriving beat is refused in the cycle after a
-    write, but never in two cycles in a row. A line that cannot be read is answered with an error
-    and not kept; a failed write invalidates the whole cache. No request is accepted for one
-    cycle per set after a reset and after every 15th invalidation; other invalidations stall
-    nothing.
+    An arriving beat is forwarded to the lowest id that waits for it, so misses too have a
+    throughput of one beat per cycle. Other reads of that beat are replayed from the arrays, one
+    per cycle, from 2 cycles after the last beat of their line on. A hit stalls while a forwarded
+    beat is answered.
+
+    Each read returns all writes to its beat accepted before it, and none accepted after it. A write
+    to a line in flight stalls until the line has arrived and its waiting reads are answered. A miss
+    stalls until the writes to its line are complete. A write reads no line. One request is accepted
+    per cycle, alternating if reads and writes compete. Up to `mshrs` lines are in flight; hits
+    proceed under misses. A read without a free MSHR stalls those after it. No read is accepted
+    while replays wait, and no read of a beat in the cycle after a write to it. No replay begins
+    while a beat arrives. An arriving beat is refused in the cycle after a write, but never in two
+    cycles in a row. A line that cannot be read is answered with an error and not kept; a failed
+    write invalidates the whole cache. No request is accepted for one cycle per set after a reset
+    and after every 15th invalidation; other invalidations stall nothing.
 
     Parameters
     ----------
@@ -110,7 +115,10 @@ class DataCache(SharedBlock):
         connect(m, outgoing.o, flipped(self.line_write))
 
         look = Signal(beat_write_layout(config), reset_less=True)
-        number = Signal(config.waiter_width, reset_less=True)  # id of the read being looked up
+        # Of the read being looked up.
+        number = Signal(config.waiter_width, reset_less=True)
+        note = Signal(config.note_width, reset_less=True)
+        replayed = Signal()  # a forwarded beat or a replay is answered
         is_read, is_write = Signal(), Signal()  # kind of the look-up
         reads, writes, leaves = Signal(), Signal(), Signal()
         is_present = self.look_up(m, look, number, is_read, tags, mshrs, stores)
@@ -128,17 +136,18 @@ class DataCache(SharedBlock):
         )
         self.tell_bank_waits(m, ~stays & answers.i.ready, ~stays & passes)
         with m.If(reads):
-            m.d.sync += [look.beat.eq(self.read.payload.beat), number.eq(self.read.payload.id)]
+            asked = self.read.payload
+            m.d.sync += [look.beat.eq(asked.beat), number.eq(asked.id), note.eq(asked.note)]
         with m.If(writes):
             m.d.sync += look.eq(self.write.payload)
         m.d.sync += [is_read.eq(reads | (is_read & ~leaves)), is_write.eq(writes)]
         m.d.comb += leaves.eq(
-            is_write | (is_present & answers.i.ready) | mshrs.joins | mshrs.begins
+            is_write | (is_present & answers.i.ready & ~replayed) | mshrs.joins | mshrs.begins
         )
         self.ask(m, reads, writes, tags, beats, mshrs)
         read_lines(m, mshrs, self.line_of(look.beat), self.line_read)
         self.fill(m, look, is_write, tags, beats, mshrs)
-        replayed = self.reply(m, is_read & is_present, number, tags, beats, mshrs, answers)
+        self.reply(m, is_read & is_present, replayed, (number, note), tags, beats, mshrs, answers)
         self.pass_on(m, writes, tags, mshrs, stores, outgoing)
         m.d.comb += self.busy.eq(
             Cat(
@@ -197,9 +206,9 @@ class DataCache(SharedBlock):
         return is_write & is_same
 
     def finds_beats(self, mshrs) -> Value:
-        """Return whether a read may access the arrays: no replay, no beat arriving in its set."""
+        """Return whether a read may access the arrays: no replays, no beat arriving in its set."""
         is_filled = self.line.valid & self.fills_set_of(self.read.payload.beat, mshrs)
-        return ~mshrs.replay.valid & ~is_filled
+        return ~mshrs.waits & ~is_filled
 
     def finds_line(self, is_write, mshrs) -> Value:
         """Return whether a write may look up its line, to write it in the next cycle.
@@ -287,25 +296,51 @@ class DataCache(SharedBlock):
                 beats.write_strobes.eq(~0),
             ]
 
-    def reply(self, m: Module, hits, number, tags, beats, mshrs, answers) -> Value:
-        """Answer a hit or a replay; return whether a replay is answered.
+    def reply(
+        self, m: Module, hits, replayed: Signal, looked, tags, beats, mshrs: DataMshrs, answers
+    ):
+        """Answer a forwarded beat or a replay, else a hit: one whose id and note are `looked`.
 
-        Never both: a stalled hit pauses replays, and replays stall reads.
+        A hit that stalls pauses replays, since they would replace the beat that it has read.
         """
-        replayed = Signal(replay_layout(self.config), reset_less=True)
-        replayed_valid = Signal()
-        answer = answers.i.payload
+        chosen = Signal(replay_layout(self.config), reset_less=True)
+        forwarded = Signal.like(self.line.payload, reset_less=True)
+        is_forwarded = Signal(reset_less=True)
+        forward, replay, answer = mshrs.forward, mshrs.replay, answers.i.payload
+        note = self.keep_notes(m, looked, mshrs)
         m.d.comb += [
-            mshrs.pause.eq(~answers.i.ready),
-            answers.i.valid.eq(hits | replayed_valid),
-            beats.way.eq(Mux(replayed_valid, replayed.way, tags.hits)),
-            answer.data.eq(beats.word),
-            answer.id.eq(Mux(replayed_valid, replayed.waiter, number)),
-            answer.error.eq(replayed_valid & replayed.error),
+            mshrs.forwards.eq(answers.i.ready),
+            mshrs.pause.eq(~answers.i.ready | self.line.valid | (hits & replayed)),
+            answers.i.valid.eq(hits | replayed),
+            beats.way.eq(Mux(replayed & ~is_forwarded, chosen.way, tags.hits)),
+            answer.data.eq(Mux(replayed & is_forwarded, forwarded.data, beats.word)),
+            answer.id.eq(Mux(replayed, chosen.waiter, looked[0])),
+            answer.note.eq(Mux(replayed, note, looked[1])),
+            answer.error.eq(replayed & Mux(is_forwarded, forwarded.error, chosen.error)),
         ]
         with m.If(answers.i.ready):
-            m.d.sync += [replayed_valid.eq(mshrs.replay.valid), replayed.eq(mshrs.replay.payload)]
-        return replayed_valid
+            m.d.sync += [
+                replayed.eq(forward.valid | replay.valid),
+                is_forwarded.eq(forward.valid),
+                forwarded.eq(self.line.payload),
+                chosen.eq(replay.payload),
+            ]
+            with m.If(forward.valid):
+                m.d.sync += chosen.waiter.eq(forward.payload)
+
+    def keep_notes(self, m: Module, looked, mshrs: DataMshrs) -> Value:
+        """Store the notes of waiting reads; return that of the read selected in the last cycle."""
+        config, forward, replay = self.config, mshrs.forward, mshrs.replay
+        m.submodules.notes = notes = Sram(depth=max(2, config.waiters), width=config.note_width)
+        number, note = looked
+        m.d.comb += [
+            notes.write_mask.eq(mshrs.joins | mshrs.begins),
+            notes.write_address.eq(number),
+            notes.write_data.eq(note),
+            notes.read_enable.eq(forward.valid | replay.valid),
+            notes.read_address.eq(Mux(forward.valid, forward.payload, replay.payload.waiter)),
+        ]
+        return notes.read_data
 
     def pass_on(self, m: Module, writes, tags, mshrs, stores, outgoing):
         """Forward writes and their completions; invalidate all lines after a failed write."""

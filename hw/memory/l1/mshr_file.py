@@ -157,12 +157,17 @@ class MshrFile(SharedBlock):
             for number, line in enumerate(lines):
                 with m.Case(number):
                     m.d.comb += self.fill.eq(line.fill)
-        self.answer(m, lines, self.keep_places(m, waiter))
+        places = self.keep_places(m, waiter)
+        self.answer(m, lines, places, self.forward_beat(m, lines, places))
         self.watch(m, lines)
         return m
 
     def watch(self, m: Module, lines):
         """Drive further outputs from the MSHRs; a hook for subclasses."""
+
+    def forward_beat(self, m: Module, lines, places) -> list[Value]:
+        """Return the waiting requests of each line answered besides `replay`; also a hook."""
+        return [C(0, self.config.waiters) for _ in lines]
 
     def keep_places(self, m: Module, waiter):
         """Store the place of each waiting request's word; return all places."""
@@ -174,7 +179,7 @@ class MshrFile(SharedBlock):
             places.append(place)
         return places
 
-    def answer(self, m: Module, lines, places):
+    def answer(self, m: Module, lines, places, forwarded):
         """Offer the lowest waiting request of the lowest complete line at `replay`."""
         config = self.config
         here = data.StructLayout({
@@ -213,5 +218,5 @@ class MshrFile(SharedBlock):
             replay.place.eq(place),
             replay.error.eq(chosen.errors.bit_select(beat, 1)),
         ]
-        for line, chosen_line in zip(lines, first, strict=True):
-            m.d.comb += line.replayed.eq(Mux(chosen_line & ~self.pause, waiter, 0))
+        for line, chosen_line, ended in zip(lines, first, forwarded, strict=True):
+            m.d.comb += line.replayed.eq(Mux(chosen_line & ~self.pause, waiter, 0) | ended)

@@ -60,9 +60,9 @@ class Coalescer(SharedBlock):
     Lanes form a group if they access the same beat of DRAM, or all shared memory, or all no
     target. An access to the console or to a register is a group of its own; a register access
     that is not a whole word has no target. Lanes of shared memory in one aligned row are marked
-    for the row port. A group leaves 2 cycles after its request was
-    accepted, then one per cycle. The next request may be accepted in the cycle in which the last
-    group of a request is formed, so a request of one group takes one cycle.
+    for the row port. A group leaves 1 cycle after its request was accepted, then one per cycle.
+    The next request may be accepted in the cycle in which the last group of a request leaves, so
+    a request of one group takes one cycle. `o` depends on registers only.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Coalescer(SharedBlock):
     o : Out(stream.Signature(group_layout(config)))
         Lanes outside the group have undefined data.
     busy : Out(1)
-        A request or its last group is held.
+        A request is held.
     """
 
     def __init__(self, config: MemoryUnitConfig):
@@ -89,22 +89,25 @@ class Coalescer(SharedBlock):
         m = Module()
         config = self.config
         lanes = config.core.request_lanes
-        left = Signal(lanes)  # lanes of the held request without a group yet
+        left = Signal(lanes)  # lanes of the held request whose group has not left yet
+        first = Signal(lanes, reset_less=True)  # the lowest of them, one-hot
         held = Signal.like(self.i.payload, reset_less=True)
         served_by = Signal(data.ArrayLayout(Target, lanes), reset_less=True)
-        together, moves, ends = Signal(lanes), Signal(), Signal()
+        rest = Signal(lanes)
         m.d.comb += [
-            together.eq(self.together(m, left, held, served_by)),
-            moves.eq(~self.o.valid | self.o.ready),
-            ends.eq(~(left & ~together).any() & moves),
-            self.i.ready.eq(~left.any() | ends),
-            self.busy.eq(left.any() | self.o.valid),
+            rest.eq(left & ~self.together(m, first, left, held, served_by)),
+            self.o.valid.eq(left.any()),
+            self.i.ready.eq(~left.any() | (self.o.ready & ~rest.any())),
+            self.busy.eq(left.any()),
         ]
-        with m.If(moves):
-            m.d.sync += [left.eq(left & ~together), self.o.valid.eq(left.any())]
+        with m.If(self.o.ready):
+            m.d.sync += [left.eq(rest), first.eq(lowest(rest))]
         with m.If(self.i.ready):
-            m.d.sync += left.eq(Mux(self.i.valid, self.i.payload.mask, 0))
-            m.d.sync += held.eq(self.i.payload)
+            m.d.sync += [
+                left.eq(Mux(self.i.valid, self.i.payload.mask, 0)),
+                first.eq(lowest(self.i.payload.mask)),
+                held.eq(self.i.payload),
+            ]
             for lane in range(lanes):
                 address = self.i.payload.address[lane]
                 strobes = self.i.payload.strobes[lane]
@@ -112,16 +115,14 @@ class Coalescer(SharedBlock):
                 m.d.sync += Value.cast(served_by[lane]).eq(target)
         return m
 
-    def together(self, m: Module, left, held, served_by) -> Value:
-        """Form the next group of the remaining lanes; return its lanes."""
+    def together(self, m: Module, first, left, held, served_by) -> Value:
+        """Offer the group of the remaining lanes that `first` belongs to; return its lanes."""
         config = self.config
         lanes = range(config.core.request_lanes)
         low = exact_log2(config.axi.beat_bytes)
         word = exact_log2(WORD_BYTES)
-        first = Signal(len(lanes))
         beat, target = Signal(32 - low), Signal(Target)
         m.d.comb += [
-            first.eq(lowest(left)),
             beat.eq(select(first, [held.address[lane][low:] for lane in lanes])),
             Value.cast(target).eq(select(first, [Value.cast(served_by[lane]) for lane in lanes])),
         ]
@@ -133,19 +134,18 @@ class Coalescer(SharedBlock):
         alone = (target == Target.CONSOLE) | (target == Target.DEVICE)
         group = Mux(alone, first, left & Cat(like_first))
         o = self.o.payload
-        with m.If(~self.o.valid | self.o.ready):
-            m.d.sync += [
-                *(o[name].eq(held[name]) for name in ("tag", "is_store", "data", "strobes")),
-                o.target.eq(target),
-                o.lanes.eq(group),
-                o.beat.eq(beat),
-                *self.row(left, held, served_by, first, in_beat, o),
-                *(
-                    o.places[lane].eq(held.address[lane][word : word + place_width(config)])
-                    for lane in lanes
-                ),
-            ]
-        return group
+        m.d.comb += [
+            *(o[name].eq(held[name]) for name in ("tag", "is_store", "data", "strobes")),
+            o.target.eq(target),
+            o.lanes.eq(group),
+            o.beat.eq(beat),
+            *self.row(left, held, served_by, first, in_beat, o),
+            *(
+                o.places[lane].eq(held.address[lane][word : word + place_width(config)])
+                for lane in lanes
+            ),
+        ]
+        return o.lanes
 
     def row(self, left, held, served_by, first, in_beat, o) -> list:
         """Return the assignment that marks lanes of shared memory in one row, with a row port."""

@@ -1,7 +1,7 @@
 """Data memory unit of a core: L1 data cache, shared memory, unit registers and console."""
 
 from amaranth import *
-from amaranth.lib import stream
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import WORD_BYTES, MemoryUnitConfig
@@ -14,7 +14,7 @@ from ...lib.register_bus import RegisterSignature
 from ...lib.register_slices import SkidBuffer
 from ...lib.streams import Queue, ResponseSignature
 from ..l1.cache_reads import CacheReadsSignature, probe_reads
-from ..l1.cluster_layouts import data_mshr_config
+from ..l1.cluster_layouts import data_mshr_config, note_layout
 from ..l1.data_cache import DataCache
 from ..l1.data_cache_layouts import (
     beat_write_layout,
@@ -24,7 +24,7 @@ from ..l1.data_cache_layouts import (
 )
 from .beat_lanes import BeatConfig, BeatOfLanes, word_of
 from .coalescer import Coalescer
-from .layouts import WINDOW_WIDTH, Target, answer_layout, group_layout
+from .layouts import WINDOW_WIDTH, Target, group_layout, reply_layout
 from .shared_lanes import SharedLanes
 from .transactions import Transactions
 from .unit_register_port import UnitRegisterPort
@@ -38,21 +38,20 @@ class DataMemoryUnit(SharedBlock):
     | cycle | a load from DRAM                                                             |
     |-------|------------------------------------------------------------------------------|
     | 0     | `request` is accepted                                                        |
-    | 2     | its first beat is requested from `DataCache`; one more beat per cycle        |
-    | 3     | the cache answers a hit                                                      |
-    | 4     | on a miss `line_read` is offered, unless the line is in flight               |
-    | n     | the last beat of the line arrives                                            |
-    | n + 2 | the cache answers                                                            |
+    | 1     | its first beat is requested from `DataCache`; one more beat per cycle        |
+    | 2     | `response` of a hit                                                          |
+    | 3     | on a miss `line_read` is offered, unless the line is in flight               |
+    | n     | the beat arrives                                                             |
+    | n + 1 | `response`                                                                   |
 
-    A `response` follows 3 cycles after an answer of the cache. Hits thus have a latency of 6
-    cycles and a throughput of one beat per cycle, misses one beat per 2 cycles. Accesses to one
+    Hits thus have a latency of 2 cycles. The throughput is one beat per cycle. Accesses to one
     beat take effect in the order of their requests, within a request the lowest lane first;
     others in any order. All accesses to unit registers are in order too, one lane at a time. One
     that its unit stalls delays no other access. Responses are partial and in any order, one per
-    cycle, those of shared memory first. A store to DRAM is answered 3 cycles after it is done, a
-    store to a register when its unit accepts it. An access without a target is answered with an
-    error, like one that DRAM or a unit refuses. Writes of other masters to DRAM are visible at
-    the latest after `invalidate`.
+    cycle: those of shared memory first, then loads from DRAM and others in turn. A store to DRAM
+    is answered 1 cycle after it is done, a store to a register 1 cycle after its unit accepts it.
+    An access without a target is answered with an error after 2 cycles, like one that DRAM or a
+    unit refuses. Writes of other masters to DRAM are visible at the latest after `invalidate`.
 
     Parameters
     ----------
@@ -105,19 +104,13 @@ class DataMemoryUnit(SharedBlock):
         m.submodules.coalescer = coalescer = Coalescer(config)
         m.submodules.transactions = transactions = Transactions(config)
         m.submodules.cache = cache = DataCache(data_mshr_config(config))
-        m.submodules.answers = answers = Merge(answer_layout(config), 3)
-        here, loads, stores = answers.i
+        m.submodules.replies = replies = Merge(reply_layout(config), 3)
+        here, stores, registers = replies.i
         # The coalescer's `ready` is known late; the skid buffer keeps it out of the core's path.
         m.submodules.asked = asked = SkidBuffer(self.request.payload.shape())
         connect(m, flipped(self.request), asked.i)
         connect(m, asked.o, coalescer.i)
-        m.d.comb += [
-            transactions.valid.eq(coalescer.o.valid),
-            transactions.group.eq(coalescer.o.payload),
-            transactions.answer.valid.eq(answers.o.valid),
-            transactions.answer.payload.eq(answers.o.payload.payload),
-            answers.o.ready.eq(transactions.answer.ready),
-        ]
+        group = coalescer.o
         connect(m, cache.line_read, flipped(self.line_read))
         connect(m, flipped(self.line), cache.line)
         connect(m, cache.line_write, flipped(self.line_write))
@@ -125,10 +118,7 @@ class DataMemoryUnit(SharedBlock):
         m.d.comb += [
             cache.invalidate.eq(self.invalidate),
             self.events.eq(cache.events),
-            transactions.goes.eq(
-                self.access(m, coalescer.o.payload, transactions, cache, loads, stores)
-                | self.answer_here(m, coalescer.o.payload, transactions, here)
-            ),
+            transactions.goes.eq(self.access(m, group, transactions, cache, stores)),
         ]
         read, answer = cache.read, cache.answer
         probe_reads(
@@ -142,23 +132,33 @@ class DataMemoryUnit(SharedBlock):
         )
         m.submodules.unit_registers = unit_registers = UnitRegisterPort(config)
         connect(m, unit_registers.registers, flipped(self.device))
-        is_device = coalescer.o.payload.target == Target.DEVICE
-        waits = transactions.found.valid | unit_registers.o.valid
-        takes, part, is_busy = self.share(m, coalescer.o, waits)
+        is_device = group.payload.target == Target.DEVICE
+        takes, part, is_busy = self.share(m, group, answer.valid | replies.o.valid)
+        device = unit_registers.o
         m.d.comb += [
-            unit_registers.i.valid.eq(coalescer.o.valid & is_device),
-            unit_registers.i.payload.eq(coalescer.o.payload),
-            coalescer.o.ready.eq(transactions.goes | takes | (is_device & unit_registers.i.ready)),
+            unit_registers.i.valid.eq(group.valid & is_device),
+            unit_registers.i.payload.eq(group.payload),
+            registers.valid.eq(device.valid),
+            registers.payload.tag.eq(device.payload.tag),
+            registers.payload.lanes.eq(device.payload.mask),
+            registers.payload.word.eq(device.payload.data[0]),
+            registers.payload.error.eq(device.payload.error.any()),
+            device.ready.eq(registers.ready),
+            group.ready.eq(
+                transactions.goes
+                | self.answer_here(m, group, here)
+                | takes
+                | (is_device & unit_registers.i.ready)
+            ),
         ]
-        self.respond(m, transactions.found, part, unit_registers.o)
+        self.respond(m, part, answer, replies.o)
         m.d.comb += self.busy.eq(
             Cat(
                 asked.o.valid,
                 coalescer.busy,
                 transactions.busy,
-                answers.o.valid,
+                replies.o.valid,
                 unit_registers.busy,
-                self.response.valid,
                 self.console.valid,
                 is_busy,
                 cache.busy,
@@ -166,66 +166,79 @@ class DataMemoryUnit(SharedBlock):
         )
         return m
 
-    def access(self, m: Module, group, transactions: Transactions, cache, loads, stores) -> Value:
-        """Access the cache and forward its answers; return whether it accepts the group."""
+    def access(self, m: Module, group, transactions: Transactions, cache, stores) -> Value:
+        """Access the cache and reply to its stores; return whether it accepts the group."""
         beat = BeatConfig(unit=self.config, size=self.config.axi.beat_bytes)
         m.submodules.stored = stored = BeatOfLanes(beat)
+        asked, note = group.payload, Signal(note_layout(self.config))
+        done = data.StructLayout({
+            "number": len(transactions.number),
+            "tag": len(asked.tag),
+            "lanes": len(asked.lanes),
+        })
         # One entry per transaction, so never full.
-        depth = self.config.core.transactions
-        m.submodules.order = order = Queue(len(transactions.entry), depth)
+        m.submodules.order = order = Queue(done, self.config.core.transactions)
         may_go, read, write = Signal(), cache.read, cache.write
+        load, store = transactions.ended
         m.d.comb += [
-            may_go.eq(transactions.may_go & (group.target == Target.DRAM)),
-            stored.group.eq(group),
-            read.valid.eq(may_go & ~group.is_store),
-            read.payload.id.eq(transactions.entry),
-            read.payload.beat.eq(group.beat),
-            write.valid.eq(may_go & group.is_store),
-            write.payload.beat.eq(group.beat),
+            may_go.eq(group.valid & transactions.free & (asked.target == Target.DRAM)),
+            note.tag.eq(asked.tag),
+            note.lanes.eq(asked.lanes),
+            *(note.places[n].eq(asked.places[n]) for n in range(len(asked.lanes))),
+            stored.group.eq(asked),
+            read.valid.eq(may_go & ~asked.is_store),
+            read.payload.id.eq(transactions.number),
+            read.payload.beat.eq(asked.beat),
+            read.payload.note.eq(note),
+            write.valid.eq(may_go & asked.is_store),
+            write.payload.beat.eq(asked.beat),
             write.payload.data.eq(stored.data),
             write.payload.strobes.eq(stored.strobes),
-            loads.valid.eq(cache.answer.valid),
-            loads.payload.entry.eq(cache.answer.payload.id),
-            loads.payload.data.eq(cache.answer.payload.data),
-            loads.payload.error.eq(cache.answer.payload.error),
-            cache.answer.ready.eq(loads.ready),
+            load.valid.eq(cache.answer.valid & cache.answer.ready),
+            load.payload.eq(cache.answer.payload.id),
             order.i.valid.eq(write.valid & write.ready),
-            order.i.payload.eq(transactions.entry),
+            order.i.payload.number.eq(transactions.number),
+            order.i.payload.tag.eq(asked.tag),
+            order.i.payload.lanes.eq(asked.lanes),
             stores.valid.eq(cache.written.valid),
-            stores.payload.entry.eq(order.o.payload),
+            stores.payload.tag.eq(order.o.payload.tag),
+            stores.payload.lanes.eq(order.o.payload.lanes),
             stores.payload.error.eq(cache.written.payload),
             cache.written.ready.eq(stores.ready),
             order.o.ready.eq(stores.valid & stores.ready),
+            store.valid.eq(order.o.ready),
+            store.payload.eq(order.o.payload.number),
         ]
         return (read.valid & read.ready) | (write.valid & write.ready)
 
-    def answer_here(self, m: Module, group, transactions: Transactions, answer) -> Value:
-        """Answer a group that needs no memory; return whether it is accepted."""
-        first = Signal(self.config.core.request_lanes)
-        numbers = range(len(first))
+    def answer_here(self, m: Module, group, answer) -> Value:
+        """Reply to a group that needs no memory; return whether it is accepted."""
+        asked = group.payload
+        numbers = range(self.config.core.request_lanes)
         m.submodules.printed = printed = Queue(8, 2)
         connect(m, printed.o, flipped(self.console))
         strobes, is_byte, is_here = Signal(WORD_BYTES), Signal(), Signal()
         prints = Signal()
         m.d.comb += [
-            first.eq(lowest(group.lanes)),
-            strobes.eq(select(first, [group.strobes[n] for n in numbers])),
+            # A group of the console is one lane.
+            strobes.eq(select(asked.lanes, [asked.strobes[n] for n in numbers])),
             is_byte.eq(strobes == lowest(strobes)),
             is_here.eq(
-                (group.target != Target.DRAM)
-                & (group.target != Target.SHARED)
-                & (group.target != Target.DEVICE)
+                (asked.target != Target.DRAM)
+                & (asked.target != Target.SHARED)
+                & (asked.target != Target.DEVICE)
             ),
-            prints.eq((group.target == Target.CONSOLE) & is_byte),
-            answer.valid.eq(transactions.may_go & is_here & (printed.i.ready | ~prints)),
-            answer.payload.entry.eq(transactions.entry),
-            answer.payload.error.eq(~prints & (group.target != Target.FORGOTTEN)),
-            printed.i.valid.eq(transactions.may_go & prints & answer.ready),
+            prints.eq((asked.target == Target.CONSOLE) & is_byte),
+            answer.valid.eq(group.valid & is_here & (printed.i.ready | ~prints)),
+            answer.payload.tag.eq(asked.tag),
+            answer.payload.lanes.eq(asked.lanes),
+            answer.payload.error.eq(~prints & (asked.target != Target.FORGOTTEN)),
+            printed.i.valid.eq(group.valid & prints & answer.ready),
             printed.i.payload.eq(
                 select(
                     strobes,
                     [
-                        select(first, [group.data[n].word_select(byte, 8) for n in numbers])
+                        select(asked.lanes, [asked.data[n].word_select(byte, 8) for n in numbers])
                         for byte in range(WORD_BYTES)
                     ],
                 )
@@ -254,29 +267,36 @@ class DataMemoryUnit(SharedBlock):
         m.d.sync += shared.pause.eq(others & shared.o.valid)
         return ahead.i.valid & ahead.i.ready, shared.o, shared.busy | ahead.o.valid
 
-    def respond(self, m: Module, found, part, device):
-        """Respond to lanes of shared memory first, else to transactions and devices in turn."""
-        answered, asked = Signal.like(self.response.payload), found.payload.asked
-        device_next, is_device = Signal(), Signal()  # turn of the device; the selection
+    def respond(self, m: Module, part, answer, replies):
+        """Respond to lanes of shared memory first, else to loads of DRAM and others in turn."""
+        response, note = self.response.payload, Signal(note_layout(self.config))
+        is_reply, replies_next = Signal(), Signal()
+        lanes, reply = range(self.config.core.request_lanes), replies.payload.payload
         m.d.comb += [
-            is_device.eq(device.valid & (device_next | ~found.valid)),
-            answered.tag.eq(asked.tag),
-            answered.mask.eq(asked.lanes),
-            answered.error.eq(Mux(found.payload.error, asked.lanes, 0)),
-            *(
-                answered.data[lane].eq(word_of(found.payload.data, asked.places[lane]))
-                for lane in range(self.config.core.request_lanes)
-            ),
-            found.ready.eq(~part.valid & ~is_device),
-            device.ready.eq(~part.valid & is_device),
+            note.eq(answer.payload.note),
+            is_reply.eq(replies.valid & (replies_next | ~answer.valid)),
+            replies.ready.eq(~part.valid & is_reply),
+            answer.ready.eq(~part.valid & ~is_reply),
+            self.response.valid.eq(part.valid | replies.valid | answer.valid),
         ]
         with m.If(part.valid):
-            m.d.comb += answered.eq(part.payload)
+            m.d.comb += response.eq(part.payload)
+        with m.Elif(is_reply):
+            m.d.comb += [
+                response.tag.eq(reply.tag),
+                response.mask.eq(reply.lanes),
+                response.error.eq(Mux(reply.error, reply.lanes, 0)),
+                *(response.data[lane].eq(reply.word) for lane in lanes),
+            ]
         with m.Else():
-            m.d.sync += device_next.eq(~is_device)
-            with m.If(is_device):
-                m.d.comb += answered.eq(device.payload)
-        m.d.sync += [
-            self.response.valid.eq(found.valid | part.valid | device.valid),
-            self.response.payload.eq(answered),
-        ]
+            m.d.comb += [
+                response.tag.eq(note.tag),
+                response.mask.eq(note.lanes),
+                response.error.eq(Mux(answer.payload.error, note.lanes, 0)),
+                *(
+                    response.data[lane].eq(word_of(answer.payload.data, note.places[lane]))
+                    for lane in lanes
+                ),
+            ]
+        with m.If(~part.valid):
+            m.d.sync += replies_next.eq(~is_reply)

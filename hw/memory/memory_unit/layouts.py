@@ -1,7 +1,7 @@
 """Record layouts between a core and the memories of its cluster."""
 
 from amaranth.lib import data, enum
-from amaranth.utils import ceil_log2, exact_log2
+from amaranth.utils import exact_log2
 
 from ...config import WORD_BYTES, MemoryUnitConfig
 from ...isa.memory_map import WINDOW_BYTES
@@ -12,11 +12,11 @@ from ..l1.data_cache_layouts import data_cache_events
 __all__ = [
     "WINDOW_WIDTH",
     "Target",
-    "answer_layout",
     "device_layout",
     "group_layout",
     "memory_unit_events",
     "place_width",
+    "reply_layout",
 ]
 
 
@@ -71,11 +71,12 @@ def device_layout(config: MemoryUnitConfig) -> data.StructLayout:
     })
 
 
-def answer_layout(config: MemoryUnitConfig) -> data.StructLayout:
-    """Return the layout of a transaction's answer, with a beat if it was a read."""
+def reply_layout(config: MemoryUnitConfig) -> data.StructLayout:
+    """Return the layout of a reply to lanes of a request, all with the same word."""
+    group = group_layout(config).members
     return data.StructLayout({
-        "entry": ceil_log2(config.core.transactions),
-        "data": config.axi.data_width,
+        **{name: group[name] for name in ("tag", "lanes")},
+        "word": 8 * WORD_BYTES,
         "error": 1,
     })
 

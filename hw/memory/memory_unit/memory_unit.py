@@ -36,13 +36,13 @@ class MemoryUnit(SharedBlock):
     | cycle | a load that misses                                             |
     |-------|----------------------------------------------------------------|
     | 0     | `request` is accepted                                          |
-    | 5     | the address of its line is offered                             |
-    | n     | the last beat arrives                                          |
-    | n + 6 | `response` to the lanes of one beat, one beat per cycle        |
+    | 4     | the address of its line is offered                             |
+    | n     | a beat arrives                                                 |
+    | n + 2 | `response` to the lanes of that beat                           |
 
-    A load that hits is answered after 6 cycles. The address of a store that completes its line
-    is offered after 4 cycles, that of any other store up to 16 cycles later. Its data follows 1
-    cycle after its address. It is answered 4 cycles after its write response, or 5 cycles with
+    A load that hits is answered after 2 cycles. The address of a store that completes its line
+    is offered after 3 cycles, that of any other store up to 16 cycles later. Its data follows 1
+    cycle after its address. It is answered 2 cycles after its write response, or 3 cycles with
     more than 16 transactions.
 
     Parameters

@@ -253,19 +253,18 @@ def waits(*requests) -> list[list[int]]:
 
 def test_latency_of_data_is_as_stated():
     # The bench's memory answers in the cycle after an address or a beat.
-    beats = FOUR.core.l1d.line_bytes // FOUR.axi.beat_bytes
-    miss, pauses = 5 + 1 + (beats - 1) + 6, [None] * 30
+    miss, pauses = 4 + 1 + 2, [None] * 30
     # A beat that waits in vain for the rest of its line; a long queue adds a cycle.
-    store = 4 + 2 * PATIENCE + 2 + 4 + (FOUR.core.transactions > 16)
+    store = 3 + 2 * PATIENCE + 2 + 2 + (FOUR.core.transactions > 16)
     requests, cycles = [], []
     for base in (DRAM_BASE, DRAM_BASE + 5 * LINE):  # one of each master
         far, together, apart = base + 4096, row(base, 4), row(base, 4, step=FOUR.axi.beat_bytes)
         for request, expected in (
             (together, [miss]),
-            (together, [6]),
-            (apart, [6, 7, 8, 9]),
+            (together, [2]),
+            (apart, [2, 3, 4, 5]),
             (row(base, 4, is_store=1), [store]),
-            (together, [6]),
+            (together, [2]),
             (row(far, 4, is_store=1), [store]),
             (row(far, 4, step=FOUR.axi.beat_bytes), [miss, miss + 1, miss + 2, miss + 3]),
         ):
@@ -275,7 +274,7 @@ def test_latency_of_data_is_as_stated():
 
 
 def test_latency_of_the_rest_is_as_stated():
-    assert waits(row(SHARED_BASE, 4), *[None] * 9, row(CONSOLE_BASE - 4, 4)) == [[6], [5]]
+    assert waits(row(SHARED_BASE, 4), *[None] * 9, row(CONSOLE_BASE - 4, 4)) == [[4], [2]]
     bench = MemoryUnitBench(FOUR, random.Random(1))
     tag = {"warp": 0, "pair": 0}
     bench.run(fetches=[{"address": DRAM_BASE, "tag": tag}, {"address": DRAM_BASE + 8, "tag": tag}])
