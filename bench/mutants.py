@@ -39,6 +39,36 @@ MUTANTS: tuple[Mutant, ...] = (
         tests=("tests/hw/arith/float/test_pieces.py::test_round_at_every_exponent",),
     ),
     Mutant(
+        name="forwarded_beat",
+        fault="an arriving beat is forwarded to a load that waits for another beat of its line",
+        inside="DataMshrs",
+        old="here.eq(waiting & Cat(place == beat for place in places))",
+        new="here.eq(waiting)",
+        tests=("tests/hw/memory/l1/test_data_cache.py::test_latency_is_as_stated",),
+    ),
+    Mutant(
+        name="hit_meets_beat",
+        fault="a hit is lost if a forwarded beat is answered in its cycle",
+        inside="DataCache",
+        old="is_write | (is_present & answers.i.ready & ~replayed) | mshrs.joins | mshrs.begins",
+        new="is_write | (is_present & answers.i.ready) | mshrs.joins | mshrs.begins",
+        tests=(
+            "tests/hw/memory/l1/test_data_cache.py"
+            "::test_a_hit_waits_for_the_beat_answered_in_its_cycle",
+        ),
+    ),
+    Mutant(
+        name="beat_meets_write",
+        fault="a beat that arrives in the cycle of a write to the arrays is lost",
+        inside="DataCache",
+        old="self.line.ready.eq(~is_write & ~yields),",
+        new="self.line.ready.eq(~yields),",
+        tests=(
+            "tests/hw/memory/l1/test_data_cache.py"
+            "::test_a_write_is_not_kept_waiting_by_beats_that_come",
+        ),
+    ),
+    Mutant(
         name="operand",
         fault="the element multiplies with the weight that is being loaded",
         inside="WeightStationaryProcessingElement",

@@ -198,14 +198,14 @@ FAULTS = (
     Fault(
         what="an answered waiter still waits if there is a lookup",
         inside="MshrFile",
-        old="line.replayed.eq(Mux(chosen_line & ~self.pause, waiter, 0))",
-        new="line.replayed.eq(Mux(chosen_line & ~self.pause & ~self.looks, waiter, 0))",
+        old="line.replayed.eq(Mux(chosen_line & ~self.pause, waiter, 0) | ended)",
+        new="line.replayed.eq(Mux(chosen_line & ~self.pause & ~self.looks, waiter, 0) | ended)",
     ),
     Fault(
         what="a waiter is lost while answers are paused",
         inside="MshrFile",
-        old="line.replayed.eq(Mux(chosen_line & ~self.pause, waiter, 0))",
-        new="line.replayed.eq(Mux(chosen_line, waiter, 0))",
+        old="line.replayed.eq(Mux(chosen_line & ~self.pause, waiter, 0) | ended)",
+        new="line.replayed.eq(Mux(chosen_line, waiter, 0) | ended)",
     ),
     Fault(
         what="an answer has the word address of the last request",

@@ -24,10 +24,12 @@ from .mshr_file import replay_layout
 from .pending_stores import PendingStores
 from .refill import look_up_line, read_lines, take_beat
 
-__all__ = ["DataCache"]
+__all__ = ["REFUSALS", "DataCache"]
 
 #: Writes queued for memory.
 WRITES_AHEAD = 2
+#: Cycles in a row in which an arriving beat may be refused.
+REFUSALS = 3
 
 
 class DataCache(SharedBlock):
@@ -52,10 +54,10 @@ class DataCache(SharedBlock):
     per cycle, alternating if reads and writes compete. Up to `mshrs` lines are in flight; hits
     proceed under misses. A read without a free MSHR stalls those after it. No read is accepted
     while replays wait, and no read of a beat in the cycle after a write to it. No replay begins
-    while a beat arrives. An arriving beat is refused in the cycle after a write, but never in two
-    cycles in a row. A line that cannot be read is answered with an error and not kept; a failed
-    write invalidates the whole cache. No request is accepted for one cycle per set after a reset
-    and after every 15th invalidation; other invalidations stall nothing.
+    while a beat arrives. An arriving beat waits for the write accepted in the last cycle and for
+    reads of its set, at most 3 cycles. A line that cannot be read is answered with an error and not
+    kept; a failed write invalidates the whole cache. No request is accepted for one cycle per set
+    after a reset and after every 15th invalidation; other invalidations stall nothing.
 
     Parameters
     ----------
@@ -119,6 +121,7 @@ class DataCache(SharedBlock):
         number = Signal(config.waiter_width, reset_less=True)
         note = Signal(config.note_width, reset_less=True)
         replayed = Signal()  # a forwarded beat or a replay is answered
+        self.insists = Signal()  # an arriving beat has been refused as often as allowed
         is_read, is_write = Signal(), Signal()  # kind of the look-up
         reads, writes, leaves = Signal(), Signal(), Signal()
         is_present = self.look_up(m, look, number, is_read, tags, mshrs, stores)
@@ -146,7 +149,7 @@ class DataCache(SharedBlock):
         )
         self.ask(m, reads, writes, tags, beats, mshrs)
         read_lines(m, mshrs, self.line_of(look.beat), self.line_read)
-        self.fill(m, look, is_write, tags, beats, mshrs)
+        self.fill(m, look, is_read, is_write, tags, beats, mshrs)
         self.reply(m, is_read & is_present, replayed, (number, note), tags, beats, mshrs, answers)
         self.pass_on(m, writes, tags, mshrs, stores, outgoing)
         m.d.comb += self.busy.eq(
@@ -206,17 +209,14 @@ class DataCache(SharedBlock):
         return is_write & is_same
 
     def finds_beats(self, mshrs) -> Value:
-        """Return whether a read may access the arrays: no replays, no beat arriving in its set."""
+        """Return whether a read may access the arrays: no replays, no beat written in its set."""
         is_filled = self.line.valid & self.fills_set_of(self.read.payload.beat, mshrs)
-        return ~mshrs.waits & ~is_filled
+        return ~mshrs.waits & ~(is_filled & self.insists)
 
     def finds_line(self, is_write, mshrs) -> Value:
-        """Return whether a write may look up its line, to write it in the next cycle.
-
-        An arriving beat is refused in that next cycle, but not for two writes in a row.
-        """
-        is_filled = is_write | self.fills_set_of(self.write.payload.beat, mshrs)
-        return ~(self.line.valid & is_filled)
+        """Return whether a write may look up its line, to write it in the next cycle."""
+        is_filled = self.fills_set_of(self.write.payload.beat, mshrs)
+        return ~(self.line.valid & (self.insists | (is_filled & ~is_write)))
 
     def fills_set_of(self, beat: Value, mshrs) -> Value:
         """Return whether the arriving beat is of the same set as `beat`."""
@@ -271,13 +271,29 @@ class DataCache(SharedBlock):
             ),
         ]
 
-    def fill(self, m: Module, look, is_write, tags, beats, mshrs):
+    def admit(self, m: Module, look, is_read, is_write, mshrs) -> Value:
+        """Accept an arriving beat or refuse it; return whether it is accepted.
+
+        A beat waits for a write to the arrays, and for reads of its set that are offered or looked
+        up: those of its line then wait for it when it is accepted, and it is forwarded.
+        """
+        refusals, yields = Signal(range(REFUSALS + 1)), Signal()
+        asks = self.read.valid & ~mshrs.waits & ~self.insists
+        m.d.comb += [
+            self.insists.eq(refusals >= REFUSALS - 1),
+            yields.eq(
+                (asks & self.fills_set_of(self.read.payload.beat, mshrs))
+                | (is_read & (refusals != REFUSALS) & self.fills_set_of(look.beat, mshrs))
+            ),
+            self.line.ready.eq(~is_write & ~yields),
+        ]
+        m.d.sync += refusals.eq(Mux(self.line.valid & ~self.line.ready, refusals + 1, 0))
+        return self.line.valid & self.line.ready
+
+    def fill(self, m: Module, look, is_read, is_write, tags, beats, mshrs):
         """Write an arriving beat or a store to the arrays."""
         came, fill, comes = self.line.payload, mshrs.fill, Signal()
-        m.d.comb += [
-            self.line.ready.eq(~is_write),
-            comes.eq(self.line.valid & self.line.ready),
-        ]
+        m.d.comb += comes.eq(self.admit(m, look, is_read, is_write, mshrs))
         ways = take_beat(m, mshrs, tags, comes, came)
         with m.If(is_write):
             m.d.comb += [
@@ -310,7 +326,7 @@ class DataCache(SharedBlock):
         note = self.keep_notes(m, looked, mshrs)
         m.d.comb += [
             mshrs.forwards.eq(answers.i.ready),
-            mshrs.pause.eq(~answers.i.ready | self.line.valid | (hits & replayed)),
+            mshrs.pause.eq(~answers.i.ready | mshrs.filled | (hits & replayed)),
             answers.i.valid.eq(hits | replayed),
             beats.way.eq(Mux(replayed & ~is_forwarded, chosen.way, tags.hits)),
             answer.data.eq(Mux(replayed & is_forwarded, forwarded.data, beats.word)),

@@ -15,6 +15,7 @@ class L2Arbiter(SharedBlock):
 
     Combinational. A prefetch (`ahead`) takes every second turn of the writes. After a write that
     could not be done no read begins until it is done, so that the reads it waits for complete.
+    During a sweep only reads of cleared sets begin, and an operation in at most every second cycle.
 
     Parameters
     ----------
@@ -32,7 +33,9 @@ class L2Arbiter(SharedBlock):
     holds : In(1)
         No read and no write may begin.
     sweeping : In(1)
-        No operation may begin.
+        The sets are being cleared.
+    cleared : In(1)
+        The set of `read` is cleared.
     done, undone : In(1)
         The write that is looked up is done, or not; in that case the next one is not either.
     asks : Out(1)
@@ -47,7 +50,8 @@ class L2Arbiter(SharedBlock):
     def __init__(self, config: L2SliceConfig):
         self.config = config
         operation = operation_layout(config)
-        flags = ("may_answer", "may_wait", "may_reply", "holds", "sweeping", "done", "undone")
+        flags = ("may_answer", "may_wait", "may_reply", "holds", "done", "undone")
+        flags += ("sweeping", "cleared")
         offers = ("again", "walk", "read", "write", "ahead")
         super().__init__(
             {name: In(stream.Signature(operation)) for name in offers}
@@ -63,16 +67,19 @@ class L2Arbiter(SharedBlock):
         may_read, may_write, prefers_write, holds_reads = Signal(), Signal(), Signal(), Signal()
         leads, prefers_ahead = Signal(), Signal()  # a prefetch takes the turn of a write
         may_lead, others, read_goes = Signal(), Signal(), Signal()
+        asked, pauses = Signal(), Signal()  # in the last cycle; none begins, to let the sweep go on
+        m.d.sync += asked.eq(self.asks)
         m.d.comb += [
-            again.ready.eq(self.may_answer & ~self.sweeping),
+            pauses.eq(self.sweeping & asked),
+            again.ready.eq(self.may_answer & ~pauses),
             repeats.eq(again.valid & again.ready),
             walk.ready.eq(~repeats & ~self.sweeping),
             walks.eq(walk.valid & walk.ready),
-            free.eq(~repeats & ~walk.valid & ~self.sweeping),
+            free.eq(~repeats & ~walk.valid & ~pauses),
             may_lead.eq(self.may_wait & ~self.holds & ~holds_reads),
-            may_read.eq(self.may_answer & may_lead),
-            may_write.eq(write.valid & self.may_reply & ~self.holds),
-            leads.eq(self.ahead.valid & may_lead & (prefers_ahead | ~may_write)),
+            may_read.eq(self.may_answer & may_lead & self.cleared),
+            may_write.eq(write.valid & self.may_reply & ~self.holds & ~self.sweeping),
+            leads.eq(self.ahead.valid & may_lead & ~self.sweeping & (prefers_ahead | ~may_write)),
             read.ready.eq(free & may_read & ~((may_write | leads) & prefers_write)),
             read_goes.eq(read.valid & read.ready),
             others.eq(free & ~(read.valid & may_read & ~prefers_write)),

@@ -34,6 +34,8 @@ EVENTS = (
     "write_back",  # a dirty line is written to DRAM
     "prefetch",  # a prefetch begins
 )
+#: High bits of a set's number that are compared with those of the sweep after a reset.
+CLEARED_TOGETHER = 3
 #: Entries of the reply queue, and those reserved for writes in progress.
 REPLIES, REPLIES_KEPT = 8, 3
 
@@ -157,6 +159,12 @@ class L2Slice(SharedBlock):
         ]
         return replies.o.valid
 
+    def is_cleared(self, line: Value) -> Value:
+        """Return whether the sets of a line's group have been cleared after a reset."""
+        tags, groups = self.tag_array, min(CLEARED_TOGETHER, self.config.l2.set_width)
+        group = self.config.set_of(line)[-groups:]
+        return ~tags.sweeping | (group < tags.swept[-groups:])
+
     def ask(self, m: Module):
         """Connect the arbiter of the next operation."""
         config, arbiter = self.config, self.arbiter
@@ -171,6 +179,7 @@ class L2Slice(SharedBlock):
             arbiter.may_wait.eq(self.mshrs.room),
             arbiter.holds.eq(self.flusher.holds | self.ids.sweeping),
             arbiter.sweeping.eq(self.tag_array.sweeping),
+            arbiter.cleared.eq(self.is_cleared(arbiter.read.payload.line)),
             arbiter.done.eq(self.tag_stage.done),
             arbiter.undone.eq(self.tag_stage.undone),
             self.tag_array.ask.eq(arbiter.asks),

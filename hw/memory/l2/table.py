@@ -34,7 +34,8 @@ class L2Table(SharedBlock):
 
     A row read in one cycle is at `found` in the next, in which it may be written. If the same row
     is read in that cycle, the written value is forwarded. After a reset a sweep clears one row
-    per cycle; no row may be read meanwhile.
+    per cycle, in ascending order, except in cycles after a read. Meanwhile only rows below `swept`
+    may be read.
 
     Parameters
     ----------
@@ -51,6 +52,8 @@ class L2Table(SharedBlock):
     written : In(config.width)
     sweeping : Out(1)
         The sweep is in progress.
+    swept : Out(ceil_log2(config.rows))
+        Rows cleared so far, during a sweep.
     """
 
     def __init__(self, config: TableShape):
@@ -62,13 +65,14 @@ class L2Table(SharedBlock):
             "write": In(config.pieces),
             "written": In(config.width),
             "sweeping": Out(1),
+            "swept": Out(ceil_log2(self.config.rows)),
         })
 
     def build(self, platform):
         m = Module()
         rows, pieces, width = self.config.rows, self.config.pieces, self.config.width
         m.submodules.store = store = Sram(depth=rows, width=pieces * width, granularity=width)
-        sweeps, next_row = Signal(init=1), Signal.like(self.row)
+        sweeps, next_row, clears = Signal(init=1), Signal.like(self.row), Signal()
         shown, shown_row = Signal(), Signal.like(self.row, reset_less=True)
         again, kept = Signal(), Signal.like(self.found, reset_less=True)
         same = self.read & shown & (self.row == shown_row)
@@ -77,12 +81,14 @@ class L2Table(SharedBlock):
             for n in range(pieces)
         )
         m.d.comb += [
+            clears.eq(sweeps & ~shown),  # a row that was read may be written
+            self.swept.eq(next_row),
             self.found.eq(Mux(again, kept, store.read_data)),
             store.read_enable.eq(self.read & ~same),
             store.read_address.eq(self.row),
-            store.write_mask.eq(Mux(sweeps, ~C(0, pieces), self.write)),
-            store.write_address.eq(Mux(sweeps, next_row, shown_row)),
-            store.write_data.eq(Mux(sweeps, 0, self.written.replicate(pieces))),
+            store.write_mask.eq(Mux(clears, ~C(0, pieces), self.write)),
+            store.write_address.eq(Mux(clears, next_row, shown_row)),
+            store.write_data.eq(Mux(clears, 0, self.written.replicate(pieces))),
             self.sweeping.eq(sweeps),
         ]
         m.d.sync += [shown.eq(self.read), again.eq(same)]
@@ -90,6 +96,6 @@ class L2Table(SharedBlock):
             m.d.sync += kept.eq(becomes)
         with m.If(self.read):
             m.d.sync += shown_row.eq(self.row)
-        with m.If(sweeps):
+        with m.If(clears):
             m.d.sync += [next_row.eq(next_row + 1), sweeps.eq(~next_row.all())]
         return m

@@ -37,7 +37,9 @@ class L2TagArray(SharedBlock):
         Its operation.
     stage : In(TagUpdateSignature(config))
     sweeping : Out(1)
-        The sets are being cleared after a reset; no look-up is allowed.
+        The sets are being cleared after a reset.
+    swept : Out(config.l2.set_width)
+        Lowest set that is not cleared; look-ups of sets from it on are not allowed.
     """
 
     def __init__(self, config: L2SliceConfig):
@@ -49,6 +51,7 @@ class L2TagArray(SharedBlock):
             "operation": In(operation_layout(config)),
             "stage": In(TagUpdateSignature(config)),
             "sweeping": Out(1),
+            "swept": Out(config.l2.set_width),
         })
 
     def build(self, platform):
@@ -81,6 +84,7 @@ class L2TagArray(SharedBlock):
             tags.write.eq(Mux(change.write, target, 0)),
             tags.written.eq(change.entry),
             self.sweeping.eq(tags.sweeping),
+            self.swept.eq(tags.swept),
             victims.valid.eq(Cat(entry.valid for entry in entries)),
             victims.pending.eq(Cat(entry.valid & entry.pending for entry in entries)),
             victims.wanted.eq(Mux(self.valid & change.wanted, hits, 0)),

@@ -2,7 +2,7 @@
 
 from amaranth import *
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from ...config import MemoryUnitConfig
@@ -10,6 +10,7 @@ from ...emit.shared_block import SharedBlock
 from ...lib.axi import Axi4Signature, channel, master_of, whole_beats
 from ...lib.merge import Merge
 from ...lib.one_hot import lowest, select
+from ...lib.register_slices import SkidBuffer
 from ...lib.streams import Queue, ResponseSignature
 from ...lib.write_combiner import WriteCombiner, WriteCombinerConfig
 from ..l1.cluster_layouts import (
@@ -194,8 +195,10 @@ class LineMasters(SharedBlock):
 
     def bring_data(self, m: Module, masters) -> Value:
         """Accept one beat for the data cache per cycle, round-robin; return whether one waits."""
-        # The merge's register keeps late bits of a beat out of the path of the core's requests.
+        # The merge's register keeps late bits of a beat out of the path of the core's requests, the
+        # skid buffer those requests out of the path to the masters.
         m.submodules.beats = beats = Merge(self.line.payload.shape(), len(masters))
+        m.submodules.offered = offered = SkidBuffer(self.line.payload.shape())
         for c, axi in enumerate(masters):
             i = beats.i[c]
             m.d.comb += [
@@ -207,11 +210,12 @@ class LineMasters(SharedBlock):
             with m.If(axi.rid[-1]):
                 m.d.comb += axi.rready.eq(i.ready)
         m.d.comb += [
-            self.line.valid.eq(beats.o.valid),
-            self.line.payload.eq(beats.o.payload.payload),
-            beats.o.ready.eq(self.line.ready),
+            offered.i.valid.eq(beats.o.valid),
+            offered.i.payload.eq(beats.o.payload.payload),
+            beats.o.ready.eq(offered.i.ready),
         ]
-        return beats.o.valid
+        connect(m, offered.o, flipped(self.line))
+        return offered.o.valid
 
     def tell(self, m: Module, order: Queue, masters, combiners):
         """Queue the write responses of each master, and forward them in the order of the writes.

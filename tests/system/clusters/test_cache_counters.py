@@ -79,10 +79,10 @@ def check_latency(caches, counts, loads, dram: int):
         assert max(part.most for part in caches[cache]) > dram
     data = caches["l1d"]
     assert [part.loads for part in data] == [3 * LINES, 0]
-    # Each of the last loads hits. A load takes 2 cycles to the cache and 3 from it.
+    # Each of the last loads hits. A load takes a cycle to the cache and none from it.
     assert data[0].quantile(1 / 3) == 1 < data[0].quantile(0.4)
-    assert loads["dram"][0].least == data[0].least + 5
-    assert loads["dram"][0].most >= data[0].most + 5
+    assert loads["dram"][0].least == data[0].least + 1
+    assert loads["dram"][0].most >= data[0].most + 1
 
 
 def l2_events(mshrs: int, *accesses):

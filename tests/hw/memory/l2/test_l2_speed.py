@@ -45,6 +45,15 @@ def test_latency():
     assert miss.first - miss.since == 8
 
 
+def test_reads_of_cleared_sets_do_not_wait_for_the_rest_of_the_sweep():
+    config = replace(config_of(L2Config(size=1 << 16, ways=2)), id_width=7)
+    bench = L2Bench(config, random.Random(1), latency=0, span=1 << 15)
+    (first,), (last,) = bench.reads(CORE, [0]), bench.reads(OTHER, [config.l2.sets - 1])
+    bench.run([first], [last])
+    assert first.ended < (1 << config.id_width) + 20  # the records of ids are cleared first
+    assert last.ended > config.l2.sets
+
+
 def test_hits_go_at_a_beat_per_cycle_each_way():
     bench = L2Bench(config_of(L2Config(size=4096, mshrs=4)), random.Random(1))
     lines = range(40)
