@@ -174,6 +174,12 @@ def name_of(config):
 
 
 CONFIGS = [*every_config(4), *every_config(16), *every_config(32)]
+# Two instructions, or four groups and more.
+CONFIGS += [
+    config
+    for config in every_config(64)
+    if config.fused.separate_addend or (config.scale and config.a == config.b)
+]
 CONFIGS = {name_of(config): config for config in CONFIGS}
 
 

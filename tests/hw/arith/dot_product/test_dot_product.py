@@ -37,6 +37,9 @@ SIMULATED = {
     "blackwell_mxfp8": CONFIGS["dot_blackwell_mxfp8_32"],
     "blackwell_mxfp4": CONFIGS["dot_blackwell_mxfp4_32"],
     "blackwell_nvfp4": replace(CONFIGS["dot_blackwell_nvfp4_32"], terms=16),
+    "blackwell_mxfp4_chained": DotProductConfig(
+        terms=64, numerics="nvidia(blackwell_mxf8f6f4)", scale="e8m0", a="fp4_e2m1", b="fp4_e2m1"
+    ),
     "mma_sync": replace(CONFIGS["dot_b200_mma_sync_fp8_32"], terms=4),
     "mma_sync_half": replace(CONFIGS["dot_b200_mma_sync_fp8_64_half"], terms=8),
 }
