@@ -582,8 +582,8 @@ MUTANTS: tuple[Mutant, ...] = (
         name="lane_gap",
         fault="every group of lanes is followed by an idle cycle",
         inside="SharedLanes",
-        old="self.i.ready.eq(~(left & ~taken).any() & ~self.pause)",
-        new="self.i.ready.eq(~left.any() & ~self.pause)",
+        old="self.i.ready.eq(Cat(done).all() & ~self.pause)",
+        new="self.i.ready.eq(~(left.any() | row_left) & ~self.pause)",
         tests=(
             "tests/hw/memory/shared/test_shared_conflicts.py::test_lanes_of_a_core_cost_what_row_ports_and_conflicts_say",
         ),

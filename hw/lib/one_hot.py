@@ -3,7 +3,7 @@
 from amaranth import *
 from amaranth.utils import ceil_log2
 
-__all__ = ["lowest", "number_of", "one_hot", "ones", "select"]
+__all__ = ["lowest", "number_of", "one_hot", "ones", "select", "select_one"]
 
 #: Widest value whose lowest set bit is found by a carry chain; wider ones are split in halves.
 CARRIED = 8
@@ -46,6 +46,17 @@ def number_of(chosen: Value) -> Value:
         Cat(chosen[n] for n in range(len(chosen)) if n >> bit & 1).any()
         for bit in range(ceil_log2(len(chosen)))
     )
+
+
+def select_one(grant: Value, values) -> Value:
+    """Return the one of `values` whose bit is set in the one-hot `grant`, 0 if there is none.
+
+    A balanced tree of OR, less deep than `select`.
+    """
+    if len(values) == 1:
+        return Mux(grant, values[0], 0)
+    half = len(values) // 2
+    return select_one(grant[:half], values[:half]) | select_one(grant[half:], values[half:])
 
 
 def select(grant: Value, values) -> Value:

@@ -65,19 +65,26 @@ class SharedLanes(SharedBlock):
         m = Module()
         lanes = self.config.core.request_lanes
         group = Signal(group_layout(self.config), reset_less=True)
-        left, taken, allowed = Signal(lanes), Signal(lanes), Signal(lanes)
+        left, taken, allowed = Signal(lanes), Signal(lanes), Signal(lanes)  # at narrow ports
+        row_left, row_taken = Signal(), Signal()
         m.d.comb += [
-            allowed.eq(self.allowed(group, left)),
-            self.i.ready.eq(~(left & ~taken).any() & ~self.pause),
+            allowed.eq(self.allowed(m, left)),
         ]
         m.d.sync += left.eq(left & ~taken)
+        if self.has_rows:
+            m.d.sync += row_left.eq(row_left & ~row_taken)
         with m.If(self.i.ready):
-            m.d.sync += [left.eq(Mux(self.i.valid, self.i.payload.lanes, 0))]
+            is_row = self.i.payload.is_row if self.has_rows else C(0, 1)
+            m.d.sync += left.eq(Mux(self.i.valid & ~is_row, self.i.payload.lanes, 0))
             m.d.sync += group.eq(self.i.payload)
-        row_taken = self.offer_row(m, group, left) if self.has_rows else C(0, 1)
-        for p in range(self.ports):
-            self.offer(m, p, group, left, taken, allowed, row_taken)
-        self.respond(m, group, left, taken)
+            if self.has_rows:
+                m.d.sync += row_left.eq(self.i.valid & is_row)
+        if self.has_rows:
+            self.offer_row(m, group, row_left, row_taken)
+        done = [self.offer(m, p, group, left, taken, allowed) for p in range(self.ports)]
+        done.append(row_taken | ~row_left)
+        m.d.comb += self.i.ready.eq(Cat(done).all() & ~self.pause)
+        self.respond(m, group, left.any() | row_left, taken | Mux(row_taken, group.lanes, 0))
         return m
 
     @property
@@ -85,8 +92,8 @@ class SharedLanes(SharedBlock):
         """Whether there is a row port."""
         return self.config.row_bytes is not None
 
-    def offer_row(self, m: Module, group, left) -> Value:
-        """Offer the lanes of a row; return whether they are accepted."""
+    def offer_row(self, m: Module, group, row_left, row_taken):
+        """Offer the lanes of a row."""
         size, request = self.config.row_bytes, self.row.request
         assert size is not None
         m.submodules.stored = stored = BeatOfLanes(BeatConfig(unit=self.config, size=size))
@@ -94,46 +101,55 @@ class SharedLanes(SharedBlock):
         row = select(group.lanes, group.places)[exact_log2(size // WORD_BYTES) :]
         m.d.comb += [
             stored.group.eq(group),
-            request.valid.eq(group.is_row & left.any()),
+            request.valid.eq(row_left),
+            row_taken.eq(row_left & request.ready),
             request.payload.address.eq(Cat(C(0, exact_log2(size)), row)),
             request.payload.write.eq(group.is_store),
             request.payload.data.eq(stored.data),
             request.payload.mask.eq(stored.strobes),
         ]
-        return request.valid & request.ready
 
-    def allowed(self, group, left) -> Value:
-        """Return the lanes that may be issued now."""
+    def allowed(self, m: Module, left) -> Value:
+        """Return the lanes that may be issued now.
+
+        The lower lanes that store to a lane's word are known from the group's acceptance on.
+        """
+        i = self.i.payload
         width = self.config.shared.address_width - exact_log2(WORD_BYTES)
         waits = []
         for lane in range(len(left)):
-            lower = [
-                left[n] & (group.places[n][:width] == group.places[lane][:width])
-                for n in range(lane)
-                if (lane - n) % self.ports  # one port serves its lanes in order anyway
-            ]
-            waits.append(group.is_store & Cat(lower).any() if lower else C(0, 1))
+            # One port serves its lanes in order anyway.
+            lower = [n for n in range(lane) if (lane - n) % self.ports]
+            if not lower:
+                waits.append(C(0, 1))
+                continue
+            before = Signal(len(lower), name=f"before_{lane}", reset_less=True)
+            same = (i.places[n][:width] == i.places[lane][:width] for n in lower)
+            with m.If(self.i.ready):
+                m.d.sync += before.eq(Mux(i.is_store, Cat(same), 0))
+            waits.append((before & Cat(left[n] for n in lower)).any())
         return ~Cat(waits)
 
-    def offer(self, m: Module, p: int, group, left, taken, allowed, row_taken):
-        """Offer the lowest lane of a port, unless the lanes are a row."""
+    def offer(self, m: Module, p: int, group, left, taken, allowed) -> Value:
+        """Offer the lowest lane of a port; return whether none is left after this cycle."""
         mine = range(p, len(left), self.ports)
         first = Signal(len(mine), name=f"first_{p}")
         request = self.port[p].request
         places = select(first, [group.places[lane] for lane in mine])
         low = exact_log2(WORD_BYTES)
-        is_row = group.is_row if self.has_rows else C(0, 1)
         m.d.comb += [
             first.eq(lowest(Cat(left[lane] for lane in mine))),
-            request.valid.eq((first & Cat(allowed[lane] for lane in mine)).any() & ~is_row),
+            request.valid.eq((first & Cat(allowed[lane] for lane in mine)).any()),
             request.payload.address.eq(Cat(C(0, low), places)),
             request.payload.write.eq(group.is_store),
             request.payload.data.eq(select(first, [group.data[lane] for lane in mine])),
             request.payload.mask.eq(select(first, [group.strobes[lane] for lane in mine])),
         ]
         for number, lane in enumerate(mine):
-            accepted = first[number] & request.valid & request.ready
-            m.d.comb += taken[lane].eq(accepted | (left[lane] & row_taken))
+            m.d.comb += taken[lane].eq(first[number] & request.valid & request.ready)
+        # Not from `taken`, as grants are known late.
+        waiting = Cat(left[lane] for lane in mine)
+        return ~waiting.any() | (~(waiting & ~first).any() & request.valid & request.ready)
 
     def asked_layout(self) -> data.StructLayout:
         """Return the layout of accepted lanes: their tag, and of a row the word of each lane."""
@@ -144,8 +160,8 @@ class SharedLanes(SharedBlock):
             fields |= {"is_row": 1, "words": data.ArrayLayout(word, core.request_lanes)}
         return data.StructLayout(fields)
 
-    def respond(self, m: Module, group, left, taken):
-        """Drive the response to lanes accepted `read_latency` cycles ago."""
+    def respond(self, m: Module, group, waits, taken):
+        """Drive `busy`, and the response to lanes accepted `read_latency` cycles ago."""
         layout = self.asked_layout()
         asked, lanes, under_way = Signal(layout, name="asked"), taken, []
         m.d.comb += asked.tag.eq(group.tag)
@@ -161,12 +177,12 @@ class SharedLanes(SharedBlock):
             asked, lanes = later, later_lanes
             under_way.append(lanes.any())
         m.d.comb += [
-            self.busy.eq(left.any() | Cat(under_way).any()),
+            self.busy.eq(waits | Cat(under_way).any()),
             self.o.valid.eq(lanes.any()),
             self.o.payload.tag.eq(asked.tag),
             self.o.payload.mask.eq(lanes),
         ]
-        for lane in range(len(left)):
+        for lane in range(len(taken)):
             word = self.port[lane % self.ports].response.payload
             if self.has_rows:
                 in_row = word_of(self.row.response.payload, asked.words[lane])

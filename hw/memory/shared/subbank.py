@@ -8,7 +8,7 @@ from amaranth.utils import exact_log2
 from ...config import SharedMemoryConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.arbiter import Arbiter
-from ...lib.one_hot import select
+from ...lib.one_hot import select, select_one
 from ...lib.sram import Sram
 
 __all__ = ["Subbank", "subbank_access"]
@@ -100,8 +100,10 @@ class Subbank(SharedBlock):
         m.d.comb += [
             reader.requests.eq(self.lane_reads),
             writer.requests.eq(self.lane_writes),
-            read_line.eq(select(reader.grant, [lane.line for lane in lanes])),
-            written.as_value().eq(select(writer.grant, [lane.as_value() for lane in lanes])),
+            read_line.eq(select_one(reader.grant, [lane.line for lane in lanes])),
+            written.line.eq(select_one(writer.grant, [lane.line for lane in lanes])),
+            written.data.eq(select(writer.grant, [lane.data for lane in lanes])),
+            written.mask.eq(select(writer.grant, [lane.mask for lane in lanes])),
             read.eq(self.lane_reads.any() & self.reads_free),
             write.eq(self.lane_writes.any() & self.writes_free),
             same_line.eq(sram.read_address == sram.write_address),
