@@ -65,7 +65,7 @@ MUTANTS: tuple[Mutant, ...] = (
         new="self.line.ready.eq(~yields),",
         tests=(
             "tests/hw/memory/l1/test_data_cache.py"
-            "::test_a_write_is_not_kept_waiting_by_beats_that_come",
+            "::test_requests_take_effect_in_their_order[small-5-40-0.3]",
         ),
     ),
     Mutant(
