@@ -122,6 +122,7 @@ class DataCache(SharedBlock):
         note = Signal(config.note_width, reset_less=True)
         replayed = Signal()  # a forwarded beat or a replay is answered
         self.insists = Signal()  # an arriving beat has been refused as often as allowed
+        self.stalls = Signal()  # the look-up stalls: a beat that arrives for its set is accepted
         is_read, is_write = Signal(), Signal()  # kind of the look-up
         reads, writes, leaves = Signal(), Signal(), Signal()
         is_present = self.look_up(m, look, number, is_read, tags, mshrs, stores)
@@ -149,7 +150,10 @@ class DataCache(SharedBlock):
         )
         self.ask(m, reads, writes, tags, beats, mshrs)
         read_lines(m, mshrs, self.line_of(look.beat), self.line_read)
-        self.fill(m, look, is_read, is_write, tags, beats, mshrs)
+        was_read = Signal()
+        m.d.sync += was_read.eq(reads)
+        m.d.comb += self.stalls.eq(is_read & ~was_read)
+        self.fill(m, look, was_read, is_write, tags, beats, mshrs)
         self.reply(m, is_read & is_present, replayed, (number, note), tags, beats, mshrs, answers)
         self.pass_on(m, writes, tags, mshrs, stores, outgoing)
         m.d.comb += self.busy.eq(
@@ -211,7 +215,7 @@ class DataCache(SharedBlock):
     def finds_beats(self, mshrs) -> Value:
         """Return whether a read may access the arrays: no replays, no beat written in its set."""
         is_filled = self.line.valid & self.fills_set_of(self.read.payload.beat, mshrs)
-        return ~mshrs.waits & ~(is_filled & self.insists)
+        return ~mshrs.waits & ~(is_filled & (self.insists | self.stalls))
 
     def finds_line(self, is_write, mshrs) -> Value:
         """Return whether a write may look up its line, to write it in the next cycle."""
@@ -271,29 +275,30 @@ class DataCache(SharedBlock):
             ),
         ]
 
-    def admit(self, m: Module, look, is_read, is_write, mshrs) -> Value:
+    def admit(self, m: Module, look, was_read, is_write, mshrs) -> Value:
         """Accept an arriving beat or refuse it; return whether it is accepted.
 
-        A beat waits for a write to the arrays, and for reads of its set that are offered or looked
-        up: those of its line then wait for it when it is accepted, and it is forwarded.
+        A beat waits for a write to the arrays, and for reads of its set that are offered or were
+        just accepted: those of its line then wait for it when it is accepted, and it is forwarded.
+        It waits for no offered read while the look-up stalls.
         """
         refusals, yields = Signal(range(REFUSALS + 1)), Signal()
-        asks = self.read.valid & ~mshrs.waits & ~self.insists
+        asks = self.read.valid & ~mshrs.waits & ~self.insists & ~self.stalls
         m.d.comb += [
             self.insists.eq(refusals >= REFUSALS - 1),
             yields.eq(
                 (asks & self.fills_set_of(self.read.payload.beat, mshrs))
-                | (is_read & (refusals != REFUSALS) & self.fills_set_of(look.beat, mshrs))
+                | (was_read & (refusals != REFUSALS) & self.fills_set_of(look.beat, mshrs))
             ),
             self.line.ready.eq(~is_write & ~yields),
         ]
         m.d.sync += refusals.eq(Mux(self.line.valid & ~self.line.ready, refusals + 1, 0))
         return self.line.valid & self.line.ready
 
-    def fill(self, m: Module, look, is_read, is_write, tags, beats, mshrs):
+    def fill(self, m: Module, look, was_read, is_write, tags, beats, mshrs):
         """Write an arriving beat or a store to the arrays."""
         came, fill, comes = self.line.payload, mshrs.fill, Signal()
-        m.d.comb += comes.eq(self.admit(m, look, is_read, is_write, mshrs))
+        m.d.comb += comes.eq(self.admit(m, look, was_read, is_write, mshrs))
         ways = take_beat(m, mshrs, tags, comes, came)
         with m.If(is_write):
             m.d.comb += [
