@@ -36,7 +36,7 @@ class RegisterOfCore(Properties):
             for warp in range(warps)
         }
         super().__init__(
-            free={name: head_layout() for name in entries}
+            free={name: head_layout(config) for name in entries}
             | dict.fromkeys(("active", "at_barrier", "started", "resume"), warps)
             | {
                 "dispatched": data.ArrayLayout(event, len(FIXED_PORTS)),
@@ -184,8 +184,8 @@ FAULTS = (
     Fault(
         what="the second instruction of a cycle claims no register",
         inside="Scoreboard",
-        old="claimed_registers(slot, slot.valid & slot.writes) for slot in slots",
-        new="claimed_registers(slot, slot.valid & slot.writes) for slot in slots[:1]",
+        old="claimed_registers(slot, slot.valid & slot.writes, sizes) for slot in slots",
+        new="claimed_registers(slot, slot.valid & slot.writes, sizes) for slot in slots[:1]",
     ),
     Fault(
         what="an issue of one warp claims registers of all warps",

@@ -31,7 +31,7 @@ class RegisterOfWarp(Properties):
         kept = ("pending", "twice", "blocked") if config.snoop else ("pending",)
         super().__init__(
             free={
-                "needs": data.ArrayLayout(needs_layout(), width),
+                "needs": data.ArrayLayout(needs_layout(config), width),
                 "issued": range(width + 1),
                 "loaded": REGISTERS,
                 **(announcements if config.snoop else {}),

@@ -5,9 +5,10 @@ from math import gcd
 
 from amaranth.utils import ceil_log2
 
-from ..isa.operations import PORTS, Port
+from ..isa.operations import PORTS, Port, group_sizes
 from .cache import CacheConfig
 from .checks import require_choice, require_integer, require_power_of_two
+from .tensor import TensorConfig
 
 __all__ = ["CoreConfig", "PipelineConfig"]
 
@@ -28,6 +29,8 @@ class PipelineConfig:
     tensor : str or None
         Tensor instructions: ``hmma`` on registers, ``hgmma`` on shared memory, None for none.
         Fragments are laid out for warps of 8 threads.
+    tensor_numerics, tensor_operand : str
+        Numerics and operand format of the tensor instructions; see `TensorConfig`.
     scheduler : str
         Selection among warps that can issue: ``round_robin``, ``greedy_then_oldest``,
         ``oldest`` or ``two_level``.
@@ -65,6 +68,8 @@ class PipelineConfig:
     threads: int = 8
     divergent_branch: str = "error"
     tensor: str | None = None
+    tensor_numerics: str = "virgo_hmma"
+    tensor_operand: str = "fp16"
     scheduler: str = "round_robin"
     issue_width: int = 1
     instruction_buffer: int = 4
@@ -92,6 +97,12 @@ class PipelineConfig:
             require_choice("tensor", self.tensor, ("hmma", "hgmma"))
             if self.threads != 8:
                 raise ValueError(f"threads must be 8 with tensor instructions, not {self.threads}")
+        numerics = self.tensor_config
+        if self.tensor == "hgmma" and numerics != TensorConfig():
+            raise ValueError(
+                f"tensor numerics must be virgo_hmma on fp16 with hgmma, not {numerics.numerics} "
+                f"on {numerics.operand}"
+            )
 
     def require_pipeline(self):
         """Raise unless the microarchitectural parameters are in range."""
@@ -114,6 +125,26 @@ class PipelineConfig:
             require_integer(name, lanes, 1, self.threads)
             if self.threads % lanes:
                 raise ValueError(f"{name} must divide {self.threads} threads, not {lanes}")
+
+    @property
+    def tensor_config(self) -> TensorConfig:
+        """Numerics and shape of the tensor instructions, if there are any."""
+        return TensorConfig(numerics=self.tensor_numerics, operand=self.tensor_operand)
+
+    @property
+    def ports(self) -> tuple[Port, ...]:
+        """Execution ports of the core, in the order of `Port`: all but those that it lacks."""
+        return tuple(port for port in Port if port is not Port.TENSOR or self.tensor == "hmma")
+
+    @property
+    def credit_ports(self) -> tuple[Port, ...]:
+        """Ports whose instructions issue only with a credit of their unit."""
+        return tuple(port for port in self.ports if PORTS[port].credits is not None)
+
+    @property
+    def group_sizes(self) -> list[int]:
+        """Sizes of the register groups of its operations, ascending; none without any."""
+        return group_sizes(self.ports)
 
     def lanes(self, port: Port) -> int:
         """Return the number of threads that `port` accepts per cycle."""

@@ -133,13 +133,15 @@ class Core(SharedBlock):
         m.submodules.issue_stage = issue = Issue(part_config(Issue, core))
         m.submodules.collectors = collectors = Collectors(part_config(Collectors, core))
         m.submodules.registers = registers = RegisterFile(part_config(RegisterFile, core))
-        m.submodules.writeback = writeback = Writeback(part_config(Writeback, core), len(Port))
+        m.submodules.writeback = writeback = Writeback(part_config(Writeback, core), len(core.ports))
         m.submodules.control = control = WarpControl(
             replace(self.config, core=part_config(WarpControl, core))
         )
         m.submodules.counters = counters = CoreCounters(part_config(CoreCounters, core))
         units: dict[Port, Any] = {
-            port: unit(part_config(unit, core)) for port, unit in UNITS.items()
+            port: unit(part_config(unit, core))
+            for port, unit in UNITS.items()
+            if port in core.ports
         }
         for port, unit in units.items():
             m.submodules[f"{port.name.lower()}_unit"] = unit
@@ -156,6 +158,7 @@ class Core(SharedBlock):
             connect(m, collectors.operation[port], unit.i)
             connect(m, unit.o, writeback.result[port])
         connect(m, units[Port.INT].branch, control.branch)
+        m.d.comb += issue.released.eq(Cat(units[port].released for port in core.credit_ports))
         for number in range(core.writeback_buses):
             connect(m, writeback.write[number], registers.write[number])
             connect(m, writeback.bus[number], collectors.bus[number])
@@ -193,7 +196,7 @@ class Core(SharedBlock):
         core = self.config.core
         for slot, (heads, rounded) in enumerate(zip(front_end.heads, issue.heads, strict=True)):
             for warp in range(core.warps):
-                m.submodules[f"rounding_{slot}_{warp}"] = rounding = DynamicRounding()
+                m.submodules[f"rounding_{slot}_{warp}"] = rounding = DynamicRounding(core)
                 m.d.comb += [
                     rounding.head.eq(heads[warp]),
                     rounding.frm.eq(control.frm[warp]),

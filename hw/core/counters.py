@@ -30,7 +30,7 @@ def core_events(config: PipelineConfig) -> data.StructLayout:
     memory port. ``done`` has for each bus the thread mask of the instruction that retires, or 0.
     """
     return data.StructLayout({
-        "operations": len(Port),
+        "operations": len(config.ports),
         "is_store": 1,
         "memory_request": 1,
         "fetch": 1,
@@ -74,7 +74,8 @@ class CoreCounters(SharedBlock):
     Attributes
     ----------
     counted : dict of str to Signal
-        Register of each counter, by name; a test can set it near overflow.
+        Register of each counter, by name; a test can set it near overflow. Those of a port that
+        the core lacks have none and read 0.
     """
 
     busy: Signal
@@ -98,7 +99,12 @@ class CoreCounters(SharedBlock):
             "value": Out(64),
             "values": Out(data.ArrayLayout(64, len(COUNTED))),
         })
-        self.counted = {one.name: Signal(COUNTER_WIDTH, name=one.name) for one in COUNTED}
+        absent = [f"operations_{port.name.lower()}" for port in set(Port) - set(config.ports)]
+        self.counted = {
+            one.name: Signal(COUNTER_WIDTH, name=one.name)
+            for one in COUNTED
+            if one.name not in absent
+        }
 
     def build(self, platform):
         m = Module()
@@ -113,14 +119,17 @@ class CoreCounters(SharedBlock):
         m.d.comb += self.settling.eq(self.was_busy | before)
         increments = self.slot_increments() | self.increments(happened)
         for place, counter in enumerate(COUNTED):
+            if counter.name not in self.counted:
+                continue
             counted, increment = self.counted[counter.name], increments[counter.name]
             step = Signal(len(increment), name=f"{counter.name}_step")
             m.d.sync += [step.eq(increment), counted.eq(counted + step)]
             m.d.comb += self.values[place].eq(counted)
         with m.Switch(self.number):
             for counter in COUNTED:
-                with m.Case(counter.place):
-                    m.d.comb += self.value.eq(self.counted[counter.name])
+                if counter.name in self.counted:
+                    with m.Case(counter.place):
+                        m.d.comb += self.value.eq(self.counted[counter.name])
         return m
 
     def slot_increments(self) -> dict[str, Value]:
@@ -139,8 +148,8 @@ class CoreCounters(SharedBlock):
         return {
             **{
                 f"operations_{port.name.lower()}": happened.operations[port]
-                for port, info in PORTS.items()
-                if info.counter is not None
+                for port in self.config.ports
+                if PORTS[port].counter is not None
             },
             "loads": memory & ~happened.is_store,
             "stores": memory & happened.is_store,

@@ -25,13 +25,13 @@ def redirect_layout(config: PipelineConfig) -> data.StructLayout:
     return data.StructLayout({"warp": warp_shape(config), "pc": 32})
 
 
-def entry_layout() -> data.StructLayout:
+def entry_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of a decoded instruction in a buffer; the slot implies its pc."""
-    fields = {name: field.shape for name, field in decoded_layout()}
+    fields = {name: field.shape for name, field in decoded_layout(config)}
     del fields["pc"]
     return data.StructLayout(fields)
 
 
-def head_layout() -> data.StructLayout:
+def head_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of the next instruction of a warp, with a valid bit."""
-    return data.StructLayout({"valid": 1, "instruction": decoded_layout()})
+    return data.StructLayout({"valid": 1, "instruction": decoded_layout(config)})

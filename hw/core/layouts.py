@@ -5,7 +5,7 @@ from amaranth.hdl import ShapeLike
 from amaranth.lib import data
 
 from ..config import PipelineConfig
-from ..isa.operations import OPERATION_WIDTH, Port, group_sizes
+from ..isa.operations import OPERATION_WIDTH, Port
 from ..lib.interfaces.core_memory import warp_shape
 
 __all__ = [
@@ -32,40 +32,42 @@ REGISTER_WIDTH = 6
 OPERANDS = 3
 
 
-def group_fields() -> dict[str, ShapeLike]:
+def group_fields(config: PipelineConfig) -> dict[str, ShapeLike]:
     """Return the fields of an instruction on its register groups; none if no operation has any.
 
     ``grouped`` has a bit for ``rd`` and for each source that is the first register of a group.
     ``last`` is the number of the last micro-operation, one less than the size of the groups; 0
     without groups.
     """
-    sizes = group_sizes()
+    sizes = config.group_sizes
     return {"grouped": 1 + OPERANDS, "last": range(sizes[-1])} if sizes else {}
 
 
-def beat_field() -> dict[str, ShapeLike]:
+def beat_field(config: PipelineConfig) -> dict[str, ShapeLike]:
     """Return the field with the number of a micro-operation; none if no operation has groups."""
-    sizes = group_sizes()
+    sizes = config.group_sizes
     return {"beat": range(sizes[-1])} if sizes else {}
 
 
-def more_field() -> dict[str, ShapeLike]:
+def more_field(config: PipelineConfig) -> dict[str, ShapeLike]:
     """Return the field that marks all results but an instruction's last; none without groups."""
-    return {"more": 1} if group_sizes() else {}
+    return {"more": 1} if config.group_sizes else {}
 
 
 def begins(source) -> Value:
     """Return whether an instruction, not a later micro-operation of it, leaves on this stream."""
     leaves = source.valid & source.ready
-    return leaves & (source.payload.beat == 0) if group_sizes() else leaves
+    has_beat = "beat" in source.payload.shape().members
+    return leaves & (source.payload.beat == 0) if has_beat else leaves
 
 
 def ends(bus) -> Value:
     """Return whether an instruction completes with the result on this writeback bus."""
-    return bus.valid & ~bus.payload.more if group_sizes() else bus.valid
+    has_more = "more" in bus.payload.shape().members
+    return bus.valid & ~bus.payload.more if has_more else bus.valid
 
 
-def decoded_layout() -> data.StructLayout:
+def decoded_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of a decoded instruction, from the decoder to the scheduler.
 
     ``reads`` has a bit for each of ``sources`` that is a register; x0 is not, its operand is 0.
@@ -88,7 +90,7 @@ def decoded_layout() -> data.StructLayout:
         "b_is_immediate": 1,
         "stalls_warp": 1,
         "serialises": 1,
-        **group_fields(),
+        **group_fields(config),
     })
 
 
@@ -101,9 +103,9 @@ def issue_layout(config: PipelineConfig) -> data.StructLayout:
     return data.StructLayout({
         "warp": warp_shape(config),
         "mask": config.threads,
-        "instruction": decoded_layout(),
+        "instruction": decoded_layout(config),
         "pending": OPERANDS,
-        **beat_field(),
+        **beat_field(config),
     })
 
 
@@ -125,7 +127,7 @@ def operation_layout(config: PipelineConfig) -> data.StructLayout:
         "rounding": 3,
         "a_is_pc": 1,
         "b_is_immediate": 1,
-        **beat_field(),
+        **beat_field(config),
         "operands": data.ArrayLayout(data.ArrayLayout(32, config.threads), OPERANDS),
     })
 
@@ -149,7 +151,7 @@ def result_layout(config: PipelineConfig) -> data.StructLayout:
         "rd": REGISTER_WIDTH,
         "writes": 1,
         "flags": 5,
-        **more_field(),
+        **more_field(config),
         "values": data.ArrayLayout(32, config.threads),
     })
 

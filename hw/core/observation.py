@@ -8,7 +8,7 @@ from amaranth.lib.wiring import Out
 
 from ..config import PipelineConfig
 from ..isa.csr import COUNTERS
-from ..isa.operations import Port, group_sizes
+from ..isa.operations import Port
 from ..lib.interfaces.core_memory import warp_shape
 from ..lib.probes import FlattenedResponseSignature, flatten
 from .control.faults import fault_layout
@@ -43,18 +43,21 @@ class ObservationSignature(wiring.Signature):
     """Monitor of the instructions in each cycle; every field is a separate port.
 
     An instruction with register groups is collected and dispatched with its first micro-operation,
-    and done with its last result.
+    and done with its last result. Its other results are `partial`.
 
     Members
     -------
     collected : Out(FlattenedResponseSignature(collected_layout)).array(issue_width)
         An instruction leaves issue and enters a collector; the first of two is older.
-    dispatched : Out(FlattenedResponseSignature(place_layout)).array(len(Port))
+    dispatched : Out(FlattenedResponseSignature(place_layout)).array(len(config.ports))
         An instruction leaves its collector for the unit of this `Port`.
-    offered : Out(FlattenedResponseSignature(place_layout)).array(len(Port))
+    offered : Out(FlattenedResponseSignature(place_layout)).array(len(config.ports))
         The unit of this `Port` offers a result; valid until it is written.
     done : Out(FlattenedResponseSignature(result_layout)).array(writeback_buses)
         An instruction completes: it is on a bus, and written if it writes.
+    partial : Out(1).array(writeback_buses)
+        The other fields of `done` are a result of an instruction of which others follow. Only in
+        cores with register groups.
     slots : Out(4).array(issue_width)
         `StallReason` of each issue slot in the previous cycle.
     reasons : Out(4 * warps)
@@ -71,10 +74,12 @@ class ObservationSignature(wiring.Signature):
         collected = FlattenedResponseSignature(collected_layout(config))
         done = FlattenedResponseSignature(result_layout(config))
         bits = StallReason.as_shape().width  # pyright: ignore[reportAttributeAccessIssue]
+        partial = {"partial": Out(1).array(config.writeback_buses)} if config.group_sizes else {}
         super().__init__({
+            **partial,
             "collected": Out(collected).array(config.issue_width),
-            "dispatched": Out(place).array(len(Port)),
-            "offered": Out(place).array(len(Port)),
+            "dispatched": Out(place).array(len(config.ports)),
+            "offered": Out(place).array(len(config.ports)),
             "done": Out(done).array(config.writeback_buses),
             "slots": Out(bits).array(config.issue_width),
             "reasons": Out(bits * config.warps),
@@ -108,8 +113,11 @@ def probe(m: Module, observed, issue, collectors, units: dict[Port, Any], writeb
             m.d.comb += [shown.warp.eq(source.payload.warp), shown.pc.eq(source.payload.pc)]
     for number, bus in enumerate(writeback.bus):
         flatten(m, bus, observed.done[number])
-        if group_sizes():
-            m.d.comb += observed.done[number].valid.eq(ends(bus))
+        if "partial" in observed.signature.members:
+            m.d.comb += [
+                observed.done[number].valid.eq(ends(bus)),
+                observed.partial[number].eq(bus.valid & bus.payload.more),
+            ]
     flatten(m, units[Port.CONTROL].fault, observed.fault)
     flatten(m, units[Port.MEMORY].fault, observed.memory_fault)
     for number, slot in enumerate(observed.slots):

@@ -8,7 +8,7 @@ __all__ = ["PART_FIELDS", "part_config"]
 
 #: Fields that each part depends on, by class. A part that is not listed depends on all.
 PART_FIELDS: Mapping[str, tuple[str, ...]] = {
-    "FrontEnd": ("warps", "tensor", "issue_width", "instruction_buffer"),
+    "FrontEnd": ("warps", "issue_width", "instruction_buffer"),
     "Issue": (
         *("warps", "threads", "scheduler", "issue_width", "snoop", "writeback_buses"),
         *("integer_lanes", "fp32_lanes", "fma_latency"),
@@ -32,6 +32,10 @@ PART_FIELDS: Mapping[str, tuple[str, ...]] = {
     "LoadStoreUnit": ("warps", "threads", "memory_lanes", "accesses"),
 }
 
+#: Fields that each part of a core with tensor instructions depends on: they decide its ports and
+#: the fields of its instructions.
+TENSOR_FIELDS = ("tensor", "tensor_numerics", "tensor_operand")
+
 
 def part_config(part: type, config: PipelineConfig) -> PipelineConfig:
     """Return the config of a part of a core: the defaults of all fields that are not its own.
@@ -41,4 +45,6 @@ def part_config(part: type, config: PipelineConfig) -> PipelineConfig:
     fields = PART_FIELDS.get(part.__name__)
     if fields is None:
         return config
+    if config.tensor is not None:
+        fields += TENSOR_FIELDS
     return PipelineConfig(**{name: getattr(config, name) for name in fields})

@@ -1,6 +1,6 @@
 """Ports of a core: a table of their units, operations, operands, latency and lanes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from amaranth.lib import enum
@@ -19,6 +19,7 @@ __all__ = [
     "RegisterGroup",
     "RegisterGroups",
     "SpecialOperation",
+    "TensorOperation",
     "Unit",
     "group_sizes",
     "ports_with",
@@ -54,6 +55,7 @@ class Port(enum.IntEnum, shape=3):
     SPECIAL = 3  #: special functions; operations are those of `SpecialFunction`
     MEMORY = 4  #: loads and stores
     CONTROL = 5  #: masks, warps, divergence, barriers, control registers, end of the run
+    TENSOR = 6  #: products of matrices in registers; only cores with tensor instructions have it
 
 
 class IntegerOperation(enum.IntEnum, shape=OPERATION_WIDTH):
@@ -173,6 +175,12 @@ class SpecialOperation(enum.IntEnum, shape=3):
     COS = 5
 
 
+class TensorOperation(enum.IntEnum, shape=OPERATION_WIDTH):
+    """Operations of `Port.TENSOR`."""
+
+    HMMA = 0  #: C := A B + C on fragments of eight registers
+
+
 class Latency(enum.Enum):
     """Moment at which the scoreboard learns of a port's result."""
 
@@ -194,7 +202,7 @@ class RegisterGroup:
         register.
     is_selected : bool
         Whether the field ``rd`` selects one of several groups, which follow each other from
-        `first` on.
+        `first` to f31; a larger ``rd`` is illegal.
 
     """
 
@@ -270,6 +278,10 @@ class PortInfo:
         before, it returns a result for each micro-operation, all but the last marked with
         ``more``, or one for all if the destination is not a group. Its latency must not be
         `Latency.FIXED`.
+    credits : int or None
+        Operations that the unit has room for from their issue on. An instruction for this port
+        issues only with a credit; ``released`` of the unit gives one back. None: operations wait
+        in the operand collectors until the unit accepts them.
 
     """
 
@@ -284,11 +296,23 @@ class PortInfo:
     counter: int | None = None
     label: str | None = None
     groups: Mapping[int, RegisterGroups] = field(default_factory=dict)
+    credits: int | None = None
 
     def __post_init__(self):
         if self.groups and self.latency is Latency.FIXED:
             raise ValueError(f"latency must not be fixed with register groups: {self.name}")
 
+
+#: Registers of ``hmma``: A in f0 to f7, B in f8 to f15, C in f16 to f23 or f24 to f31.
+HMMA_GROUPS = RegisterGroups(
+    size=8,
+    sources={
+        0: RegisterGroup(first=32),
+        1: RegisterGroup(first=40),
+        2: RegisterGroup(first=48, is_selected=True),
+    },
+    destination=RegisterGroup(first=48, is_selected=True),
+)
 
 PORTS: dict[Port, PortInfo] = {
     Port.INT: PortInfo(
@@ -351,6 +375,19 @@ PORTS: dict[Port, PortInfo] = {
         latency=Latency.WRITTEN,
         counter=18,
     ),
+    # Credits are the buffers of fragments. Chains of products wait for registers anyway, so
+    # results are not announced.
+    Port.TENSOR: PortInfo(
+        name="tensor unit",
+        units=(Unit.TENSOR,),
+        operations=TensorOperation,
+        operands=3,
+        latency=Latency.WRITTEN,
+        counter=31,
+        label="tensor",
+        groups={TensorOperation.HMMA: HMMA_GROUPS},
+        credits=2,
+    ),
 }
 
 
@@ -359,6 +396,6 @@ def ports_with(latency: Latency) -> tuple[Port, ...]:
     return tuple(port for port in Port if PORTS[port].latency is latency)
 
 
-def group_sizes() -> list[int]:
-    """Return the sizes of register groups that occur in `PORTS`, in ascending order."""
-    return sorted({groups.size for info in PORTS.values() for groups in info.groups.values()})
+def group_sizes(ports: Iterable[Port]) -> list[int]:
+    """Return the sizes of register groups that occur in operations of `ports`, ascending."""
+    return sorted({groups.size for port in ports for groups in PORTS[port].groups.values()})

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 from ...config.checks import require_choice, require_integer
 from ...config.formats import FORMATS, FloatFormat
-from .numerics import FLOOR, NUMERICS, TREES, FusedSumNumerics, Offer
+from ...config.numerics import FLOOR, NUMERICS, TREES, FusedSumNumerics, Offer
+from ...config.tensor import TensorConfig
 
 __all__ = ["DotProductConfig"]
 
@@ -70,6 +71,11 @@ class DotProductConfig:
                 f"terms must be at least a block of {self.scale}, {self.offer.block}, "
                 f"not {self.terms}"
             )
+
+    @classmethod
+    def of(cls, tensor: TensorConfig) -> "DotProductConfig":
+        """Return the dot product of one rounding step of a tensor instruction."""
+        return cls(terms=tensor.terms, numerics=tensor.numerics, a=tensor.operand, b=tensor.operand)
 
     def find(self) -> Offer | None:
         """Return the offer that matches these formats, None if there is none."""

@@ -18,9 +18,8 @@ from ...isa.operations import (
     ControlOperation,
     Port,
     RegisterGroups,
-    group_sizes,
 )
-from ..layouts import OPERANDS, REGISTER_WIDTH, decoded_layout, group_fields
+from ..layouts import OPERANDS, REGISTER_WIDTH, REGISTERS, decoded_layout, group_fields
 from .decode_table import EXIT_CODE_REGISTER, RULES, Rule
 
 __all__ = ["Decode"]
@@ -38,14 +37,14 @@ class ImmediateFormat(enum.Enum, shape=3):
     WORD = 6
 
 
-def choice_layout() -> data.StructLayout:
+def choice_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of a decode result without operand fields.
 
     ``is_float`` has a bit for each of rd, rs1, rs2, rs3, and so have the fields on groups: the
     ``first`` register of a group, if it is ``fixed``, and whether rd selects the group
     (``selected``).
     """
-    fields = group_fields()
+    fields = group_fields(config)
     if fields:
         first = data.ArrayLayout(REGISTER_WIDTH, len(REGISTER_FIELDS))
         fields |= {"fixed": len(REGISTER_FIELDS), "selected": len(REGISTER_FIELDS), "first": first}
@@ -109,25 +108,25 @@ def group_choice(groups: RegisterGroups) -> dict:
     }
 
 
-def fixed_register(chosen: data.View, field: int, rd: Value) -> Value:
-    """Return the first register of a fixed group, the one selected by `rd` if there are several."""
-    sizes = group_sizes()
+def fixed_register(chosen: data.View, field: int, rd: Value, sizes: list[int]) -> Value:
+    """Return the first register of a fixed group, the one selected by `rd` if there are several.
+
+    It is at least ``REGISTERS`` if there is no such register.
+    """
     steps = [Mux(chosen.last == size - 1, rd << exact_log2(size), 0) for size in sizes]
-    return (chosen.first[field] + Mux(chosen.selected[field], reduce(or_, steps), 0))[
-        :REGISTER_WIDTH
-    ]
+    return chosen.first[field] + Mux(chosen.selected[field], reduce(or_, steps), 0)
 
 
 class Decode(SharedBlock):
     """Instruction decoder for one word. Combinational.
 
-    Undefined words, reserved static rounding modes, register groups whose encoded register is not
-    a multiple of their size, and failed fetches decode to
-    `ControlOperation.ILLEGAL` with the word as ``immediate``; ``a_is_pc`` marks a failed fetch.
-    Immediates are sign-extended and aligned. Shifts use the lower five bits. For a control
-    register, bits 11:0 are its number and bits 16:12 the rs1 field, in both forms. Instructions
-    that may end a warp (``vx_tmc``, ``vx_pred``, ``ecall`` and ``ebreak``) read the exit code, x3,
-    as operand 2.
+    Undefined words, instructions for a port that the core lacks, reserved static rounding modes,
+    register groups whose encoded register is not a multiple of their size or whose selected
+    register does not exist, and failed fetches decode to `ControlOperation.ILLEGAL` with the word
+    as ``immediate``; ``a_is_pc`` marks a failed fetch. Immediates are sign-extended and aligned.
+    Shifts use the lower five bits. For a control register, bits 11:0 are its number and bits 16:12
+    the rs1 field, in both forms. Instructions that may end a warp (``vx_tmc``, ``vx_pred``,
+    ``ecall`` and ``ebreak``) read the exit code, x3, as operand 2.
 
     Parameters
     ----------
@@ -139,12 +138,12 @@ class Decode(SharedBlock):
     pc : In(32)
     failed : In(1)
         The fetch failed: there is no memory at `pc`.
-    o : Out(decoded_layout())
+    o : Out(decoded_layout(config))
 
     Raises
     ------
     ValueError
-        If the core has tensor instructions, which have no port yet.
+        If the core has `hgmma`, which has no port yet.
     """
 
     word: Signal
@@ -153,31 +152,34 @@ class Decode(SharedBlock):
     o: data.View
 
     def __init__(self, config: PipelineConfig):
-        if config.tensor is not None:
-            raise ValueError(
-                f"tensor must be None, because cores have no port for it, not {config.tensor!r}"
-            )
+        if config.tensor == "hgmma":
+            raise ValueError("tensor must be None or hmma, as cores have no port for it, not hgmma")
         self.config = config
         super().__init__({
             "word": In(32),
             "pc": In(32),
             "failed": In(1),
-            "o": Out(decoded_layout()),
+            "o": Out(decoded_layout(config)),
         })
 
     def build(self, platform):
         m = Module()
-        layout = choice_layout()
+        layout = choice_layout(self.config)
         found = Signal(layout, init=ILLEGAL)
         self.look_up(m, found)
         rounding = self.word[12:15]
         is_reserved = (rounding >= len(Rounding)) & (rounding != DYNAMIC)
         rd, rs1, rs2, rs3 = fields = [self.word[low : low + 5] for low in REGISTER_FIELDS.values()]
         is_refused = self.failed | (found.rounds & is_reserved)
-        if group_sizes():
+        sizes = self.config.group_sizes
+        if sizes:
             is_encoded = found.grouped & ~found.fixed
             offsets = [(each & found.last).any() for each in fields]
-            is_refused |= (is_encoded & Cat(offsets)).any()
+            beyond = [
+                found.selected[k] & (fixed_register(found, k, rd, sizes) >= REGISTERS)
+                for k in range(len(fields))
+            ]
+            is_refused |= (is_encoded & Cat(offsets)).any() | Cat(beyond).any()
         chosen = Signal(layout)
         m.d.comb += chosen.eq(Mux(is_refused, layout.const(ILLEGAL), found))
         self.extend_immediate(m, chosen)
@@ -187,9 +189,9 @@ class Decode(SharedBlock):
         numbers = [Cat(each, is_float[k]) for k, each in enumerate((rd, rs1, rs2, rs3 | exit_code))]
         # x0 is neither read nor written.
         named = [each.any() | is_float[k] for k, each in enumerate(fields)]
-        if group_sizes():
+        if sizes:
             numbers = [
-                Mux(chosen.fixed[k], fixed_register(chosen, k, rd), number)
+                Mux(chosen.fixed[k], fixed_register(chosen, k, rd, sizes), number)
                 for k, number in enumerate(numbers)
             ]
             named = [each | chosen.fixed[k] for k, each in enumerate(named)]
@@ -212,8 +214,11 @@ class Decode(SharedBlock):
 
     def look_up(self, m: Module, found):
         """Set `found` to the decode result of the word, if it is an instruction."""
+        layout = choice_layout(self.config)
         opcodes: dict[int, list[Rule]] = {}
         for rule in RULES.values():
+            if rule.port not in self.config.ports:
+                continue
             opcodes.setdefault(rule.instruction.match & 0x7F, []).append(rule)
         with m.Switch(self.word[:7]):
             for opcode, rules in opcodes.items():
@@ -225,7 +230,7 @@ class Decode(SharedBlock):
                             for bit in range(31, 6, -1)
                         )
                         with m.Case(pattern):
-                            m.d.comb += found.eq(choice_layout().const(choice_of(rule)))
+                            m.d.comb += found.eq(layout.const(choice_of(rule)))
 
     def extend_immediate(self, m: Module, chosen):
         """Assemble the immediate by the format of `chosen`."""

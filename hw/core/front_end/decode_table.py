@@ -171,9 +171,11 @@ def _rule(instruction: Instruction) -> Rule:
     )
 
 
+#: Instructions without an operation of a port.
+_MODEL_ONLY = ("hgmma", "hgmma_wait")
 #: A rule for each instruction that a port executes, by name.
 RULES: dict[str, Rule] = {
     name: _rule(instruction)
     for name, instruction in INSTRUCTIONS.items()
-    if instruction.unit in _PORT_OF
+    if instruction.unit in _PORT_OF and name not in _MODEL_ONLY
 }

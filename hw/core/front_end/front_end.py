@@ -48,7 +48,7 @@ class FrontEnd(SharedBlock):
     take_slot_1 : In(1)
         The warps in `take` also take the instruction after the head; only if it is valid.
         Ignored if `config.issue_width` is 1.
-    heads : Out(head_layout()).array(issue_width, warps)
+    heads : Out(head_layout(config)).array(issue_width, warps)
         ``heads[0]``: the next instruction of each warp; ``heads[1]``: the instruction after it.
     busy : Out(1)
         A request is offered or outstanding.
@@ -72,7 +72,7 @@ class FrontEnd(SharedBlock):
             "active": In(config.warps),
             "take": In(config.warps),
             "take_slot_1": In(1),
-            "heads": Out(head_layout()).array(config.issue_width, config.warps),
+            "heads": Out(head_layout(config)).array(config.issue_width, config.warps),
             "busy": Out(1),
         })
 
@@ -101,7 +101,10 @@ class FrontEnd(SharedBlock):
                 decode.word.eq(response.data.word_select(half, 32)),
                 decode.failed.eq(response.error),
                 # The pc follows from the position in the buffer.
-                *(getattr(entry, name).eq(getattr(decode.o, name)) for name, _ in entry_layout()),
+                *(
+                    getattr(entry, name).eq(getattr(decode.o, name))
+                    for name, _ in entry_layout(config)
+                ),
             ]
         for warp in range(config.warps):
             m.d.comb += fetch.positions[warp].eq(buffer.positions[warp])

@@ -20,7 +20,7 @@ def push_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of a decoded pair pushed into the buffer of its warp."""
     return data.StructLayout({
         "tag": fetch_tag_layout(config),
-        "entries": data.ArrayLayout(entry_layout(), 2),
+        "entries": data.ArrayLayout(entry_layout(config), 2),
     })
 
 
@@ -48,7 +48,7 @@ class InstructionBuffer(SharedBlock):
     take_slot_1 : In(1)
         The warps in `take` also take the instruction after the head; only if it is valid.
         Ignored if `config.issue_width` is 1.
-    heads : Out(head_layout()).array(issue_width, warps)
+    heads : Out(head_layout(config)).array(issue_width, warps)
         ``heads[0]``: the next instruction of each warp; ``heads[1]``: the instruction after it.
     positions : Out(position_width(config)).array(warps)
         Lowest bits of the word address of each warp's next instruction.
@@ -70,7 +70,7 @@ class InstructionBuffer(SharedBlock):
             "active": In(config.warps),
             "take": In(config.warps),
             "take_slot_1": In(1),
-            "heads": Out(head_layout()).array(config.issue_width, config.warps),
+            "heads": Out(head_layout(config)).array(config.issue_width, config.warps),
             "positions": Out(position_width(config)).array(config.warps),
         })
 

@@ -38,7 +38,7 @@ class WarpBuffer(SharedBlock):
         Pushes a pair into a free slot.
     pair : In(ceil_log2(pairs(config)))
         Its slot: the lowest bits of its address in pairs.
-    entries : In(ArrayLayout(entry_layout(), 2))
+    entries : In(ArrayLayout(entry_layout(config), 2))
     redirect : In(1)
         Drops everything, including a push in this cycle, and continues at `target`.
     target : In(30)
@@ -49,8 +49,8 @@ class WarpBuffer(SharedBlock):
         The head is taken; only if it is valid.
     take_slot_1 : In(1)
         The instruction after it is taken too. Ignored if `config.issue_width` is 1.
-    head : Out(head_layout())
-    slot_1_head : Out(head_layout())
+    head : Out(head_layout(config))
+    slot_1_head : Out(head_layout(config))
         The instruction after the head; present only if `config.issue_width` is 2.
     position : Out(position_width(config))
         Lowest bits of the head's word address, also if the head is not valid yet.
@@ -70,18 +70,18 @@ class WarpBuffer(SharedBlock):
 
     def __init__(self, config: PipelineConfig):
         self.config = config
-        slot_1_head = {"slot_1_head": Out(head_layout())} if config.issue_width == 2 else {}
+        slot_1_head = {"slot_1_head": Out(head_layout(config))} if config.issue_width == 2 else {}
         super().__init__(
             {
                 "push": In(1),
                 "pair": In(ceil_log2(pairs(config))),
-                "entries": In(data.ArrayLayout(entry_layout(), 2)),
+                "entries": In(data.ArrayLayout(entry_layout(config), 2)),
                 "redirect": In(1),
                 "target": In(30),
                 "active": In(1),
                 "take": In(1),
                 "take_slot_1": In(1),
-                "head": Out(head_layout()),
+                "head": Out(head_layout(config)),
                 "position": Out(position_width(config)),
             }
             | slot_1_head
@@ -97,7 +97,8 @@ class WarpBuffer(SharedBlock):
         is_odd = pc[0]
         held = Signal(count)  # slots with a pair
         places = [
-            Signal(entry_layout(), name=f"entry_{n}", reset_less=True) for n in range(2 * count)
+            Signal(entry_layout(config), name=f"entry_{n}", reset_less=True)
+            for n in range(2 * count)
         ]
         pushed = Cat(self.push & (self.pair == n) for n in range(count))
         for n in range(count):
@@ -136,7 +137,8 @@ class WarpBuffer(SharedBlock):
 
     def show(self, m: Module, head, entry: Value, pc: Value):
         """Drive `head` with an entry and its word address."""
-        fields = entry_layout()(entry)
+        layout = entry_layout(self.config)
+        fields = layout(entry)
         m.d.comb += head.instruction.pc.eq(Cat(Const(0, 2), pc))
-        for name, _ in entry_layout():
+        for name, _ in layout:
             m.d.comb += getattr(head.instruction, name).eq(getattr(fields, name))

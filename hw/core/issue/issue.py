@@ -10,6 +10,7 @@ from ...isa.operations import Port
 from ...lib.one_hot import number_of, select
 from ..front_end_layouts import head_layout
 from ..layouts import OPERANDS, group_fields, issue_layout
+from .issue_credits import IssueCredits
 from .issue_slot import IssueSlot
 from .scheduler import Scheduler
 from .scoreboard import Scoreboard, done_layout, register_event_layout
@@ -30,7 +31,7 @@ class Issue(SharedBlock):
 
     Members
     -------
-    heads : In(head_layout()).array(issue_width, warps)
+    heads : In(head_layout(config)).array(issue_width, warps)
         Next instruction of each warp, and with an `issue_width` of 2 the one after it.
     take : Out(warps), take_slot_1 : Out(1)
         One-hot warp whose head leaves its buffer; the instruction after it leaves as well.
@@ -41,6 +42,8 @@ class Issue(SharedBlock):
     resume : In(warps)
         The instruction that stalled the warp has completed; mask and head are valid from the next
         cycle on.
+    released : In(len(config.credit_ports))
+        Units that return a credit; see `IssueCredits`.
     o : Out(stream.Signature(issue_layout(config))).array(issue_width)
     dispatched, arriving, written : In
         Progress of results; see `Scoreboard`.
@@ -60,6 +63,7 @@ class Issue(SharedBlock):
     at_barrier: Signal
     started: Signal
     resume: Signal
+    released: Signal
     o: list
     dispatched: data.View
     arriving: data.View
@@ -73,7 +77,7 @@ class Issue(SharedBlock):
         warps, width = config.warps, config.issue_width
         event = register_event_layout(config)
         ports: dict = {
-            "heads": In(head_layout()).array(width, warps),
+            "heads": In(head_layout(config)).array(width, warps),
             "take": Out(warps),
             "take_slot_1": Out(1),
             "masks": In(data.ArrayLayout(config.threads, warps)),
@@ -81,6 +85,7 @@ class Issue(SharedBlock):
             "at_barrier": In(warps),
             "started": In(warps),
             "resume": In(warps),
+            "released": In(len(config.credit_ports)),
             "o": Out(stream.Signature(issue_layout(config))).array(width),
             "dispatched": In(data.ArrayLayout(event, len(FIXED_PORTS))),
             "arriving": In(data.ArrayLayout(event, len(VARIABLE_PORTS))),
@@ -124,9 +129,23 @@ class Issue(SharedBlock):
                 claim.writes.eq(instruction.writes),
                 claim.loads.eq(instruction.port == Port.MEMORY),
                 claim.stalls_warp.eq(instruction.stalls_warp),
-                *(claim[name].eq(instruction[name]) for name in group_fields()),
+                *(claim[name].eq(instruction[name]) for name in group_fields(self.config)),
             ]
         self.account(m, scheduler, scoreboard, issued, room)
+        m.submodules.credits = credits = IssueCredits(self.config)
+        m.d.comb += [
+            credits.released.eq(self.released),
+            scoreboard.exhausted.eq(credits.exhausted),
+            *(
+                credits.issued[number].eq(
+                    Cat(
+                        issued[slot] & (one.instruction.port == port)
+                        for slot, one in enumerate(chosen)
+                    ).any()
+                )
+                for number, port in enumerate(self.config.credit_ports)
+            ),
+        ]
         return m
 
     def choose(self, m: Module, scheduler, scoreboard) -> list:
@@ -139,7 +158,7 @@ class Issue(SharedBlock):
         ]
         width = self.config.issue_width
         layout = data.StructLayout({
-            "instructions": data.ArrayLayout(head_layout(), width),
+            "instructions": data.ArrayLayout(head_layout(self.config), width),
             "pending": data.ArrayLayout(OPERANDS, width),
             "mask": self.config.threads,
         })

@@ -6,7 +6,6 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
-from ...isa.operations import group_sizes
 from ..layouts import OPERANDS, issue_layout
 from .scoreboard import done_layout
 
@@ -56,7 +55,7 @@ class IssueSlot(SharedBlock):
             self.free.eq(~self.o.valid | self.leaves(held)),
             Value.cast(self.o.payload).eq(held),
         ]
-        if group_sizes():
+        if self.config.group_sizes:
             self.expand(m, held)
         if self.config.snoop:
             m.d.comb += self.o.payload.pending.eq(held.pending & ~self.appear(held))
@@ -70,7 +69,7 @@ class IssueSlot(SharedBlock):
     def leaves(self, held: data.View) -> Value:
         """Return whether the instruction, or its last micro-operation, is accepted if offered."""
         is_accepted = self.o.ready
-        if group_sizes():
+        if self.config.group_sizes:
             is_accepted = is_accepted & (held.beat == held.instruction.last)
         return is_accepted
 

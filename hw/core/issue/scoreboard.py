@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
-from ...isa.operations import Port, group_sizes
+from ...isa.operations import Port
 from ...lib.interfaces.core_memory import warp_shape
 from ..front_end_layouts import head_layout
 from ..layouts import OPERANDS, REGISTER_WIDTH, REGISTERS, group_fields
@@ -48,7 +48,7 @@ def done_layout(config: PipelineConfig) -> data.StructLayout:
     })
 
 
-def claim_layout() -> data.StructLayout:
+def claim_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of the scoreboard's view of an issued instruction."""
     return data.StructLayout({
         "valid": 1,
@@ -56,14 +56,14 @@ def claim_layout() -> data.StructLayout:
         "writes": 1,
         "loads": 1,
         "stalls_warp": 1,
-        **group_fields(),
+        **group_fields(config),
     })
 
 
-def claimed_registers(claim, enable: Value) -> Value:
+def claimed_registers(claim, enable: Value, sizes: list[int]) -> Value:
     """Return the mask of the destination registers of an issued instruction if `enable` is set."""
     registers = enable
-    for size in group_sizes():
+    for size in sizes:
         spans = claim.grouped[0] & (claim.last == size - 1)
         registers = Mux(enable & spans, (1 << size) - 1, registers)
     return registers << claim.rd
@@ -71,7 +71,7 @@ def claimed_registers(claim, enable: Value) -> Value:
 
 def results_of(claim) -> Value:
     """Return the number of results of an issued instruction; 0 if it is not valid."""
-    if not group_sizes():
+    if "last" not in claim.shape().members:
         return claim.valid
     return claim.valid + Mux(claim.valid & claim.grouped[0], claim.last, 0)
 
@@ -96,7 +96,7 @@ class Scoreboard(wiring.Component):
 
     Members
     -------
-    heads : In(head_layout()).array(issue_width, warps)
+    heads : In(head_layout(config)).array(issue_width, warps)
         Next instruction of each warp, and with an `issue_width` of 2 the one after it.
     active, at_barrier, started : In(warps)
         Warps that run; that wait at a barrier; that start in the next cycle.
@@ -104,7 +104,7 @@ class Scoreboard(wiring.Component):
         The next instruction can issue; if it issues, so can the second.
     pending : Out(ArrayLayout(ArrayLayout(3, issue_width), warps))
         Pending sources, including those written in this cycle.
-    grant, issue : In(warps), In(ArrayLayout(claim_layout(), issue_width))
+    grant, issue : In(warps), In(ArrayLayout(claim_layout(config), issue_width))
         Issued instructions of the warp in `grant`.
     dispatched : In(ArrayLayout(register_event_layout(config), len(FIXED_PORTS)))
         Dispatches from collectors to these ports.
@@ -114,6 +114,8 @@ class Scoreboard(wiring.Component):
         Instructions that complete in this cycle.
     resume : In(warps)
         The instruction that stalled the warp has executed.
+    exhausted : In(len(config.credit_ports))
+        Ports whose instructions have to wait for a credit.
     drained : Out(warps)
         The warp has nothing in flight.
     waits : Out(waits_layout(config)), reason : Out(ArrayLayout(StallReason, warps))
@@ -133,6 +135,7 @@ class Scoreboard(wiring.Component):
     arriving: data.View
     written: data.View
     resume: Signal
+    exhausted: Signal
     drained: Signal
     waits: data.View
     reason: data.View
@@ -142,7 +145,7 @@ class Scoreboard(wiring.Component):
         warps, width = config.warps, config.issue_width
         event = register_event_layout(config)
         ports: dict = {
-            "heads": In(head_layout()).array(width, warps),
+            "heads": In(head_layout(config)).array(width, warps),
             "active": In(warps),
             "at_barrier": In(warps),
             "started": In(warps),
@@ -150,11 +153,12 @@ class Scoreboard(wiring.Component):
             "ready_slot_1": Out(warps),
             "pending": Out(data.ArrayLayout(data.ArrayLayout(OPERANDS, width), warps)),
             "grant": In(warps),
-            "issue": In(data.ArrayLayout(claim_layout(), width)),
+            "issue": In(data.ArrayLayout(claim_layout(config), width)),
             "dispatched": In(data.ArrayLayout(event, len(FIXED_PORTS))),
             "arriving": In(data.ArrayLayout(event, len(VARIABLE_PORTS))),
             "written": In(data.ArrayLayout(done_layout(config), config.writeback_buses)),
             "resume": In(warps),
+            "exhausted": In(len(config.credit_ports)),
             "drained": Out(warps),
             "waits": Out(waits_layout(config)),
             "reason": Out(data.ArrayLayout(StallReason, warps)),
@@ -184,11 +188,15 @@ class Scoreboard(wiring.Component):
         """Drive the boards with the destinations of issued instructions."""
         claimed, loaded = Signal(REGISTERS), Signal(REGISTERS)
         slots = [self.issue[slot] for slot in range(self.config.issue_width)]
+        sizes = self.config.group_sizes
         m.d.comb += [
-            claimed.eq(joined(claimed_registers(slot, slot.valid & slot.writes) for slot in slots)),
+            claimed.eq(
+                joined(claimed_registers(slot, slot.valid & slot.writes, sizes) for slot in slots)
+            ),
             loaded.eq(
                 joined(
-                    claimed_registers(slot, slot.valid & slot.writes & slot.loads) for slot in slots
+                    claimed_registers(slot, slot.valid & slot.writes & slot.loads, sizes)
+                    for slot in slots
                 )
             ),
         ]
@@ -253,7 +261,7 @@ class Scoreboard(wiring.Component):
         m.d.comb += [
             runs.eq(self.active & ~stopped),
             free.eq(runs & first),
-            undrained.eq((serialises & ~self.drained) | crowded),
+            undrained.eq((serialises & ~self.drained) | crowded | self.without_credit(0)),
             self.ready.eq(free & ~hazard & ~undrained),
             self.waits.scoreboard.eq(free & hazard & ~memory),
             self.waits.memory.eq(free & memory),
@@ -267,7 +275,16 @@ class Scoreboard(wiring.Component):
         if self.config.issue_width > 1:
             hazard = Cat(board.hazard[1] for board in boards)
             held = hazard | self.column(0, "stalls_warp") | self.column(1, "serialises")
+            held |= self.without_credit(1)
             m.d.comb += self.ready_slot_1.eq(self.column(1, "valid") & ~held)
+
+    def without_credit(self, slot: int) -> Value:
+        """Return the warps whose entry of a slot is for a port without a credit."""
+        found = Const(0, self.config.warps)
+        for number, port in enumerate(self.config.credit_ports):
+            waits = Cat(one.instruction.port == port for one in self.heads[slot])
+            found = found | (waits & self.exhausted[number].replicate(self.config.warps))
+        return found
 
     def column(self, slot: int, field: str) -> Value:
         """Return a field of the entries of a slot, one bit per warp."""

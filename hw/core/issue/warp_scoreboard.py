@@ -7,7 +7,7 @@ from amaranth.utils import exact_log2
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
-from ...isa.operations import Latency, Port, group_sizes, ports_with
+from ...isa.operations import Latency, Port, ports_with
 from ..layouts import OPERANDS, REGISTER_WIDTH, REGISTERS, group_fields
 
 __all__ = [
@@ -27,7 +27,7 @@ VARIABLE_PORTS = ports_with(Latency.ANNOUNCED)
 UNDER_WAY = 64
 
 
-def needs_layout() -> data.StructLayout:
+def needs_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of the registers and port of an instruction: a part of `decoded_layout`."""
     return data.StructLayout({
         "port": Port,
@@ -35,7 +35,7 @@ def needs_layout() -> data.StructLayout:
         "writes": 1,
         "sources": data.ArrayLayout(REGISTER_WIDTH, OPERANDS),
         "reads": OPERANDS,
-        **group_fields(),
+        **group_fields(config),
     })
 
 
@@ -46,7 +46,7 @@ def releases(config: PipelineConfig) -> int:
 
 def issued_shape(config: PipelineConfig) -> range:
     """Return the shape of the number of results of the instructions issued in a cycle."""
-    return range(max(config.issue_width, *group_sizes(), 1) + 1)
+    return range(max(config.issue_width, *config.group_sizes, 1) + 1)
 
 
 class WarpScoreboard(SharedBlock):
@@ -63,7 +63,7 @@ class WarpScoreboard(SharedBlock):
 
     Members
     -------
-    needs : In(ArrayLayout(needs_layout(), issue_width))
+    needs : In(ArrayLayout(needs_layout(config), issue_width))
         Ports and registers of the next instructions.
     hazard : Out(issue_width)
         Instructions with a register hazard; the second also if it depends on the result or the
@@ -105,7 +105,7 @@ class WarpScoreboard(SharedBlock):
         self.config = config
         width, buses = config.issue_width, config.writeback_buses
         super().__init__({
-            "needs": In(data.ArrayLayout(needs_layout(), width)),
+            "needs": In(data.ArrayLayout(needs_layout(config), width)),
             "hazard": Out(width),
             "memory": Out(1),
             "pending": Out(data.ArrayLayout(OPERANDS, width)),
@@ -153,6 +153,7 @@ class WarpScoreboard(SharedBlock):
 
     def look_up(self, m: Module, pending, blocked, loaded):
         """Compute the hazards of the next instructions."""
+        sizes = self.config.group_sizes
         for slot in range(self.config.issue_width):
             needs = self.needs[slot]
             waits = [
@@ -164,14 +165,14 @@ class WarpScoreboard(SharedBlock):
             waits.append(overtakes)
             if slot == 1:
                 waits.append(depends(self.needs[0], needs))
-            if group_sizes():
-                waits.append(touches_groups(needs, pending))
+            if sizes:
+                waits.append(touches_groups(needs, pending, sizes))
             m.d.comb += self.hazard[slot].eq(Cat(waits).any())
             if slot == 0:
                 registers = [*(needs.sources[k] for k in range(OPERANDS)), needs.rd]
                 loads = [loaded.bit_select(register, 1) for register in registers]
-                if group_sizes():
-                    loads.append(touches_groups(needs, pending & loaded))
+                if sizes:
+                    loads.append(touches_groups(needs, pending & loaded, sizes))
                 m.d.comb += self.memory.eq((Cat(waits) & Cat(loads)).any())
             if self.config.snoop:
                 m.d.comb += self.pending[slot].eq(
@@ -200,12 +201,12 @@ def depends(first, second) -> Value:
         *(second.reads[k] & (second.sources[k] == first.rd) for k in range(OPERANDS)),
     )
     depend = (first.port == second.port) | (first.writes & touches.any())
-    if group_sizes():
+    if "last" in first.shape().members:
         depend |= first.last.any() | second.last.any()
     return depend
 
 
-def touches_groups(needs, registers: Value) -> Value:
+def touches_groups(needs, registers: Value, sizes: list[int]) -> Value:
     """Return 1 if an instruction with groups reads or writes a register of this mask."""
     touched = []
     for k, number in enumerate((needs.rd, *(needs.sources[k] for k in range(OPERANDS)))):
@@ -216,7 +217,7 @@ def touches_groups(needs, registers: Value) -> Value:
             & Cat(
                 registers[first : first + size].any() for first in range(0, REGISTERS, size)
             ).bit_select(number[exact_log2(size) :], 1)
-            for size in group_sizes()
+            for size in sizes
         ]
         touched.append(is_used & (single | (needs.grouped[k] & Cat(groups).any())))
     return needs.last.any() & Cat(touched).any()

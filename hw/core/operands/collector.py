@@ -10,7 +10,6 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
-from ...isa.operations import Port
 from ...lib.interfaces.core_memory import warp_shape
 from ...lib.one_hot import lowest, select
 from ...lib.streams import ResponseSignature
@@ -71,7 +70,7 @@ class Collector(SharedBlock):
     occupied, gathers, complete : Out(1)
         Holds an instruction; some of its operands will be missing from `operation` in the next
         cycle; none will be missing.
-    warp : Out, port : Out(len(Port))
+    warp : Out, port : Out(len(config.ports))
         Of the instruction; `port` is one-hot.
     operation : Out(operation_layout(config))
     snooped : Out(2)
@@ -105,7 +104,7 @@ class Collector(SharedBlock):
             "gathers": Out(1),
             "complete": Out(1),
             "warp": Out(warp_shape(config)),
-            "port": Out(len(Port)),
+            "port": Out(len(config.ports)),
             "operation": Out(operation_layout(config)),
             "snooped": Out(2),
         })
@@ -157,10 +156,10 @@ class Collector(SharedBlock):
         layout = data.StructLayout({
             "warp": warp_shape(self.config),
             "mask": self.config.threads,
-            "port": len(Port),
+            "port": len(self.config.ports),
             "sources": self.issue.instruction.sources.shape(),
             **{name: operation[name] for name in PASSED},
-            **beat_field(),
+            **beat_field(self.config),
         })
         held = Signal(layout, reset_less=True)
         instruction = self.issue.instruction
@@ -171,14 +170,14 @@ class Collector(SharedBlock):
                 held.port.eq(1 << Value.cast(instruction.port)),
                 held.sources.eq(instruction.sources),
                 *(held[name].eq(instruction[name]) for name in PASSED),
-                *(held[name].eq(self.issue[name]) for name in beat_field()),
+                *(held[name].eq(self.issue[name]) for name in beat_field(self.config)),
             ]
         m.d.comb += [
             self.warp.eq(held.warp),
             self.port.eq(held.port),
             self.operation.warp.eq(held.warp),
             self.operation.mask.eq(held.mask),
-            *(self.operation[name].eq(held[name]) for name in (*PASSED, *beat_field())),
+            *(self.operation[name].eq(held[name]) for name in (*PASSED, *beat_field(self.config))),
         ]
         return held
 

@@ -9,7 +9,6 @@ from amaranth.utils import ceil_log2
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
-from ...isa.operations import Port
 from ...lib.one_hot import lowest
 from ...lib.streams import ResponseSignature
 from ..layouts import OPERANDS, issue_layout, operation_layout, read_layout, result_layout
@@ -63,7 +62,7 @@ class Collectors(SharedBlock):
         Register data from the banks, one cycle after the grant.
     bus : In(ResponseSignature(result_layout(config))).array(writeback_buses)
         Results written in this cycle.
-    operation : Out(stream.Signature(operation_layout(config))).array(len(Port))
+    operation : Out(stream.Signature(operation_layout(config))).array(len(config.ports))
         To the units, indexed by `Port`.
     allocated : Out(collectors).array(issue_width)
         Collector allocated to each of `i` in this cycle, one-hot; 0 if `i` is not accepted.
@@ -86,7 +85,7 @@ class Collectors(SharedBlock):
             "request": Out(stream.Signature(request_layout(config))).array(collectors),
             "data": In(ResponseSignature(read_layout(config))).array(collectors),
             "bus": In(ResponseSignature(result_layout(config))).array(config.writeback_buses),
-            "operation": Out(stream.Signature(operation_layout(config))).array(len(Port)),
+            "operation": Out(stream.Signature(operation_layout(config))).array(len(config.ports)),
             "allocated": Out(collectors).array(config.issue_width),
             "events": Out(collector_events(config)),
         })

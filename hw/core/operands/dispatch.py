@@ -29,13 +29,13 @@ class Dispatch(wiring.Component):
     -------
     complete : In(collectors)
         The instruction may be offered from the next cycle on.
-    port : In(len(Port)).array(collectors)
+    port : In(len(config.ports)).array(collectors)
         Port of the collector's instruction, one-hot.
     rivals : In(collectors).array(collectors)
         Collectors with older instructions for the same port.
     collected : In(operation_layout(config)).array(collectors)
         Instructions, with operands from the cycle after `complete` on.
-    operation : Out(stream.Signature(operation_layout(config))).array(len(Port))
+    operation : Out(stream.Signature(operation_layout(config))).array(len(config.ports))
         To the units, indexed by `Port`.
     leaves : Out(collectors)
         The collector's instruction is accepted in this cycle.
@@ -53,10 +53,10 @@ class Dispatch(wiring.Component):
         collectors = config.collectors
         super().__init__({
             "complete": In(collectors),
-            "port": In(len(Port)).array(collectors),
+            "port": In(len(config.ports)).array(collectors),
             "rivals": In(collectors).array(collectors),
             "collected": In(operation_layout(config)).array(collectors),
-            "operation": Out(stream.Signature(operation_layout(config))).array(len(Port)),
+            "operation": Out(stream.Signature(operation_layout(config))).array(len(config.ports)),
             "leaves": Out(collectors),
         })
 

@@ -5,7 +5,6 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
-from ...isa.operations import Port
 from ...lib.interfaces.core_memory import warp_shape
 
 __all__ = ["HazardMatrix"]
@@ -32,9 +31,9 @@ class HazardMatrix(wiring.Component):
     allocate : In(collectors).array(issue_width)
         Collector allocated to each slot's instruction in this cycle, one-hot; the first slot is
         older.
-    new_warp : In(warp).array(issue_width), new_port : In(len(Port)).array(issue_width)
+    new_warp : In(warp).array(issue_width), new_port : In(len(config.ports)).array(issue_width)
         Warp and one-hot port of these instructions.
-    warp : In(warp).array(collectors), port : In(len(Port)).array(collectors)
+    warp : In(warp).array(collectors), port : In(len(config.ports)).array(collectors)
         Warp and port of the instructions in the collectors.
     gathers : In(collectors)
         Operands remain to be granted or taken after this cycle.
@@ -62,9 +61,9 @@ class HazardMatrix(wiring.Component):
         super().__init__({
             "allocate": In(collectors).array(slots),
             "new_warp": In(warp_shape(config)).array(slots),
-            "new_port": In(len(Port)).array(slots),
+            "new_port": In(len(config.ports)).array(slots),
             "warp": In(warp_shape(config)).array(collectors),
-            "port": In(len(Port)).array(collectors),
+            "port": In(len(config.ports)).array(collectors),
             "gathers": In(collectors),
             "stays": In(collectors),
             "first": Out(collectors),

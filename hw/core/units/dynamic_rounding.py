@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arith.float.rounding import DYNAMIC, Rounding
+from ...config import PipelineConfig
 from ...isa.operations import ControlOperation, Port
 from ..front_end_layouts import head_layout
 
@@ -20,20 +21,25 @@ class DynamicRounding(wiring.Component):
 
     Combinational.
 
+    Parameters
+    ----------
+    config : PipelineConfig
+
     Members
     -------
-    head : In(head_layout())
+    head : In(head_layout(config))
     frm : In(3)
         Rounding mode of the warp, stable once an instruction that uses it can issue.
-    o : Out(head_layout())
+    o : Out(head_layout(config))
     """
 
     head: Any
     frm: Signal
     o: Any
 
-    def __init__(self):
-        super().__init__({"head": In(head_layout()), "frm": In(3), "o": Out(head_layout())})
+    def __init__(self, config: PipelineConfig):
+        layout = head_layout(config)
+        super().__init__({"head": In(layout), "frm": In(3), "o": Out(layout)})
 
     def elaborate(self, platform):
         m = Module()

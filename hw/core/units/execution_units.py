@@ -8,15 +8,17 @@ from .fp32.fp32_unit import Fp32Unit
 from .integer.integer_unit import IntegerUnit
 from .lsu.load_store import LoadStoreUnit
 from .sfu.special_unit import SpecialUnit
+from .tensor.tensor_unit import TensorUnit
 
 __all__ = ["UNITS"]
 
 #: Component of each port, built from a `PipelineConfig`: operations arrive on ``i``, results leave
-#: on ``o``. `PORTS` has the properties of the port.
+#: on ``o``. `PORTS` has the properties of the port. With credits the unit has ``released``.
 UNITS: dict[Port, type[wiring.Component]] = {
     Port.INT: IntegerUnit,
     Port.FP32: Fp32Unit,
     Port.DIVIDE: DivideUnit,
     Port.SPECIAL: SpecialUnit,
     Port.MEMORY: LoadStoreUnit,
+    Port.TENSOR: TensorUnit,
 }

@@ -66,7 +66,7 @@ def random_cycle(rng, config):
     return Cycle(
         busy=rng.random() < 0.7,
         slots=[rng.choice([*StallReason]) for _ in range(config.issue_width)],
-        operations=[port for port in Port if rng.random() < 0.5],
+        operations=[port for port in config.ports if rng.random() < 0.5],
         is_store=rng.random() < 0.5,
         requests=some(1),
         fetches=some(1),

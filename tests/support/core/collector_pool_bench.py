@@ -84,7 +84,7 @@ class CollectorsBench:
             ctx.set(dut.answers, self.packings["answers"].pack(self.answers(buses, offers)))
             o = self.packings["o"].unpack(ctx.get(Value.cast(dut.o)))
             granted = self.check_requests(o["request"])
-            offered = {port for port in range(len(Port)) if o["offered"] >> port & 1}
+            offered = {port for port in self.config.ports if o["offered"] >> port & 1}
             assert offered == set(self.model.offered)
             found = {port: ctx.get(Value.cast(dut.operation[port])) for port in offered}
             accepted = self.check_offers(found)
@@ -100,7 +100,7 @@ class CollectorsBench:
         nonsense = {"mask": everyone, "values": random_values(self.config, self.rng)}
         issue = self.rng.choice(self.program)
         name = {"warp": issue["warp"], "rd": self.rng.choice(issue["instruction"]["sources"])}
-        last = dict.fromkeys(more_field(), 0)
+        last = dict.fromkeys(more_field(self.config), 0)
         result = nonsense | name | last | {"writes": 1, "pc": 0, "flags": 0}
         answers = [self.banks.answers.get(c) for c in range(self.config.collectors)]
         return {
@@ -131,10 +131,10 @@ class CollectorsBench:
     def readies(self, granted: set[int], accepted: set[int]) -> dict:
         """Return the readies; those of ports without an offer are random."""
         ready = sum(1 << port for port in accepted)
-        idle = sum(1 << port for port in range(len(Port)) if port not in self.model.offered)
+        idle = sum(1 << port for port in self.config.ports if port not in self.model.offered)
         return {
             "request": sum(1 << collector for collector in granted),
-            "operation": ready | idle & self.rng.getrandbits(len(Port)),
+            "operation": ready | idle & self.rng.getrandbits(len(self.config.ports)),
         }
 
     def check_room(self, ready: int, offers: list[dict | None], accepted: set[int]) -> list[dict]:

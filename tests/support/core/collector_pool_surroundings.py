@@ -182,7 +182,7 @@ class Units:
         for thread, value in enumerate(mixture(operation)):
             if operation["mask"] >> thread & 1:
                 values[thread] = value
-        more = {name: self.rng.getrandbits(1) for name in more_field()}
+        more = {name: self.rng.getrandbits(1) for name in more_field(self.config)}
         self.results.append((due, result | more | {"flags": 0, "values": values}))
         return due
 

@@ -72,7 +72,7 @@ def random_program(
         if group_size is not None and rng.random() < 0.25:
             program.append(random_grouped(rng, group_size))
             continue
-        port = rng.choice(list(Port))
+        port = rng.choice(CoreConfig().ports)
         control = port == Port.CONTROL
         reads = tuple(rng.random() < 0.6 for _ in range(3))
         program.append(
@@ -133,7 +133,7 @@ def run_beside(
     run = Run(config.issue_width)
     inputs = Cat(
         *(head for heads in dut.heads for head in heads),
-        *(dut.masks, dut.active, dut.at_barrier, dut.started, dut.resume),
+        *(dut.masks, dut.active, dut.at_barrier, dut.started, dut.resume, dut.released),
         *(dut.dispatched, dut.arriving, dut.written),
         *(o.ready for o in dut.o),
     )
@@ -187,7 +187,7 @@ def bits(numbers: Iterable[int]) -> int:
 
 
 @cache
-def pack_entry(entry: Entry) -> int:
+def pack_entry(config: CoreConfig, entry: Entry) -> int:
     """Return a decoded instruction; fields that issue ignores derive from its pc."""
     pc = entry.pc
     values = {
@@ -199,7 +199,7 @@ def pack_entry(entry: Entry) -> int:
     reads = join((1, read) for read in entry.reads)
     groups = {"grouped": join((1, each) for each in entry.grouped), "last": entry.last}
     return struct(
-        decoded_layout(),
+        decoded_layout(config),
         values | passed | flags | groups | {"pc": pc, "sources": sources, "reads": reads},
     )
 
@@ -207,15 +207,19 @@ def pack_entry(entry: Entry) -> int:
 def pack_cycle(config: CoreConfig, cycle: Cycle, rng: random.Random) -> int:
     """Return all inputs, with random payloads where nothing is valid."""
     fields = []
-    head_width = head_layout().size
+    head_width = head_layout(config).size
     for slot in range(config.issue_width):
         for heads in cycle.heads:
             there = slot < len(heads)
             noise = rng.getrandbits(head_width) & ~1
-            fields.append((head_width, pack_entry(heads[slot]) << 1 | 1 if there else noise))
+            fields.append((
+                head_width,
+                pack_entry(config, heads[slot]) << 1 | 1 if there else noise,
+            ))
     fields += [(config.threads, mask) for mask in cycle.masks]
     for warps in (cycle.active, cycle.at_barrier, cycle.started, cycle.resume):
         fields.append((config.warps, bits(warps)))
+    fields += [(1, released) for released in cycle.released]
     event, done = register_event_layout(config), done_layout(config)
     for layout, news in [(event, cycle.dispatched), (event, cycle.arriving), (done, cycle.written)]:
         names = list(layout.members)
@@ -246,7 +250,7 @@ def pack_outcome(config: CoreConfig, outcome: Outcome) -> tuple[int, int]:
                 "pending": pending,
                 "beat": offer.beat,
             }
-            payload = struct(layout, values | {"instruction": pack_entry(offer.entry)})
+            payload = struct(layout, values | {"instruction": pack_entry(config, offer.entry)})
         fields.append((layout.size, payload))
         care.append((layout.size, (1 << layout.size) - 1 if offer is not None else 0))
     return join(fields), join(care)

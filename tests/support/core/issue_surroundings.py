@@ -130,7 +130,7 @@ class RestOfCore:
     def dispatch(self) -> list[tuple[int, int] | None]:
         """Send complete instructions to their units; return the events of fixed ports."""
         events: dict[Port, tuple[int, int] | None] = {}
-        for port in Port:
+        for port in self.config.ports:
             if self.chance(self.timing.busy):
                 continue
             for position, flight in enumerate(self.collectors):

@@ -8,7 +8,6 @@ from spica.hw.config import CoreConfig
 from spica.hw.core.layouts import issue_layout, operation_layout, read_layout, result_layout
 from spica.hw.core.operands.collector_pool import Collectors, collector_events
 from spica.hw.core.operands.register_map import request_layout
-from spica.hw.isa.operations import Port
 
 __all__ = ["PackedCollectors"]
 
@@ -34,7 +33,7 @@ class PackedCollectors(wiring.Component):
         Inputs that may depend on their requests.
     o : Out
         All outputs except `operation`.
-    operation : Out.array(len(Port))
+    operation : Out.array(len(config.ports))
         Offer to each port; valid bits are in `o`.
 
     Attributes
@@ -59,11 +58,11 @@ class PackedCollectors(wiring.Component):
         })
         outputs = data.StructLayout({
             "request": data.ArrayLayout(offer_layout(request_layout(config)), collectors),
-            "offered": len(Port),
+            "offered": len(config.ports),
             "i_ready": slots,
             "events": collector_events(config),
         })
-        readies = data.StructLayout({"request": collectors, "operation": len(Port)})
+        readies = data.StructLayout({"request": collectors, "operation": len(config.ports)})
         operation = operation_layout(config)
         self.layouts = {
             "answers": answers,
@@ -75,7 +74,7 @@ class PackedCollectors(wiring.Component):
             "answers": In(answers.size),
             "readies": In(readies.size),
             "o": Out(outputs.size),
-            "operation": Out(operation.size).array(len(Port)),
+            "operation": Out(operation.size).array(len(config.ports)),
         })
 
     def elaborate(self, platform):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from .....hw.config import PipelineConfig
 from .....hw.core.front_end.decode_table import RULES, Rule
 from .....hw.core.layouts import REGISTER_WIDTH, decoded_layout, group_fields
 from .....hw.isa.encoding import IMMEDIATES, RegisterClass
@@ -50,16 +51,17 @@ INTEGER_RESULTS, INTEGER_SOURCES = (0x50, 0x60, 0x70), (0x68, 0x78)
 HALVES = {0x20: {2: "FROM_FP16", 6: "FROM_BF16"}, 0x22: {0: "TO_FP16", 8: "TO_BF16"}}
 
 
-def decode(word: int, pc: int, *, failed: bool = False) -> Decoded:
-    """Return the decoded `word`; `failed` means that its fetch failed."""
-    instruction = find(word)
-    rounds = instruction is not None and "rm" in instruction.operands
-    reserved = rounds and word >> 12 & 7 in (5, 6)
-    rule = None if instruction is None else RULES.get(instruction.name)
+def decode(
+    word: int, pc: int, *, failed: bool = False, config: PipelineConfig | None = None
+) -> Decoded:
+    """Return the decoded `word` in a core; `failed` means that its fetch failed."""
+    config = config or PipelineConfig()
+    rule = _rule_of(word, config)
+    reserved = rule is not None and rule.rounds and word >> 12 & 7 in (5, 6)
     groups = None if rule is None else rule.groups
     is_refused = failed or reserved or (groups is not None and _misses_groups(word, groups))
     if rule is None or is_refused:
-        return _fields(
+        found = _fields(
             word,
             pc,
             (Port.CONTROL, ControlOperation.ILLEGAL),
@@ -67,9 +69,27 @@ def decode(word: int, pc: int, *, failed: bool = False) -> Decoded:
             immediate=word,
             serialises=1,
         )
-    if word & 0x7F in CUSTOM and rule.instruction.unit is not Unit.WARP:
-        decoded = _by_table(word, pc, rule)
-        return _with_groups(word, decoded, groups) if groups else decoded
+    elif word & 0x7F in CUSTOM and rule.instruction.unit is not Unit.WARP:
+        found = _by_table(word, pc, rule)
+        if groups:
+            return _with_groups(word, found, groups)
+    else:
+        found = _by_opcode(word, pc)
+    return found | dict.fromkeys(group_fields(config), 0)
+
+
+def _rule_of(word: int, config: PipelineConfig) -> Rule | None:
+    """Return the rule of a word in a core, None if the core has no such instruction."""
+    instruction = find(word)
+    hmma = RULES["hmma"]
+    if hmma.port in config.ports and hmma.instruction.matches(word):
+        return hmma
+    rule = None if instruction is None else RULES.get(instruction.name)
+    return rule if rule is not None and rule.port in config.ports else None
+
+
+def _by_opcode(word: int, pc: int) -> Decoded:
+    """Decode an instruction of a manual."""
     handlers: dict[int, Callable[[int, int], Decoded]] = {
         0x03: _memory,
         0x07: _memory,
@@ -108,7 +128,6 @@ def _fields(word: int, pc: int, what: tuple, *, sources=(), rd: int = 0, **other
         "b_is_immediate": 0,
         "stalls_warp": int(port == Port.CONTROL),
         "serialises": 0,
-        **dict.fromkeys(group_fields(), 0),
     } | others
 
 
@@ -252,10 +271,12 @@ def _by_table(word: int, pc: int, rule: Rule) -> Decoded:
 
 
 def _misses_groups(word: int, groups: RegisterGroups) -> bool:
-    """Return True if a group that the word encodes does not begin at a multiple of its size."""
+    """Return True if a group begins at no multiple of its size, or does not exist."""
     numbers = _registers(word)
     return any(
-        group.first is None and numbers[field] % groups.size
+        numbers[field] % groups.size
+        if group.first is None
+        else group.is_selected and group.first + groups.size * numbers[0] >= 2 * FLOAT
         for field, group in groups.by_field.items()
     )
 
@@ -266,7 +287,7 @@ def _with_groups(word: int, decoded: Decoded, groups: RegisterGroups) -> Decoded
     for field, group in groups.by_field.items():
         if group.first is not None:
             selected = (word >> 7 & 31) * group.is_selected
-            registers[field] = (group.first + groups.size * selected) % 64
+            registers[field] = group.first + groups.size * selected
     rd, *sources = registers
     return decoded | {
         "rd": rd,
@@ -297,9 +318,9 @@ def _warp(word: int, pc: int) -> Decoded:
     )
 
 
-def packed(expected: Decoded) -> tuple[int, int]:
+def packed(expected: Decoded, config: PipelineConfig | None = None) -> tuple[int, int]:
     """Return the relevant bits of `decoded_layout`, as a mask and as values."""
-    layout = decoded_layout()
+    layout = decoded_layout(config or PipelineConfig())
     fields = {name: (layout[name].offset, layout[name].width) for name in expected}
     offset = layout["sources"].offset
     pieces = [
@@ -311,7 +332,7 @@ def packed(expected: Decoded) -> tuple[int, int]:
     return mask, sum(value << low for low, _, value in pieces if value is not None)
 
 
-def is_same(actual: int, expected: Decoded) -> bool:
+def is_same(actual: int, expected: Decoded, config: PipelineConfig | None = None) -> bool:
     """Return True if the bits of a decoded instruction match `expected`."""
-    mask, value = packed(expected)
+    mask, value = packed(expected, config)
     return actual & mask == value

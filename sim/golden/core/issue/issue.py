@@ -6,7 +6,7 @@ from .....hw.config import PipelineConfig
 from .....hw.core.issue.scoreboard import release_delay
 from .....hw.core.issue.stall_reason import StallReason
 from .....hw.core.issue.warp_scoreboard import FIXED_PORTS, UNDER_WAY
-from .....hw.isa.operations import Port
+from .....hw.isa.operations import PORTS, Port
 from .scheduler import make_scheduler
 
 __all__ = ["Cycle", "Entry", "IssueModel", "Offer", "Outcome"]
@@ -73,7 +73,8 @@ class Cycle:
     """Inputs of a cycle: `heads[warp]` has up to `issue_width` entries; events are None or tuples.
 
     `dispatched` and `arriving` have ``(warp, rd)`` for each port, `written` has
-    ``(warp, rd, writes)`` for each bus, `ready` a bit for each slot.
+    ``(warp, rd, writes)`` for each bus, `ready` a bit for each slot, `released` one for each port
+    with credits.
     """
 
     heads: list[list[Entry]]
@@ -86,6 +87,7 @@ class Cycle:
     arriving: list[tuple[int, int] | None]
     written: list[tuple[int, int, bool] | None]
     ready: list[bool]
+    released: list[bool] = field(default_factory=list)
 
 
 @dataclass(kw_only=True)
@@ -126,6 +128,7 @@ class IssueModel:
         self.scheduler = make_scheduler(config)
         self.slots: list[Offer | None] = [None] * config.issue_width
         self.releases: list[tuple[int, int, int]] = []  # cycles left, warp, register
+        self.credits = {port: PORTS[port].credits or 0 for port in config.credit_ports}
 
     def waits_for(self, warp: int, entry: Entry) -> list[Result]:
         """Return the results that must arrive before `entry` can issue."""
@@ -157,6 +160,8 @@ class IssueModel:
             return StallReason.MEMORY if loads else StallReason.SCOREBOARD
         if state.under_way >= UNDER_WAY or (heads[0].serialises and state.under_way):
             return StallReason.DRAIN
+        if self.credits.get(heads[0].port) == 0:
+            return StallReason.DRAIN
         return StallReason.NONE
 
     def goes_with(self, warp: int, first: Entry, second: Entry) -> bool:
@@ -164,7 +169,7 @@ class IssueModel:
         touched = second.read_registers | second.written_registers
         depends = first.writes and first.rd in touched
         held = first.stalls_warp or second.serialises or first.port == second.port
-        held |= bool(first.last or second.last)
+        held |= bool(first.last or second.last) or self.credits.get(second.port) == 0
         return not (depends or held or self.waits_for(warp, second))
 
     def pending(self, warp: int, entry: Entry, cycle: Cycle) -> tuple[bool, ...]:
@@ -267,8 +272,12 @@ class IssueModel:
                     self.written(self.warps[warp], rd)
         for warp in cycle.resume | cycle.started:
             self.warps[warp].stopped = False
+        for port, is_released in zip(self.credits, cycle.released, strict=False):
+            self.credits[port] += is_released
         for entry in issued:
             assert taken is not None
+            if entry.port in self.credits:
+                self.credits[entry.port] -= 1
             state = self.warps[taken]
             state.under_way += entry.results
             state.stopped |= entry.stalls_warp

@@ -44,7 +44,7 @@ def expected_operations(config: PipelineConfig, issues: list[dict], registers: d
         ]
         operation = {"warp": issue["warp"], "mask": issue["mask"]}
         operation |= {name: instruction[name] for name in PASSED}
-        operation |= {name: issue[name] for name in beat_field()}
+        operation |= {name: issue[name] for name in beat_field(config)}
         operation["operands"] = [operand or [0] * config.threads for operand in operands]
         operations.append(operation)
         if instruction["writes"]:

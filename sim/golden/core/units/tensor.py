@@ -10,7 +10,9 @@ from math import isqrt
 import numpy as np
 
 from .....hw.arith.dot_product.config import DotProductConfig
-from ...arith.dot_product.tree import tree_dot_product
+from .....hw.config.formats import FORMATS
+from .....hw.config.tensor import TensorConfig
+from ...arith.dot_product.dot_product import dot_product
 
 __all__ = [
     "ACCUMULATORS",
@@ -29,15 +31,17 @@ __all__ = [
 ]
 
 THREADS = 8
-#: Rows, columns and depth of one instruction.
+#: Rows, columns and depth of one instruction, of ``hmma`` with FP16.
 HMMA_SHAPE = (8, 8, 16)
 HGMMA_SHAPE = (16, 16, 32)
 #: The first registers of the two accumulators of hmma.
 ACCUMULATORS = (16, 24)
 #: Rows and columns of the blocks that share an accumulator's layout, and registers of one.
 BLOCK = 8
-#: Dot product added to the accumulator in one step.
-DOT = DotProductConfig(terms=4, numerics="virgo_hmma")
+#: Numerics of ``hgmma``, and of ``hmma`` by default: FP16, rounded as in Virgo.
+VIRGO = TensorConfig()
+#: Its dot product added to the accumulator in one step.
+DOT = DotProductConfig.of(VIRGO)
 
 #: Row and column, in blocks, of each accumulator register's numbers in lane 0, and of each lane's
 #: numbers in register 0.
@@ -45,27 +49,38 @@ REGISTER_PLACES = [(0, 0), (0, 1), (2, 0), (2, 1), (0, 4), (0, 5), (2, 4), (2, 5
 LANE_PLACES = [(0, 0), (1, 0), (0, 2), (1, 2), (4, 0), (5, 0), (4, 2), (5, 2)]
 
 
-def unpack_a(registers) -> np.ndarray:
-    """Return A, 8 x 16, from registers f0 to f7: one row per lane, two numbers per register."""
+def unpack_a(registers, config: TensorConfig = VIRGO) -> np.ndarray:
+    """Return A from registers f0 to f7: one row per lane, k ascending from the lowest bits on.
+
+    TF32 is the upper bits of a register.
+    """
     registers = np.asarray(registers, np.uint32)
-    halves = np.stack([registers & 0xFFFF, registers >> 16], axis=-2)
-    return np.swapaxes(halves.reshape(*registers.shape[:-2], -1, THREADS), -1, -2)
+    width = FORMATS[config.operand].width
+    places = range(config.operand_width - width, 32, config.operand_width)
+    mask = np.uint32((1 << width) - 1)
+    numbers = np.stack([registers >> place & mask for place in places], axis=-2)
+    return np.swapaxes(numbers.reshape(*registers.shape[:-2], -1, THREADS), -1, -2)
 
 
-def unpack_b(registers) -> np.ndarray:
-    """Return B, 16 x 8, from registers f8 to f15: one column per lane, two numbers per register."""
-    return np.swapaxes(unpack_a(registers), -1, -2)
+def unpack_b(registers, config: TensorConfig = VIRGO) -> np.ndarray:
+    """Return B from registers f8 to f15: one column per lane, as rows of A."""
+    return np.swapaxes(unpack_a(registers, config), -1, -2)
 
 
-def pack_a(a) -> np.ndarray:
+def pack_a(a, config: TensorConfig = VIRGO) -> np.ndarray:
     """Return the registers that hold A."""
     a = np.swapaxes(np.asarray(a, np.uint32), -1, -2)
-    return a[..., 0::2, :] | a[..., 1::2, :] << 16
+    width, each = FORMATS[config.operand].width, 32 // config.operand_width
+    registers = np.zeros((*a.shape[:-2], a.shape[-2] // each, THREADS), np.uint32)
+    for number in range(each):
+        place = config.operand_width * (number + 1) - width
+        registers |= a[..., number::each, :] << np.uint32(place)
+    return registers
 
 
-def pack_b(b) -> np.ndarray:
+def pack_b(b, config: TensorConfig = VIRGO) -> np.ndarray:
     """Return the registers that hold B."""
-    return pack_a(np.swapaxes(b, -1, -2))
+    return pack_a(np.swapaxes(b, -1, -2), config)
 
 
 def places(side: int) -> tuple[np.ndarray, np.ndarray]:
@@ -99,27 +114,31 @@ def pack_c(c) -> np.ndarray:
     return c[..., row, column]
 
 
-def matrix_product(a, b, c) -> np.ndarray:
-    """Return ``a @ b + c``: for each element dot products of four, k ascending."""
+def matrix_product(a, b, c, config: TensorConfig = VIRGO) -> np.ndarray:
+    """Return ``a @ b + c``: for each element a chain of dot products, k ascending."""
     a, b, total = np.asarray(a), np.asarray(b), np.asarray(c, np.uint32)
-    shape = (*total.shape, DOT.terms)
-    for k in range(0, a.shape[-1], DOT.terms):
-        left = a[..., :, None, k : k + DOT.terms]
-        right = np.swapaxes(b[..., k : k + DOT.terms, :], -1, -2)[..., None, :, :]
-        rows, columns = (np.broadcast_to(x, shape).reshape(-1, DOT.terms) for x in (left, right))
-        total = tree_dot_product(DOT, rows, columns, total.ravel()).reshape(total.shape)
+    dot = DotProductConfig.of(config)
+    shape = (*total.shape, dot.terms)
+    for k in range(0, a.shape[-1], dot.terms):
+        left = a[..., :, None, k : k + dot.terms]
+        right = np.swapaxes(b[..., k : k + dot.terms, :], -1, -2)[..., None, :, :]
+        rows, columns = (np.broadcast_to(x, shape).reshape(-1, dot.terms) for x in (left, right))
+        total = dot_product(dot, rows, columns, total.ravel()).reshape(total.shape)
     return total
 
 
-def hmma(registers, accumulators: int = ACCUMULATORS[0]) -> np.ndarray:
+def hmma(
+    registers, accumulators: int = ACCUMULATORS[0], config: TensorConfig = VIRGO
+) -> np.ndarray:
     """Return the 32 float registers of a warp after ``hmma``.
 
     The accumulator begins at register `accumulators`. A is in f0 to f7, B in f8 to f15.
     """
     registers = np.array(registers, np.uint32)
     chosen = registers[..., accumulators : accumulators + BLOCK, :]
-    a, b = unpack_a(registers[..., 0:8, :]), unpack_b(registers[..., 8:16, :])
-    chosen[...] = pack_c(matrix_product(a, b, unpack_c(chosen)))
+    a = unpack_a(registers[..., 0:8, :], config)
+    b = unpack_b(registers[..., 8:16, :], config)
+    chosen[...] = pack_c(matrix_product(a, b, unpack_c(chosen), config))
     return registers
 
 

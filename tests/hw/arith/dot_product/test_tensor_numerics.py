@@ -12,8 +12,8 @@ import pytest
 from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.arith.dot_product.dot_product import DotProduct
 from spica.hw.arith.dot_product.latency import dot_product_latency
-from spica.hw.arith.dot_product.numerics import NUMERICS
 from spica.hw.config.formats import FORMATS
+from spica.hw.config.numerics import NUMERICS
 from spica.sim.golden.arith.dot_product.dot_product import dot_product
 from spica.sim.golden.arith.dot_product.operands import dot_operands
 from spica.sim.golden.arith.float import floats

@@ -27,6 +27,10 @@ def operands_of(rng, instruction) -> int:
     return bits & free
 
 
+PLAIN, TENSOR = CoreConfig(), CoreConfig(tensor="hmma")
+TENSOR_WORD = INSTRUCTIONS["hmma"]
+
+
 def words(rng) -> list[int]:
     """Return every instruction many times, neighbours at one bit's distance, and random words."""
     found = [0, 0xFFFF_FFFF]
@@ -41,9 +45,9 @@ def words(rng) -> list[int]:
     return found
 
 
-def run(cases):
+def run(cases, config=PLAIN):
     """Compare the RTL with the golden model for each of (word, failed)."""
-    dut = Decode(CoreConfig())
+    dut = Decode(config)
     require_no_loop(dut)
     rng = random.Random(7)
 
@@ -54,25 +58,28 @@ def run(cases):
             ctx.set(dut.pc, pc)
             ctx.set(dut.failed, failed)
             actual = ctx.get(dut.o.as_value())
-            expected = decode(word, pc, failed=failed)
-            assert is_same(actual, expected), (
+            expected = decode(word, pc, failed=failed, config=config)
+            assert is_same(actual, expected, config), (
                 f"{word:#010x} {find(word)}: {expected}, not {ctx.get(dut.o)}"
             )
 
     simulate(dut, bench, domains=())
 
 
-def test_instructions_and_random_words():
-    run([(word, False) for word in words(random.Random(1))])
+@pytest.mark.parametrize("config", [PLAIN, TENSOR], ids=["plain", "tensor"])
+def test_instructions_and_random_words(config):
+    run([(word, False) for word in words(random.Random(1))], config)
 
 
-def test_every_instruction_has_been_decoded_as_itself():
-    """On a core without tensor instructions, these alone are illegal for the golden model."""
+@pytest.mark.parametrize("config", [PLAIN, TENSOR], ids=["plain", "tensor"])
+def test_every_instruction_has_been_decoded_as_itself(config):
+    """Tensor instructions that the core lacks are illegal for the golden model, no others."""
     for instruction in INSTRUCTIONS.values():
         is_tensor = instruction.unit.value == "tensor"
-        decoded = decode(instruction.match, 0)
+        is_illegal = is_tensor and not (config.tensor and TENSOR_WORD.matches(instruction.match))
+        decoded = decode(instruction.match, 0, config=config)
         what = (decoded["port"], decoded["operation"])
-        assert (what == (Port.CONTROL, ControlOperation.ILLEGAL)) == is_tensor
+        assert (what == (Port.CONTROL, ControlOperation.ILLEGAL)) == is_illegal
 
 
 @pytest.mark.parametrize("name", [n for n, i in INSTRUCTIONS.items() if "rm" in i.operands])
@@ -114,10 +121,28 @@ def test_by_hand():
     simulate(dut, bench, domains=())
 
 
+def test_register_groups_by_hand():
+    dut = Decode(TENSOR)
+
+    async def bench(ctx):
+        for accumulators, first in ((0, 48), (1, 56)):
+            ctx.set(dut.word, TENSOR_WORD.match | accumulators << 7)
+            o = ctx.get(dut.o)
+            assert (o.port, o.operation, o.rd, o.writes) == (Port.TENSOR, 0, first, 1)
+            assert [o.sources[k] for k in range(3)] == [32, 40, first]
+            assert (o.reads, o.grouped, o.last) == (7, 15, 7)
+        for accumulators in range(2, 32):
+            ctx.set(dut.word, TENSOR_WORD.match | accumulators << 7)
+            o = ctx.get(dut.o)
+            assert (o.port, o.operation) == (Port.CONTROL, ControlOperation.ILLEGAL)
+
+    simulate(dut, bench, domains=())
+
+
 @pytest.mark.filterwarnings("ignore:.*created but never used")
-def test_tensor_is_refused():
-    with pytest.raises(ValueError, match=r"tensor must be None.*, not 'hmma'"):
-        Decode(CoreConfig(tensor="hmma"))
+def test_hgmma_is_refused():
+    with pytest.raises(ValueError, match=r"tensor must be None or hmma.*, not hgmma"):
+        Decode(CoreConfig(tensor="hgmma"))
     gc.collect()  # refused components are never used; collect them here, not in another test
 
 

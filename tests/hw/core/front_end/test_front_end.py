@@ -68,7 +68,7 @@ class Bench:
             assert valid in ([0], [1], [0, 0], [1, 0], [1, 1])
             for number in range(sum(valid)):
                 if not view.sees(shown[number] >> 1, number):
-                    found = decoded_layout().from_bits(shown[number] >> 1)
+                    found = decoded_layout(self.config).from_bits(shown[number] >> 1)
                     pytest.fail(f"{self.cycle} {warp}: {found}, not {view.head(number)}")
             assert self.active >> warp & 1 or not valid[0]
             there.append(sum(valid))

@@ -18,7 +18,7 @@ from spica.synth.measure import measure
 
 SMALL = CoreConfig(warps=3, threads=4)
 CELLS, WARP_CELLS, DEPTH = 250, 28, 35
-ENTRY_WIDTH = entry_layout().size
+ENTRY_WIDTH = entry_layout(SMALL).size
 
 
 @dataclass
@@ -62,8 +62,8 @@ class Warp:
 
 def test_layout_of_entries():
     """A decoded instruction is its pc and an entry, as in the model."""
-    assert decoded_layout()["pc"].offset == 0
-    assert decoded_layout().size == 32 + ENTRY_WIDTH
+    assert decoded_layout(SMALL)["pc"].offset == 0
+    assert decoded_layout(SMALL).size == 32 + ENTRY_WIDTH
 
 
 class Driver:
@@ -168,7 +168,7 @@ def test_eight_warps_and_one(fields):
 
 def test_what_is_pushed_shows_in_the_next_cycle():
     dut = InstructionBuffer(SMALL)
-    entries = data.ArrayLayout(entry_layout(), 2).const([{"rd": 5}, {"rd": 6}])
+    entries = data.ArrayLayout(entry_layout(SMALL), 2).const([{"rd": 5}, {"rd": 6}])
 
     async def bench(ctx):
         ctx.set(dut.active, 0b111)

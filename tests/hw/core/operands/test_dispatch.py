@@ -74,7 +74,7 @@ class DispatchBench:
 
     def choose(self):
         """Offer each free port the oldest complete instruction."""
-        for port in set(range(len(Port))) - set(self.offered):
+        for port in set(self.config.ports) - set(self.offered):
             able = {
                 one["number"]: collector
                 for collector, one in self.instructions.items()
@@ -92,9 +92,9 @@ class DispatchBench:
         ctx.set(dut.complete, complete)
         for collector in self.instructions:
             ctx.set(dut.rivals[collector], self.rivals(collector))
-        ready = [self.rng.random() < self.accept for _ in Port]
+        ready = [self.rng.random() < self.accept for _ in self.config.ports]
         leaves = 0
-        for port in Port:
+        for port in self.config.ports:
             stream = dut.operation[port]
             ctx.set(stream.ready, ready[port])
             assert ctx.get(stream.valid) == (port in self.offered), f"{port!r} in {number}"

@@ -28,16 +28,18 @@ class Gathering(wiring.Component):
         self.config = config
         super().__init__({
             "i": In(stream.Signature(issue_layout(config))).array(config.issue_width),
-            "result": In(stream.Signature(result_layout(config))).array(len(Port)),
+            "result": In(stream.Signature(result_layout(config))).array(len(self.config.ports)),
             "bus": Out(ResponseSignature(result_layout(config))).array(config.writeback_buses),
-            "operation": Out(stream.Signature(operation_layout(config))).array(len(Port)),
+            "operation": Out(stream.Signature(operation_layout(config))).array(
+                len(self.config.ports)
+            ),
         })
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.collectors = collectors = Collectors(self.config)
         m.submodules.registers = registers = RegisterFile(self.config)
-        m.submodules.writeback = writeback = Writeback(self.config, len(Port))
+        m.submodules.writeback = writeback = Writeback(self.config, len(self.config.ports))
         for number, i in enumerate(self.i):
             connect(m, flipped(i), collectors.i[number])
         for number in range(self.config.collectors):
@@ -65,7 +67,7 @@ class GatheringBench:
         self.program = program
         self.rng = random.Random(1)
         self.issuer = Issuer(config, surroundings, program, self.rng)
-        self.units = {port: Units(config, surroundings, self.rng) for port in Port}
+        self.units = {port: Units(config, surroundings, self.rng) for port in config.ports}
         zeros = {(w, r): [0] * config.threads for w in range(config.warps) for r in range(64)}
         self.expected = expected_operations(config, program, zeros)
         layouts = (issue_layout(config), operation_layout(config), result_layout(config))
@@ -123,7 +125,7 @@ class GatheringBench:
 
     def accept(self, ctx, dut):
         """Accept the ports' offers and compare them with the expected ones."""
-        for port in Port:
+        for port in self.config.ports:
             willing = self.rng.random() < self.surroundings.accept
             ctx.set(dut.operation[port].ready, willing)
             if not (willing and ctx.get(dut.operation[port].valid)):

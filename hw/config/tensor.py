@@ -1,0 +1,94 @@
+"""Config of the tensor instructions of a core: numerics and shape of a matrix product."""
+
+from dataclasses import dataclass
+
+from .checks import require_choice
+from .formats import FORMATS
+from .numerics import NUMERICS, TREES, Offer
+
+__all__ = ["TENSOR_NUMERICS", "TensorConfig"]
+
+#: Operand formats of tensor instructions; scaled and packed 4-bit and 6-bit formats have none.
+FORMAT_NAMES = ("fp16", "bf16", "tf32", "fp32", "fp8_e4m3", "fp8_e5m2")
+#: Products per rounding step of the trees, whose numerics do not fix them, by operand format.
+TREE_TERMS = {"virgo_hmma": {"fp16": 4}, "fp32_rne": {"fp32": 2}}
+
+
+def _offers(numerics: str) -> dict[str, Offer]:
+    """Return the offer for each operand format of tensor instructions with these numerics."""
+    found: dict[str, Offer] = {}
+    for offer in NUMERICS[numerics]:
+        for name in offer.formats:
+            is_known = name in TREE_TERMS.get(numerics, FORMAT_NAMES) and name in FORMAT_NAMES
+            if is_known and offer.scale is None and ("fp32", "fp32") in offer.accumulators:
+                found.setdefault(name, offer)
+    return found
+
+
+#: Operand formats of tensor instructions by their numerics.
+TENSOR_NUMERICS = {name: tuple(_offers(name)) for name in NUMERICS if _offers(name)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorConfig:
+    """Product of matrices by one tensor instruction: 8 x 8 numbers of 8 lanes, FP32 accumulators.
+
+    Operands are words of 32 bits with one or several numbers, 8 for each row of A and column of B.
+    A rounding step adds the products of a few words to the accumulator. The steps of a result
+    follow each other with ascending k. All configs multiply 16 words of A and of B per cycle.
+
+    Parameters
+    ----------
+    numerics : str
+        A key of `TENSOR_NUMERICS`.
+    operand : str
+        Format of A and B.
+
+    """
+
+    numerics: str = "virgo_hmma"
+    operand: str = "fp16"
+
+    def __post_init__(self):
+        require_choice("numerics of tensor instructions", self.numerics, TENSOR_NUMERICS)
+        what = f"operand of tensor instructions with {self.numerics}"
+        require_choice(what, self.operand, TENSOR_NUMERICS[self.numerics])
+
+    @property
+    def operand_width(self) -> int:
+        """Bits of a number in an operand word; TF32 occupies the upper bits of a whole word."""
+        return 32 if self.operand == "tf32" else FORMATS[self.operand].width
+
+    @property
+    def terms(self) -> int:
+        """Products of one rounding step."""
+        if self.numerics in TREES:
+            return TREE_TERMS[self.numerics][self.operand]
+        fused = _offers(self.numerics)[self.operand].fused
+        assert fused is not None
+        return fused.chunk
+
+    @property
+    def depth(self) -> int:
+        """Inner dimension of the matrix product."""
+        return 8 * 32 // self.operand_width
+
+    @property
+    def step_words(self) -> int:
+        """Words of A, and of B, of one rounding step: 2, 4 or 8."""
+        return self.terms * self.operand_width // 32
+
+    @property
+    def sets(self) -> int:
+        """Rounding steps of one result."""
+        return 8 // self.step_words
+
+    @property
+    def dot_products(self) -> int:
+        """Dot-product units, each with one rounding step per cycle."""
+        return 16 // self.step_words
+
+    @property
+    def macs(self) -> int:
+        """Multiply-adds per cycle."""
+        return self.dot_products * self.terms

@@ -1,0 +1,1 @@
+"""Tensor unit: matrix products on fragments in the registers of a warp."""

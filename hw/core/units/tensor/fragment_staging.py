@@ -1,0 +1,143 @@
+"""Fragment staging: buffers the registers of matrix products until the dot products need them."""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ....config import PipelineConfig
+from ....lib.sram import Sram
+from ...layouts import operation_layout
+from .layouts import BUFFERS, REGISTERS, hmma_layout, row_shape, step_layout
+
+__all__ = ["FragmentStaging"]
+
+
+class FragmentStaging(wiring.Component):
+    """Fragment staging: collects the micro-operations of two matrix products.
+
+    Micro-operation k writes register k of A, B and C to a buffer in the cycle in which it arrives;
+    it is never refused. Those of a warp arrive in order, those of two warps may alternate. The
+    first one of an instruction takes a buffer, so an instruction may begin only if one is free.
+    Buffers are used in the order in which they were taken.
+
+    In a cycle with `go`, a step of the oldest product reads its operands: the words of A and B for
+    its set if it is the first step of the set, and a register of C if it is the first one for this
+    register in set 0. Outputs hold until the next read. `a` and `b` follow one cycle after the
+    step, `c` two cycles after.
+
+    Parameters
+    ----------
+    config : PipelineConfig
+
+    Members
+    -------
+    i : In(stream.Signature(operation_layout(config)))
+        Micro-operations; always ready.
+    gathered : Out(4)
+        Registers present of each operand of the oldest product, 0 if there is none.
+    info : Out(hmma_layout(config))
+        Fields of the oldest product, valid if `gathered` is not 0.
+    go : In(1), step : In(step_layout(sets))
+    release : In(1)
+        Frees the buffer of the oldest product after this cycle; the step of this cycle belongs to
+        it, and later ones read nothing more of it.
+    a, b : Out(ArrayLayout(row_shape(), step_words)), c : Out(row_shape())
+    """
+
+    i: stream.Interface
+    gathered: Signal
+    info: data.View
+    go: Signal
+    step: data.View
+    release: Signal
+    a: data.View
+    b: data.View
+    c: data.View
+
+    def __init__(self, config: PipelineConfig):
+        self.config = config
+        tensor = config.tensor_config
+        words = data.ArrayLayout(row_shape(), tensor.step_words)
+        super().__init__({
+            "i": In(stream.Signature(operation_layout(config))),
+            "gathered": Out(range(REGISTERS + 1)),
+            "info": Out(hmma_layout(config)),
+            "go": In(1),
+            "step": In(step_layout(tensor.sets)),
+            "release": In(1),
+            "a": Out(words),
+            "b": Out(words),
+            "c": Out(row_shape()),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        newest, oldest = Signal(), Signal()  # buffer taken next; buffer of the oldest product
+        chosen = Signal()  # buffer of the arriving micro-operation
+        beat = self.i.payload.beat
+        begins = self.i.valid & (beat == 0)
+        counts = [Signal(range(REGISTERS + 1), name=f"gathered_{n}") for n in range(BUFFERS)]
+        infos = [
+            Signal(hmma_layout(self.config), name=f"info_{n}", reset_less=True)
+            for n in range(BUFFERS)
+        ]
+        gathers_first = counts[0].any() & ~counts[0][-1] & (infos[0].warp == self.i.payload.warp)
+        m.d.comb += [
+            self.i.ready.eq(1),
+            chosen.eq(Mux(beat == 0, newest, ~gathers_first)),
+            self.gathered.eq(Mux(oldest, counts[1], counts[0])),
+            Value.cast(self.info).eq(Mux(oldest, infos[1], infos[0])),
+        ]
+        m.d.sync += [newest.eq(newest ^ begins), oldest.eq(oldest ^ self.release)]
+        for number, (count, info) in enumerate(zip(counts, infos, strict=True)):
+            is_chosen = self.i.valid & (chosen == number)
+            with m.If(self.release & (oldest == number)):
+                m.d.sync += count.eq(0)
+            with m.Elif(is_chosen):
+                m.d.sync += count.eq(count + 1)
+            with m.If(is_chosen & begins):
+                m.d.sync += [
+                    *(info[name].eq(self.i.payload[name]) for name in ("warp", "mask", "pc")),
+                    info.group.eq(self.i.payload.rd[exact_log2(REGISTERS) :]),
+                ]
+            if platform is None:
+                m.d.sync += Assert(~(is_chosen & begins) | (count == 0), "a buffer is taken twice")
+        self.store(m, chosen, oldest)
+        return m
+
+    def store(self, m: Module, chosen: Value, oldest: Value):
+        """Write arriving registers to the memories, and read those of a step."""
+        step_words = self.config.tensor_config.step_words
+        beat, operands = self.i.payload.beat, self.i.payload.operands
+        place = exact_log2(step_words)
+        reads_set = self.go & (self.step.register == 0) & (self.step.part == 0)
+        width = len(self.c.as_value())
+        for name, operand in (("a", 0), ("b", 1)):
+            m.submodules[name] = memory = Sram(
+                depth=BUFFERS * REGISTERS // step_words,
+                width=step_words * width,
+                granularity=width,
+            )
+            m.d.comb += [
+                memory.write_mask.eq(self.i.valid << beat[:place]),
+                memory.write_address.eq(Cat(beat[place:], chosen)),
+                memory.write_data.eq(Value.cast(operands[operand]).replicate(step_words)),
+                memory.read_enable.eq(reads_set),
+                memory.read_address.eq(Cat(self.step.set, oldest)),
+                Value.cast(getattr(self, name)).eq(memory.read_data),
+            ]
+        m.submodules.c = memory = Sram(depth=BUFFERS * REGISTERS, width=width)
+        reads_c, address = Signal(), Signal(exact_log2(BUFFERS * REGISTERS))
+        m.d.sync += [
+            reads_c.eq(self.go & (self.step.part == 0) & (self.step.set == 0)),
+            address.eq(Cat(self.step.register, oldest)),
+        ]
+        m.d.comb += [
+            memory.write_mask.eq(self.i.valid),
+            memory.write_address.eq(Cat(beat, chosen)),
+            memory.write_data.eq(operands[2]),
+            memory.read_enable.eq(reads_c),
+            memory.read_address.eq(address),
+            self.c.eq(memory.read_data),
+        ]

@@ -1,0 +1,117 @@
+"""Result queue of the tensor unit: accumulator registers on their way to writeback."""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ....config import PipelineConfig
+from ....lib.sram import Sram
+from ...layouts import result_layout
+from .layouts import LANES, REGISTERS, hmma_layout, row_shape
+
+__all__ = ["ResultQueue"]
+
+
+class ResultQueue(wiring.Component):
+    """Result queue: holds the registers of one matrix product until they are written.
+
+    Registers arrive in order, in one or several parts. Each leaves as one result, two cycles after
+    its last part if nothing waits; one per cycle. The results of a product are in order, all but
+    the last marked ``more``. Parts cannot be refused: a register may be started only if there is
+    `room`, which it occupies from then on. A product of eight registers fits.
+
+    Parameters
+    ----------
+    config : PipelineConfig
+
+    Members
+    -------
+    begin : In(1), info : In(hmma_layout(config))
+        A product begins; its registers are started from this cycle on.
+    room : Out(1), start : In(1)
+        Another register can be started; one is started.
+    part : In(8)
+        Lanes of the current register that arrive in this cycle, 0 for none.
+    finish : In(1)
+        This part is the register's last.
+    values : In(row_shape())
+    o : Out(stream.Signature(result_layout(config)))
+    """
+
+    begin: Signal
+    info: data.View
+    room: Signal
+    start: Signal
+    part: Signal
+    finish: Signal
+    values: data.View
+    o: stream.Interface
+
+    def __init__(self, config: PipelineConfig):
+        self.config = config
+        super().__init__({
+            "begin": In(1),
+            "info": In(hmma_layout(config)),
+            "room": Out(1),
+            "start": In(1),
+            "part": In(LANES),
+            "finish": In(1),
+            "values": In(row_shape()),
+            "o": Out(stream.Signature(result_layout(config))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.rows = rows = Sram(
+            depth=REGISTERS, width=len(self.values.as_value()), granularity=32
+        )
+        used = Signal(range(REGISTERS + 1))  # registers started and not read yet
+        complete = Signal(range(REGISTERS + 1))  # registers that wait to be read
+        write, read = Signal(range(REGISTERS)), Signal(range(REGISTERS))
+        takes = Signal()
+        m.d.comb += [
+            self.room.eq(used != REGISTERS),
+            takes.eq(complete.any() & (~self.o.valid | self.o.ready)),
+            rows.write_mask.eq(self.part),
+            rows.write_address.eq(write),
+            rows.write_data.eq(self.values),
+            rows.read_enable.eq(takes),
+            rows.read_address.eq(read),
+        ]
+        m.d.sync += [
+            used.eq(used + self.start - takes),
+            complete.eq(complete + self.finish - takes),
+            write.eq(write + self.finish),
+            read.eq(read + takes),
+        ]
+        with m.If(self.o.ready | ~self.o.valid):
+            m.d.sync += self.o.valid.eq(takes)
+        self.describe(m, rows.read_data)
+        return m
+
+    def describe(self, m: Module, values: Value):
+        """Drive the results from the registers, and from the products that are in the queue."""
+        # Two products at most: eight registers of a third have no room beside one of the first.
+        infos = [
+            Signal(hmma_layout(self.config), name=f"info_{number}", reset_less=True)
+            for number in range(2)
+        ]
+        newest, oldest = Signal(), Signal()
+        register = Signal(range(REGISTERS))
+        for number, info in enumerate(infos):
+            with m.If(self.begin & (newest == number)):
+                m.d.sync += info.eq(self.info)
+        leaves, is_last = self.o.valid & self.o.ready, register == REGISTERS - 1
+        m.d.sync += [
+            newest.eq(newest ^ self.begin),
+            register.eq(register + leaves),
+            oldest.eq(oldest ^ (leaves & is_last)),
+        ]
+        info = data.View(hmma_layout(self.config), Mux(oldest, infos[1], infos[0]))
+        m.d.comb += [
+            *(self.o.payload[name].eq(info[name]) for name in ("warp", "mask", "pc")),
+            self.o.payload.rd.eq(Cat(register, info.group)),
+            self.o.payload.writes.eq(1),
+            self.o.payload.more.eq(~is_last),
+            Value.cast(self.o.payload.values).eq(values),
+        ]
