@@ -7,8 +7,8 @@ import pages
 from pages import table
 
 from spica.hw.arith.dot_product.config import DotProductConfig
-from spica.hw.config.numerics import NUMERICS, Offer
 from spica.hw.config.formats import FP32
+from spica.hw.config.numerics import NUMERICS, Offer
 from spica.sim.golden.arith.dot_product.dot_product import dot_product
 from spica.sim.golden.arith.float import floats
 from spica.sim.oracle.silicon import MeasuredSet, measured_folder, measured_sets

@@ -8,7 +8,7 @@ from ..hw.matrix.registry import KINDS
 
 __all__ = ["CONTAINERS", "GROUPS", "HELPERS", "group_of"]
 
-#: Classes outside a core that belong to the unit of a port.
+#: Other classes that belong to the unit of a port.
 OUTSIDE: Mapping[Port, tuple[str, ...]] = {
     Port.MEMORY: (
         "DataMemoryUnit",
@@ -18,6 +18,7 @@ OUTSIDE: Mapping[Port, tuple[str, ...]] = {
         "SharedLanes",
         "UnitRegisterPort",
     ),
+    Port.TENSOR: ("DotProduct",),
 }
 
 #: Classes by group, in the order of tables. A class that is not listed, such as a common helper,
@@ -35,7 +36,6 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         PORTS[port].label or port.name: (unit.__name__, *OUTSIDE.get(port, ()))
         for port, unit in UNITS.items()
     },
-    "tensor": ("DotProduct",),
     **{group: classes for kind in KINDS.values() for group, classes in kind.groups.items()},
     "shared memory": ("SharedMemory",),
     "DMA": ("Dma",),

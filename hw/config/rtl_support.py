@@ -14,9 +14,9 @@ def require_rtl(config: ClusterConfig) -> None:
     """Raise if a cluster has parts that exist as models only."""
     if config.core is None:
         return
-    if config.core.tensor is not None:
+    if config.core.tensor == "hgmma":
         raise UserError(
-            f"core.tensor must be none in RTL yet, not {config.core.tensor}; programs with tensor "
+            "core.tensor must be none or hmma in RTL yet, not hgmma; programs with these "
             "instructions run on the instruction-set model, --engine iss"
         )
     ports = config.cores * config.core_shared_ports

@@ -278,6 +278,8 @@ class PortInfo:
         before, it returns a result for each micro-operation, all but the last marked with
         ``more``, or one for all if the destination is not a group. Its latency must not be
         `Latency.FIXED`.
+    reads_all : bool
+        Whether operands of inactive threads are read too.
     credits : int or None
         Operations that the unit has room for from their issue on. An instruction for this port
         issues only with a credit; ``released`` of the unit gives one back. None: operations wait
@@ -296,6 +298,7 @@ class PortInfo:
     counter: int | None = None
     label: str | None = None
     groups: Mapping[int, RegisterGroups] = field(default_factory=dict)
+    reads_all: bool = False
     credits: int | None = None
 
     def __post_init__(self):
@@ -386,6 +389,7 @@ PORTS: dict[Port, PortInfo] = {
         counter=31,
         label="tensor",
         groups={TensorOperation.HMMA: HMMA_GROUPS},
+        reads_all=True,
         credits=2,
     ),
 }

@@ -57,7 +57,7 @@ WAITS = {
     StallReason.NONE: "can issue",
     StallReason.SCOREBOARD: "waits for a result",
     StallReason.MEMORY: "waits for a load",
-    StallReason.DRAIN: "waits for its instructions in flight",
+    StallReason.DRAIN: "waits for its instructions in flight, or for room in a unit",
     StallReason.BLOCKED: "waits for a branch or a control instruction",
     StallReason.NO_INSTRUCTION: "waits for instructions",
     StallReason.BARRIER: "waits at a barrier",

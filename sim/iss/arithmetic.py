@@ -12,10 +12,12 @@ import numpy as np
 
 from ...hw.arith.float.rounding import Rounding
 from ...hw.base.build_cache import cached, digest
+from ...hw.config.tensor import TensorConfig
 from ...hw.isa.operations import SpecialOperation
 from ..engine.compiler import compile_all, find_compiler, link, processor
 from .coefficients import special_header
 from .library import FLAGS, NATIVE
+from .native_types import native_numerics
 
 __all__ = [
     "OPERANDS",
@@ -186,11 +188,14 @@ def special_function(operation: SpecialOperation, a) -> np.ndarray:
     return results
 
 
-def hmma(registers, accumulators: int) -> np.ndarray:
+def hmma(registers, accumulators: int, config: TensorConfig | None = None) -> np.ndarray:
     """Return the registers of warps, (warps, 32, 8), after ``hmma`` with one accumulator."""
+    numerics = native_numerics(config or TensorConfig())
     registers = np.array(registers, np.uint32, order="C")
     count = ctypes.c_size_t(len(registers))
-    library().spica_hmma(count, ctypes.c_uint(accumulators), pointer(registers))
+    library().spica_hmma(
+        ctypes.byref(numerics), count, ctypes.c_uint(accumulators), pointer(registers)
+    )
     return registers
 
 

@@ -2,21 +2,63 @@
 
 import ctypes
 
+from ...hw.arith.dot_product.config import DotProductConfig
 from ...hw.config import ClusterConfig, CoreConfig
+from ...hw.config.tensor import TensorConfig
 
 __all__ = [
     "HISTORY",
     "Callbacks",
     "NativeConfig",
     "NativeFault",
+    "NativeNumerics",
     "NativeRetired",
     "native_config",
+    "native_numerics",
 ]
 
 MAX_THREADS = 32
+MAX_RESULTS = 8  # registers that an instruction writes
 HISTORY = 64  # instructions in a warp's history
 TENSORS = (None, "hmma", "hgmma")
+#: `Sum` of native/arithmetic/numerics.hpp.
+SUMS = ("virgo_hmma", "fp32_rne", "fused")
 Lanes = ctypes.c_uint32 * MAX_THREADS
+
+
+class NativeNumerics(ctypes.Structure):
+    """`TensorNumerics` of native/arithmetic/numerics.hpp."""
+
+    _fields_ = (
+        *(
+            (name, ctypes.c_uint32)
+            for name in (
+                *("sum", "terms", "number_width"),
+                *("magnitude_width", "number_fraction", "bias", "largest", "has_infinity"),
+            )
+        ),
+        *((name, ctypes.c_int32) for name in ("fraction_width", "result_fraction", "floor")),
+    )
+
+
+def native_numerics(tensor: TensorConfig) -> NativeNumerics:
+    """Return the numerics of tensor instructions in their C++ structure."""
+    dot = DotProductConfig.of(tensor)
+    form = dot.a_format
+    fused = dot.offer.fused
+    return NativeNumerics(
+        sum=SUMS.index(tensor.numerics if dot.is_tree else "fused"),
+        terms=tensor.terms,
+        number_width=tensor.operand_width,
+        magnitude_width=form.magnitude_width,
+        number_fraction=form.fraction_width,
+        bias=form.bias,
+        largest=form.largest,
+        has_infinity=form.has_infinity,
+        fraction_width=0 if fused is None else fused.fraction_width,
+        result_fraction=0 if fused is None else fused.result_fraction_width,
+        floor=dot.floor,
+    )
 
 
 class NativeConfig(ctypes.Structure):
@@ -27,9 +69,13 @@ class NativeConfig(ctypes.Structure):
             (name, ctypes.c_uint32)
             for name in (
                 *("cores", "warps", "threads", "warp_width", "thread_width", "stack_depth"),
-                *("follows_last_lane", "tensor", "barriers", "has_core_barriers"),
-                *("shared_bytes", "is_random"),
+                *("follows_last_lane", "tensor"),
             )
+        ),
+        ("numerics", NativeNumerics),
+        *(
+            (name, ctypes.c_uint32)
+            for name in ("barriers", "has_core_barriers", "shared_bytes", "is_random")
         ),
         ("seed", ctypes.c_uint64),
     )
@@ -53,13 +99,14 @@ class NativeRetired(ctypes.Structure):
     _fields_ = (
         *(
             (name, ctypes.c_uint32)
-            for name in ("core", "warp", "pc", "word", "mask", "row", "flags")
+            for name in ("core", "warp", "pc", "word", "mask", "row", "flags", "results")
         ),
         ("values", Lanes),
         *((name, ctypes.c_uint32) for name in ("size", "is_store")),
         ("addresses", Lanes),
         ("data", Lanes),
         ("before", Lanes),
+        ("earlier", Lanes * (MAX_RESULTS - 1)),
     )
 
 
@@ -85,6 +132,7 @@ def native_config(
         stack_depth=core.stack_depth,
         follows_last_lane=core.divergent_branch == "vortex",
         tensor=TENSORS.index(core.tensor),
+        numerics=native_numerics(core.tensor_config),
         barriers=config.barriers,
         has_core_barriers=config.barrier_scope == "core",
         shared_bytes=config.shared.size,

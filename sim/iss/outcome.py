@@ -126,10 +126,13 @@ class Retired:
     mask : int
         Active lanes before the instruction.
     rd : tuple of (RegisterClass, int), or None
-        Destination register; None without one or for x0. The several registers that tensor
-        instructions write are not included.
+        Destination register; None without one or for x0. Of ``hmma`` the last accumulator. The
+        result of ``hgmma`` is not included.
     values : numpy.ndarray
         uint32, contents of `rd` afterwards, per lane.
+    earlier : numpy.ndarray
+        uint32, contents of the registers before `rd` that the instruction writes too, lowest
+        first: (registers, lanes), none for most instructions.
     fault : Fault or None
     access : Access or None
         Access of a load or store, else None.
@@ -143,6 +146,7 @@ class Retired:
     mask: int
     rd: tuple[RegisterClass, int] | None
     values: np.ndarray
+    earlier: np.ndarray
     fault: Fault | None
     access: Access | None = None
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...hw.isa.encoding import RegisterClass
-from .native_types import NativeRetired
+from .native_types import MAX_THREADS, NativeRetired
 from .outcome import Access, Fault, Retired
 
 __all__ = ["retired_of"]
@@ -11,8 +11,8 @@ __all__ = ["retired_of"]
 #: First row of the float registers, and the row that represents no register.
 FLOAT_ROW, DROPPED_ROW = 32, 64
 #: Word offsets of the per-lane arrays in the structure.
-VALUES, ADDRESSES, DATA = (
-    getattr(NativeRetired, name).offset // 4 for name in ("values", "addresses", "data")
+VALUES, ADDRESSES, DATA, EARLIER = (
+    getattr(NativeRetired, name).offset // 4 for name in ("values", "addresses", "data", "earlier")
 )
 
 
@@ -28,7 +28,7 @@ def retired_of(native: NativeRetired, threads: int, fault: Fault | None) -> Reti
     """Return the record of an instruction."""
     # One copy and views of it, since this is called for every step.
     words = np.frombuffer(bytes(native), np.uint32)
-    core, warp, pc, word, mask, row, _ = words[:VALUES].tolist()
+    core, warp, pc, word, mask, row, _, results = words[:VALUES].tolist()
     access = None
     if native.size and fault is None:
         access = Access(
@@ -45,6 +45,7 @@ def retired_of(native: NativeRetired, threads: int, fault: Fault | None) -> Reti
         mask=mask,
         rd=None if fault else register_of(row),
         values=words[VALUES : VALUES + threads],
+        earlier=words[EARLIER:].reshape(-1, MAX_THREADS)[: results - 1, :threads],
         fault=fault,
         access=access,
     )

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...hw.core.units.tensor.layouts import STEPS
 from .check_report import check_lines
 from .result import FAIL, ISSUE_SLOTS, ISSUED, PASS
 from .tables import activity_table, percent, share_table, text_of
@@ -188,6 +189,7 @@ def instruction_lines(result: Mapping[str, Any]) -> Iterator[str]:
     if counts["barriers"] is not None:
         accesses += f"; barrier arrivals: {counts['barriers']:,}"
     yield f"{accesses}; divergent splits: {counts['divergent_splits']:,}"
+    yield from tensor_lines(result)
     if len(result["cores"]) > 1:
         by_core = ", ".join(f"{core['instructions']:,}" for core in result["cores"])
         yield f"Warp instructions by core: {by_core}"
@@ -195,6 +197,18 @@ def instruction_lines(result: Mapping[str, Any]) -> Iterator[str]:
         yield (
             f"Operations: {result['operations']:,}, "
             f"{result['operations_per_instruction']:.2f} per warp instruction"
+        )
+
+
+def tensor_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the products of the cores' tensor units, if there are any."""
+    counted = [core["counters"] for core in result["cores"] if core["counters"] is not None]
+    products = sum(counters["operations_tensor"] for counters in counted)
+    if products:
+        cycles = sum(counters["cycles"] for counters in counted)
+        yield (
+            f"Tensor units: {products:,} products, active in {percent(STEPS * products / cycles)} "
+            "of the cycles of their cores"
         )
 
 

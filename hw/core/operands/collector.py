@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
+from ...isa.operations import PORTS
 from ...lib.interfaces.core_memory import warp_shape
 from ...lib.one_hot import lowest, select
 from ...lib.streams import ResponseSignature
@@ -129,7 +130,7 @@ class Collector(SharedBlock):
             self.request.valid.eq(wanted.any()),
             self.request.payload.warp.eq(held.warp),
             self.request.payload.register.eq(select(asks, [*held.sources])),
-            self.request.payload.mask.eq(held.mask),
+            self.request.payload.mask.eq(self.read_mask(held)),
             self.gathers.eq(left.any()),
             self.complete.eq(self.occupied & ~self.gathers),
             self.snooped.eq(sum(taken[k] for k in range(OPERANDS))),
@@ -149,6 +150,14 @@ class Collector(SharedBlock):
             ]
         self.keep_operands(m, asked, takes)
         return m
+
+    def read_mask(self, held) -> Value:
+        """Return the threads whose operands are read."""
+        mask = held.mask
+        for number, port in enumerate(self.config.ports):
+            if PORTS[port].reads_all:
+                mask = mask | held.port[number].replicate(self.config.threads)
+        return mask
 
     def hold_instruction(self, m: Module):
         """Store the fields known at allocation; return them."""

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "arithmetic/numerics.hpp"
+
 namespace spica {
 
 enum class Tensor : uint32_t { None, Hmma, Hgmma };
@@ -12,6 +14,7 @@ struct Config {
     uint32_t stack_depth;
     uint32_t follows_last_lane;  // a divergent branch follows the last lane instead of faulting
     Tensor tensor;
+    TensorNumerics numerics;  // of `hmma`
     uint32_t barriers;
     uint32_t has_core_barriers;  // else every barrier spans all cores
     uint32_t shared_bytes;

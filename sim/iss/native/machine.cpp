@@ -189,6 +189,17 @@ void note_access(Machine& machine, Warp& warp, const Decoded& code, Access& acce
     });
 }
 
+// Records the accumulators of `hmma` after it executed.
+void note_accumulators(Warp& warp, const Config& config, const Decoded& code, Retired& retired) {
+    uint32_t first = kFloatRow + kAccumulators[code.destination];
+    retired.results = iss::kMaxResults;
+    retired.row = first + retired.results - 1;
+    for (uint32_t k = 0; k + 1 < retired.results; ++k) {
+        std::copy_n(warp.row(first + k), config.threads, retired.earlier[k].begin());
+    }
+    std::copy_n(warp.row(retired.row), config.threads, retired.values.begin());
+}
+
 }  // namespace
 
 Machine::Stepped Machine::step(uint32_t core, uint32_t number, Retired& retired) {
@@ -201,6 +212,7 @@ Machine::Stepped Machine::step(uint32_t core, uint32_t number, Retired& retired)
     retired.word = retired.flags = 0;
     retired.mask = stepped.mask();
     retired.row = kDroppedRow;
+    retired.results = 1;
     retired.access.size = retired.access.is_store = 0;
     Decoded* code = fetch(stepped);
     if (code == nullptr) {
@@ -212,6 +224,10 @@ Machine::Stepped Machine::step(uint32_t core, uint32_t number, Retired& retired)
     retired.flags = flags_of(copy);
     note_access(*this, stepped, copy, retired.access);
     if (!execute_one(stepped)) return Stepped::Fault;
+    if (copy.op == Op::Hmma) {
+        note_accumulators(stepped, config, copy, retired);
+        return Stepped::Retired;
+    }
     retired.row = copy.d;
     if (copy.d == kDroppedRow) return Stepped::Retired;
     std::copy_n(stepped.row(copy.d), config.threads, retired.values.begin());

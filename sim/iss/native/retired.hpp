@@ -11,6 +11,8 @@ enum class Reason : uint32_t;  // of the generated table
 namespace iss {
 
 inline constexpr uint32_t kMaxThreads = 32;
+// Most registers that an instruction writes and that a record shows.
+inline constexpr uint32_t kMaxResults = 8;
 // Rows of a warp's registers: the integer file, the float file, and one for dropped results.
 inline constexpr uint32_t kFloatRow = 32, kDroppedRow = 64, kRows = 65;
 
@@ -35,8 +37,12 @@ struct Retired {
     static constexpr uint32_t kReadsCounter = 1, kEndsCore = 2;
 
     uint32_t core, warp, pc, word, mask, row, flags;  // `row` as in `Decoded`
-    std::array<uint32_t, kMaxThreads> values;
+    // Registers written, consecutive ones that end at `row`.
+    uint32_t results;
+    std::array<uint32_t, kMaxThreads> values;  // of `row`
     Access access;
+    // Values of the other registers, lowest first.
+    std::array<std::array<uint32_t, kMaxThreads>, kMaxResults - 1> earlier;
 };
 
 }  // namespace iss

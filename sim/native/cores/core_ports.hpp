@@ -114,6 +114,8 @@ struct CorePorts {
     std::vector<CollectedPorts> collected;
     std::vector<PlacePorts> dispatched, offered;  // by number of the execution port
     std::vector<DonePorts> done;
+    // By bus: `done` shows a result of an instruction of which others follow, and is not valid.
+    std::vector<Field> partial;
     std::vector<Field> slots;
     Field reasons, active, at_barrier, exit_code, busy;
     FaultPorts fault, memory_fault;
@@ -135,6 +137,10 @@ struct CorePorts {
           memory_fault(ports, core + "_observed_memory_fault", "_kind", "_mask"),
           console(ports, core + "_console", "_byte"),
           command(ports, core + "_command", "_word") {
+        for (size_t number = 0; number < done.size(); number++) {
+            partial.push_back(
+                ports.output(core + "_observed_partial_" + std::to_string(number)));
+        }
         for (size_t number = 0; number < collected.size(); number++) {
             slots.push_back(
                 ports.output(core + "_observed_slots_" + std::to_string(number)));

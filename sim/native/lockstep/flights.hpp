@@ -31,6 +31,14 @@ struct Flight {
     uint32_t result_mask, rd, writes;
     Words values;
 
+    // Results before the last one, of an instruction that writes several registers.
+    struct Part {
+        uint32_t mask, rd;
+        Words values;
+    };
+    uint32_t parts;
+    std::array<Part, iss::kMaxResults - 1> part;
+
     iss::Retired retired;
     iss::Fault fault;
 

@@ -40,8 +40,9 @@ bool Lockstep::step(uint64_t now, const uint32_t* outputs, const uint32_t* input
     if (ports_.data.valid.get(outputs) && ports_.data.ready.get(inputs)) request(outputs);
     if (ports_.data.answer.get(inputs)) note_refusals(inputs);
     if (mirror_) see_sent(outputs);
-    for (const DonePorts& each : ports_.done) {
-        if (each.valid.get(outputs)) retire(each, outputs);
+    for (size_t bus = 0; bus < ports_.done.size(); bus++) {
+        if (ports_.partial[bus].get(outputs)) note_part(ports_.done[bus], outputs);
+        if (ports_.done[bus].valid.get(outputs)) retire(ports_.done[bus], outputs);
     }
     if (ports_.fault.valid.get(outputs)) fault(outputs);
     return agrees_;
@@ -68,7 +69,7 @@ void Lockstep::collect(const CollectedPorts& port, const uint32_t* outputs) {
     flight.model_faults = flight.core_faults = false;
     bool is_memory = flight.port == setup_.memory_port;
     flight.unrequested = is_memory ? flight.mask : 0;
-    flight.requested = flight.writes_made = 0;
+    flight.requested = flight.writes_made = flight.parts = 0;
     flight.may_execute = !is_memory && flight.port != setup_.control_port;
     advance(warp);
 }
@@ -146,6 +147,21 @@ void Lockstep::note_refusals(const uint32_t* inputs) {
         uint32_t part = port.answer_tag.get(inputs) >> setup_.slot_bits;
         refusals_.push_back(refused << part * lanes_);
     }
+}
+
+// Results of an instruction arrive in order; they are compared with the last one.
+void Lockstep::note_part(const DonePorts& port, const uint32_t* outputs) {
+    Warp& warp = warps_[port.warp.get(outputs)];
+    uint32_t pc = port.pc.get(outputs), mask = port.mask.get(outputs);
+    Flight* flight = find_done(warp, pc, mask);
+    if (flight == nullptr || flight->parts == flight->part.size()) {
+        if (!has_ended_) differ(warp.number, pc, "a register was written, but not in flight");
+        return;
+    }
+    Flight::Part& part = flight->part[flight->parts++];
+    part.mask = mask;
+    part.rd = port.rd.get(outputs);
+    std::copy_n(outputs + port.values.offset, threads_, part.values.begin());
 }
 
 void Lockstep::retire(const DonePorts& port, const uint32_t* outputs) {

@@ -128,6 +128,8 @@ private:
     void dispatch_memory(const uint32_t* outputs);
     void request(const uint32_t* outputs);
     void note_refusals(const uint32_t* inputs);
+    void note_part(const DonePorts& port, const uint32_t* outputs);
+    bool compare_parts(const Warp& warp, const Flight& flight);
     void retire(const DonePorts& port, const uint32_t* outputs);
     void fault(const uint32_t* outputs);
     void memory_fault(const uint32_t* outputs);

@@ -168,6 +168,7 @@ void Lockstep::compare_result(const Warp& warp, const Flight& flight) {
         }
         return;
     }
+    if (!compare_parts(warp, flight)) return;
     bool writes = retired.row != iss::kDroppedRow;
     if (!is_same(warp, flight, "mask of the result", retired.mask, flight.result_mask) ||
         !is_same(warp, flight, "result is written", writes, flight.writes)) {
@@ -185,6 +186,33 @@ void Lockstep::compare_result(const Warp& warp, const Flight& flight) {
                flight.values.data());
         explain_stale(flight, wrong);
     }
+}
+
+// Compares the results before the last one; returns whether they are equal.
+bool Lockstep::compare_parts(const Warp& warp, const Flight& flight) {
+    const iss::Retired& retired = flight.retired;
+    if (!is_same(warp, flight, "registers written", retired.results, flight.parts + 1)) {
+        return false;
+    }
+    for (uint32_t k = 0; k < flight.parts; k++) {
+        const Flight::Part& part = flight.part[k];
+        if (!is_same(warp, flight, "mask of the result", retired.mask, part.mask) ||
+            !is_same(warp, flight, "destination", retired.row - flight.parts + k, part.rd)) {
+            return false;
+        }
+        uint32_t wrong = 0;
+        for (uint32_t lane = 0; lane < threads_; lane++) {
+            wrong |= uint32_t{retired.earlier[k][lane] != part.values[lane]} << lane;
+        }
+        wrong &= retired.mask;
+        if (wrong == 0) continue;
+        char what[sizeof Difference::what];
+        std::snprintf(what, sizeof what, "result %u of %u", k + 1, flight.parts + 1);
+        differ(warp.number, flight.pc, what, wrong, retired.earlier[k].data(),
+               part.values.data());
+        return false;
+    }
+    return true;
 }
 
 void Lockstep::compare_cause(const Warp& warp, const Flight& flight, uint32_t cause) {

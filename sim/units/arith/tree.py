@@ -18,7 +18,7 @@ TREES = (
     *(("fp32_rne", "fp16", "fp16", terms) for terms in (4, 16)),
     ("fp32_rne", "bf16", "bf16", 8),
     ("fp32_rne", "tf32", "tf32", 4),
-    ("fp32_rne", "fp32", "fp32", 4),
+    *(("fp32_rne", "fp32", "fp32", terms) for terms in (2, 4)),
     ("fp32_rne", "fp8_e4m3", "fp8_e4m3", 16),
     ("fp32_rne", "fp8_e5m2", "fp8_e4m3", 8),
 )

@@ -8,7 +8,7 @@ from spica.hw.config import CoreConfig
 from spica.hw.core.units.execution_units import UNITS
 from spica.hw.isa.csr import COUNTER_NUMBERS, COUNTERS
 from spica.hw.isa.instructions import INSTRUCTIONS
-from spica.hw.isa.operations import OPERATION_WIDTH, PORTS, Latency, Port, Unit, ports_with
+from spica.hw.isa.operations import OPERATION_WIDTH, PORTS, Latency, Port, ports_with
 
 
 def test_every_port_is_in_the_table_and_has_a_unit():
@@ -17,10 +17,9 @@ def test_every_port_is_in_the_table_and_has_a_unit():
 
 
 def test_each_unit_of_instructions_has_one_port():
-    """Tensor instructions are encoded but have no port."""
     units = [unit for info in PORTS.values() for unit in info.units]
     assert len(units) == len(set(units))
-    assert {*units, Unit.TENSOR} == {one.unit for one in INSTRUCTIONS.values()}
+    assert {*units} == {one.unit for one in INSTRUCTIONS.values()}
 
 
 @pytest.mark.parametrize("port", Port)
@@ -45,8 +44,16 @@ def test_lanes_and_latency_name_fields_of_the_core(port):
 
 def test_ports_by_latency():
     assert {Port.INT, Port.FP32} <= {*ports_with(Latency.FIXED)}
-    assert ports_with(Latency.WRITTEN) == (Port.CONTROL,)
+    assert ports_with(Latency.WRITTEN) == (Port.CONTROL, Port.TENSOR)
     assert sum(len(ports_with(latency)) for latency in Latency) == len(Port)
+
+
+def test_only_cores_with_tensor_instructions_have_their_port():
+    plain, tensor = CoreConfig(), CoreConfig(tensor="hmma")
+    assert set(tensor.ports) - set(plain.ports) == {Port.TENSOR}
+    assert tensor.ports == tuple(Port)  # arrays are indexed by port
+    assert (plain.group_sizes, tensor.group_sizes) == ([], [8])
+    assert (plain.credit_ports, tensor.credit_ports) == ((), (Port.TENSOR,))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8, 32])

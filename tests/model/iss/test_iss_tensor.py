@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from spica.hw.config.formats import FP16, FP32
+from spica.hw.config.tensor import TENSOR_NUMERICS, TensorConfig
 from spica.sim.golden.arith.float import operands
 from spica.sim.golden.arith.float.floats import corners, decode
 from spica.sim.golden.core.units import tensor as fragments
 from spica.sim.iss.arithmetic import Processor, hgmma, hmma, on_processor
 from spica.sim.units.arith.tree import numpy_tree, tree_operands
+from support.core.tensor_bench import fragments as random_fragments
 
 ONE = FP16.bias << FP16.fraction_width
 PROCESSORS = [Processor.AS_IS, Processor.DOWN, Processor.FLUSHING]
@@ -129,6 +131,21 @@ def check_hmma(registers, accumulators):
     for kind in PROCESSORS:
         with on_processor(kind):
             check(hmma(registers, accumulators), expected)
+
+
+@pytest.mark.parametrize(
+    ("numerics", "operand"),
+    [(name, operand) for name, operands in TENSOR_NUMERICS.items() for operand in operands],
+)
+def test_all_numerics_are_the_golden_ones(numerics, operand):
+    """Random fragments in which extremes, subnormals, infinities and NaN meet."""
+    config = TensorConfig(numerics=numerics, operand=operand)
+    registers = random_fragments(config, np.random.default_rng(4), 60)
+    for kind in PROCESSORS:
+        with on_processor(kind):
+            for accumulators in fragments.ACCUMULATORS:
+                expected = fragments.hmma(registers, accumulators, config)
+                check(hmma(registers, accumulators, config), expected)
 
 
 @pytest.mark.parametrize("matrices", [ordinary, adverse])

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -21,6 +21,11 @@ from spica.sim.golden.core.issue.issue import Cycle, Entry, IssueModel, Offer, O
 from support.core.issue_surroundings import RestOfCore, Timing
 
 __all__ = ["Run", "pack_entry", "random_program", "run_beside", "run_model"]
+
+#: Ports of random instructions with register groups.
+GROUPED = (Port.SPECIAL, Port.MEMORY, Port.TENSOR)
+#: Ports of a core without tensor instructions.
+PLAIN_PORTS = CoreConfig().ports
 
 
 @dataclass
@@ -42,7 +47,7 @@ class Run:
         return self.slots[StallReason.NONE] / self.cycles
 
 
-def random_grouped(rng: random.Random, size: int) -> Entry:
+def random_grouped(rng: random.Random, size: int, ports: Sequence[Port]) -> Entry:
     """Return a random instruction with register groups among the first 12 registers."""
     grouped = tuple(rng.random() < 0.7 for _ in range(4))
     rd, *sources = (
@@ -50,7 +55,7 @@ def random_grouped(rng: random.Random, size: int) -> Entry:
     )
     return Entry(
         pc=rng.getrandbits(32),
-        port=rng.choice((Port.SPECIAL, Port.MEMORY)),
+        port=rng.choice([port for port in GROUPED if port in ports]),
         rd=rd,
         writes=rng.random() < 0.8,
         sources=tuple(sources),
@@ -61,18 +66,22 @@ def random_grouped(rng: random.Random, size: int) -> Entry:
 
 
 def random_program(
-    rng: random.Random, length: int, registers: int = 5, group_size: int | None = None
+    rng: random.Random,
+    length: int,
+    registers: int = 5,
+    group_size: int | None = None,
+    ports: Sequence[Port] = PLAIN_PORTS,
 ) -> list[Entry]:
-    """Return random instructions of all ports with all kinds of dependences.
+    """Return random instructions of all `ports` with all kinds of dependences.
 
     One in four has register groups if their size is given.
     """
     program = []
     for _ in range(length):
         if group_size is not None and rng.random() < 0.25:
-            program.append(random_grouped(rng, group_size))
+            program.append(random_grouped(rng, group_size, ports))
             continue
-        port = rng.choice(CoreConfig().ports)
+        port = rng.choice(ports)
         control = port == Port.CONTROL
         reads = tuple(rng.random() < 0.6 for _ in range(3))
         program.append(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.issue.warp_scoreboard import FIXED_PORTS, VARIABLE_PORTS
-from spica.hw.isa.operations import Port
+from spica.hw.isa.operations import PORTS, Port
 from spica.sim.golden.core.issue.issue import Cycle, Entry, Outcome
 
 __all__ = ["PipeError", "RestOfCore", "Timing"]
@@ -73,6 +73,8 @@ class RestOfCore:
         self.written: list[Flight | None] = []
         self.resume_at: dict[int, int] = {}
         self.start_at: dict[int, int] = {}
+        self.credits = {port: PORTS[port].credits or 0 for port in config.credit_ports}
+        self.releases: list[tuple[int, Port]] = []  # cycle and port of returned credits
         self.now = self.issued = self.last_progress = 0
 
     @property
@@ -121,7 +123,17 @@ class RestOfCore:
                 for flight in self.written
             ],
             ready=[not refused and free > slot for slot in range(width)],
+            released=[self.release(port) for port in self.credits],
         )
+
+    def release(self, port: Port) -> bool:
+        """Return whether the unit of a port returns a credit in this cycle."""
+        due = min((each for each in self.releases if each[1] == port), default=None)
+        if due is None or due[0] > self.now:
+            return False
+        self.releases.remove(due)
+        self.credits[port] += 1
+        return True
 
     def alive(self, warp: int) -> bool:
         """Return True if a warp has instructions in flight."""
@@ -148,6 +160,9 @@ class RestOfCore:
 
     def execute(self, last: Flight):
         """Start an instruction whose last micro-operation is dispatched."""
+        if last.entry.port in self.credits:
+            delay = 1 + self.rng.randint(0, self.timing.longest)
+            self.releases.append((self.now + delay, last.entry.port))
         parts = [
             one
             for one in self.dispatched
@@ -218,6 +233,11 @@ class RestOfCore:
             raise PipeError(f"warp {warp} issued a serialising instruction with others in flight")
         if slot and self.queue[-1].entry.port == entry.port:
             raise PipeError(f"warp {warp} issued two instructions to port {entry.port.name}")
+        if entry.port in self.credits:
+            # A credit that returns in this cycle counts from the next one on.
+            self.credits[entry.port] -= 1
+            if self.credits[entry.port] < 0:
+                raise PipeError(f"warp {warp} issued without a credit of {entry.port.name}")
         flights = [self.flight(warp, entry, beat) for beat in range(1 + entry.last)]
         for flight in flights:
             if flight.entry.writes:

@@ -155,8 +155,8 @@ def refused(capsys, *arguments):
         ((*FAR, "0:4"), "--allow-region must lie within 0x80000000 to 0xff000000, not 0:4"),
         ((*FAR, "0xa0000000:0"), "must lie within 0x80000000 to 0xff"),
         (
-            ("generate", "core", "-o", "x", "--set", "core.tensor=hmma"),
-            "core.tensor must be none in RTL yet, not hmma; programs with tensor",
+            ("generate", "core", "-o", "x", "--set", "core.tensor=hgmma"),
+            "core.tensor must be none or hmma in RTL yet, not hgmma; programs with these",
         ),
         (
             ("area", "core", "--set", "cores=32", "--set", "core.threads=16"),

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from .....hw.config import PipelineConfig
 from .....hw.core.layouts import beat_field
+from .....hw.isa.operations import PORTS, Port
 
 __all__ = ["CollectorsModel", "Entry", "expected_operations", "mixture"]
 
@@ -87,13 +88,18 @@ class CollectorsModel:
         self.entries: list[Entry] = []  # the oldest first
         self.offered: dict[int, Entry] = {}  # by port
 
+    def read_mask(self, entry: Entry) -> int:
+        """Return the threads whose operands are read."""
+        reads_all = PORTS[Port(entry.issue["instruction"]["port"])].reads_all
+        return (1 << self.config.threads) - 1 if reads_all else entry.issue["mask"]
+
     def requests(self) -> dict[int, dict]:
         """Return the bank request of each collector."""
         return {
             entry.collector: {
                 "warp": entry.issue["warp"],
                 "register": entry.issue["instruction"]["sources"][entry.wanted[0]],
-                "mask": entry.issue["mask"],
+                "mask": self.read_mask(entry),
             }
             for entry in self.entries
             if entry.wanted

@@ -127,10 +127,13 @@ void spica_special(std::size_t count, uint32_t function, const uint32_t* a, uint
 }
 
 // `registers` holds the registers of `count` warps, both inputs and results.
-void spica_hmma(std::size_t count, uint32_t accumulators, uint32_t* registers) {
+void spica_hmma(const TensorNumerics* numerics, std::size_t count, uint32_t accumulators,
+                uint32_t* registers) {
     Setting setting;
     constexpr std::size_t words = 32 * kTile;
-    for (std::size_t k = 0; k < count; ++k) hmma(registers + k * words, kTile, accumulators);
+    for (std::size_t k = 0; k < count; ++k) {
+        hmma(*numerics, registers + k * words, kTile, accumulators);
+    }
 }
 
 void spica_hgmma(std::size_t count, const uint8_t* a, const uint8_t* b, uint32_t* registers) {

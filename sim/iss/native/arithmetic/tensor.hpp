@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "arithmetic/fused_sum.hpp"
+#include "arithmetic/numerics.hpp"
 #include "arithmetic/tile.hpp"
 
 namespace spica {
@@ -31,10 +33,53 @@ inline void scatter_tile(const Tile& c, uint32_t* f) {
     }
 }
 
-// 8 x 8 x 16 product in the registers of a warp of eight threads: lane l holds row l of A in f0 to
-// f7 and column l of B in f8 to f15, two numbers per register with k ascending, lower half first.
-inline void hmma(uint32_t* f, unsigned threads, unsigned accumulators) {
+// Numbers of a register, k ascending from the lowest bits on; TF32 is the upper bits of one.
+inline unsigned unpack(const TensorNumerics& numerics, uint32_t word, uint32_t* numbers) {
+    unsigned count = 0, width = numerics.magnitude_width + 1;
+    for (unsigned low = 0; low < 32; low += numerics.number_width) {
+        uint32_t upper = word >> (low + numerics.number_width - width);
+        numbers[count++] = width == 32 ? upper : upper & ((1u << width) - 1);
+    }
+    return count;
+}
+
+// Product in the registers of a warp with any numerics, a rounding step at a time.
+inline void hmma_in_steps(const TensorNumerics& numerics, uint32_t* f, unsigned accumulators) {
+    constexpr unsigned kMostDepth = 32;
+    uint32_t a[kTile][kMostDepth], b[kTile][kMostDepth];
+    Factor a_factors[kTile][kMostDepth], b_factors[kTile][kMostDepth];
+    unsigned depth = 0;
+    for (unsigned lane = 0; lane < kTile; ++lane) {
+        depth = 0;
+        for (unsigned r = 0; r < kTile; ++r) {
+            unpack(numerics, f[kTile * r + lane], a[lane] + depth);
+            depth += unpack(numerics, f[kTile * (r + kTile) + lane], b[lane] + depth);
+        }
+        for (unsigned k = 0; k < depth && numerics.sum == Sum::Fused; ++k) {
+            a_factors[lane][k] = factor_of(numerics, a[lane][k]);
+            b_factors[lane][k] = factor_of(numerics, b[lane][k]);
+        }
+    }
+    uint32_t* c = f + accumulators * kTile;
+    for (unsigned r = 0; r < kTile; ++r) {
+        for (unsigned lane = 0; lane < kTile; ++lane) {
+            unsigned row = tile_row(r, lane), column = tile_column(r, lane);
+            uint32_t& total = c[kTile * r + lane];
+            for (unsigned k = 0; k < depth; k += numerics.terms) {
+                total = numerics.sum == Sum::Fused
+                            ? fused_sum(numerics, a_factors[row] + k, b_factors[column] + k, total)
+                            : tree32(numerics.terms, a[row] + k, b[column] + k, total);
+            }
+        }
+    }
+}
+
+// Product in the registers of a warp of eight threads: lane l holds row l of A in f0 to f7 and
+// column l of B in f8 to f15, one or several numbers per register.
+inline void hmma(const TensorNumerics& numerics, uint32_t* f, unsigned threads,
+                 unsigned accumulators) {
     assert(threads == kTile);
+    if (numerics.sum != Sum::Fp16Tree) return hmma_in_steps(numerics, f, accumulators);
     uint16_t a[kTile][kHmmaDepth], b[kHmmaDepth][kTile];
     for (unsigned pair = 0; pair < kHmmaDepth / 2; ++pair) {
         for (unsigned lane = 0; lane < kTile; ++lane) {

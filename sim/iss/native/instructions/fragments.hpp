@@ -22,7 +22,7 @@ inline bool multiply_fragments(Step& step) {
     if (set > 1) return step.fault(Reason::Accumulator, warp.mask(), set);
     uint32_t values[kFloats * kTensorThreads];
     std::memcpy(values, warp.row(kFloatRow), sizeof values);
-    hmma(values, kTensorThreads, kAccumulators[set]);
+    hmma(step.machine.config.numerics, values, kTensorThreads, kAccumulators[set]);
     take(warp, values);
     return true;
 }

@@ -63,6 +63,29 @@ def test_same_as_the_model_with_8_warps_of_8_threads():
     assert run.slots[StallReason.NONE] == 480
 
 
+TENSOR = CoreConfig(tensor="hmma", warps=3)
+
+
+def tensor_programs(config: CoreConfig, length: int, seed: int = 1):
+    rng = random.Random(seed)
+    return [
+        random_program(rng, length, group_size=8, ports=config.ports) for _ in range(config.warps)
+    ]
+
+
+@pytest.mark.parametrize("issue_width", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_tensor_core_is_the_same_as_the_model(issue_width):
+    """Instructions with register groups, and credits of their unit."""
+    config = replace(TENSOR, issue_width=issue_width)
+    require_no_loop(Issue, config)
+    run_beside(config, tensor_programs(config, 30), replace(ROUGH, longest=40), seed=5)
+
+
+def test_no_hazard_of_a_tensor_core_is_missed():
+    for seed in range(4):
+        run_model(TENSOR, tensor_programs(TENSOR, 100, seed), ROUGH, seed=seed)
+
+
 @pytest.mark.parametrize("name", CONFIGS)
 def test_no_hazard_is_missed(name):
     """The model alone is fast enough for many programs."""

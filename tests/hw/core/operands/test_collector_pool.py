@@ -28,7 +28,7 @@ def random_program(config: CoreConfig, count: int, seed: int = 1) -> list[dict]:
     names = [1, 2, 31, 32, 63]
     program = []
     for number in range(count):
-        port = rng.choice(list(Port))
+        port = rng.choice(config.ports)
         fields = {
             "port": port,
             "rd": rng.choice(names),  # must not be taken for a result if there is none

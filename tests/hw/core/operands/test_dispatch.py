@@ -132,7 +132,7 @@ class DispatchBench:
 @pytest.mark.parametrize(("complete", "accept"), [(1.0, 1.0), (0.3, 0.5), (0.9, 0.2)])
 def test_offers(collectors, complete, accept):
     config = CoreConfig(collectors=collectors, threads=2, warps=4)
-    DispatchBench(config, complete=complete, accept=accept, ports=list(Port)).run(60)
+    DispatchBench(config, complete=complete, accept=accept, ports=list(config.ports)).run(60)
 
 
 def test_one_port_takes_one_instruction_per_cycle_in_order_of_age():
@@ -156,7 +156,8 @@ def test_no_instruction_is_passed_over():
 
 def test_all_ports_at_once():
     config = CoreConfig(collectors=6, threads=1)
-    bench = DispatchBench(config, complete=1.0, accept=0.5, ports=list(Port), seed=5).run(200)
+    ports = list(config.ports)
+    bench = DispatchBench(config, complete=1.0, accept=0.5, ports=ports, seed=5).run(200)
     cycles = [cycle for cycle, _, _ in bench.left]
     assert max(cycles.count(cycle) for cycle in set(cycles)) > 2
 

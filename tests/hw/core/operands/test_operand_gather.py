@@ -152,7 +152,7 @@ def mixed_program(config: CoreConfig, count: int) -> list[dict]:
     full = (1 << config.threads) - 1
     program = []
     for number in range(count):
-        port = rng.choice(list(Port))
+        port = rng.choice(config.ports)
         mask = rng.choice([full, full, 1, rng.randint(1, full)])
         program.append(
             issue_of(

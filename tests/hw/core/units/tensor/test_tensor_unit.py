@@ -44,6 +44,11 @@ def test_products_match_the_golden_model(tensor):
     check(tensor, 3, pause=0.2, stall=0.6, overlap=True)
 
 
+def test_slow_operands():
+    """Steps wait for the registers of two warps whose micro-operations alternate."""
+    check(VOLTA, 4, seed=6, pause=0.7, overlap=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("tensor", ALL, ids=name_of)
 def test_all_numerics_match_the_golden_model(tensor):

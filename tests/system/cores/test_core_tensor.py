@@ -1,0 +1,193 @@
+"""Tests of tensor instructions on a core: hazards, masks, and neighbours, in lockstep."""
+
+import gc
+import random
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from spica.hw.config.tensor import TensorConfig
+from spica.hw.isa.memory_map import ENTRY
+from spica.hw.isa.program import assemble_program
+from spica.sim.golden.core.units.tensor import hmma
+from spica.sim.harness.stop_reason import StopReason
+from spica.sim.iss.native_types import native_numerics
+from spica.sim.iss.program_bench import small_config
+from spica.sim.machine.program_machine import ProgramMachine
+from support.core.core_bench import image
+from support.core.tensor_bench import fragments
+from support.programs.tensor import random_lines, tensor_program
+
+ROOM = 64 * 1024
+LIMIT = 50_000
+VOLTA = TensorConfig(numerics="nvidia(volta)")
+CONFIGS = {
+    "volta": {"warps": 8, "tensor_numerics": VOLTA.numerics},
+    "hopper": {
+        "warps": 2,
+        "tensor_numerics": "nvidia(hopper)",
+        "banks": 2,
+        "bank_mapping": "thread",
+        "issue_width": 2,
+        "collectors": 3,
+        "writeback_buses": 1,
+        "snoop": False,
+    },
+}
+SLOW = [pytest.param("hopper", marks=pytest.mark.slow)]
+
+#: Directed cases by name: instructions that follow each other in every warp.
+CASES = {
+    "chain": ["hmma x0"] * 3,
+    "both accumulators": ["hmma x0", "hmma x1"] * 3,
+    "sources overwritten": [
+        *("hmma x0", "fsgnj.s f0, f1, f1", "fsgnj.s f7, f6, f6", "fsgnj.s f15, f8, f8"),
+        *("flw f3, 4(t1)", "hmma x1", "fadd.s f8, f8, f9", "hmma x1"),
+    ],
+    "destination read early": [
+        *("hmma x0", "fadd.s f1, f16, f17", "fsw f23, 0(t1)", "fadd.s f2, f23, f16"),
+        *("hmma x1", "fmadd.s f24, f24, f25, f31", "hmma x1"),
+    ],
+    "destination overwritten": ["hmma x0", "fsgnj.s f16, f0, f0", "flw f20, 8(t1)", "hmma x0"],
+    "source produced": ["fadd.s f0, f1, f2", "flw f15, 8(t1)", "fdiv.s f18, f1, f2", "hmma x0"],
+    "masked lanes": [
+        *("li t0, 0x5a", "vx_tmc t0", "hmma x0", "li t0, 1", "vx_tmc t0", "hmma x1"),
+        *("li t0, 0x80", "vx_tmc t0", "hmma x0", "hmma x0"),
+    ],
+    "neighbours": [
+        *("fmadd.s f0, f1, f2, f3", "hmma x0", "mul t2, t1, t1", "fsw f5, 0(t1)", "frcp.s f6, f1"),
+        *("hmma x1", "flw f7, 4(t1)", "fadd.s f8, f9, f10", "hmma x0", "div t3, t2, t1"),
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def machine_of():
+    """Return a function that returns the machine of a config, one per module."""
+    machines = {}
+
+    def give(name):
+        if name not in machines:
+            config = small_config(threads=8, tensor="hmma", **CONFIGS[name])
+            machines[name] = ProgramMachine(config, lockstep=True, optimize=0)
+        return machines[name]
+
+    yield give
+    for machine in machines.values():
+        machine.close()
+    machines.clear()
+    gc.collect()
+
+
+def registers_of(machine, seed: int, warps: int | None = None) -> np.ndarray:
+    """Return float registers of warps, all by default."""
+    core = machine.config.core
+    warps = core.warps if warps is None else warps
+    return fragments(core.tensor_config, np.random.default_rng(seed), warps)
+
+
+def execute(machine, lines, registers):
+    """Run a program; return the outcome and the float registers of each warp after it."""
+    text = tensor_program(lines, registers)
+    machine.allow(ENTRY, ROOM)
+    machine.write(ENTRY, image(text, ROOM))
+    outcome = machine.run(LIMIT)
+    at = ENTRY + len(assemble_program(text).data) - registers.nbytes
+    assert outcome.stop is StopReason.DONE, outcome
+    words = machine.read(at, registers.nbytes).view(np.uint32)
+    return outcome, np.swapaxes(words.reshape(len(registers), 8, 32), 1, 2)
+
+
+@pytest.mark.parametrize("name", ["volta", *SLOW])
+@pytest.mark.parametrize("case", CASES)
+def test_directed_programs(machine_of, case, name):
+    machine = machine_of(name)
+    outcome, _ = execute(machine, CASES[case], registers_of(machine, 1))
+    assert outcome.mismatch == ""
+    assert outcome.instructions == machine.iss.instructions
+
+
+def test_values_are_those_of_the_golden_model(machine_of):
+    machine = machine_of("volta")
+    registers = registers_of(machine, 2)
+    _, after = execute(machine, ["hmma x0", "hmma x1", "hmma x0"], registers)
+    expected = registers
+    for accumulators in (16, 24, 16):
+        expected = hmma(expected, accumulators, VOLTA)
+    assert np.array_equal(after, expected)
+
+
+@pytest.mark.parametrize("name", ["volta", *SLOW])
+@pytest.mark.parametrize("seed", range(4))
+def test_random_programs(machine_of, seed, name):
+    machine = machine_of(name)
+    lines = random_lines(random.Random(seed), 120)
+    outcome, _ = execute(machine, lines, registers_of(machine, seed))
+    assert outcome.mismatch == ""
+    core = machine.counters()[0]
+    products = sum(line.startswith("hmma") for line in lines) * machine.core.warps
+    assert core["operations_tensor"] == products
+
+
+#: Cycles of an instruction, by running warps and accumulators of each. A chain of one warp waits
+#: for its last register: 7 cycles from issue to the first step, 31 to the last, 7 to the bus with a
+#: dot product of 3, and 1 to the next issue. Otherwise the unit is busy in every cycle.
+CYCLES = {(1, 1): 46, (1, 2): 32, (2, 1): 32, (4, 1): 32, (8, 1): 32, (8, 2): 32}
+
+
+@pytest.mark.parametrize(("warps", "accumulators"), CYCLES)
+def test_cycles_of_an_instruction(machine_of, warps, accumulators):
+    machine, cycles, slots = machine_of("volta"), [], []
+    lengths = (8, 24)
+    registers = registers_of(machine, 5, warps) & 0x3FFF_FFFF  # no NaN, no infinities
+    for length in lengths:
+        lines = [f"hmma x{number % accumulators}" for number in range(length)]
+        outcome, _ = execute(machine, lines, registers)
+        assert outcome.mismatch == ""
+        cycles.append(outcome.cycles)
+        slots.append(machine.counters()[0])
+    products = warps * (lengths[1] - lengths[0])
+    assert slots[1]["operations_tensor"] - slots[0]["operations_tensor"] == products
+    assert (cycles[1] - cycles[0]) / products == CYCLES[warps, accumulators]
+    # One slot issues an instruction; seven more wait for its micro-operations.
+    issued = slots[1]["slots_none"] - slots[0]["slots_none"]
+    assert issued == products
+    reads = slots[1]["register_reads"] - slots[0]["register_reads"]
+    writes = slots[1]["register_writes"] - slots[0]["register_writes"]
+    assert (reads, writes) == (24 * products, 8 * products)
+
+
+def product_at(row: int, column: int) -> np.ndarray:
+    """Return registers whose product has one element that depends on a truncated bit.
+
+    1 + 2**-24 + 2**-24 is 1 with 23 fraction bits of a term, and 1 + 2**-23 with 24.
+    """
+    one, small = 0x3C00, 0x0C00  # 1 and 2**-12
+    registers = np.zeros((1, 32, 8), np.uint32)
+    for first, lane in ((0, row), (8, column)):
+        registers[0, first, lane] = one | small << 16
+        registers[0, first + 1, lane] = small
+    return registers
+
+
+@pytest.mark.parametrize("register", range(8))
+def test_a_wrong_value_of_any_register_is_reported(register):
+    """The model has the numerics of another generation."""
+    config = small_config(threads=8, tensor="hmma", **CONFIGS["volta"])
+    other = native_numerics(TensorConfig(numerics="nvidia(turing_chunk4)"))
+    lane = (3 * register + 1) % 8
+    row, column = (lane & 5) + (register & 2), (lane & 2) + (register & 1) + (register & 4)
+    with (
+        patch("spica.sim.iss.native_types.native_numerics", return_value=other),
+        ProgramMachine(config, lockstep=True, optimize=0) as machine,
+    ):
+        text = tensor_program(["hmma x1"], product_at(row, column))
+        machine.allow(ENTRY, ROOM)
+        machine.write(ENTRY, image(text, ROOM))
+        report = machine.run(LIMIT).mismatch
+    what = "result" if register == 7 else f"result {register + 1} of 8"
+    first, *lines = report.splitlines()
+    assert first.endswith(f": {what}")
+    assert f"lane {lane:2}: 0x3f800001 of the model, 0x3f800000 of the core" in report
+    assert sum(line.startswith("  lane") for line in lines) == 1
