@@ -46,8 +46,9 @@ MEANINGS = {
     "flog2.s": "fd := logarithm of fs1 to the base 2",
     "fsin.s": "fd := sin(fs1), in radians",
     "fcos.s": "fd := cos(fs1), in radians",
-    "hmma": "C := A B + C of 8 x 8 x 16, A in f0 to f7, B in f8 to f15, both FP16 in pairs, C in "
-    "FP32: f16 to f23 if rd is x0, f24 to f31 if it is x1",
+    "hmma": "C := A B + C of 8 x 8 numbers in FP32, A in f0 to f7, B in f8 to f15, C in f16 to f23 "
+    "if rd is x0, in f24 to f31 if it is x1; operand format and depth are those of the core, by "
+    "default FP16 and 16",
     "hgmma": "starts C := A B + C of 16 x 16 x 32, A at address rs1 and B at rs2 of shared memory, "
     "FP16 in rows, C in FP32 in f0 to f31",
     "hgmma_wait": "waits until the result of `hgmma` is in f0 to f31",

@@ -23,7 +23,6 @@ END = """
         vx_tmc t0
         {stores}
         vx_tmc zero
-        .align 4
 data:   .word {words}
 """
 
