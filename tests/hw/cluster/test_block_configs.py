@@ -27,7 +27,14 @@ SHARED_PORTS = {
     *("axi.masters", "axi.data_width", "cores", "core.threads", "core.memory_lanes"),
     *("core.shared_ports", "core.row_port", "shared.narrow_ports", *DRAINS, *OPERANDS),
 }
-PIPELINE = {f"core.{field.name}" for field in dataclasses.fields(PipelineConfig)} - {"core.tensor"}
+PIPELINE = {
+    *(
+        f"core.{field.name}"
+        for field in dataclasses.fields(PipelineConfig)
+        if not field.name.startswith("tensor")
+    ),
+    "core.tensor*",
+}
 
 #: Fields that each block may depend on, by class, and by number if the class has several configs.
 OWN = {
@@ -54,7 +61,8 @@ OWN = {
 FIXED = {
     "cores": "no cores without their config",
     "core": "no config of cores without cores",
-    "core.tensor": "not in RTL",
+    "core.tensor": "for warps of 8 threads only",
+    "core.tensor_operand": "one format with the default numerics",
     "core.l1d.prefetch": "data is not prefetched",
     "axi.data_width": "largest that a line of shared memory holds, smallest that holds results",
     "axi.interleave_bytes": "equal to `l2.line_bytes` with cores",

@@ -1,0 +1,67 @@
+"""Tests of the config of tensor instructions: shapes by numerics, and refused combinations."""
+
+import pytest
+
+from spica.hw.arith.dot_product.config import DotProductConfig
+from spica.hw.arith.dot_product.latency import dot_product_latency
+from spica.hw.config import CoreConfig
+from spica.hw.config.numerics import NUMERICS
+from spica.hw.config.tensor import TENSOR_NUMERICS, TensorConfig
+
+ALL = [
+    TensorConfig(numerics=numerics, operand=operand)
+    for numerics, operands in TENSOR_NUMERICS.items()
+    for operand in operands
+]
+#: Multiply-adds per cycle and depth by bits of a number.
+RATES = {32: (16, 8), 16: (32, 16), 8: (64, 32)}
+
+
+def test_every_generation_has_its_formats():
+    names = set(NUMERICS) - {"nvidia(blackwell_mxf8f6f4)"}
+    assert set(TENSOR_NUMERICS) == names
+    assert TENSOR_NUMERICS["virgo_hmma"] == ("fp16",)
+    assert TENSOR_NUMERICS["fp32_rne"] == ("fp32",)
+    assert TENSOR_NUMERICS["nvidia(volta)"] == ("fp16",)
+    assert TENSOR_NUMERICS["nvidia(ampere)"] == ("fp16", "bf16", "tf32")
+    wide = {"fp16", "bf16", "tf32", "fp8_e4m3", "fp8_e5m2"}
+    assert {*TENSOR_NUMERICS["nvidia(hopper)"]} == {*TENSOR_NUMERICS["nvidia(blackwell)"]} == wide
+
+
+@pytest.mark.parametrize("tensor", ALL, ids=str)
+def test_shapes(tensor):
+    dot = DotProductConfig.of(tensor)
+    assert (tensor.macs, tensor.depth) == RATES[tensor.operand_width]
+    assert tensor.depth == tensor.sets * tensor.terms
+    assert tensor.dot_products * tensor.step_words == 16
+    assert 8 * 8 * tensor.depth == 32 * tensor.macs
+    # One rounding per step, and its result is there before the next step on the accumulator.
+    assert dot.is_tree or dot.chunks == 1
+    assert tensor.sets == 1 or dot_product_latency(dot) + 2 <= 4 * tensor.step_words
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"numerics": "nvidia(pascal)"}, r"numerics of tensor instructions must be one of .*volta"),
+        ({"numerics": "nvidia(blackwell_mxf8f6f4)"}, "numerics of tensor instructions must be"),
+        (
+            {"numerics": "nvidia(volta)", "operand": "bf16"},
+            r"operand of tensor instructions with nvidia\(volta\) must be one of fp16, not 'bf16'",
+        ),
+        ({"numerics": "fp32_rne", "operand": "fp16"}, "must be one of fp32, not 'fp16'"),
+        ({"numerics": "nvidia(blackwell)", "operand": "fp4_e2m1"}, "not 'fp4_e2m1'"),
+    ],
+)
+def test_refused_numerics(options, message):
+    with pytest.raises(ValueError, match=message):
+        TensorConfig(**options)
+
+
+def test_refused_cores():
+    with pytest.raises(ValueError, match="threads must be 8 with tensor instructions, not 4"):
+        CoreConfig(tensor="hmma", threads=4)
+    with pytest.raises(ValueError, match="must be virgo_hmma on fp16 with hgmma, not fp32_rne"):
+        CoreConfig(tensor="hgmma", tensor_numerics="fp32_rne", tensor_operand="fp32")
+    with pytest.raises(ValueError, match="operand of tensor instructions with fp32_rne"):
+        CoreConfig(tensor_numerics="fp32_rne")
