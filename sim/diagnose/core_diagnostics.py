@@ -6,6 +6,7 @@ from typing import Any
 from ...hw.core.control.faults import FaultCause
 from ...hw.core.issue.stall_reason import StallReason
 from ...hw.core.units.lsu.memory_layouts import MemoryFault
+from ...hw.isa.operations import PORTS, Port
 from ...kernels.program import Program
 from ..harness.stop_reason import StopReason
 from ..iss.faults import lane_text
@@ -126,6 +127,7 @@ def cores(machine: ProgramMachine, locator: Locator) -> Iterator[dict[str, Any]]
                     "waits": WAITS[StallReason(state.reason[warp])],
                     "instructions_under_way": state.under_way[warp],
                     "last_issued": state.pc[warp],
+                    "unit": PORTS[Port(state.port[warp])].name,
                     "location": locator.at(state.pc[warp]),
                 }
                 for warp in warps
@@ -168,10 +170,10 @@ def core_lines(diagnostics: dict[str, Any]) -> Iterator[str]:
             )
         for warp in core["warps"]:
             alike = (warp["waits"], warp["instructions_under_way"], warp["last_issued"])
-            key = (*alike, spot(warp["location"]))
+            key = (*alike, warp["unit"], spot(warp["location"]))
             groups.setdefault(key, []).append([core["core"], warp["warp"]])
-    for (waits, under_way, pc, where), warps in list(groups.items())[:SHOWN]:
+    for (waits, under_way, pc, unit, where), warps in list(groups.items())[:SHOWN]:
         yield f"  {warps_text(warps)}: {waits}; instructions in flight: {under_way}"
-        yield f"    last issued {pc:#010x}, {where}"
+        yield f"    last issued {pc:#010x} to the {unit}, {where}"
     if len(groups) > SHOWN:
         yield f"  and {sum(map(len, list(groups.values())[SHOWN:]))} warps elsewhere"

@@ -42,8 +42,8 @@ class CoresState(ctypes.Structure):
 class CoreState(ctypes.Structure):
     """`CoreState` of sim/native/cores/core_monitor.hpp: counts and final state of one core.
 
-    By warp, `pc` is that of its last issued instruction, `under_way` the number of its
-    instructions in flight, `reason` its `StallReason`.
+    By warp, `pc` and `port` are those of its last issued instruction, `under_way` the number of
+    its instructions in flight, `reason` its `StallReason`.
     """
 
     _fields_ = (
@@ -58,7 +58,7 @@ class CoreState(ctypes.Structure):
         *words("owed_fetches", "owed_requests", "busy", "active", "at_barrier"),
         ("exit_code", ctypes.c_int32),
         *words("fault", "fault_warp", "fault_pc", "fault_cause", "fault_lanes", "fault_address"),
-        *((name, ctypes.c_uint32 * MAX_WARPS) for name in ("pc", "under_way", "reason")),
+        *((name, ctypes.c_uint32 * MAX_WARPS) for name in ("pc", "under_way", "reason", "port")),
     )
 
 

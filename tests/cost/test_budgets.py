@@ -1,5 +1,7 @@
 """Tests of budgets: depth between registers, and cells of an element."""
 
+from dataclasses import replace
+
 import pytest
 
 from spica.hw.arith.float.multiply_add import MultiplyAddConfig
@@ -18,6 +20,7 @@ from spica.synth.budgets import (
     CORE_CELLS,
     DEPTH,
     ELEMENT_CELLS,
+    TENSOR_CORE_CELLS,
     element_of,
     too_deep,
     with_children,
@@ -70,6 +73,17 @@ def test_depth_and_cells_of_a_core():
     measured = measure(Core(CoreBlockConfig.of(PRESETS["core"])), "core")
     assert too_deep(measured) == {}
     assert measured.cells <= CORE_CELLS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("numerics", TENSOR_CORE_CELLS)
+def test_depth_and_cells_of_a_core_with_a_tensor_unit(numerics):
+    config = PRESETS["core"]
+    assert config.core is not None
+    core = replace(config.core, tensor="hmma", tensor_numerics=numerics)
+    measured = measure(Core(CoreBlockConfig.of(replace(config, core=core))), "core")
+    assert too_deep(measured) == {}
+    assert measured.cells <= TENSOR_CORE_CELLS[numerics]
 
 
 @pytest.mark.slow

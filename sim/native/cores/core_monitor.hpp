@@ -18,8 +18,9 @@ extern "C" struct CoreState {
     uint32_t busy, active, at_barrier, exit_code;
     uint32_t fault;  // 0 none, 1 control, 2 memory
     uint32_t fault_warp, fault_pc, fault_cause, fault_lanes, fault_address;
-    // By warp: pc of the last collected instruction, instructions in flight, `StallReason`.
-    uint32_t pc[32], under_way[32], reason[32];
+    // By warp: pc of the last collected instruction, instructions in flight, `StallReason`, and
+    // port of the last collected instruction.
+    uint32_t pc[32], under_way[32], reason[32], port[32];
 };
 
 class CoreMonitor {
@@ -35,6 +36,7 @@ public:
             state_.collected++;
             state_.last_collected = now;
             state_.pc[warp] = each.pc.get(outputs);
+            state_.port[warp] = each.port.get(outputs);
             state_.under_way[warp]++;
             moved = true;
         }

@@ -130,6 +130,16 @@ def test_random_programs(machine_of, seed, name):
     assert core["operations_tensor"] == products
 
 
+@pytest.mark.slow
+def test_lockstep_on_the_amaranth_simulator():
+    fields = CONFIGS["volta"] | {"warps": 1, "collectors": 2}
+    config = small_config(threads=8, tensor="hmma", **fields)
+    with ProgramMachine(config, engine="amaranth", lockstep=True) as machine:
+        outcome, _ = execute(machine, CASES["masked lanes"], registers_of(machine, 6))
+        assert outcome.mismatch == ""
+        assert machine.counters()[0]["operations_tensor"] == 4
+
+
 #: Cycles of an instruction, by running warps and accumulators of each. A chain of one warp waits
 #: for its last register: 7 cycles from issue to the first step, 31 to the last, 7 to the bus with a
 #: dot product of 3, and 1 to the next issue. Otherwise the unit is busy in every cycle.
