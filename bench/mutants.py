@@ -647,7 +647,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="result_room",
         fault="the tensor unit overwrites results that wait",
-        inside="ResultQueue",
+        inside="WritebackQueue",
         old="self.room.eq(used != REGISTERS)",
         new="self.room.eq(1)",
         tests=(

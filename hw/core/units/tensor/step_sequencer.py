@@ -26,7 +26,7 @@ class StepSequencer(wiring.Component):
     gathered : In(range(9))
         Registers present of each operand of the oldest product.
     room : In(1)
-        The result queue accepts one more register; read only in the first step for a register.
+        The writeback queue accepts one more register; read only in the first step for a register.
     go : Out(1), step : Out(step_layout(sets))
         Starts this step.
     leaves : Out(1)

@@ -13,8 +13,8 @@ from ...layouts import operation_layout, result_layout
 from .fragment_staging import FragmentStaging
 from .layouts import LANES, REGISTERS, step_layout
 from .reformatter import Reformatter
-from .result_queue import ResultQueue
 from .step_sequencer import StepSequencer
+from .writeback_queue import WritebackQueue
 
 __all__ = ["TensorUnit"]
 
@@ -37,7 +37,7 @@ class TensorUnit(wiring.Component):
     0                    the sequencer starts it; A and B are read, once per set
     1                    rows and columns are selected; an accumulator register is read
     2                    operands at the dot products
-    2 + dot latency      accumulators written, or in the last set the result queue
+    2 + dot latency      accumulators written, or in the last set the writeback queue
     4 + dot latency      result on `o`
     ===================  ========================================================================
 
@@ -81,7 +81,7 @@ class TensorUnit(wiring.Component):
         config = self.config.tensor_config
         m.submodules.staging = staging = FragmentStaging(self.config)
         m.submodules.sequencer = sequencer = StepSequencer(config)
-        m.submodules.queue = queue = ResultQueue(self.config)
+        m.submodules.queue = queue = WritebackQueue(self.config)
         connect(m, flipped(self.i), staging.i)
         connect(m, queue.o, flipped(self.o))
         step = sequencer.step

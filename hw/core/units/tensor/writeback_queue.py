@@ -1,4 +1,4 @@
-"""Result queue of the tensor unit: accumulator registers on their way to writeback."""
+"""Writeback queue of the tensor unit: accumulator registers on their way to writeback."""
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
@@ -9,11 +9,11 @@ from ....lib.sram import Sram
 from ...layouts import result_layout
 from .layouts import LANES, REGISTERS, hmma_layout, row_shape
 
-__all__ = ["ResultQueue"]
+__all__ = ["WritebackQueue"]
 
 
-class ResultQueue(wiring.Component):
-    """Result queue: holds the registers of one matrix product until they are written.
+class WritebackQueue(wiring.Component):
+    """Writeback queue: holds the registers of one matrix product until they are written.
 
     Registers arrive in order, in one or several parts. Each leaves as one result, two cycles after
     its last part if nothing waits; one per cycle. The results of a product are in order, all but
