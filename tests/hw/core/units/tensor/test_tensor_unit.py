@@ -52,7 +52,13 @@ def test_slow_operands():
 @pytest.mark.slow
 @pytest.mark.parametrize("tensor", ALL, ids=name_of)
 def test_all_numerics_match_the_golden_model(tensor):
-    """Stalls on both sides, on one, and on none."""
+    check(tensor, 6, pause=0.2, stall=0.4, overlap=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tensor", SHAPES, ids=name_of)
+def test_many_products_match_the_golden_model(tensor):
+    """On Verilator: stalls on both sides, on one, and on none."""
     for seed, (pause, stall) in enumerate([(0, 0), (0.8, 0), (0, 0.9), (0.4, 0.8)]):
         check(tensor, 60, seed, pause=pause, stall=stall, overlap=True, is_native=True)
 
