@@ -133,7 +133,9 @@ class Core(SharedBlock):
         m.submodules.issue_stage = issue = Issue(part_config(Issue, core))
         m.submodules.collectors = collectors = Collectors(part_config(Collectors, core))
         m.submodules.registers = registers = RegisterFile(part_config(RegisterFile, core))
-        m.submodules.writeback = writeback = Writeback(part_config(Writeback, core), len(core.ports))
+        m.submodules.writeback = writeback = Writeback(
+            part_config(Writeback, core), len(core.ports)
+        )
         m.submodules.control = control = WarpControl(
             replace(self.config, core=part_config(WarpControl, core))
         )
