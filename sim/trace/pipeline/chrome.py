@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ....hw.config import ClusterConfig
+from ....hw.config import ClusterConfig, PipelineConfig
 from ....hw.core.issue.stall_reason import StallReason
 from ....hw.isa.operations import Port
 from .life import STAGES, Life, Pipeline, Transfer, slot_totals, stages_of
@@ -149,13 +149,14 @@ def stalls(pipeline: Pipeline) -> Iterator[tuple[str, list[Span]]]:
 
 def units(pipeline: Pipeline, names: Names) -> Iterator[tuple[str, list[Span]]]:
     """Yield a track per unit and one per writeback bus."""
-    of_port: dict[Port, list[Span]] = {port: [] for port in Port}
+    of_port: dict[Port, list[Span]] = {port: [] for port in PipelineConfig().ports}
     of_bus: dict[int, list[Span]] = {}
     for life in pipeline.lives:
         name = f"w{life.warp} {names.text(life.pc, life.word)}"
         if life.dispatched is not None:
             end = pipeline.end if life.done is None else life.done + 1
-            of_port[life.port].append((life.dispatched, end, name, {"pc": f"{life.pc:#010x}"}))
+            span = (life.dispatched, end, name, {"pc": f"{life.pc:#010x}"})
+            of_port.setdefault(life.port, []).append(span)
         if life.done is not None:
             register = {"register": register_name(life.rd)} if life.writes else {}
             of_bus.setdefault(life.bus, []).append((life.done, life.done + 1, name, register))

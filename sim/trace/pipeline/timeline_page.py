@@ -5,7 +5,6 @@ from typing import Any
 
 from ....hw.config import ClusterConfig
 from ....hw.core.issue.stall_reason import StallReason
-from ....hw.isa.operations import Port
 from ..page import filled
 from .life import STAGES, Life, Pipeline, Run, held_up, slot_totals, stages_of
 from .naming import Names, fault_text, register_name
@@ -37,7 +36,7 @@ def html_page(pipelines: Sequence[Pipeline], config: ClusterConfig, names: Names
         "texts": list(texts),
         "places": list(places),
         "stages": [meaning.partition(":")[0] for meaning in STAGES.values()],
-        "ports": [port.name for port in Port],
+        "ports": [port.name for port in config.core.ports],
         "buses": config.core.writeback_buses,
         "reasons": [reason.name.lower().replace("_", " ") for reason in StallReason],
         "summary": "".join(summary(pipeline) for pipeline in pipelines),
