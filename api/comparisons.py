@@ -12,7 +12,7 @@ from ..hw.config.override import override
 from ..sim.harness.dram import DramConfig
 from ..sim.run.options import MODEL, RunOptions
 from .progress import ProgressDisplay
-from .sweep import require_known_choices, runs_of
+from .sweeps import require_known_choices, runs_of
 
 __all__ = ["Comparison", "compare"]
 

@@ -64,6 +64,14 @@ class RequestPath(wiring.Component):
         A row is accessed in this cycle.
     """
 
+    wish: Signal
+    write: Signal
+    mask: Signal
+    ready: Signal
+    answered: Signal
+    words: Signal
+    row: Signal
+
     def __init__(self, config: ClusterConfig):
         self.config = config
         unit = MemoryUnitConfig.of(config)
@@ -143,9 +151,9 @@ class RequestBench:
         """Return for each request the cycles of its accesses, and whether it was a row."""
         lanes, latency = self.path.lanes, self.ports.memory.read_latency
         # From a request to its first access: coalescer, and dispatch.
-        before = 3
+        before = 2
         gap = before + lanes + latency + 2
-        inputs: dict[str, np.ndarray] = {
+        inputs: dict[str, Any] = {
             port.name: np.zeros(gap * len(requests), np.uint32) for port in self.bench.layout.inputs
         }
         for number, request in enumerate(requests):
@@ -162,7 +170,7 @@ class RequestBench:
         assert found["ready"][::gap].all()
         words = found["words"].reshape(len(requests), gap, -1)
         answered = found["answered"].reshape(len(requests), gap)
-        rows = found["row"].reshape(len(requests), gap).any(axis=1)
+        rows = np.asarray(found["row"].reshape(len(requests), gap).any(axis=1))
         costs = []
         for number, request in enumerate(requests):
             self.check(request, words[number], answered[number])

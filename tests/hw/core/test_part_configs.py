@@ -14,13 +14,13 @@ from spica.hw.core.operands.collector import Collector
 from spica.hw.core.operands.collector_pool import Collectors
 from spica.hw.core.operands.register_file import RegisterFile
 from spica.hw.core.operands.writeback import Writeback
-from spica.hw.core.part_configs import PART_FIELDS, part_config
+from spica.hw.core.part_configs import PART_FIELDS, TENSOR_FIELDS, part_config
 from spica.hw.core.units.execution_units import UNITS
 from spica.hw.emit.amaranth_patches import patched_amaranth
 from spica.hw.emit.emitter import Emitter, signature_ports
 from spica.hw.isa.operations import Port
 
-#: Two cores in which no field but `tensor`, which is not in RTL, has its default.
+#: Cores in which no field has its default, but those of tensor instructions.
 DISTINCT = {
     "warps": 4,
     "threads": 4,
@@ -103,7 +103,7 @@ def test_fields_differ_from_their_defaults():
         for field in dataclasses.fields(PipelineConfig)
         if getattr(CORES["distinct"], field.name) == getattr(default, field.name)
     ]
-    assert same == ["tensor"]
+    assert same == [*TENSOR_FIELDS]
 
 
 @pytest.mark.parametrize("core", CORES)
