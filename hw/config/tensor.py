@@ -14,13 +14,19 @@ FORMAT_NAMES = ("fp16", "bf16", "tf32", "fp32", "fp8_e4m3", "fp8_e5m2")
 TREE_TERMS = {"virgo_hmma": {"fp16": 4}, "fp32_rne": {"fp32": 2}}
 
 
+def _takes_addend(offer: Offer) -> bool:
+    """Return whether the accumulator is a term of each sum, as chains of rounding steps need."""
+    return offer.fused is None or not offer.fused.separate_addend
+
+
 def _offers(numerics: str) -> dict[str, Offer]:
     """Return the offer for each operand format of tensor instructions with these numerics."""
     found: dict[str, Offer] = {}
     for offer in NUMERICS[numerics]:
         for name in offer.formats:
             is_known = name in TREE_TERMS.get(numerics, FORMAT_NAMES) and name in FORMAT_NAMES
-            if is_known and offer.scale is None and ("fp32", "fp32") in offer.accumulators:
+            is_plain = offer.scale is None and ("fp32", "fp32") in offer.accumulators
+            if is_known and is_plain and _takes_addend(offer):
                 found.setdefault(name, offer)
     return found
 

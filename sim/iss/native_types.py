@@ -57,7 +57,7 @@ def native_numerics(tensor: TensorConfig) -> NativeNumerics:
         has_infinity=form.has_infinity,
         fraction_width=0 if fused is None else fused.fraction_width,
         result_fraction=0 if fused is None else fused.result_fraction_width,
-        floor=dot.floor,
+        floor=0 if fused is None else dot.alignment_floor,
     )
 
 

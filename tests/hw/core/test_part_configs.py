@@ -16,9 +16,9 @@ from spica.hw.core.operands.register_file import RegisterFile
 from spica.hw.core.operands.writeback import Writeback
 from spica.hw.core.part_configs import PART_FIELDS, TENSOR_FIELDS, part_config
 from spica.hw.core.units.execution_units import UNITS
+from spica.hw.core.units.tensor.tensor_unit import TensorUnit
 from spica.hw.emit.amaranth_patches import patched_amaranth
 from spica.hw.emit.emitter import Emitter, signature_ports
-from spica.hw.isa.operations import Port
 
 #: Cores in which no field has its default, but those of tensor instructions.
 DISTINCT = {
@@ -57,6 +57,11 @@ CORES = {
             "divide_lanes": 2,
         }
     ),
+    "tensor": CoreConfig(
+        **DISTINCT
+        | {"threads": 8, "tensor": "hmma"}
+        | {"tensor_numerics": "nvidia(ampere)", "tensor_operand": "bf16"}
+    ),
 }
 
 
@@ -67,9 +72,9 @@ def whole_config(config: PipelineConfig) -> CoreBlockConfig:
 
 PARTS = {
     "WarpControl": lambda config: WarpControl(whole_config(config)),
-    "Writeback": lambda config: Writeback(config, len(Port)),
+    "Writeback": lambda config: Writeback(config, len(config.ports)),
     **{kind.__name__: kind for kind in (CoreCounters, FrontEnd, Issue, Collector, Collectors)},
-    **{kind.__name__: kind for kind in (RegisterFile, *UNITS.values())},
+    **{kind.__name__: kind for kind in (RegisterFile, *UNITS.values()) if kind is not TensorUnit},
 }
 
 
