@@ -112,7 +112,8 @@ def test_who_comes_for_a_line_on_its_way_takes_its_slot_over():
     bench = L2Bench(config, random.Random(1), base=base, span=768, latency=200)
     first, second = bench.reads(CORE, [0, 1])
     late = [bench.reads(CORE + n, [n])[0] for n in range(2, 12)]
-    bench.run([first], [second, *bench.reads(OTHER, [0] * 40), *late])
+    # The flush ends after the sweep, in which nothing is prefetched.
+    bench.run("flush", [first], [second, *bench.reads(OTHER, [0] * 40), *late])
     assert lines_of(bench) == [*range(12)] and bench.events["prefetch"] == 10
     assert bench.events["read_miss"] == 12 and not bench.events["mshr_stall"]
     assert all(second.since + 200 < read.ended < second.since + 250 for read in late)
