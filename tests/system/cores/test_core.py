@@ -2,6 +2,7 @@
 
 import pytest
 
+from spica.hw.config import CoreBlockConfig
 from spica.hw.core.core import Core
 from spica.hw.isa.memory_map import ENTRY
 from spica.sim.engine.testbench import require_no_loop
@@ -11,7 +12,7 @@ from support.programs.samples import ROOM, sample
 
 
 def test_it_converts():
-    require_no_loop(Core, small_config(warps=2, threads=2))
+    require_no_loop(Core, CoreBlockConfig.of(small_config(warps=2, threads=2)))
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (2, 4)])

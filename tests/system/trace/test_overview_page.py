@@ -73,7 +73,7 @@ const module_ = {};
 new Function("document", "module", script)(undefined, module_);
 const { tracksOf, rate, describe, summaryOf, binsAround } = module_.exports;
 const told = JSON.parse(data), tracks = tracksOf(told), tips = [];
-for (let y = 40; y < 900; y += 11) for (let x = 220; x < 1500; x += 160) {
+for (let y = 40; y < 1400; y += 11) for (let x = 220; x < 1500; x += 160) {
   elements.canvas.on.mousemove({ clientX: x, clientY: y });
   if (elements.tip.style.display === "block") tips.push(elements.tip.textContent);
 }

@@ -152,7 +152,7 @@ def test_each_warp_sees_its_instructions_in_order(fields, latency, stall):
     async def run(ctx):
         bench.activate(ctx, (1 << bench.config.warps) - 1)
         await random_life(ctx, bench, 150, calm=3)
-        await random_life(ctx, bench, 250, calm=40)
+        await random_life(ctx, bench, 800, calm=40)
 
     simulate(bench.dut, run)
     assert sum(bench.taken) > 50

@@ -15,7 +15,7 @@ from spica.synth.budgets import too_deep
 from spica.synth.measure import measure
 from support.memory.data_cache_bench import DataCacheBench, Write
 
-CELLS = 850
+CELLS = 930
 
 
 def config_of(*, beat_bytes: int = 16, waiters: int = 8, **cache) -> DataCacheConfig:

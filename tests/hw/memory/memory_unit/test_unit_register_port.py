@@ -33,8 +33,8 @@ def test_an_access_to_a_register_takes_few_cycles():
         bench.run([all_lanes | {"mask": 4}, all_lanes])
         first, second = bench.answers
         # Behind `Devices`, the unit receives it a cycle after it was offered.
-        assert [cycle - first.accepted for cycle in first.cycles] == [7]
-        assert [cycle - first.accepted for cycle in second.cycles] == [10, 13, 16, 19]
+        assert [cycle - first.accepted for cycle in first.cycles] == [6]
+        assert [cycle - first.accepted for cycle in second.cycles] == [9, 12, 15, 18]
 
 
 def test_what_a_unit_holds_holds_nothing_else():
