@@ -7,12 +7,12 @@ from ..explore.machines import parsed_machines
 from ..explore.plan import planned
 from ..hw.base.errors import UserError
 from ..hw.base.progress import Progress
-from ..hw.config import PRESETS, ClusterConfig
+from ..hw.config import ClusterConfig
 from ..hw.config.override import override
 from ..sim.harness.dram import DramConfig
 from ..sim.run.options import MODEL, RunOptions
-from .progress import ProgressDisplay
-from .sweeps import require_known_choices, runs_of
+from .progress import shown_progress
+from .sweeps import preset_config, require_known_choices, runs_of
 
 __all__ = ["Comparison", "compare"]
 
@@ -63,11 +63,8 @@ def compare(
     options = RunOptions(engine=engine, seed=seed, memory=None if engine == MODEL else dram)
     configs = configs_of(machines)
     plan = comparable(planned(configs, (), runs_of(kernel, driver, sizes, options)))
-    course = {"has_area": area, "jobs": jobs, "scheduler": scheduler}
-    if progress is True:
-        with ProgressDisplay() as display:
-            return compared(plan, progress=display, **course)
-    return compared(plan, progress=progress or None, **course)
+    with shown_progress(progress) as tell:
+        return compared(plan, has_area=area, jobs=jobs, scheduler=scheduler, progress=tell)
 
 
 def configs_of(
@@ -79,10 +76,9 @@ def configs_of(
     names = [machines] if isinstance(machines, str) else machines
     configs = {}
     for name, (preset, settings) in parsed_machines(names).items():
-        if preset not in PRESETS:
-            raise UserError(f"machines must be of {', '.join(PRESETS)}, not {preset!r}")
+        config = preset_config(preset)
         try:
-            configs[name] = override(PRESETS[preset], settings)
+            configs[name] = override(config, settings)
         except ValueError as error:
             raise UserError(f"cannot set {', '.join(settings)}: {error}") from None
     return configs

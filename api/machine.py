@@ -1,7 +1,5 @@
 """Python interface of a machine: NumPy arrays in; NumPy arrays, cycles and counters out."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,7 @@ from ..sim.run.options import MODEL, RunOptions, SimtOptions
 from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload
 from ..sim.run.workload import Workload, run_workload
-from .progress import ProgressDisplay
+from .progress import shown_progress
 
 __all__ = ["Machine", "Run"]
 
@@ -196,7 +194,7 @@ class Machine:
         Raise `MachineError` if its check fails.
         """
         results: dict[str, np.ndarray] = {}
-        with self.shown_progress() as progress:
+        with shown_progress(self.progress, delay=DELAY, runs=False) as progress:
             done = run_workload(
                 workload, self.name, self.config, options, progress=progress, results=results
             )
@@ -209,17 +207,6 @@ class Machine:
         if done["check"]["verdict"] != PASS:
             raise MachineError(f"the machine computed wrong values: {done['check']}")
         return results
-
-    @contextmanager
-    def shown_progress(self) -> Iterator[Progress | None]:
-        """Provide the progress callback of one run."""
-        if not isinstance(self.progress, bool):
-            yield self.progress
-        elif self.progress:
-            with ProgressDisplay(delay=DELAY, runs=False) as display:
-                yield display
-        else:
-            yield None
 
 
 def as_matrix(name: str, array: np.ndarray) -> np.ndarray:

@@ -5,13 +5,18 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-__all__ = ["ProgressDisplay", "duration", "shows_progress"]
+from ..hw.base.progress import Progress as Callback
+
+__all__ = ["ProgressDisplay", "duration", "shown_progress", "shows_progress"]
 
 #: Least duration (seconds) of a step whose end gets a line.
 WORTH_A_LINE = 1.0
@@ -22,6 +27,19 @@ ALMOST = 0.97
 def shows_progress() -> bool:
     """Return whether progress is shown: not if ``$SPICA_PROGRESS`` is 0."""
     return os.environ.get("SPICA_PROGRESS") != "0"
+
+
+@contextmanager
+def shown_progress(progress: bool | Callback | None, **options: Any) -> Iterator[Callback | None]:
+    """Provide the callback of a call: a display with `options` if `progress` is True.
+
+    `progress` itself is the callback unless it is a bool.
+    """
+    if progress is True:
+        with ProgressDisplay(**options) as display:
+            yield display
+    else:
+        yield progress or None
 
 
 def duration(seconds: float) -> str:

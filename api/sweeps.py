@@ -19,12 +19,12 @@ from ..sim.run.drivers import DIMENSIONS, HOST_KERNEL, is_on_cores
 from ..sim.run.exact_kernels import EXACT_KERNELS, kernel_of
 from ..sim.run.loading import require_cores
 from ..sim.run.options import MODEL, RunOptions, SimtOptions
-from .progress import ProgressDisplay
+from .progress import shown_progress
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["require_known_choices", "runs_of", "sweep"]
+__all__ = ["preset_config", "require_known_choices", "runs_of", "sweep"]
 
 
 def sweep(
@@ -78,12 +78,8 @@ def sweep(
     options = RunOptions(engine=engine, seed=seed, memory=None if engine == MODEL else dram)
     plan = planned(configs, axes, runs_of(kernel, driver, sizes, options))
     plan.require_legal()
-    course = {"has_area": area, "jobs": jobs, "scheduler": scheduler}
-    if progress is True:
-        with ProgressDisplay() as display:
-            rows = carried_out(plan, progress=display, **course)
-    else:
-        rows = carried_out(plan, progress=progress or None, **course)
+    with shown_progress(progress) as tell:
+        rows = carried_out(plan, has_area=area, jobs=jobs, scheduler=scheduler, progress=tell)
     names = columns(axes, area)
     return pandas.DataFrame([values_of(row, area) for row in ordered(rows)], columns=names)
 
@@ -120,10 +116,14 @@ def configs_of(
         return dict(machines)
     names = [machines] if isinstance(machines, str) else list(machines)
     require_distinct("presets", names)
-    for name in names:
-        if name not in PRESETS:
-            raise UserError(f"machines must be of {', '.join(PRESETS)}, not {name!r}")
-    return {name: PRESETS[name] for name in names}
+    return {name: preset_config(name) for name in names}
+
+
+def preset_config(name: str) -> ClusterConfig:
+    """Return the config of a preset; raise if there is none of that name."""
+    if name not in PRESETS:
+        raise UserError(f"machines must be of {', '.join(PRESETS)}, not {name!r}")
+    return PRESETS[name]
 
 
 def require_known_choices(kernel: str, engine: str, driver: str | None, jobs: int | None):

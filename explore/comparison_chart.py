@@ -4,18 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from ..synth.area_picture import colour_of, short
+from ..synth.area_picture import STYLE, colour_of, short
 from .comparison import Comparison
 from .figures import Figure
 
 __all__ = ["comparison_chart"]
 
-STYLE = """
-text { font: 12px ui-monospace, monospace; fill: #1b1f24; }
-.dim { fill: #69707a; } .line { stroke: #d4d8de; }
-@media (prefers-color-scheme: dark) {
-  text { fill: #e4e7eb; } .dim { fill: #9aa2ad; } .line { stroke: #343b44; } }
-""".strip()
 #: Pixels: width of a letter, of a bar at its longest, room for its total; heights.
 LETTER, BAR, TOTAL, TOP, ROW, THICK, LEGEND, GAP = 7.3, 560, 90, 44, 24, 16, 18, 22
 #: Pixels on the left, without the names of machines.

@@ -18,8 +18,7 @@ from ..catalog import kernel_names
 from ..options import JsonOption, JsonOutput, choose, configured
 from ..results import FAILED
 from ..run_options import PointOptions
-from ..sizes import require_at_least
-from ..sweep.command import plan_of
+from ..sweep.command import plan_of, require_workers
 from .sheets import print_comparison
 
 __all__ = ["compare"]
@@ -69,9 +68,7 @@ def compare(
     """
     choose("kernel", kernel, kernel_names())
     plan = comparable(plan_of(kernel, machines_of(preset, options.settings), (), options))
-    require_at_least(1, {"--jobs": jobs})
-    if jobs is not None and scheduler is not None:
-        raise UserError("--jobs does not apply to --scheduler, whose workers are running already")
+    require_workers(jobs, scheduler)
     if plot is not None and plot.suffix not in PICTURES:
         raise UserError(f"--plot must be a file with suffix .svg or .html, not {plot}")
     with (

@@ -27,7 +27,7 @@ from ..sizes import require_at_least
 from .charts import Charts
 from .sheets import plan_table, print_sweep
 
-__all__ = ["plan_of", "sweep"]
+__all__ = ["plan_of", "require_workers", "sweep"]
 
 Repeated = Parameter(negative=(), show_default=False)
 DEFAULTS = PointOptions()
@@ -89,9 +89,7 @@ def sweep(
     configs = {name: configured(name, options.settings) for name in preset}
     plan = plan_of(kernel, configs, over, options)
     plan.require_legal()
-    require_at_least(1, {"--jobs": jobs})
-    if jobs is not None and scheduler is not None:
-        raise UserError("--jobs does not apply to --scheduler, whose workers are running already")
+    require_workers(jobs, scheduler)
     if dry_run:
         standard_output().print(plan_table(plan, set(stored(work_of(plan, area)))))
         return 0
@@ -113,6 +111,13 @@ def sweep(
         if result.write(report(kernel, plan.sizes, plan.axes, rows, area)):
             print_sweep(title, plan.axes, rows)
     return 0 if all(row.record.status in (PASS, ILLEGAL) for row in rows) else FAILED
+
+
+def require_workers(jobs: int | None, scheduler: str | None):
+    """Raise unless the number of processes is valid, and absent with a scheduler."""
+    require_at_least(1, {"--jobs": jobs})
+    if jobs is not None and scheduler is not None:
+        raise UserError("--jobs does not apply to --scheduler, whose workers are running already")
 
 
 def plan_of(
