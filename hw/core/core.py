@@ -1,6 +1,7 @@
 """SIMT core: instantiates and connects the blocks of its pipeline."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from amaranth import *
@@ -129,21 +130,16 @@ class Core(SharedBlock):
     def build(self, platform):
         m = Module()
         core = self.config.core
-        m.submodules.front_end = front_end = FrontEnd(part_config(FrontEnd, core))
-        m.submodules.issue_stage = issue = Issue(part_config(Issue, core))
-        m.submodules.collectors = collectors = Collectors(part_config(Collectors, core))
-        m.submodules.registers = registers = RegisterFile(part_config(RegisterFile, core))
-        m.submodules.writeback = writeback = Writeback(
-            part_config(Writeback, core), len(core.ports)
-        )
-        m.submodules.control = control = WarpControl(
-            replace(self.config, core=part_config(WarpControl, core))
-        )
-        m.submodules.counters = counters = CoreCounters(part_config(CoreCounters, core))
+        own = partial(part_config, config=core)
+        m.submodules.front_end = front_end = FrontEnd(own(FrontEnd))
+        m.submodules.issue_stage = issue = Issue(own(Issue))
+        m.submodules.collectors = collectors = Collectors(own(Collectors))
+        m.submodules.registers = registers = RegisterFile(own(RegisterFile))
+        m.submodules.writeback = writeback = Writeback(own(Writeback), len(core.ports))
+        m.submodules.control = control = WarpControl(replace(self.config, core=own(WarpControl)))
+        m.submodules.counters = counters = CoreCounters(own(CoreCounters))
         units: dict[Port, Any] = {
-            port: unit(part_config(unit, core))
-            for port, unit in UNITS.items()
-            if port in core.ports
+            port: unit(own(unit)) for port, unit in UNITS.items() if port in core.ports
         }
         for port, unit in units.items():
             m.submodules[f"{port.name.lower()}_unit"] = unit

@@ -4,6 +4,7 @@ from amaranth import *
 from amaranth.lib import data
 
 from ....config import PipelineConfig
+from ....isa.operations import PORTS, Port
 from ....lib.interfaces.core_memory import warp_shape
 
 __all__ = [
@@ -22,8 +23,9 @@ LANES = 8
 REGISTERS = 8
 #: Cycles of a matrix product.
 STEPS = 32
-#: Sets of fragments in staging: one in use, one that is gathered meanwhile.
-BUFFERS = 2
+#: Sets of fragments in staging, one for each credit: one in use, one that is gathered meanwhile.
+BUFFERS = PORTS[Port.TENSOR].credits or 0
+assert BUFFERS == 2, "staging alternates between two buffers"
 
 
 def row_shape() -> data.ArrayLayout:
