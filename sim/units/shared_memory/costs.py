@@ -120,7 +120,7 @@ class Load:
 def bytes_per_cycle(
     stress: SharedStress, loads: Mapping[str, Load], cycles: int = 256
 ) -> dict[str, float]:
-    """Return the bytes per cycle of ``read``, ``write`` and ``narrow`` ports under all loads.
+    """Return the bytes per cycle of each kind of port under all loads, such as ``read`` or ``row``.
 
     Kinds without traffic are omitted. `cycles` must be a multiple of every arbitration period.
     """
