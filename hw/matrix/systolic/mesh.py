@@ -57,12 +57,11 @@ class Mesh(wiring.Component):
             "in_flight": Out(1),
         })
 
-    def deskew(self, m, sums: list[Value]):
+    def deskew(self, m, sums: Value):
         """Align the sums that leave the columns one cycle after another."""
-        m.submodules.deskew = deskew = Skew(
-            SkewConfig(lanes=len(sums), width=self.config.accumulator_format.width, falling=True)
-        )
-        m.d.comb += [deskew.i.eq(Cat(sums)), self.sums.eq(deskew.o)]
+        lanes, width = self.config.columns, self.config.accumulator_format.width
+        m.submodules.deskew = deskew = Skew(SkewConfig(lanes=lanes, width=width, falling=True))
+        m.d.comb += [deskew.i.eq(sums), self.sums.eq(deskew.o)]
 
     def delayed_target(self, m, operand, valid: Value, latency: int) -> tuple[Signal, Value]:
         """Delay the target of an operand until it precedes sums of `latency` cycles.

@@ -138,7 +138,7 @@ class OutputStationaryMesh(Mesh):
                 m.d.comb += elements[row, column].below.eq(leaving[column])
                 leaving[column] = elements[row, column].o
 
-        self.deskew(m, leaving)
+        self.deskew(m, Cat(leaving))
         m.d.comb += self.in_flight.eq(self.carry_target(m) | self.count_open(m))
         return m
 

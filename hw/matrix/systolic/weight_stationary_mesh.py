@@ -3,13 +3,10 @@
 from amaranth import *
 
 from .mesh import Mesh
-from .processing_element import (
-    WeightStationaryProcessingElement,
-    multiply_add_config,
-    weight_stationary_word,
-)
+from .processing_element import multiply_add_config, weight_stationary_word
 from .skew import Skew, SkewConfig
 from .weight_stationary import weight_stationary_latency
+from .weight_stationary_row import WeightStationaryRow, WeightStationaryRowConfig
 
 __all__ = ["WeightStationaryMesh"]
 
@@ -53,19 +50,16 @@ class WeightStationaryMesh(Mesh):
         words = self.left_edge(m)
         weights, loading = self.top_edge(m)
 
-        width = config.accumulator_format.width
-        sums: list[Value] = [Const(0, width)] * config.columns
+        row_config = WeightStationaryRowConfig(config.columns, multiply_add_config(config))
+        sums = Const(0, config.columns * config.accumulator_format.width)
         for row, word in enumerate(words):
-            for column in range(config.columns):
-                element = WeightStationaryProcessingElement(multiply_add_config(config))
-                m.submodules[f"pe_{row}_{column}"] = element
-                m.d.comb += [
-                    element.word.eq(word),
-                    element.weight.eq(weights[column]),
-                    element.c.eq(sums[column]),
-                ]
-                word = element.next_word
-                sums[column] = element.o
+            m.submodules[f"row_{row}"] = elements = WeightStationaryRow(row_config)
+            m.d.comb += [
+                elements.word.eq(word),
+                elements.weights.eq(Cat(weights)),
+                elements.c.eq(sums),
+            ]
+            sums = elements.o
 
         self.deskew(m, sums)
         valid_line, target = self.delayed_target(

@@ -447,6 +447,7 @@ def test_sixteen_by_sixteen_is_emitted_quickly_and_once():
     start = time.process_time()
     modules = emit(MatrixArray(SystolicConfig()), "array").modules
     assert {(m.component, m.instances) for m in modules} >= {
+        ("WeightStationaryRow", 16),
         ("WeightStationaryProcessingElement", 256),
         ("MultiplyAdd", 256),
         ("AccumulatorLane", 16),

@@ -168,6 +168,7 @@ def test_in_flight_is_high_until_the_last_column_has_its_weight():
 def test_each_distinct_block_is_emitted_once():
     modules = emit(WeightStationaryMesh(CONFIGS[1]), "mesh").modules
     assert {(m.component, m.instances) for m in modules} == {
+        ("WeightStationaryRow", 4),
         ("WeightStationaryProcessingElement", 16),
         ("MultiplyAdd", 16),
     }
