@@ -140,15 +140,22 @@ def harness_objects(compiler: Compiler) -> list[Path]:
 
 
 def runtime_objects(compiler: Compiler, verilator: Verilator, trace: bool) -> list[Path]:
-    """Return the objects of Verilator's run-time library, compiled once."""
+    """Return the object of Verilator's run-time library, compiled once.
+
+    Its functions run at the begin and end of a simulation and for a checkpoint, not in each cycle,
+    so they are compiled for the shortest build, and as one source, because the headers take most
+    of the time. The writer of waveforms runs in each cycle.
+    """
     include = verilator.root / "include"
-    flags = [*model_flags(verilator, trace), *compiler.flags(2)]
+    flags = [*model_flags(verilator, trace), *compiler.flags(2 if trace else 0)]
     names = ["verilated.cpp", "verilated_threads.cpp", "verilated_save.cpp"]
     names += ["verilated_vcd_c.cpp"] if trace else []
 
     def build(directory: Path) -> None:
-        jobs = [(include / name, directory / f"{Path(name).stem}.o", flags) for name in names]
-        compile_all(compiler, jobs)
+        with scratch_folder() as folder:
+            source = folder / "runtime.cpp"
+            source.write_text("".join(f'#include "{include / name}"\n' for name in names))
+            compile_all(compiler, [(source, directory / "runtime.o", flags)])
 
     key = digest([*tool_key(compiler, flags), verilator.version, *names])
     return sorted(cached("verilator", key, build).glob("*.o"))
