@@ -579,6 +579,22 @@ MUTANTS: tuple[Mutant, ...] = (
         tests=(REQUESTS,),
     ),
     Mutant(
+        name="row_address",
+        fault="a row is accessed at the address of the group before",
+        inside="SharedLanes",
+        old="select(self.i.payload.lanes, self.i.payload.places)",
+        new="select(self.i.payload.lanes, group.places)",
+        tests=(REQUESTS,),
+    ),
+    Mutant(
+        name="lane_address",
+        fault="a lane is accessed at the address of the lane before it at its port",
+        inside="SharedLanes",
+        old="place.eq(select(chosen, [places[lane] for lane in mine]))",
+        new="place.eq(select(Mux(self.i.ready, chosen, first), [places[lane] for lane in mine]))",
+        tests=(REQUESTS,),
+    ),
+    Mutant(
         name="lane_gap",
         fault="every group of lanes is followed by an idle cycle",
         inside="SharedLanes",

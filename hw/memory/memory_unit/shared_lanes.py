@@ -66,22 +66,23 @@ class SharedLanes(SharedBlock):
         lanes = self.config.core.request_lanes
         group = Signal(group_layout(self.config), reset_less=True)
         left, taken, allowed = Signal(lanes), Signal(lanes), Signal(lanes)  # at narrow ports
+        entering = Signal(lanes)
         row_left, row_taken = Signal(), Signal()
+        is_row = self.i.payload.is_row if self.has_rows else C(0, 1)
         m.d.comb += [
             allowed.eq(self.allowed(m, left)),
+            entering.eq(Mux(self.i.valid & ~is_row, self.i.payload.lanes, 0)),
         ]
         m.d.sync += left.eq(left & ~taken)
         if self.has_rows:
             m.d.sync += row_left.eq(row_left & ~row_taken)
         with m.If(self.i.ready):
-            is_row = self.i.payload.is_row if self.has_rows else C(0, 1)
-            m.d.sync += left.eq(Mux(self.i.valid & ~is_row, self.i.payload.lanes, 0))
-            m.d.sync += group.eq(self.i.payload)
+            m.d.sync += [left.eq(entering), group.eq(self.i.payload)]
             if self.has_rows:
                 m.d.sync += row_left.eq(self.i.valid & is_row)
         if self.has_rows:
             self.offer_row(m, group, row_left, row_taken)
-        done = [self.offer(m, p, group, left, taken, allowed) for p in range(self.ports)]
+        done = [self.offer(m, p, group, left, entering, taken, allowed) for p in range(self.ports)]
         done.append(row_taken | ~row_left)
         m.d.comb += self.i.ready.eq(Cat(done).all() & ~self.pause)
         self.respond(m, group, left.any() | row_left, taken | Mux(row_taken, group.lanes, 0))
@@ -97,13 +98,17 @@ class SharedLanes(SharedBlock):
         size, request = self.config.row_bytes, self.row.request
         assert size is not None
         m.submodules.stored = stored = BeatOfLanes(BeatConfig(unit=self.config, size=size))
-        # All lanes have the same row.
-        row = select(group.lanes, group.places)[exact_log2(size // WORD_BYTES) :]
+        low, high = exact_log2(size), self.config.shared.address_width
+        row = Signal(high - low, reset_less=True)
+        with m.If(self.i.ready):
+            # All lanes have the same row, selected before it is offered for a short path.
+            place = select(self.i.payload.lanes, self.i.payload.places)
+            m.d.sync += row.eq(place[exact_log2(size // WORD_BYTES) :])
         m.d.comb += [
             stored.group.eq(group),
             request.valid.eq(row_left),
             row_taken.eq(row_left & request.ready),
-            request.payload.address.eq(Cat(C(0, exact_log2(size)), row)),
+            request.payload.address.eq(Cat(C(0, low), row)),
             request.payload.write.eq(group.is_store),
             request.payload.data.eq(stored.data),
             request.payload.mask.eq(stored.strobes),
@@ -130,26 +135,36 @@ class SharedLanes(SharedBlock):
             waits.append((before & Cat(left[n] for n in lower)).any())
         return ~Cat(waits)
 
-    def offer(self, m: Module, p: int, group, left, taken, allowed) -> Value:
+    def offer(self, m: Module, p: int, group, left, entering, taken, allowed) -> Value:
         """Offer the lowest lane of a port; return whether none is left after this cycle."""
         mine = range(p, len(left), self.ports)
         first = Signal(len(mine), name=f"first_{p}")
+        place = Signal.like(group.places[0], name=f"place_{p}", reset_less=True)
+        later, accepted = Signal(len(mine), name=f"later_{p}"), Signal(name=f"accepted_{p}")
         request = self.port[p].request
-        places = select(first, [group.places[lane] for lane in mine])
         low = exact_log2(WORD_BYTES)
         m.d.comb += [
-            first.eq(lowest(Cat(left[lane] for lane in mine))),
+            later.eq(Cat(left[lane] for lane in mine) & ~first),
+            accepted.eq(request.valid & request.ready),
             request.valid.eq((first & Cat(allowed[lane] for lane in mine)).any()),
-            request.payload.address.eq(Cat(C(0, low), places)),
+            request.payload.address.eq(Cat(C(0, low), place)),
             request.payload.write.eq(group.is_store),
             request.payload.data.eq(select(first, [group.data[lane] for lane in mine])),
             request.payload.mask.eq(select(first, [group.strobes[lane] for lane in mine])),
         ]
+        # The lane offered next and its address are selected in parallel with the grant.
+        for goes, lanes, places in (
+            (accepted, later, group.places),
+            (self.i.ready, Cat(entering[lane] for lane in mine), self.i.payload.places),
+        ):
+            chosen = lowest(lanes)
+            with m.If(goes):
+                m.d.sync += first.eq(chosen)
+                m.d.sync += place.eq(select(chosen, [places[lane] for lane in mine]))
         for number, lane in enumerate(mine):
-            m.d.comb += taken[lane].eq(first[number] & request.valid & request.ready)
+            m.d.comb += taken[lane].eq(first[number] & accepted)
         # Not from `taken`, as grants are known late.
-        waiting = Cat(left[lane] for lane in mine)
-        return ~waiting.any() | (~(waiting & ~first).any() & request.valid & request.ready)
+        return ~first.any() | (~later.any() & accepted)
 
     def asked_layout(self) -> data.StructLayout:
         """Return the layout of accepted lanes: their tag, and of a row the word of each lane."""
