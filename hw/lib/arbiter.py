@@ -36,21 +36,25 @@ class Arbiter(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        requesters = self.config
-        after = Signal(requesters)  # requesters after the one taken last
-        preferred = Signal(requesters)
-        seen = Signal(requesters)  # requests among which the lowest is granted
+        after = Signal(self.config)  # requesters after the one taken last
+        preferred = Signal(self.config)
+        seen = Signal(self.config)  # the granted requester and all higher ones
+        m.d.comb += preferred.eq(self.requests & after)
+        above, every = from_lowest(m, preferred, "after"), from_lowest(m, self.requests, "all")
         m.d.comb += [
-            preferred.eq(self.requests & after),
-            seen.eq(Mux(preferred.any(), preferred, self.requests)),
+            seen.eq(Mux(above[-1], above, every)),
+            self.grant.eq(seen & ~(seen << 1)),
         ]
-        # Prefix OR: every bit from the granted one upwards becomes set.
-        step = 1
-        while step < requesters:
-            further = Signal(requesters, name=f"seen_by_{2 * step}")
-            m.d.comb += further.eq(seen | (seen << step))
-            seen, step = further, 2 * step
-        m.d.comb += self.grant.eq(seen & ~(seen << 1))
         with m.If(self.taken):
             m.d.sync += after.eq(seen << 1)
         return m
+
+
+def from_lowest(m: Module, requests: Value, name: str) -> Value:
+    """Return the lowest request and all higher bits, by a prefix OR."""
+    seen, step = requests, 1
+    while step < len(requests):
+        further = Signal(len(requests), name=f"{name}_seen_by_{2 * step}")
+        m.d.comb += further.eq(seen | (seen << step))
+        seen, step = further, 2 * step
+    return seen
