@@ -624,8 +624,8 @@ MUTANTS: tuple[Mutant, ...] = (
         name="barrier_count",
         fault="a core may arrive with a larger count than the waiting cores",
         inside="ClusterBarrier",
-        old="(count != chosen.count)",
-        new="(count > chosen.count)",
+        old="(count != asked.count)",
+        new="(count > asked.count)",
         tests=("tests/system/consistency/test_cluster_barrier_stress.py::test_random_meetings",),
     ),
     Mutant(

@@ -98,8 +98,8 @@ FAULTS = (
     Fault(
         what="the count of the first core is not compared",
         inside="ClusterBarrier",
-        old="(count != chosen.count)",
-        new="(count < chosen.count)",
+        old="(count != asked.count)",
+        new="(count < asked.count)",
     ),
     Fault(
         what="a refused core waits",

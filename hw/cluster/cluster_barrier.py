@@ -71,15 +71,18 @@ class ClusterBarrier(wiring.Component):
         counts = [
             Signal(range(config.cores + 1), name=f"count_{b}") for b in range(config.barriers)
         ]
-        here, count = Signal(config.cores), Signal(range(config.cores + 1))
-        with m.Switch(chosen.barrier):
-            for barrier in range(config.barriers):
-                with m.Case(barrier):
-                    m.d.comb += [here.eq(self.waiting[barrier]), count.eq(counts[barrier])]
+        # Of every request, in parallel with the arbiter.
+        found = [
+            self.look_up(m, number, request.payload, counts)
+            for number, request in enumerate(self.request)
+        ]
+        cores_here, refusals = zip(*found, strict=True)
+        here = Signal(config.cores)
         arrives, refused, opens = Signal(), Signal(), Signal()
         m.d.comb += [
+            here.eq(select(arbiter.grant, cores_here)),
             arrives.eq(wants.any() & ~refused),
-            refused.eq(here.any() & (count != chosen.count)),
+            refused.eq((arbiter.grant & Cat(refusals)).any()),
             opens.eq(arrives & (ones(here) + 1 == chosen.count)),
         ]
         m.d.sync += [
@@ -96,6 +99,18 @@ class ClusterBarrier(wiring.Component):
         for number, request in enumerate(self.request):
             m.d.comb += [
                 request.ready.eq(arbiter.grant[number]),
-                self.refused[number].eq(refused),
+                self.refused[number].eq(refusals[number]),
             ]
         return m
+
+    def look_up(self, m: Module, number: int, asked, counts: list) -> tuple[Signal, Signal]:
+        """Return the cores at a request's barrier, and whether their count refuses it."""
+        here = Signal(self.config.cores, name=f"here_{number}")
+        count = Signal.like(counts[0], name=f"kept_{number}")
+        refused = Signal(name=f"refused_{number}")
+        with m.Switch(asked.barrier):
+            for barrier, kept in enumerate(counts):
+                with m.Case(barrier):
+                    m.d.comb += [here.eq(self.waiting[barrier]), count.eq(kept)]
+        m.d.comb += refused.eq(here.any() & (count != asked.count))
+        return here, refused
