@@ -33,7 +33,7 @@ async def compare(ctx, dut, steps):
             last = chosen
 
 
-@pytest.mark.parametrize("requesters", [1, 2, 3, 4, 7, 33])
+@pytest.mark.parametrize("requesters", [1, 2, 3, 4, 7, 24, 33])
 def test_grants_match_golden_model(requesters):
     dut = Arbiter(requesters)
     require_no_loop(dut)
@@ -70,6 +70,7 @@ def test_a_grant_that_is_not_taken_stays():
     simulate(dut, bench)
 
 
-def test_depth_of_many_requesters():
+@pytest.mark.parametrize(("requesters", "depth"), [(8, 10), (16, 18), (24, 21), (64, 29)])
+def test_depth_is_as_stated(requesters, depth):
     """No carry chain runs through all requesters."""
-    assert measure(Arbiter(32), "arbiter").depth <= 40
+    assert measure(Arbiter(requesters), "arbiter").depth <= depth

@@ -13,7 +13,7 @@ from spica.synth.measure import measure
 from support.memory.l2_bench import Burst, L2Bench
 
 #: Limits of a slice at its default, with 64 MSHRs and 64 write-backs.
-CELLS, FLIP_FLOPS, DEPTH = 1_920, 4_400, 50
+CELLS, FLIP_FLOPS, DEPTH = 1_920, 4_400, 51
 #: An ID of the DMA, whose misses do not allocate, and two of cores.
 DMA, CORE, OTHER = 0, 0x20, 0x41
 

@@ -21,7 +21,7 @@ from spica.synth.measure import measure
 from support.core.lane_bench import Warps, run_unit, timed
 
 OPERATIONS = list(FloatOperation)
-CELLS = 3650
+CELLS = 3600
 DEPTH = 60
 
 
