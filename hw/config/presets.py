@@ -20,6 +20,16 @@ TINY_MATRIX = ClusterConfig(
 
 VIRGO = ClusterConfig(cores=4, core=CoreConfig(shared_ports=2))
 
+#: Shared memory and unit for FP32 operands.
+MATRIX_FP32 = ClusterConfig(
+    shared=SharedMemoryConfig(size=256 * 1024, banks=8),
+    units=(
+        SystolicConfig(
+            rows=8, columns=8, operand="fp32", accumulator_bytes=16 * 1024, tile=(64, 64, 64)
+        ),
+    ),
+)
+
 #: A small unit for products that would leave a tile of the larger one half empty.
 SMALL_MATRIX = SystolicConfig(rows=8, columns=8, accumulator_bytes=16 * 1024, tile=(64, 32, 128))
 
@@ -35,14 +45,7 @@ PRESETS: dict[str, ClusterConfig] = {
         ),
     ),
     "matrix": ClusterConfig(),
-    "matrix_fp32": ClusterConfig(
-        shared=SharedMemoryConfig(size=256 * 1024, banks=8),
-        units=(
-            SystolicConfig(
-                rows=8, columns=8, operand="fp32", accumulator_bytes=16 * 1024, tile=(64, 64, 64)
-            ),
-        ),
-    ),
+    "matrix_fp32": MATRIX_FP32,
     "tiny": replace(
         TINY_MATRIX,
         cores=1,
@@ -59,5 +62,6 @@ PRESETS: dict[str, ClusterConfig] = {
     ),
     # One port per lane of four cores would make shared memory 81 gates deep.
     "virgo": VIRGO,
+    "virgo_fp32": replace(VIRGO, shared=MATRIX_FP32.shared, units=MATRIX_FP32.units),
     "virgo_hetero": replace(VIRGO, units=(*VIRGO.units, SMALL_MATRIX)),
 }

@@ -68,6 +68,11 @@ def test_depth_of_whole_presets(preset):
 
 
 @pytest.mark.slow
+def test_depth_of_virgo_fp32():
+    assert too_deep(measure(Cluster(PRESETS["virgo_fp32"]), "virgo_fp32")) == {}
+
+
+@pytest.mark.slow
 def test_depth_and_cells_of_a_core():
     """Paths cross blocks of the core, from results over the buses to the next issue."""
     measured = measure(Core(CoreBlockConfig.of(PRESETS["core"])), "core")

@@ -12,7 +12,7 @@ from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
-VIRGO, HETERO = PRESETS["virgo"], PRESETS["virgo_hetero"]
+VIRGO, FP32, HETERO = (PRESETS[name] for name in ("virgo", "virgo_fp32", "virgo_hetero"))
 #: Least utilisation at 64 B/cycle.
 LEAST = {256: 0.97, 512: 0.995, 1024: 0.999}
 
@@ -43,6 +43,14 @@ def test_utilisation(size):
     assert result["mac_utilization"] >= LEAST[size]
     # From the first beginning to the last end, all that the array does is wanted.
     assert result["counters"]["matrix_active"] * VIRGO.units[0].macs == size**3
+
+
+@pytest.mark.slow
+def test_utilisation_with_fp32_operands():
+    """Cores command the array as well as the host of `matrix_fp32`, within 1 %."""
+    result = run("gemm", FP32, (256,) * 3)
+    assert result["mac_utilization"] >= 0.98
+    assert result["counters"]["matrix_active"] * FP32.units[0].macs == 256**3
 
 
 @pytest.mark.slow

@@ -52,6 +52,7 @@ def changed(preset, **matrix):
 MACHINES = {
     "virgo": (PRESETS["virgo"], [(300, 64, 300), (64, 300, 1100)]),
     "tiny": (PRESETS["tiny"], [(260, 20, 70), (40, 100, 300), (100, 40, 300), (96, 48, 96)]),
+    "virgo_fp32": (PRESETS["virgo_fp32"], [(70, 20, 150)]),
     "output-stationary": (changed("tiny", dataflow="output_stationary"), [(40, 20, 100)]),
     "int8": (changed("tiny", operand="int8", read_scale=False), [(40, 20, 100)]),
     "small shared memory": (

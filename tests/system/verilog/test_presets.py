@@ -22,7 +22,7 @@ EVERY = [
     pytest.param("core", marks=pytest.mark.slow),
 ]
 WITH_MATRIX = [preset for preset in EVERY if preset != EVERY[-1]]
-VIRGO = pytest.param("virgo", marks=pytest.mark.slow)
+VIRGO = [pytest.param(name, marks=pytest.mark.slow) for name in ("virgo", "virgo_fp32")]
 HETERO = ["tiny_hetero", pytest.param("virgo_hetero", marks=pytest.mark.slow)]
 MASTER = {
     "aw": ("id", "addr", "len", "size", "burst", "lock", "cache", "prot", "valid", "ready"),
@@ -54,7 +54,7 @@ def test_same_bytes_in_every_process(preset):
         assert run.stdout.strip() == here
 
 
-@pytest.mark.parametrize("preset", [*EVERY, VIRGO, *HETERO])
+@pytest.mark.parametrize("preset", [*EVERY, *VIRGO, *HETERO])
 def test_lint_is_clean(preset):
     assert lint(emit_cached(PRESETS[preset], preset)) == []
 
