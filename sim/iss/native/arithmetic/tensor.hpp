@@ -43,57 +43,83 @@ inline unsigned unpack(const TensorNumerics& numerics, uint32_t word, uint32_t* 
     return count;
 }
 
-// Product in the registers of a warp with any numerics, a rounding step at a time.
-inline void hmma_in_steps(const TensorNumerics& numerics, uint32_t* f, unsigned accumulators) {
-    constexpr unsigned kMostDepth = 32;
-    uint32_t a[kTile][kMostDepth], b[kTile][kMostDepth];
-    Factor a_factors[kTile][kMostDepth], b_factors[kTile][kMostDepth];
-    unsigned depth = 0;
+// Numbers of A and B in the registers of a warp, k ascending: row l of A and column l of B are
+// those of lane l.
+struct Fragments {
+    static constexpr unsigned kMostDepth = 32;
+    unsigned depth;
+    uint32_t rows[kTile][kMostDepth], columns[kTile][kMostDepth];
+};
+
+inline Fragments unpacked(const TensorNumerics& numerics, const uint32_t* f) {
+    Fragments found;
     for (unsigned lane = 0; lane < kTile; ++lane) {
-        depth = 0;
+        found.depth = 0;
         for (unsigned r = 0; r < kTile; ++r) {
-            unpack(numerics, f[kTile * r + lane], a[lane] + depth);
-            depth += unpack(numerics, f[kTile * (r + kTile) + lane], b[lane] + depth);
-        }
-        for (unsigned k = 0; k < depth && numerics.sum == Sum::Fused; ++k) {
-            a_factors[lane][k] = factor_of(numerics, a[lane][k]);
-            b_factors[lane][k] = factor_of(numerics, b[lane][k]);
+            unpack(numerics, f[kTile * r + lane], found.rows[lane] + found.depth);
+            found.depth += unpack(numerics, f[kTile * (r + kTile) + lane],
+                                  found.columns[lane] + found.depth);
         }
     }
-    uint32_t* c = f + accumulators * kTile;
-    for (unsigned r = 0; r < kTile; ++r) {
-        for (unsigned lane = 0; lane < kTile; ++lane) {
-            unsigned row = tile_row(r, lane), column = tile_column(r, lane);
-            uint32_t& total = c[kTile * r + lane];
-            for (unsigned k = 0; k < depth; k += numerics.terms) {
-                total = numerics.sum == Sum::Fused
-                            ? fused_sum(numerics, a_factors[row] + k, b_factors[column] + k, total)
-                            : tree32(numerics.terms, a[row] + k, b[column] + k, total);
+    return found;
+}
+
+// c += A . B with FP16 trees, which `hgmma` has too.
+inline void add_tree16(const Fragments& operands, Tile& c) {
+    uint16_t a[kTile][kHmmaDepth], b[kHmmaDepth][kTile];
+    for (unsigned lane = 0; lane < kTile; ++lane) {
+        for (unsigned k = 0; k < kHmmaDepth; ++k) {
+            a[lane][k] = static_cast<uint16_t>(operands.rows[lane][k]);
+            b[k][lane] = static_cast<uint16_t>(operands.columns[lane][k]);
+        }
+    }
+    multiply_tile<kHmmaDepth>(a, b, c);
+}
+
+// c += A . B with FP32 trees, a rounding step at a time.
+inline void add_tree32(const TensorNumerics& numerics, const Fragments& operands, Tile& c) {
+    for (unsigned row = 0; row < kTile; ++row) {
+        for (unsigned column = 0; column < kTile; ++column) {
+            for (unsigned k = 0; k < operands.depth; k += numerics.terms) {
+                c[row][column] = tree32(numerics.terms, operands.rows[row] + k,
+                                        operands.columns[column] + k, c[row][column]);
             }
         }
     }
 }
 
-// Product in the registers of a warp of eight threads: lane l holds row l of A in f0 to f7 and
-// column l of B in f8 to f15, one or several numbers per register.
+// c += A . B with fused sums, a rounding step at a time.
+inline void add_fused(const TensorNumerics& numerics, const Fragments& operands, Tile& c) {
+    Factor rows[kTile][Fragments::kMostDepth], columns[kTile][Fragments::kMostDepth];
+    for (unsigned lane = 0; lane < kTile; ++lane) {
+        for (unsigned k = 0; k < operands.depth; ++k) {
+            rows[lane][k] = factor_of(numerics, operands.rows[lane][k]);
+            columns[lane][k] = factor_of(numerics, operands.columns[lane][k]);
+        }
+    }
+    for (unsigned row = 0; row < kTile; ++row) {
+        for (unsigned column = 0; column < kTile; ++column) {
+            for (unsigned k = 0; k < operands.depth; k += numerics.terms) {
+                c[row][column] =
+                    fused_sum(numerics, rows[row] + k, columns[column] + k, c[row][column]);
+            }
+        }
+    }
+}
+
+// Product in the registers of a warp of eight threads: A in f0 to f7, B in f8 to f15, one or several
+// numbers per register.
 inline void hmma(const TensorNumerics& numerics, uint32_t* f, unsigned threads,
                  unsigned accumulators) {
     assert(threads == kTile);
-    if (numerics.sum != Sum::Fp16Tree) return hmma_in_steps(numerics, f, accumulators);
-    uint16_t a[kTile][kHmmaDepth], b[kHmmaDepth][kTile];
-    for (unsigned pair = 0; pair < kHmmaDepth / 2; ++pair) {
-        for (unsigned lane = 0; lane < kTile; ++lane) {
-            uint32_t first = f[pair * threads + lane];
-            uint32_t second = f[(pair + kTile) * threads + lane];
-            a[lane][2 * pair] = static_cast<uint16_t>(first);
-            a[lane][2 * pair + 1] = static_cast<uint16_t>(first >> 16);
-            b[2 * pair][lane] = static_cast<uint16_t>(second);
-            b[2 * pair + 1][lane] = static_cast<uint16_t>(second >> 16);
-        }
-    }
+    Fragments operands = unpacked(numerics, f);
     Tile c;
     gather_tile(f + accumulators * threads, c);
-    multiply_tile<kHmmaDepth>(a, b, c);
+    switch (numerics.sum) {
+        case Sum::Fp16Tree: add_tree16(operands, c); break;
+        case Sum::Fp32Tree: add_tree32(numerics, operands, c); break;
+        case Sum::Fused: add_fused(numerics, operands, c); break;
+    }
     scatter_tile(c, f + accumulators * threads);
 }
 
