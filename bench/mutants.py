@@ -27,6 +27,8 @@ INSTRUCTIONS = (
 )
 RANDOM = "tests/system/cores/test_core_random.py::test_random_programs"
 RULES = "tests/hw/memory/shared/test_shared_rules.py"
+TENSOR_UNIT = "tests/hw/core/units/tensor/test_tensor_unit.py"
+TENSOR_ISSUE = "tests/hw/core/issue/test_issue.py::test_tensor_core_is_the_same_as_the_model"
 REQUESTS = "tests/hw/memory/memory_unit/test_shared_requests.py"
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -642,7 +644,7 @@ MUTANTS: tuple[Mutant, ...] = (
         inside="StepSequencer",
         old="(self.gathered > step.register)",
         new="(self.gathered >= step.register)",
-        tests=("tests/hw/core/units/tensor/test_tensor_unit.py::test_slow_operands",),
+        tests=(TENSOR_UNIT + "::test_slow_operands",),
     ),
     Mutant(
         name="staging",
@@ -650,7 +652,7 @@ MUTANTS: tuple[Mutant, ...] = (
         inside="FragmentStaging",
         old="chosen.eq(Mux(beat == 0, newest, ~gathers_first))",
         new="chosen.eq(newest ^ (beat != 0))",
-        tests=("tests/hw/core/units/tensor/test_tensor_unit.py::test_slow_operands",),
+        tests=(TENSOR_UNIT + "::test_slow_operands",),
     ),
     Mutant(
         name="reformatter",
@@ -658,7 +660,71 @@ MUTANTS: tuple[Mutant, ...] = (
         inside="column_of",
         old="[register[0], Const(lane >> 1 & 1), register[2]]",
         new="[register[2], Const(lane >> 1 & 1), register[0]]",
-        tests=("tests/hw/core/units/tensor/test_tensor_unit.py::test_slow_operands",),
+        tests=(TENSOR_UNIT + "::test_slow_operands",),
+    ),
+    Mutant(
+        name="step_order",
+        fault="the tensor unit starts the steps of a product in another order",
+        inside="StepSequencer",
+        old="number.eq(number + 1)",
+        new="number.eq(number + 3)",
+        tests=(TENSOR_UNIT + "::test_slow_operands",),
+    ),
+    Mutant(
+        name="last_set",
+        fault="results leave the tensor unit one set too early",
+        inside="StepSequencer",
+        old="self.leaves.eq(step.set == config.sets - 1)",
+        new="self.leaves.eq(step.set == config.sets - 2)",
+        tests=(TENSOR_UNIT + "::test_slow_operands",),
+    ),
+    Mutant(
+        name="queue_room",
+        fault="only the first register of the last set waits for room in the writeback queue",
+        inside="StepSequencer",
+        old="(self.room | ~(self.leaves & is_first))",
+        new="(self.room | ~(self.leaves & is_first & (step.register == 0)))",
+        tests=(TENSOR_UNIT + "::test_a_stall_is_absorbed_by_the_queue",),
+    ),
+    Mutant(
+        name="early_release",
+        fault="a buffer of fragments is free before the last set has read it",
+        inside="StepSequencer",
+        old="self.release.eq(self.begins_last)",
+        new="self.release.eq(self.go & is_first & (number == STEPS // 2))",
+        tests=(TENSOR_UNIT + "::test_slow_operands",),
+    ),
+    Mutant(
+        name="staging_read",
+        fault="a product reads the fragments of the next one",
+        inside="FragmentStaging",
+        old="memory.read_address.eq(Cat(self.step.set, oldest))",
+        new="memory.read_address.eq(Cat(self.step.set, newest))",
+        tests=(TENSOR_UNIT + "::test_slow_operands",),
+    ),
+    Mutant(
+        name="staging_release",
+        fault="a finished product frees the buffer of the next one",
+        inside="FragmentStaging",
+        old="with m.If(self.release & (oldest == number)):",
+        new="with m.If(self.release & (oldest != number)):",
+        tests=(TENSOR_UNIT + "::test_slow_operands",),
+    ),
+    Mutant(
+        name="staging_count",
+        fault="registers of one product are added to a complete one of the same warp",
+        inside="FragmentStaging",
+        old="counts[0].any() & ~counts[0][-1] &",
+        new="counts[0].any() &",
+        tests=(TENSOR_UNIT + "::test_a_stall_is_absorbed_by_the_queue",),
+    ),
+    Mutant(
+        name="reformatter_row",
+        fault="a dot product takes the row of another lane",
+        inside="row_of",
+        old="[Const(lane & 1), register[1], Const(lane >> 2 & 1)]",
+        new="[Const(lane >> 2 & 1), register[1], Const(lane & 1)]",
+        tests=(TENSOR_UNIT + "::test_slow_operands",),
     ),
     Mutant(
         name="result_room",
@@ -666,9 +732,7 @@ MUTANTS: tuple[Mutant, ...] = (
         inside="WritebackQueue",
         old="self.room.eq(used != REGISTERS)",
         new="self.room.eq(1)",
-        tests=(
-            "tests/hw/core/units/tensor/test_tensor_unit.py::test_a_stall_is_absorbed_by_the_queue",
-        ),
+        tests=(TENSOR_UNIT + "::test_a_stall_is_absorbed_by_the_queue",),
     ),
     Mutant(
         name="issue_credit",
@@ -676,7 +740,31 @@ MUTANTS: tuple[Mutant, ...] = (
         inside="IssueCredits",
         old="self.exhausted[number].eq(left == 0)",
         new="self.exhausted[number].eq(0)",
-        tests=("tests/hw/core/issue/test_issue.py::test_tensor_core_is_the_same_as_the_model",),
+        tests=(TENSOR_ISSUE,),
+    ),
+    Mutant(
+        name="source_group",
+        fault="a product issues before the registers of A and B are written",
+        inside="touches_groups",
+        old="is_used = needs.writes if k == 0 else needs.reads[k - 1]",
+        new="is_used = needs.writes & (k == 0)",
+        tests=(TENSOR_ISSUE,),
+    ),
+    Mutant(
+        name="destination_group",
+        fault="only the first accumulator register of a product is pending",
+        inside="claimed_registers",
+        old="Mux(enable & spans, (1 << size) - 1, registers)",
+        new="Mux(enable & spans, 1, registers)",
+        tests=(TENSOR_ISSUE,),
+    ),
+    Mutant(
+        name="group_results",
+        fault="an instruction with several results counts as done with the first",
+        inside="results_of",
+        old="Mux(claim.valid & claim.grouped[0], claim.last, 0)",
+        new="0",
+        tests=(TENSOR_ISSUE,),
     ),
     Mutant(
         name="selected_group",
