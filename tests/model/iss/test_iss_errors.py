@@ -138,20 +138,25 @@ def test_control_registers_that_are_read_only(register, access):
     assert placed(f"csrrci a2, {register}, 0").step(CORE, WARP).fault is None
 
 
+LACKS = "this core does not have this tensor instruction"
+
+
 @pytest.mark.parametrize(
-    ("line", "tensor"),
+    ("line", "tensor", "says"),
     [
-        ("hmma x0", None),
-        ("hgmma a0, a1", None),
-        ("hgmma_wait", None),
-        ("hgmma a0, a1", "hmma"),
-        ("hgmma_wait", "hmma"),
-        ("hmma x2", "hmma"),
-        ("hmma x1", "hgmma"),
+        ("hmma x0", None, LACKS),
+        ("hgmma a0, a1", None, LACKS),
+        ("hgmma_wait", None, LACKS),
+        # A core with `hmma` reads the fields of `hgmma` as an accumulator.
+        ("hgmma a0, a1", "hmma", ""),
+        ("hgmma_wait", "hmma", LACKS),
+        ("hmma x2", "hmma", "the accumulator must be x0 or x1, not x2"),
+        ("hmma x31", "hmma", "the accumulator must be x0 or x1, not x31"),
+        ("hmma x1", "hgmma", LACKS),
     ],
 )
-def test_tensor_instructions_the_core_has_not(line, tensor):
-    fault_of(placed(line, threads=8, tensor=tensor), ILLEGAL)
+def test_tensor_instructions_the_core_has_not(line, tensor, says):
+    fault_of(placed(line, threads=8, tensor=tensor), ILLEGAL, says=says)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from spica.hw.config.tensor import TensorConfig
+from spica.hw.core.control.faults import FaultCause
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.program import assemble_program
 from spica.sim.golden.core.units.tensor import hmma
@@ -24,6 +25,8 @@ LIMIT = 50_000
 VOLTA = TensorConfig(numerics="nvidia(volta)")
 CONFIGS = {
     "volta": {"warps": 8, "tensor_numerics": VOLTA.numerics},
+    "fp32": {"warps": 2, "tensor_numerics": "fp32_rne", "tensor_operand": "fp32"},
+    "virgo": {"warps": 2},
     "hopper": {
         "warps": 2,
         "tensor_numerics": "nvidia(hopper)",
@@ -36,6 +39,7 @@ CONFIGS = {
     },
 }
 SLOW = [pytest.param("hopper", marks=pytest.mark.slow)]
+TREES = [pytest.param(name, marks=pytest.mark.slow) for name in ("fp32", "virgo")]
 
 #: Directed cases by name: instructions that follow each other in every warp.
 CASES = {
@@ -108,14 +112,47 @@ def test_directed_programs(machine_of, case, name):
     assert outcome.instructions == machine.iss.instructions
 
 
-def test_values_are_those_of_the_golden_model(machine_of):
-    machine = machine_of("volta")
+@pytest.mark.parametrize("name", ["volta", *TREES])
+def test_values_are_those_of_the_golden_model(machine_of, name):
+    machine = machine_of(name)
     registers = registers_of(machine, 2)
     _, after = execute(machine, ["hmma x0", "hmma x1", "hmma x0"], registers)
     expected = registers
     for accumulators in (16, 24, 16):
-        expected = hmma(expected, accumulators, VOLTA)
+        expected = hmma(expected, accumulators, machine.core.tensor_config)
     assert np.array_equal(after, expected)
+
+
+def test_readers_of_an_accumulator_in_use_wait_for_it(machine_of):
+    """The scoreboard holds a reader until its register is written: f23 leaves 7 cycles after f16."""
+    machine, stalls = machine_of("volta"), {}
+    registers = registers_of(machine, 7, 1) & 0x3FFF_FFFF
+    for source in (16, 23, 24, 31):
+        lines = ["hmma x0", f"fsgnj.s f0, f{source}, f{source}"]
+        outcome, after = execute(machine, lines, registers)
+        assert outcome.mismatch == ""
+        expected = hmma(registers, 16, VOLTA)
+        expected[:, 0] = expected[:, source]
+        assert np.array_equal(after, expected)
+        stalls[source] = machine.counters()[0]["slots_scoreboard"]
+    assert stalls[23] - stalls[16] == 7
+    # The last set begins 24 cycles after the first step, which is 7 after the issue.
+    assert min(stalls[16] - stalls[24], stalls[23] - stalls[31] - 7) > 24 + 7
+
+
+@pytest.mark.parametrize("group", [2, 8, 31])
+def test_a_wrong_accumulator_is_reported(machine_of, group):
+    machine = machine_of("volta")
+    text = tensor_program([f"hmma x{group}"], registers_of(machine, 1, 1))
+    machine.allow(ENTRY, ROOM)
+    machine.write(ENTRY, image(text, ROOM))
+    outcome = machine.run(LIMIT)
+    assert (outcome.stop, outcome.mismatch) == (StopReason.FAULT, "")
+    assert outcome.fault is not None
+    assert outcome.fault.cause is FaultCause.ILLEGAL
+    fault = machine.iss.step(0, 0).fault
+    assert fault is not None
+    assert f"the accumulator must be x0 or x1, not x{group}" in fault.sentence
 
 
 @pytest.mark.parametrize("name", ["volta", *SLOW])
@@ -166,6 +203,17 @@ def test_cycles_of_an_instruction(machine_of, warps, accumulators):
     reads = slots[1]["register_reads"] - slots[0]["register_reads"]
     writes = slots[1]["register_writes"] - slots[0]["register_writes"]
     assert (reads, writes) == (24 * products, 8 * products)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_trees_take_32_cycles_too(machine_of, name):
+    machine, cycles = machine_of(name), []
+    registers = registers_of(machine, 5) & 0x3FFF_FFFF
+    for length in (8, 24):
+        outcome, _ = execute(machine, ["hmma x0"] * length, registers)
+        assert outcome.mismatch == ""
+        cycles.append(outcome.cycles)
+    assert cycles[1] - cycles[0] == 32 * 16 * len(registers)
 
 
 def product_at(row: int, column: int) -> np.ndarray:

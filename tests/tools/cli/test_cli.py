@@ -118,7 +118,7 @@ def refused(capsys, *arguments):
         ),
         (
             (*CORELESS, "--size", "4"),
-            "vecadd needs cores; matrix has none: choose core, tiny, virgo or",
+            "vecadd needs cores; matrix has none: choose core, tiny, virgo, virgo_fp32 or",
         ),
         ((*VECADD,), "sizes must be given by --size or by -n; -n is missing"),
         (
@@ -157,6 +157,14 @@ def refused(capsys, *arguments):
         (
             ("generate", "core", "-o", "x", "--set", "core.tensor=hgmma"),
             "core.tensor must be none or hmma in RTL yet, not hgmma; programs with these",
+        ),
+        (
+            ("generate", "core", "-o", "x", "--set", "core.tensor_numerics=fp32"),
+            "numerics of tensor instructions must be one of virgo_hmma, fp32_rne, ",
+        ),
+        (
+            ("generate", "core", "-o", "x", "--set", "core.tensor_operand=bf16"),
+            "operand of tensor instructions with virgo_hmma must be one of fp16, not 'bf16'",
         ),
         (
             ("area", "core", "--set", "cores=32", "--set", "core.threads=16"),

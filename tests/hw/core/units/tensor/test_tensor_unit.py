@@ -15,12 +15,13 @@ VOLTA, AMPERE, HOPPER = (
 )
 #: One config for each number of words per step, and the longest chain in the fewest cycles.
 SHAPES = [VIRGO, VOLTA, AMPERE, HOPPER]
+FP32 = TensorConfig(numerics="fp32_rne", operand="fp32")
 ALL = [
     TensorConfig(numerics=numerics, operand=operand)
     for numerics, operands in TENSOR_NUMERICS.items()
     for operand in operands
 ]
-CELLS = {VIRGO: 7_200, VOLTA: 2_400}
+CELLS = {VIRGO: 7_200, VOLTA: 2_400, FP32: 4_200}
 DEPTH = 60
 LANES = 8
 
@@ -39,7 +40,7 @@ def check(tensor: TensorConfig, count: int, seed: int = 1, **options) -> TensorR
     return run
 
 
-@pytest.mark.parametrize("tensor", SHAPES, ids=name_of)
+@pytest.mark.parametrize("tensor", [*SHAPES, FP32], ids=name_of)
 def test_products_match_the_golden_model(tensor):
     check(tensor, 3, pause=0.2, stall=0.6, overlap=True)
 
@@ -56,14 +57,23 @@ def test_all_numerics_match_the_golden_model(tensor):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tensor", SHAPES, ids=name_of)
+@pytest.mark.parametrize("tensor", [*SHAPES, FP32], ids=name_of)
 def test_many_products_match_the_golden_model(tensor):
     """On Verilator: stalls on both sides, on one, and on none."""
     for seed, (pause, stall) in enumerate([(0, 0), (0.8, 0), (0, 0.9), (0.4, 0.8)]):
         check(tensor, 60, seed, pause=pause, stall=stall, overlap=True, is_native=True)
 
 
-@pytest.mark.parametrize("tensor", [VOLTA, AMPERE, HOPPER], ids=name_of)
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        VOLTA,
+        AMPERE,
+        HOPPER,
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (VIRGO, FP32)),
+    ],
+    ids=name_of,
+)
 def test_instructions_follow_each_other_without_a_gap(tensor):
     count = 5
     run = check(tensor, count)
@@ -90,7 +100,7 @@ def test_a_stall_is_absorbed_by_the_queue():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tensor", [VIRGO, VOLTA], ids=name_of)
+@pytest.mark.parametrize("tensor", CELLS, ids=name_of)
 def test_cost(tensor):
     measured = measure(TensorUnit(core_with(tensor)), "tensor_unit")
     assert measured.cells <= CELLS[tensor]
