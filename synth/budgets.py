@@ -8,6 +8,7 @@ __all__ = [
     "DEPTH",
     "ELEMENT_CELLS",
     "MEMORY_CELLS",
+    "STAGING_NAND2",
     "TENSOR_CORE_CELLS",
     "element_of",
     "too_deep",
@@ -21,7 +22,9 @@ ELEMENT_CELLS = 160
 #: Word-level cells of a core of 8 warps of 8 threads.
 CORE_CELLS = 12_000
 #: The same with a tensor unit, by its numerics.
-TENSOR_CORE_CELLS = {"virgo_hmma": 19_000, "nvidia(volta)": 14_000}
+TENSOR_CORE_CELLS = {"virgo_hmma": 19_000, "nvidia(volta)": 14_000, "fp32_rne": 16_000}
+#: Areas in NAND2 equivalents of the memories of its fragments, for two instructions.
+STAGING_NAND2 = 70_000
 #: Word-level cells of the blocks between the cores of `virgo` and DRAM.
 MEMORY_CELLS = {
     "coalescer": 320,

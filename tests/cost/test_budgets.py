@@ -1,5 +1,6 @@
 """Tests of budgets: depth between registers, and cells of an element."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,9 @@ from spica.hw.arith.float.multiply_add import MultiplyAddConfig
 from spica.hw.cluster.cluster import Cluster
 from spica.hw.cluster.host_control import Control, ControlConfig
 from spica.hw.config import PRESETS, CoreBlockConfig, DmaBlockConfig
+from spica.hw.config.tensor import TENSOR_NUMERICS
 from spica.hw.core.core import Core
+from spica.hw.core.units.tensor.fragment_staging import FragmentStaging
 from spica.hw.emit.emitter import emit
 from spica.hw.matrix.systolic.processing_element import (
     OutputStationaryProcessingElement,
@@ -20,12 +23,14 @@ from spica.synth.budgets import (
     CORE_CELLS,
     DEPTH,
     ELEMENT_CELLS,
+    STAGING_NAND2,
     TENSOR_CORE_CELLS,
     element_of,
     too_deep,
     with_children,
 )
 from spica.synth.measure import BlockMeasurement, Measurement, measure
+from spica.synth.memories import memory_nand2
 
 MATRIX = PRESETS["matrix"]
 
@@ -80,15 +85,32 @@ def test_depth_and_cells_of_a_core():
     assert measured.cells <= CORE_CELLS
 
 
+def core_with(numerics: str) -> CoreBlockConfig:
+    """Return the core of `core` with a tensor unit of the first operand format of `numerics`."""
+    config = PRESETS["core"]
+    assert config.core is not None
+    (operand, *_) = TENSOR_NUMERICS[numerics]
+    core = replace(config.core, tensor="hmma", tensor_numerics=numerics, tensor_operand=operand)
+    return CoreBlockConfig.of(replace(config, core=core))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("numerics", TENSOR_CORE_CELLS)
 def test_depth_and_cells_of_a_core_with_a_tensor_unit(numerics):
-    config = PRESETS["core"]
-    assert config.core is not None
-    core = replace(config.core, tensor="hmma", tensor_numerics=numerics)
-    measured = measure(Core(CoreBlockConfig.of(replace(config, core=core))), "core")
+    measured = measure(Core(core_with(numerics)), "core")
     assert too_deep(measured) == {}
     assert measured.cells <= TENSOR_CORE_CELLS[numerics]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("numerics", TENSOR_CORE_CELLS)
+def test_area_of_the_fragments_of_a_core(numerics):
+    """Memories of A, B and C, with the logic that writes and reads them."""
+    measured = measure(FragmentStaging(core_with(numerics).core), "staging")
+    memories = sum((block.memories for block in measured.blocks), Counter())
+    area = measured.nand2 + sum(n * memory_nand2(shape) for shape, n in memories.items())
+    assert measured.sram_bits == 2 * 3 * 8 * 8 * 32
+    assert area <= STAGING_NAND2
 
 
 @pytest.mark.slow

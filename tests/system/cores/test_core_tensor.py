@@ -124,7 +124,7 @@ def test_values_are_those_of_the_golden_model(machine_of, name):
 
 
 def test_readers_of_an_accumulator_in_use_wait_for_it(machine_of):
-    """The scoreboard holds a reader until its register is written: f23 leaves 7 cycles after f16."""
+    """The scoreboard holds a reader until its register is written, f23 7 cycles after f16."""
     machine, stalls = machine_of("volta"), {}
     registers = registers_of(machine, 7, 1) & 0x3FFF_FFFF
     for source in (16, 23, 24, 31):
