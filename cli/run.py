@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from ..hw.base.errors import UserError
 from ..hw.config import ClusterConfig
 from ..hw.config.rtl_support import require_rtl
+from ..kernels.gemm.target import is_on_tensor_units
 from ..sim.run.drivers import DIMENSIONS, HOST_KERNEL, is_on_cores, require_matrix_cores
 from ..sim.run.exact_kernels import EXACT_KERNELS, kernel_of
 from ..sim.run.options import MODEL, RunOptions, SimtOptions
@@ -66,6 +67,9 @@ def chosen(
 ) -> tuple[Workload, RunOptions]:
     """Return the workload that the options select, and the options of its run."""
     on_matrix = kernel in EXACT_KERNELS
+    is_finished = on_matrix and kernel != HOST_KERNEL
+    if is_finished and is_on_tensor_units(config):
+        require_matrix_cores(kernel, options.preset, config)
     on_cores = on_matrix and is_on_cores(options.driver, options.preset, config)
     if kernel == HOST_KERNEL and not on_cores:
         return host_product(files, config, options)

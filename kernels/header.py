@@ -70,6 +70,11 @@ def sizes(config: ClusterConfig) -> Definitions:
             ("wide", matrix.wide_bytes, "bytes of an element of C, accumulator format"),
         ):
             yield f"{address_map.numbered(name, number)}_bytes", str(value), meaning
+    if config.tensor_units is not None:
+        width = config.tensor_units.operand_width
+        yield "tensor_operand_bits", str(width), "bits of an operand of hmma in a register"
+    by_dma = int(config.tile_copies == "dma")
+    yield "tile_copies_by_dma", str(by_dma), "whether the DMA copies tiles, not the cores"
     for name, value in config_sizes(config):
         yield name, str(value), ""
 

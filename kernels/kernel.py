@@ -51,10 +51,15 @@ class Problem:
         Arithmetic operations of the problem, independent of the method.
     macs : tuple of int
         Multiply-adds of it that are each matrix unit's, by its number.
+    tensor_macs : int
+        Multiply-adds of it that are the tensor units'.
     formats : mapping of str to str
         Formats of the matrices of matrix units, by buffer.
     data : str or None
         Kind of operands of matrix units, one of `gemm.data.KINDS`, or ``given``.
+    arrangement : str or None
+        Where operands get the order of fragments: ``outside`` the measured region, in the initial
+        data, or ``inside``. None if they keep their order.
 
     """
 
@@ -62,8 +67,10 @@ class Problem:
     arguments: tuple[str | int | float, ...]
     operations: int
     macs: tuple[int, ...] = ()
+    tensor_macs: int = 0
     formats: Mapping[str, str] = field(default_factory=dict)
     data: str | None = None
+    arrangement: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,23 +80,26 @@ class Kernel:
     Parameters
     ----------
     name : str
-        Name of its folder.
+        Name of the kernel, and of its folder unless `folder` is given.
     dimensions : tuple of str
         Names of its sizes, such as ``("n",)`` or ``("m", "n", "k")``.
     pose : callable
         ``pose(rng, **sizes)`` returns a `Problem`. It raises `ValueError` for invalid sizes, with
         the rule and the value.
+    folder : Path or None
+        Folder of its sources; None for the one of its name.
 
     """
 
     name: str
     dimensions: tuple[str, ...]
     pose: Callable[..., Problem]
+    folder: Path | None = None
 
     @property
     def sources(self) -> list[Path]:
         """The C and C++ files of its folder."""
-        folder = Path(__file__).with_name(self.name)
+        folder = self.folder or Path(__file__).with_name(self.name)
         return sorted(path for path in folder.iterdir() if path.suffix in (".c", ".cpp"))
 
     def problem(self, sizes: dict[str, int], seed: int) -> Problem:

@@ -10,6 +10,7 @@ from .core import CoreConfig
 from .l2 import L2Config
 from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig
 from .systolic import SystolicConfig
+from .tensor import TensorConfig
 from .unit import UnitConfig
 
 __all__ = ["MOST_UNITS", "ClusterConfig"]
@@ -39,6 +40,9 @@ class ClusterConfig:
         Matrix units, at most 4, each with its own kind, size and format. Dotted names call them
         ``matrix``, ``matrix1`` and so on, as in counters and results.
     dma : DmaConfig
+    tile_copies : str
+        What copies tiles of operands to shared memory in products on tensor units: ``dma``, or
+        ``cores`` with loads and stores. Only programs depend on it.
     axi : AxiConfig
     l2 : L2Config
         The L2 slice before each AXI master, used with cores. Source 0 is the DMA; the cores
@@ -55,12 +59,14 @@ class ClusterConfig:
         default=(SystolicConfig(),), metadata={"element": "matrix"}
     )
     dma: DmaConfig = field(default_factory=DmaConfig)
+    tile_copies: str = "dma"
     axi: AxiConfig = field(default_factory=AxiConfig)
     l2: L2Config = field(default_factory=L2Config)
 
     def __post_init__(self):
         self.require_cores()
         self.require_l2()
+        require_choice("tile_copies", self.tile_copies, ("dma", "cores"))
         if self.axi.beat_bytes > self.shared.line_bytes:
             raise ValueError(
                 f"axi.data_width must not exceed a line of shared memory, "
@@ -141,6 +147,12 @@ class ClusterConfig:
     def unit(self, number: int) -> "ClusterConfig":
         """Return the cluster with matrix unit `number` as its only one."""
         return replace(self, units=(self.units[number],))
+
+    @property
+    def tensor_units(self) -> TensorConfig | None:
+        """Config of the cores' tensor units, None without them."""
+        has_units = self.core is not None and self.core.tensor == "hmma"
+        return self.core.tensor_config if self.core is not None and has_units else None
 
     @property
     def core_shared_ports(self) -> int:

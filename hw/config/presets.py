@@ -30,6 +30,15 @@ MATRIX_FP32 = ClusterConfig(
     ),
 )
 
+#: Products in the cores, on fragments in registers. A row port delivers a register per cycle, and
+#: 16 subbanks two rows per bank.
+AMPERE = ClusterConfig(
+    cores=8,
+    core=CoreConfig(tensor="hmma", shared_ports=1),
+    shared=SharedMemoryConfig(subbanks=16),
+    units=(),
+)
+
 #: A small unit for products that would leave a tile of the larger one half empty.
 SMALL_MATRIX = SystolicConfig(rows=8, columns=8, accumulator_bytes=16 * 1024, tile=(64, 32, 128))
 
@@ -64,4 +73,6 @@ PRESETS: dict[str, ClusterConfig] = {
     "virgo": VIRGO,
     "virgo_fp32": replace(VIRGO, shared=MATRIX_FP32.shared, units=MATRIX_FP32.units),
     "virgo_hetero": replace(VIRGO, units=(*VIRGO.units, SMALL_MATRIX)),
+    "ampere": AMPERE,
+    "volta": replace(AMPERE, tile_copies="cores"),
 }

@@ -1,9 +1,22 @@
-"""Matrix unit that a product runs on."""
+"""Unit that a product runs on: a matrix unit of the cluster, or the tensor units of the cores."""
 
 from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig, SystolicConfig
+from ...hw.config.tensor import TensorConfig
 
-__all__ = ["systolic_unit"]
+__all__ = ["is_on_tensor_units", "systolic_unit", "tensor_unit"]
+
+
+def is_on_tensor_units(config: ClusterConfig) -> bool:
+    """Return whether products run on the tensor units: there are some, and no matrix unit."""
+    return config.tensor_units is not None and not config.units
+
+
+def tensor_unit(config: ClusterConfig, user: str = "a product") -> TensorConfig:
+    """Return the config of the tensor units; raise `UserError` without them."""
+    if config.tensor_units is None:
+        raise UserError(f"{user} needs tensor units in the cores; this machine has none")
+    return config.tensor_units
 
 
 def systolic_unit(config: ClusterConfig, user: str = "a product") -> SystolicConfig:

@@ -219,6 +219,8 @@ def setting_lines(result: Mapping[str, Any]) -> Iterator[str]:
     if options["formats"] is not None:
         settings.append(", ".join(f"{name} {form}" for name, form in options["formats"].items()))
         settings.append(f"{options['data']} data")
+    if options["arrangement"] is not None:
+        settings.append(f"operands arranged {options['arrangement']} the measured region")
     if options["optimize"] is not None:
         settings.append(f"-O{options['optimize']}")
     if options["schedule"] is not None:

@@ -7,7 +7,7 @@ from ...hw.config import WORD_BYTES, ClusterConfig
 from ...hw.isa.memory_map import numbered
 from ...hw.matrix.registry import KINDS, kind_of
 
-__all__ = ["ACTIVITIES", "USEFUL", "account_units"]
+__all__ = ["ACTIVITIES", "USEFUL", "account_units", "shared_footprint"]
 
 #: The activity that is no loss.
 USEFUL = "multiply_adds"

@@ -2,6 +2,7 @@
 
 from ...hw.base.errors import UserError
 from ...hw.config import PRESETS, ClusterConfig
+from ...kernels.gemm.target import is_on_tensor_units
 
 __all__ = ["DIMENSIONS", "HOST_KERNEL", "is_on_cores", "require_matrix_cores"]
 
@@ -11,12 +12,12 @@ DIMENSIONS = ("m", "n", "k")
 
 
 def is_on_cores(driver: str | None, preset: str, config: ClusterConfig) -> bool:
-    """Return whether a program on the cores drives the matrix unit.
+    """Return whether a product is a program on the cores.
 
     Parameters
     ----------
     driver : str or None
-        ``cores`` or ``host``; None for the cores, if the machine has cores and a matrix unit.
+        ``cores`` or ``host``; None for the cores, if they have tensor units or a matrix unit.
     preset : str
         Name of the machine, for messages.
     config : ClusterConfig
@@ -28,6 +29,8 @@ def is_on_cores(driver: str | None, preset: str, config: ClusterConfig) -> bool:
         If the driver is ``cores`` and the machine lacks cores or a matrix unit.
 
     """
+    if is_on_tensor_units(config):
+        return driver != "host"
     if driver == "cores":
         require_matrix_cores("--driver cores", preset, config)
     return bool(config.cores and config.units) and driver != "host"

@@ -11,8 +11,11 @@ from ...hw.config.arithmetic import ARITHMETIC
 from ...kernels.gemm import add, bias_gelu, cores, pair
 from ...kernels.gemm.cores import command_depth, with_bits
 from ...kernels.gemm.problem import GemmProblem
+from ...kernels.gemm.target import is_on_tensor_units, tensor_unit
+from ...kernels.gemm_tensor import cores as tensor_cores
 from ...kernels.kernel import Kernel, Problem, find_kernel
 from ..golden.matrix.gemm_finish import add_to, gelu_of_biased
+from ..golden.matrix.tensor_gemm import tensor_gemm
 from ..iss.device.unit_models import golden_product
 
 __all__ = [
@@ -31,11 +34,13 @@ def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
     Parameters
     ----------
     config : ClusterConfig
-        A cluster with a matrix unit.
+        A cluster with a matrix unit, or with tensor units in its cores.
     options
-        Options of `kernels.gemm.cores.pose`.
+        Options of `kernels.gemm.cores.pose`, with tensor units of `kernels.gemm_tensor.cores.pose`.
 
     """
+    if is_on_tensor_units(config):
+        return exact_tensor_kernel(config, **options)
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, product = cores.pose(config, rng, **sizes, **options)
@@ -43,6 +48,18 @@ def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
         return with_bits(problem, golden_product(config, product, a, b, command_depth(config)))
 
     return dataclasses.replace(cores.cores_kernel(config, **options), pose=posed)
+
+
+def exact_tensor_kernel(config: ClusterConfig, **options) -> Kernel:
+    """Return ``gemm`` for tensor units, with C checked bit by bit."""
+    kernel = tensor_cores.tensor_kernel(config, **options)
+
+    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
+        problem, product = tensor_cores.pose(config, rng, **sizes, **options)
+        a, b = operands(problem, product)
+        return with_bits(problem, tensor_gemm(tensor_unit(config), product, a, b))
+
+    return dataclasses.replace(kernel, pose=posed)
 
 
 def exact_add_kernel(config: ClusterConfig, **options) -> Kernel:

@@ -42,7 +42,8 @@ class RunOptions:
         ``verilator`` or ``amaranth``.
     memory : CoreMemoryConfig or DramConfig or None
         Memory of the RTL: a simple memory at the ports of cores alone, or DRAM behind the AXI
-        masters of the whole cluster. None selects DRAM if the machine has matrix units.
+        masters of the whole cluster. None selects DRAM if the machine has matrix units or tensor
+        units.
     seed : int
         Seed of the data, of a random schedule, of random stalls and of random gating.
     max_cycles : int
@@ -131,5 +132,6 @@ def with_memory(config: ClusterConfig, options: Options) -> Options:
     """Return the options with a memory; None becomes the default of the machine."""
     if options.memory is not None:
         return options
-    memory = DramConfig() if config.units else CoreMemoryConfig(seed=options.seed)
+    multiplies = config.units or config.tensor_units
+    memory = DramConfig() if multiplies else CoreMemoryConfig(seed=options.seed)
     return replace(options, memory=memory)

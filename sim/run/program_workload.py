@@ -21,7 +21,7 @@ from ..machine.memory_layout import ARGUMENTS_BYTES, Region, place_buffers
 from ..machine.saving import data_digest
 from ..machine.snapshot import program_digest
 from ..report.result import FAIL, PASS, check_section
-from ..report.utilization import account_units
+from ..report.utilization import account_units, shared_footprint
 from .buffer_check import check_buffer
 from .iss_executor import IssExecutor
 from .loading import build, memory_layout_of, require_cores
@@ -189,6 +189,7 @@ class KernelWorkload(ProgramWorkload):
         self.data = [buffer.data.tobytes() for buffer in self.problem.buffers.values()]
         if self.problem.formats:
             settings |= {"data": self.problem.data, "formats": dict(self.problem.formats)}
+        settings["arrangement"] = self.problem.arrangement
         return settings
 
     def place(self, config: ClusterConfig) -> Iterable[Region]:
@@ -228,7 +229,10 @@ class KernelWorkload(ProgramWorkload):
             code_warnings=warnings,
             buffers={name: check.as_dict() for name, check in checks.items()},
         )
-        of_units = account_products(executor.memory_layout.config, problem.macs, done)
+        config = executor.memory_layout.config
+        of_units = account_products(config, problem.macs, done)
+        if problem.tensor_macs and done.get("region"):
+            of_units = account_tensor(config, problem.tensor_macs, done)
         instructions = max(1, done["instructions"]["warp"])
         return of_units | {
             "check": check,
@@ -268,6 +272,16 @@ def account_products(
     polled = sum(spent.get(name, 0) for name in POLLING)
     return account_units(config, macs, elapsed, done["counters"], rest="no_compute") | {
         "polling_share": polled / max(1, sum(spent.values()))
+    }
+
+
+def account_tensor(config: ClusterConfig, macs: int, done: dict[str, Any]) -> dict[str, Any]:
+    """Return the sections of a result on the tensor units of all cores."""
+    tensor = config.tensor_units
+    assert tensor is not None
+    return {
+        "mac_utilization": macs / (config.cores * tensor.macs * done["cycles"]),
+        "shared_read_bytes": shared_footprint(done["counters"]),
     }
 
 

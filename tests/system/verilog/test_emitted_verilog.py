@@ -11,7 +11,7 @@ from support.verilog.lint import lint
 from support.verilog.readers import icarus_complaints, yosys_complaints
 
 FORMS = {"memories": None, "macros": MacroLimits()}
-SLOW = ("matrix", "core", "virgo")
+SLOW = ("matrix", "core", "virgo", "ampere")
 PRESETS_READ = [
     "tiny_matrix",
     "tiny",

@@ -23,6 +23,7 @@ EVERY = [
 ]
 WITH_MATRIX = [preset for preset in EVERY if preset != EVERY[-1]]
 VIRGO = [pytest.param(name, marks=pytest.mark.slow) for name in ("virgo", "virgo_fp32")]
+AMPERE = pytest.param("ampere", marks=pytest.mark.slow)
 HETERO = ["tiny_hetero", pytest.param("virgo_hetero", marks=pytest.mark.slow)]
 MASTER = {
     "aw": ("id", "addr", "len", "size", "burst", "lock", "cache", "prot", "valid", "ready"),
@@ -54,7 +55,7 @@ def test_same_bytes_in_every_process(preset):
         assert run.stdout.strip() == here
 
 
-@pytest.mark.parametrize("preset", [*EVERY, *VIRGO, *HETERO])
+@pytest.mark.parametrize("preset", [*EVERY, *VIRGO, AMPERE, *HETERO])
 def test_lint_is_clean(preset):
     assert lint(emit_cached(PRESETS[preset], preset)) == []
 

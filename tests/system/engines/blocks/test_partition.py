@@ -100,7 +100,14 @@ def test_a_combinational_cycle_is_refused():
         schedule(partition(emit(Ring(closed=True), "ring")))
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+#: Eight cores and their tensor units take long to emit.
+SLOW = ("ampere", "volta")
+
+
+@pytest.mark.parametrize(
+    "preset",
+    [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in PRESETS],
+)
 def test_no_preset_has_a_cycle_between_its_blocks(preset):
     kind, config = observed_cluster, PRESETS[preset]
     parts = partition(emit_cached(config, preset, None, kind, simulated=True))

@@ -1,0 +1,111 @@
+"""Problem of a product on the tensor units: plain matrices, and operands as fragments."""
+
+from pathlib import Path
+
+import numpy as np
+
+from ...hw.base.errors import UserError
+from ...hw.config import ClusterConfig
+from ...hw.config.arithmetic import ARITHMETIC
+from ..elements import NATIVE
+from ..gemm.cores import WIDE, widened
+from ..gemm.data import operands
+from ..gemm.problem import GemmProblem
+from ..gemm.target import tensor_unit
+from ..kernel import Buffer, Kernel, Problem
+from .arrange import arranged_a, arranged_b
+from .plan import tensor_plan
+from .reference import reference
+
+__all__ = ["OPERANDS", "pose", "tensor_kernel"]
+
+#: Operand formats of the program.
+OPERANDS = ("fp16",)
+
+
+def tensor_kernel(config: ClusterConfig, **options) -> Kernel:
+    """Return the kernel ``gemm`` for the cores of a machine with tensor units.
+
+    Options are those of `pose`.
+    """
+    tensor_unit(config, "gemm on tensor units")
+
+    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
+        return pose(config, rng, **sizes, **options)[0]
+
+    return Kernel(name="gemm", dimensions=("m", "n", "k"), pose=posed, folder=Path(__file__).parent)
+
+
+def pose(
+    config: ClusterConfig,
+    rng: np.random.Generator,
+    *,
+    m: int,
+    n: int,
+    k: int,
+    c_format: str | None = None,
+    data: str = "random",
+    given: tuple[np.ndarray, np.ndarray] | None = None,
+    gaps: tuple[int, int, int] = (0, 0, 0),
+) -> tuple[Problem, GemmProblem]:
+    """Return the problem for a program, and the product for models.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        A machine with tensor units.
+    rng : Generator
+        Generator of the operands.
+    m, n, k : int
+        Sizes.
+    c_format : str or None
+        Format of C; None for the narrow one of the operands.
+    data : str
+        Kind of operands, one of `gemm.data.KINDS`.
+    given : tuple of ndarray or None
+        A and B in the form of `kernels.elements`, in place of generated data.
+    gaps : tuple of int
+        Unused elements at the end of each row of A, B and C.
+
+    """
+    tensor, plan = tensor_unit(config), tensor_plan(config)
+    if tensor.operand not in OPERANDS:
+        raise UserError(
+            f"operands of gemm on tensor units must be {' or '.join(OPERANDS)}, "
+            f"not {tensor.operand}"
+        )
+    c_format = c_format or ARITHMETIC[tensor.operand].narrow
+    if c_format not in NATIVE:
+        raise UserError(f"C must have one of the formats {', '.join(NATIVE)}, not {c_format}")
+    pitches = [size + gap for size, gap in zip((k, n, n), gaps, strict=True)]
+    try:
+        problem = GemmProblem.placed(
+            **{"m": m, "n": n, "k": k, "operand": tensor.operand, "c_format": c_format},
+            **dict(zip(("a_pitch", "b_pitch", "c_pitch"), pitches, strict=True)),
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(str(error)) from None
+    a, b = given or operands(problem, data, int(rng.integers(1 << 32)))
+    values, bound = reference(problem, tensor, a, b)
+    before = np.full((m, pitches[2]), -1, problem.dtype("c"))
+    expected, bounds = before.astype(np.float64), np.zeros(before.shape)
+    expected[:, :n], bounds[:, :n] = values, bound
+    buffers = {
+        "a": Buffer(data=widened(a, pitches[0])),
+        "b": Buffer(data=widened(b, pitches[1])),
+        "c": Buffer(data=before, expected=expected, bound=bounds),
+        "a_fragments": Buffer(data=arranged_a(a, plan)),
+        "b_fragments": Buffer(data=arranged_b(b, plan)),
+    }
+    wide = c_format == ARITHMETIC[tensor.operand].accumulator
+    arguments = (m, n, k, "a", "b", "c", *pitches, WIDE if wide else 0)
+    posed = Problem(
+        buffers=buffers,
+        arguments=(*arguments, "a_fragments", "b_fragments"),
+        operations=2 * problem.macs,
+        tensor_macs=problem.macs,
+        formats={"a": tensor.operand, "b": tensor.operand, "c": c_format},
+        data="given" if given else data,
+        arrangement="outside",
+    )
+    return posed, problem

@@ -1,0 +1,81 @@
+/* Operands of a product on tensor units, tile sizes, and places of tiles in shared memory.
+ *
+ * A warp computes 8 x 16 elements of C, all warps together a tile. Fragments are the 8 registers of
+ * A or B of one instruction, FRAGMENT_BYTES. A panel is the fragments of one block of 8 rows of A or
+ * 8 columns of B along k. Panel p of a tile is in bank p modulo TENSOR_BANKS, so that the cores read
+ * from all banks at a time. Each bank has a part of every slot; slots are a ring.
+ *
+ * `plan.py` has the same sizes. */
+#ifndef TENSOR_SIZES_H
+#define TENSOR_SIZES_H
+
+#include <spica.h>
+#include <spica_parallel.h>
+
+/* Rows of M x K, K x N and M x N elements; pitches in elements, at least a row. */
+typedef struct {
+    uint32_t m, n, k;
+    const char *a, *b;
+    char *c;
+    uint32_t a_pitch, b_pitch, c_pitch;
+    uint32_t options;
+    char *a_fragments, *b_fragments; /* operands in the order of fragments */
+} Tensor;
+
+#define TENSOR ((const Tensor *)spica_arguments())
+#define TENSOR_WIDE 2u /* option: C is FP32 */
+
+#define TENSOR_BLOCKS(size, block) (((size) + (block)-1) / (block))
+#define TENSOR_FITS_(across) \
+    (SPICA_WARPS % (across) == 0 && 2 * (across) * (across) <= SPICA_WARPS * SPICA_CORES)
+
+enum {
+    TENSOR_LANES = 8,
+    TENSOR_EACH = 32 / SPICA_TENSOR_OPERAND_BITS, /* elements of a word */
+    TENSOR_DEPTH = 8 * TENSOR_EACH,               /* elements of k of an instruction */
+    FRAGMENT_BYTES = 8 * 4 * TENSOR_LANES,
+    /* Warps of a tile side by side, and one below the other. */
+    TENSOR_ACROSS = TENSOR_FITS_(8) ? 8 : TENSOR_FITS_(4) ? 4 : TENSOR_FITS_(2) ? 2 : 1,
+    TENSOR_DOWN = SPICA_WARPS * SPICA_CORES / TENSOR_ACROSS,
+    TENSOR_M = 8 * TENSOR_DOWN,
+    TENSOR_N = 16 * TENSOR_ACROSS,
+    TENSOR_BANKS = SPICA_CONFIG_SHARED_BANKS,
+    TENSOR_BANK_BYTES = SPICA_SHARED_BYTES / TENSOR_BANKS,
+    /* Panels of a tile in each bank, rounded up; descriptors of the DMA that load them. */
+    TENSOR_A_PANELS = TENSOR_BLOCKS(TENSOR_DOWN, TENSOR_BANKS),
+    TENSOR_B_PANELS = TENSOR_BLOCKS(2 * TENSOR_ACROSS, TENSOR_BANKS),
+    TENSOR_PANELS = TENSOR_A_PANELS + TENSOR_B_PANELS,
+    /* Instructions along k of a tile: four, or as many as leave room for three slots. */
+    TENSOR_FIT = TENSOR_BANK_BYTES / (3 * TENSOR_PANELS * FRAGMENT_BYTES),
+    TENSOR_STEPS = TENSOR_FIT < 4 ? TENSOR_FIT : 4,
+    TENSOR_PANEL_BYTES = TENSOR_STEPS * FRAGMENT_BYTES,
+    TENSOR_SLOT_BYTES = TENSOR_PANELS * TENSOR_PANEL_BYTES, /* in each bank */
+    TENSOR_SLOTS = TENSOR_BANK_BYTES / TENSOR_SLOT_BYTES,
+};
+_Static_assert(TENSOR_STEPS > 0, "shared memory must hold three tiles of one instruction along k");
+_Static_assert(SPICA_THREADS == TENSOR_LANES, "fragments are those of warps of 8 threads");
+
+/* Place of a panel in the first slot, as an offset from the start of shared memory. */
+SPICA_INLINE uint32_t tensor_a_place(uint32_t panel)
+{
+    return panel % TENSOR_BANKS * TENSOR_BANK_BYTES + panel / TENSOR_BANKS * TENSOR_PANEL_BYTES;
+}
+
+SPICA_INLINE uint32_t tensor_b_place(uint32_t panel)
+{
+    return TENSOR_A_PANELS * TENSOR_PANEL_BYTES + tensor_a_place(panel);
+}
+
+/* Block of 8 rows and block of 16 columns of the tile that the warp computes. Warps of different
+ * cores that run at the same time read from different banks. */
+SPICA_INLINE uint32_t tensor_down(void)
+{
+    return vx_core_id() + SPICA_CORES * (vx_warp_id() / TENSOR_ACROSS);
+}
+
+SPICA_INLINE uint32_t tensor_across(void)
+{
+    return (vx_core_id() + vx_warp_id()) % TENSOR_ACROSS;
+}
+
+#endif

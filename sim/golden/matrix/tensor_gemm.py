@@ -1,0 +1,39 @@
+"""Golden model of a whole product on tensor units, bit-exact."""
+
+import numpy as np
+
+from ....hw.config.tensor import TensorConfig
+from ....kernels.gemm.problem import GemmProblem
+from ..core.units.tensor import matrix_product
+from .systolic.systolic import read_out
+
+__all__ = ["tensor_gemm"]
+
+#: Rows that are computed at a time.
+ROWS = 64
+
+
+def tensor_gemm(tensor: TensorConfig, problem: GemmProblem, a, b) -> np.ndarray:
+    """Return C as a chain of instructions computes it: from +0, k ascending, padded with zeros.
+
+    Parameters
+    ----------
+    tensor : TensorConfig
+        Numerics and operand format of the instructions.
+    problem : GemmProblem
+        The product to compute.
+    a, b : ndarray
+        Its operands, in the form of `kernels.elements`.
+
+    """
+    pad = -problem.k % tensor.depth
+    left, right = (
+        np.pad(np.ascontiguousarray(x).view(f"u{x.itemsize}"), pads)
+        for x, pads in ((a, ((0, 0), (0, pad))), (b, ((0, pad), (0, 0))))
+    )
+    parts = []
+    for first in range(0, problem.m, ROWS):
+        rows = left[first : first + ROWS]
+        zeros = np.zeros((len(rows), problem.n), np.uint32)
+        parts.append(matrix_product(rows, right, zeros, tensor))
+    return read_out(np.concatenate(parts).view(np.float32), problem.c_format)
