@@ -8,57 +8,45 @@
 #ifndef TENSOR_GEMM_H
 #define TENSOR_GEMM_H
 
-#include "tensor_copy.h"
+#include "tensor_rounds.h"
+#if SPICA_TILE_COPIES_BY_DMA
+#include "tensor_dma.h"
+#else
+#include "tensor_cores.h"
+#endif
 #include "tensor_store.h"
 
-/* Waits for all warps of all cores. */
-SPICA_INLINE void tensor_meet(void)
-{
-    vx_barrier(SPICA_BARRIER_ALL, SPICA_WARPS);
-#if !SPICA_BARRIERS_OF_CLUSTER && SPICA_CORES > 1
-    if (vx_warp_id() == 0)
-        vx_barrier(0x80000000u | SPICA_BARRIER_ALL, SPICA_CORES);
-    vx_barrier(SPICA_BARRIER_ALL, SPICA_WARPS);
-#endif
-}
-
-/* Whether this warp commands the DMA. */
-SPICA_INLINE int tensor_commands(void)
-{
-    return (vx_core_id() | vx_warp_id()) == 0;
-}
-
-/* Meets the other warps, and copies ahead: returns when the next tile is there. */
-SPICA_INLINE void tensor_turn(void)
-{
-    if (tensor_commands())
-        tensor_await_tile();
-    tensor_meet();
-    if (tensor_commands()) {
-        tensor_copy_ahead(2);
-        tensor_copies.free++; /* after the next turn, the slot of this tile */
+/* Multiplies a step of a full tile and fetches the next; copies a piece meanwhile. */
+#define TENSOR_STEP_(number)                                                                     \
+    if (TENSOR_STEPS > (number) + 1) {                                                           \
+        TensorWords words_;                                                                      \
+        if (TENSOR_PIECES > (number) + 1)                                                        \
+            words_ = tensor_take(copies, (number) + 1);                                          \
+        TENSOR_MULTIPLY(*at, (number)*FRAGMENT_BYTES);                                           \
+        if (TENSOR_PIECES > (number) + 1)                                                        \
+            tensor_put(copies, (number) + 1, words_);                                            \
+        TENSOR_FETCH(*at, ((number) + 1) * FRAGMENT_BYTES);                                      \
     }
+
+/* Copies pieces from `first` on. */
+SPICA_INLINE void tensor_copy_rest(const TensorCopies *copies, int first)
+{
+#pragma unroll
+    for (int piece = first; piece < TENSOR_PIECES; piece++)
+        tensor_put(copies, piece, tensor_take(copies, piece));
 }
 
 /* Multiplies a full tile, except its last step. */
-SPICA_INLINE void tensor_multiply_full(const TensorPlace *at)
+SPICA_INLINE void tensor_multiply_full(const TensorPlace *at, const TensorCopies *copies)
 {
-    if (TENSOR_STEPS > 1) {
-        TENSOR_MULTIPLY(*at, 0);
-        TENSOR_FETCH(*at, FRAGMENT_BYTES);
-    }
-    if (TENSOR_STEPS > 2) {
-        TENSOR_MULTIPLY(*at, FRAGMENT_BYTES);
-        TENSOR_FETCH(*at, 2 * FRAGMENT_BYTES);
-    }
-    if (TENSOR_STEPS > 3) {
-        TENSOR_MULTIPLY(*at, 2 * FRAGMENT_BYTES);
-        TENSOR_FETCH(*at, 3 * FRAGMENT_BYTES);
-    }
+    TENSOR_STEP_(0)
+    TENSOR_STEP_(1)
+    TENSOR_STEP_(2)
+    tensor_copy_rest(copies, TENSOR_STEPS);
 }
 
 /* All tiles. The first one is there. */
-SPICA_INLINE void tensor_multiply(void)
+SPICA_INLINE void tensor_multiply(TensorCopies copies)
 {
     TensorPlace at = tensor_first_place();
     uint32_t slot = 0, rest = tensor_rounds(), i = 0, j = 0, left = tensor_steps();
@@ -67,7 +55,7 @@ SPICA_INLINE void tensor_multiply(void)
     for (;;) {
         const uint32_t steps = left < TENSOR_STEPS ? left : TENSOR_STEPS;
         if (steps == TENSOR_STEPS) {
-            tensor_multiply_full(&at);
+            tensor_multiply_full(&at, &copies);
             tensor_move(&at, (TENSOR_STEPS - 1) * FRAGMENT_BYTES);
         } else {
             for (uint32_t step = 1; step < steps; step++) {
@@ -75,12 +63,17 @@ SPICA_INLINE void tensor_multiply(void)
                 tensor_move(&at, FRAGMENT_BYTES);
                 TENSOR_FETCH(at, 0);
             }
+            tensor_copy_rest(&copies, 1);
         }
         rest--;
-        if (rest)
-            tensor_turn();
-        TENSOR_MULTIPLY(at, 0);
         if (rest) {
+            tensor_turn(&copies);
+            TensorWords words;
+            if (TENSOR_PIECES)
+                words = tensor_take(&copies, 0);
+            TENSOR_MULTIPLY(at, 0);
+            if (TENSOR_PIECES)
+                tensor_put(&copies, 0, words);
             uint32_t back = (steps - 1) * FRAGMENT_BYTES;
             if (++slot == TENSOR_SLOTS) {
                 slot = 0;
@@ -90,6 +83,8 @@ SPICA_INLINE void tensor_multiply(void)
             }
             tensor_move(&at, -back);
             TENSOR_FETCH(at, 0);
+        } else {
+            TENSOR_MULTIPLY(at, 0);
         }
         left -= steps;
         if (left)
@@ -108,13 +103,8 @@ SPICA_INLINE void tensor_multiply(void)
 
 SPICA_INLINE void tensor_run(void)
 {
-    if (tensor_commands()) {
-        spica_begin();
-        tensor_begin_copies();
-        tensor_await_tile();
-    }
-    tensor_meet();
-    tensor_multiply();
+    spica_begin();
+    tensor_multiply(tensor_begin());
     vx_fence();
     spica_end();
 }

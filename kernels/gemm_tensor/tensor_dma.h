@@ -1,10 +1,10 @@
 /* Copies of tiles from DRAM to slots of shared memory by the DMA, commanded by one warp. */
-#ifndef TENSOR_COPY_H
-#define TENSOR_COPY_H
+#ifndef TENSOR_DMA_H
+#define TENSOR_DMA_H
 
-#include "tensor_sizes.h"
+#include "tensor_rounds.h"
 
-/* Position of the copies: tiles along k, then along n, then along m, as they are multiplied. */
+/* Position of the copies, in the order in which tiles are multiplied. */
 typedef struct {
     uint32_t a, b;   /* DRAM addresses of the first panels of the tile */
     uint32_t left;   /* fragments left along k */
@@ -13,10 +13,10 @@ typedef struct {
     uint32_t free;   /* tiles that may be copied now */
     uint32_t rest;   /* tiles that are not copied yet */
     uint32_t loads;  /* descriptors done when the next tile to be multiplied is there */
-} TensorCopies;
+} TensorCommands;
 
 /* In memory: a warp has no registers for it. Start-up does not clear it. */
-static volatile TensorCopies tensor_copies __attribute__((section(".unset")));
+static volatile TensorCommands tensor_at __attribute__((section(".unset")));
 
 /* Statements on the register block of the DMA by one lane; other lanes keep their registers. */
 #define TENSOR_ONE_ "li %[t], 1\n\t" SPICA_INSN("x0, %[t], x0", SPICA_INSN_VX_TMC) "\n\t"
@@ -59,27 +59,6 @@ SPICA_INLINE void tensor_await(uint32_t loads)
                      : "memory");
 }
 
-SPICA_INLINE uint32_t tensor_steps(void)
-{
-    return TENSOR_BLOCKS(TENSOR->k, TENSOR_DEPTH);
-}
-
-SPICA_INLINE uint32_t tensor_tiles_across(void)
-{
-    return TENSOR_BLOCKS(TENSOR->n, TENSOR_N);
-}
-
-SPICA_INLINE uint32_t tensor_tiles(void)
-{
-    return TENSOR_BLOCKS(TENSOR->m, TENSOR_M) * tensor_tiles_across();
-}
-
-/* All tiles of operands. */
-SPICA_INLINE uint32_t tensor_rounds(void)
-{
-    return tensor_tiles() * TENSOR_BLOCKS(tensor_steps(), TENSOR_STEPS);
-}
-
 /* Commands loads of `count` panels, one to each bank at a time. */
 SPICA_INLINE void tensor_load_panels(uint32_t local, uint32_t dram, uint32_t pitch, uint32_t bytes,
                                      int count)
@@ -94,7 +73,7 @@ SPICA_INLINE void tensor_load_panels(uint32_t local, uint32_t dram, uint32_t pit
 }
 
 /* Commands the loads of a tile and advances to the next one. */
-SPICA_INLINE void tensor_copy(volatile TensorCopies *at)
+SPICA_INLINE void tensor_copy(volatile TensorCommands *at)
 {
     const uint32_t pitch = tensor_steps() * FRAGMENT_BYTES;
     const uint32_t steps = at->left < TENSOR_STEPS ? at->left : TENSOR_STEPS;
@@ -127,31 +106,75 @@ SPICA_INLINE void tensor_copy(volatile TensorCopies *at)
 /* Commands the loads of at most `count` tiles for which slots are free. */
 SPICA_INLINE void tensor_copy_ahead(uint32_t count)
 {
-    for (; count && tensor_copies.free && tensor_copies.rest; count--)
-        tensor_copy(&tensor_copies);
+    for (; count && tensor_at.free && tensor_at.rest; count--)
+        tensor_copy(&tensor_at);
 }
 
 /* Waits until the next tile is in its slot. */
 SPICA_INLINE void tensor_await_tile(void)
 {
-    const uint32_t loads = tensor_copies.loads + TENSOR_A_PANELS + TENSOR_B_PANELS;
-    tensor_copies.loads = loads;
+    const uint32_t loads = tensor_at.loads + TENSOR_A_PANELS + TENSOR_B_PANELS;
+    tensor_at.loads = loads;
     tensor_await(loads);
 }
 
-/* Commands the loads of the first two tiles. */
-SPICA_INLINE void tensor_begin_copies(void)
+/* A warp has no copies of its own. */
+typedef struct {
+} TensorCopies;
+
+/* Whether this warp commands the DMA. */
+SPICA_INLINE int tensor_commands(void)
 {
-    tensor_copies.a = (uint32_t)TENSOR->a_fragments;
-    tensor_copies.b = (uint32_t)TENSOR->b_fragments;
-    tensor_copies.left = tensor_steps();
-    tensor_copies.across = tensor_tiles_across();
-    tensor_copies.slot = 0;
-    tensor_copies.free = TENSOR_SLOTS;
-    tensor_copies.rest = tensor_rounds();
-    tensor_copies.loads = *(volatile uint32_t *)SPICA_DMA_LOADS_DONE;
-    tensor_pitches(tensor_steps() * FRAGMENT_BYTES);
-    tensor_copy_ahead(2);
+    return (vx_core_id() | vx_warp_id()) == 0;
+}
+
+/* Commands the loads of the first two tiles, and waits for the first. */
+SPICA_INLINE TensorCopies tensor_begin(void)
+{
+    if (tensor_commands()) {
+        tensor_at.a = (uint32_t)TENSOR->a_fragments;
+        tensor_at.b = (uint32_t)TENSOR->b_fragments;
+        tensor_at.left = tensor_steps();
+        tensor_at.across = tensor_tiles_across();
+        tensor_at.slot = 0;
+        tensor_at.free = TENSOR_SLOTS;
+        tensor_at.rest = tensor_rounds();
+        tensor_at.loads = *(volatile uint32_t *)SPICA_DMA_LOADS_DONE;
+        tensor_pitches(tensor_steps() * FRAGMENT_BYTES);
+        tensor_copy_ahead(2);
+        tensor_await_tile();
+    }
+    tensor_meet();
+    return (TensorCopies){};
+}
+
+/* Meets the other warps, and commands further loads: the next tile is there. */
+SPICA_INLINE void tensor_turn(TensorCopies *copies)
+{
+    (void)copies;
+    if (tensor_commands())
+        tensor_await_tile();
+    tensor_meet();
+    if (tensor_commands()) {
+        tensor_copy_ahead(2);
+        tensor_at.free++; /* after the next turn, the slot of this tile */
+    }
+}
+
+/* Nothing to copy during the steps of a tile. */
+#define TENSOR_PIECES 0
+typedef struct {
+} TensorWords;
+
+SPICA_INLINE TensorWords tensor_take(const TensorCopies *copies, int piece)
+{
+    (void)copies, (void)piece;
+    return (TensorWords){};
+}
+
+SPICA_INLINE void tensor_put(const TensorCopies *copies, int piece, TensorWords words)
+{
+    (void)copies, (void)piece, (void)words;
 }
 
 #endif
