@@ -10,6 +10,7 @@
 #include "tensor_rounds.h"
 
 enum {
+    TENSOR_GROUPS = 1, /* all warps copy for all, so all meet */
     PIECE_ROWS = 4,
     PIECE_BYTES = PIECE_ROWS * 4 * TENSOR_LANES,
     PANEL_PIECES = TENSOR_PANEL_BYTES / PIECE_BYTES,
@@ -151,14 +152,15 @@ SPICA_INLINE TensorCopies tensor_begin(void)
         tensor_put(&at, piece, tensor_take(&at, piece));
     tensor_advance(&at);
     tensor_put(&at, 0, tensor_take(&at, 0));
-    tensor_meet();
+    tensor_meet(0, SPICA_WARPS);
     return at;
 }
 
 /* Meets the other warps: the next tile is there, and the one after it can be copied. */
-SPICA_INLINE void tensor_turn(TensorCopies *at)
+SPICA_INLINE void tensor_turn(TensorCopies *at, int group)
 {
-    tensor_meet();
+    (void)group;
+    tensor_meet(0, SPICA_WARPS);
     tensor_advance(at);
 }
 

@@ -4,15 +4,21 @@
 
 #include "tensor_rounds.h"
 
+/* Groups of warps that meet at different steps of a tile, so that one multiplies while the other
+ * waits: warps with even and with odd numbers. */
+enum { TENSOR_GROUPS = SPICA_WARPS % 2 == 0 && SPICA_BARRIERS > 1 ? 2 : 1 };
+
 /* Position of the copies, in the order in which tiles are multiplied. */
 typedef struct {
-    uint32_t a, b;   /* DRAM addresses of the first panels of the tile */
-    uint32_t left;   /* fragments left along k */
-    uint32_t across; /* tiles of C left in this row, with this one */
-    uint32_t slot;   /* offset in each bank */
-    uint32_t free;   /* tiles that may be copied now */
-    uint32_t rest;   /* tiles that are not copied yet */
-    uint32_t loads;  /* descriptors done when the next tile to be multiplied is there */
+    uint32_t a, b;      /* DRAM addresses of the first panels of the tile */
+    uint32_t left;      /* fragments left along k */
+    uint32_t across;    /* tiles of C left in this row, with this one */
+    uint32_t slot;      /* offset in each bank */
+    uint32_t rest;      /* tiles that are not copied yet */
+    uint32_t commanded; /* tiles whose loads are commanded */
+    uint32_t loads;     /* loads of the DMA before the first */
+    /* Of each group: tiles that it needs, and tiles that all its warps have read. */
+    uint32_t needed[TENSOR_GROUPS], read[TENSOR_GROUPS];
 } TensorCommands;
 
 /* In memory: a warp has no registers for it. Start-up does not clear it. */
@@ -83,7 +89,7 @@ SPICA_INLINE void tensor_copy(volatile TensorCommands *at)
                        2 * TENSOR_ACROSS);
     const uint32_t slot = at->slot + SPICA_CONSTANT(TENSOR_SLOT_BYTES);
     at->slot = slot == SPICA_CONSTANT(TENSOR_SLOTS * TENSOR_SLOT_BYTES) ? 0 : slot;
-    at->free--;
+    at->commanded++;
     at->rest--;
     at->a += steps * FRAGMENT_BYTES;
     at->b += steps * FRAGMENT_BYTES;
@@ -103,61 +109,83 @@ SPICA_INLINE void tensor_copy(volatile TensorCommands *at)
     }
 }
 
+/* Tiles that every group has read. */
+SPICA_INLINE uint32_t tensor_read(void)
+{
+    uint32_t read = tensor_at.read[0];
+    if (TENSOR_GROUPS > 1 && (int32_t)(tensor_at.read[TENSOR_GROUPS - 1] - read) < 0)
+        read = tensor_at.read[TENSOR_GROUPS - 1];
+    return read;
+}
+
 /* Commands the loads of at most `count` tiles for which slots are free. */
 SPICA_INLINE void tensor_copy_ahead(uint32_t count)
 {
-    for (; count && tensor_at.free && tensor_at.rest; count--)
+    for (; count && tensor_at.rest; count--) {
+        if ((int32_t)(tensor_at.commanded - tensor_read()) >= TENSOR_SLOTS)
+            break;
         tensor_copy(&tensor_at);
+    }
 }
 
-/* Waits until the next tile is in its slot. */
-SPICA_INLINE void tensor_await_tile(void)
+/* Waits until the next tile of a group is in its slot. */
+SPICA_INLINE void tensor_await_tile(int group)
 {
-    const uint32_t loads = tensor_at.loads + TENSOR_A_PANELS + TENSOR_B_PANELS;
-    tensor_at.loads = loads;
-    tensor_await(loads);
+    const uint32_t needed = tensor_at.needed[group] + 1;
+    tensor_at.needed[group] = needed;
+    if (group == 0) {
+        while ((int32_t)(tensor_at.commanded - needed) < 0)
+            tensor_copy_ahead(1);
+    }
+    tensor_await(tensor_at.loads + needed * SPICA_CONSTANT(TENSOR_PANELS));
 }
 
 /* A warp has no copies of its own. */
 typedef struct {
 } TensorCopies;
 
-/* Whether this warp commands the DMA. */
-SPICA_INLINE int tensor_commands(void)
+/* Whether this warp waits for the DMA for its group; that of group 0 also commands it. */
+SPICA_INLINE int tensor_leads(int group)
 {
-    return (vx_core_id() | vx_warp_id()) == 0;
+    return vx_core_id() == 0 && vx_warp_id() == group;
 }
 
 /* Commands the loads of the first two tiles, and waits for the first. */
 SPICA_INLINE TensorCopies tensor_begin(void)
 {
-    if (tensor_commands()) {
+    if (tensor_leads(0)) {
         tensor_at.a = (uint32_t)TENSOR->a_fragments;
         tensor_at.b = (uint32_t)TENSOR->b_fragments;
         tensor_at.left = tensor_steps();
         tensor_at.across = tensor_tiles_across();
         tensor_at.slot = 0;
-        tensor_at.free = TENSOR_SLOTS;
         tensor_at.rest = tensor_rounds();
+        tensor_at.commanded = 0;
         tensor_at.loads = *(volatile uint32_t *)SPICA_DMA_LOADS_DONE;
         tensor_pitches(tensor_steps() * FRAGMENT_BYTES);
+        for (int group = 0; group < TENSOR_GROUPS; group++) {
+            tensor_at.needed[group] = 1;
+            tensor_at.read[group] = -1u;
+        }
         tensor_copy_ahead(2);
-        tensor_await_tile();
+        tensor_await(tensor_at.loads + TENSOR_PANELS);
     }
-    tensor_meet();
+    tensor_meet(0, SPICA_WARPS);
     return (TensorCopies){};
 }
 
-/* Meets the other warps, and commands further loads: the next tile is there. */
-SPICA_INLINE void tensor_turn(TensorCopies *copies)
+/* Meets the other warps of the group: the next tile is there, and all have read the previous one.
+ * Commands further loads. */
+SPICA_INLINE void tensor_turn(TensorCopies *copies, int group)
 {
     (void)copies;
-    if (tensor_commands())
-        tensor_await_tile();
-    tensor_meet();
-    if (tensor_commands()) {
-        tensor_copy_ahead(2);
-        tensor_at.free++; /* after the next turn, the slot of this tile */
+    if (tensor_leads(group))
+        tensor_await_tile(group);
+    tensor_meet(group, SPICA_WARPS / TENSOR_GROUPS);
+    if (tensor_leads(group)) {
+        tensor_at.read[group]++;
+        if (group == 0)
+            tensor_copy_ahead(2);
     }
 }
 

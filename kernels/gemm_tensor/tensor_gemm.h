@@ -1,10 +1,10 @@
 /* Product on tensor units: C = A * B.
  *
  * All warps multiply tile by tile. Fragments of a step are fetched while the tensor unit works on
- * other warps' steps. In each tile, before the last step, all warps of all cores meet: the next
- * tile is in shared memory then, and all have read the previous one, whose slot is free. Fragments
- * are already fetched, so that the tensor units resume at once. Copies run ahead across tiles of C.
- */
+ * other warps' steps. In each tile the warps of all cores meet once: the next tile is in shared
+ * memory then, and all have read the previous one, whose slot is free. Fragments are already
+ * fetched, so that the tensor units resume at once. Group 0 meets before the last step of a tile,
+ * group 1 before the second. Copies run ahead across tiles of C. */
 #ifndef TENSOR_GEMM_H
 #define TENSOR_GEMM_H
 
@@ -37,16 +37,19 @@ SPICA_INLINE void tensor_copy_rest(const TensorCopies *copies, int first)
 }
 
 /* Multiplies a full tile, except its last step. */
-SPICA_INLINE void tensor_multiply_full(const TensorPlace *at, const TensorCopies *copies)
+SPICA_INLINE void tensor_multiply_full(const TensorPlace *at, TensorCopies *copies, uint32_t rest,
+                                       int group)
 {
     TENSOR_STEP_(0)
+    if (group && rest > 1)
+        tensor_turn(copies, group);
     TENSOR_STEP_(1)
     TENSOR_STEP_(2)
     tensor_copy_rest(copies, TENSOR_STEPS);
 }
 
 /* All tiles. The first one is there. */
-SPICA_INLINE void tensor_multiply(TensorCopies copies)
+SPICA_INLINE void tensor_multiply(TensorCopies copies, const int group)
 {
     TensorPlace at = tensor_first_place();
     uint32_t slot = 0, rest = tensor_rounds(), i = 0, j = 0, left = tensor_steps();
@@ -55,9 +58,11 @@ SPICA_INLINE void tensor_multiply(TensorCopies copies)
     for (;;) {
         const uint32_t steps = left < TENSOR_STEPS ? left : TENSOR_STEPS;
         if (steps == TENSOR_STEPS) {
-            tensor_multiply_full(&at, &copies);
+            tensor_multiply_full(&at, &copies, rest, group);
             tensor_move(&at, (TENSOR_STEPS - 1) * FRAGMENT_BYTES);
         } else {
+            if (group && rest > 1)
+                tensor_turn(&copies, group);
             for (uint32_t step = 1; step < steps; step++) {
                 TENSOR_MULTIPLY(at, 0);
                 tensor_move(&at, FRAGMENT_BYTES);
@@ -67,7 +72,8 @@ SPICA_INLINE void tensor_multiply(TensorCopies copies)
         }
         rest--;
         if (rest) {
-            tensor_turn(&copies);
+            if (!group)
+                tensor_turn(&copies, 0);
             TensorWords words;
             if (TENSOR_PIECES)
                 words = tensor_take(&copies, 0);
@@ -104,7 +110,11 @@ SPICA_INLINE void tensor_multiply(TensorCopies copies)
 SPICA_INLINE void tensor_run(void)
 {
     spica_begin();
-    tensor_multiply(tensor_begin());
+    const TensorCopies copies = tensor_begin();
+    if (TENSOR_GROUPS > 1 && (vx_warp_id() & 1))
+        tensor_multiply(copies, 1);
+    else
+        tensor_multiply(copies, 0);
     vx_fence();
     spica_end();
 }

@@ -26,14 +26,16 @@ SPICA_INLINE uint32_t tensor_rounds(void)
     return tensor_tiles() * TENSOR_BLOCKS(tensor_steps(), TENSOR_STEPS);
 }
 
-/* Waits for all warps of all cores, and for the accesses of this warp. */
-SPICA_INLINE void tensor_meet(void)
+/* Waits for `warps` warps of each core, and for the accesses of this warp. Warp `first` of each core
+ * takes part, and no two groups of warps have the same one. */
+SPICA_INLINE void tensor_meet(uint32_t first, uint32_t warps)
 {
-    vx_barrier(SPICA_BARRIER_ALL, SPICA_WARPS);
+    const uint32_t barrier = SPICA_BARRIER_ALL - first;
+    vx_barrier(barrier, warps);
 #if !SPICA_BARRIERS_OF_CLUSTER && SPICA_CORES > 1
-    if (vx_warp_id() == 0)
-        vx_barrier(0x80000000u | SPICA_BARRIER_ALL, SPICA_CORES);
-    vx_barrier(SPICA_BARRIER_ALL, SPICA_WARPS);
+    if (vx_warp_id() == first)
+        vx_barrier(0x80000000u | barrier, SPICA_CORES);
+    vx_barrier(barrier, warps);
 #endif
 }
 
