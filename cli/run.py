@@ -70,6 +70,8 @@ def chosen(
     is_finished = on_matrix and kernel != HOST_KERNEL
     if is_finished and is_on_tensor_units(config):
         require_matrix_cores(kernel, options.preset, config)
+    elif on_matrix and options.arrange is not None and not is_on_tensor_units(config):
+        raise UserError(f"--arrange does not apply to {kernel} without tensor units; leave it out")
     on_cores = on_matrix and is_on_cores(options.driver, options.preset, config)
     if kernel == HOST_KERNEL and not on_cores:
         return host_product(files, config, options)

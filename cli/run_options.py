@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from ..hw.base.errors import UserError
 from ..hw.config.arithmetic import ARITHMETIC
 from ..kernels.gemm.data import KINDS
+from ..kernels.gemm_tensor.cores import ARRANGEMENTS
 from ..sim.engine.verilator_engine import GATINGS
 from ..sim.run.options import (
     BUILDS,
@@ -94,6 +95,9 @@ class PointOptions:
     data
         Operands of gemm: random (default), integers (small, with exact sums) or extreme (with NaN,
         infinities, subnormals and signed zeros).
+    arrange
+        Where gemm on tensor units arranges A and B in the order of fragments: outside the measured
+        region, before the run (default), or inside it, by the cores.
     seed
         Seed of operands, random gating, random schedule and memory.
     gating
@@ -134,6 +138,7 @@ class PointOptions:
     memory_jitter: Annotated[int | None, Only.SIMPLE_MEMORY] = None
     memory_stall: Annotated[float | None, Only.SIMPLE_MEMORY] = None
     data: Annotated[str | None, Only.PRODUCT] = None
+    arrange: Annotated[str | None, Only.PRODUCT] = None
     seed: int = 1
     gating: Annotated[str | None, Only.RTL] = None
     build: Annotated[str | None, Only.RTL] = None
@@ -156,7 +161,7 @@ class PointOptions:
     @property
     def product(self) -> dict[str, Any]:
         """Given options of the data of a product, by their names in Python."""
-        return given(data=self.data, c_format=self.c)
+        return given(data=self.data, c_format=self.c, arrangement=self.arrange)
 
     def refuse(self, what: str, *runs: Only):
         """Raise if an option is given that is restricted to these runs."""
@@ -288,6 +293,8 @@ def require_product_choices(options: Options):
         choose("--data", options.data, KINDS)
     if options.c is not None:
         choose("--c", options.c, C_FORMATS)
+    if options.arrange is not None:
+        choose("--arrange", options.arrange, ARRANGEMENTS)
 
 
 def parsed_window(options: Options) -> tuple[int, int] | None:

@@ -7,6 +7,7 @@ import numpy as np
 from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ...hw.config.arithmetic import ARITHMETIC
+from ...hw.config.checks import require_choice
 from ..elements import NATIVE
 from ..gemm.cores import WIDE, widened
 from ..gemm.data import operands
@@ -14,13 +15,17 @@ from ..gemm.problem import GemmProblem
 from ..gemm.target import tensor_unit
 from ..kernel import Buffer, Kernel, Problem
 from .arrange import arranged_a, arranged_b
-from .plan import tensor_plan
+from .plan import FRAGMENT_BYTES, tensor_plan
 from .reference import reference
 
-__all__ = ["OPERANDS", "pose", "tensor_kernel"]
+__all__ = ["ARRANGEMENTS", "OPERANDS", "pose", "tensor_kernel"]
 
 #: Operand formats of the program.
 OPERANDS = ("fp16",)
+#: Where operands get the order of fragments.
+ARRANGEMENTS = ("outside", "inside")
+#: Option bit of the program: it arranges the operands.
+ARRANGE = 4
 
 
 def tensor_kernel(config: ClusterConfig, **options) -> Kernel:
@@ -47,6 +52,7 @@ def pose(
     data: str = "random",
     given: tuple[np.ndarray, np.ndarray] | None = None,
     gaps: tuple[int, int, int] = (0, 0, 0),
+    arrangement: str = "outside",
 ) -> tuple[Problem, GemmProblem]:
     """Return the problem for a program, and the product for models.
 
@@ -66,8 +72,12 @@ def pose(
         A and B in the form of `kernels.elements`, in place of generated data.
     gaps : tuple of int
         Unused elements at the end of each row of A, B and C.
+    arrangement : str
+        Where the operands are arranged as fragments: ``outside`` the measured region, in the
+        initial data, or ``inside``, by the program.
 
     """
+    require_choice("arrangement", arrangement, ARRANGEMENTS)
     tensor, plan = tensor_unit(config), tensor_plan(config)
     if tensor.operand not in OPERANDS:
         raise UserError(
@@ -90,15 +100,17 @@ def pose(
     before = np.full((m, pitches[2]), -1, problem.dtype("c"))
     expected, bounds = before.astype(np.float64), np.zeros(before.shape)
     expected[:, :n], bounds[:, :n] = values, bound
+    rest = plan.steps * FRAGMENT_BYTES // 4
     buffers = {
         "a": Buffer(data=widened(a, pitches[0])),
         "b": Buffer(data=widened(b, pitches[1])),
         "c": Buffer(data=before, expected=expected, bound=bounds),
-        "a_fragments": Buffer(data=arranged_a(a, plan)),
-        "b_fragments": Buffer(data=arranged_b(b, plan)),
+        "a_fragments": fragments(arranged_a(a, plan), arrangement, rest),
+        "b_fragments": fragments(arranged_b(b, plan), arrangement, rest),
     }
     wide = c_format == ARITHMETIC[tensor.operand].accumulator
-    arguments = (m, n, k, "a", "b", "c", *pitches, WIDE if wide else 0)
+    flags = (WIDE if wide else 0) | (ARRANGE if arrangement == "inside" else 0)
+    arguments = (m, n, k, "a", "b", "c", *pitches, flags)
     posed = Problem(
         buffers=buffers,
         arguments=(*arguments, "a_fragments", "b_fragments"),
@@ -106,6 +118,20 @@ def pose(
         tensor_macs=problem.macs,
         formats={"a": tensor.operand, "b": tensor.operand, "c": c_format},
         data="given" if given else data,
-        arrangement="outside",
+        arrangement=arrangement,
     )
     return posed, problem
+
+
+def fragments(panels: np.ndarray, arrangement: str, rest: int) -> Buffer:
+    """Return the buffer of an operand as fragments, with `rest` words after the last panel.
+
+    Cores copy whole tiles, so they read beyond a panel that ends with fewer steps. Arranged inside,
+    the words of panels are all ones before.
+    """
+    words = np.pad(panels.ravel(), (0, rest))
+    if arrangement == "outside":
+        return Buffer(data=words)
+    before = np.full_like(words, 0xFFFF_FFFF)
+    before[len(words) - rest :] = 0
+    return Buffer(data=before, expected=words.astype(np.float64), bits=words)

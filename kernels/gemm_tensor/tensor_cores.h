@@ -45,18 +45,27 @@ SPICA_INLINE uint32_t tensor_b_piece(int n)
 /* Panel of piece n of B. */
 SPICA_INLINE uint32_t tensor_b_panel(int n)
 {
-    return tensor_across() + tensor_b_piece(n) / PANEL_PIECES * TENSOR_ACROSS;
+    uint32_t odd = tensor_b_piece(n) / PANEL_PIECES;
+    SPICA_ANEW(odd); /* or masks occupy registers */
+    return tensor_across() + odd * TENSOR_ACROSS;
+}
+
+/* Bytes before piece n of B in its panel. */
+SPICA_INLINE uint32_t tensor_b_within(int n)
+{
+    uint32_t piece = tensor_b_piece(n) % PANEL_PIECES;
+    SPICA_ANEW(piece);
+    return piece * PIECE_BYTES;
 }
 
 SPICA_INLINE uint32_t tensor_b_offset(int n)
 {
-    return tensor_b_panel(n) * tensor_steps() * FRAGMENT_BYTES +
-           tensor_b_piece(n) % PANEL_PIECES * PIECE_BYTES;
+    return tensor_b_panel(n) * (tensor_steps() * FRAGMENT_BYTES) + tensor_b_within(n);
 }
 
 SPICA_INLINE uint32_t tensor_b_target(int n)
 {
-    return tensor_b_place(tensor_b_panel(n)) + tensor_b_piece(n) % PANEL_PIECES * PIECE_BYTES;
+    return tensor_b_place(tensor_b_panel(n)) + tensor_b_within(n);
 }
 
 /* Sets the addresses at the beginning of a tile of C. */

@@ -14,6 +14,7 @@
 #else
 #include "tensor_cores.h"
 #endif
+#include "tensor_arrange.h"
 #include "tensor_store.h"
 
 /* Multiplies a step of a full tile and fetches the next; copies a piece meanwhile. */
@@ -110,6 +111,8 @@ SPICA_INLINE void tensor_multiply(TensorCopies copies, const int group)
 SPICA_INLINE void tensor_run(void)
 {
     spica_begin();
+    if (TENSOR->options & TENSOR_ARRANGE)
+        tensor_arrange();
     const TensorCopies copies = tensor_begin();
     if (TENSOR_GROUPS > 1 && (vx_warp_id() & 1))
         tensor_multiply(copies, 1);

@@ -7,17 +7,28 @@
 /* Instructions along k. */
 SPICA_INLINE uint32_t tensor_steps(void)
 {
-    return TENSOR_BLOCKS(TENSOR->k, TENSOR_DEPTH);
+    uint32_t steps = TENSOR_BLOCKS(TENSOR->k, TENSOR_DEPTH);
+    SPICA_ANEW(steps); /* as in tensor_a_place */
+    return steps;
 }
 
 SPICA_INLINE uint32_t tensor_tiles_across(void)
 {
-    return TENSOR_BLOCKS(TENSOR->n, TENSOR_N);
+    uint32_t tiles = TENSOR_BLOCKS(TENSOR->n, TENSOR_N);
+    SPICA_ANEW(tiles);
+    return tiles;
+}
+
+SPICA_INLINE uint32_t tensor_tiles_down(void)
+{
+    uint32_t tiles = TENSOR_BLOCKS(TENSOR->m, TENSOR_M);
+    SPICA_ANEW(tiles);
+    return tiles;
 }
 
 SPICA_INLINE uint32_t tensor_tiles(void)
 {
-    return TENSOR_BLOCKS(TENSOR->m, TENSOR_M) * tensor_tiles_across();
+    return tensor_tiles_down() * tensor_tiles_across();
 }
 
 /* All tiles of operands. */

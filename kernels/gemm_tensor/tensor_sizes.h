@@ -23,20 +23,23 @@ typedef struct {
 } Tensor;
 
 #define TENSOR ((const Tensor *)spica_arguments())
-#define TENSOR_WIDE 2u /* option: C is FP32 */
+/* Options: C is FP32; the program arranges the operands as fragments. */
+#define TENSOR_WIDE 2u
+#define TENSOR_ARRANGE 4u
 
 #define TENSOR_BLOCKS(size, block) (((size) + (block)-1) / (block))
 #define TENSOR_FITS_(across) \
-    (SPICA_WARPS % (across) == 0 && 2 * (across) * (across) <= SPICA_WARPS * SPICA_CORES)
+    (SPICA_WARPS % (across) == 0 && 2 * (across) * (across) <= TENSOR_WARPS)
 
 enum {
     TENSOR_LANES = 8,
+    TENSOR_WARPS = SPICA_WARPS * SPICA_CORES,
     TENSOR_EACH = 32 / SPICA_TENSOR_OPERAND_BITS, /* elements of a word */
     TENSOR_DEPTH = 8 * TENSOR_EACH,               /* elements of k of an instruction */
     FRAGMENT_BYTES = 8 * 4 * TENSOR_LANES,
     /* Warps of a tile side by side, and one below the other. */
     TENSOR_ACROSS = TENSOR_FITS_(8) ? 8 : TENSOR_FITS_(4) ? 4 : TENSOR_FITS_(2) ? 2 : 1,
-    TENSOR_DOWN = SPICA_WARPS * SPICA_CORES / TENSOR_ACROSS,
+    TENSOR_DOWN = TENSOR_WARPS / TENSOR_ACROSS,
     TENSOR_M = 8 * TENSOR_DOWN,
     TENSOR_N = 16 * TENSOR_ACROSS,
     TENSOR_BANKS = SPICA_CONFIG_SHARED_BANKS,
@@ -58,7 +61,9 @@ _Static_assert(SPICA_THREADS == TENSOR_LANES, "fragments are those of warps of 8
 /* Place of a panel in the first slot, as an offset from the start of shared memory. */
 SPICA_INLINE uint32_t tensor_a_place(uint32_t panel)
 {
-    return panel % TENSOR_BANKS * TENSOR_BANK_BYTES + panel / TENSOR_BANKS * TENSOR_PANEL_BYTES;
+    uint32_t row = panel / TENSOR_BANKS;
+    SPICA_ANEW(row); /* or masks of merged shifts occupy registers */
+    return panel % TENSOR_BANKS * TENSOR_BANK_BYTES + row * TENSOR_PANEL_BYTES;
 }
 
 SPICA_INLINE uint32_t tensor_b_place(uint32_t panel)
@@ -66,16 +71,28 @@ SPICA_INLINE uint32_t tensor_b_place(uint32_t panel)
     return TENSOR_A_PANELS * TENSOR_PANEL_BYTES + tensor_a_place(panel);
 }
 
+/* Number of the warp; warps of different cores follow each other. */
+SPICA_INLINE uint32_t tensor_warp(void)
+{
+    return vx_warp_id() * SPICA_CORES + vx_core_id();
+}
+
 /* Block of 8 rows and block of 16 columns of the tile that the warp computes. Warps of different
  * cores that run at the same time read from different banks. */
 SPICA_INLINE uint32_t tensor_down(void)
 {
-    return vx_core_id() + SPICA_CORES * (vx_warp_id() / TENSOR_ACROSS);
+    uint32_t row = vx_warp_id() / TENSOR_ACROSS;
+    SPICA_ANEW(row); /* as in tensor_a_place */
+    row *= SPICA_CORES;
+    SPICA_ANEW(row);
+    return vx_core_id() + row;
 }
 
 SPICA_INLINE uint32_t tensor_across(void)
 {
-    return (vx_core_id() + vx_warp_id()) % TENSOR_ACROSS;
+    uint32_t column = (vx_core_id() + vx_warp_id()) % TENSOR_ACROSS;
+    SPICA_ANEW(column);
+    return column;
 }
 
 #endif

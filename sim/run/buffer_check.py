@@ -11,8 +11,8 @@ __all__ = ["check_buffer"]
 def check_buffer(name: str, buffer: Buffer, found: np.ndarray) -> Check:
     """Compare the final contents of a buffer, `found`, with the expected contents, by `compare`.
 
-    If the buffer specifies bits, the result must match these as well. A buffer without expected
-    values must keep its initial bits.
+    If the buffer specifies bits, the result must match these as well; where the bound is infinite,
+    they alone decide. A buffer without expected values must keep its initial bits.
     """
     data, expected, bits, overflow = buffer.data, buffer.expected, buffer.bits, np.inf
     if expected is None:
@@ -34,6 +34,7 @@ def check_buffer(name: str, buffer: Buffer, found: np.ndarray) -> Check:
         reference=expected,
         bound=buffer.bound if buffer.expected is not None else 0.0,
         overflow=overflow,
+        is_unbounded=bits is not None,
         is_result=buffer.expected is not None,
         has_share=True,
     )
