@@ -118,7 +118,7 @@ def refused(capsys, *arguments):
         ),
         (
             (*CORELESS, "--size", "4"),
-            "vecadd needs cores; matrix has none: choose core, tiny, virgo, virgo_fp32 or",
+            "vecadd needs cores; matrix has none: choose ampere, core, tiny, virgo",
         ),
         ((*VECADD,), "sizes must be given by --size or by -n; -n is missing"),
         (
