@@ -1,0 +1,271 @@
+"""Bit-exact tests of the matrix product on tensor units: instruction-set model and RTL."""
+
+import dataclasses
+import shutil
+
+import numpy as np
+import pytest
+
+from spica.cli.main import main
+from spica.hw.base.errors import UserError
+from spica.hw.config import PRESETS, AxiConfig, ClusterConfig, CoreConfig, SharedMemoryConfig
+from spica.kernels.gemm.problem import GemmProblem
+from spica.kernels.gemm_tensor.arrange import arranged_a, arranged_b
+from spica.kernels.gemm_tensor.cores import pose
+from spica.kernels.gemm_tensor.plan import FRAGMENT_BYTES, tensor_plan
+from spica.sim.diagnose.diagnostics import ProgramError
+from spica.sim.golden.core.units.tensor import hmma, pack_a, pack_b, unpack_c
+from spica.sim.golden.matrix.tensor_gemm import tensor_gemm
+from spica.sim.harness.dram import DramConfig
+from spica.sim.run.exact_kernels import exact_cores_kernel
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_workload import KernelWorkload
+from spica.sim.run.workload import run_workload
+
+AMPERE, VOLTA = PRESETS["ampere"], PRESETS["volta"]
+#: One core with rows of 32 bytes. The tile is 32 x 16, three instructions deep.
+TINY = ClusterConfig(
+    cores=1,
+    core=CoreConfig(
+        warps=4, tensor="hmma", l1i=PRESETS["tiny"].core.l1i, l1d=PRESETS["tiny"].core.l1d
+    ),
+    shared=SharedMemoryConfig(size=16 * 1024, banks=2),
+    units=(),
+    axi=AxiConfig(data_width=128),
+    l2=PRESETS["tiny"].l2,
+)
+#: Unused elements at the ends of rows.
+GAPS = (3, 5, 7)
+#: Less than a tile or an instruction, whole tiles, several tiles with rests in all directions.
+SIZES = [(1, 1, 1), (17, 33, 65), (128, 64, 64), (130, 70, 200)]
+
+
+def run(config, size, *, seed=1, **options):
+    """Run a product; return its result."""
+    settings = {
+        name: options.pop(name)
+        for name in ("engine", "schedule", "lockstep", "memory")
+        if name in options
+    }
+    kernel = options.pop("kernel", None) or exact_cores_kernel(config, **options)
+    sizes = dict(zip("mnk", size, strict=True))
+    return run_workload(
+        KernelWorkload(kernel, sizes), "machine", config, SimtOptions(seed=seed, **settings)
+    )
+
+
+def assert_right(result):
+    assert result["check"]["verdict"] == "pass", result["check"]
+    assert result["check"]["code_warnings"] == []
+
+
+@pytest.mark.parametrize("arrangement", ["outside", "inside"])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("preset", ["ampere", "volta"])
+def test_products_are_right_to_the_bit(preset, size, arrangement):
+    c_format = "fp32" if size[0] % 2 else "fp16"
+    result = run(PRESETS[preset], size, c_format=c_format, gaps=GAPS, arrangement=arrangement)
+    assert_right(result)
+    assert result["options"]["arrangement"] == arrangement
+
+
+@pytest.mark.parametrize("preset", ["ampere", "volta"])
+def test_whole_words_of_both_formats(preset):
+    for c_format in ("fp16", "fp32"):
+        assert_right(run(PRESETS[preset], (128, 128, 32), c_format=c_format, gaps=(0, 2, 4)))
+
+
+@pytest.mark.parametrize("preset", ["ampere", "volta"])
+def test_values_that_break_arithmetic_come_out_to_the_bit(preset):
+    config = PRESETS[preset]
+    result = run(config, (70, 60, 50), c_format="fp32", data="extreme", arrangement="inside")
+    assert_right(result)
+    assert result["check"]["buffers"]["c"]["max_abs_error"] > 0
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_no_order_of_warps_and_loads_does_harm(seed):
+    for config in (AMPERE, VOLTA):
+        assert_right(run(config, (130, 70, 200), schedule="random", seed=seed))
+    assert_right(run(TINY, (70, 50, 200), schedule="random", seed=seed, arrangement="inside"))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        TINY,
+        dataclasses.replace(TINY, core=dataclasses.replace(TINY.core, warps=1)),
+        dataclasses.replace(AMPERE, cores=3, barrier_scope="core"),
+        dataclasses.replace(AMPERE, cores=4),
+    ],
+    ids=["one core", "one warp", "barriers of a core", "four cores"],
+)
+def test_other_machines(config):
+    result = run(config, (70, 50, 100), gaps=GAPS, arrangement="inside")
+    assert result["check"]["buffers"]["c"]["wrong"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", ["ampere", "volta"])
+def test_lockstep_on_the_rtl(preset):
+    for size in ((130, 70, 70), (128, 64, 128)):
+        result = run(PRESETS[preset], size, engine="verilator", arrangement="inside")
+        assert_right(result)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["amaranth", "verilator"])
+def test_a_small_machine_on_both_engines(engine):
+    plan, size = tensor_plan(TINY), (40, 20, 40)
+    memory = DramConfig(latency=20)
+    result = run(TINY, size, engine=engine, memory=memory)
+    assert_right(result)
+    assert result["shared_read_bytes"] == {"rows": plan.read_bytes(*size)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("preset", "size"),
+    [("ampere", (128, 64, 128)), ("volta", (128, 64, 128)), ("ampere", (100, 130, 40))],
+)
+def test_reads_of_shared_memory(preset, size):
+    config = PRESETS[preset]
+    result = run(config, size, engine="verilator", lockstep=False)
+    assert result["shared_read_bytes"] == {"rows": tensor_plan(config).read_bytes(*size)}
+    products = sum(core["counters"]["operations_tensor"] for core in result["cores"])
+    assert tensor_plan(config).read_bytes(*size) == products * 3 * FRAGMENT_BYTES // 2
+
+
+def test_reads_of_whole_tiles_are_three_eighths_of_a_byte_per_multiply_add():
+    plan = tensor_plan(AMPERE)
+    for n in (256, 512, 1024):
+        assert plan.read_bytes(n, n, n) * 8 == 3 * n**3
+    assert plan.read_bytes(256, 256, 256) == 6 << 20
+    assert plan.read_bytes(1, 1, 1) == plan.read_bytes(128, 64, 16)
+
+
+def test_fragments_are_the_registers_of_instructions():
+    plan, rng = tensor_plan(AMPERE), np.random.default_rng(1)
+    a = rng.standard_normal((130, 40)).astype(np.float16)
+    b = rng.standard_normal((40, 70)).astype(np.float16)
+    panels_a, panels_b = arranged_a(a, plan), arranged_b(b, plan)
+    wide_a, wide_b = np.zeros((256, 48), np.uint32), np.zeros((48, 128), np.uint32)
+    wide_a[:130, :40], wide_b[:40, :70] = a.view(np.uint16), b.view(np.uint16)
+    for panel, step in ((0, 0), (3, 1), (16, 2), (31, 0)):
+        block = wide_a[8 * panel : 8 * panel + 8, 16 * step : 16 * step + 16]
+        assert np.array_equal(panels_a[panel, step], pack_a(block))
+    for panel, first in ((0, 0), (3, 48), (4, 1), (6, 33), (8, 64), (12, 65)):
+        block = wide_b[16:32, first : first + 16 : 2]
+        assert np.array_equal(panels_b[panel, 1], pack_b(block))
+    assert (len(panels_a), len(panels_b)) == (32, 16)
+
+
+def test_golden_model_is_a_chain_of_instructions():
+    rng, tensor = np.random.default_rng(2), AMPERE.tensor_units
+    a, b = (rng.standard_normal(shape).astype(np.float16) for shape in ((8, 48), (48, 8)))
+    registers = np.zeros((32, 8), np.uint32)
+    for k in range(0, 48, 16):
+        registers[0:8] = pack_a(a[:, k : k + 16].view(np.uint16))
+        registers[8:16] = pack_b(b[k : k + 16].view(np.uint16))
+        registers = hmma(registers, 24, tensor)
+    problem = GemmProblem.placed(m=8, n=8, k=48, c_format="fp32")
+    c = tensor_gemm(tensor, problem, a, b)
+    assert np.array_equal(c.view(np.uint32), unpack_c(registers[24:]))
+
+
+def test_results_of_other_numerics_fail():
+    other = dataclasses.replace(AMPERE.core, tensor_numerics="nvidia(volta)")
+    kernel = exact_cores_kernel(AMPERE, c_format="fp32")
+    result = run(dataclasses.replace(AMPERE, core=other), (16, 16, 32), kernel=kernel)
+    assert result["check"]["buffers"]["c"]["mismatches"] > 100
+
+
+def test_other_numerics_are_right_to_the_bit():
+    core = dataclasses.replace(AMPERE.core, tensor_numerics="nvidia(volta)")
+    config = dataclasses.replace(AMPERE, core=core)
+    assert_right(run(config, (40, 40, 40), c_format="fp32", data="extreme"))
+
+
+def test_refused_machines():
+    core = dataclasses.replace(AMPERE.core, tensor_numerics="nvidia(ampere)", tensor_operand="bf16")
+    with pytest.raises(UserError, match="on tensor units must be fp16, not bf16"):
+        run(dataclasses.replace(AMPERE, core=core), (8, 8, 8))
+    small = dataclasses.replace(AMPERE, shared=SharedMemoryConfig(size=16 * 1024, subbanks=16))
+    with pytest.raises(UserError, match=r"must hold 3 tiles of 6 fragments.*4608 bytes, not 4096"):
+        run(small, (8, 8, 8))
+    with pytest.raises(UserError, match="arrangement must be one of outside, inside"):
+        run(AMPERE, (8, 8, 8), arrangement="middle")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--preset", "virgo", "--arrange", "inside"), "--arrange does not apply to gemm"),
+        (
+            ("--preset", "ampere", "--arrange", "before"),
+            "choose one of outside, inside",
+        ),
+        (("--preset", "ampere", "--memory-latency", "3"), "--memory-latency does not apply"),
+    ],
+)
+def test_refused_options(options, message, capsys):
+    assert main(("run", "gemm", "--size", "8", *options)) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_cores_cannot_finish_a_product_of_tensor_units(capsys):
+    assert main(("run", "gemm_add", "--preset", "ampere", "--size", "8")) == 2
+    message = " ".join(capsys.readouterr().err.split())
+    assert "gemm_add needs cores and a matrix unit, and ampere has no matrix unit" in message
+
+
+FAULTS = {
+    "tensor_fragments.h": [("across + TENSOR_ACROSS),", "across),")],
+    "tensor_dma.h": [
+        ("(2 * TENSOR_ACROSS - 1) * pitch", "(2 * TENSOR_ACROSS) * pitch"),
+        ("dram += TENSOR_BANKS * pitch", "dram += pitch"),
+        (">= TENSOR_SLOTS)", ">= TENSOR_SLOTS + 2)"),
+        ("    tensor_await(tensor_at.loads + needed", "    if (0) tensor_await(needed"),
+    ],
+    "tensor_store.h": [
+        ("(lane & 5)", "(lane & 4)"),
+        ("row_ < TENSOR->m", "row_ <= TENSOR->m"),
+        ("fsw f17, 4(%0)", "fsw f17, 8(%0)"),
+    ],
+    "tensor_gemm.h": [
+        ("        tensor_clear();\n        left", "        left"),
+        ("step < steps; step++", "step <= steps; step++"),
+    ],
+    "tensor_arrange.h": [
+        ("words[r + 1] >> 16 << 16", "words[r + 1] << 16"),
+        ("step < end; step++, to +=", "step + 1 < end; step++, to +="),
+    ],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "old", "new"), [(name, *fault) for name, faults in FAULTS.items() for fault in faults]
+)
+def test_faults_are_detected(name, old, new, tmp_path):
+    kernel = exact_cores_kernel(AMPERE, arrangement="inside", gaps=(0, 0, 2))
+    for path in kernel.sources[0].parent.glob("*.[ch]"):
+        shutil.copy(path, tmp_path)
+    text = (tmp_path / name).read_text()
+    assert text.count(old) == 1
+    (tmp_path / name).write_text(text.replace(old, new))
+    broken = dataclasses.replace(kernel, folder=tmp_path)
+    try:
+        result = run(AMPERE, (129, 100, 420), kernel=broken, schedule="random", seed=2)
+    except ProgramError:
+        return
+    assert result["check"]["verdict"] == "fail"
+
+
+def test_operands_in_other_places():
+    problem, product = pose(AMPERE, np.random.default_rng(1), m=20, n=30, k=40, gaps=GAPS)
+    assert problem.tensor_macs == product.macs == 20 * 30 * 40
+    assert problem.macs == ()
+    rest = 4 * FRAGMENT_BYTES // 4
+    assert problem.buffers["a_fragments"].data.size == 128 * 48 // 2 + rest
+    assert problem.buffers["b_fragments"].data.size == 64 * 48 // 2 + rest
