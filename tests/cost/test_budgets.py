@@ -29,10 +29,13 @@ from spica.synth.budgets import (
     too_deep,
     with_children,
 )
+from spica.synth.design import design_of
 from spica.synth.measure import BlockMeasurement, Measurement, measure
 from spica.synth.memories import memory_nand2
+from spica.synth.timing.paths import deepest_paths
+from support.memory.shared_dispatch import SharedDispatch
 
-MATRIX = PRESETS["matrix"]
+MATRIX, VIRGO = PRESETS["matrix"], PRESETS["virgo"]
 
 
 @pytest.mark.parametrize(
@@ -55,6 +58,21 @@ def test_cells_and_depth_of_an_element(element):
 )
 def test_depth_of_the_blocks_of_matrix(name, make):
     assert too_deep(measure(make(), name)) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("cores", "subbanks", "narrow_ports", "depth"), [(4, 8, 2, 50), (8, 16, 1, 55), (8, 16, 2, 60)]
+)
+def test_depth_from_dispatch_through_shared_memory(cores, subbanks, narrow_ports, depth):
+    """Grants return to the dispatch of the core in the cycle of the request."""
+    core, shared = VIRGO.core, replace(VIRGO.shared, subbanks=subbanks)
+    assert core is not None
+    core = replace(core, shared_ports=narrow_ports)
+    config = replace(VIRGO, cores=cores, core=core, shared=shared)
+    (path,) = deepest_paths(design_of(SharedDispatch(config), "dispatch"), 1)
+    assert path.block == "dispatch"
+    assert path.depth <= depth
 
 
 @pytest.mark.slow
