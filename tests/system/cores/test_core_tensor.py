@@ -205,6 +205,34 @@ def test_cycles_of_an_instruction(machine_of, warps, accumulators):
     assert (reads, writes) == (24 * products, 8 * products)
 
 
+#: Cycles of an instruction with these register banks: a chain of one warp, and eight warps. The
+#: banks read 24 registers in 3, 6, 12, 12, 24 and 48 cycles; the unit needs 32.
+BANKS = {
+    ("warp", 8): (46, 32),
+    ("warp", 4): (46, 32),
+    ("warp", 2): (49, 32),
+    ("thread", 16): (52, 32),
+    ("thread", 8): (59, 32),
+    ("thread", 4): (91, 48),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mapping", "banks"), BANKS)
+def test_cycles_by_register_banks(mapping, banks):
+    fields = CONFIGS["volta"] | {"bank_mapping": mapping, "banks": banks}
+    config = small_config(threads=8, tensor="hmma", **fields)
+    with ProgramMachine(config, lockstep=True, optimize=0, composed=True) as machine:
+        for warps, expected in zip((1, 8), BANKS[mapping, banks], strict=True):
+            registers, cycles = registers_of(machine, 5, warps) & 0x3FFF_FFFF, []
+            for length in (8, 24):
+                outcome, _ = execute(machine, ["hmma x0"] * length, registers)
+                assert outcome.mismatch == ""
+                cycles.append(outcome.cycles)
+            # Eight warps that share the banks do not end in the same order.
+            assert (cycles[1] - cycles[0]) / (16 * warps) == pytest.approx(expected, abs=0.05)
+
+
 @pytest.mark.parametrize("name", TREES)
 def test_trees_take_32_cycles_too(machine_of, name):
     machine, cycles = machine_of(name), []
