@@ -691,15 +691,15 @@ MUTANTS: tuple[Mutant, ...] = (
         fault="a buffer of fragments is free before the last set has read it",
         inside="StepSequencer",
         old="self.release.eq(self.begins_last)",
-        new="self.release.eq(self.go & is_first & (number == STEPS // 2))",
+        new="self.release.eq(self.go & is_first & (number == config.steps // 2))",
         tests=(TENSOR_UNIT + "::test_slow_operands",),
     ),
     Mutant(
         name="staging_read",
         fault="a product reads the fragments of the next one",
         inside="FragmentStaging",
-        old="memory.read_address.eq(Cat(self.step.set, oldest))",
-        new="memory.read_address.eq(Cat(self.step.set, newest))",
+        old="Cat(self.step.set[exact_log2(shared) :], oldest)",
+        new="Cat(self.step.set[exact_log2(shared) :], newest)",
         tests=(TENSOR_UNIT + "::test_slow_operands",),
     ),
     Mutant(
@@ -730,7 +730,7 @@ MUTANTS: tuple[Mutant, ...] = (
         name="result_room",
         fault="the tensor unit overwrites results that wait",
         inside="WritebackQueue",
-        old="self.room.eq(used != REGISTERS)",
+        old="self.room.eq(used != registers)",
         new="self.room.eq(1)",
         tests=(TENSOR_UNIT + "::test_a_stall_is_absorbed_by_the_queue",),
     ),
@@ -741,6 +741,25 @@ MUTANTS: tuple[Mutant, ...] = (
         old="self.exhausted[number].eq(left == 0)",
         new="self.exhausted[number].eq(0)",
         tests=(TENSOR_ISSUE,),
+    ),
+    Mutant(
+        name="wide_words",
+        fault="in warps of 32 threads a set takes the words of its neighbour",
+        inside="words_of",
+        old="Mux(number[0], lanes[lane + 2], lanes[lane])",
+        new="Mux(number[0], lanes[lane], lanes[lane + 2])",
+        tests=(TENSOR_UNIT + "::test_wide_products_match_the_golden_model",),
+    ),
+    Mutant(
+        name="wide_groups",
+        fault="registers of fragments in warps of 32 threads are those in warps of 8",
+        inside="groups_of",
+        old="info.wide_groups or info.groups if threads == WIDE else info.groups",
+        new="info.groups",
+        tests=(
+            "tests/hw/core/front_end/test_decode.py"
+            "::test_register_groups_of_warps_of_32_threads_by_hand",
+        ),
     ),
     Mutant(
         name="source_group",

@@ -28,7 +28,7 @@ class PipelineConfig:
         report, ``vortex`` follows the last active thread.
     tensor : str or None
         Tensor instructions: ``hmma`` on registers, ``hgmma`` on shared memory, None for none.
-        Fragments are laid out for warps of 8 threads.
+        Warps have 8 threads, with ``hmma`` 8 or 32.
     tensor_numerics, tensor_operand : str
         Numerics and operand format of the tensor instructions; see `TensorConfig`.
     scheduler : str
@@ -95,8 +95,8 @@ class PipelineConfig:
         require_choice("divergent_branch", self.divergent_branch, ("error", "vortex"))
         if self.tensor is not None:
             require_choice("tensor", self.tensor, ("hmma", "hgmma"))
-            if self.threads != 8:
-                raise ValueError(f"threads must be 8 with tensor instructions, not {self.threads}")
+            if self.tensor == "hgmma" and self.threads != 8:
+                raise ValueError(f"threads must be 8 with hgmma, not {self.threads}")
         numerics = self.tensor_config
         if self.tensor == "hgmma" and numerics != TensorConfig():
             raise ValueError(
@@ -129,7 +129,10 @@ class PipelineConfig:
     @property
     def tensor_config(self) -> TensorConfig:
         """Numerics and shape of the tensor instructions, if there are any."""
-        return TensorConfig(numerics=self.tensor_numerics, operand=self.tensor_operand)
+        threads = self.threads if self.tensor == "hmma" else 8
+        return TensorConfig(
+            numerics=self.tensor_numerics, operand=self.tensor_operand, threads=threads
+        )
 
     @property
     def ports(self) -> tuple[Port, ...]:
@@ -144,7 +147,7 @@ class PipelineConfig:
     @property
     def group_sizes(self) -> list[int]:
         """Sizes of the register groups of its operations, ascending; none without any."""
-        return group_sizes(self.ports)
+        return group_sizes(self.ports, self.threads)
 
     def lanes(self, port: Port) -> int:
         """Return the number of threads that `port` accepts per cycle."""

@@ -37,9 +37,10 @@ TENSOR_NUMERICS = {name: tuple(_offers(name)) for name in NUMERICS if _offers(na
 
 @dataclass(frozen=True, kw_only=True)
 class TensorConfig:
-    """Product of matrices by one tensor instruction: 8 x 8 numbers of 8 lanes, FP32 accumulators.
+    """Product of matrices by one tensor instruction, with FP32 accumulators.
 
-    Operands are words of 32 bits with one or several numbers, 8 for each row of A and column of B.
+    Its result has 8 x 8 numbers in warps of 8 threads, and 16 x 8 in warps of 32. Operands are
+    words of 32 bits with one or several numbers, 8 for each row of A and column of B.
     A rounding step adds the products of a few words to the accumulator. The steps of a result
     follow each other with ascending k. All configs multiply 16 words of A and of B per cycle.
 
@@ -49,13 +50,18 @@ class TensorConfig:
         A key of `TENSOR_NUMERICS`.
     operand : str
         Format of A and B.
+    threads : int
+        Threads of a warp, 8 or 32.
 
     """
 
     numerics: str = "virgo_hmma"
     operand: str = "fp16"
+    threads: int = 8
 
     def __post_init__(self):
+        if self.threads not in (8, 32):
+            raise ValueError(f"threads must be 8 or 32 with hmma, not {self.threads}")
         require_choice("numerics of tensor instructions", self.numerics, TENSOR_NUMERICS)
         what = f"operand of tensor instructions with {self.numerics}"
         require_choice(what, self.operand, TENSOR_NUMERICS[self.numerics])
@@ -88,6 +94,38 @@ class TensorConfig:
     def sets(self) -> int:
         """Rounding steps of one result."""
         return 8 // self.step_words
+
+    @property
+    def rows(self) -> int:
+        """Rows of A and of the result: 8 or 16."""
+        return 8 if self.threads == 8 else 16
+
+    @property
+    def registers(self) -> int:
+        """Registers of the fragments of A and of the accumulator: 8 or 4."""
+        return self.rows * 8 // self.threads
+
+    @property
+    def b_registers(self) -> int:
+        """Registers of the fragment of B: 8 or 2."""
+        return 64 // self.threads
+
+    @property
+    def step_registers(self) -> tuple[int, int]:
+        """Registers of A and of B with the words of a set; several sets may share them."""
+        share = self.threads // 8
+        words = max(1, self.step_words // share)
+        return self.rows // 8 * words, words
+
+    @property
+    def parts(self) -> int:
+        """Steps for one register of the accumulator in a set."""
+        return self.threads // self.dot_products
+
+    @property
+    def steps(self) -> int:
+        """Cycles of one instruction: 32 or 64."""
+        return self.parts * self.registers * self.sets
 
     @property
     def dot_products(self) -> int:

@@ -46,5 +46,6 @@ def part_config(part: type, config: PipelineConfig) -> PipelineConfig:
     if fields is None:
         return config
     if config.tensor is not None:
-        fields += TENSOR_FIELDS
+        # The threads of a warp decide the registers of a fragment.
+        fields += (*TENSOR_FIELDS, "threads")
     return PipelineConfig(**{name: getattr(config, name) for name in fields})

@@ -22,11 +22,14 @@ __all__ = [
     "TensorOperation",
     "Unit",
     "group_sizes",
+    "groups_of",
     "ports_with",
 ]
 
 #: Bits of an operation, for all ports.
 OPERATION_WIDTH = 5
+#: Threads of the warps with `wide_groups`.
+WIDE = 32
 
 
 class Unit(enum.Enum):
@@ -278,6 +281,8 @@ class PortInfo:
         before, it returns a result for each micro-operation, all but the last marked with
         ``more``, or one for all if the destination is not a group. Its latency must not be
         `Latency.FIXED`.
+    wide_groups : mapping of int to RegisterGroups
+        Those in warps of 32 threads, if they differ from `groups`.
     reads_all : bool
         Whether operands of inactive threads are read too.
     credits : int or None
@@ -298,6 +303,7 @@ class PortInfo:
     counter: int | None = None
     label: str | None = None
     groups: Mapping[int, RegisterGroups] = field(default_factory=dict)
+    wide_groups: Mapping[int, RegisterGroups] = field(default_factory=dict)
     reads_all: bool = False
     credits: int | None = None
 
@@ -306,16 +312,18 @@ class PortInfo:
             raise ValueError(f"latency must not be fixed with register groups: {self.name}")
 
 
-#: Registers of ``hmma``: A in f0 to f7, B in f8 to f15, C in f16 to f23 or f24 to f31.
-HMMA_GROUPS = RegisterGroups(
-    size=8,
-    sources={
-        0: RegisterGroup(first=32),
-        1: RegisterGroup(first=40),
-        2: RegisterGroup(first=48, is_selected=True),
-    },
-    destination=RegisterGroup(first=48, is_selected=True),
-)
+def hmma_groups(size: int) -> RegisterGroups:
+    """Return the registers of ``hmma``: A from f0, B from f8, C in a group from f16 on."""
+    accumulator = RegisterGroup(first=48, is_selected=True)
+    sources = {0: RegisterGroup(first=32), 1: RegisterGroup(first=40), 2: accumulator}
+    return RegisterGroups(size=size, sources=sources, destination=accumulator)
+
+
+#: In warps of 8 threads: A in f0 to f7, B in f8 to f15, C in f16 to f23 or f24 to f31.
+HMMA_GROUPS = hmma_groups(8)
+#: In warps of 32: A in f0 to f3, B in f8 and f9, C in one of four groups of f16 to f31. The last
+#: two micro-operations read f10 and f11, which have no effect.
+WIDE_HMMA_GROUPS = hmma_groups(4)
 
 PORTS: dict[Port, PortInfo] = {
     Port.INT: PortInfo(
@@ -389,6 +397,7 @@ PORTS: dict[Port, PortInfo] = {
         counter=31,
         label="tensor",
         groups={TensorOperation.HMMA: HMMA_GROUPS},
+        wide_groups={TensorOperation.HMMA: WIDE_HMMA_GROUPS},
         reads_all=True,
         credits=2,
     ),
@@ -400,6 +409,12 @@ def ports_with(latency: Latency) -> tuple[Port, ...]:
     return tuple(port for port in Port if PORTS[port].latency is latency)
 
 
-def group_sizes(ports: Iterable[Port]) -> list[int]:
+def groups_of(port: Port, threads: int) -> Mapping[int, RegisterGroups]:
+    """Return the register groups of the operations of a port in warps of `threads` threads."""
+    info = PORTS[port]
+    return info.wide_groups or info.groups if threads == WIDE else info.groups
+
+
+def group_sizes(ports: Iterable[Port], threads: int) -> list[int]:
     """Return the sizes of register groups that occur in operations of `ports`, ascending."""
-    return sorted({groups.size for port in ports for groups in PORTS[port].groups.values()})
+    return sorted({each.size for port in ports for each in groups_of(port, threads).values()})

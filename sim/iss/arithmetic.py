@@ -189,12 +189,20 @@ def special_function(operation: SpecialOperation, a) -> np.ndarray:
 
 
 def hmma(registers, accumulators: int, config: TensorConfig | None = None) -> np.ndarray:
-    """Return the registers of warps, (warps, 32, 8), after ``hmma`` with one accumulator."""
-    numerics = native_numerics(config or TensorConfig())
+    """Return the registers of warps, (warps, 32, threads), after ``hmma``.
+
+    The accumulator begins at register `accumulators`.
+    """
+    config = config or TensorConfig()
+    numerics = native_numerics(config)
     registers = np.array(registers, np.uint32, order="C")
     count = ctypes.c_size_t(len(registers))
     library().spica_hmma(
-        ctypes.byref(numerics), count, ctypes.c_uint(accumulators), pointer(registers)
+        ctypes.byref(numerics),
+        count,
+        ctypes.c_uint(config.threads),
+        ctypes.c_uint(accumulators),
+        pointer(registers),
     )
     return registers
 

@@ -24,7 +24,7 @@ class Reason(enum.Enum):
     TENSOR = (Cause.ILLEGAL_INSTRUCTION, "this core does not have this tensor instruction")
     ACCUMULATOR = (
         Cause.ILLEGAL_INSTRUCTION,
-        "the accumulator must be x0 or x1, not x{first}",
+        "the accumulator must be x0 to x{second}, not x{first}",
     )
     NOT_PLACED = (Cause.OUTSIDE_MEMORY, "instruction fetch outside the placed program")
     STACK_OVERFLOW = (

@@ -74,9 +74,10 @@ ILLEGAL: dict[int | str, Any] = {
 }
 
 
-def choice_of(rule: Rule) -> dict:
-    """Return the fields of `choice_layout` for one instruction."""
-    groups = rule.groups.by_field if rule.groups else {}
+def choice_of(rule: Rule, threads: int) -> dict:
+    """Return the fields of `choice_layout` for one instruction in warps of `threads` threads."""
+    spans = rule.groups(threads)
+    groups = spans.by_field if spans else {}
     return {
         "port": rule.port,
         "operation": rule.operation,
@@ -90,7 +91,7 @@ def choice_of(rule: Rule) -> dict:
         "b_is_immediate": rule.b_is_immediate,
         "stalls_warp": rule.stalls_warp,
         "serialises": rule.serialises,
-        **(group_choice(rule.groups) if rule.groups else {}),
+        **(group_choice(spans) if spans else {}),
     }
 
 
@@ -230,7 +231,7 @@ class Decode(SharedBlock):
                             for bit in range(31, 6, -1)
                         )
                         with m.Case(pattern):
-                            m.d.comb += found.eq(layout.const(choice_of(rule)))
+                            m.d.comb += found.eq(layout.const(choice_of(rule, self.config.threads)))
 
     def extend_immediate(self, m: Module, chosen):
         """Assemble the immediate by the format of `chosen`."""

@@ -13,6 +13,7 @@ from ...isa.operations import (
     Port,
     RegisterGroups,
     Unit,
+    groups_of,
 )
 
 __all__ = ["EXIT_CODE_REGISTER", "RULES", "Rule"]
@@ -133,10 +134,9 @@ class Rule:
         """True if it serialises: issues only after everything in flight of the warp completed."""
         return self.is_control and self.operation in _DRAINING
 
-    @property
-    def groups(self) -> RegisterGroups | None:
-        """Register groups of its operation, if it has any."""
-        return PORTS[self.port].groups.get(self.operation)
+    def groups(self, threads: int) -> RegisterGroups | None:
+        """Return the register groups of its operation in warps of `threads` threads, if any."""
+        return groups_of(self.port, threads).get(self.operation)
 
     def is_float(self, field: str) -> bool:
         """Return whether the operand of `field` is a float register."""

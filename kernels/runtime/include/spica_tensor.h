@@ -1,7 +1,7 @@
 /* Tensor instructions with fixed registers.
  *
- * spica_hmma: threads hold rows of A as 16 FP16 values in f0-f7, columns of B in f8-f15, and C in
- * f16-f23. The compiler moves the arrays there. */
+ * spica_hmma, in warps of 8 threads: threads hold rows of A as 16 FP16 values in f0-f7, columns of B
+ * in f8-f15, and C in f16-f23. The compiler moves the arrays there. */
 #include "spica.h" /* before the guard: includes all headers in order */
 
 #ifndef SPICA_TENSOR_H

@@ -191,8 +191,8 @@ void note_access(Machine& machine, Warp& warp, const Decoded& code, Access& acce
 
 // Records the accumulators of `hmma` after it executed.
 void note_accumulators(Warp& warp, const Config& config, const Decoded& code, Retired& retired) {
-    uint32_t first = kFloatRow + kAccumulators[code.destination];
-    retired.results = iss::kMaxResults;
+    retired.results = FragmentMap{config.threads}.registers();
+    uint32_t first = kFloatRow + kFirstAccumulator + retired.results * code.destination;
     retired.row = first + retired.results - 1;
     for (uint32_t k = 0; k + 1 < retired.results; ++k) {
         std::copy_n(warp.row(first + k), config.threads, retired.earlier[k].begin());

@@ -61,7 +61,7 @@ OWN = {
 FIXED = {
     "cores": "no cores without their config",
     "core": "no config of cores without cores",
-    "core.tensor": "for warps of 8 threads only",
+    "core.tensor": "for warps of 8 or 32 threads only",
     "core.tensor_operand": "one format with the default numerics",
     "core.l1d.prefetch": "data is not prefetched",
     "axi.data_width": "largest that a line of shared memory holds, smallest that holds results",

@@ -1,5 +1,7 @@
 """Tests of the config of tensor instructions: shapes by numerics, and refused combinations."""
 
+from dataclasses import replace
+
 import pytest
 
 from spica.hw.arith.dot_product.config import DotProductConfig
@@ -40,6 +42,16 @@ def test_shapes(tensor):
     assert tensor.sets == 1 or dot_product_latency(dot) + 2 <= 4 * tensor.step_words
 
 
+@pytest.mark.parametrize("tensor", ALL, ids=str)
+def test_shapes_of_warps_of_32_threads(tensor):
+    """Twice the rows take twice the cycles: the dot products are the same."""
+    wide = replace(tensor, threads=32)
+    assert (wide.rows, wide.registers, wide.b_registers, wide.depth) == (16, 4, 2, tensor.depth)
+    assert (wide.macs, wide.sets, wide.steps) == (tensor.macs, tensor.sets, 64)
+    assert DotProductConfig.of(wide) == DotProductConfig.of(tensor)
+    assert wide.rows * 8 * wide.depth == wide.steps * wide.macs
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -59,8 +71,10 @@ def test_refused_numerics(options, message):
 
 
 def test_refused_cores():
-    with pytest.raises(ValueError, match="threads must be 8 with tensor instructions, not 4"):
+    with pytest.raises(ValueError, match="threads must be 8 or 32 with hmma, not 4"):
         CoreConfig(tensor="hmma", threads=4)
+    with pytest.raises(ValueError, match="threads must be 8 with hgmma, not 32"):
+        CoreConfig(tensor="hgmma", threads=32)
     with pytest.raises(ValueError, match="must be virgo_hmma on fp16 with hgmma, not fp32_rne"):
         CoreConfig(tensor="hgmma", tensor_numerics="fp32_rne", tensor_operand="fp32")
     with pytest.raises(ValueError, match="operand of tensor instructions with fp32_rne"):

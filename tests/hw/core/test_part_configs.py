@@ -118,6 +118,13 @@ def test_part_is_the_same_with_its_own_fields(name, core):
     assert text_of(name, narrowed(name, config)) == text_of(name, config)
 
 
+def test_the_front_end_depends_on_the_threads_of_tensor_instructions():
+    """They decide the registers of a fragment."""
+    assert "threads" not in PART_FIELDS["FrontEnd"]
+    config = CoreConfig(**DISTINCT | {"threads": 32, "tensor": "hmma"})
+    assert text_of("FrontEnd", narrowed("FrontEnd", config)) == text_of("FrontEnd", config)
+
+
 def test_other_parts_depend_on_all_fields():
     config = CORES["distinct"]
     assert narrowed("Unknown", config) is config

@@ -53,6 +53,7 @@ def test_only_cores_with_tensor_instructions_have_their_port():
     assert set(tensor.ports) - set(plain.ports) == {Port.TENSOR}
     assert tensor.ports == tuple(Port)  # arrays are indexed by port
     assert (plain.group_sizes, tensor.group_sizes) == ([], [8])
+    assert CoreConfig(tensor="hmma", threads=32).group_sizes == [4]
     assert (plain.credit_ports, tensor.credit_ports) == ((), (Port.TENSOR,))
 
 

@@ -150,13 +150,18 @@ LACKS = "this core does not have this tensor instruction"
         # A core with `hmma` reads the fields of `hgmma` as an accumulator.
         ("hgmma a0, a1", "hmma", ""),
         ("hgmma_wait", "hmma", LACKS),
-        ("hmma x2", "hmma", "the accumulator must be x0 or x1, not x2"),
-        ("hmma x31", "hmma", "the accumulator must be x0 or x1, not x31"),
+        ("hmma x2", "hmma", "the accumulator must be x0 to x1, not x2"),
+        ("hmma x31", "hmma", "the accumulator must be x0 to x1, not x31"),
         ("hmma x1", "hgmma", LACKS),
     ],
 )
 def test_tensor_instructions_the_core_has_not(line, tensor, says):
     fault_of(placed(line, threads=8, tensor=tensor), ILLEGAL, says=says)
+
+
+def test_wrong_accumulator_of_warps_of_32_threads():
+    says = "the accumulator must be x0 to x3, not x4"
+    fault_of(placed("hmma x4", threads=32, tensor="hmma"), ILLEGAL, says=says)
 
 
 @pytest.mark.parametrize(

@@ -133,19 +133,50 @@ def check_hmma(registers, accumulators):
             check(hmma(registers, accumulators), expected)
 
 
+@pytest.mark.parametrize("threads", [8, 32])
 @pytest.mark.parametrize(
     ("numerics", "operand"),
     [(name, operand) for name, operands in TENSOR_NUMERICS.items() for operand in operands],
 )
-def test_all_numerics_are_the_golden_ones(numerics, operand):
+def test_all_numerics_are_the_golden_ones(numerics, operand, threads):
     """Random fragments in which extremes, subnormals, infinities and NaN meet."""
-    config = TensorConfig(numerics=numerics, operand=operand)
+    config = TensorConfig(numerics=numerics, operand=operand, threads=threads)
     registers = random_fragments(config, np.random.default_rng(4), 60)
     for kind in PROCESSORS:
         with on_processor(kind):
-            for accumulators in fragments.ACCUMULATORS:
+            for accumulators in range(16, 32, config.registers):
                 expected = fragments.hmma(registers, accumulators, config)
                 check(hmma(registers, accumulators, config), expected)
+
+
+def test_fragments_of_warps_of_32_threads():
+    """Layout of ``mma.sync.m16n8k16`` as its manual lists it, with FP16 and with TF32 operands."""
+    config = TensorConfig(threads=32)
+    registers = np.arange(1, 129, dtype=np.uint32).reshape(4, 32)
+    registers |= (registers + 1000) << 16
+    a, b = (unpack(registers, config) for unpack in (fragments.unpack_a, unpack_b_of_two))
+    c = fragments.unpack_c(registers)
+    assert (a.shape, b.shape, c.shape) == ((16, 16), (16, 8), (16, 8))
+    for lane in range(32):
+        g, t = lane >> 2, lane & 3
+        halves = [int(word) >> 16 * k & 0xFFFF for word in registers[:, lane] for k in range(2)]
+        rows = [(g, 2 * t), (g + 8, 2 * t), (g, 2 * t + 8), (g + 8, 2 * t + 8)]
+        assert [int(a[row, k + sub]) for row, k in rows for sub in range(2)] == halves
+        columns = [int(b[2 * t + 8 * half + sub, g]) for half in range(2) for sub in range(2)]
+        assert columns == halves[:4]
+        places = [(g, 2 * t), (g, 2 * t + 1), (g + 8, 2 * t), (g + 8, 2 * t + 1)]
+        assert [c[place] for place in places] == registers[:, lane].tolist()
+    tf32 = TensorConfig(numerics="nvidia(ampere)", operand="tf32", threads=32)
+    a = fragments.unpack_a(registers << np.uint32(13), tf32)
+    for lane in range(32):
+        g, t = lane >> 2, lane & 3
+        found = [a[g, t], a[g + 8, t], a[g, t + 4], a[g + 8, t + 4]]
+        assert found == [int(word) & 0x7FFFF for word in registers[:, lane]]
+
+
+def unpack_b_of_two(registers, config):
+    """Return B from the first two registers."""
+    return fragments.unpack_b(registers[:2], config)
 
 
 @pytest.mark.parametrize("matrices", [ordinary, adverse])

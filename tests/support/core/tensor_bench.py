@@ -18,68 +18,73 @@ from spica.sim.units.arith.tree import tree_operands
 
 __all__ = ["TensorRun", "core_with", "fragments", "instructions", "results_of"]
 
-LANES, REGISTERS = 8, 8
 #: Instructions that the unit has room for.
 CREDITS = 2
 
 
 def core_with(tensor: TensorConfig, **fields) -> CoreConfig:
-    """Return a core with tensor instructions of these numerics."""
+    """Return a core with tensor instructions of this config."""
     numerics = {"tensor_numerics": tensor.numerics, "tensor_operand": tensor.operand}
-    return CoreConfig(tensor="hmma", **numerics, **fields)
+    return CoreConfig(tensor="hmma", threads=tensor.threads, **numerics, **fields)
 
 
 def fragments(tensor: TensorConfig, rng: np.random.Generator, count: int) -> np.ndarray:
     """Return the float registers of warps: A, B and twice C of products in which extremes meet."""
     dot = DotProductConfig.of(tensor)
     operands = tree_operands if dot.is_tree else dot_operands
-    vectors = operands(dot, rng, count * LANES * tensor.sets)
-    a = vectors["a"].reshape(count, LANES, tensor.depth)
-    b = vectors["b"].reshape(count, LANES, tensor.depth).transpose(0, 2, 1)
-    c = rng.choice(vectors["c"], (count, LANES, LANES))
+    rows, columns, depth = tensor.rows, 8, tensor.depth
+    vectors = operands(dot, rng, count * rows * tensor.sets)
+    a = vectors["a"].reshape(count, rows, depth)
+    b = vectors["b"].reshape(count, rows, depth)[:, :columns].transpose(0, 2, 1)
+    c = rng.choice(vectors["c"], (count, rows, columns))
     # The vectors meet on the diagonal.
-    diagonal = np.arange(LANES)
-    c[:, diagonal, diagonal] = vectors["c"].reshape(count, LANES, tensor.sets)[:, :, 0]
-    registers = rng.integers(0, 1 << 32, (count, 32, LANES), dtype=np.uint32)
+    diagonal = np.arange(columns)
+    met = vectors["c"].reshape(count, rows, tensor.sets)
+    c[:, diagonal, diagonal] = met[:, :columns, 0]
+    registers = rng.integers(0, 1 << 32, (count, 32, tensor.threads), dtype=np.uint32)
     spare = np.uint32((1 << (tensor.operand_width - dot.a_format.width)) - 1)
-    registers[:, 0:8] = (registers[:, 0:8] & spare) | pack_a(a, tensor)
-    registers[:, 8:16] = (registers[:, 8:16] & spare) | pack_b(b, tensor)
-    registers[:, 16:24] = registers[:, 24:32] = pack_c(c)
+    for first, packed in ((0, pack_a(a, tensor)), (8, pack_b(b, tensor))):
+        chosen = registers[:, first : first + packed.shape[1]]
+        chosen[...] = (chosen & spare) | packed
+    for first in range(16, 32, tensor.registers):
+        registers[:, first : first + tensor.registers] = pack_c(c)
     return registers
 
 
 def instructions(config: CoreConfig, count: int, seed: int) -> list[list[dict]]:
-    """Return the micro-operations of random products, each a list of eight."""
-    rng = random.Random(seed)
+    """Return the micro-operations of random products, a list for each."""
+    rng, tensor = random.Random(seed), config.tensor_config
+    size, lanes = tensor.registers, tensor.threads
     found = []
     for registers in fragments(config.tensor_config, np.random.default_rng(seed), count):
-        group, full = rng.randrange(2), (1 << LANES) - 1
+        group, full = rng.randrange(16 // size), (1 << lanes) - 1
         common = {
             "warp": rng.randrange(config.warps),
-            "mask": rng.choice([full, rng.getrandbits(LANES)]),
+            "mask": rng.choice([full, rng.getrandbits(lanes)]),
             "pc": rng.getrandbits(32),
             "writes": 1,
             **{name: rng.getrandbits(1) for name in ("a_is_pc", "b_is_immediate")},
         }
         found.append([
             common
-            | {"rd": 48 + 8 * group + beat, "beat": beat}
-            | {"operands": [registers[first + beat].tolist() for first in (0, 8, 16 + 8 * group)]}
-            for beat in range(REGISTERS)
+            | {"rd": 48 + size * group + beat, "beat": beat}
+            | {"operands": [registers[at + beat].tolist() for at in (0, 8, 16 + size * group)]}
+            for beat in range(size)
         ])
     return found
 
 
 def results_of(config: CoreConfig, instruction: list[dict]) -> list[dict]:
-    """Return the eight results of an instruction, by the golden model."""
-    registers = np.zeros((32, LANES), np.uint32)
+    """Return the results of an instruction, by the golden model."""
+    size = config.tensor_config.registers
+    registers = np.zeros((32, config.threads), np.uint32)
     for k, first in enumerate((0, 8, 16)):
-        registers[first : first + 8] = [each["operands"][k] for each in instruction]
-    values = hmma(registers, config=config.tensor_config)[16:24]
+        registers[first : first + size] = [each["operands"][k] for each in instruction]
+    values = hmma(registers, config=config.tensor_config)[16 : 16 + size]
     common = {name: instruction[0][name] for name in ("warp", "mask", "pc")}
     return [
         common
-        | {"rd": each["rd"], "writes": 1, "flags": 0, "more": int(beat < REGISTERS - 1)}
+        | {"rd": each["rd"], "writes": 1, "flags": 0, "more": int(beat < size - 1)}
         | {"values": values[beat].tolist()}
         for beat, each in enumerate(instruction)
     ]
@@ -134,7 +139,7 @@ class TensorRun:
         self.taken: list[int] = []
         self.active: list[int] = []
         self.cycle = 0
-        self.expected = REGISTERS * len(instructions)
+        self.expected = sum(len(each) for each in instructions)
         if is_native:
             self.run_native(TensorUnit(config))
         else:
@@ -220,5 +225,5 @@ class TensorRun:
 def result_of(payload) -> dict:
     """Return a result as numbers."""
     names = ("warp", "mask", "pc", "rd", "writes", "flags", "more")
-    values = [int(payload.values[lane]) for lane in range(LANES)]
+    values = [int(payload.values[lane]) for lane in range(payload.values.shape().length)]
     return {name: int(payload[name]) for name in names} | {"values": values}

@@ -8,7 +8,7 @@ from amaranth.utils import exact_log2
 from ....config import PipelineConfig
 from ....lib.sram import Sram
 from ...layouts import operation_layout
-from .layouts import BUFFERS, REGISTERS, hmma_layout, row_shape, step_layout
+from .layouts import BUFFERS, hmma_layout, row_shape, step_layout
 
 __all__ = ["FragmentStaging"]
 
@@ -21,10 +21,10 @@ class FragmentStaging(wiring.Component):
     first one of an instruction takes a buffer, so an instruction may begin only if one is free.
     Buffers are used in the order in which they were taken.
 
-    In a cycle with `go`, a step of the oldest product reads its operands: the words of A and B for
-    its set if it is the first step of the set, and a register of C if it is the first one for this
-    register in set 0. Outputs hold until the next read. `a` and `b` follow one cycle after the
-    step, `c` two cycles after.
+    In a cycle with `go`, a step of the oldest product reads its operands: the registers of A and B
+    with the words of its set if it is the first step of the set, and a register of C if it is the
+    first one for this register in set 0. Outputs hold until the next read. `a` and `b` follow one
+    cycle after the step, `c` two cycles after.
 
     Parameters
     ----------
@@ -34,15 +34,15 @@ class FragmentStaging(wiring.Component):
     -------
     i : In(stream.Signature(operation_layout(config)))
         Micro-operations; always ready.
-    gathered : Out(4)
+    gathered : Out(range(registers + 1))
         Registers present of each operand of the oldest product, 0 if there is none.
     info : Out(hmma_layout(config))
         Fields of the oldest product, valid if `gathered` is not 0.
-    go : In(1), step : In(step_layout(sets))
+    go : In(1), step : In(step_layout(config.tensor_config))
     release : In(1)
         Frees the buffer of the oldest product after this cycle; the step of this cycle belongs to
         it, and later ones read nothing more of it.
-    a, b : Out(ArrayLayout(row_shape(), step_words)), c : Out(row_shape())
+    a, b : Out(ArrayLayout(row_shape(threads), step_registers)), c : Out(row_shape(threads))
     """
 
     i: stream.Interface
@@ -58,26 +58,28 @@ class FragmentStaging(wiring.Component):
     def __init__(self, config: PipelineConfig):
         self.config = config
         tensor = config.tensor_config
-        words = data.ArrayLayout(row_shape(), tensor.step_words)
+        row = row_shape(config.threads)
+        a, b = (data.ArrayLayout(row, registers) for registers in tensor.step_registers)
         super().__init__({
             "i": In(stream.Signature(operation_layout(config))),
-            "gathered": Out(range(REGISTERS + 1)),
+            "gathered": Out(range(tensor.registers + 1)),
             "info": Out(hmma_layout(config)),
             "go": In(1),
-            "step": In(step_layout(tensor.sets)),
+            "step": In(step_layout(tensor)),
             "release": In(1),
-            "a": Out(words),
-            "b": Out(words),
-            "c": Out(row_shape()),
+            "a": Out(a),
+            "b": Out(b),
+            "c": Out(row),
         })
 
     def elaborate(self, platform):
         m = Module()
+        registers = self.config.tensor_config.registers
         newest, oldest = Signal(), Signal()  # buffer taken next; buffer of the oldest product
         chosen = Signal()  # buffer of the arriving micro-operation
         beat = self.i.payload.beat
         begins = self.i.valid & (beat == 0)
-        counts = [Signal(range(REGISTERS + 1), name=f"gathered_{n}") for n in range(BUFFERS)]
+        counts = [Signal(range(registers + 1), name=f"gathered_{n}") for n in range(BUFFERS)]
         infos = [
             Signal(hmma_layout(self.config), name=f"info_{n}", reset_less=True)
             for n in range(BUFFERS)
@@ -99,7 +101,7 @@ class FragmentStaging(wiring.Component):
             with m.If(is_chosen & begins):
                 m.d.sync += [
                     *(info[name].eq(self.i.payload[name]) for name in ("warp", "mask", "pc")),
-                    info.group.eq(self.i.payload.rd[exact_log2(REGISTERS) :]),
+                    info.group.eq(self.i.payload.rd[exact_log2(registers) :]),
                 ]
             if platform is None:
                 m.d.sync += Assert(~(is_chosen & begins) | (count == 0), "a buffer is taken twice")
@@ -108,27 +110,32 @@ class FragmentStaging(wiring.Component):
 
     def store(self, m: Module, chosen: Value, oldest: Value):
         """Write arriving registers to the memories, and read those of a step."""
-        step_words = self.config.tensor_config.step_words
+        tensor = self.config.tensor_config
         beat, operands = self.i.payload.beat, self.i.payload.operands
-        place = exact_log2(step_words)
         reads_set = self.go & (self.step.register == 0) & (self.step.part == 0)
         width = len(self.c.as_value())
-        for name, operand in (("a", 0), ("b", 1)):
+        fragments = (tensor.registers, tensor.b_registers)
+        for operand, name in enumerate(("a", "b")):
+            columns, registers = tensor.step_registers[operand], fragments[operand]
+            # Sets that share registers read the same words again.
+            shared = tensor.sets * columns // registers
+            place = exact_log2(columns)
             m.submodules[name] = memory = Sram(
-                depth=BUFFERS * REGISTERS // step_words,
-                width=step_words * width,
-                granularity=width,
+                depth=BUFFERS * registers // columns, width=columns * width, granularity=width
             )
+            is_kept = self.i.valid
+            if registers < tensor.registers:
+                is_kept = is_kept & (beat < registers)
             m.d.comb += [
-                memory.write_mask.eq(self.i.valid << beat[:place]),
-                memory.write_address.eq(Cat(beat[place:], chosen)),
-                memory.write_data.eq(Value.cast(operands[operand]).replicate(step_words)),
+                memory.write_mask.eq(is_kept << beat[:place]),
+                memory.write_address.eq(Cat(beat[place : exact_log2(registers)], chosen)),
+                memory.write_data.eq(Value.cast(operands[operand]).replicate(columns)),
                 memory.read_enable.eq(reads_set),
-                memory.read_address.eq(Cat(self.step.set, oldest)),
+                memory.read_address.eq(Cat(self.step.set[exact_log2(shared) :], oldest)),
                 Value.cast(getattr(self, name)).eq(memory.read_data),
             ]
-        m.submodules.c = memory = Sram(depth=BUFFERS * REGISTERS, width=width)
-        reads_c, address = Signal(), Signal(exact_log2(BUFFERS * REGISTERS))
+        m.submodules.c = memory = Sram(depth=BUFFERS * tensor.registers, width=width)
+        reads_c, address = Signal(), Signal(exact_log2(BUFFERS * tensor.registers))
         m.d.sync += [
             reads_c.eq(self.go & (self.step.part == 0) & (self.step.set == 0)),
             address.eq(Cat(self.step.register, oldest)),

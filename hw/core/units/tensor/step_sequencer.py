@@ -5,13 +5,13 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ....config.tensor import TensorConfig
-from .layouts import REGISTERS, STEPS, step_layout
+from .layouts import step_layout
 
 __all__ = ["StepSequencer"]
 
 
 class StepSequencer(wiring.Component):
-    """Step sequencer: starts the 32 steps of each matrix product in order, at most one per cycle.
+    """Step sequencer: starts the steps of each matrix product in order, at most one per cycle.
 
     A step waits until the registers that it reads are gathered, and if its result leaves the unit,
     until `room` is set. Products follow each other without a gap. Combinational from `gathered`
@@ -23,11 +23,11 @@ class StepSequencer(wiring.Component):
 
     Members
     -------
-    gathered : In(range(9))
+    gathered : In(range(registers + 1))
         Registers present of each operand of the oldest product.
     room : In(1)
         The writeback queue accepts one more register; read only in the first step for a register.
-    go : Out(1), step : Out(step_layout(sets))
+    go : Out(1), step : Out(step_layout(config))
         Starts this step.
     leaves : Out(1)
         The results of `step` leave the unit: it is of the last set.
@@ -48,10 +48,10 @@ class StepSequencer(wiring.Component):
     def __init__(self, config: TensorConfig):
         self.config = config
         super().__init__({
-            "gathered": In(range(REGISTERS + 1)),
+            "gathered": In(range(config.registers + 1)),
             "room": In(1),
             "go": Out(1),
-            "step": Out(step_layout(config.sets)),
+            "step": Out(step_layout(config)),
             "leaves": Out(1),
             "begins_last": Out(1),
             "release": Out(1),
@@ -60,12 +60,12 @@ class StepSequencer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        number = Signal(range(STEPS))
+        number = Signal(range(config.steps))
         step = self.step
         is_first = step.part == 0
         # Staging is complete once a later set began. With one set, the first step needs it all.
         is_later = step.set.any() if config.sets > 1 else number.any()
-        is_there = (self.gathered >= config.step_words) & (self.gathered > step.register)
+        is_there = (self.gathered >= max(config.step_registers)) & (self.gathered > step.register)
         m.d.comb += [
             Value.cast(step).eq(number),
             self.leaves.eq(step.set == config.sets - 1),
@@ -75,7 +75,9 @@ class StepSequencer(wiring.Component):
         if config.sets > 1:
             m.d.comb += self.release.eq(self.begins_last)
         else:
-            m.d.comb += self.release.eq(self.go & is_first & (step.register == REGISTERS - 1))
+            m.d.comb += self.release.eq(
+                self.go & is_first & (step.register == config.registers - 1)
+            )
         with m.If(self.go):
             m.d.sync += number.eq(number + 1)
         return m

@@ -11,7 +11,7 @@ from ....config import PipelineConfig
 from ....lib.sram import Sram
 from ...layouts import operation_layout, result_layout
 from .fragment_staging import FragmentStaging
-from .layouts import LANES, REGISTERS, step_layout
+from .layouts import step_layout
 from .reformatter import Reformatter
 from .step_sequencer import StepSequencer
 from .writeback_queue import WritebackQueue
@@ -23,13 +23,15 @@ OPERANDS_LATENCY = 2
 
 
 class TensorUnit(wiring.Component):
-    """Tensor unit: ``C := A B + C`` of 8 x 8 numbers for ``hmma``, one instruction per 32 cycles.
+    """Tensor unit: ``C := A B + C`` for ``hmma``, in 32 cycles for warps of 8 threads.
 
     An instruction is eight micro-operations; number k has register k of A, B and C as its operands
-    and of C as its destination. `FragmentStaging` has room for two instructions. At most as many
-    may have begun without a `released`; their micro-operations are never refused. The product of
-    one runs while the operands of the next are gathered. It begins as soon as the registers of its
-    first step are there.
+    and of C as its destination. In warps of 32 threads C has 16 x 8 numbers in four registers: an
+    instruction is four micro-operations and takes 64 cycles. Only the map of fragments differs.
+
+    `FragmentStaging` has room for two instructions. At most as many may have begun without a
+    `released`; their micro-operations are never refused. The product of one runs while the operands
+    of the next are gathered. It begins as soon as the registers of its first step are there.
 
     ===================  ========================================================================
     cycle of a step      event
@@ -42,9 +44,9 @@ class TensorUnit(wiring.Component):
     ===================  ========================================================================
 
     The steps of a product are ordered by set, then by accumulator register. So the next set reads
-    an accumulator 8 steps (two words per set) or 16 steps (four words) later.
+    an accumulator 8 steps (two words per set) or 16 steps (four words) later, or more.
 
-    Results leave in order, eight for each instruction, all but the last marked ``more``. While they
+    Results leave in order, one per register of C, all but the last marked ``more``. While they
     stall, the queue takes those of one instruction, then the steps of the last set wait.
 
     Parameters
@@ -58,7 +60,7 @@ class TensorUnit(wiring.Component):
     released : Out(1)
         Another instruction may begin.
     active : Out(1)
-        A step starts in this cycle; 32 for each instruction.
+        A step starts in this cycle; 32 or 64 for each instruction.
     """
 
     i: stream.Interface
@@ -103,7 +105,7 @@ class TensorUnit(wiring.Component):
     def multiply(self, m: Module, staging, sequencer, queue):
         """Connect operands, dot products, accumulators and results."""
         config = self.config.tensor_config
-        layout = step_layout(config.sets)
+        layout = step_layout(config)
         steps = [sequencer.step]
         valids = [sequencer.go]
         for cycle in range(1, OPERANDS_LATENCY + dot_product_latency(self.dot) + 1):
@@ -122,16 +124,18 @@ class TensorUnit(wiring.Component):
         ]
         done, is_done = steps[-1], valids[-1]
         leaves = done.set == config.sets - 1
-        parts = [is_done & (done.part == lane // config.dot_products) for lane in range(LANES)]
+        parts = [
+            is_done & (done.part == lane // config.dot_products) for lane in range(config.threads)
+        ]
         addend = staging.c
         if config.sets > 1:
-            writes = Cat(parts) & (~leaves).replicate(LANES)
+            writes = Cat(parts) & (~leaves).replicate(config.threads)
             kept = self.accumulators(m, steps[1], valids[1], done.register, writes, queue.values)
             addend = Mux(steps[2].set == 0, Value.cast(staging.c), kept)
         units = config.dot_products
         m.d.comb += [
-            queue.part.eq(Cat(parts) & leaves.replicate(LANES)),
-            queue.finish.eq(is_done & leaves & (done.part == LANES // units - 1)),
+            queue.part.eq(Cat(parts) & leaves.replicate(config.threads)),
+            queue.finish.eq(is_done & leaves & (done.part == config.parts - 1)),
         ]
         addends = Value.cast(addend).word_select(Value.cast(steps[2].part), 32 * units)
         for unit in range(units):
@@ -140,12 +144,15 @@ class TensorUnit(wiring.Component):
                 dot.a.eq(reformatter.rows[unit]),
                 dot.b.eq(reformatter.columns[unit]),
                 dot.c.eq(addends.word_select(unit, 32)),
-                *(queue.values[lane].eq(dot.o) for lane in range(unit, LANES, units)),
+                *(queue.values[lane].eq(dot.o) for lane in range(unit, config.threads, units)),
             ]
 
     def accumulators(self, m: Module, step, valid, register, writes, values) -> Value:
         """Return the accumulator register of `step`, one cycle later; write `values` to another."""
-        m.submodules.accumulators = memory = Sram(depth=REGISTERS, width=32 * LANES, granularity=32)
+        config = self.config.tensor_config
+        m.submodules.accumulators = memory = Sram(
+            depth=config.registers, width=32 * config.threads, granularity=32
+        )
         m.d.comb += [
             memory.read_enable.eq(valid & (step.part == 0) & (step.set != 0)),
             memory.read_address.eq(step.register),

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ....config import PipelineConfig
 from ....lib.sram import Sram
 from ...layouts import result_layout
-from .layouts import LANES, REGISTERS, hmma_layout, row_shape
+from .layouts import hmma_layout, row_shape
 
 __all__ = ["WritebackQueue"]
 
@@ -18,7 +18,7 @@ class WritebackQueue(wiring.Component):
     Registers arrive in order, in one or several parts. Each leaves as one result, two cycles after
     its last part if nothing waits; one per cycle. The results of a product are in order, all but
     the last marked ``more``. Parts cannot be refused: a register may be started only if there is
-    `room`, which it occupies from then on. A product of eight registers fits.
+    `room`, which it occupies from then on. The registers of a product fit.
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ class WritebackQueue(wiring.Component):
         A product begins; its registers are started from this cycle on.
     room : Out(1), start : In(1)
         Another register can be started; one is started.
-    part : In(8)
+    part : In(threads)
         Lanes of the current register that arrive in this cycle, 0 for none.
     finish : In(1)
         This part is the register's last.
-    values : In(row_shape())
+    values : In(row_shape(threads))
     o : Out(stream.Signature(result_layout(config)))
     """
 
@@ -49,28 +49,30 @@ class WritebackQueue(wiring.Component):
 
     def __init__(self, config: PipelineConfig):
         self.config = config
+        self.registers = config.tensor_config.registers
         super().__init__({
             "begin": In(1),
             "info": In(hmma_layout(config)),
             "room": Out(1),
             "start": In(1),
-            "part": In(LANES),
+            "part": In(config.threads),
             "finish": In(1),
-            "values": In(row_shape()),
+            "values": In(row_shape(config.threads)),
             "o": Out(stream.Signature(result_layout(config))),
         })
 
     def elaborate(self, platform):
         m = Module()
+        registers = self.registers
         m.submodules.rows = rows = Sram(
-            depth=REGISTERS, width=len(self.values.as_value()), granularity=32
+            depth=registers, width=len(self.values.as_value()), granularity=32
         )
-        used = Signal(range(REGISTERS + 1))  # registers started and not read yet
-        complete = Signal(range(REGISTERS + 1))  # registers that wait to be read
-        write, read = Signal(range(REGISTERS)), Signal(range(REGISTERS))
+        used = Signal(range(registers + 1))  # registers started and not read yet
+        complete = Signal(range(registers + 1))  # registers that wait to be read
+        write, read = Signal(range(registers)), Signal(range(registers))
         takes = Signal()
         m.d.comb += [
-            self.room.eq(used != REGISTERS),
+            self.room.eq(used != registers),
             takes.eq(complete.any() & (~self.o.valid | self.o.ready)),
             rows.write_mask.eq(self.part),
             rows.write_address.eq(write),
@@ -91,17 +93,17 @@ class WritebackQueue(wiring.Component):
 
     def describe(self, m: Module, values: Value):
         """Drive the results from the registers, and from the products that are in the queue."""
-        # Two products at most: eight registers of a third have no room beside one of the first.
+        # Two products at most: the registers of a third have no room beside one of the first.
         infos = [
             Signal(hmma_layout(self.config), name=f"info_{number}", reset_less=True)
             for number in range(2)
         ]
         newest, oldest = Signal(), Signal()
-        register = Signal(range(REGISTERS))
+        register = Signal(range(self.registers))
         for number, info in enumerate(infos):
             with m.If(self.begin & (newest == number)):
                 m.d.sync += info.eq(self.info)
-        leaves, is_last = self.o.valid & self.o.ready, register == REGISTERS - 1
+        leaves, is_last = self.o.valid & self.o.ready, register == self.registers - 1
         m.d.sync += [
             newest.eq(newest ^ self.begin),
             register.eq(register + leaves),

@@ -58,7 +58,7 @@ def decode(
     config = config or PipelineConfig()
     rule = _rule_of(word, config)
     reserved = rule is not None and rule.rounds and word >> 12 & 7 in (5, 6)
-    groups = None if rule is None else rule.groups
+    groups = None if rule is None else rule.groups(config.threads)
     is_refused = failed or reserved or (groups is not None and _misses_groups(word, groups))
     if rule is None or is_refused:
         found = _fields(

@@ -1,8 +1,8 @@
 """Golden model of the tensor instructions: register layout of matrices, and numerics.
 
-A matrix of a warp of eight threads is spread over the lanes of several float registers. Arrays of
-registers have one row per register and one column per lane. All arrays may be stacked. All numbers
-are stored bits.
+A matrix of a warp is spread over the lanes of several float registers. Arrays of registers have one
+row per register and one column per lane. All arrays may be stacked. All numbers are stored bits.
+``hmma`` in warps of 32 threads has the layout of ``mma.sync.m16n8k16``.
 """
 
 from math import isqrt
@@ -49,38 +49,85 @@ REGISTER_PLACES = [(0, 0), (0, 1), (2, 0), (2, 1), (0, 4), (0, 5), (2, 4), (2, 5
 LANE_PLACES = [(0, 0), (1, 0), (0, 2), (1, 2), (4, 0), (5, 0), (4, 2), (5, 2)]
 
 
-def unpack_a(registers, config: TensorConfig = VIRGO) -> np.ndarray:
-    """Return A from registers f0 to f7: one row per lane, k ascending from the lowest bits on.
+def numbers_of(registers, config: TensorConfig) -> np.ndarray:
+    """Return the numbers of registers by register, number in it and lane.
 
-    TF32 is the upper bits of a register.
+    They ascend from the lowest bits on. TF32 is the upper bits of a register.
     """
     registers = np.asarray(registers, np.uint32)
     width = FORMATS[config.operand].width
     places = range(config.operand_width - width, 32, config.operand_width)
     mask = np.uint32((1 << width) - 1)
-    numbers = np.stack([registers >> place & mask for place in places], axis=-2)
-    return np.swapaxes(numbers.reshape(*registers.shape[:-2], -1, THREADS), -1, -2)
+    return np.stack([registers >> place & mask for place in places], axis=-2)
+
+
+def stored(numbers, config: TensorConfig) -> np.ndarray:
+    """Return the registers with these numbers; the inverse of `numbers_of`."""
+    numbers = np.asarray(numbers, np.uint32)
+    places = range(config.operand_width - FORMATS[config.operand].width, 32, config.operand_width)
+    shifted = [numbers[..., k, :] << np.uint32(place) for k, place in enumerate(places)]
+    return np.bitwise_or.reduce(shifted)
+
+
+def wide_places(config: TensorConfig, is_a: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return row or column, and k, of A or B in warps of 32 threads.
+
+    By register, number in it, and lane 4 g + t. A register of A or B has p numbers.
+    """
+    p = 32 // config.operand_width
+    count = config.registers if is_a else config.b_registers
+    register, number, lane = np.meshgrid(range(count), range(p), range(32), indexing="ij")
+    g, t = lane // 4, lane % 4
+    if is_a:
+        return g + 8 * (register % 2), p * t + number + 4 * p * (register // 2)
+    return g, p * t + number + 4 * p * register
+
+
+def unpack_a(registers, config: TensorConfig = VIRGO) -> np.ndarray:
+    """Return A from its registers, f0 and so on.
+
+    In warps of 8 threads a lane holds a row, k ascending.
+    """
+    numbers = numbers_of(registers, config)
+    if config.threads == THREADS:
+        shape = (*numbers.shape[:-3], -1, THREADS)
+        return np.swapaxes(numbers.reshape(shape), -1, -2)
+    return placed(numbers, wide_places(config, is_a=True), (config.rows, config.depth))
+
+
+def placed(numbers: np.ndarray, places, shape: tuple[int, int]) -> np.ndarray:
+    """Return a matrix with these numbers at their places."""
+    matrix = np.zeros((*numbers.shape[:-3], *shape), np.uint32)
+    matrix[..., places[0], places[1]] = numbers
+    return matrix
 
 
 def unpack_b(registers, config: TensorConfig = VIRGO) -> np.ndarray:
-    """Return B from registers f8 to f15: one column per lane, as rows of A."""
-    return np.swapaxes(unpack_a(registers, config), -1, -2)
+    """Return B from its registers, f8 and so on; a lane holds a column as it does a row of A."""
+    if config.threads == THREADS:
+        return np.swapaxes(unpack_a(registers, config), -1, -2)
+    numbers = numbers_of(registers, config)
+    columns = placed(numbers, wide_places(config, is_a=False), (BLOCK, config.depth))
+    return np.swapaxes(columns, -1, -2)
 
 
 def pack_a(a, config: TensorConfig = VIRGO) -> np.ndarray:
     """Return the registers that hold A."""
-    a = np.swapaxes(np.asarray(a, np.uint32), -1, -2)
-    width, each = FORMATS[config.operand].width, 32 // config.operand_width
-    registers = np.zeros((*a.shape[:-2], a.shape[-2] // each, THREADS), np.uint32)
-    for number in range(each):
-        place = config.operand_width * (number + 1) - width
-        registers |= a[..., number::each, :] << np.uint32(place)
-    return registers
+    a = np.asarray(a, np.uint32)
+    if config.threads == THREADS:
+        a = np.swapaxes(a, -1, -2)
+        return stored(a.reshape(*a.shape[:-2], -1, 32 // config.operand_width, THREADS), config)
+    row, k = wide_places(config, is_a=True)
+    return stored(a[..., row, k], config)
 
 
 def pack_b(b, config: TensorConfig = VIRGO) -> np.ndarray:
     """Return the registers that hold B."""
-    return pack_a(np.swapaxes(b, -1, -2), config)
+    columns = np.swapaxes(np.asarray(b, np.uint32), -1, -2)
+    if config.threads == THREADS:
+        return pack_a(columns, config)
+    column, k = wide_places(config, is_a=False)
+    return stored(columns[..., column, k], config)
 
 
 def places(side: int) -> tuple[np.ndarray, np.ndarray]:
@@ -97,9 +144,23 @@ def places(side: int) -> tuple[np.ndarray, np.ndarray]:
     return row, column
 
 
+def wide_c() -> tuple[np.ndarray, np.ndarray]:
+    """Return row and column of an accumulator in warps of 32 threads by register and lane."""
+    register, lane = np.meshgrid(range(4), range(32), indexing="ij")
+    return lane // 4 + 8 * (register // 2), 2 * (lane % 4) + register % 2
+
+
 def unpack_c(registers) -> np.ndarray:
-    """Return an accumulator: a block of eight registers, or two by two blocks of 32."""
+    """Return an accumulator.
+
+    It has eight registers of eight lanes, or two by two blocks of those, or four of 32 lanes.
+    """
     registers = np.asarray(registers, np.uint32)
+    if registers.shape[-1] != THREADS:
+        c = np.zeros((*registers.shape[:-2], 2 * BLOCK, BLOCK), np.uint32)
+        row, column = wide_c()
+        c[..., row, column] = registers
+        return c
     side = isqrt(registers.shape[-2] // BLOCK)
     row, column = places(side)
     c = np.zeros((*registers.shape[:-2], side * BLOCK, side * BLOCK), np.uint32)
@@ -108,9 +169,10 @@ def unpack_c(registers) -> np.ndarray:
 
 
 def pack_c(c) -> np.ndarray:
-    """Return the registers that hold an accumulator of 8 x 8 or 16 x 16."""
+    """Return the registers that hold an accumulator of 8 x 8 or 16 x 16, or of 16 x 8 numbers."""
     c = np.asarray(c, np.uint32)
-    row, column = places(c.shape[-1] // BLOCK)
+    is_wide = c.shape[-1] != c.shape[-2]
+    row, column = wide_c() if is_wide else places(c.shape[-1] // BLOCK)
     return c[..., row, column]
 
 
@@ -132,12 +194,12 @@ def hmma(
 ) -> np.ndarray:
     """Return the 32 float registers of a warp after ``hmma``.
 
-    The accumulator begins at register `accumulators`. A is in f0 to f7, B in f8 to f15.
+    The accumulator begins at register `accumulators`, A at f0 and B at f8.
     """
     registers = np.array(registers, np.uint32)
-    chosen = registers[..., accumulators : accumulators + BLOCK, :]
-    a = unpack_a(registers[..., 0:8, :], config)
-    b = unpack_b(registers[..., 8:16, :], config)
+    chosen = registers[..., accumulators : accumulators + config.registers, :]
+    a = unpack_a(registers[..., : config.registers, :], config)
+    b = unpack_b(registers[..., 8 : 8 + config.b_registers, :], config)
     chosen[...] = pack_c(matrix_product(a, b, unpack_c(chosen), config))
     return registers
 

@@ -127,12 +127,11 @@ void spica_special(std::size_t count, uint32_t function, const uint32_t* a, uint
 }
 
 // `registers` holds the registers of `count` warps, both inputs and results.
-void spica_hmma(const TensorNumerics* numerics, std::size_t count, uint32_t accumulators,
-                uint32_t* registers) {
+void spica_hmma(const TensorNumerics* numerics, std::size_t count, uint32_t threads,
+                uint32_t accumulators, uint32_t* registers) {
     Setting setting;
-    constexpr std::size_t words = 32 * kTile;
     for (std::size_t k = 0; k < count; ++k) {
-        hmma(*numerics, registers + k * words, kTile, accumulators);
+        hmma(*numerics, registers + k * 32 * threads, threads, accumulators);
     }
 }
 

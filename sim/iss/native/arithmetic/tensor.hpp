@@ -1,6 +1,5 @@
 // Tensor instructions: layout of tiles in registers and shared memory.
 #pragma once
-#include <cassert>
 #include <cstdint>
 #include <cstring>
 
@@ -12,23 +11,42 @@ namespace spica {
 
 constexpr unsigned kHmmaDepth = 16, kHgmmaDepth = 32, kHgmmaTiles = 2;
 
-// Position in the tile of register `r`, lane `lane`, of an accumulator fragment.
-inline unsigned tile_row(unsigned r, unsigned lane) { return (lane & 5) + (r & 2); }
-inline unsigned tile_column(unsigned r, unsigned lane) { return (lane & 2) + (r & 1) + (r & 4); }
+// Places of words in the registers of a warp, `f[threads * register + lane]`. Warps of 8 threads
+// have the layout of Virgo's machine, those of 32 threads that of `mma.sync.m16n8k16`: two tiles of
+// eight rows.
+struct FragmentMap {
+    unsigned threads;
+    bool is_wide() const { return threads != kTile; }
+    unsigned tiles() const { return is_wide() ? 2 : 1; }
+    unsigned registers() const { return is_wide() ? 4 : 8; }  // of an accumulator
+    unsigned a(unsigned tile, unsigned row, unsigned word) const {
+        return is_wide() ? threads * (tile + 2 * (word / 4)) + 4 * row + word % 4
+                         : threads * word + row;
+    }
+    unsigned b(unsigned column, unsigned word) const {
+        return threads * 8 + (is_wide() ? threads * (word / 4) + 4 * column + word % 4
+                                        : threads * word + column);
+    }
+    // From the first register of an accumulator on.
+    unsigned c(unsigned tile, unsigned row, unsigned column) const {
+        return is_wide() ? threads * (2 * tile + column % 2) + 4 * row + column / 2
+                         : threads * ((row & 2) | (column & 5)) + ((row & 5) | (column & 2));
+    }
+};
 
-// Conversion between a fragment of eight registers, `f[8 * r + lane]`, and a tile.
-inline void gather_tile(const uint32_t* f, Tile& c) {
-    for (unsigned r = 0; r < kTile; ++r) {
-        for (unsigned lane = 0; lane < kTile; ++lane) {
-            c[tile_row(r, lane)][tile_column(r, lane)] = f[kTile * r + lane];
+// Conversion between an accumulator and one of its tiles.
+inline void gather_tile(const uint32_t* f, Tile& c, FragmentMap map = {kTile}, unsigned tile = 0) {
+    for (unsigned row = 0; row < kTile; ++row) {
+        for (unsigned column = 0; column < kTile; ++column) {
+            c[row][column] = f[map.c(tile, row, column)];
         }
     }
 }
 
-inline void scatter_tile(const Tile& c, uint32_t* f) {
-    for (unsigned r = 0; r < kTile; ++r) {
-        for (unsigned lane = 0; lane < kTile; ++lane) {
-            f[kTile * r + lane] = c[tile_row(r, lane)][tile_column(r, lane)];
+inline void scatter_tile(const Tile& c, uint32_t* f, FragmentMap map = {kTile}, unsigned tile = 0) {
+    for (unsigned row = 0; row < kTile; ++row) {
+        for (unsigned column = 0; column < kTile; ++column) {
+            f[map.c(tile, row, column)] = c[row][column];
         }
     }
 }
@@ -43,22 +61,21 @@ inline unsigned unpack(const TensorNumerics& numerics, uint32_t word, uint32_t* 
     return count;
 }
 
-// Numbers of A and B in the registers of a warp, k ascending: row l of A and column l of B are
-// those of lane l.
+// Numbers of eight rows of A and of the columns of B in the registers of a warp, k ascending.
 struct Fragments {
     static constexpr unsigned kMostDepth = 32;
     unsigned depth;
     uint32_t rows[kTile][kMostDepth], columns[kTile][kMostDepth];
 };
 
-inline Fragments unpacked(const TensorNumerics& numerics, const uint32_t* f) {
+inline Fragments unpacked(const TensorNumerics& numerics, const uint32_t* f, FragmentMap map,
+                          unsigned tile) {
     Fragments found;
-    for (unsigned lane = 0; lane < kTile; ++lane) {
+    for (unsigned k = 0; k < kTile; ++k) {
         found.depth = 0;
-        for (unsigned r = 0; r < kTile; ++r) {
-            unpack(numerics, f[kTile * r + lane], found.rows[lane] + found.depth);
-            found.depth += unpack(numerics, f[kTile * (r + kTile) + lane],
-                                  found.columns[lane] + found.depth);
+        for (unsigned word = 0; word < kTile; ++word) {
+            unpack(numerics, f[map.a(tile, k, word)], found.rows[k] + found.depth);
+            found.depth += unpack(numerics, f[map.b(k, word)], found.columns[k] + found.depth);
         }
     }
     return found;
@@ -107,20 +124,23 @@ inline void add_fused(const TensorNumerics& numerics, const Fragments& operands,
     }
 }
 
-// Product in the registers of a warp of eight threads: A in f0 to f7, B in f8 to f15, one or several
+// Product in the registers of a warp of 8 or 32 threads: A from f0 on, B from f8 on, one or several
 // numbers per register.
 inline void hmma(const TensorNumerics& numerics, uint32_t* f, unsigned threads,
                  unsigned accumulators) {
-    assert(threads == kTile);
-    Fragments operands = unpacked(numerics, f);
-    Tile c;
-    gather_tile(f + accumulators * threads, c);
-    switch (numerics.sum) {
-        case Sum::Fp16Tree: add_tree16(operands, c); break;
-        case Sum::Fp32Tree: add_tree32(numerics, operands, c); break;
-        case Sum::Fused: add_fused(numerics, operands, c); break;
+    FragmentMap map{threads};
+    uint32_t* results = f + accumulators * threads;
+    for (unsigned tile = 0; tile < map.tiles(); ++tile) {
+        Fragments operands = unpacked(numerics, f, map, tile);
+        Tile c;
+        gather_tile(results, c, map, tile);
+        switch (numerics.sum) {
+            case Sum::Fp16Tree: add_tree16(operands, c); break;
+            case Sum::Fp32Tree: add_tree32(numerics, operands, c); break;
+            case Sum::Fused: add_fused(numerics, operands, c); break;
+        }
+        scatter_tile(c, results, map, tile);
     }
-    scatter_tile(c, f + accumulators * threads);
 }
 
 // 16 x 16 x 32 product: `a` has 16 rows of 64 bytes, `b` 32 rows of 32 bytes; `c` is the 32

@@ -5,24 +5,27 @@
 
 namespace spica {
 
-inline constexpr uint32_t kTensorThreads = 8, kFloats = 32;
-inline constexpr uint32_t kAccumulators[] = {16, 24};
+inline constexpr uint32_t kFloats = 32, kFirstAccumulator = 16;
 inline constexpr uint32_t kTileOperandBytes = 1024;
 
 // Writes a computed fragment to the float registers of a warp.
 inline void take(Warp& warp, const uint32_t* values) {
     for (uint32_t each = 0; each < kFloats; ++each) {
-        merge(warp.row(kFloatRow + each), warp.lanes(), load(values + each * kTensorThreads));
+        for (uint32_t at = 0; at < warp.stride; at += kChunk) {
+            merge(warp.row(kFloatRow + each) + at, warp.lanes() + at,
+                  load(values + each * warp.stride + at));
+        }
     }
 }
 
 inline bool multiply_fragments(Step& step) {
     Warp& warp = step.warp;
-    uint32_t set = step.code.destination;
-    if (set > 1) return step.fault(Reason::Accumulator, warp.mask(), set);
-    uint32_t values[kFloats * kTensorThreads];
-    std::memcpy(values, warp.row(kFloatRow), sizeof values);
-    hmma(step.machine.config.numerics, values, kTensorThreads, kAccumulators[set]);
+    uint32_t set = step.code.destination, registers = FragmentMap{warp.stride}.registers();
+    uint32_t last = (kFloats - kFirstAccumulator) / registers - 1;
+    if (set > last) return step.fault(Reason::Accumulator, warp.mask(), set, last);
+    uint32_t values[kFloats * kMaxThreads];
+    std::memcpy(values, warp.row(kFloatRow), sizeof *values * kFloats * warp.stride);
+    hmma(step.machine.config.numerics, values, warp.stride, kFirstAccumulator + registers * set);
     take(warp, values);
     return true;
 }

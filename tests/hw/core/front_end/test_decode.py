@@ -28,6 +28,7 @@ def operands_of(rng, instruction) -> int:
 
 
 PLAIN, TENSOR = CoreConfig(), CoreConfig(tensor="hmma")
+WIDE = CoreConfig(tensor="hmma", threads=32)
 TENSOR_WORD = INSTRUCTIONS["hmma"]
 
 
@@ -66,7 +67,7 @@ def run(cases, config=PLAIN):
     simulate(dut, bench, domains=())
 
 
-@pytest.mark.parametrize("config", [PLAIN, TENSOR], ids=["plain", "tensor"])
+@pytest.mark.parametrize("config", [PLAIN, TENSOR, WIDE], ids=["plain", "tensor", "wide"])
 def test_instructions_and_random_words(config):
     run([(word, False) for word in words(random.Random(1))], config)
 
@@ -135,6 +136,24 @@ def test_register_groups_by_hand():
             ctx.set(dut.word, TENSOR_WORD.match | accumulators << 7)
             o = ctx.get(dut.o)
             assert (o.port, o.operation) == (Port.CONTROL, ControlOperation.ILLEGAL)
+
+    simulate(dut, bench, domains=())
+
+
+def test_register_groups_of_warps_of_32_threads_by_hand():
+    dut = Decode(WIDE)
+
+    async def bench(ctx):
+        for accumulators in range(32):
+            ctx.set(dut.word, TENSOR_WORD.match | accumulators << 7)
+            o = ctx.get(dut.o)
+            if accumulators >= 4:
+                assert (o.port, o.operation) == (Port.CONTROL, ControlOperation.ILLEGAL)
+                continue
+            first = 48 + 4 * accumulators
+            assert (o.port, o.operation, o.rd, o.writes) == (Port.TENSOR, 0, first, 1)
+            assert [o.sources[k] for k in range(3)] == [32, 40, first]
+            assert (o.reads, o.grouped, o.last) == (7, 15, 3)
 
     simulate(dut, bench, domains=())
 

@@ -1,5 +1,7 @@
 """Tests of the tensor unit: matrix products of random fragments, against the golden model."""
 
+from dataclasses import replace
+
 import pytest
 
 from spica.hw.arith.dot_product.config import DotProductConfig
@@ -16,18 +18,21 @@ VOLTA, AMPERE, HOPPER = (
 #: One config for each number of words per step, and the longest chain in the fewest cycles.
 SHAPES = [VIRGO, VOLTA, AMPERE, HOPPER]
 FP32 = TensorConfig(numerics="fp32_rne", operand="fp32")
+#: The same in warps of 32 threads.
+WIDE = [replace(tensor, threads=32) for tensor in SHAPES]
 ALL = [
     TensorConfig(numerics=numerics, operand=operand)
     for numerics, operands in TENSOR_NUMERICS.items()
     for operand in operands
 ]
+ALL += [replace(tensor, threads=32) for tensor in ALL]
 CELLS = {VIRGO: 7_200, VOLTA: 2_400, FP32: 4_200}
 DEPTH = 60
 LANES = 8
 
 
 def name_of(tensor: TensorConfig) -> str:
-    return f"{tensor.numerics}_{tensor.operand}"
+    return f"{tensor.numerics}_{tensor.operand}" + ("_wide" if tensor.threads != 8 else "")
 
 
 def check(tensor: TensorConfig, count: int, seed: int = 1, **options) -> TensorRun:
@@ -36,13 +41,19 @@ def check(tensor: TensorConfig, count: int, seed: int = 1, **options) -> TensorR
     given = instructions(config, count, seed)
     run = TensorRun(config, given, seed=seed, **options)
     assert run.results == [result for each in given for result in results_of(config, each)]
-    assert len(run.active) == 32 * count
+    assert len(run.active) == tensor.steps * count
     return run
 
 
 @pytest.mark.parametrize("tensor", [*SHAPES, FP32], ids=name_of)
 def test_products_match_the_golden_model(tensor):
     check(tensor, 3, pause=0.2, stall=0.6, overlap=True)
+
+
+@pytest.mark.parametrize("tensor", WIDE[1:], ids=name_of)
+def test_wide_products_match_the_golden_model(tensor):
+    """Fragments of `mma.sync.m16n8k16`; 64 steps for each."""
+    check(tensor, 2, pause=0.2, stall=0.4, overlap=True)
 
 
 def test_slow_operands():
