@@ -12,7 +12,7 @@ from ...kernels.gemm import add, bias_gelu, cores, pair
 from ...kernels.gemm.cores import command_depth, with_bits
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.target import is_on_tensor_units, tensor_unit
-from ...kernels.gemm_tensor import cores as tensor_cores
+from ...kernels.gemm.tensor import cores as tensor_cores
 from ...kernels.kernel import Kernel, Problem, find_kernel
 from ..golden.matrix.gemm_finish import add_to, gelu_of_biased
 from ..golden.matrix.tensor_gemm import tensor_gemm
@@ -36,7 +36,7 @@ def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
     config : ClusterConfig
         A cluster with a matrix unit, or with tensor units in its cores.
     options
-        Options of `kernels.gemm.cores.pose`, with tensor units of `kernels.gemm_tensor.cores.pose`.
+        Options of `kernels.gemm.cores.pose`, with tensor units of `kernels.gemm.tensor.cores.pose`.
 
     """
     if is_on_tensor_units(config):

@@ -10,9 +10,9 @@ from spica.cli.main import main
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS, AxiConfig, ClusterConfig, CoreConfig, SharedMemoryConfig
 from spica.kernels.gemm.problem import GemmProblem
-from spica.kernels.gemm_tensor.arrange import arranged_a, arranged_b
-from spica.kernels.gemm_tensor.cores import pose
-from spica.kernels.gemm_tensor.plan import FRAGMENT_BYTES, tensor_plan
+from spica.kernels.gemm.tensor.arrange import arranged_a, arranged_b
+from spica.kernels.gemm.tensor.cores import pose
+from spica.kernels.gemm.tensor.plan import FRAGMENT_BYTES, tensor_plan
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.golden.core.units.tensor import hmma, pack_a, pack_b, unpack_c
 from spica.sim.golden.matrix.tensor_gemm import tensor_gemm

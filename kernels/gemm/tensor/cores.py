@@ -4,16 +4,16 @@ from pathlib import Path
 
 import numpy as np
 
-from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig
-from ...hw.config.arithmetic import ARITHMETIC
-from ...hw.config.checks import require_choice
-from ..elements import NATIVE
-from ..gemm.cores import WIDE, widened
-from ..gemm.data import operands
-from ..gemm.problem import GemmProblem
-from ..gemm.target import tensor_unit
-from ..kernel import Buffer, Kernel, Problem
+from ....hw.base.errors import UserError
+from ....hw.config import ClusterConfig
+from ....hw.config.arithmetic import ARITHMETIC
+from ....hw.config.checks import require_choice
+from ...elements import NATIVE
+from ...kernel import Buffer, Kernel, Problem
+from ..cores import WIDE, widened
+from ..data import operands
+from ..problem import GemmProblem
+from ..target import tensor_unit
 from .arrange import arranged_a, arranged_b
 from .plan import FRAGMENT_BYTES, tensor_plan
 from .reference import reference

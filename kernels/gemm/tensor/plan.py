@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from ...hw.config import ClusterConfig
-from ..gemm.target import tensor_unit
+from ....hw.config import ClusterConfig
+from ..target import tensor_unit
 
 __all__ = ["FRAGMENT_BYTES", "TensorPlan", "tensor_plan"]
 

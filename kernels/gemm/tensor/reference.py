@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ...hw.config.formats import FP16, FP32
-from ...hw.config.tensor import TensorConfig
-from ..elements import values_of
-from ..gemm.problem import GemmProblem
-from ..gemm.reference import finite_magnitude, half_least, roundoff
+from ....hw.config.formats import FP16, FP32
+from ....hw.config.tensor import TensorConfig
+from ...elements import values_of
+from ..problem import GemmProblem
+from ..reference import finite_magnitude, half_least, roundoff
 
 __all__ = ["reference"]
 
