@@ -11,7 +11,7 @@ from ..hw.base.progress import Progress
 from ..hw.config import PRESETS, ClusterConfig
 from ..hw.config.arithmetic import ARITHMETIC
 from ..kernels.elements import NATIVE, nearest, values_of
-from ..kernels.gemm.target import systolic_unit
+from ..kernels.gemm.target import is_on_tensor_units, systolic_unit, tensor_unit
 from ..kernels.kernel import Kernel, find_kernel
 from ..sim.engine.engines import ENGINES
 from ..sim.harness.dram import DramConfig
@@ -121,7 +121,7 @@ class Machine:
         save_at: int | None = None,
         restore: Path | str | None = None,
     ) -> np.ndarray:
-        """Return the product of two matrices, computed by the matrix unit and checked.
+        """Return the product of two matrices, computed by matrix or tensor units and checked.
 
         Parameters
         ----------
@@ -143,15 +143,18 @@ class Machine:
             Shape (m, n), in NumPy's type of the format; float64 if NumPy has none.
 
         """
-        matrix = systolic_unit(self.config, "matmul")
+        if is_on_tensor_units(self.config):
+            operand = tensor_unit(self.config).operand
+        else:
+            operand = systolic_unit(self.config, "matmul").operand
         a, b = (as_matrix(name, array) for name, array in (("a", a), ("b", b)))
         if a.shape[1] != b.shape[0]:
             raise UserError(
                 f"a must have as many columns as b has rows, not {a.shape[1]} and {b.shape[0]}"
             )
         saving = saving_to(save, save_at, restore)
-        form = c_format or ARITHMETIC[matrix.operand].narrow
-        stored = as_elements(a, matrix.operand), as_elements(b, matrix.operand)
+        form = c_format or ARITHMETIC[operand].narrow
+        stored = as_elements(a, operand), as_elements(b, operand)
         sizes = {"m": a.shape[0], "n": b.shape[1], "k": a.shape[1]}
         if self.on_cores:
             kernel = exact_cores_kernel(self.config, given=stored, c_format=c_format)
@@ -184,7 +187,7 @@ class Machine:
     ) -> dict[str, np.ndarray]:
         """Run a kernel; return the final contents of its buffers."""
         options = SimtOptions(engine=self.engine, seed=self.seed, lockstep=False, saving=saving)
-        if self.engine != MODEL and self.config.units:
+        if self.engine != MODEL and (self.config.units or self.config.tensor_units):
             options = replace(options, memory=self.dram)
         return self.run_workload(KernelWorkload(kernel, sizes), options)
 

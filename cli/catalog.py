@@ -32,7 +32,7 @@ def kernel_summary(name: str) -> dict[str, str]:
     module = importlib.import_module(f"{kernels.__name__}.{name}")
     on_matrix = name in EXACT_KERNELS
     dimensions = DIMENSIONS if on_matrix else find_kernel(name).dimensions
-    where = {HOST_KERNEL: "matrix unit"}.get(name, "cores and matrix unit")
+    where = {HOST_KERNEL: "matrix or tensor units"}.get(name, "cores and matrix unit")
     return {
         "description": (module.__doc__ or "").strip().partition("\n")[0],
         "size": " x ".join(dimensions),
@@ -42,14 +42,18 @@ def kernel_summary(name: str) -> dict[str, str]:
 
 def preset_summary(config: ClusterConfig) -> dict[str, str]:
     """Return the main parameters of a preset."""
-    shared, axi = config.shared, config.axi
-    core = config.core
+    shared, axi, core, tensor = config.shared, config.axi, config.core, config.tensor_units
+    units = [unit.summary for unit in config.units]
+    macs = sum(unit.macs for unit in config.units)
+    if tensor is not None:
+        units.append(f"{config.cores} tensor units, {tensor.operand}")
+        macs += config.cores * tensor.macs
     return {
         "cores": "none"
         if core is None
         else f"{config.cores} x {core.warps} warps x {core.threads} threads",
-        "matrix unit": " and ".join(unit.summary for unit in config.units) or "none",
-        "MAC/cycle": str(sum(matrix.macs for matrix in config.units)),
+        "matrix unit": " and ".join(units) or "none",
+        "MAC/cycle": str(macs),
         "shared memory": f"{shared.size // 1024} KB, {shared.banks}x{shared.subbanks} banks",
         "DRAM ports": f"{axi.masters} x {axi.data_width} bits",
     }

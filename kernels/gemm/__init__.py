@@ -1,1 +1,1 @@
-"""GEMM on the matrix unit: C = A · B for any M, N, K."""
+"""GEMM on a matrix unit or on tensor units: C = A · B for any M, N, K."""

@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
+import spica
 from spica.cli.main import main
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS, AxiConfig, ClusterConfig, CoreConfig, SharedMemoryConfig
@@ -269,3 +270,10 @@ def test_operands_in_other_places():
     rest = 4 * FRAGMENT_BYTES // 4
     assert problem.buffers["a_fragments"].data.size == 128 * 48 // 2 + rest
     assert problem.buffers["b_fragments"].data.size == 64 * 48 // 2 + rest
+
+
+def test_product_from_python():
+    rng = np.random.default_rng(3)
+    a, b = rng.integers(-4, 5, (20, 30)), rng.integers(-4, 5, (30, 10))
+    machine = spica.Machine("ampere", engine="iss")
+    assert np.array_equal(machine.matmul(a, b, c_format="fp32"), a @ b)
