@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import CoreBlockConfig
 from ..emit.shared_block import SharedBlock
-from ..isa.operations import Port
+from ..isa.operations import PORTS, Port
 from ..lib.interfaces.core_memory import (
     data_request_layout,
     data_response_layout,
@@ -160,7 +160,7 @@ class Core(SharedBlock):
         for number in range(core.writeback_buses):
             connect(m, writeback.write[number], registers.write[number])
             connect(m, writeback.bus[number], collectors.bus[number])
-        self.tell_scoreboard(m, issue, collectors, writeback)
+        self.tell_scoreboard(m, issue, collectors, writeback, units)
         self.tell_control(m, control, counters, writeback)
         self.count(m, counters, issue, collectors, registers, control, writeback)
         probe(m, self.observed, issue, collectors, units, writeback)
@@ -218,7 +218,7 @@ class Core(SharedBlock):
             issue.resume.eq(control.resume),
         ]
 
-    def tell_scoreboard(self, m: Module, issue, collectors, writeback):
+    def tell_scoreboard(self, m: Module, issue, collectors, writeback, units):
         """Connect dispatched operations and arriving results to the scoreboard."""
         for news, port in zip(issue.dispatched, FIXED_PORTS, strict=True):
             operation = collectors.operation[port]
@@ -229,8 +229,12 @@ class Core(SharedBlock):
             ]
         for news, port in zip(issue.arriving, VARIABLE_PORTS, strict=True):
             result = writeback.result[port]
+            valid = result.valid & result.payload.writes
+            if PORTS[port].announces:
+                result = units[port].arriving
+                valid = result.valid
             m.d.comb += [
-                news.valid.eq(result.valid & result.payload.writes),
+                news.valid.eq(valid),
                 news.warp.eq(result.payload.warp),
                 news.rd.eq(result.payload.rd),
             ]

@@ -188,7 +188,7 @@ class Latency(enum.Enum):
     """Moment at which the scoreboard learns of a port's result."""
 
     FIXED = "fixed"  #: a known number of cycles after dispatch
-    ANNOUNCED = "announced"  #: when the unit offers it, which may be before it is written
+    ANNOUNCED = "announced"  #: when the unit announces or offers it, before it is written
     WRITTEN = "written"  #: when it is written
 
 
@@ -285,6 +285,9 @@ class PortInfo:
         Those in warps of 32 threads, if they differ from `groups`.
     reads_all : bool
         Whether operands of inactive threads are read too.
+    announces : bool
+        With `Latency.ANNOUNCED`: whether ``arriving`` of the unit announces its results. Otherwise
+        a result is announced while it is offered.
     credits : int or None
         Operations that the unit has room for from their issue on. An instruction for this port
         issues only with a credit; ``released`` of the unit gives one back. None: operations wait
@@ -305,6 +308,7 @@ class PortInfo:
     groups: Mapping[int, RegisterGroups] = field(default_factory=dict)
     wide_groups: Mapping[int, RegisterGroups] = field(default_factory=dict)
     reads_all: bool = False
+    announces: bool = False
     credits: int | None = None
 
     def __post_init__(self):
@@ -376,6 +380,7 @@ PORTS: dict[Port, PortInfo] = {
         latency=Latency.ANNOUNCED,
         lanes="memory_lanes",
         label="LSU",
+        announces=True,
     ),
     # Operand 2 is the exit code, x3, of instructions that may end a warp.
     Port.CONTROL: PortInfo(

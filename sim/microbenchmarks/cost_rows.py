@@ -85,7 +85,7 @@ def chains() -> dict[str, tuple[Stream, int, str]]:
         "dependent loads": (
             Stream(["lw x8, 0(x8)"], setup="sw x8, 0(x8)"),
             load_chain(core, 1),
-            "port after 3, request 1, memory 1, bus 2, issue 1",
+            "port after 3, request 1, memory 1, bus 2; issued when announced",
         ),
         "dependent reciprocals": (
             repeated("frcp.s f10, f10"),

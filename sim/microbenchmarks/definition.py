@@ -52,7 +52,7 @@ def chain(core: CoreConfig, port: Port, latency: int, operands: int) -> int:
 
 
 def variable_chain(core: CoreConfig, latency: int, operands: int) -> int:
-    """Return the cycles of `chain` for ports that announce their results on arrival.
+    """Return the cycles of `chain` for ports that announce their results when they offer them.
 
     `latency` is counted from the port to the bus.
     """
@@ -62,9 +62,10 @@ def variable_chain(core: CoreConfig, latency: int, operands: int) -> int:
 def load_chain(core: CoreConfig, latency: int) -> int:
     """Return the cycles from a load to the next load that uses its result as address.
 
-    One cycle from the port to the request, two from the response to the bus.
+    One cycle from the port to the request, two from the response to the bus. The result is
+    announced one cycle before the bus.
     """
-    return variable_chain(core, latency + 3, 1)
+    return variable_chain(core, latency + 3, 1) - core.snoop
 
 
 def slots_held(latency: int) -> int:

@@ -13,7 +13,8 @@ from .tensor.tensor_unit import TensorUnit
 __all__ = ["UNITS"]
 
 #: Component of each port, built from a `PipelineConfig`: operations arrive on ``i``, results leave
-#: on ``o``. `PORTS` has the properties of the port. With credits the unit has ``released``.
+#: on ``o``. `PORTS` has the properties of the port. With credits the unit has ``released``, and
+#: one that `announces` its results has ``arriving``.
 UNITS: dict[Port, type[wiring.Component]] = {
     Port.INT: IntegerUnit,
     Port.FP32: Fp32Unit,

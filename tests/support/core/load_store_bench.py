@@ -126,6 +126,8 @@ class Outcome:
     def __init__(self):
         self.accepted_at, self.results, self.results_at = [], [], []
         self.faults, self.faults_at, self.busy = [], [], []
+        self.announced = {}  # cycle: warp and register
+        self.offered = {}  # number of a result: cycle of its first offer
 
     def refused(self):
         """Return the number of threads refused by memory."""
@@ -151,10 +153,16 @@ def run(config, accesses, memory, *, rng, stall=0.0, willing_from=0, until):
         while quiet < 4:
             willing = cycle >= willing_from and rng.random() >= stall
             ctx.set(dut.o.ready, willing)
-            _, _, offered, ready, valid, result, faulty, fault, busy = await ctx.tick().sample(
+            sampled = await ctx.tick().sample(
                 dut.i.valid, dut.i.ready, dut.o.valid, Value.cast(dut.o.payload),
                 dut.fault.valid, Value.cast(dut.fault.payload), dut.busy_warps,
+                dut.arriving.valid, dut.arriving.payload.warp, dut.arriving.payload.rd,
             )  # fmt: skip
+            _, _, offered, ready, valid, result, faulty, fault, busy, *arriving = sampled
+            if arriving[0]:
+                outcome.announced[cycle] = tuple(arriving[1:])
+            if valid:
+                outcome.offered.setdefault(len(outcome.results), cycle)
             if offered and ready:
                 outcome.accepted_at.append(cycle)
             if valid and willing:

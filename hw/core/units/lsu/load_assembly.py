@@ -10,7 +10,7 @@ from ....config import PipelineConfig
 from ....lib.sram import Sram
 from ....lib.streams import Queue, ResponseSignature
 from ...layouts import result_layout
-from .memory_layouts import access_layout, part_layout, slot_shape, slots
+from .memory_layouts import access_layout, arrival_layout, part_layout, slot_shape, slots
 
 __all__ = ["LoadAssembly"]
 
@@ -22,6 +22,9 @@ class LoadAssembly(wiring.Component):
     it. Otherwise its values are stored, and the result leaves two cycles after its last part
     (three with more than 16 slots) if nothing waits before it. Parts never stall.
 
+    `arriving` announces a result in the cycle of its last part if nothing waits before it, and
+    any result while it is offered, unless another one is announced.
+
     Parameters
     ----------
     config : PipelineConfig
@@ -32,6 +35,8 @@ class LoadAssembly(wiring.Component):
         Each thread of an access arrives in exactly one of its parts.
     released : Out(ResponseSignature(slot_shape(config)))
         A slot with no stored data left.
+    arriving : Out(ResponseSignature(arrival_layout(config)))
+        Independent of `o.ready`.
     o : Out(stream.Signature(result_layout(config)))
         Values of threads outside `mask` are undefined.
     """
@@ -39,12 +44,14 @@ class LoadAssembly(wiring.Component):
     o: stream.Interface
     part: Any
     released: Any
+    arriving: Any
 
     def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({
             "part": In(ResponseSignature(part_layout(config))),
             "released": Out(ResponseSignature(slot_shape(config))),
+            "arriving": Out(ResponseSignature(arrival_layout(config))),
             "o": Out(stream.Signature(result_layout(config))),
         })
 
@@ -98,4 +105,18 @@ class LoadAssembly(wiring.Component):
                 for name in ("warp", "mask", "pc", "rd", "writes")
             ),
         ]
+        self.announce(m, self.part.valid & part.completes & ~order.level.any())
         return m
+
+    def announce(self, m: Module, comes: Value):
+        """Announce the access of the part that `comes`, or else the result that is offered."""
+        access = self.part.payload.access
+        is_next = Signal()
+        m.d.comb += [
+            is_next.eq(comes & access.writes),
+            self.arriving.valid.eq(is_next | (self.o.valid & self.o.payload.writes)),
+            *(
+                self.arriving.payload[name].eq(Mux(is_next, access[name], self.o.payload[name]))
+                for name in ("warp", "rd")
+            ),
+        ]

@@ -14,7 +14,7 @@ from ....lib.streams import ResponseSignature
 from ...layouts import operation_layout, result_layout
 from .address_generation import AddressGeneration
 from .load_assembly import LoadAssembly
-from .memory_layouts import memory_fault_layout, slots
+from .memory_layouts import arrival_layout, memory_fault_layout, slots
 from .pending_request_table import PendingRequestTable
 
 __all__ = ["LoadStoreUnit"]
@@ -40,6 +40,7 @@ class LoadStoreUnit(wiring.Component):
     | 0 | `i` is accepted |
     | 1 | first request |
     | n | response, with the last threads |
+    | n + 1 | `arriving`, if no result waits |
     | n + 2 | result, if the response covers all threads and no result waits |
     | n + 3 | result, if there were several parts (n + 4 with more than 16 slots) |
 
@@ -58,6 +59,8 @@ class LoadStoreUnit(wiring.Component):
     response : In(ResponseSignature(data_response_layout(config)))
     o : Out(stream.Signature(result_layout(config)))
         Results in the order of completion.
+    arriving : Out(ResponseSignature(arrival_layout(config)))
+        Destination of a result that is offered, or will be soon.
     busy_warps : Out(warps)
         Warps with accesses in flight: accepted, with unanswered threads.
     fault : Out(ResponseSignature(memory_fault_layout(config)))
@@ -78,6 +81,7 @@ class LoadStoreUnit(wiring.Component):
     o: stream.Interface
     busy_warps: Signal
     response: Any
+    arriving: Any
     fault: Any
 
     def __init__(self, config: PipelineConfig):
@@ -87,6 +91,7 @@ class LoadStoreUnit(wiring.Component):
             "request": Out(stream.Signature(data_request_layout(config))),
             "response": In(ResponseSignature(data_response_layout(config))),
             "o": Out(stream.Signature(result_layout(config))),
+            "arriving": Out(ResponseSignature(arrival_layout(config))),
             "busy_warps": Out(config.warps),
             "fault": Out(ResponseSignature(memory_fault_layout(config))),
         })
@@ -103,6 +108,7 @@ class LoadStoreUnit(wiring.Component):
         connect(m, table.part, results.part)
         connect(m, results.released, table.released)
         connect(m, results.o, flipped(self.o))
+        connect(m, results.arriving, flipped(self.arriving))
         accepted = Signal()
         m.d.comb += [
             accepted.eq(self.i.valid & self.i.ready),

@@ -11,6 +11,7 @@ from ...layouts import REGISTER_WIDTH
 __all__ = [
     "MemoryFault",
     "access_layout",
+    "arrival_layout",
     "beat_width",
     "beats",
     "memory_fault_layout",
@@ -66,6 +67,11 @@ def access_layout(config: PipelineConfig) -> data.StructLayout:
         "rd": REGISTER_WIDTH,
         "writes": 1,
     })
+
+
+def arrival_layout(config: PipelineConfig) -> data.StructLayout:
+    """Return the layout of the register that a loaded value will be written to."""
+    return data.StructLayout({"warp": warp_shape(config), "rd": REGISTER_WIDTH})
 
 
 def opening_layout(config: PipelineConfig) -> data.StructLayout:

@@ -66,7 +66,23 @@ def check(config, accesses, memory, *, rng, stall=0.0, willing_from=0):
         if access.writes:
             assert {thread: result.values[thread] for thread in access.active} == loaded[number]
     check_faults(accesses, outcome.faults, refused)
+    check_announcements(accesses, completions(config, accesses, memory), order, outcome)
     return outcome
+
+
+def check_announcements(accesses, completed, order, outcome):
+    """Check that only results not yet taken are announced, at once if they leave at once."""
+    allowed, wanted = defaultdict(set), {}
+    for number, access in enumerate(accesses[n] for n in order):
+        if not access.writes:
+            continue
+        name, answered = (access.warp, access.rd), completed[order[number]]
+        for cycle in range(answered + 1, outcome.results_at[number] + 1):
+            allowed[cycle].add(name)
+        if outcome.offered[number] == answered + 2:
+            wanted[answered + 1] = name
+    assert all(name in allowed[cycle] for cycle, name in outcome.announced.items())
+    assert wanted.items() <= outcome.announced.items()
 
 
 def check_faults(accesses, faults, refused):
@@ -247,6 +263,9 @@ def test_latency(latency):
     answered = [cycle for _, mask, cycle in memory.answers if mask == 0xFF]
     assert answered == [accepted + 1 + latency for accepted in outcome.accepted_at]
     assert outcome.results_at == [cycle + 2 for cycle in answered]
+    load, _ = accesses
+    destination = (load.warp, load.rd)
+    assert outcome.announced == {answered[0] + k: destination for k in (1, 2)}
 
 
 @pytest.mark.parametrize("name", ["4x4 by 2", "32x4"])
