@@ -126,6 +126,7 @@ class Cluster(wiring.Component):
             connect(m, matrix.descriptor, dma.descriptor[number])
             connect(m, matrix.drain, dma.drains[number])
             connect(m, dma.done[number], matrix.done)
+            m.d.comb += matrix.loading.eq(dma.loading)
         self.connect_shared(m, shared, dma, matrices)
         errors = [dma.error, *(matrix.error for matrix in matrices)]
         sources = {name: [block.events] for name, block in blocks.items()}

@@ -29,6 +29,8 @@ def unit_members(config: MatrixUnitConfig, events: data.StructLayout) -> dict[st
         Results in the order of the DRAIN and SPILL descriptors.
     done : In(ResponseSignature(dma_done))
         Completions of the descriptors.
+    loading : In(1)
+        The DMA executes loads, of any source: it has less bandwidth for results.
     busy : Out(1)
         Combinational: the unit needs its clock in this cycle.
     error : Out(1)
@@ -46,6 +48,7 @@ def unit_members(config: MatrixUnitConfig, events: data.StructLayout) -> dict[st
         "drain": Out(stream.Signature(8 * config.matrix.drain_bytes)),
         "descriptor": Out(stream.Signature(dma_descriptor(shared))),
         "done": In(ResponseSignature(dma_done)),
+        "loading": In(1),
         "busy": Out(1),
         "error": Out(1),
         "events": Out(events),

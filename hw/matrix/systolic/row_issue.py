@@ -24,8 +24,9 @@ class RowIssue(SystolicIssue):
     A store starts in the last column block of the compute before it, if both have the same shape,
     several column blocks, and no drain is active: its drain reads the finished column blocks
     meanwhile, and the last one when all rows are offered (`unfinished`). It starts when its passes
-    are no more than the column blocks, so that it occupies the DMA no longer than it must. Any
-    other store starts when all rows before it were offered. If its shape differs from that of the
+    are no more than the column blocks, so that it occupies the DMA no longer than it must, and when
+    no load is unfinished, since the next compute may wait for that load. Any other store starts
+    when all rows before it were offered. If its shape differs from that of the
     last compute, the drain could overtake the array, so it waits until nothing is `in_flight`.
 
     Parameters and members are those of `SystolicIssue`.
@@ -69,7 +70,8 @@ class RowIssue(SystolicIssue):
         m.d.comb += self.store_valid.eq(
             storing & Mux(computing, self.unfinished & fits & ~has_started, fits | ~self.in_flight)
         )
-        with m.If(computing & storing & fits & is_ending & idle & ~has_started):
+        may_start = computing & storing & fits & is_ending & idle & ~has_started
+        with m.If(may_start & ~self.loading):
             m.d.sync += self.unfinished.eq(1)
         with m.If(self.store_valid & self.store_ready):
             m.d.sync += has_started.eq(1)

@@ -52,6 +52,8 @@ class Sequencer(wiring.Component):
     descriptor : Out(stream.Signature(dma_descriptor(config.shared)))
     done : In(ResponseSignature(dma_done))
         Completions; those with even tags belong to other units.
+    loading : In(1)
+        As in `unit_members`.
     row, row_valid, weights, weights_valid, or step, step_valid; drain_command, unfinished,
     in_flight, drain_pointer, drain_end
         The array's ports.
@@ -72,6 +74,7 @@ class Sequencer(wiring.Component):
     b: Any
     descriptor: stream.Interface
     done: Any
+    loading: Signal
     row: data.View
     row_valid: Signal
     weights: data.View
@@ -102,6 +105,7 @@ class Sequencer(wiring.Component):
             "b": Out(WideReadSignature(config.shared, matrix.b_bytes)),
             "descriptor": Out(stream.Signature(dma_descriptor(config.shared))),
             "done": In(ResponseSignature(dma_done)),
+            "loading": In(1),
             **self.flow.operand_members(matrix, Out),
             "drain_command": Out(stream.Signature(drain_command(matrix))),
             "unfinished": Out(1),
@@ -144,6 +148,7 @@ class Sequencer(wiring.Component):
             issue.store_ready.eq(store.ready),
             issue.drain_pointer.eq(self.drain_pointer),
             issue.drain_end.eq(self.drain_end),
+            issue.loading.eq(self.loading),
             issue.running.eq(self.running),
             self.unfinished.eq(issue.unfinished),
             self.events.eq(issue.events),

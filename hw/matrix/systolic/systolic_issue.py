@@ -65,6 +65,8 @@ class SystolicIssue(wiring.Component):
     in_flight : In(1)
         The array has unfinished rows.
     drain_pointer, drain_end : In(accumulator address width + 1)
+    loading : In(1)
+        As in `unit_members`.
     row, row_valid, weights, weights_valid, or step, step_valid
         Operands of the array, `Dataflow.operand_members`.
     store_valid : Out(1)
@@ -91,6 +93,7 @@ class SystolicIssue(wiring.Component):
     in_flight: Signal
     drain_pointer: Signal
     drain_end: Signal
+    loading: Signal
     row: data.View
     row_valid: Signal
     weights: data.View
@@ -118,6 +121,7 @@ class SystolicIssue(wiring.Component):
             "in_flight": In(1),
             "drain_pointer": In(width + 1),
             "drain_end": In(width + 1),
+            "loading": In(1),
             **dataflow_of(matrix).operand_members(matrix, Out),
             "store_valid": Out(1),
             "store_ready": In(1),

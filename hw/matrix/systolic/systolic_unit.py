@@ -38,7 +38,7 @@ class SystolicUnit(SharedBlock):
         Per column block all its rows. Each row has `columns` results, also if the matrix is
         narrower.
     events : Out(systolic_unit_events)
-    registers, descriptor, done, busy, error
+    registers, descriptor, done, loading, busy, error
         As in `unit_members`.
 
     """
@@ -49,6 +49,7 @@ class SystolicUnit(SharedBlock):
     drain: stream.Interface
     descriptor: stream.Interface
     done: Any
+    loading: Signal
     busy: Signal
     error: Signal
     events: data.View
@@ -80,6 +81,7 @@ class SystolicUnit(SharedBlock):
             sequencer.in_flight.eq(array.in_flight),
             sequencer.drain_pointer.eq(array.drain_pointer),
             sequencer.drain_end.eq(array.drain_end),
+            sequencer.loading.eq(self.loading),
             sequencer.running.eq(command.running.any()),
             command.finished.eq(sequencer.finished),
             command.computed.eq(sequencer.computed),

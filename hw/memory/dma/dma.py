@@ -77,6 +77,8 @@ class Dma(SharedBlock):
         Its results, for DRAIN and SPILL, in the order of the descriptors.
     done : Out(ResponseSignature(dma_done)).array(units)
         Completions of its descriptors.
+    loading : Out(1)
+        Loads are in progress, or queued and about to begin; if there are matrix units.
     axi : Out(Axi4Signature).array(config.axi.masters)
     read : Out(WideReadSignature(config.shared, config.axi.beat_bytes)).array(masters)
     write : Out(WideWriteSignature(config.shared, config.axi.beat_bytes)).array(masters)
@@ -90,6 +92,7 @@ class Dma(SharedBlock):
     registers: list
     descriptor: list
     done: list
+    loading: Signal
     axi: list
     read: list
     write: list
@@ -116,6 +119,7 @@ class Dma(SharedBlock):
             members |= {
                 "descriptor": descriptor.array(units),
                 "done": Out(ResponseSignature(dma_done)).array(units),
+                "loading": Out(1),
                 **{
                     numbered("drain", n): In(stream.Signature(8 * size))
                     for n, size in enumerate(config.drain_bytes)
@@ -145,6 +149,8 @@ class Dma(SharedBlock):
             m.submodules.drain_writer = drain = DrainWriter(config)
             self.take_results(m, drain)
             writers.append(drain)
+            loading = [context.active for context in contexts]
+            m.d.comb += self.loading.eq(Cat(*loading, loads.valid).any())
 
         channels = [self.channel(m, c, contexts, writers) for c in range(config.axi.masters)]
         fails = [failed for failed, _ in channels]

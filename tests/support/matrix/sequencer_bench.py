@@ -56,6 +56,8 @@ class SequencerSurroundings:
         Probability that shared memory or the DMA refuses a request or that operations pause.
     drain_stall : float
         Probability that the drain pauses in a cycle.
+    loading : float
+        Share of the time in which loads of others are in progress.
     seed : int
 
     Attributes
@@ -69,12 +71,13 @@ class SequencerSurroundings:
 
     """
 
-    def __init__(self, dut, operations, *, stall=0.0, drain_stall=0.0, seed=0):
+    def __init__(self, dut, operations, *, stall=0.0, drain_stall=0.0, loading=0.0, seed=0):
         self.dut = dut
         self.config, self.matrix = dut.config, dut.config.matrix
         self.operations = operations
         self.rng = random.Random(seed)
-        self.stall, self.drain_stall = stall, drain_stall
+        self.stall, self.drain_stall, self.load_share = stall, drain_stall, loading
+        self.unfinished, self.loading, self.load_rng = 0, 0, random.Random(seed)
         self.memory = self.rng.randbytes(self.config.shared.size)
         self.cycle = self.sent = self.finished = self.computed = 0
         self.offering = False
@@ -162,7 +165,11 @@ class SequencerSurroundings:
         """Set every input for one cycle; return the ready signals."""
         dut, rng = self.dut, self.rng
         ready = {name: rng.random() >= self.stall for name in ("a", "b", "descriptor")}
-        self.unfinished = ctx.get(dut.unfinished)
+        was_unfinished, self.unfinished = self.unfinished, ctx.get(dut.unfinished)
+        assert was_unfinished or not (self.unfinished and self.loading)
+        if not self.cycle or self.load_rng.random() < 0.1:
+            self.loading = int(self.load_rng.random() < self.load_share)
+        ctx.set(dut.loading, self.loading)
         self.advance_drain()
         ready["drain"] = self.pointer == self.end and rng.random() >= self.drain_stall
         for name, port in (("a", dut.a), ("b", dut.b)):

@@ -139,6 +139,7 @@ class DmaBench:
             self.descriptors, self.beats, self.done = first.descriptors, first.beats, first.done
         self.cycle = 0
         self.busy = 0
+        self.loading: list[int] = []  # in each cycle, if there are units
 
     async def serve(self, ctx, finish):
         """Serve every port each cycle until `finish()` is true."""
@@ -148,7 +149,10 @@ class DmaBench:
         drives = [signal for part in parts for signal in part.drives]
         together = Together(drives)
         while not finish():
-            _, _, *values, self.busy = await ctx.tick().sample(*samples, dut.busy)
+            _, _, *values, self.busy, loading = await ctx.tick().sample(
+                *samples, dut.busy, dut.loading if self.units else 0
+            )
+            self.loading.append(loading)
             self.cycle += 1
             driven, at = [], 0
             for part in parts:

@@ -113,7 +113,7 @@ def test_random_operations(name, stall):
     config = CONFIGS[name]
     rng = random.Random(name)
     operations = [random_operation(config, rng) for _ in range(20)]
-    run(config, operations, stall=stall, drain_stall=stall, seed=len(name))
+    run(config, operations, stall=stall, drain_stall=stall, loading=stall, seed=len(name))
 
 
 @pytest.mark.parametrize("latency", range(1, 7))
@@ -223,6 +223,11 @@ def test_a_drain_reads_finished_blocks_during_the_last_one(k, early):
     surroundings = run(LARGE, [compute(LARGE, 8, 4, k, store=1)])
     before = sum(cycle <= surroundings.row_cycles[-1] for cycle in surroundings.read_cycles)
     assert early - 4 <= before <= early + 32
+
+
+def test_a_store_starts_after_the_rows_while_loads_are_in_progress():
+    surroundings = run(LARGE, [compute(LARGE, 8, 4, 8, store=1)], loading=1.0)
+    assert min(surroundings.read_cycles) > surroundings.row_cycles[-1]
 
 
 @pytest.mark.parametrize("j", [1, 4])

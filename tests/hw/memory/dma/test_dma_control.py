@@ -57,6 +57,22 @@ def test_largest_pitches_and_the_ends_of_memory():
         check_descriptors(TINY, descriptors, seed=0, stall=0.0, latency=3)
 
 
+@pytest.mark.parametrize("gated", [False, True])
+def test_loads_in_progress_are_shown_from_their_start_to_their_end(gated):
+    load = DmaDescriptor(direction=LOAD, dram=SOURCE, rows=4, dram_pitch=64, bytes=64)
+    drain = DmaDescriptor(direction=DRAIN, dram=TARGET, rows=4, dram_pitch=8, bytes=8, block=8)
+    cycles = []
+    for descriptors in ([load, load], [drain], [load, drain]):
+        bench = DmaBench(TINY, seed=1, latency=40, gated=gated)
+        beats = [bytes(TINY.units[0].drain_bytes)] * drain.rows
+        bench.beats.extend(beats if drain in descriptors else [])
+        bench.run_descriptors(descriptors)
+        shown = [cycle for cycle, loading in enumerate(bench.loading) if loading]
+        assert shown == list(range(shown[0], shown[-1] + 1)) if load in descriptors else not shown
+        cycles.append(len(shown))
+    assert cycles[0] > 40 and cycles[2] > 40
+
+
 def test_refused_jobs_touch_nothing():
     size = TINY.shared.size
     good = DmaDescriptor(direction=LOAD, dram=SOURCE, rows=2, dram_pitch=8, bytes=8, local_pitch=8)
