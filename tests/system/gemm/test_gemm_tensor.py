@@ -117,9 +117,9 @@ def test_lockstep_on_the_rtl(preset):
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["amaranth", "verilator"])
 def test_a_small_machine_on_both_engines(engine):
-    plan, size = tensor_plan(TINY), (40, 20, 40)
-    memory = DramConfig(latency=20)
-    result = run(TINY, size, engine=engine, memory=memory)
+    config = dataclasses.replace(TINY, core=dataclasses.replace(TINY.core, warps=2))
+    plan, size = tensor_plan(config), (9, 18, 20)
+    result = run(config, size, engine=engine, memory=DramConfig(latency=10))
     assert_right(result)
     assert result["shared_read_bytes"] == {"rows": plan.read_bytes(*size)}
 
