@@ -37,7 +37,7 @@ TABLES = (1 << 11, 1 << 16, 1 << 20)
 RINGS = ((128, 16), (1024, 16), (4096, 16), (4096, 256))
 STEPS = 1024
 #: Cycles of a step as stated in docs/machine.md: of rings in the L1D, in the L2, and in DRAM.
-STEP_CYCLES = {(128, 16): 14, (1024, 16): 21, (4096, 256): 21 + 100 + 5}
+STEP_CYCLES = {(128, 16): 13, (1024, 16): 20, (4096, 256): 20 + 100 + 5}
 STEP_TOLERANCE = 1.0
 #: Copied words: much more than the caches hold, powers of two and others.
 COPIES = (1 << 19, 900_000, 1 << 20, 1 << 21)

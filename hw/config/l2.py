@@ -26,6 +26,9 @@ class L2Config(CacheShape):
         Write-backs in flight, 2 to 256. A power of two.
     prefetch : int
         Lines of the slice prefetched ahead of a stream of reads, 0 to 128; 0 disables it.
+    early_write_backs : int
+        Lines written in whole that are written to DRAM together while it is lightly loaded, 0 to
+        64; 0 leaves them to evictions and to the flush.
     no_allocate_sources : tuple of int
         Sources whose misses do not allocate: their reads bypass the cache, and their writes do
         too if they miss.
@@ -38,6 +41,7 @@ class L2Config(CacheShape):
     mshrs: int = 64
     write_backs: int = 64
     prefetch: int = 48
+    early_write_backs: int = 8
     no_allocate_sources: tuple[int, ...] = (0,)
 
     def __post_init__(self):
@@ -47,6 +51,7 @@ class L2Config(CacheShape):
         require_power_of_two("mshrs", self.mshrs, 2, 256)
         require_power_of_two("write_backs", self.write_backs, 2, 256)
         require_integer("prefetch", self.prefetch, 0, 128)
+        require_integer("early_write_backs", self.early_write_backs, 0, 64)
         if not isinstance(self.no_allocate_sources, tuple):
             raise TypeError(
                 f"no_allocate_sources must be a tuple of integers, not {self.no_allocate_sources!r}"

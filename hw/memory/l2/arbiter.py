@@ -13,9 +13,10 @@ __all__ = ["L2Arbiter"]
 class L2Arbiter(SharedBlock):
     """L2 arbiter: selects a retry or fill first, then a walk, then reads and writes in turn.
 
-    Combinational. A prefetch (`ahead`) takes every second turn of the writes. After a write that
-    could not be done no read begins until it is done, so that the reads it waits for complete.
-    During a sweep only reads of cleared sets begin, and an operation in at most every second cycle.
+    Combinational. A prefetch (`ahead`) takes every second turn of the writes. An `early` walk takes
+    cycles in which nothing else is selected. After a write that could not be done no read begins
+    until it is done, so that the reads it waits for complete. During a sweep only reads of cleared
+    sets begin, and an operation in at most every second cycle.
 
     Parameters
     ----------
@@ -23,7 +24,7 @@ class L2Arbiter(SharedBlock):
 
     Members
     -------
-    again, walk, read, write, ahead : In(stream.Signature(operation_layout(config)))
+    again, walk, read, write, ahead, early : In(stream.Signature(operation_layout(config)))
     may_answer : In(1)
         The response queue has room for a read, including all in flight.
     may_wait : In(1)
@@ -52,7 +53,7 @@ class L2Arbiter(SharedBlock):
         operation = operation_layout(config)
         flags = ("may_answer", "may_wait", "may_reply", "holds", "done", "undone")
         flags += ("sweeping", "cleared")
-        offers = ("again", "walk", "read", "write", "ahead")
+        offers = ("again", "walk", "read", "write", "ahead", "early")
         super().__init__(
             {name: In(stream.Signature(operation)) for name in offers}
             | {name: In(1) for name in flags}
@@ -85,8 +86,12 @@ class L2Arbiter(SharedBlock):
             others.eq(free & ~(read.valid & may_read & ~prefers_write)),
             self.ahead.ready.eq(others & leads),
             write.ready.eq(others & may_write & ~leads),
+            self.early.ready.eq(others & ~may_write & ~leads & ~self.sweeping),
             self.asks.eq(
-                Cat(repeats, walks, read_goes, self.ahead.ready, write.ready & ~self.undone).any()
+                Cat(
+                    (repeats, walks, read_goes, self.ahead.ready, write.ready & ~self.undone),
+                    self.early.valid & self.early.ready,
+                ).any()
             ),
             self.mshr_stall.eq(read.valid & free & ~self.may_wait),
             self.pipeline_stall.eq(
@@ -101,8 +106,10 @@ class L2Arbiter(SharedBlock):
             m.d.comb += self.asked.eq(read.payload)
         with m.Elif(leads):
             m.d.comb += self.asked.eq(self.ahead.payload)
-        with m.Else():
+        with m.Elif(may_write):
             m.d.comb += self.asked.eq(write.payload)
+        with m.Else():
+            m.d.comb += self.asked.eq(self.early.payload)
         with m.If(read_goes | self.ahead.ready | write.ready):
             m.d.sync += prefers_write.eq(read_goes)
         with m.If(self.ahead.ready | write.ready):

@@ -8,12 +8,12 @@ from ...emit.shared_block import SharedBlock
 from ...lib.streams import Queue
 from .arbiter import L2Arbiter
 from .axi_channels import answer, check_bursts, read_dram, take_reads, take_writes, write_dram
+from .background import read_ahead, write_early
 from .data_array import L2DataArray
 from .flush import L2Flush
 from .id_table import L2Ids
 from .layouts import L2SliceConfig, operation_layout
 from .mshr_file import L2MshrFile
-from .prefetcher import L2Prefetcher
 from .responder import RESPONSES, L2Responder
 from .tag_array import L2TagArray
 from .tag_stage import L2TagStage
@@ -117,7 +117,8 @@ class L2Slice(SharedBlock):
         has_replies = self.reply(m)
         self.ask(m)
         self.look_up(m, looked, looked_valid)
-        leads = self.read_ahead(m, looked, looked_valid)
+        leads = read_ahead(m, self, looked, looked_valid)
+        cleans, is_settled = write_early(m, self, looked, looked_valid)
         self.access(m)
         answer(m, self.i, self.responder.o)
         read_dram(m, config, self.o, self.mshrs)
@@ -126,13 +127,13 @@ class L2Slice(SharedBlock):
         m.d.comb += [
             self.flusher.flush.eq(self.flush),
             self.flushed.eq(self.flusher.flushed),
-            self.flusher.idle.eq(~under_way),
+            self.flusher.idle.eq(~under_way & is_settled),
             self.flusher.settled.eq(~self.writebacks.busy),
             self.failed.eq(self.writebacks.failed),
             self.busy.eq(
                 Cat(
                     (under_way, self.writebacks.busy, self.tag_array.sweeping, self.ids.sweeping),
-                    (self.gather.busy, has_replies, self.flush, leads),
+                    (self.gather.busy, has_replies, self.flush, leads, cleans),
                     (self.i.arvalid, self.i.awvalid, self.i.wvalid, self.i.rvalid, self.i.bvalid),
                     (self.o.arvalid, self.o.awvalid, self.o.wvalid, self.o.rvalid, self.o.bvalid),
                 ).any()
@@ -211,7 +212,6 @@ class L2Slice(SharedBlock):
             self.gather.undone.eq(tag_stage.undone),
             self.flusher.looked.eq(looked_valid & looked.walk),
             self.flusher.clean.eq(tag_stage.clean),
-            self.flusher.written.eq(tag_stage.access.writes),
             self.flusher.line.eq(looked.line),
             events.read.eq(looked_valid & looked.read & looked.beats.any()),
             events.write.eq(tag_stage.done),
@@ -242,24 +242,6 @@ class L2Slice(SharedBlock):
             mshrs.is_oldest.eq(Mux(looked.read, ids.is_ordered, ~ids.follows) | ~wants),
             mshrs.leads.eq(ids.leads & wants),
         ]
-
-    def read_ahead(self, m: Module, looked, looked_valid) -> Value:
-        """Connect the prefetcher, if any; return whether a prefetch is to be offered."""
-        if not self.config.l2.prefetch:
-            return C(0, 1)
-        m.submodules.prefetcher = prefetcher = L2Prefetcher(self.config)
-        wants = looked.beats.any()
-        connect(m, prefetcher.o, self.arbiter.ahead)
-        m.d.comb += [
-            prefetcher.asks.eq(looked_valid & looked.read & looked.allocates & wants),
-            prefetcher.missed.eq(self.tag_stage.read_miss),
-            prefetcher.line.eq(looked.line),
-            prefetcher.begun.eq(self.tag_stage.mshrs.take & ~wants),
-            prefetcher.came.eq((self.tag_stage.mshrs.free & ~wants) | self.tag_stage.mshrs.adopt),
-            prefetcher.forget.eq(self.flush),
-            self.events.prefetch.eq(prefetcher.begun),
-        ]
-        return prefetcher.busy
 
     def access(self, m: Module):
         """Connect the data array, its sources and destinations, and the responses."""

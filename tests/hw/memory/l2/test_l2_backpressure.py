@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -12,16 +13,11 @@ from spica.hw.memory.l2.layouts import L2SliceConfig
 from spica.hw.memory.l2.responder import RESPONSES
 from support.memory.l2_bench import L2Bench
 
+SMALL = L2Config(size=2048, ways=2, mshrs=16, write_backs=16, prefetch=0, early_write_backs=0)
 CONFIGS = {
-    "pairs": L2SliceConfig(
-        l2=L2Config(size=2048, ways=2, mshrs=16, write_backs=16, prefetch=0), masters=1
-    ),
+    "pairs": L2SliceConfig(l2=SMALL, masters=1),
     # A write comes in every cycle.
-    "singles": L2SliceConfig(
-        l2=L2Config(size=256, ways=2, line_bytes=8, mshrs=16, write_backs=16, prefetch=0),
-        data_width=64,
-        masters=1,
-    ),
+    "singles": L2SliceConfig(l2=replace(SMALL, size=256, line_bytes=8), data_width=64, masters=1),
 }
 #: An ID of the DMA, whose misses do not allocate, and two of cores.
 DMA, CORE, OTHER = 0, 0x20, 0x41

@@ -1,0 +1,52 @@
+"""Background operations of an L2 slice: prefetches and early write-backs."""
+
+from amaranth import *
+from amaranth.lib.wiring import connect
+
+from .early_writebacks import L2EarlyWritebacks
+from .prefetcher import L2Prefetcher
+
+__all__ = ["read_ahead", "write_early"]
+
+
+def read_ahead(m: Module, l2, looked, looked_valid) -> Value:
+    """Connect the prefetcher of slice `l2`, if any; return whether a prefetch is to be offered."""
+    if not l2.config.l2.prefetch:
+        return C(0, 1)
+    m.submodules.prefetcher = prefetcher = L2Prefetcher(l2.config)
+    tag_stage, wants = l2.tag_stage, looked.beats.any()
+    connect(m, prefetcher.o, l2.arbiter.ahead)
+    m.d.comb += [
+        prefetcher.asks.eq(looked_valid & looked.read & looked.allocates & wants),
+        prefetcher.missed.eq(tag_stage.read_miss),
+        prefetcher.line.eq(looked.line),
+        prefetcher.begun.eq(tag_stage.mshrs.take & ~wants),
+        prefetcher.came.eq((tag_stage.mshrs.free & ~wants) | tag_stage.mshrs.adopt),
+        prefetcher.forget.eq(l2.flush),
+        l2.events.prefetch.eq(prefetcher.begun),
+    ]
+    return prefetcher.busy
+
+
+def write_early(m: Module, l2, looked, looked_valid) -> tuple[Value, Value]:
+    """Connect the early write-backs, if any; return whether they run, and whether none waits.
+
+    A line that is not queued for them is written back by the flush.
+    """
+    writes = l2.tag_stage.access.writes
+    if not l2.config.l2.early_write_backs:
+        m.d.comb += l2.flusher.written.eq(writes)
+        return C(0, 1), C(1, 1)
+    m.submodules.early = early = L2EarlyWritebacks(l2.config)
+    connect(m, early.walk, l2.arbiter.early)
+    m.d.comb += [
+        early.written.eq(writes & looked.beats.all()),
+        early.line.eq(looked.line),
+        early.asked.eq(l2.o.arvalid & l2.o.arready),
+        early.came.eq(l2.o.rvalid & l2.o.rlast),
+        early.flush.eq(l2.flush),
+        early.looked.eq(looked_valid & looked.walk),
+        early.clean.eq(l2.tag_stage.clean),
+        l2.flusher.written.eq(writes & ~early.queued),
+    ]
+    return early.busy, early.empty
