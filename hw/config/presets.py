@@ -69,7 +69,6 @@ PRESETS: dict[str, ClusterConfig] = {
     "core": ClusterConfig(
         cores=1, core=CoreConfig(), shared=SharedMemoryConfig(size=16 * 1024), units=()
     ),
-    # One port per lane of four cores would make shared memory 81 gates deep.
     "virgo": VIRGO,
     "virgo_fp32": replace(VIRGO, shared=MATRIX_FP32.shared, units=MATRIX_FP32.units),
     "virgo_hetero": replace(VIRGO, units=(*VIRGO.units, SMALL_MATRIX)),
