@@ -42,7 +42,7 @@ SIZES = {
 }
 PRESETS = (
     *("tiny_matrix", "tiny_hetero", "tiny", "core", "matrix", "matrix_fp32"),
-    *("virgo", "virgo_fp32", "virgo_hetero", "ampere", "volta"),
+    *("virgo", "virgo_fp32", "virgo_hetero", "ampere", "ampere_fp32", "volta"),
 )
 #: Presets without cores run the product alone.
 HOST_PRESETS = ("tiny_matrix", "tiny_hetero", "matrix", "matrix_fp32")

@@ -39,6 +39,16 @@ AMPERE = ClusterConfig(
     units=(),
 )
 
+#: The same for FP32 operands, with the multiply-adds and shared memory of `virgo_fp32`.
+AMPERE_FP32 = ClusterConfig(
+    cores=4,
+    core=CoreConfig(
+        tensor="hmma", tensor_numerics="fp32_rne", tensor_operand="fp32", shared_ports=1
+    ),
+    shared=SharedMemoryConfig(size=256 * 1024, subbanks=16),
+    units=(),
+)
+
 #: A small unit for products that would leave a tile of the larger one half empty.
 SMALL_MATRIX = SystolicConfig(rows=8, columns=8, accumulator_bytes=16 * 1024, tile=(64, 32, 128))
 
@@ -73,5 +83,6 @@ PRESETS: dict[str, ClusterConfig] = {
     "virgo_fp32": replace(VIRGO, shared=MATRIX_FP32.shared, units=MATRIX_FP32.units),
     "virgo_hetero": replace(VIRGO, units=(*VIRGO.units, SMALL_MATRIX)),
     "ampere": AMPERE,
+    "ampere_fp32": AMPERE_FP32,
     "volta": replace(AMPERE, tile_copies="cores"),
 }

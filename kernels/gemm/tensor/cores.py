@@ -21,7 +21,7 @@ from .reference import reference
 __all__ = ["ARRANGEMENTS", "OPERANDS", "pose", "tensor_kernel"]
 
 #: Operand formats of the program.
-OPERANDS = ("fp16",)
+OPERANDS = ("fp16", "fp32")
 #: Where operands get the order of fragments.
 ARRANGEMENTS = ("outside", "inside")
 #: Option bit of the program: it arranges the operands.

@@ -1,8 +1,10 @@
 """Reference product in float64, with an error bound for the numerics of tensor units."""
 
 import numpy as np
+from amaranth.utils import exact_log2
 
 from ....hw.config.formats import FP16, FP32
+from ....hw.config.numerics import TREES
 from ....hw.config.tensor import TensorConfig
 from ...elements import values_of
 from ..problem import GemmProblem
@@ -10,18 +12,15 @@ from ..reference import finite_magnitude, half_least, roundoff
 
 __all__ = ["reference"]
 
-#: Roundings to FP16 that a product of ``virgo_hmma`` passes: its own and two sums. There are seven
-#: for four products.
-TREE_ROUNDINGS, TREE_TERMS, TREE_OPERATIONS = 3, 4, 7
-
 
 def reference(problem: GemmProblem, tensor: TensorConfig, a, b) -> tuple[np.ndarray, np.ndarray]:
     """Return C in float64 and a bound on the error of each element.
 
-    With ``virgo_hmma`` a product passes three roundings to FP16, then one to FP32 per step. Each
-    operation in FP16 may also err by half the least number. If a sum of magnitudes exceeds FP16,
-    the bound is infinite. The other numerics truncate the terms of a step to at least 22 bits
-    below the largest one, which is at most the sum of all magnitudes.
+    In the trees a product passes its own rounding and one per level of sums, all to the format of
+    the operands, then one to FP32 per step. Each of these operations may also err by half the least
+    number. If a sum of magnitudes exceeds the format, the bound is infinite. The other numerics
+    truncate the terms of a step to at least 22 bits below the largest one, which is at most the sum
+    of all magnitudes.
     """
     wide_a, wide_b = values_of(a, problem.operand), values_of(b, problem.operand)
     steps = -(-problem.k // tensor.terms)
@@ -30,11 +29,13 @@ def reference(problem: GemmProblem, tensor: TensorConfig, a, b) -> tuple[np.ndar
         magnitude = np.abs(wide_a) @ np.abs(wide_b)
         finite = finite_magnitude(wide_a, wide_b)
         largest = FP32.largest_exponent
-        if tensor.numerics == "virgo_hmma":
-            relative = (1 + roundoff(FP16)) ** TREE_ROUNDINGS * (1 + roundoff(FP32)) ** steps - 1
-            least = steps * TREE_OPERATIONS * half_least(FP16)
+        if tensor.numerics in TREES:
+            form = FP16 if tensor.operand == "fp16" else FP32
+            roundings = 1 + exact_log2(tensor.terms)
+            relative = (1 + roundoff(form)) ** roundings * (1 + roundoff(FP32)) ** steps - 1
+            least = steps * (2 * tensor.terms - 1) * half_least(form)
             bound = relative * (magnitude + least) + least
-            largest = FP16.largest_exponent
+            largest = form.largest_exponent
         else:
             relative = steps * (tensor.terms + 2) * 2.0**-22
             bound = relative * magnitude + steps * half_least(FP32)

@@ -1,19 +1,27 @@
 /* Arrangement of row-major operands in the order of fragments, from DRAM to DRAM, by all warps.
  *
  * A lane reads the words of its row of A, and stores them as registers of a fragment. Of B it reads
- * the words of a column pair in two rows; their low halves are a word of the even panel, the high
- * halves one of the odd panel. Elements beyond the matrices are 0. */
+ * a column pair. With one element in a word, the pair is two words, one of the even and one of the
+ * odd panel. With two, it reads the words of two rows; their low halves are a word of the even
+ * panel, the high halves one of the odd panel. Elements beyond the matrices are 0. */
 #ifndef TENSOR_ARRANGE_H
 #define TENSOR_ARRANGE_H
 
 #include "tensor_rounds.h"
 
-_Static_assert(TENSOR_EACH == 2, "words of operands must have two elements");
+_Static_assert(TENSOR_EACH <= 2, "words of operands must have one or two elements");
 
 enum {
     TENSOR_RUN = 4, /* steps along k that a warp arranges at a time */
     REGISTER_BYTES = 4 * TENSOR_LANES,
+    ELEMENT_BYTES = 4 / TENSOR_EACH,
 };
+
+#if SPICA_TENSOR_OPERAND_BITS == 32
+typedef uint32_t TensorElement;
+#else
+typedef uint16_t TensorElement;
+#endif
 
 /* An element, or 0 outside the matrix. */
 SPICA_INLINE uint32_t tensor_element(const char *at, uint32_t pitch, uint32_t rows,
@@ -21,7 +29,7 @@ SPICA_INLINE uint32_t tensor_element(const char *at, uint32_t pitch, uint32_t ro
 {
     const uint32_t is_inside = (row < rows) & (column < columns);
     const uint32_t place = spica_minu(row, rows - 1) * pitch + spica_minu(column, columns - 1);
-    return ((const uint16_t *)at)[place] & -is_inside;
+    return ((const TensorElement *)at)[place] & -is_inside;
 }
 
 SPICA_INLINE uint32_t tensor_of_a(uint32_t row, uint32_t column)
@@ -34,17 +42,31 @@ SPICA_INLINE uint32_t tensor_of_b(uint32_t row, uint32_t column)
     return tensor_element(TENSOR->b, TENSOR->b_pitch, TENSOR->k, TENSOR->n, row, column);
 }
 
-/* Arranges a step of a panel of A: 8 rows from `row` on, 16 columns from `column` on. */
+/* Words of A and B at a place: elements that follow each other along k. */
+SPICA_INLINE uint32_t tensor_word_of_a(uint32_t row, uint32_t column)
+{
+    const uint32_t word = tensor_of_a(row, column);
+    return TENSOR_EACH == 1 ? word : word | tensor_of_a(row, column + 1) << 16;
+}
+
+SPICA_INLINE uint32_t tensor_word_of_b(uint32_t row, uint32_t column)
+{
+    const uint32_t word = tensor_of_b(row, column);
+    return TENSOR_EACH == 1 ? word : word | tensor_of_b(row + 1, column) << 16;
+}
+
+/* Arranges a step of a panel of A: 8 rows from `row` on, the columns of a step from `column` on. */
 SPICA_INLINE void tensor_arrange_a(uint32_t row, uint32_t column, char *to)
 {
     const uint32_t own = row + vx_thread_id(), pitch = TENSOR->a_pitch;
-    if (row + 8 > TENSOR->m || column + TENSOR_DEPTH > TENSOR->k || pitch % 2) {
+    if (row + 8 > TENSOR->m || column + TENSOR_DEPTH > TENSOR->k || pitch % TENSOR_EACH) {
+        const char *end = to + FRAGMENT_BYTES;
 #pragma unroll 1
-        for (const char *end = to + FRAGMENT_BYTES; to != end; to += REGISTER_BYTES, column += 2)
-            *(uint32_t *)to = tensor_of_a(own, column) | tensor_of_a(own, column + 1) << 16;
+        for (; to != end; to += REGISTER_BYTES, column += TENSOR_EACH)
+            *(uint32_t *)to = tensor_word_of_a(own, column);
         return;
     }
-    const uint32_t *from = (const uint32_t *)(TENSOR->a + (own * pitch + column) * 2);
+    const uint32_t *from = (const uint32_t *)(TENSOR->a + (own * pitch + column) * ELEMENT_BYTES);
     uint32_t words[8];
 #pragma unroll
     for (int r = 0; r < 8; r++) words[r] = from[r];
@@ -52,20 +74,28 @@ SPICA_INLINE void tensor_arrange_a(uint32_t row, uint32_t column, char *to)
     for (int r = 0; r < 8; r++) *(uint32_t *)(to + r * REGISTER_BYTES) = words[r];
 }
 
-/* Arranges a step of two panels of B: 16 rows from `row` on, 16 columns from `column` on. */
+/* Arranges a step of two panels of B: its rows from `row` on, 16 columns from `column` on. */
 SPICA_INLINE void tensor_arrange_b(uint32_t row, uint32_t column, char *even, char *odd)
 {
     const uint32_t own = column + 2 * vx_thread_id(), pitch = TENSOR->b_pitch;
-    if (row + TENSOR_DEPTH > TENSOR->k || column + 16 > TENSOR->n || pitch % 2) {
+    if (row + TENSOR_DEPTH > TENSOR->k || column + 16 > TENSOR->n || pitch % TENSOR_EACH) {
 #pragma unroll 1
-        for (const char *end = even + FRAGMENT_BYTES; even != end; row += 2) {
-            *(uint32_t *)even = tensor_of_b(row, own) | tensor_of_b(row + 1, own) << 16;
-            *(uint32_t *)odd = tensor_of_b(row, own + 1) | tensor_of_b(row + 1, own + 1) << 16;
+        for (const char *end = even + FRAGMENT_BYTES; even != end; row += TENSOR_EACH) {
+            *(uint32_t *)even = tensor_word_of_b(row, own);
+            *(uint32_t *)odd = tensor_word_of_b(row, own + 1);
             even += REGISTER_BYTES, odd += REGISTER_BYTES;
         }
         return;
     }
-    const char *from = TENSOR->b + (row * pitch + own) * 2;
+    const char *from = TENSOR->b + (row * pitch + own) * ELEMENT_BYTES;
+#if SPICA_TENSOR_OPERAND_BITS == 32
+#pragma unroll
+    for (int r = 0; r < 8; r++, from += ELEMENT_BYTES * pitch) {
+        *(uint32_t *)(even + r * REGISTER_BYTES) = ((const uint32_t *)from)[0];
+        *(uint32_t *)(odd + r * REGISTER_BYTES) = ((const uint32_t *)from)[1];
+        SPICA_ANEW(from);
+    }
+#else
 #pragma unroll 1
     for (const char *end = even + FRAGMENT_BYTES; even != end;) {
         uint32_t words[8];
@@ -82,6 +112,7 @@ SPICA_INLINE void tensor_arrange_b(uint32_t row, uint32_t column, char *even, ch
         }
         even += 4 * REGISTER_BYTES, odd += 4 * REGISTER_BYTES;
     }
+#endif
 }
 
 /* Runs of steps in a panel. */

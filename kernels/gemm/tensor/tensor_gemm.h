@@ -82,6 +82,7 @@ SPICA_INLINE void tensor_multiply(TensorCopies copies, const int group)
             if (TENSOR_PIECES)
                 tensor_put(&copies, 0, words);
             uint32_t back = (steps - 1) * FRAGMENT_BYTES;
+            SPICA_ANEW(back); /* or a sum of constants occupies a register */
             if (++slot == TENSOR_SLOTS) {
                 slot = 0;
                 back += SPICA_CONSTANT((TENSOR_SLOTS - 1) * TENSOR_SLOT_BYTES);

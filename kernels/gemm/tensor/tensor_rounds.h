@@ -45,7 +45,7 @@ SPICA_INLINE void tensor_meet(uint32_t first, uint32_t warps)
     vx_barrier(barrier, warps);
 #if !SPICA_BARRIERS_OF_CLUSTER && SPICA_CORES > 1
     if (vx_warp_id() == first)
-        vx_barrier(0x80000000u | barrier, SPICA_CORES);
+        vx_barrier(SPICA_CONSTANT(0x80000000u | barrier), SPICA_CORES);
     vx_barrier(barrier, warps);
 #endif
 }

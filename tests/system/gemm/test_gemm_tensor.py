@@ -23,7 +23,8 @@ from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
-AMPERE, VOLTA = PRESETS["ampere"], PRESETS["volta"]
+MACHINES = ("ampere", "ampere_fp32", "volta")
+AMPERE, AMPERE_FP32, VOLTA = (PRESETS[name] for name in MACHINES)
 #: One core with rows of 32 bytes. The tile is 32 x 16, three instructions deep.
 TINY = ClusterConfig(
     cores=1,
@@ -55,6 +56,11 @@ def run(config, size, *, seed=1, **options):
     )
 
 
+def formats_of_c(config):
+    """Return the formats that C may have, the narrow one first."""
+    return ("fp32",) if config.tensor_units.operand == "fp32" else ("fp16", "fp32")
+
+
 def assert_right(result):
     assert result["check"]["verdict"] == "pass", result["check"]
     assert result["check"]["code_warnings"] == []
@@ -62,21 +68,23 @@ def assert_right(result):
 
 @pytest.mark.parametrize("arrangement", ["outside", "inside"])
 @pytest.mark.parametrize("size", SIZES, ids=str)
-@pytest.mark.parametrize("preset", ["ampere", "volta"])
+@pytest.mark.parametrize("preset", MACHINES)
 def test_products_are_right_to_the_bit(preset, size, arrangement):
-    c_format = "fp32" if size[0] % 2 else "fp16"
-    result = run(PRESETS[preset], size, c_format=c_format, gaps=GAPS, arrangement=arrangement)
+    config = PRESETS[preset]
+    c_format = formats_of_c(config)[size[0] % 2 - 1]
+    result = run(config, size, c_format=c_format, gaps=GAPS, arrangement=arrangement)
     assert_right(result)
     assert result["options"]["arrangement"] == arrangement
 
 
-@pytest.mark.parametrize("preset", ["ampere", "volta"])
-def test_whole_words_of_both_formats(preset):
-    for c_format in ("fp16", "fp32"):
-        assert_right(run(PRESETS[preset], (128, 128, 32), c_format=c_format, gaps=(0, 2, 4)))
+@pytest.mark.parametrize("preset", MACHINES)
+def test_whole_words_of_all_formats(preset):
+    config = PRESETS[preset]
+    for c_format in formats_of_c(config):
+        assert_right(run(config, (128, 128, 32), c_format=c_format, gaps=(0, 2, 4)))
 
 
-@pytest.mark.parametrize("preset", ["ampere", "volta"])
+@pytest.mark.parametrize("preset", MACHINES)
 def test_values_that_break_arithmetic_come_out_to_the_bit(preset):
     config = PRESETS[preset]
     result = run(config, (70, 60, 50), c_format="fp32", data="extreme", arrangement="inside")
@@ -86,7 +94,7 @@ def test_values_that_break_arithmetic_come_out_to_the_bit(preset):
 
 @pytest.mark.parametrize("seed", range(1, 4))
 def test_no_order_of_warps_and_loads_does_harm(seed):
-    for config in (AMPERE, VOLTA):
+    for config in (AMPERE, AMPERE_FP32, VOLTA):
         assert_right(run(config, (130, 70, 200), schedule="random", seed=seed))
     assert_right(run(TINY, (70, 50, 200), schedule="random", seed=seed, arrangement="inside"))
 
@@ -102,12 +110,11 @@ def test_no_order_of_warps_and_loads_does_harm(seed):
     ids=["one core", "one warp", "barriers of a core", "four cores"],
 )
 def test_other_machines(config):
-    result = run(config, (70, 50, 100), gaps=GAPS, arrangement="inside")
-    assert result["check"]["buffers"]["c"]["wrong"] == 0
+    assert_right(run(config, (70, 50, 100), gaps=GAPS, arrangement="inside"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", ["ampere", "volta"])
+@pytest.mark.parametrize("preset", MACHINES)
 def test_lockstep_on_the_rtl(preset):
     for size in ((130, 70, 70), (128, 64, 128)):
         result = run(PRESETS[preset], size, engine="verilator", arrangement="inside")
@@ -127,7 +134,12 @@ def test_a_small_machine_on_both_engines(engine):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("preset", "size"),
-    [("ampere", (128, 64, 128)), ("volta", (128, 64, 128)), ("ampere", (100, 130, 40))],
+    [
+        ("ampere", (128, 64, 128)),
+        ("volta", (128, 64, 128)),
+        ("ampere", (100, 130, 40)),
+        ("ampere_fp32", (100, 130, 40)),
+    ],
 )
 def test_reads_of_shared_memory(preset, size):
     config = PRESETS[preset]
@@ -189,7 +201,7 @@ def test_other_numerics_are_right_to_the_bit():
 
 def test_refused_machines():
     core = dataclasses.replace(AMPERE.core, tensor_numerics="nvidia(ampere)", tensor_operand="bf16")
-    with pytest.raises(UserError, match="on tensor units must be fp16, not bf16"):
+    with pytest.raises(UserError, match="on tensor units must be fp16 or fp32, not bf16"):
         run(dataclasses.replace(AMPERE, core=core), (8, 8, 8))
     small = dataclasses.replace(AMPERE, shared=SharedMemoryConfig(size=16 * 1024, subbanks=16))
     with pytest.raises(UserError, match=r"must hold 3 tiles of 6 fragments.*4608 bytes, not 4096"):

@@ -118,7 +118,7 @@ def refused(capsys, *arguments):
         ),
         (
             (*CORELESS, "--size", "4"),
-            "vecadd needs cores; matrix has none: choose ampere, core, tiny, virgo",
+            "vecadd needs cores; matrix has none: choose ampere, ampere_fp32, core, tiny",
         ),
         ((*VECADD,), "sizes must be given by --size or by -n; -n is missing"),
         (
