@@ -34,6 +34,8 @@ from support.programs.warp_control import (
 )
 
 EXECUTED = {name for name, each in INSTRUCTIONS.items() if each.unit is not Unit.TENSOR}
+#: Shapes of the slow tier.
+SLOW = ("1x2x5", "1x2x8")
 BARRIER_OF_CORES = next(config for config in FUZZ_CONFIGS if config.cores > 1)
 
 
@@ -54,7 +56,14 @@ def directed_programs(config):
     ]
 
 
-@pytest.mark.parametrize("config", FUZZ_CONFIGS, ids=shape_name)
+@pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param(config, marks=pytest.mark.slow if shape_name(config) in SLOW else ())
+        for config in FUZZ_CONFIGS
+    ],
+    ids=shape_name,
+)
 def test_every_instruction_does_what_it_does_on_the_model(config):
     tally = Tally()
     run_programs(config, directed_programs(config), tally)

@@ -92,7 +92,7 @@ def test_values_that_break_arithmetic_come_out_to_the_bit(preset):
     assert result["check"]["buffers"]["c"]["max_abs_error"] > 0
 
 
-@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("seed", range(1, 3))
 def test_no_order_of_warps_and_loads_does_harm(seed):
     for config in (AMPERE, AMPERE_FP32, VOLTA):
         assert_right(run(config, (130, 70, 200), schedule="random", seed=seed))
