@@ -187,7 +187,7 @@ class Machine:
     ) -> dict[str, np.ndarray]:
         """Run a kernel; return the final contents of its buffers."""
         options = SimtOptions(engine=self.engine, seed=self.seed, lockstep=False, saving=saving)
-        if self.engine != MODEL and (self.config.units or self.config.tensor_units):
+        if self.engine != MODEL and self.config.has_product_units:
             options = replace(options, memory=self.dram)
         return self.run_workload(KernelWorkload(kernel, sizes), options)
 

@@ -151,8 +151,14 @@ class ClusterConfig:
     @property
     def tensor_units(self) -> TensorConfig | None:
         """Config of the cores' tensor units, None without them."""
-        has_units = self.core is not None and self.core.tensor == "hmma"
-        return self.core.tensor_config if self.core is not None and has_units else None
+        if self.core is None or self.core.tensor != "hmma":
+            return None
+        return self.core.tensor_config
+
+    @property
+    def has_product_units(self) -> bool:
+        """Whether some unit multiplies matrices: in the cluster, or in the cores."""
+        return bool(self.units) or self.tensor_units is not None
 
     @property
     def core_shared_ports(self) -> int:

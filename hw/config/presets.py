@@ -30,23 +30,24 @@ MATRIX_FP32 = ClusterConfig(
     ),
 )
 
-#: Products in the cores, on fragments in registers. A row port delivers a register per cycle, and
+#: A core that multiplies fragments in its registers.
+TENSOR_CORE = CoreConfig(tensor="hmma", shared_ports=1)
+
+#: Products in the cores. A row port delivers a register per cycle, and
 #: 16 subbanks two rows per bank.
 AMPERE = ClusterConfig(
     cores=8,
-    core=CoreConfig(tensor="hmma", shared_ports=1),
+    core=TENSOR_CORE,
     shared=SharedMemoryConfig(subbanks=16),
     units=(),
 )
 
 #: The same for FP32 operands, with the multiply-adds and shared memory of `virgo_fp32`.
-AMPERE_FP32 = ClusterConfig(
+AMPERE_FP32 = replace(
+    AMPERE,
     cores=4,
-    core=CoreConfig(
-        tensor="hmma", tensor_numerics="fp32_rne", tensor_operand="fp32", shared_ports=1
-    ),
-    shared=SharedMemoryConfig(size=256 * 1024, subbanks=16),
-    units=(),
+    core=replace(TENSOR_CORE, tensor_numerics="fp32_rne", tensor_operand="fp32"),
+    shared=replace(AMPERE.shared, size=MATRIX_FP32.shared.size),
 )
 
 #: A small unit for products that would leave a tile of the larger one half empty.

@@ -8,8 +8,9 @@ from ...hw.config import ClusterConfig
 from ..elements import dtype_of
 from ..floats import EXTREMES
 from ..kernel import Buffer, Kernel, Problem
-from .finished import finished_kernel, posed_product, rounded, with_gaps
+from .finished import finished_kernel, posed_product, rounded
 from .problem import GemmProblem
+from .product import with_gaps
 
 __all__ = ["cores_kernel", "pose"]
 

@@ -9,8 +9,9 @@ from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ..floats import ROUNDOFF, normal, with_extremes
 from ..kernel import Buffer, Kernel, Problem
-from .finished import finished_kernel, posed_product, rounded, with_gaps
+from .finished import finished_kernel, posed_product, rounded
 from .problem import GemmProblem
+from .product import with_gaps
 from .target import systolic_unit
 
 __all__ = ["CUBIC", "LINEAR", "cores_kernel", "pose"]

@@ -6,15 +6,15 @@ import numpy as np
 
 from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
-from ...hw.config.arithmetic import ARITHMETIC
 from ...hw.config.formats import FORMATS, FloatFormat
 from ..kernel import Kernel, Problem
 from .cores import pose
 from .problem import GemmProblem
+from .product import stored_operands, wide_problem
 from .reference import half_least, reference, roundoff
 from .target import systolic_unit
 
-__all__ = ["finished_kernel", "posed_product", "rounded", "with_gaps"]
+__all__ = ["finished_kernel", "posed_product", "rounded"]
 
 
 def finished_kernel(name: str, config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel:
@@ -38,13 +38,8 @@ def posed_product(
     of `pose`.
     """
     problem, product = pose(config, rng, **options)
-    a = problem.buffers["a"].data[:, : product.k]
-    b = problem.buffers["b"].data[:, : product.n]
-    wide = GemmProblem.placed(
-        **{"m": product.m, "n": product.n, "k": product.k, "operand": product.operand},
-        c_format=ARITHMETIC[product.operand].accumulator,
-    )
-    values, bound = reference(wide, a, b, systolic_unit(config).rows)
+    a, b = stored_operands(problem, product)
+    values, bound = reference(wide_problem(product), a, b, systolic_unit(config).rows)
     return problem, product, values, bound
 
 
@@ -54,14 +49,3 @@ def rounded(value: np.ndarray, bound: np.ndarray, form: str) -> np.ndarray:
     if not isinstance(target, FloatFormat):
         return bound
     return bound + (np.abs(value) + bound) * roundoff(target) + half_least(target)
-
-
-def with_gaps(
-    before: np.ndarray, value: np.ndarray, bound: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the expected C and its bound, with the gaps between its rows unchanged."""
-    with np.errstate(invalid="ignore"):
-        expected = before.astype(np.float64)
-    bounds = np.zeros(before.shape)
-    expected[:, : value.shape[1]], bounds[:, : value.shape[1]] = value, bound
-    return expected, bounds

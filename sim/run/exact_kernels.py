@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ...hw.config import ClusterConfig
-from ...hw.config.arithmetic import ARITHMETIC
 from ...kernels.gemm import add, bias_gelu, cores, pair
-from ...kernels.gemm.cores import command_depth, with_bits
+from ...kernels.gemm.cores import command_depth
 from ...kernels.gemm.problem import GemmProblem
+from ...kernels.gemm.product import stored_operands, wide_problem, with_bits
 from ...kernels.gemm.target import is_on_tensor_units, tensor_unit
 from ...kernels.gemm.tensor import cores as tensor_cores
 from ...kernels.kernel import Kernel, Problem, find_kernel
@@ -44,7 +44,7 @@ def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, product = cores.pose(config, rng, **sizes, **options)
-        a, b = operands(problem, product)
+        a, b = stored_operands(problem, product)
         return with_bits(problem, golden_product(config, product, a, b, command_depth(config)))
 
     return dataclasses.replace(cores.cores_kernel(config, **options), pose=posed)
@@ -56,7 +56,7 @@ def exact_tensor_kernel(config: ClusterConfig, **options) -> Kernel:
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, product = tensor_cores.pose(config, rng, **sizes, **options)
-        a, b = operands(problem, product)
+        a, b = stored_operands(problem, product)
         return with_bits(problem, tensor_gemm(tensor_unit(config), product, a, b))
 
     return dataclasses.replace(kernel, pose=posed)
@@ -95,7 +95,7 @@ def exact_pair_kernel(config: ClusterConfig, **options) -> Kernel:
         for number, product in products.items():
             view = pair.unit_view(config, number)
             mark = str(number) if number else ""
-            a, b = operands(problem, product, mark)
+            a, b = stored_operands(problem, product, mark)
             c = golden_product(view, product, a, b, command_depth(view))
             problem = with_bits(problem, c, f"c{mark}")
         return problem
@@ -118,19 +118,7 @@ def kernel_of(name: str, config: ClusterConfig, product: Mapping[str, Any]) -> K
     return exact(config, **product) if exact else find_kernel(name)
 
 
-def operands(
-    problem: Problem, product: GemmProblem, mark: str = ""
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return A and B without the padding between their rows; `mark` ends their names."""
-    a, b = (problem.buffers[name + mark].data for name in "ab")
-    return a[:, : product.k], b[:, : product.n]
-
-
 def accumulated(config: ClusterConfig, problem: Problem, product: GemmProblem) -> np.ndarray:
     """Return the product in the accumulator's format, the input of the cores' epilogue."""
-    wide = GemmProblem.placed(
-        **{"m": product.m, "n": product.n, "k": product.k, "operand": product.operand},
-        c_format=ARITHMETIC[product.operand].accumulator,
-    )
     depth = command_depth(config, is_finished=True)
-    return golden_product(config, wide, *operands(problem, product), depth)
+    return golden_product(config, wide_problem(product), *stored_operands(problem, product), depth)

@@ -132,6 +132,5 @@ def with_memory(config: ClusterConfig, options: Options) -> Options:
     """Return the options with a memory; None becomes the default of the machine."""
     if options.memory is not None:
         return options
-    multiplies = config.units or config.tensor_units
-    memory = DramConfig() if multiplies else CoreMemoryConfig(seed=options.seed)
+    memory = DramConfig() if config.has_product_units else CoreMemoryConfig(seed=options.seed)
     return replace(options, memory=memory)

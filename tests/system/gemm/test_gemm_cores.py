@@ -13,9 +13,10 @@ from spica.hw.config import PRESETS, SharedMemoryConfig
 from spica.hw.isa.memory_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE
 from spica.kernels.bodies import bodies_of
 from spica.kernels.compile import compile_program
-from spica.kernels.gemm.cores import pose, widened
+from spica.kernels.gemm.cores import pose
 from spica.kernels.gemm.plan import plan
 from spica.kernels.gemm.problem import GemmProblem
+from spica.kernels.gemm.product import widened
 from spica.kernels.program import Program
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.iss.devices import Devices
