@@ -61,6 +61,7 @@ OWN = {
 FIXED = {
     "cores": "no cores without their config",
     "core": "no config of cores without cores",
+    "units": "no matrix units without a DMA",
     "core.tensor": "for warps of 8 or 32 threads only",
     "core.tensor_operand": "one format with the default numerics",
     "core.l1d.prefetch": "data is not prefetched",
