@@ -79,21 +79,20 @@ def test_faults(name):
 
 
 @pytest.mark.parametrize(
-    ("engine", "cause", "words"),
+    ("engine", "words"),
     [
-        ("iss", "device", "has no register at 0x1018: this machine has no DMA"),
-        pytest.param("verilator", None, "0x1018", marks=pytest.mark.slow),
+        ("iss", "device: the register window has no register at 0x1018: this machine has no DMA"),
+        pytest.param("verilator", "access refused by memory to 0xff005018", marks=pytest.mark.slow),
     ],
 )
-def test_a_command_to_a_missing_dma(engine, cause, words):
+def test_a_command_to_a_missing_dma(engine, words):
     config = replace(PRESETS["tiny"], units=(), dma=None)
     options = SimtOptions(engine=engine, memory=DramConfig(latency=10))
     with pytest.raises(ProgramError) as caught:
         run_workload(ProgramWorkload([FOLDER / "missing_dma.c"]), "tiny", config, options)
     found, text = checked(caught)
-    print(found, text)
     assert found["stop"] == "fault"
-    assert words in text
+    assert text.startswith(words)
     assert f"missing_dma.c:{line_of('missing_dma')} in main" in text
 
 
