@@ -96,6 +96,7 @@ docs: $(VENV)/dev.stamp
 	$(BIN)/python docs/pipeline.py
 	$(BIN)/python docs/results.py
 	$(BIN)/spica run gemm --preset virgo --size 256 --trace docs/pictures/overview.svg
+	$(BIN)/spica run gemm --preset ampere --size 128x128x512 --trace docs/pictures/tensor_cores.svg
 
 clean:
 	rm -rf $(VENV) build dist spica.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -1,5 +1,6 @@
 """Benchmark of area: presets, ports of the matrix unit, and sweeps of one field."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -9,12 +10,16 @@ from spica.cli.progress import counting_blocks
 from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS, ClusterConfig
 from spica.hw.config.override import override
+from spica.hw.core.units.tensor.fragment_staging import FragmentStaging
+from spica.hw.core.units.tensor.layouts import BUFFERS, row_shape
+from spica.hw.lib.register_slices import RegisterSlice
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
 from spica.synth.area import area_report, measure_cluster
 from spica.synth.area_picture import area_picture
 from spica.synth.grouped import Pricing, group_measurements, total_measurement
 from spica.synth.measure import Measurement
 from spica.synth.measure import measure as measure_block
+from spica.synth.memories import MemoryShape, memory_nand2
 
 from .target import Target
 
@@ -103,6 +108,7 @@ def measure(quick: bool, tell: Progress) -> Iterator[dict]:
         for group in result["presets"][preset]["groups"]
         if group["name"] == "shared memory"
     )
+    result["staging"] = staging(PRESETS["ampere"])
     yield result
     for name, sweep in (QUICK if quick else SWEEPS).items():
         points = [measured(config, value, tell) for value, config in sweep.machines()]
@@ -135,6 +141,44 @@ def matrix_ports(config: ClusterConfig) -> dict:
         "increase": added["in_all"] / costs["without"]["in_all"],
         "increase_without_sram": (added["logic"] + added["flip_flops"])
         / (costs["without"]["logic"] + costs["without"]["flip_flops"]),
+    }
+
+
+def staging(config: ClusterConfig) -> dict:
+    """Return the cost of the fragments of a core, by the storage of C.
+
+    C of two instructions is the staging of the RTL. C of one instruction has half of its memory. If
+    C were streamed, a register slice of one register would replace its memory.
+    """
+    core = config.core
+    assert core is not None
+    registers, width = core.tensor_config.registers, row_shape(core.threads).size
+    measured = measure_block(FragmentStaging(core.pipeline), "staging")
+    memories = sum((block.memories for block in measured.blocks), Counter[MemoryShape]())
+    (c,) = (each for each in memories if (each.depth, each.width) == (BUFFERS * registers, width))
+    operands = memories - Counter([c])
+    streamed = measure_block(RegisterSlice(row_shape(core.threads)), "streamed").nand2
+    costs = {
+        "two instructions": (memory_nand2(c), c.flip_flop_nand2),
+        "one instruction": (
+            memory_nand2(half := replace(c, depth=registers)),
+            half.flip_flop_nand2,
+        ),
+        "streamed": (streamed, streamed),
+    }
+    others = sum(n * memory_nand2(shape) for shape, n in operands.items())
+    others_in_flip_flops = sum(n * shape.flip_flop_nand2 for shape, n in operands.items())
+    return {
+        "logic": measured.nand2,
+        "operands": others,
+        "c": {
+            name: {
+                "nand2": memory,
+                "in_all": measured.nand2 + others + memory,
+                "in_all_flip_flops": measured.nand2 + others_in_flip_flops + flip_flops,
+            }
+            for name, (memory, flip_flops) in costs.items()
+        },
     }
 
 
@@ -201,6 +245,15 @@ def tables(result: dict) -> Iterator:
         table.add_row("ports of the matrix unit", f"{ports['increase']:+.1%}", "+9.6%")
         table.add_row("the same without SRAM", f"{ports['increase_without_sram']:+.1%}", "")
         table.add_row("share of the cluster", f"{result['shared_memory_share']:.1%}", "5.5%")
+        yield table
+    if "staging" in result:
+        found = result["staging"]
+        numbers = ["C", "A and B", "logic", "total", "total, flip-flops for memories"]
+        table = new_table("Staging of a core, NAND2 equivalents", "C", numbers=numbers)
+        for name, cost in found["c"].items():
+            parts = (cost["nand2"], found["operands"], found["logic"], cost["in_all"])
+            figures = (*parts, cost["in_all_flip_flops"])
+            table.add_row(name, *(f"{figure:,.0f}" for figure in figures))
         yield table
     for name, sweep in result["sweeps"].items():
         numbers = [f"{name} {point['value']}" for point in sweep["points"]]

@@ -55,7 +55,8 @@ def preset_summary(config: ClusterConfig) -> dict[str, str]:
         "matrix unit": " and ".join(units) or "none",
         "MAC/cycle": str(macs),
         "shared memory": f"{shared.size // 1024} KB, {shared.banks}x{shared.subbanks} banks",
-        "DRAM ports": f"{axi.masters} x {axi.data_width} bits",
+        "DRAM ports": f"{axi.masters} x {axi.data_width} bits"
+        + (", no DMA" if config.dma is None else ""),
     }
 
 

@@ -48,6 +48,11 @@ class Comparison:
         return [run.preset for run in self.runs]
 
     @property
+    def numerics(self) -> list[str]:
+        """Numerics of the products of each machine; a dash without a unit for them."""
+        return [" and ".join(run.config.product_numerics) or "-" for run in self.runs]
+
+    @property
     def is_passed(self) -> bool:
         """Whether the run of every machine passes its check."""
         return all(row.is_passed for row in self.rows)
@@ -101,6 +106,8 @@ class Comparison:
             figures = [figure for figure in self.figures if figure.section == section]
             if figures:
                 yield title, None, []
+            if figures and section == "area":
+                yield title, "numerics of products", with_ratios(self.numerics, [])
             for figure in figures:
                 values = [shown(figure, value) for value in figure.values]
                 yield title, figure.label, with_ratios(values, figure.ratios)
@@ -136,6 +143,7 @@ class Comparison:
                     "driver": each.driver,
                     "status": row.record.status,
                     "reason": row.record.reason,
+                    "numerics": each.config.product_numerics,
                     "result": row.record.result,
                     "area": row.areas,
                 }

@@ -32,6 +32,8 @@ class Panel:
         Name of the figure that is drawn if a machine has it and not all of `names`.
     is_share : bool
         Whether the figures are shares of 1.
+    has_numerics : bool
+        Whether the figures depend on the numerics of products, which are then named.
 
     """
 
@@ -40,6 +42,7 @@ class Panel:
     names: tuple[str, ...] = ()
     whole: str = "total"
     is_share: bool = False
+    has_numerics: bool = False
 
     def parts(self, figures: Sequence[Figure]) -> list[Figure]:
         """Return the figures that are stacked."""
@@ -68,7 +71,7 @@ PANELS = (
     Panel("cycles of the matrix units, share", "matrix_units", is_share=True),
     Panel("bytes read from shared memory, by requester", "shared_memory"),
     Panel("bytes of DRAM", "memory", ("dram_read_bytes", "dram_written_bytes")),
-    Panel("area by group, NAND2 equivalents, including SRAM", "groups"),
+    Panel("area by group, NAND2 equivalents, including SRAM", "groups", has_numerics=True),
 )
 
 
@@ -79,7 +82,8 @@ def comparison_chart(comparison: Comparison) -> str:
     y, body = TOP, []
     for panel in PANELS:
         if parts := panel.parts(comparison.figures):
-            lines, height = drawn(panel, parts, comparison.names, left, y)
+            note = numerics_text(comparison) if panel.has_numerics else ""
+            lines, height = drawn(panel, parts, comparison.names, left, y, note)
             body += lines
             y += height + GAP
     if not body:
@@ -94,19 +98,31 @@ def comparison_chart(comparison: Comparison) -> str:
     ])
 
 
+def numerics_text(comparison: Comparison) -> str:
+    """Return the numerics of products and the machines that have them."""
+    machines: dict[str, list[str]] = {}
+    for name, numerics in zip(comparison.names, comparison.numerics, strict=True):
+        machines.setdefault(numerics, []).append(name)
+    parts = (f"{numerics} ({', '.join(names)})" for numerics, names in machines.items())
+    return f"numerics of products: {', '.join(parts)}"
+
+
 def drawn(
-    panel: Panel, parts: Sequence[Figure], names: Sequence[str], left: int, top: int
+    panel: Panel, parts: Sequence[Figure], names: Sequence[str], left: int, top: int, note: str
 ) -> tuple[list[str], int]:
-    """Return the elements of a panel, and its height."""
+    """Return the elements of a panel, and its height; `note` is a line below its title."""
     colours = {part.name: colour_of(k, len(parts)) for k, part in enumerate(parts)}
     sums = [sum(part.values[k] or 0 for part in parts) for k in range(len(names))]
     scale = BAR / (max(sums) or 1)
-    lines = [f'<text x="8" y="{top}">{escape(panel.title)}</text>']
+    lines, first = [f'<text x="8" y="{top}">{escape(panel.title)}</text>'], top + 10
+    if note:
+        lines.append(f'<text class="dim" x="8" y="{top + 16}">{escape(note)}</text>')
+        first += 16
     for number, name in enumerate(names):
-        y = top + 10 + ROW * number
+        y = first + ROW * number
         lines.append(f'<text x="{left - 8}" y="{y + 13}" text-anchor="end">{escape(name)}</text>')
         lines += bar(panel, parts, colours, number, (left, y), scale)
-    y = top + 10 + ROW * len(names)
+    y = first + ROW * len(names)
     if len(parts) == 1:
         return lines, y - top
     entries, y = legend(parts, colours, left, y + 4)

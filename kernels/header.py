@@ -73,8 +73,7 @@ def sizes(config: ClusterConfig) -> Definitions:
     if config.tensor_units is not None:
         width = config.tensor_units.operand_width
         yield "tensor_operand_bits", str(width), "bits of an operand of hmma in a register"
-    by_dma = int(config.tile_copies == "dma")
-    yield "tile_copies_by_dma", str(by_dma), "whether the DMA copies tiles, not the cores"
+    yield "has_dma", str(int(config.dma is not None)), "whether the cluster has a DMA"
     for name, value in config_sizes(config):
         yield name, str(value), ""
 

@@ -48,7 +48,7 @@ __all__ = ["Cluster", "gated_domains"]
 
 def gated_domains(config: ClusterConfig) -> list[str]:
     """Return the clock domains that may be gated while their block is not busy."""
-    domains = [*config.named_units, "dma", "shared"]
+    domains = [*config.named_units, *([] if config.dma is None else ["dma"]), "shared"]
     return domains + (["bus", *core_domains(config)] if config.cores else [])
 
 
@@ -68,8 +68,9 @@ class Cluster(wiring.Component):
     Each large block has its own clock domain, named as in `gated_domains`. Control and the
     cluster barrier are in ``sync``. A core's domain includes its memory unit. Domain ``bus`` holds
     the arbiters of the AXI masters, with a slice of the L2 cache before each master. Without
-    cores the DMA drives the masters directly, uncached. All domains run from one common clock. A
-    domain's clock may be gated in a cycle if its ``busy`` is low once all inputs have settled.
+    cores the DMA drives the masters directly, uncached. Without a DMA there are no matrix units and
+    no unit register bus. All domains run from one common clock. A domain's clock may be gated in a
+    cycle if its ``busy`` is low once all inputs have settled.
 
     When the cores have ended and the units are idle, the slices write all dirty data back to
     DRAM. The run ends after that (`RunControl`).
@@ -110,34 +111,33 @@ class Cluster(wiring.Component):
         m = Module()
         config = self.config
         m.submodules.control = control = Control(ControlConfig.of(config))
-        dma, shared = Dma(DmaBlockConfig.of(config)), SharedMemory(cluster_ports(config))
+        dmas = [] if config.dma is None else [Dma(DmaBlockConfig.of(config))]
+        shared = SharedMemory(cluster_ports(config))
         matrices: list[Any] = [
             kind_of(unit).component(MatrixUnitConfig.of(config, number))
             for number, unit in enumerate(config.units)
         ]
         units = dict(zip(config.named_units, matrices, strict=True))
-        blocks = {"dma": dma, "shared": shared, **units}
+        blocks = dict(zip(["dma"], dmas, strict=False)) | {"shared": shared, **units}
         for domain, block in blocks.items():
             m.submodules[domain] = DomainRenamer(domain)(block)
             self.keep_awake(m, domain, block.busy)
 
         connect(m, flipped(self.s_axil), control.s_axil)
-        for number, matrix in enumerate(matrices):
-            connect(m, matrix.descriptor, dma.descriptor[number])
-            connect(m, matrix.drain, dma.drains[number])
-            connect(m, dma.done[number], matrix.done)
-            m.d.comb += matrix.loading.eq(dma.loading)
-        self.connect_shared(m, shared, dma, matrices)
-        errors = [dma.error, *(matrix.error for matrix in matrices)]
+        for dma in dmas:
+            self.connect_units(m, dma, matrices)
+        self.connect_shared(m, shared, dmas, matrices)
+        errors = [block.error for block in (*dmas, *matrices)]
         sources = {name: [block.events] for name, block in blocks.items()}
-        registers = [*dma.registers, *(matrix.registers for matrix in matrices)]
+        registers = [port for dma in dmas for port in dma.registers]
+        registers += [matrix.registers for matrix in matrices]
         if config.cores:
-            errors.append(self.add_cores(m, control, shared, dma, registers, sources))
+            errors.append(self.add_cores(m, control, shared, dmas, registers, sources))
         else:
             connect_all(m, control.units, registers)
-            connect_all(m, dma.axi, map(flipped, self.masters))
+            connect_all(m, [bus for dma in dmas for bus in dma.axi], map(flipped, self.masters))
         m.d.comb += [
-            control.dma_busy.eq(dma.busy),
+            control.dma_busy.eq(Cat(dma.busy for dma in dmas).any()),
             control.matrix_busy.eq(Cat(matrix.busy for matrix in matrices).any()),
             control.error.eq(Cat(errors).any()),
             *(
@@ -148,7 +148,8 @@ class Cluster(wiring.Component):
         if self.observed:
             probe_events(m, self, control.events)
             probe_writes(m, self, shared)
-            probe_dma_axi(m, self, dma)
+            for dma in dmas:
+                probe_dma_axi(m, self, dma)
         return m
 
     @property
@@ -160,18 +161,29 @@ class Cluster(wiring.Component):
         """Drive the `busy` of a clock domain."""
         m.d.comb += getattr(self, f"{domain}_busy").eq(busy | ResetSignal(domain))
 
-    def connect_shared(self, m: Module, shared: SharedMemory, dma: Dma, matrices: list) -> None:
+    def connect_units(self, m: Module, dma: Dma, matrices: list) -> None:
+        """Connect the matrix units to the DMA."""
+        for number, matrix in enumerate(matrices):
+            connect(m, matrix.descriptor, dma.descriptor[number])
+            connect(m, matrix.drain, dma.drains[number])
+            connect(m, dma.done[number], matrix.done)
+            m.d.comb += matrix.loading.eq(dma.loading)
+
+    def connect_shared(
+        self, m: Module, shared: SharedMemory, dmas: list[Dma], matrices: list
+    ) -> None:
         """Connect the wide ports of shared memory, in the order of `port_names`."""
         operands = [
             getattr(matrix, port)
             for matrix, unit in zip(matrices, self.config.units, strict=True)
             for port in unit.reads
         ]
-        connect_all(m, [*operands, *dma.read], shared.ports("read"))
-        connect_all(m, dma.write, shared.ports("write"))
+        reads = [port for dma in dmas for port in dma.read]
+        connect_all(m, [*operands, *reads], shared.ports("read"))
+        connect_all(m, [port for dma in dmas for port in dma.write], shared.ports("write"))
 
     def add_cores(
-        self, m: Module, control: Control, shared: SharedMemory, dma: Dma, registers, sources
+        self, m: Module, control: Control, shared: SharedMemory, dmas: list[Dma], registers, sources
     ) -> Value:
         """Add the cores, what they share, and the L2; return whether any core has an error.
 
@@ -182,10 +194,7 @@ class Cluster(wiring.Component):
         m.submodules.cluster_barrier = cluster_barrier = ClusterBarrier(
             ClusterBarrierConfig.of(config)
         )
-        m.submodules.unit_register_bus = bus = UnitRegisterBus(UnitRegisterBusConfig.of(config))
         connect(m, control.cores, run_control.registers)
-        connect_all(m, control.units, bus.host)
-        connect_all(m, bus.unit, registers)
         m.d.comb += control.cores_run.eq(run_control.runs)
         narrow, count = shared.ports("narrow"), config.core_shared_ports
         rows = shared.ports("row")
@@ -197,18 +206,18 @@ class Cluster(wiring.Component):
             m.submodules[f"{domain}_memory_unit"] = DomainRenamer(domain)(memory_unit)
             self.keep_awake(m, domain, core.busy | memory_unit.busy)
             self.add_core(m, number, core, memory_unit, run_control, cluster_barrier)
-            connect(m, memory_unit.device, bus.core[number])
             connect_all(m, memory_unit.narrow, narrow[number * count : (number + 1) * count])
             if rows:
                 connect(m, memory_unit.row, rows[number])
             cores.append(core)
             memory_units.append(memory_unit)
-        self.connect_commands(m, cores, bus, run_control)
+        waits: list[Value] = []
+        if registers:
+            waits += self.add_register_bus(m, control, cores, memory_units, registers)
+        if not config.units:
+            self.refuse_commands(m, cores, run_control)
         sources["l1i"] = sources["l1d"] = [memory_unit.events for memory_unit in memory_units]
-        sources["l2"] = self.add_l2(m, [dma, *memory_units], run_control)
-        waits = [unit.request.valid for unit in bus.unit]
-        if config.units:
-            waits += [core.command.valid | ~core.command.ready for core in cores]
+        sources["l2"] = self.add_l2(m, [*dmas, *memory_units], run_control)
         m.d.comb += run_control.units_busy.eq(
             Cat(control.dma_busy, control.matrix_busy, *waits).any()
         )
@@ -247,20 +256,35 @@ class Cluster(wiring.Component):
             probe_core(m, core, memory_unit, getattr(self, domain))
             connect(m, memory_unit.reads, flipped(getattr(self, f"l1d_reads_{number}")))
 
-    def connect_commands(
-        self, m: Module, cores: list[Core], bus: UnitRegisterBus, run_control: RunControl
-    ) -> None:
-        """Connect the command words of the cores; without matrix units they are errors."""
-        if self.config.units:
+    def add_register_bus(
+        self,
+        m: Module,
+        control: Control,
+        cores: list[Core],
+        memory_units: list[MemoryUnit],
+        registers: list,
+    ) -> list[Value]:
+        """Add the bus to the registers of the units; return signals of accesses in progress."""
+        config = self.config
+        m.submodules.unit_register_bus = bus = UnitRegisterBus(UnitRegisterBusConfig.of(config))
+        connect_all(m, control.units, bus.host)
+        connect_all(m, bus.unit, registers)
+        connect_all(m, [memory_unit.device for memory_unit in memory_units], bus.core)
+        waits = [unit.request.valid for unit in bus.unit]
+        if config.units:
             connect_all(m, [core.command for core in cores], bus.command)
-            return
+            waits += [core.command.valid | ~core.command.ready for core in cores]
+        return waits
+
+    def refuse_commands(self, m: Module, cores: list[Core], run_control: RunControl) -> None:
+        """Take the command words of the cores as errors."""
         m.d.comb += [
             *(core.command.ready.eq(1) for core in cores),
             run_control.unheard.eq(Cat(core.command.valid for core in cores).any()),
         ]
 
     def add_l2(self, m: Module, sources: list, run_control: RunControl) -> list:
-        """Put an L2 slice before each AXI master, shared by the DMA and the cores.
+        """Put an L2 slice before each AXI master, shared by `sources`: the DMA, if any, and cores.
 
         Return the events of all slices.
         """

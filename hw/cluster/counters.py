@@ -215,7 +215,7 @@ def counter_table(config: ClusterConfig) -> list[Counter]:
     counters = [
         *matrix_counters(config),
         *shared_counters(config),
-        *dma_counters(config),
+        *(dma_counters(config) if config.dma is not None else ()),
         *cache_counters(config),
     ]
     table = [

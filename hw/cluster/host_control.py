@@ -45,7 +45,7 @@ class ControlConfig:
 
     Parameters
     ----------
-    has_cores : bool
+    has_cores, has_dma : bool
     matrices : int
         Matrix units of the cluster.
     counters : tuple of CounterRegister
@@ -53,6 +53,7 @@ class ControlConfig:
     """
 
     has_cores: bool
+    has_dma: bool
     matrices: int
     counters: tuple[CounterRegister, ...]
 
@@ -61,14 +62,20 @@ class ControlConfig:
         """Return the config of the control port of a cluster."""
         return cls(
             has_cores=cluster.cores > 0,
+            has_dma=cluster.dma is not None,
             matrices=len(cluster.units),
             counters=tuple(row.register for row in counter_table(cluster)),
         )
 
+    @property
+    def unit_bases(self) -> dict[str, int]:
+        """Base address of the registers of each port of the DMA, then of each matrix unit."""
+        return unit_bases(self.matrices, has_dma=self.has_dma)
+
 
 def control_map(config: ControlConfig) -> RegisterBridgeConfig:
     """Return the register blocks of a cluster."""
-    units = {"control": CONTROL_BASE} | unit_bases(config.matrices)
+    units = {"control": CONTROL_BASE} | config.unit_bases
     if config.has_cores:
         units["cores"] = CORES_BASE
     units = dict(sorted(units.items(), key=lambda unit: unit[1]))
@@ -170,7 +177,7 @@ class Control(SharedBlock):
     -------
     s_axil : In(Axi4LiteSignature(address_width=16))
     units : Out(RegisterSignature(8)).array(units)
-        Registers of each port of the DMA, then of each matrix unit (`unit_bases`).
+        Registers of each port of the DMA, then of each matrix unit.
     cores : Out(RegisterSignature(8))
         Only if the cluster has cores.
     dma_busy, matrix_busy, error : In(1)
@@ -192,7 +199,7 @@ class Control(SharedBlock):
 
     def __init__(self, config: ControlConfig):
         self.config = config
-        self.bases = unit_bases(config.matrices)
+        self.bases = config.unit_bases
         members = {
             "s_axil": In(Axi4LiteSignature(address_width=SLAVE_ADDRESS_WIDTH)),
             "dma_busy": In(1),

@@ -1,5 +1,7 @@
 """Configs of the AXI multiplexers and L2 slices of a cluster."""
 
+from dataclasses import replace
+
 from ..config import ClusterConfig, CoreAccessConfig
 from ..lib.axi_mux import AxiMuxConfig
 from ..memory.l2.layouts import L2SliceConfig
@@ -8,23 +10,23 @@ __all__ = ["cluster_l2", "cluster_mux"]
 
 
 def cluster_mux(config: ClusterConfig) -> AxiMuxConfig:
-    """Return the config of the AXI multiplexer at each master: source 0 is the DMA, then cores."""
+    """Return the config of the AXI multiplexer at each master: the DMA, if any, then cores."""
     if config.core is None:
         raise ValueError("cores must be at least 1 to have AXI multiplexers, not 0")
-    return AxiMuxConfig(
-        id_widths=(
-            config.axi.id_width,
-            *[CoreAccessConfig.of(config.core).id_width] * config.cores,
-        ),
-        data_width=config.axi.data_width,
-    )
+    widths = [CoreAccessConfig.of(config.core).id_width] * config.cores
+    if config.dma is not None:
+        widths.insert(0, config.axi.id_width)
+    return AxiMuxConfig(id_widths=tuple(widths), data_width=config.axi.data_width)
 
 
 def cluster_l2(config: ClusterConfig) -> L2SliceConfig:
     """Return the config of the slice behind the multiplexer of each AXI master of a cluster."""
-    mux = cluster_mux(config)
+    mux, l2 = cluster_mux(config), config.l2
+    if config.dma is None:  # the first core is source 0 of the multiplexer
+        cores = tuple(source - 1 for source in l2.no_allocate_sources if source)
+        l2 = replace(l2, no_allocate_sources=cores)
     return L2SliceConfig(
-        l2=config.l2,
+        l2=l2,
         data_width=config.axi.data_width,
         id_width=mux.outer_id_width,
         source_width=mux.source_width,

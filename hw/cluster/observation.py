@@ -76,8 +76,8 @@ def observed_ports(config: ClusterConfig) -> dict[str, Any]:
 
     ``core{c}`` has `CoreMonitorSignature`. ``events_{counter}`` is the number of events of a
     counter in this cycle. ``shared_write_{i}`` is a wide write accepted by shared memory in this
-    cycle. ``l1d_reads_{c}`` and ``l2_reads_{c}`` are the reads and responses of a core's data cache
-    and of an L2 slice.
+    cycle. ``dma_axi_{c}`` are the writes of the DMA. ``l1d_reads_{c}`` and ``l2_reads_{c}`` are
+    the reads and responses of a core's data cache and of an L2 slice.
     """
     ports: dict[str, Any] = {
         f"events_{counter.name}": Out(counter.increment_width) for counter in counter_table(config)
@@ -94,6 +94,8 @@ def observed_ports(config: ClusterConfig) -> dict[str, Any]:
         ports[f"shared_write_{i}"] = Out(
             FlattenedResponseSignature(wide_write(shared.memory.port, size))
         )
+    if config.dma is None:
+        return ports
     axi = config.axi
     bus = Axi4Signature(address_width=32, data_width=axi.data_width, id_width=axi.id_width)
     names = [name for name in bus.members if name.startswith(("aw", "w", "b"))]

@@ -20,7 +20,7 @@ __all__ = ["register_blocks", "unit_blocks"]
 def unit_blocks(config: ClusterConfig) -> Iterator[tuple[str, int, dict[str, Register]]]:
     """Yield name, base address and registers of each DMA port and matrix unit."""
     units = config.named_units
-    for name, base in unit_bases(len(units)).items():
+    for name, base in unit_bases(len(units), has_dma=config.dma is not None).items():
         yield name, base, kind_of(units[name]).registers if name in units else DMA
 
 

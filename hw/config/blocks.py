@@ -55,6 +55,8 @@ class DmaBlockConfig:
     @classmethod
     def of(cls, cluster: ClusterConfig) -> "DmaBlockConfig":
         """Return the config of the DMA of a cluster."""
+        if cluster.dma is None:
+            raise ValueError("dma must not be none for the blocks of a DMA")
         return cls(
             dma=cluster.dma,
             axi=cluster.axi,
@@ -167,6 +169,8 @@ class MemoryUnitConfig:
         Cores of the cluster, whose output areas are mapped.
     matrices : int
         Matrix units of the cluster, whose registers are mapped.
+    has_dma : bool
+        Whether the cluster has a DMA. Without one no unit has registers.
     axi : AxiConfig
     shared : SharedPortConfig
     row_bytes : int or None
@@ -177,6 +181,7 @@ class MemoryUnitConfig:
     core: CoreAccessConfig
     cores: int
     matrices: int
+    has_dma: bool
     axi: AxiConfig
     shared: SharedPortConfig
     row_bytes: int | None = None
@@ -188,6 +193,7 @@ class MemoryUnitConfig:
             core=CoreAccessConfig.of(core_of(cluster)),
             cores=cluster.cores,
             matrices=len(cluster.units),
+            has_dma=cluster.dma is not None,
             axi=cluster.axi,
             shared=cluster.shared.port,
             row_bytes=cluster.row_bytes,
@@ -278,7 +284,7 @@ class RunControlConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class UnitRegisterBusConfig:
-    """Requesters and units of the unit register bus.
+    """Requesters and units of the unit register bus of a cluster with a DMA.
 
     Parameters
     ----------

@@ -39,14 +39,12 @@ class ClusterConfig:
     units : tuple of UnitConfig
         Matrix units, at most 4, each with its own kind, size and format. Dotted names call them
         ``matrix``, ``matrix1`` and so on, as in counters and results.
-    dma : DmaConfig
-    tile_copies : str
-        What copies tiles of operands to shared memory in products on tensor units: ``dma``, or
-        ``cores`` with loads and stores. Only programs depend on it.
+    dma : DmaConfig or None
+        None without a DMA: cores without matrix units can copy with loads and stores.
     axi : AxiConfig
     l2 : L2Config
-        The L2 slice before each AXI master, used with cores. Source 0 is the DMA; the cores
-        follow.
+        The L2 slice before each AXI master, used with cores. Source 0 is the DMA, also if there
+        is none; the cores follow.
 
     """
 
@@ -58,15 +56,13 @@ class ClusterConfig:
     units: tuple[UnitConfig, ...] = field(
         default=(SystolicConfig(),), metadata={"element": "matrix"}
     )
-    dma: DmaConfig = field(default_factory=DmaConfig)
-    tile_copies: str = "dma"
+    dma: DmaConfig | None = field(default_factory=DmaConfig)
     axi: AxiConfig = field(default_factory=AxiConfig)
     l2: L2Config = field(default_factory=L2Config)
 
     def __post_init__(self):
         self.require_cores()
         self.require_l2()
-        require_choice("tile_copies", self.tile_copies, ("dma", "cores"))
         if self.axi.beat_bytes > self.shared.line_bytes:
             raise ValueError(
                 f"axi.data_width must not exceed a line of shared memory, "
@@ -74,6 +70,18 @@ class ClusterConfig:
                 f"not {self.axi.data_width}"
             )
         self.require_units()
+        self.require_dma()
+
+    def require_dma(self):
+        """Raise if there is no DMA and a part of the cluster needs it."""
+        if not isinstance(self.dma, DmaConfig | None):
+            raise TypeError(f"dma must be a DmaConfig or None, not {self.dma!r}")
+        if self.dma is None and self.units:
+            raise ValueError(
+                "dma must not be none with matrix units, which load and store through it"
+            )
+        if self.dma is None and not self.cores:
+            raise ValueError("dma must not be none without cores: nothing else accesses DRAM")
 
     def require_units(self):
         """Raise unless every matrix unit can be fed and drained and there are not too many."""
@@ -154,6 +162,14 @@ class ClusterConfig:
         if self.core is None or self.core.tensor != "hmma":
             return None
         return self.core.tensor_config
+
+    @property
+    def product_numerics(self) -> list[str]:
+        """Numerics and operand format of each kind of unit that multiplies matrices."""
+        found = [f"{unit.numerics} {unit.operand}" for unit in self.units]
+        if (tensor := self.tensor_units) is not None:
+            found.append(f"{tensor.numerics} {tensor.operand}")
+        return list(dict.fromkeys(found))
 
     @property
     def has_product_units(self) -> bool:

@@ -85,5 +85,5 @@ PRESETS: dict[str, ClusterConfig] = {
     "virgo_hetero": replace(VIRGO, units=(*VIRGO.units, SMALL_MATRIX)),
     "ampere": AMPERE,
     "ampere_fp32": AMPERE_FP32,
-    "volta": replace(AMPERE, tile_copies="cores"),
+    "volta": replace(AMPERE, dma=None),
 }

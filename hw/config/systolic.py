@@ -113,6 +113,12 @@ class SystolicConfig(UnitConfig):
         return max(WORD_BYTES, self.columns * self.operand_bytes)
 
     @property
+    def numerics(self) -> str:
+        """``systolic_ws`` or ``systolic_os``, by the dataflow."""
+        names = {"weight_stationary": "systolic_ws", "output_stationary": "systolic_os"}
+        return names[self.dataflow]
+
+    @property
     def summary(self) -> str:
         """Size of the array, format of the operands and size of the accumulator."""
         accumulator = f"{self.accumulator_bytes // 1024} KB accumulator"

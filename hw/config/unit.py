@@ -47,6 +47,11 @@ class UnitConfig(ABC):
 
     @property
     @abstractmethod
+    def numerics(self) -> str:
+        """Name of the order and the roundings of a sum, as its golden function is called."""
+
+    @property
+    @abstractmethod
     def summary(self) -> str:
         """Size and formats in a few words, for lists of machines."""
 

@@ -58,6 +58,8 @@ class ObservationSignature(wiring.Signature):
     partial : Out(1).array(writeback_buses)
         The other fields of `done` are a result of an instruction of which others follow. Only in
         cores with register groups.
+    multiplies : Out(1)
+        The tensor unit starts a step in this cycle. Only in cores with one.
     slots : Out(4).array(issue_width)
         `StallReason` of each issue slot in the previous cycle.
     reasons : Out(4 * warps)
@@ -75,8 +77,10 @@ class ObservationSignature(wiring.Signature):
         done = FlattenedResponseSignature(result_layout(config))
         bits = StallReason.as_shape().width  # pyright: ignore[reportAttributeAccessIssue]
         partial = {"partial": Out(1).array(config.writeback_buses)} if config.group_sizes else {}
+        multiplies = {"multiplies": Out(1)} if Port.TENSOR in config.ports else {}
         super().__init__({
             **partial,
+            **multiplies,
             "collected": Out(collected).array(config.issue_width),
             "dispatched": Out(place).array(len(config.ports)),
             "offered": Out(place).array(len(config.ports)),
@@ -118,6 +122,8 @@ def probe(m: Module, observed, issue, collectors, units: dict[Port, Any], writeb
                 observed.done[number].valid.eq(ends(bus)),
                 observed.partial[number].eq(bus.valid & bus.payload.more),
             ]
+    if "multiplies" in observed.signature.members:
+        m.d.comb += observed.multiplies.eq(units[Port.TENSOR].active)
     flatten(m, units[Port.CONTROL].fault, observed.fault)
     flatten(m, units[Port.MEMORY].fault, observed.memory_fault)
     for number, slot in enumerate(observed.slots):

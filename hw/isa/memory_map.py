@@ -185,13 +185,14 @@ def numbered(name: str, number: int) -> str:
     return name + (str(number) if number else "")
 
 
-def unit_bases(matrices: int) -> dict[str, int]:
+def unit_bases(matrices: int, *, has_dma: bool = True) -> dict[str, int]:
     """Return the base address of each unit's registers, given the number of matrix units.
 
     Each matrix unit has its own DMA port and a block of DMA registers for it, with its own
-    descriptor counts. Without matrix units there is one DMA block.
+    descriptor counts. Without matrix units there is one DMA block, or none without a DMA.
     """
-    blocks = {"dma": (DMA_BASE, max(1, matrices)), "matrix": (MATRIX_BASE, matrices)}
+    ports = max(1, matrices) if has_dma else 0
+    blocks = {"dma": (DMA_BASE, ports), "matrix": (MATRIX_BASE, matrices)}
     return {
         numbered(name, number): base + number * MATRIX_STRIDE
         for name, (base, count) in blocks.items()

@@ -103,7 +103,8 @@ class AxiMux(SharedBlock):
     def build(self, platform):
         m = Module()
         sources = self.inputs
-        m.submodules.order = order = Queue(self.config.source_width, BURSTS_AHEAD)
+        # The number of a single master has no bits; a memory has at least one.
+        m.submodules.order = order = Queue(max(1, self.config.source_width), BURSTS_AHEAD)
         self.pass_addresses(m, "ar", sources, None)
         self.pass_addresses(m, "aw", sources, order)
         self.pass_data(m, sources, order)

@@ -92,8 +92,10 @@ class Schedule:
         At most as many as the DMA can queue: a full queue would stall the host and delay the next
         compute.
         """
+        dma = self.config.dma
+        assert dma is not None  # matrix units need one
         while (load := self.next_load()) and load.after <= self.computes_known:
-            if self.loads_issued - self.loads_known >= self.config.dma.queue:
+            if self.loads_issued - self.loads_known >= dma.queue:
                 break
             self.issue(load)
 

@@ -71,7 +71,8 @@ def explain_core(
 ) -> dict[str, Any]:
     """Return the diagnosis of a run that did not end normally.
 
-    In lockstep the model has the state of the RTL, and adds its knowledge of the program.
+    In lockstep the model has the state of the RTL, and adds its knowledge of the program, unless
+    only the RTL has the fault: the model's units refuse nothing.
     """
     locator = Locator(program)
     found: dict[str, Any] = {
@@ -82,6 +83,7 @@ def explain_core(
         "mismatch": outcome.mismatch or outcome.violation,
         "cores": list(cores(machine, locator)),
         "units": outcome.waits,
+        "lockstep": machine.iss is not None,
         "program": None,
     }
     if outcome.fault is not None:
@@ -90,7 +92,8 @@ def explain_core(
         stop, code, instructions = outcome.stop, outcome.exit_code, outcome.instructions
         fault = machine.iss.fault() if stop is StopReason.FAULT else None
         ended = Outcome(stop, code, instructions, fault, outcome.seconds)
-        found["program"] = explain(machine.iss, program, memory_layout, ended)
+        if outcome.fault is None or (fault is not None and fault.pc == outcome.fault.pc):
+            found["program"] = explain(machine.iss, program, memory_layout, ended)
     return found
 
 
@@ -149,7 +152,7 @@ def core_diagnostics_text(diagnostics: dict[str, Any]) -> str:
     if diagnostics["stop"] != "fault" or diagnostics["program"] is None:
         lines += core_lines(diagnostics)
         lines += [f"  {part}" for part in diagnostics["units"].split("; ") if part]
-    if diagnostics["stop"] in ("fault", "deadlock") and diagnostics["program"] is None:
+    if diagnostics["stop"] in ("fault", "deadlock") and not diagnostics["lockstep"]:
         lines.append("  run in lockstep with the model for details")
     lines = [line[:WIDTH].rstrip() for line in lines]
     if len(lines) > SCREEN:

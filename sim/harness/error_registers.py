@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from ...hw.cluster.register_blocks import unit_blocks
 from ...hw.config import MOST_UNITS, ClusterConfig
 from ...hw.core.control.faults import FaultCause
 from ...hw.core.units.lsu.memory_layouts import MemoryFault
-from ...hw.isa.memory_map import CORES, CORES_BASE, DMA, UNIT_REGISTERS, numbered, unit_bases
+from ...hw.isa.memory_map import CORES, CORES_BASE, numbered
 
 __all__ = ["describe_faults", "fault_registers", "unit_registers", "units_of"]
 
@@ -38,10 +39,9 @@ def unit_registers(
 ) -> dict[str, int]:
     """Return the addresses of these registers of all DMA ports and matrix units, by name."""
     return {
-        f"{unit}_{name}": base + table[name].offset
-        for unit, base in unit_bases(len(config.units)).items()
-        for table, names in [(DMA, dma) if unit.startswith("dma") else (UNIT_REGISTERS, matrix)]
-        for name in names
+        f"{unit}_{name}": base + registers[name].offset
+        for unit, base, registers in unit_blocks(config)
+        for name in (dma if unit.startswith("dma") else matrix)
     }
 
 

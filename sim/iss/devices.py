@@ -58,6 +58,29 @@ class Devices:
         allowed: Callable[[int, int], bool] | None = None,
     ):
         self.agenda = Agenda(schedule, seed)
+        self.dmas: list[DmaDevice] = []
+        self.matrices: list[Any] = []
+        if config.dma is not None:
+            self.add_units(config, memory, allowed)
+        self.units: dict[str, Any] = {
+            numbered(name, number): unit
+            for name, units in (("dma", self.dmas), ("matrix", self.matrices))
+            for number, unit in enumerate(units)
+        }
+        self.bases = {unit: base for unit, base, _ in unit_blocks(config)}
+        self.registers = {
+            base + register.offset: (unit, name)
+            for unit, base, registers in unit_blocks(config)
+            for name, register in registers.items()
+        }
+
+    def add_units(
+        self,
+        config: ClusterConfig,
+        memory: Memory,
+        allowed: Callable[[int, int], bool] | None,
+    ):
+        """Add the ports of the DMA and the matrix units, which need it."""
         dma = DmaBlockConfig.of(config)
         view = DeviceMemory(dma, memory, allowed)
         self.dmas = [DmaDevice(self.agenda, view, n) for n in range(dma.ports)]
@@ -70,17 +93,6 @@ class Devices:
             )
             for number, matrix in enumerate(config.units)
         ]
-        self.units: dict[str, Any] = {
-            numbered(name, number): unit
-            for name, units in (("dma", self.dmas), ("matrix", self.matrices))
-            for number, unit in enumerate(units)
-        }
-        self.bases = {unit: base for unit, base, _ in unit_blocks(config)}
-        self.registers = {
-            base + register.offset: (unit, name)
-            for unit, base, registers in unit_blocks(config)
-            for name, register in registers.items()
-        }
 
     @property
     def dma(self) -> DmaDevice:
@@ -159,5 +171,6 @@ class Devices:
     def find(self, offset: int) -> tuple[str, str]:
         """Return the unit and the name of the register at `offset`."""
         if offset not in self.registers:
-            raise DeviceFault(f"the register window has no register at 0x{offset:04X}")
+            reason = "" if self.dmas else ": this machine has no DMA"
+            raise DeviceFault(f"the register window has no register at 0x{offset:04X}{reason}")
         return self.registers[offset]

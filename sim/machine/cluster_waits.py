@@ -35,7 +35,8 @@ def waiting_caches(harness: ClusterHarness, outputs: dict[str, int]) -> Iterator
         held = [
             channel
             for channel in ("aw", "w")
-            if outputs[f"dma_axi_{master}_{channel}valid"]
+            if harness.config.dma is not None
+            and outputs[f"dma_axi_{master}_{channel}valid"]
             and not outputs[f"dma_axi_{master}_{channel}ready"]
         ]
         if held:

@@ -178,8 +178,9 @@ HarnessState Harness::state() const {
     state.start = start_;
     state.first_command = host.first_command();
     state.last_response = dma_response_;
-    // Without observation ports of the DMA, use the responses of all masters.
-    for (size_t k = 0; dma_.empty() && k < masters.size(); k++) {
+    // Without observation, use the responses of all masters. A cluster with observed cores but no
+    // ports of a DMA has none.
+    for (size_t k = 0; dma_.empty() && !cluster && k < masters.size(); k++) {
         state.last_response = std::max(state.last_response, masters[k]->last_response());
     }
     state.last_progress = last_progress_;

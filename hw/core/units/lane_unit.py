@@ -11,17 +11,17 @@ from ...isa.operations import OPERATION_WIDTH, PORTS, Port
 from ..layouts import operation_layout, result_layout
 from .lane_dispatch import BeatsConfig, LaneDispatch, LaneGather
 
-__all__ = ["LaneUnit"]
+__all__ = ["LaneUnit", "hold"]
 
 #: Fields that a result takes from its operation.
 KEPT = ("warp", "mask", "pc", "rd", "writes")
 
 
-def hold(m: Module, source, shape) -> stream.Interface:
+def hold(m: Module, source, shape, name: str = "held") -> stream.Interface:
     """Return the stream `source` behind a register that holds one payload."""
-    held = stream.Signature(shape).create(path=("held",))
-    payload = Signal(shape, name="held_payload", reset_less=True)
-    valid = Signal(name="held_valid")
+    held = stream.Signature(shape).create(path=(name,))
+    payload = Signal(shape, name=f"{name}_payload", reset_less=True)
+    valid = Signal(name=f"{name}_valid")
     m.d.comb += [
         held.payload.eq(payload),
         held.valid.eq(valid),

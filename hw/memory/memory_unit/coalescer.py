@@ -30,7 +30,7 @@ def is_register(config: MemoryUnitConfig, address: Value) -> Value:
     window = SHARED_BASE + config.shared.size
     hits = [
         within(address, window + base, window + base + MATRIX_STRIDE)
-        for base in unit_bases(config.matrices).values()
+        for base in unit_bases(config.matrices, has_dma=config.has_dma).values()
     ]
     return Cat(hits).any()
 

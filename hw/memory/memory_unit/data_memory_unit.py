@@ -67,7 +67,7 @@ class DataMemoryUnit(SharedBlock):
     row : Out(RowSignature(config.shared, config.row_bytes))
         Likewise; only if `row_bytes` is not None.
     device : Out(RegisterSignature(14))
-        To registers of units, by byte addresses in their window.
+        To registers of units, by byte addresses in their window; only with a DMA.
     console : Out(stream.Signature(8))
         Bytes stored to the console.
     reads : Out(CacheReadsSignature(…))
@@ -82,7 +82,6 @@ class DataMemoryUnit(SharedBlock):
         members = {
             "request": In(stream.Signature(data_request_layout(core))),
             "response": Out(ResponseSignature(data_response_layout(core))),
-            "device": Out(RegisterSignature(WINDOW_WIDTH)),
             "console": Out(stream.Signature(8)),
             "line_read": Out(stream.Signature(line_read_layout(mshr_config))),
             "line": In(stream.Signature(line_beat_layout(mshr_config))),
@@ -94,6 +93,8 @@ class DataMemoryUnit(SharedBlock):
             "busy": Out(1),
             "narrow": Out(NarrowSignature(config.shared)).array(core.shared_ports),
         }
+        if config.has_dma:
+            members |= {"device": Out(RegisterSignature(WINDOW_WIDTH))}
         if config.row_bytes is not None:
             members |= {"row": Out(RowSignature(config.shared, config.row_bytes))}
         super().__init__(members)
@@ -104,8 +105,8 @@ class DataMemoryUnit(SharedBlock):
         m.submodules.coalescer = coalescer = Coalescer(config)
         m.submodules.transactions = transactions = Transactions(config)
         m.submodules.cache = cache = DataCache(data_mshr_config(config))
-        m.submodules.replies = replies = Merge(reply_layout(config), 3)
-        here, stores, registers = replies.i
+        m.submodules.replies = replies = Merge(reply_layout(config), 3 if config.has_dma else 2)
+        here, stores, *registers = replies.i
         # The coalescer's `ready` is known late; the skid buffer keeps it out of the core's path.
         m.submodules.asked = asked = SkidBuffer(self.request.payload.shape())
         connect(m, flipped(self.request), asked.i)
@@ -130,27 +131,12 @@ class DataMemoryUnit(SharedBlock):
             answered=answer.valid & answer.ready,
             answered_id=answer.payload.id,
         )
-        m.submodules.unit_registers = unit_registers = UnitRegisterPort(config)
-        connect(m, unit_registers.registers, flipped(self.device))
-        is_device = group.payload.target == Target.DEVICE
         takes, part, is_busy = self.share(m, group, answer.valid | replies.o.valid)
-        device = unit_registers.o
-        m.d.comb += [
-            unit_registers.i.valid.eq(group.valid & is_device),
-            unit_registers.i.payload.eq(group.payload),
-            registers.valid.eq(device.valid),
-            registers.payload.tag.eq(device.payload.tag),
-            registers.payload.lanes.eq(device.payload.mask),
-            registers.payload.word.eq(device.payload.data[0]),
-            registers.payload.error.eq(device.payload.error.any()),
-            device.ready.eq(registers.ready),
-            group.ready.eq(
-                transactions.goes
-                | self.answer_here(m, group, here)
-                | takes
-                | (is_device & unit_registers.i.ready)
-            ),
-        ]
+        devices = [self.access_registers(m, group, replied) for replied in registers]
+        accepts = [taken for taken, _ in devices]
+        m.d.comb += group.ready.eq(
+            Cat(transactions.goes, self.answer_here(m, group, here), takes, *accepts).any()
+        )
         self.respond(m, part, answer, replies.o)
         m.d.comb += self.busy.eq(
             Cat(
@@ -158,7 +144,7 @@ class DataMemoryUnit(SharedBlock):
                 coalescer.busy,
                 transactions.busy,
                 replies.o.valid,
-                unit_registers.busy,
+                *(waits for _, waits in devices),
                 self.console.valid,
                 is_busy,
                 cache.busy,
@@ -210,6 +196,24 @@ class DataMemoryUnit(SharedBlock):
             store.payload.eq(order.o.payload.number),
         ]
         return (read.valid & read.ready) | (write.valid & write.ready)
+
+    def access_registers(self, m: Module, group, answer) -> tuple[Value, Value]:
+        """Access unit registers and reply; return whether a group is accepted, and `busy`."""
+        m.submodules.unit_registers = unit_registers = UnitRegisterPort(self.config)
+        connect(m, unit_registers.registers, flipped(self.device))
+        is_device = group.payload.target == Target.DEVICE
+        device = unit_registers.o
+        m.d.comb += [
+            unit_registers.i.valid.eq(group.valid & is_device),
+            unit_registers.i.payload.eq(group.payload),
+            answer.valid.eq(device.valid),
+            answer.payload.tag.eq(device.payload.tag),
+            answer.payload.lanes.eq(device.payload.mask),
+            answer.payload.word.eq(device.payload.data[0]),
+            answer.payload.error.eq(device.payload.error.any()),
+            device.ready.eq(answer.ready),
+        ]
+        return is_device & unit_registers.i.ready, unit_registers.busy
 
     def answer_here(self, m: Module, group, answer) -> Value:
         """Reply to a group that needs no memory; return whether it is accepted."""

@@ -76,7 +76,6 @@ class MemoryUnit(SharedBlock):
             "invalidate_data": In(1),
             "request": In(stream.Signature(data_request_layout(core))),
             "response": Out(ResponseSignature(data_response_layout(core))),
-            "device": Out(RegisterSignature(WINDOW_WIDTH)),
             "console": Out(stream.Signature(8)),
             "events": Out(memory_unit_events(config)),
             "reads": Out(CacheReadsSignature(data_mshr_config(config).waiter_width)),
@@ -84,6 +83,8 @@ class MemoryUnit(SharedBlock):
             "busy": Out(1),
             "axi": Out(bus).array(axi.masters),
         }
+        if config.has_dma:
+            members |= {"device": Out(RegisterSignature(WINDOW_WIDTH))}
         if config.row_bytes is not None:
             members |= {"row": Out(RowSignature(config.shared, config.row_bytes))}
         super().__init__(members)
@@ -99,7 +100,6 @@ class MemoryUnit(SharedBlock):
         connect(m, masters.fetch_line, instructions.line)
         connect(m, flipped(self.request), data_side.request)
         connect(m, data_side.response, flipped(self.response))
-        connect(m, data_side.device, flipped(self.device))
         connect(m, data_side.console, flipped(self.console))
         connect(m, data_side.reads, flipped(self.reads))
         connect(m, data_side.line_read, masters.line_read)
@@ -110,6 +110,8 @@ class MemoryUnit(SharedBlock):
             connect(m, masters.axi[c], flipped(self.axi[c]))
         for p in range(self.config.core.shared_ports):
             connect(m, data_side.narrow[p], flipped(self.narrow[p]))
+        if self.config.has_dma:
+            connect(m, data_side.device, flipped(self.device))
         if self.config.row_bytes is not None:
             connect(m, data_side.row, flipped(self.row))
         m.d.comb += [

@@ -26,9 +26,14 @@ __all__ = ["SharedMemory", "SharedMemoryPorts", "cluster_ports", "port_names", "
 KINDS = ("read", "write", "narrow", "row")
 
 
+def dma_masters(config: ClusterConfig) -> int:
+    """Return the number of wide ports of each kind of the DMA: one for each AXI master."""
+    return 0 if config.dma is None else config.axi.masters
+
+
 def port_names(config: ClusterConfig) -> tuple[list[str], list[str]]:
     """Return the names of the requesters at a cluster's wide read ports and wide write ports."""
-    masters = [f"dma{c}" for c in range(config.axi.masters)]
+    masters = [f"dma{c}" for c in range(dma_masters(config))]
     operands = [numbered(port, n) for n, unit in enumerate(config.units) for port in unit.reads]
     return operands + masters, masters
 
@@ -40,7 +45,7 @@ def cluster_ports(config: ClusterConfig) -> SharedMemoryPorts:
     """
     lanes = config.cores * config.core_shared_ports
     memory = replace(config.shared, narrow_ports=lanes) if lanes else config.shared
-    masters = (config.axi.beat_bytes,) * config.axi.masters
+    masters = (config.axi.beat_bytes,) * dma_masters(config)
     operands = [size for unit in config.units for size in unit.reads.values()]
     sizes = (*operands, *masters)
     return SharedMemoryPorts(

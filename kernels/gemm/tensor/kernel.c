@@ -6,5 +6,5 @@ int main(void)
     SPICA_PARALLEL {
         tensor_run();
     } SPICA_END_PARALLEL
-    return (int)*(volatile uint32_t *)SPICA_DMA_ERROR;
+    return tensor_copy_error();
 }

@@ -1,23 +1,24 @@
 /* Copies of tiles from DRAM to slots of shared memory by the cores, through integer registers.
  *
- * Between two turns each warp copies its pieces of the tile after the next, piece by piece: it takes
- * the words of a piece before it multiplies a step, and puts them into shared memory after. A piece
- * is four rows of a panel. The warps side by side share a panel of A, those below each other two
- * panels of B. */
+ * With a few whole pieces for each warp, it copies those of the tile after the next between two
+ * turns, piece by piece: it takes the words of a piece before it multiplies a step, and puts them
+ * into shared memory after. The warps side by side share a panel of A, those below each other two
+ * panels of B. With other numbers of pieces, a warp copies all of them at once after each turn. */
 #ifndef TENSOR_CORES_H
 #define TENSOR_CORES_H
 
-#include "tensor_rounds.h"
+#include "tensor_positions.h"
 
 enum {
     TENSOR_GROUPS = 1, /* all warps copy for all, so all meet */
-    PIECE_ROWS = 4,
-    PIECE_BYTES = PIECE_ROWS * 4 * TENSOR_LANES,
-    PANEL_PIECES = TENSOR_PANEL_BYTES / PIECE_BYTES,
-    /* Pieces of a warp. */
-    TENSOR_A_PIECES = TENSOR_BLOCKS(PANEL_PIECES, TENSOR_ACROSS),
-    TENSOR_B_PIECES = TENSOR_BLOCKS(2 * PANEL_PIECES, TENSOR_DOWN),
-    TENSOR_PIECES = TENSOR_A_PIECES + TENSOR_B_PIECES,
+    TENSOR_A_PIECES = PANEL_PIECES / TENSOR_ACROSS,
+    TENSOR_B_PIECES = 2 * PANEL_PIECES / TENSOR_DOWN,
+    /* Whether every warp has a few whole pieces, whose position fits its registers. With few warps
+     * the numbers of its panels would need more of them. */
+    TENSOR_IS_SPREAD = PANEL_PIECES % TENSOR_ACROSS == 0 && 2 * PANEL_PIECES % TENSOR_DOWN == 0 &&
+                       TENSOR_A_PIECES + TENSOR_B_PIECES <= 3 && SPICA_WARPS >= 8,
+    /* Pieces of a warp that it copies one by one. */
+    TENSOR_PIECES = TENSOR_IS_SPREAD ? TENSOR_A_PIECES + TENSOR_B_PIECES : 0,
 };
 
 /* Copies of a lane: DRAM addresses of its words in the warp's first pieces of A and B, places of
@@ -26,10 +27,6 @@ enum {
 typedef struct {
     uint32_t a, b, a_place, b_place, left, i, j, slot;
 } TensorCopies;
-
-typedef struct {
-    uint32_t word[PIECE_ROWS];
-} TensorWords;
 
 /* First piece of A of the warp, and piece n of B. */
 SPICA_INLINE uint32_t tensor_a_piece(void)
@@ -79,31 +76,15 @@ SPICA_INLINE void tensor_seek(TensorCopies *at)
     at->left = tensor_steps();
 }
 
-/* Whether a piece is within its panels: unknown only if the pieces of a tile are no multiple of the
- * warps. */
-SPICA_INLINE int tensor_is_piece(int piece)
-{
-    if (piece < TENSOR_A_PIECES)
-        return PANEL_PIECES % TENSOR_ACROSS == 0 || tensor_a_piece() + piece < PANEL_PIECES;
-    return 2 * PANEL_PIECES % TENSOR_DOWN == 0 ||
-           tensor_b_piece(piece - TENSOR_A_PIECES) < 2 * PANEL_PIECES;
-}
-
 SPICA_INLINE TensorWords tensor_take(const TensorCopies *at, int piece)
 {
-    TensorWords words = {};
     uint32_t from = at->a + piece * PIECE_BYTES;
     if (piece >= TENSOR_A_PIECES) {
         from = at->b;
         if (piece > TENSOR_A_PIECES)
             from += tensor_b_offset(piece - TENSOR_A_PIECES) - tensor_b_offset(0);
     }
-    if (tensor_is_piece(piece)) {
-#pragma unroll
-        for (int row = 0; row < PIECE_ROWS; row++)
-            words.word[row] = ((const uint32_t *)from)[row * TENSOR_LANES];
-    }
-    return words;
+    return tensor_load_piece(from);
 }
 
 SPICA_INLINE void tensor_put(const TensorCopies *at, int piece, TensorWords words)
@@ -114,11 +95,7 @@ SPICA_INLINE void tensor_put(const TensorCopies *at, int piece, TensorWords word
         if (piece > TENSOR_A_PIECES)
             to += tensor_b_target(piece - TENSOR_A_PIECES) - tensor_b_target(0);
     }
-    if (tensor_is_piece(piece)) {
-#pragma unroll
-        for (int row = 0; row < PIECE_ROWS; row++)
-            ((uint32_t *)to)[row * TENSOR_LANES] = words.word[row];
-    }
+    tensor_store_piece(to, words);
 }
 
 /* Advances to the next tile and the next slot. */
@@ -147,9 +124,14 @@ SPICA_INLINE void tensor_advance(TensorCopies *at)
     tensor_seek(at);
 }
 
-/* Copies the first tile. */
+/* Copies the first tile, or the first two. */
 SPICA_INLINE TensorCopies tensor_begin(void)
 {
+    if (!TENSOR_IS_SPREAD) {
+        tensor_copy_first();
+        tensor_meet(0, SPICA_WARPS);
+        return (TensorCopies){};
+    }
     const uint32_t lane = SPICA_SHARED_BASE + 4 * vx_thread_id();
     TensorCopies at = {
         .a_place = lane + tensor_a_place(tensor_down()) + tensor_a_piece() * PIECE_BYTES,
@@ -165,12 +147,21 @@ SPICA_INLINE TensorCopies tensor_begin(void)
     return at;
 }
 
+/* Loads and stores of cores that fail are faults. */
+SPICA_INLINE int tensor_copy_error(void)
+{
+    return 0;
+}
+
 /* Meets the other warps: the next tile is there, and the one after it can be copied. */
 SPICA_INLINE void tensor_turn(TensorCopies *at, int group)
 {
     (void)group;
     tensor_meet(0, SPICA_WARPS);
-    tensor_advance(at);
+    if (TENSOR_IS_SPREAD)
+        tensor_advance(at);
+    else
+        tensor_copy_tile();
 }
 
 #endif

@@ -189,6 +189,12 @@ SPICA_INLINE void tensor_turn(TensorCopies *copies, int group)
     }
 }
 
+/* Errors of the copies: 0 if all are right. */
+SPICA_INLINE int tensor_copy_error(void)
+{
+    return (int)*(volatile uint32_t *)SPICA_DMA_ERROR;
+}
+
 /* Nothing to copy during the steps of a tile. */
 #define TENSOR_PIECES 0
 typedef struct {

@@ -9,7 +9,7 @@
 #define TENSOR_GEMM_H
 
 #include "tensor_rounds.h"
-#if SPICA_TILE_COPIES_BY_DMA
+#if SPICA_HAS_DMA
 #include "tensor_dma.h"
 #else
 #include "tensor_cores.h"

@@ -40,6 +40,8 @@ def core_signals(config: ClusterConfig, core: str) -> Iterator[RecordedSignal]:
                 delay=1,
                 has_intervals=False,
             )
+    if config.tensor_units is not None:
+        yield RecordedSignal(name=f"{core}_multiplies", port=f"{core}_observed_multiplies")
     for what in ("active", "at_barrier"):
         yield RecordedSignal(
             name=f"{core}_{what}", port=f"{core}_observed_{what}", kind=SignalKind.BITS

@@ -33,6 +33,7 @@ def cluster_tracks(config: ClusterConfig, records: ClusterRecords) -> list[Track
         *descriptor_tracks(dma),
         *shared_tracks(config, shared),
         *(track for unit in config.named_units for track in unit_tracks(config, unit)),
+        *tensor_tracks(config),
         *dma_tracks(config, dma, "write"),
         *(track for unit in caches for track in cache_tracks(config, unit, caches[unit])),
         *(track for number in range(config.cores) for track in core_tracks(config, number)),
@@ -137,6 +138,14 @@ def unit_tracks(config: ClusterConfig, unit: str) -> Iterator[Track]:
             if counter.track == track
         )
         yield Track(title=f"{unit} {track}", series=tuple(series))
+
+
+def tensor_tracks(config: ClusterConfig) -> Iterator[Track]:
+    """Yield the track of the tensor units of all cores, if they have some."""
+    if config.tensor_units is not None:
+        signals = tuple(f"core{number}_multiplies" for number in range(config.cores))
+        multiply = Series(label="multiply", colour=COLOURS["compute"], signals=signals)
+        yield Track(title="tensor units", most=config.cores, series=(multiply,))
 
 
 def core_tracks(config: ClusterConfig, number: int) -> Iterator[Track]:

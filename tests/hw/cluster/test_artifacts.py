@@ -1,5 +1,6 @@
 """Tests of the files of a generated preset: contents, and protection of foreign files."""
 
+import dataclasses
 import json
 import subprocess
 
@@ -76,6 +77,15 @@ def test_a_cluster_without_matrix_unit_has_a_header_too():
     text = artifacts(emission(override(TINY, ["matrix=none"])))["tiny_matrix.h"]
     assert "SPICA_MATRIX_" not in text
     assert "SPICA_DMA_START" in text
+
+
+def test_a_cluster_without_dma_describes_none():
+    files = artifacts(emission(dataclasses.replace(PRESETS["tiny"], units=(), dma=None)))
+    described = json.loads(files["tiny_matrix.json"])
+    assert described["config"]["dma"] is None
+    assert set(described["registers"]) == {"control", "cores"}
+    assert not [name for name in described["counters"] if "dma" in name]
+    assert "SPICA_DMA_" not in files["tiny_matrix.h"]
 
 
 def generate(*arguments):

@@ -18,14 +18,14 @@ from support.cluster.config_changes import changed, field_paths
 
 #: Fields that set the widths of the AXI ids of a core, and those of a slice's requesters.
 CORE_IDS = {"core.l1?.mshrs"}
-REQUESTER_IDS = CORE_IDS | {"axi.id_width", "cores"}
+REQUESTER_IDS = CORE_IDS | {"axi.id_width", "cores", "dma"}
 #: Fields of matrix units that set the sizes of their ports.
 DRAINS = {"units", "*.columns"}
 OPERANDS = {"*.rows", "*.operand"}
 #: Fields that set the number of ports of shared memory, their sizes, and the number of lanes.
 SHARED_PORTS = {
     *("axi.masters", "axi.data_width", "cores", "core.threads", "core.memory_lanes"),
-    *("core.shared_ports", "core.row_port", "shared.narrow_ports", *DRAINS, *OPERANDS),
+    *("core.shared_ports", "core.row_port", "shared.narrow_ports", "dma", *DRAINS, *OPERANDS),
 }
 PIPELINE = {
     *(
@@ -46,7 +46,7 @@ OWN = {
         *("core.warps", "core.threads", "core.instruction_buffer", "core.memory_lanes"),
         *("core.accesses", "core.transactions", "core.shared_ports", "core.l1i.*", "core.l1d.*"),
         *("cores", "units", "axi.*", "shared.size", "shared.read_latency"),
-        "core.row_port",
+        *("core.row_port", "dma"),
     },
     "Core": {*PIPELINE, "cores", "barriers", "barrier_scope"},
     "Control": SHARED_PORTS,
@@ -61,6 +61,7 @@ OWN = {
 FIXED = {
     "cores": "no cores without their config",
     "core": "no config of cores without cores",
+    "units": "no matrix units without a DMA",
     "core.tensor": "for warps of 8 or 32 threads only",
     "core.tensor_operand": "one format with the default numerics",
     "core.l1d.prefetch": "data is not prefetched",
@@ -69,10 +70,12 @@ FIXED = {
     "l2.line_bytes": "equal to `axi.interleave_bytes` with cores",
 }
 
+#: The presets, and a cluster without a DMA.
+MACHINES = PRESETS | {"tiny_without_dma": dataclasses.replace(PRESETS["tiny"], units=(), dma=None)}
 LARGE = ("core", "virgo", "virgo_fp32", "virgo_hetero", "ampere", "ampere_fp32", "volta")
 WITH_SLOW_LARGE = [
     pytest.param(preset, marks=pytest.mark.slow) if preset in LARGE else preset
-    for preset in PRESETS
+    for preset in MACHINES
 ]
 
 
@@ -120,9 +123,9 @@ def text_of(block: SharedBlock) -> dict[str, str]:
 @cache
 def renamed_blocks(preset: str) -> dict[str, set[str]]:
     """Return the blocks whose module name changes with a field, for each field of a preset."""
-    before, renamed = blocks_of(PRESETS[preset]), {}
-    for path in field_paths(PRESETS[preset]):
-        other = changed(PRESETS[preset], path)
+    before, renamed = blocks_of(MACHINES[preset]), {}
+    for path in field_paths(MACHINES[preset]):
+        other = changed(MACHINES[preset], path)
         if other is None:
             assert path in FIXED
             continue
@@ -137,7 +140,7 @@ def renamed_blocks(preset: str) -> dict[str, set[str]]:
 
 def foreign_fields(block: str, preset: str) -> list[str]:
     """Return the fields of a preset that are not a block's own."""
-    return [path for path in field_paths(PRESETS[preset]) if not owns(block, path)]
+    return [path for path in field_paths(MACHINES[preset]) if not owns(block, path)]
 
 
 @pytest.mark.parametrize("preset", WITH_SLOW_LARGE)
@@ -157,7 +160,7 @@ def test_every_block_is_listed():
 
 def test_every_own_field_matters():
     """No pattern of `OWN` is wider than the block: some field it matches renames the block."""
-    presets = ("tiny", "tiny_hetero")
+    presets = ("tiny", "tiny_hetero", "tiny_without_dma")
     found = [each for preset in presets for each in renamed_blocks(preset).items()]
     idle = [
         (block, pattern)

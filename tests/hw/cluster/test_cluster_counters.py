@@ -129,9 +129,10 @@ def test_table_has_distinct_names_and_addresses_and_known_events(config):
     known = {
         **dict.fromkeys((f"matrix{n or ''}" for n in range(4)), systolic_unit_events),
         "shared": shared_events(cluster_ports(config)),
-        "dma": dma_events(DmaBlockConfig.of(config)),
         "l2": data.StructLayout(dict.fromkeys(EVENTS, 1)),
     }
+    if config.dma is not None:
+        known["dma"] = dma_events(DmaBlockConfig.of(config))
     if config.cores:
         known |= dict.fromkeys(("l1i", "l1d"), memory_unit_events(MemoryUnitConfig.of(config)))
     for row in table:

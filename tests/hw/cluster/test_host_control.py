@@ -298,6 +298,17 @@ def test_a_cluster_without_matrix_unit_has_no_matrix_registers():
     run(dut, bench, storages={"dma": {}})
 
 
+def test_a_cluster_without_dma_has_no_registers_of_units():
+    config = dataclasses.replace(PRESETS["tiny"], units=(), dma=None)
+    dut = convert(Control(ControlConfig.of(config)))
+
+    async def bench(ctx):
+        for base in (DMA_BASE, MATRIX_BASE):
+            assert await read(ctx, dut.s_axil, base) == (ANY, SLAVE_ERROR)
+
+    run(dut, bench)
+
+
 def test_each_of_several_units_has_registers_of_its_own():
     config = PRESETS["tiny_hetero"]
     dut = convert(Control(ControlConfig.of(config)))

@@ -76,6 +76,16 @@ REFUSED = [
     (DMA, {"outstanding": 1}, "outstanding must be between 2 and 256, not 1"),
     (
         ClusterConfig,
+        {"dma": None},
+        "dma must not be none with matrix units, which load and store through it",
+    ),
+    (
+        ClusterConfig,
+        {"dma": None, "units": ()},
+        "dma must not be none without cores: nothing else accesses DRAM",
+    ),
+    (
+        ClusterConfig,
         {"axi": AxiConfig(data_width=512)},
         "axi.data_width must not exceed a line of shared memory, 8 subbanks x 32 = 256 bits, "
         "not 512",

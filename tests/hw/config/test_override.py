@@ -39,6 +39,15 @@ def test_a_part_can_be_taken_away():
     assert override(MATRIX, ["matrix=none"]).units == ()
 
 
+def test_a_machine_without_dma_has_no_fields_of_one():
+    without = override(PRESETS["ampere"], ["dma=none"])
+    assert without == PRESETS["volta"]
+    with pytest.raises(ValueError, match=r"dma\.queue cannot be set: dma is none in this config"):
+        override(without, ["dma.queue=2"])
+    with pytest.raises(ValueError, match="dma must not be none with matrix units"):
+        override(MATRIX, ["dma=none"])
+
+
 def test_one_of_several_parts():
     hetero = PRESETS["virgo_hetero"]
     changed = override(hetero, ["matrix1.rows=4", "matrix1.columns=4"])

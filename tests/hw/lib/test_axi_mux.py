@@ -6,6 +6,7 @@ from collections import deque
 import pytest
 from amaranth import EnableInserter, Module
 
+from spica.hw.emit.emitter import emit
 from spica.hw.lib.axi import BURST_INCR, RESPONSE_OKAY, RESPONSE_SLAVE_ERROR
 from spica.hw.lib.axi_mux import AxiMux, AxiMuxConfig
 from spica.sim.engine.testbench import require_no_loop, simulate
@@ -20,6 +21,10 @@ BEAT_BYTES = 8
 
 def test_it_converts():
     require_no_loop(AxiMux, CONFIG)
+
+
+def test_a_single_master_becomes_verilog():
+    assert "module " in emit(AxiMux(ONE), "mux").verilog
 
 
 def test_masters_must_have_ids():

@@ -29,6 +29,7 @@ class Unknown(UnitConfig):
     reads = {"a": 4}  # noqa: RUF012  # a constant of the class
     drain_bytes = 4
     macs = 1
+    numerics = "unknown"
     summary = "unknown"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import ClusterConfig, SystolicConfig
+from spica.hw.config import ClusterConfig, DmaConfig, SystolicConfig
 from spica.hw.config.rtl_support import require_rtl
 
 __all__ = ["changed", "field_paths"]
@@ -70,7 +70,7 @@ def candidates(config: ClusterConfig, path: str) -> list:
         numbers = [n for n, part in enumerate(value) if isinstance(part, int)]
         scaled = [(*value[:n], 2 * value[n], *value[n + 1 :]) for n in numbers]
         return [*scaled, (*value, 1), (*value, SMALL), ()]
-    return [*choices(config, path), 1, 2, 4, SMALL, None]
+    return [*choices(config, path), 1, 2, 4, SMALL, DmaConfig(), None]
 
 
 def choices(config: ClusterConfig, path: str) -> list[str]:

@@ -136,7 +136,10 @@ class MemoryUnitBench:
             ports,
             self.memory.shared, rng, read_latency=unit.shared.read_latency, stall=stall,
         )  # fmt: skip
-        self.device = DeviceModel(self.dut, self.registers, rng, stall)
+        self.models = [*self.buses, self.shared_ports]
+        if unit.has_dma:
+            self.device = DeviceModel(self.dut, self.registers, rng, stall)
+            self.models.append(self.device)
 
     def write(self, address: int, data: bytes):
         """Write bytes to DRAM, in the machine and its model."""
@@ -190,7 +193,7 @@ class MemoryUnitBench:
             samples += [dut.fetch.ready, dut.fetched.valid, Value.cast(dut.fetched.payload)]
             samples += [dut.console.valid, dut.console.payload]
             samples += [Value.cast(dut.events), dut.busy]
-            own, models = len(samples), [*self.buses, self.shared_ports, self.device]
+            own, models = len(samples), self.models
             for model in models:
                 samples += model.samples
                 drives += model.drives

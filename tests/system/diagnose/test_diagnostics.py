@@ -13,6 +13,7 @@ from spica.hw.config import PRESETS
 from spica.kernels.kernel import Buffer, Kernel, Problem
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.diagnose.diagnostics_text import diagnostics_text
+from spica.sim.harness.dram import DramConfig
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import KernelWorkload, ProgramWorkload
 from spica.sim.run.workload import run_workload
@@ -75,6 +76,24 @@ def test_faults(name):
     assert re.search(rf"{where} +> +{number} \| .*/\* MISTAKE \*/", text)
     assert 1 <= len(found["history"]) <= 8
     assert all(each["assembly"] for each in found["history"])
+
+
+@pytest.mark.parametrize(
+    ("engine", "words"),
+    [
+        ("iss", "device: the register window has no register at 0x1018: this machine has no DMA"),
+        pytest.param("verilator", "access refused by memory to 0xff005018", marks=pytest.mark.slow),
+    ],
+)
+def test_a_command_to_a_missing_dma(engine, words):
+    config = replace(PRESETS["tiny"], units=(), dma=None)
+    options = SimtOptions(engine=engine, memory=DramConfig(latency=10))
+    with pytest.raises(ProgramError) as caught:
+        run_workload(ProgramWorkload([FOLDER / "missing_dma.c"]), "tiny", config, options)
+    found, text = checked(caught)
+    assert found["stop"] == "fault"
+    assert text.startswith(words)
+    assert f"missing_dma.c:{line_of('missing_dma')} in main" in text
 
 
 def test_a_divergent_branch_without_optimization():

@@ -36,6 +36,7 @@ TINY = ClusterConfig(
     axi=AxiConfig(data_width=128),
     l2=PRESETS["tiny"].l2,
 )
+TINY_VOLTA = dataclasses.replace(TINY, dma=None)
 #: Unused elements at the ends of rows.
 GAPS = (3, 5, 7)
 #: Less than a tile or an instruction, whole tiles, several tiles with rests in all directions.
@@ -96,18 +97,20 @@ def test_values_that_break_arithmetic_come_out_to_the_bit(preset):
 def test_no_order_of_warps_and_loads_does_harm(seed):
     for config in (AMPERE, AMPERE_FP32, VOLTA):
         assert_right(run(config, (130, 70, 200), schedule="random", seed=seed))
-    assert_right(run(TINY, (70, 50, 200), schedule="random", seed=seed, arrangement="inside"))
+    for config in (TINY, TINY_VOLTA):
+        assert_right(run(config, (70, 50, 200), schedule="random", seed=seed, arrangement="inside"))
 
 
 @pytest.mark.parametrize(
     "config",
     [
         TINY,
+        TINY_VOLTA,
         dataclasses.replace(TINY, core=dataclasses.replace(TINY.core, warps=1)),
         dataclasses.replace(AMPERE, cores=3, barrier_scope="core"),
         dataclasses.replace(AMPERE, cores=4),
     ],
-    ids=["one core", "one warp", "barriers of a core", "four cores"],
+    ids=["one core", "one core without a DMA", "one warp", "barriers of a core", "four cores"],
 )
 def test_other_machines(config):
     assert_right(run(config, (70, 50, 100), gaps=GAPS, arrangement="inside"))
@@ -123,9 +126,10 @@ def test_lockstep_on_the_rtl(preset):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["amaranth", "verilator"])
-def test_a_small_machine_on_both_engines(engine):
-    config = dataclasses.replace(TINY, core=dataclasses.replace(TINY.core, warps=2))
-    plan, size = tensor_plan(config), (9, 18, 20)
+@pytest.mark.parametrize("machine", [TINY, TINY_VOLTA], ids=["dma", "no dma"])
+def test_a_small_machine_on_both_engines(machine, engine):
+    config = dataclasses.replace(machine, core=dataclasses.replace(machine.core, warps=2))
+    plan, size = tensor_plan(config), (9, 10, 20)
     result = run(config, size, engine=engine, memory=DramConfig(latency=10))
     assert_right(result)
     assert result["shared_read_bytes"] == {"rows": plan.read_bytes(*size)}

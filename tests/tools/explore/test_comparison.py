@@ -194,6 +194,22 @@ def test_notes_name_the_failure_and_the_memory():
     assert notes[1:] == [f"All machines: engine verilator, driver cores, seed 1, {memory}."]
 
 
+def test_areas_are_those_of_named_numerics():
+    presets = ("matrix", "ampere", "core", "matrix")
+    runs = [
+        replace(run, config=PRESETS[preset])
+        for run, preset in zip(comparison_of(ROWS).runs, presets, strict=True)
+    ]
+    comparison = Comparison(runs, ROWS)
+    lines = comparison.markdown().splitlines()
+    cells = "systolic_ws fp16 | virgo_hmma fp16 |  | - |  | systolic_ws fp16 |  |"
+    at = lines.index(f"| numerics of products | {cells}")
+    assert lines[at - 1].startswith("| **area** |")
+    found = [machine["numerics"] for machine in comparison.report()["machines"]]
+    assert found == [["systolic_ws fp16"], ["virgo_hmma fp16"], [], ["systolic_ws fp16"]]
+    assert "systolic_ws fp16 (one, cores), virgo_hmma fp16 (a&lt;b)" in comparison_chart(comparison)
+
+
 def test_markdown_has_a_column_for_each_machine():
     lines = comparison_of(ROWS).markdown().splitlines()
     table = [line for line in lines if line.startswith("|")]

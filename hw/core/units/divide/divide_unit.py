@@ -3,11 +3,14 @@
 from amaranth import *
 
 from ....isa.operations import Port
-from ..lane_unit import LaneUnit
+from ..lane_unit import LaneUnit, hold
 from .divide_lane import DivideLane, DivideLaneConfig
 from .integer_divide import is_integer
 
 __all__ = ["DivideUnit"]
+
+#: Most beats of a warp from which a lane selects its operands in the cycle in which it begins.
+SELECTABLE = 8
 
 
 class DivideUnit(LaneUnit):
@@ -16,8 +19,8 @@ class DivideUnit(LaneUnit):
     Iterative, one beat at a time. A beat of floats takes 7 cycles, a beat of integers 9; the next
     beat is accepted in the last of them. The result of a beat is valid one cycle later. A warp on
     one lane with 8 beats takes 8 * 7 + 1 or 8 * 9 + 1 cycles, plus one for the register in front
-    that feeds the beats. Results leave in order. While a result stalls, the next beat runs until
-    it is finished as well.
+    that feeds the beats, and with more than 8 beats one for a register behind their selection.
+    Results leave in order. While a result stalls, the next beat runs until it is finished as well.
 
     """
 
@@ -27,6 +30,8 @@ class DivideUnit(LaneUnit):
 
     def connect_lanes(self, m, beats, parts):
         """Connect all lanes, which step in lockstep."""
+        if self.beats.beats > SELECTABLE:
+            beats = hold(m, beats, self.beats.beat_layout, "selected")
         begin, iterate, finish = self.control(m, beats, parts)
         common = beats.payload.common
         for number in range(self.lanes):

@@ -101,7 +101,7 @@ class ClusterMemory:
         if SHARED_BASE <= address < shared_end:
             offset = (address - SHARED_BASE) & ~3
             return self.word(self.shared, offset, is_store, value, strobes)
-        bases = unit_bases(self.config.matrices).values()
+        bases = unit_bases(self.config.matrices, has_dma=self.config.has_dma).values()
         if any(0 <= address - shared_end - base < MATRIX_STRIDE for base in bases):
             if self.device is None or strobes != 15:
                 return None

@@ -62,6 +62,7 @@ CONFIGS = {
         ),
         axi=AxiConfig(masters=1, data_width=64),
     ),
+    "no registers": replace(small_config(warps=2, threads=4, l1i=CODE), dma=None),
     # The register window does not start at a multiple of its size.
     "units": replace(
         small_config(warps=2, threads=4, l1i=CODE, l1d=data_cache(256, 4, 2, line_bytes=16)),
@@ -173,7 +174,7 @@ def test_data_is_as_if_requests_were_carried_out_in_order(name, stall, jitter):
     assert bench.memory.shared == bench.golden.shared
     assert bench.memory.console == bench.golden.console
     assert bench.registers.log == bench.golden_registers.log
-    assert len(bench.registers.log) > 8
+    assert len(bench.registers.log) > 8 or config.dma is None
     kinds = {word is None for answer in bench.answers for word in answer.expected}
     assert kinds == {True, False}
     lines = [burst for bus in bench.buses for burst in bus.bursts_read]

@@ -99,8 +99,9 @@ def test_unit_matches_golden_model(config, stall):
     assert results == [divide_result(config, operation) for operation in operations]
 
 
-def test_unit_of_eight_threads():
-    config = CoreConfig()
+@pytest.mark.parametrize("threads", [8, 32])
+def test_unit_of_many_threads(threads):
+    config = CoreConfig(threads=threads)
     operations = warps_of(config, OPERATIONS, seed=8)
     results = run_unit(DivideUnit(config), operations)
     assert results == [divide_result(config, operation) for operation in operations]
@@ -186,6 +187,10 @@ def test_depth_and_cells():
     measured = measure(DivideUnit(CoreConfig()), "divide")
     assert measured.depth <= DEPTH
     assert measured.cells <= CELLS
+
+
+def test_depth_with_warps_of_32_threads():
+    assert measure(DivideUnit(CoreConfig(threads=32)), "divide").depth <= DEPTH
 
 
 @pytest.mark.parametrize(

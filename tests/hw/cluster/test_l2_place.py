@@ -1,0 +1,26 @@
+"""Tests of `hw.cluster.l2_place`: numbers of the sources of the L2."""
+
+from dataclasses import replace
+
+import pytest
+
+from spica.hw.cluster.l2_place import cluster_l2, cluster_mux
+from spica.hw.config import PRESETS
+
+TWO = replace(PRESETS["tiny"], cores=2, units=())
+
+
+@pytest.mark.parametrize(
+    ("sources", "with_dma", "without_dma"),
+    [((0,), (0,), ()), ((0, 2), (0, 2), (1,)), ((1,), (1,), (0,)), ((), (), ())],
+)
+def test_sources_of_the_config_are_the_same_without_a_dma(sources, with_dma, without_dma):
+    config = replace(TWO, l2=replace(TWO.l2, no_allocate_sources=sources))
+    assert cluster_l2(config).l2.no_allocate_sources == with_dma
+    assert cluster_l2(replace(config, dma=None)).l2.no_allocate_sources == without_dma
+
+
+def test_cores_alone_share_the_multiplexer_without_a_dma():
+    width, *cores = cluster_mux(TWO).id_widths
+    assert width == TWO.axi.id_width
+    assert cluster_mux(replace(TWO, dma=None)).id_widths == tuple(cores)
