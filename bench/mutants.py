@@ -29,6 +29,7 @@ RANDOM = "tests/system/cores/test_core_random.py::test_random_programs"
 RULES = "tests/hw/memory/shared/test_shared_rules.py"
 TENSOR_UNIT = "tests/hw/core/units/tensor/test_tensor_unit.py"
 TENSOR_ISSUE = "tests/hw/core/issue/test_issue.py::test_tensor_core_is_the_same_as_the_model"
+PREFETCHES = "tests/hw/memory/l2/test_l2_prefetcher.py"
 REQUESTS = "tests/hw/memory/memory_unit/test_shared_requests.py"
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -557,6 +558,30 @@ MUTANTS: tuple[Mutant, ...] = (
         tests=(RULES,),
     ),
     Mutant(
+        name="early_claim",
+        fault="a read claims a prefetched line whose data has not arrived",
+        inside="L2MshrStates",
+        old="~(deferred & self.ready)",
+        new="~deferred",
+        tests=(f"{PREFETCHES}::test_claims_keep_one_order_of_writes",),
+    ),
+    Mutant(
+        name="claim_in_progress",
+        fault="the fill of a claimed line is issued too, after its MSHR is reused",
+        inside="L2MshrFile",
+        old="(self.stage.adopt | self.stage.claim) & (pick == self.stage.ahead)",
+        new="self.stage.adopt & (pick == self.stage.ahead)",
+        tests=(f"{PREFETCHES}::test_claims_keep_one_order_of_writes",),
+    ),
+    Mutant(
+        name="walk_in_flight",
+        fault="a line in flight is written back, and its refill replaces the written bytes",
+        inside="L2TagArray",
+        old="entry.valid & entry.dirty & ~entry.pending",
+        new="entry.valid & entry.dirty",
+        tests=(f"{PREFETCHES}::test_a_line_written_while_a_prefetch_reads_it_is_not_overwritten",),
+    ),
+    Mutant(
         name="row_half",
         fault="a row is accessed in every slice of its bank",
         inside="Bank",
@@ -576,8 +601,8 @@ MUTANTS: tuple[Mutant, ...] = (
         name="row_highest_lane",
         fault="of lanes that store to one byte the lowest wins",
         inside="BeatOfLanes",
-        old="select(Cat(stores), values)",
-        new="select(Cat(stores[::-1]), values[::-1])",
+        old="zip(wins, winners(stores), strict=True)",
+        new="zip(wins, winners(stores[::-1])[::-1], strict=True)",
         tests=(REQUESTS,),
     ),
     Mutant(

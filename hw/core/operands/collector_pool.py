@@ -9,7 +9,7 @@ from amaranth.utils import ceil_log2
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.one_hot import lowest
+from ...lib.one_hot import lowest, ones
 from ...lib.streams import ResponseSignature
 from ..layouts import OPERANDS, issue_layout, operation_layout, read_layout, result_layout
 from ..part_configs import part_config
@@ -97,6 +97,8 @@ class Collectors(SharedBlock):
         own = part_config(Collector, self.config)
         collectors = [Collector(own) for _ in range(self.config.collectors)]
         occupied = Cat(collector.occupied for collector in collectors)
+        requested = Cat(one.valid for one in self.request)
+        granted = Cat(one.ready for one in self.request)
         self.allocate(m, ~occupied | dispatch.leaves, hazard_matrix)
         for c, collector in enumerate(collectors):
             m.submodules[f"collector_{c}"] = collector
@@ -105,8 +107,8 @@ class Collectors(SharedBlock):
             hazard_matrix.gathers.eq(Cat(collector.gathers for collector in collectors)),
             hazard_matrix.stays.eq(occupied & ~dispatch.leaves),
             dispatch.complete.eq(Cat(one.complete for one in collectors) & hazard_matrix.first),
-            self.events.occupied.eq(sum(collector.occupied for collector in collectors)),
-            self.events.refused.eq(sum(one.valid & ~one.ready for one in self.request)),
+            self.events.occupied.eq(ones(occupied)),
+            self.events.refused.eq(ones(requested & ~granted)),
             self.events.snooped.eq(sum(collector.snooped for collector in collectors)),
         ]
         for port, operation in enumerate(dispatch.operation):

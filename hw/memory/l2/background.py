@@ -21,7 +21,9 @@ def read_ahead(m: Module, l2, looked, looked_valid) -> Value:
         prefetcher.missed.eq(tag_stage.read_miss),
         prefetcher.line.eq(looked.line),
         prefetcher.begun.eq(tag_stage.mshrs.take & ~wants),
-        prefetcher.came.eq((tag_stage.mshrs.free & ~wants) | tag_stage.mshrs.adopt),
+        prefetcher.came.eq(
+            (tag_stage.mshrs.free & ~wants) | tag_stage.mshrs.adopt | tag_stage.mshrs.claim
+        ),
         prefetcher.forget.eq(l2.flush),
         l2.events.prefetch.eq(prefetcher.begun),
     ]
@@ -40,7 +42,8 @@ def write_early(m: Module, l2, looked, looked_valid) -> tuple[Value, Value]:
     m.submodules.early = early = L2EarlyWritebacks(l2.config)
     connect(m, early.walk, l2.arbiter.early)
     m.d.comb += [
-        early.written.eq(writes & looked.beats.all()),
+        # A line in flight is left to the flush: it cannot be written back before it arrives.
+        early.written.eq(writes & looked.beats.all() & ~l2.tag_stage.tags.change.entry.pending),
         early.line.eq(looked.line),
         early.asked.eq(l2.o.arvalid & l2.o.arready),
         early.came.eq(l2.o.rvalid & l2.o.rlast),

@@ -113,6 +113,7 @@ class L2Slice(SharedBlock):
 
         looked, looked_valid = Signal(operation_layout(config), reset_less=True), Signal()
         m.d.sync += [looked_valid.eq(self.arbiter.asks), looked.eq(self.arbiter.asked)]
+        m.d.comb += self.mshrs.idle.eq(~looked_valid)
         take_writes(m, config, self.i, self.gather)
         has_replies = self.reply(m)
         self.ask(m)

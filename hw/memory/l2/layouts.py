@@ -181,8 +181,8 @@ def found_layout(config: L2SliceConfig) -> data.StructLayout:
 
     ``present``: the line is valid or in flight, with this ``entry``, else 0. ``has_way``: a
     victim exists, with the entry ``gone``; it is dirty if ``given_up``. In a walk ``gone`` is a
-    dirty line, if any line of the set is ``dirty``. ``way``: the line's way if present, else that
-    of ``gone``, as in a walk.
+    line of the set that is dirty and not in flight, if there is one (``dirty``). ``way``: the
+    line's way if present, else that of ``gone``, as in a walk.
     """
     entry = entry_layout(config)
     return data.StructLayout({

@@ -39,7 +39,8 @@ class L2MshrFile(SharedBlock):
     | n + 2 | `again` is offered as a fill                                               |
 
     Reads of one id are answered in order: each is woken when its predecessor is chosen, and when
-    that is answered. Ready MSHRs are served round-robin, one per cycle.
+    that is answered. Ready MSHRs are served round-robin, one per cycle. The fill of a prefetched
+    line is deferred (`L2MshrStates`), so that the first demand read of the line can claim it.
 
     Parameters
     ----------
@@ -52,6 +53,8 @@ class L2MshrFile(SharedBlock):
     stage : In(MshrUpdateSignature(config))
     back_came : In(1)
         A write-back reached DRAM.
+    idle : In(1)
+        Look-ups are available for deferred fills.
     ticket, youngest, is_oldest, leads : In
         From `L2Ids`: its ticket if it is taken, the MSHR of the last read taken of its id,
         whether no read of its id is before it, and whether one is after it.
@@ -74,7 +77,8 @@ class L2MshrFile(SharedBlock):
     def __init__(self, config: L2SliceConfig):
         self.config = config
         super().__init__(
-            {name: In(1) for name in ("back_came", "is_oldest", "leads", "came_valid", "read")}
+            {name: In(1) for name in ("back_came", "idle", "is_oldest", "leads")}
+            | {name: In(1) for name in ("came_valid", "read")}
             | {name: In(config.mshr_width) for name in ("youngest", "read_mshr")}
             | {name: Out(1) for name in ("room", "busy")}
             | {
@@ -95,25 +99,31 @@ class L2MshrFile(SharedBlock):
         m.submodules.states = states = L2MshrStates(config)
         m.submodules.refill = self.refill = refill = L2Refill(config)
         self.keep_spare(m, states.used)
-        its_mshr = Signal(config.mshr_width)
+        its_mshr, its_old_mshr = Signal(config.mshr_width), Signal(config.mshr_width)
         self.waits, self.follows = Signal(name="waits"), Signal(name="follows")
         chosen = one_hot(m, its_mshr, config.l2.mshrs, "chosen")
         m.d.comb += [
-            its_mshr.eq(Mux(self.stage.take, self.stage.spare, self.operation.mshr)),
-            self.mshr.eq(Mux(self.stage.adopt, self.stage.adopted, self.stage.spare)),
+            its_old_mshr.eq(Mux(self.operation.read, self.stage.ahead, self.operation.mshr)),
+            its_mshr.eq(Mux(self.stage.take, self.stage.spare, its_old_mshr)),
+            self.mshr.eq(Mux(self.stage.adopt, self.stage.ahead, self.stage.spare)),
             self.waits.eq(self.stage.take | self.stage.adopt),
             self.follows.eq(self.waits & ~self.is_oldest),
             self.stage.passes.eq(states.passes),
+            self.stage.arrived.eq(states.arrived),
             self.busy.eq(states.used.any()),
             states.line.eq(self.operation.line),
             states.take.eq(Mux(self.stage.take, chosen, 0)),
             states.settle.eq(Mux(self.stage.settle, chosen, 0)),
-            states.free.eq(Mux(self.stage.free, chosen, 0)),
+            states.free.eq(Mux(self.stage.free | self.stage.claim, chosen, 0)),
+            states.ahead.eq(~self.operation.beats.any()),
+            states.adopt.eq(self.stage.adopt),
+            states.idle.eq(self.idle),
             states.outcome.eq(self.stage.outcome),
             states.is_oldest.eq(self.is_oldest),
             states.line_came.eq(self.stage.line_came),
             states.back_came.eq(self.back_came),
             states.came.eq(refill.ends),
+            states.failed.eq(refill.fails),
             refill.came_valid.eq(self.came_valid),
             refill.came.eq(self.came),
             refill.read.eq(self.read),
@@ -178,8 +188,8 @@ class L2MshrFile(SharedBlock):
             chosen.eq(Mux(chains, behind, turns.grant)),
             pick.eq(Mux(chains, behind_mshr, number_of(turns.grant))),
             moves.eq(~again_valid | self.again.ready),
-            # Skip an MSHR that is being adopted: its new read is stored in this cycle.
-            takes_over.eq(self.stage.adopt & (pick == self.stage.adopted)),
+            # Skip an MSHR that is claimed, or adopted: its new read is stored in this cycle.
+            takes_over.eq((self.stage.adopt | self.stage.claim) & (pick == self.stage.ahead)),
             turns.taken.eq(moves & ~chains & ~takes_over),
             picks.eq(moves & (chains | states.waits.any()) & ~takes_over),
             states.pick.eq(Mux(moves & ~takes_over, chosen, 0)),

@@ -16,7 +16,8 @@ class L2MshrStates(SharedBlock):
 
     One bit for each MSHR. Outputs refer to the look-up of the same cycle; inputs take effect in
     the next. Only keys of lines are compared. A match of another line's key causes an early
-    retry or an unneeded stall of a write, and no error.
+    retry or an unneeded stall of a write, and no error. The fill of a prefetch that no request
+    has adopted is deferred until the slice is `idle`, unless DRAM reported an error.
 
     Parameters
     ----------
@@ -27,7 +28,10 @@ class L2MshrStates(SharedBlock):
     line : In(config.l2.line_width)
         Line that is looked up.
     take : In(config.l2.mshrs)
-        Allocate the MSHR to the read that is looked up.
+        Allocate the MSHR to the read that is looked up, a prefetch if `ahead`.
+    ahead : In(1)
+    adopt : In(1)
+        The read that is looked up takes over the MSHR of a prefetch.
     settle : In(config.l2.mshrs)
         The read of this MSHR was looked up, or is taken, with this outcome:
     outcome : In(outcome_layout(config))
@@ -43,8 +47,10 @@ class L2MshrStates(SharedBlock):
         Its turn is reached, or will be by its look-up; a look-up before its turn clears this.
     pick : In(config.l2.mshrs)
         Its look-up is issued.
-    came : In(config.l2.mshrs)
-        Its last beat arrived.
+    came, failed : In(config.l2.mshrs)
+        Its last beat arrived; a beat with an error arrived.
+    idle : In(1)
+        Deferred fills request look-ups.
     used : Out(config.l2.mshrs)
         The MSHR is in use.
     ready : Out(config.l2.mshrs)
@@ -56,20 +62,21 @@ class L2MshrStates(SharedBlock):
         Its line is not kept.
     passes : Out(1)
         The line that is looked up is being read past the cache.
+    arrived : Out(1)
+        All reads of the line that is looked up are prefetches whose fills are deferred.
     """
 
     def __init__(self, config: L2SliceConfig):
         self.config = config
         mshrs = config.l2.mshrs
         super().__init__(
-            {name: In(mshrs) for name in ("take", "settle", "free", "wake", "pick", "came")}
+            {name: In(mshrs) for name in ("take", "settle", "free", "wake", "pick")}
+            | {name: In(mshrs) for name in ("came", "failed")}
+            | {name: In(1) for name in ("ahead", "adopt", "idle")}
             | {name: In(1) for name in ("is_oldest", "line_came", "back_came")}
             | {name: Out(mshrs) for name in ("used", "ready", "waits", "here", "passing")}
-            | {
-                "line": In(config.l2.line_width),
-                "outcome": In(outcome_layout(config)),
-                "passes": Out(1),
-            }
+            | {name: Out(1) for name in ("passes", "arrived")}
+            | {"line": In(config.l2.line_width), "outcome": In(outcome_layout(config))}
         )
 
     def build(self, platform):
@@ -78,16 +85,20 @@ class L2MshrStates(SharedBlock):
         picked, fetching, woken = (
             Signal.like(self.used, name=name) for name in ("picked", "fetching", "woken")
         )
-        for_line, for_back, ends = (
-            Signal.like(self.used, name=name) for name in ("for_line", "for_back", "ends")
+        for_line, for_back, ends, deferred = (
+            Signal.like(self.used, name=name)
+            for name in ("for_line", "for_back", "ends", "deferred")
         )
         key = self.config.key_of(self.line)
         same = cam_matches(m, self.take, key, key)
         m.d.comb += [
             ends.eq(settle | self.free),
             self.ready.eq(self.used & ~picked & (self.here | ~(fetching | for_line | for_back))),
-            self.waits.eq(self.ready & (woken | (self.here & ~self.passing))),
+            self.waits.eq(
+                self.ready & (woken | (self.here & ~self.passing)) & ~where(deferred, ~self.idle)
+            ),
             self.passes.eq((same & self.passing).any()),
+            self.arrived.eq(~(same & self.used & ~(deferred & self.ready)).any()),
         ]
         m.d.sync += [
             self.used.eq((self.used & ~self.free) | self.take),
@@ -107,6 +118,11 @@ class L2MshrStates(SharedBlock):
             ),
             woken.eq((woken & ~settle) | where(settle, self.is_oldest) | self.wake),
         ]
+        if self.config.l2.prefetch:
+            m.d.sync += deferred.eq(
+                (deferred & ~self.free & ~self.failed & ~where(same, self.adopt))
+                | where(self.take, self.ahead)
+            )
         return m
 
 

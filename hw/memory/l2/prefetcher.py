@@ -29,7 +29,7 @@ class L2Prefetcher(SharedBlock):
         A read that allocates is looked up for the first time, and misses.
     line : In(config.l2.line_width)
     begun, came : In(1)
-        A prefetch begins. One in flight arrives, or a demand read takes it over.
+        A prefetch begins. One is filled, or a demand read adopts or claims it.
     forget : In(1)
         See `StreamPrefetcher`.
     o : Out(stream.Signature(operation_layout(config)))

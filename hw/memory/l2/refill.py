@@ -38,8 +38,8 @@ class L2Refill(SharedBlock):
     first : In(config.beat_width)
     came_valid : In(1)
     came : In(came_layout(config))
-    ends : Out(config.l2.mshrs)
-        The last beat for this MSHR arrives.
+    ends, fails : Out(config.l2.mshrs)
+        The last beat for this MSHR arrives; a beat with an error does.
     read : In(1)
         Data for MSHR `read_mshr` is at `line` in the next cycle.
     read_mshr : In(config.mshr_width)
@@ -58,6 +58,7 @@ class L2Refill(SharedBlock):
             "came_valid": In(1),
             "came": In(came_layout(config)),
             "ends": Out(config.l2.mshrs),
+            "fails": Out(config.l2.mshrs),
             "read": In(1),
             "read_mshr": In(config.mshr_width),
             "line": Out(8 * config.l2.line_bytes),
@@ -78,6 +79,7 @@ class L2Refill(SharedBlock):
         beat = one_hot(m, self.place(m, whose), beats, "beat")
         m.d.comb += [
             self.ends.eq(Mux(came.last, whose, 0)),
+            self.fails.eq(Mux(came.code[1], whose, 0)),
             words.write_data.eq(came.data.replicate(beats)),
             codes.write_data.eq(came.code.replicate(beats)),
             words.read_enable.eq(self.read),

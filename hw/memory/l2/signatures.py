@@ -66,8 +66,10 @@ class MshrUpdateSignature(wiring.Signature):
     take : Out(1)
         The operation is a new read that waits, in MSHR `spare`; only with room in the cycle before.
     adopt : Out(1)
-        It takes over MSHR `adopted`, whose prefetch reads its line.
-    adopted : Out(config.mshr_width)
+        It takes over MSHR `ahead`, whose prefetch reads its line.
+    claim : Out(1)
+        It is answered from MSHR `ahead`, whose prefetch has read its line.
+    ahead : Out(config.mshr_width)
     settle : Out(1)
         It is a read that is taken, or that of an MSHR, with this `outcome`.
     outcome : Out(outcome_layout(config))
@@ -79,19 +81,23 @@ class MshrUpdateSignature(wiring.Signature):
         MSHR of the read if it is taken.
     passes : In(1)
         Its line is being read past the cache.
+    arrived : In(1)
+        If a prefetch reads its line, the line has arrived and may be claimed.
     """
 
     def __init__(self, config: L2SliceConfig):
         super().__init__({
             "take": Out(1),
             "adopt": Out(1),
-            "adopted": Out(config.mshr_width),
+            "claim": Out(1),
+            "ahead": Out(config.mshr_width),
             "settle": Out(1),
             "outcome": Out(outcome_layout(config)),
             "free": Out(1),
             "line_came": Out(1),
             "spare": In(config.mshr_width),
             "passes": In(1),
+            "arrived": In(1),
         })
 
 

@@ -71,7 +71,8 @@ class L2TagArray(SharedBlock):
             tags.row.eq(config.set_of(self.asked)),
             Cat(Value.cast(entry) for entry in entries).eq(tags.found),
             hits.eq(Cat(entry.valid & (entry.tag == tag) for entry in entries)),
-            dirty.eq(Cat(entry.valid & entry.dirty for entry in entries)),
+            # A line in flight is not written back: its refill would replace the written bytes.
+            dirty.eq(Cat(entry.valid & entry.dirty & ~entry.pending for entry in entries)),
             leaves.eq(Mux(self.operation.walk, lowest(dirty), victims.victim)),
             target.eq(Mux(found.present & ~self.operation.walk, hits, leaves)),
             found.present.eq(hits.any()),

@@ -16,10 +16,11 @@ class L2TagStage(SharedBlock):
     A read hits if its beats are valid and no earlier read of its id waits. On a miss the line is
     read from DRAM: into its own way, into a victim, or past the cache. If the line is in flight
     already, or bytes of it are being written back, the read waits. A prefetch (a read of no
-    beats) begins if a way is available, and is dropped otherwise. The first demand miss on a line
-    being prefetched takes over its MSHR. A write allocates without a read of its line; bytes it
-    does not write stay invalid. It stalls while its line is read past the cache, or while the
-    write-back buffer is full.
+    beats) begins if a way is available, and is dropped otherwise. The first demand read of a line
+    being prefetched takes over its MSHR. If the line has arrived and its fill is deferred, the
+    read claims it: one look-up fills the line and answers the read. A write allocates without a
+    read of its line; bytes it does not write stay invalid. It stalls while its line is read past
+    the cache, or while the write-back buffer is full.
 
     Parameters
     ----------
@@ -93,8 +94,9 @@ class L2TagStage(SharedBlock):
         operation, going = self.operation, self.writebacks.going
         mshrs, outcome = self.mshrs, self.mshrs.outcome
         present, found = self.tags.found.present, self.tags.found.entry
-        reads, whole, answers, begins, passes = (
-            Signal(name=n) for n in ("reads", "whole", "answers", "read_begins", "read_passes")
+        reads, whole, answers, begins, passes, is_ahead = (
+            Signal(name=n)
+            for n in ("reads", "whole", "answers", "read_begins", "read_passes", "is_ahead")
         )
         waits, fills, goes_on = (Signal(name=n) for n in ("read_waits", "fills", "goes_on"))
         room = ~self.tags.found.given_up | self.writebacks.room
@@ -117,22 +119,22 @@ class L2TagStage(SharedBlock):
             outcome.for_line.eq(reads & present & ~whole & found.pending),
             outcome.for_back.eq(reads & ~whole & ~outcome.for_line & ~outcome.fetches),
             outcome.stays.eq(self.valid & operation.fill & ~operation.keeps),
-            mshrs.adopt.eq(
+            is_ahead.eq(
                 reads & operation.read & wants & present & ~whole & found.pending & found.ahead
             ),
-            mshrs.adopted.eq(found.mshr),
-            waits.eq(reads & ~answers & (wants | begins) & ~mshrs.adopt),
+            mshrs.claim.eq(is_ahead & mshrs.arrived & self.is_ordered),
+            mshrs.adopt.eq(is_ahead & ~mshrs.claim),
+            mshrs.ahead.eq(found.mshr),
+            waits.eq(reads & ~answers & (wants | begins) & ~is_ahead),
             fills.eq(self.valid & operation.fill),
             # Adopted after it was chosen: the MSHR stays in use, its new read is answered later.
             goes_on.eq(self.follows | (operation.keeps & ~wants & ~found.ahead)),
             mshrs.take.eq(waits & operation.read),
             mshrs.settle.eq(waits | (fills & goes_on)),
             mshrs.free.eq((answers & operation.retry) | (fills & ~goes_on)),
-            mshrs.line_came.eq(self.valid & operation.fill & operation.keeps),
-            self.read_miss.eq(self.valid & operation.read & wants & ~whole),
-            self.access.responds.eq(
-                answers | (self.valid & operation.fill & wants & ~self.follows)
-            ),
+            mshrs.line_came.eq((fills & operation.keeps) | mshrs.claim),
+            self.read_miss.eq(self.valid & operation.read & wants & ~whole & ~mshrs.claim),
+            self.access.responds.eq(answers | (fills & wants & ~self.follows) | mshrs.claim),
         ]  # fmt: skip
         return begins
 
@@ -186,7 +188,7 @@ class L2TagStage(SharedBlock):
                     Mux(
                         begins,
                         ~operation.beats.any(),
-                        present & found.ahead & ~self.mshrs.adopt,
+                        present & found.ahead & ~(self.mshrs.adopt | self.mshrs.claim),
                     )
                 ),
                 written.mshr.eq(Mux(begins, self.mshrs.spare, found.mshr)),
@@ -225,7 +227,7 @@ class L2TagStage(SharedBlock):
                 Mux(operation.fill, Mux(operation.keeps, self.tags.found.entry.full, 0), ~0)
             ),
             access.codes.eq(operation.codes),
-            access.mshr.eq(operation.mshr),
+            access.mshr.eq(Mux(operation.read, self.mshrs.ahead, operation.mshr)),
             access.entry.eq(operation.entry),
             access.back.eq(self.writebacks.number),
             self.accesses.eq(access.touches | access.from_dram | access.pushes),

@@ -8,7 +8,6 @@ from amaranth.utils import exact_log2
 
 from ...config import WORD_BYTES, MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.one_hot import select
 from .layouts import group_layout
 
 __all__ = ["BeatConfig", "BeatOfLanes", "word_of"]
@@ -36,10 +35,28 @@ def word_of(beat: Value, place: Value) -> Value:
     return beat.word_select(place[: exact_log2(words)], 32)
 
 
+def union(values: list) -> Value:
+    """Return the OR of all values, a balanced tree."""
+    if len(values) == 1:
+        return values[0]
+    half = len(values) // 2
+    return union(values[:half]) | union(values[half:])
+
+
+def winners(stores: list) -> list:
+    """Return the strobes of each lane without the bytes that a higher lane stores too."""
+    if len(stores) == 1:
+        return stores
+    half = len(stores) // 2
+    over = union(stores[half:])
+    return [*(lower & ~over for lower in winners(stores[:half])), *winners(stores[half:])]
+
+
 class BeatOfLanes(SharedBlock):
     """Beat assembly: places the stored words of a group's lanes in their beat or row.
 
-    Combinational. If several lanes store to one byte, the highest lane wins.
+    Combinational. If several lanes store to one byte, the highest lane wins. Bytes without a
+    strobe are 0.
 
     Parameters
     ----------
@@ -64,18 +81,19 @@ class BeatOfLanes(SharedBlock):
         m = Module()
         group, lanes = self.group, range(self.config.unit.core.request_lanes)
         words = self.config.size // WORD_BYTES
-        goes_to = [Signal(words, name=f"goes_to_{lane}") for lane in lanes]
+        stores = [Signal(self.config.size, name=f"stores_{lane}") for lane in lanes]
+        wins = [Signal(self.config.size, name=f"wins_{lane}") for lane in lanes]
         for lane in lanes:
-            place = group.places[lane][: exact_log2(words)]
+            first = Cat(C(0, exact_log2(WORD_BYTES)), group.places[lane][: exact_log2(words)])
             with m.If(group.lanes[lane]):
-                m.d.comb += goes_to[lane].eq(C(1, words) << place)
-        for word in range(words):
-            for byte in range(WORD_BYTES):
-                stores = [goes_to[lane][word] & group.strobes[lane][byte] for lane in lanes]
-                values = [group.data[lane].word_select(byte, 8) for lane in lanes]
-                at = word * WORD_BYTES + byte
-                m.d.comb += [
-                    self.strobes[at].eq(Cat(stores).any()),
-                    self.data.word_select(at, 8).eq(select(Cat(stores), values)),
-                ]
+                m.d.comb += stores[lane].eq(group.strobes[lane] << first)
+        placed = [
+            Cat(byte.replicate(8) for byte in strobes) & group.data[lane].replicate(words)
+            for lane, strobes in enumerate(wins)
+        ]
+        m.d.comb += [
+            *(strobes.eq(value) for strobes, value in zip(wins, winners(stores), strict=True)),
+            self.strobes.eq(union(stores)),
+            self.data.eq(union(placed)),
+        ]
         return m

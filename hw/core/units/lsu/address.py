@@ -6,7 +6,7 @@ __all__ = [
     "is_misaligned",
     "is_store",
     "is_unaddressable",
-    "load_value",
+    "load_values",
     "store_strobes",
     "store_word",
 ]
@@ -50,17 +50,26 @@ def store_strobes(operation: Value, address: Value) -> Value:
     return (bytes_of_size << address[:2])[:4]
 
 
-def load_value(m: Module, operation: Value, address: Value, word: Value) -> Value:
-    """Return the value that a load of the aligned `address` extracts from `word`, extended."""
+def load_values(m: Module, operation: Value, addresses, words) -> Value:
+    """Return the values that loads of the aligned `addresses` extract from `words`, extended."""
     is_word, is_half, is_signed = operation[1], operation[0], ~operation[UNSIGNED]
-    half, byte, sign = Signal(16), Signal(8), Signal()
-    m.d.comb += [
-        half.eq(Mux(address[1], word[16:32], word[:16])),
-        byte.eq(Mux(address[0], half[8:16], half[:8])),
-        sign.eq(is_signed & Mux(is_half, half[15], byte[7])),
-    ]
+    lanes = range(len(words))
+    halves = [Signal(16, name=f"half_{lane}") for lane in lanes]
+    bytes_ = [Signal(8, name=f"byte_{lane}") for lane in lanes]
+    signs = Signal(len(words))
+    for lane in lanes:
+        address, word, half = addresses[lane], words[lane], halves[lane]
+        m.d.comb += [
+            half.eq(Mux(address[1], word[16:32], word[:16])),
+            bytes_[lane].eq(Mux(address[0], half[8:16], half[:8])),
+        ]
+    half_signs, byte_signs = Cat(half[15] for half in halves), Cat(byte[7] for byte in bytes_)
+    m.d.comb += signs.eq(Mux(is_half, half_signs, byte_signs) & is_signed.replicate(len(words)))
     return Cat(
-        byte,
-        Mux(is_word | is_half, half[8:16], sign.replicate(8)),
-        Mux(is_word, word[16:32], sign.replicate(16)),
+        Cat(
+            bytes_[lane],
+            Mux(is_word | is_half, halves[lane][8:16], signs[lane].replicate(8)),
+            Mux(is_word, words[lane][16:32], signs[lane].replicate(16)),
+        )
+        for lane in lanes
     )

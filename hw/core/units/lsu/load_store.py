@@ -153,7 +153,7 @@ class LoadStoreUnit(wiring.Component):
     ):
         """Count the accesses in flight of each warp."""
         warps = self.config.warps
-        starts, ends = Signal(warps), Signal(warps)
+        starts, ends, changes = Signal(warps), Signal(warps), Signal(warps)
         ended_warp = Signal(warp_shape(self.config))
         m.d.comb += [
             # At most one access ends per cycle: none is dropped while a response is handled.
@@ -162,10 +162,11 @@ class LoadStoreUnit(wiring.Component):
             ),
             starts.eq(accepted << self.i.payload.warp),
             ends.eq((table.ended.valid | table.dropped.valid) << ended_warp),
+            changes.eq(starts ^ ends),
         ]
         for warp in range(warps):
             under_way = Signal(ceil_log2(slots(self.config) + 1), name=f"under_way_{warp}")
             change = Cat(Const(1, 1), ends[warp].replicate(len(under_way) - 1))  # 1 or -1
-            with m.If(starts[warp] ^ ends[warp]):
+            with m.If(changes[warp]):
                 m.d.sync += under_way.eq(under_way + change)
             m.d.comb += self.busy_warps[warp].eq(under_way.any())

@@ -13,7 +13,7 @@ from ....lib.interfaces.core_memory import data_response_layout, warp_shape
 from ....lib.one_hot import lowest
 from ....lib.sram import Sram
 from ....lib.streams import ResponseSignature
-from .address import load_value
+from .address import load_values
 from .memory_layouts import (
     MemoryFault,
     access_layout,
@@ -124,9 +124,8 @@ class PendingRequestTable(wiring.Component):
             part.whole.eq(threads == answer_access.mask),
             part.completes.eq(last & ~failed),
             part.values.eq(
-                Cat(
-                    load_value(m, answer_operation, addresses[lane], answer.data[lane])
-                    for lane in range(lanes)
+                load_values(
+                    m, answer_operation, addresses, [answer.data[lane] for lane in range(lanes)]
                 ).replicate(beats(config))
             ),
             self.refused.valid.eq(answer_valid & error.any()),

@@ -1,6 +1,7 @@
 """Tests of prefetching in an L2 slice: values unaffected, timing only."""
 
 import random
+from collections import deque
 from dataclasses import replace
 
 import pytest
@@ -154,6 +155,117 @@ def test_a_flush_ends_streams():
     before = [[burst] for burst in bench.reads(CORE, range(8))]
     bench.run(*before, "flush", bench.reads(CORE, [10]), "flush")
     assert lines_of(bench).count(10) == 1 and max(lines_of(bench)) < 8 + AHEAD
+
+
+class BusyBench(L2Bench):
+    """A bench whose requester has at most `window` reads in flight, and that counts claims.
+
+    A claim is a read that fills its prefetched line in its own look-up.
+    """
+
+    def __init__(self, *arguments, window: int, **options):
+        super().__init__(*arguments, **options)
+        self.window, self.claims = window, 0
+
+    def offer(self, offers, reads, writes, beats):
+        is_open = sum(map(len, self.asked.values())) < self.window
+        return super().offer(offers, reads if is_open else deque(), writes, beats)
+
+    async def step(self, ctx, offers):
+        self.claims += ctx.get(self.dut.tag_stage.mshrs.claim)
+        return await super().step(ctx, offers)
+
+
+#: Prefetches cover the latency of DRAM.
+COVERED = replace(CONFIG, l2=replace(CONFIG.l2, mshrs=16, write_backs=16, prefetch=12))
+
+
+def test_a_copied_line_takes_three_look_ups():
+    """A prefetch yields its look-up to reads and writes: 2 beats each way in 3 cycles."""
+    count = 100
+    bench = BusyBench(COVERED, random.Random(1), span=1 << 14, latency=8, window=4)
+    ids = [CORE + n % 8 for n in range(count)]
+    read = [bench.reads(identity, [line])[0] for line, identity in enumerate(ids)]
+    bench.run([*read, *bench.writes(OTHER, range(count, 2 * count))])
+    cycles = read[-1].ended - read[20].ended
+    assert 2 * (count - 20) / cycles > 0.6
+    assert len(lines_of(bench)) == len({*lines_of(bench)})
+
+
+def busy_with(bench: L2Bench, line: int, cycles: int) -> list[Burst]:
+    """Return reads of a beat that is present: one look-up in each cycle."""
+    return bench.reads(OTHER, [line] * cycles, beats=1)
+
+
+def test_a_claimed_line_is_answered_as_fast_as_a_hit():
+    bench = BusyBench(CONFIG, random.Random(1), latency=20, window=100)
+    (first,), (second,), late = (bench.reads(CORE, [n]) for n in (0, 1, 2))
+    bench.run([first], [second, *busy_with(bench, 0, 60), *late, *busy_with(bench, 0, 20)])
+    assert bench.claims == 1
+    assert late[0].first - late[0].since == 2
+
+
+def test_a_slice_that_is_idle_fills_lines_before_they_are_read():
+    bench = BusyBench(CONFIG, random.Random(1), latency=20, window=100)
+    first, second, late = (bench.reads(CORE, [n]) for n in (0, 1, 2))
+    # The reads of another id take the same cycles, a beat of each line in turn.
+    bench.run(first, second, bench.reads(OTHER, [0] * 60), late)
+    assert not bench.claims and lines_of(bench) == [*range(3 + AHEAD)]
+
+
+def test_an_error_of_a_line_that_waits_to_be_claimed_is_returned_to_its_read():
+    broken = range(0x8000_0000 + 2 * 64 + 32, 0x8000_0000 + 3 * 64)
+    bench = BusyBench(CONFIG, random.Random(1), latency=20, broken=broken, window=100)
+    first, second, late = (bench.reads(CORE, [n]) for n in range(3))
+    fine = bench.reads(CORE + 1, [3])
+    bench.run(first, [*second, *busy_with(bench, 0, 60), *late, *fine, *busy_with(bench, 0, 20)])
+    assert late[0].codes == [0, 2] and fine[0].codes == [0, 0]
+    assert bench.claims == 1
+
+
+def test_writes_to_a_line_that_waits_to_be_claimed_are_kept():
+    bench = BusyBench(CONFIG, random.Random(1), latency=20, window=100)
+    first, second, late = (bench.reads(CORE, [n]) for n in (0, 1, 2))
+    parts = bench.writes(OTHER + 1, [2, 3], strobes=6)
+    bench.run(first, [*second, *busy_with(bench, 0, 60), *late, *parts], "flush")
+    assert bench.claims == 1
+
+
+@pytest.mark.parametrize("wait", range(0, 40, 3))
+def test_a_line_written_while_a_prefetch_reads_it_is_not_overwritten(wait):
+    """Early write-backs begin before the prefetch of line 2 ends, which began before the write."""
+    config = replace(COVERED, l2=replace(COVERED.l2, mshrs=64, prefetch=4, early_write_backs=2))
+    bench = BusyBench(config, random.Random(1), latency=60, window=100)
+    first, second, late = (bench.reads(CORE, [n]) for n in (0, 1, 2))
+    other = bench.reads(OTHER, [0] * wait, beats=1)
+    bench.run(
+        first, [*second, *other], bench.writes(OTHER, [2, 9, 10, 3]), busy_with(bench, 0, 40), late,
+        "flush",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("stall", [0, 0.3])
+@pytest.mark.parametrize("config", [COVERED, SMALL], ids=["fits", "small"])
+def test_claims_keep_one_order_of_writes(config, stall):
+    """Streams of few reads in flight, while hits and writes of their lines use the look-ups."""
+    rng = random.Random(11)
+    bench = BusyBench(
+        config, rng, span=8192, latency=12, jitter=20 if stall else 0, stall=stall, window=6,
+        gated=bool(stall),
+    )  # fmt: skip
+    phases = []
+    for start in range(0, 96, 24):
+        bursts = []
+        for line in range(start, start + 24):
+            bursts += bench.reads(CORE + line % 4, [line])
+            bursts += bench.reads(OTHER, [line], beats=1) if rng.random() < 0.2 else []
+            near = rng.randrange(line, line + 8)
+            strobes = rng.choice([None, None, 0, 1, rng.getrandbits(32)])
+            bursts += bench.writes(rng.choice([OTHER, DMA]), [near], strobes=strobes)
+            bursts += bench.writes(OTHER, [120])
+        phases += [bursts, "flush"] if start else [bursts]
+    bench.run(*phases)
+    assert bench.claims > 2
 
 
 def streams_and_more(bench: L2Bench, phases: int) -> list[list[Burst]]:
