@@ -34,8 +34,8 @@ SPICA_INLINE void tensor_copy_pieces(const volatile TensorPosition *at)
             from = at->b;
             to = tensor_b_place(panel);
         }
-        tensor_store_piece(SPICA_SHARED_BASE + at->slot + to + within,
-                           tensor_load_piece(from + panel * (tensor_steps() * FRAGMENT_BYTES) + within));
+        from += panel * (tensor_steps() * FRAGMENT_BYTES) + within;
+        tensor_store_piece(SPICA_SHARED_BASE + at->slot + to + within, tensor_load_piece(from));
     }
 }
 

@@ -1,5 +1,6 @@
 """Timeline of a cluster as an SVG picture, for pages without scripts."""
 
+import re
 from collections.abc import Iterator, Mapping
 from html import escape
 
@@ -21,6 +22,8 @@ text { font: 12px ui-monospace, monospace; fill: #1b1f24; }
 LEFT, COLUMNS, COLUMN, CHART, ROW, TOP = 190, 400, 2, 26, 36, 66
 LEGEND_ROW = 20
 LETTER = 7.3  # width of a letter in pixels
+#: Most cores of which a picture has the tracks; of more it has those of the first.
+MOST_CORES = 4
 
 
 def overview_picture(
@@ -41,6 +44,8 @@ def overview_picture(
 
     """
     tracks = cluster_tracks(config, records)
+    if config.cores > MOST_CORES:
+        tracks = [track for track in tracks if not re.match(r"core [1-9]", track.title)]
     first, end = records.first, records.end
     edges = np.linspace(first, end, COLUMNS + 1)
     width, below = LEFT + COLUMNS * COLUMN + 8, TOP + ROW * len(tracks)

@@ -109,8 +109,13 @@ def test_no_order_of_warps_and_loads_does_harm(seed):
         dataclasses.replace(TINY, core=dataclasses.replace(TINY.core, warps=1)),
         dataclasses.replace(AMPERE, cores=3, barrier_scope="core"),
         dataclasses.replace(AMPERE, cores=4),
+        dataclasses.replace(VOLTA, cores=4),
+        dataclasses.replace(VOLTA, cores=3, barrier_scope="core"),
     ],
-    ids=["one core", "one core without a DMA", "one warp", "barriers of a core", "four cores"],
+    ids=[
+        *("one core", "one core without a DMA", "one warp", "barriers of a core", "four cores"),
+        *("four cores without a DMA", "three cores without a DMA"),
+    ],
 )
 def test_other_machines(config):
     assert_right(run(config, (70, 50, 100), gaps=GAPS, arrangement="inside"))
