@@ -73,6 +73,9 @@ def sizes(config: ClusterConfig) -> Definitions:
     if config.tensor_units is not None:
         width = config.tensor_units.operand_width
         yield "tensor_operand_bits", str(width), "bits of an operand of hmma in a register"
+    if config.hgmma_units is not None:
+        width = config.hgmma_units.operand_width
+        yield "hgmma_operand_bits", str(width), "bits of an element of A and B of hgmma"
     by_dma = int(config.tile_copies == "dma")
     yield "tile_copies_by_dma", str(by_dma), "whether the DMA copies tiles, not the cores"
     for name, value in config_sizes(config):

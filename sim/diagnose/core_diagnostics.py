@@ -52,6 +52,7 @@ MEMORY_FAULTS = {
     MemoryFault.MISALIGNED: "misaligned access",
     MemoryFault.UNADDRESSABLE: "access outside memory",
     MemoryFault.REFUSED: "access refused by memory",
+    MemoryFault.NOT_SHARED: "operand outside shared memory",
 }
 #: State of a warp, by its stall reason.
 WAITS = {
