@@ -7,6 +7,8 @@
 #ifndef TENSOR_CORES_H
 #define TENSOR_CORES_H
 
+#include <spica_tiles.h>
+
 #include "tensor_rounds.h"
 
 enum {
@@ -161,7 +163,7 @@ SPICA_INLINE TensorCopies tensor_begin(void)
         tensor_put(&at, piece, tensor_take(&at, piece));
     tensor_advance(&at);
     tensor_put(&at, 0, tensor_take(&at, 0));
-    tensor_meet(0, SPICA_WARPS);
+    spica_meet(0, SPICA_WARPS);
     return at;
 }
 
@@ -169,7 +171,7 @@ SPICA_INLINE TensorCopies tensor_begin(void)
 SPICA_INLINE void tensor_turn(TensorCopies *at, int group)
 {
     (void)group;
-    tensor_meet(0, SPICA_WARPS);
+    spica_meet(0, SPICA_WARPS);
     tensor_advance(at);
 }
 
