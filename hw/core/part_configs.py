@@ -30,11 +30,12 @@ PART_FIELDS: Mapping[str, tuple[str, ...]] = {
     "DivideUnit": ("warps", "threads", "divide_lanes"),
     "SpecialUnit": ("warps", "threads", "special_lanes"),
     "LoadStoreUnit": ("warps", "threads", "memory_lanes", "accesses"),
+    "HgmmaUnit": ("warps", "threads"),
 }
 
 #: Fields that each part of a core with tensor instructions depends on: they decide its ports and
 #: the fields of its instructions.
-TENSOR_FIELDS = ("tensor", "tensor_numerics", "tensor_operand")
+TENSOR_FIELDS = ("tensor", "tensor_numerics", "tensor_operand", "tensor_queue")
 
 
 def part_config(part: type, config: PipelineConfig) -> PipelineConfig:

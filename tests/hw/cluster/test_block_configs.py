@@ -69,7 +69,7 @@ FIXED = {
     "l2.line_bytes": "equal to `axi.interleave_bytes` with cores",
 }
 
-LARGE = ("core", "virgo", "virgo_fp32", "virgo_hetero", "ampere", "ampere_fp32", "volta")
+LARGE = ("core", "virgo", "virgo_fp32", "virgo_hetero", "ampere", "ampere_fp32", "volta", "hopper")
 WITH_SLOW_LARGE = [
     pytest.param(preset, marks=pytest.mark.slow) if preset in LARGE else preset
     for preset in PRESETS

@@ -155,8 +155,17 @@ def refused(capsys, *arguments):
         ((*FAR, "0:4"), "--allow-region must lie within 0x80000000 to 0xff000000, not 0:4"),
         ((*FAR, "0xa0000000:0"), "must lie within 0x80000000 to 0xff"),
         (
-            ("generate", "core", "-o", "x", "--set", "core.tensor=hgmma"),
-            "core.tensor must be none or hmma in RTL yet, not hgmma; programs with these",
+            (
+                "generate",
+                "hopper",
+                "-o",
+                "x",
+                "--set",
+                "shared.subbanks=4",
+                "--set",
+                "axi.data_width=128",
+            ),
+            "shared must have lines of 32 bytes or more and a size of 2048 bytes or more in RTL",
         ),
         (
             ("generate", "core", "-o", "x", "--set", "core.tensor_numerics=fp32"),
