@@ -30,7 +30,6 @@ PART_FIELDS: Mapping[str, tuple[str, ...]] = {
     "DivideUnit": ("warps", "threads", "divide_lanes"),
     "SpecialUnit": ("warps", "threads", "special_lanes"),
     "LoadStoreUnit": ("warps", "threads", "memory_lanes", "accesses"),
-    "HgmmaUnit": ("warps", "threads"),
 }
 
 #: Fields that each part of a core with tensor instructions depends on: they decide its ports and

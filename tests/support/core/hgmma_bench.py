@@ -10,14 +10,13 @@ import numpy as np
 from spica.hw.config import CoreConfig, HgmmaUnitConfig, SharedPortConfig
 from spica.hw.config.tensor import READ_BYTES, HgmmaConfig
 from spica.hw.core.layouts import operation_layout, result_layout
-from spica.hw.core.units.hgmma.hgmma_unit import HgmmaUnit
 from spica.hw.core.units.lsu.memory_layouts import memory_fault_layout
 from spica.hw.isa.memory_map import SHARED_BASE
 from spica.sim.engine.block_bench import BlockBench
 from spica.sim.golden.core.units.tensor import hgmma, hgmma_operands
 from support.core.hgmma_operands import random_tiles
 
-__all__ = ["HgmmaRun", "Product", "products", "results_of", "unit_config"]
+__all__ = ["SIZE", "HgmmaRun", "Product", "products", "results_of", "unit_config"]
 
 SIZE = 16 * 1024
 REGISTERS, LANES = 32, 8
@@ -121,6 +120,9 @@ class HgmmaRun:
         Whether the first micro-operations of a product may precede the last ones of an older one.
     refused : int
         Products that will be reported in `fault`, and have no results.
+    latency : int or None
+        Cycles from a read to its data; None for those of the config, on which the unit does not
+        depend.
     bench : BlockBench
         Bench of a unit of this config.
 
@@ -147,12 +149,15 @@ class HgmmaRun:
         willing: Callable[[int], bool] | None = None,
         overlap: bool = False,
         refused: int = 0,
+        latency: int | None = None,
     ):
         self.config, self.rng = config, random.Random(seed)
         self.waiting, self.begun = list(given), []
         self.credits, self.overlap = config.core.tensor_queue, overlap
         self.pause, self.stall, self.busy, self.willing = pause, stall, busy, willing
         self.memory = np.zeros(SIZE, np.uint8)
+        cycles = config.shared.read_latency if latency is None else latency
+        self.arriving: deque[np.ndarray | None] = deque([None] * cycles)
         self.results: list[dict] = []
         self.faults: list[dict] = []
         self.events: dict[str, list[int]] = {"active": [], "operand_wait": [], "c_wait": []}
@@ -197,8 +202,6 @@ class HgmmaRun:
     def step(self, bench: BlockBench):
         """Run a cycle."""
         given, shown = operation_layout(self.config.core), result_layout(self.config.core)
-        if self.cycle == 0:
-            self.arriving = deque([None] * self.config.shared.read_latency)
         operation = self.next_operation()
         bits = given.const(operation).as_bits() if operation else 0
         words = -(-given.size // 32)

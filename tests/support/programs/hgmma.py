@@ -60,9 +60,11 @@ def hgmma_program(lines: Sequence[str], pool: np.ndarray, registers: np.ndarray)
     lines : sequence of str
         Instructions; t1 is the address of the thread's 32 words. They may use t0, t2, t3 and a0 to
         a7, and change the mask.
-    pool : array of (OPERANDS, 1024) bytes
-    registers : array of (warps, 32, 8) words
-        Float registers of each warp before; their number, a power of two, is that of the warps.
+    pool : array
+        Bytes of the operands, (OPERANDS, 1024).
+    registers : array
+        Float registers of each warp before, (warps, 32, 8) words; the number of warps is a power of
+        two.
 
     """
     warps = len(registers)

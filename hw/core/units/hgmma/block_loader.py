@@ -8,7 +8,7 @@ from ....config.formats import FORMATS
 from ....config.tensor import READ_BYTES, HgmmaConfig
 from .layouts import HALF_LINES, OPERAND_LINES, SLOTS, columns_layout, step_layout
 
-__all__ = ["BlockLoader", "set_lines"]
+__all__ = ["BlockLoader"]
 
 
 def set_lines(config: HgmmaConfig) -> int:
@@ -23,14 +23,14 @@ class BlockLoader(wiring.Component):
     set, at most the 16 cycles of its steps, so blocks follow each other without a gap. Two
     registers hold the block in use and the next one.
 
-    ===========================  =================================================
+    ===========================  ================================================================
     cycle                        event
-    ===========================  =================================================
-    0                            last line of the block is read; a line is read if it has `arrived`
+    ===========================  ================================================================
+    0                            the last line of the block is read, after it `arrived`
     1                            `ready`: the first step of the block may begin
     1 (or later)                 `begin`, with that step; the next block is read from now on
     3                            the block is on `o`, for the 16 steps from `begin` on
-    ===========================  =================================================
+    ===========================  ================================================================
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class BlockLoader(wiring.Component):
     -------
     arrived : In(range(2 * OPERAND_LINES + 1)).array(SLOTS)
         See `OperandFetch`.
-    read : Out(1), address : Out(range(SLOTS * OPERAND_LINES)), data : In(8 * READ_BYTES)
+    read : Out(1), address : Out(range(SLOTS * OPERAND_LINES)), read_data : In(8 * READ_BYTES)
         Lines of B, one cycle later: an SRAM that keeps the line read last.
     ready : Out(1), begin : In(1)
         Only if `ready`.
@@ -51,7 +51,7 @@ class BlockLoader(wiring.Component):
     arrived: list
     read: Signal
     address: Signal
-    data: Signal
+    read_data: Signal
     ready: Signal
     begin: Signal
     o: data.View
@@ -62,7 +62,7 @@ class BlockLoader(wiring.Component):
             "arrived": In(range(2 * OPERAND_LINES + 1)).array(SLOTS),
             "read": Out(1),
             "address": Out(range(SLOTS * OPERAND_LINES)),
-            "data": In(8 * READ_BYTES),
+            "read_data": In(8 * READ_BYTES),
             "ready": Out(1),
             "begin": In(1),
             "o": Out(columns_layout(config)),
@@ -125,4 +125,4 @@ class BlockLoader(wiring.Component):
     def number_at(self, byte: int) -> Value:
         """Return the number at a byte of the line; TF32 is the upper bits of a word."""
         last = 8 * byte + self.config.operand_width
-        return self.data[last - FORMATS[self.config.operand].width : last]
+        return self.read_data[last - FORMATS[self.config.operand].width : last]

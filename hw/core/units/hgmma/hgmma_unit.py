@@ -151,7 +151,9 @@ class HgmmaUnit(wiring.Component):
         ]
         with m.If(go):
             m.d.sync += Value.cast(step).eq(Value.cast(step) + 1)
-        valids, steps, tiles = [go], [step], [queue.computing]
+        valids: list = [go]
+        steps: list = [step]
+        tiles: list = [queue.computing]
         for cycle in range(1, self.latency + 1):
             valid = Signal(name=f"valid_{cycle}")
             later = Signal(step.shape(), name=f"step_{cycle}", reset_less=True)
@@ -187,7 +189,7 @@ class HgmmaUnit(wiring.Component):
                 *(tiles.written[column].eq(dot.o) for column in range(unit, hgmma.side, units)),
             ]
 
-    def operands(self, m: Module, go: Value, step: data.View, selected: data.View) -> Signal:
+    def operands(self, m: Module, go: Value, step: data.View, selected: data.View) -> data.View:
         """Buffer the lines of A and B; return the numbers of A for `selected`, one cycle later."""
         hgmma, fetch, loader = self.config.hgmma, self.fetch, self.loader
         slot = Signal(range(SLOTS))
@@ -207,7 +209,7 @@ class HgmmaUnit(wiring.Component):
             a.read_address.eq(Cat(step.row, step.set[-1], slot)),
             b.read_enable.eq(loader.read),
             b.read_address.eq(loader.address),
-            loader.data.eq(b.read_data),
+            loader.read_data.eq(b.read_data),
             *(loader.arrived[number].eq(fetch.arrived[number]) for number in range(SLOTS)),
         ]
         width = 32 * hgmma.step_words  # bits of a row in a set

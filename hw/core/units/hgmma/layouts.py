@@ -18,7 +18,8 @@ __all__ = [
     "step_layout",
 ]
 
-#: Lines of A, and of B, each a read of shared memory. Each row of A is a line of its first half and one of its second half.
+#: Lines of A, and of B, each a read of shared memory. Each row of A is a line of its first half
+#: and one of its second half.
 OPERAND_LINES = 32
 HALF_LINES = OPERAND_LINES // 2
 #: Pairs of A and B that the unit buffers: one is multiplied while the next one is read.
