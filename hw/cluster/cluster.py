@@ -26,7 +26,7 @@ from ..matrix.registry import kind_of
 from ..memory.dma.dma import Dma
 from ..memory.l2.l2_slice import L2Slice
 from ..memory.memory_unit.memory_unit import MemoryUnit
-from ..memory.shared.shared_memory import SharedMemory, cluster_ports
+from ..memory.shared.shared_memory import SharedMemory, cluster_ports, port_names
 from .cluster_barrier import ClusterBarrier
 from .cores import core_domains
 from .counters import counter_table
@@ -161,13 +161,18 @@ class Cluster(wiring.Component):
         m.d.comb += getattr(self, f"{domain}_busy").eq(busy | ResetSignal(domain))
 
     def connect_shared(self, m: Module, shared: SharedMemory, dma: Dma, matrices: list) -> None:
-        """Connect the wide ports of shared memory, in the order of `port_names`."""
+        """Connect the wide ports of shared memory, except those of the cores.
+
+        Ports are in the order of `port_names`.
+        """
         operands = [
             getattr(matrix, port)
             for matrix, unit in zip(matrices, self.config.units, strict=True)
             for port in unit.reads
         ]
-        connect_all(m, [*operands, *dma.read], shared.ports("read"))
+        reads = shared.ports("read")
+        connect_all(m, operands, reads[: len(operands)])
+        connect_all(m, dma.read, reads[-len(dma.read) :])
         connect_all(m, dma.write, shared.ports("write"))
 
     def add_cores(
@@ -189,6 +194,7 @@ class Cluster(wiring.Component):
         m.d.comb += control.cores_run.eq(run_control.runs)
         narrow, count = shared.ports("narrow"), config.core_shared_ports
         rows = shared.ports("row")
+        reads = dict(zip(port_names(config)[0], shared.ports("read"), strict=True))
         cores, memory_units = [], []
         for number, domain in enumerate(core_domains(config)):
             core = Core(CoreBlockConfig.of(config))
@@ -201,9 +207,13 @@ class Cluster(wiring.Component):
             connect_all(m, memory_unit.narrow, narrow[number * count : (number + 1) * count])
             if rows:
                 connect(m, memory_unit.row, rows[number])
+            if config.hgmma_units is not None:
+                connect(m, core.operands, reads[f"tensor{number}"])
             cores.append(core)
             memory_units.append(memory_unit)
         self.connect_commands(m, cores, bus, run_control)
+        if config.hgmma_units is not None:
+            sources["tensor"] = [core.tensor_events for core in cores]
         sources["l1i"] = sources["l1d"] = [memory_unit.events for memory_unit in memory_units]
         sources["l2"] = self.add_l2(m, [dma, *memory_units], run_control)
         waits = [unit.request.valid for unit in bus.unit]

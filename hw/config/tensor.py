@@ -6,8 +6,10 @@ from .checks import require_choice
 from .formats import FORMATS
 from .numerics import NUMERICS, TREES, Offer
 
-__all__ = ["TENSOR_NUMERICS", "HgmmaConfig", "TensorConfig", "TensorNumerics"]
+__all__ = ["READ_BYTES", "TENSOR_NUMERICS", "HgmmaConfig", "TensorConfig", "TensorNumerics"]
 
+#: Bytes of a read of shared memory by the unit of ``hgmma``, and alignment of A and B.
+READ_BYTES = 32
 #: Operand formats of tensor instructions; scaled and packed 4-bit and 6-bit formats have none.
 FORMAT_NAMES = ("fp16", "bf16", "tf32", "fp32", "fp8_e4m3", "fp8_e5m2")
 #: Products per rounding step of the trees, whose numerics do not fix them, by operand format.

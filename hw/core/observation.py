@@ -91,7 +91,7 @@ class ObservationSignature(wiring.Signature):
         })
 
 
-def probe(m: Module, observed, issue, collectors, units: dict[Port, Any], writeback):
+def probe(m: Module, observed, issue, collectors, units: dict[Port, Any], writeback, memory_fault):
     """Drive an `ObservationSignature` from the blocks of a core."""
     for number, port in enumerate(observed.collected):
         source = collectors.i[number]
@@ -119,7 +119,7 @@ def probe(m: Module, observed, issue, collectors, units: dict[Port, Any], writeb
                 observed.partial[number].eq(bus.valid & bus.payload.more),
             ]
     flatten(m, units[Port.CONTROL].fault, observed.fault)
-    flatten(m, units[Port.MEMORY].fault, observed.memory_fault)
+    flatten(m, memory_fault, observed.memory_fault)
     for number, slot in enumerate(observed.slots):
         m.d.comb += slot.eq(issue.slots[number])
     m.d.comb += [

@@ -47,6 +47,7 @@ CONTROL_FAULTS = {
     FaultCause.BARRIER_DISAGREES: "barrier count differs from that of waiting warps",
     FaultCause.BARRIER_FULL: "arrival at a barrier that is already complete",
     FaultCause.WSPAWN_COUNT: "more warps started than the core has",
+    FaultCause.NO_PRODUCT: "wait for products of a warp that has started none",
 }
 MEMORY_FAULTS = {
     MemoryFault.MISALIGNED: "misaligned access",
