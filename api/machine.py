@@ -11,7 +11,7 @@ from ..hw.base.progress import Progress
 from ..hw.config import PRESETS, ClusterConfig
 from ..hw.config.arithmetic import ARITHMETIC
 from ..kernels.elements import NATIVE, nearest, values_of
-from ..kernels.gemm.target import is_on_tensor_units, systolic_unit, tensor_unit
+from ..kernels.gemm.target import product_operand
 from ..kernels.kernel import Kernel, find_kernel
 from ..sim.engine.engines import ENGINES
 from ..sim.harness.dram import DramConfig
@@ -143,10 +143,7 @@ class Machine:
             Shape (m, n), in NumPy's type of the format; float64 if NumPy has none.
 
         """
-        if is_on_tensor_units(self.config):
-            operand = tensor_unit(self.config).operand
-        else:
-            operand = systolic_unit(self.config, "matmul").operand
+        operand = product_operand(self.config, "matmul")
         a, b = (as_matrix(name, array) for name, array in (("a", a), ("b", b)))
         if a.shape[1] != b.shape[0]:
             raise UserError(

@@ -28,6 +28,7 @@ INSTRUCTIONS = (
 RANDOM = "tests/system/cores/test_core_random.py::test_random_programs"
 RULES = "tests/hw/memory/shared/test_shared_rules.py"
 TENSOR_UNIT = "tests/hw/core/units/tensor/test_tensor_unit.py"
+HGMMA_UNIT = "tests/hw/core/units/hgmma/test_hgmma_unit.py"
 TENSOR_ISSUE = "tests/hw/core/issue/test_issue.py::test_tensor_core_is_the_same_as_the_model"
 PREFETCHES = "tests/hw/memory/l2/test_l2_prefetcher.py"
 REQUESTS = "tests/hw/memory/memory_unit/test_shared_requests.py"
@@ -784,6 +785,72 @@ MUTANTS: tuple[Mutant, ...] = (
         tests=(
             "tests/hw/core/front_end/test_decode.py"
             "::test_register_groups_of_warps_of_32_threads_by_hand",
+        ),
+    ),
+    Mutant(
+        name="line_arrived",
+        fault="a line of B is used one cycle before it arrives",
+        inside="BlockLoader",
+        old="(present > before + line)",
+        new="(present >= before + line)",
+        tests=(HGMMA_UNIT + "::test_products_match_the_golden_model",),
+    ),
+    Mutant(
+        name="operand_slot",
+        fault="operands are read to a slot that is still in use",
+        inside="OperandFetch",
+        old="& ~(begins & taken.bit_select(next_slot, 1))",
+        new="",
+        tests=(HGMMA_UNIT + "::test_products_follow_each_other_without_a_gap",),
+    ),
+    Mutant(
+        name="tile_columns",
+        fault="even and odd columns of C are exchanged when it is gathered",
+        inside="AccumulatorTiles",
+        old="is_odd if column % 2 else ~is_odd",
+        new="~is_odd if column % 2 else is_odd",
+        tests=(HGMMA_UNIT + "::test_products_follow_each_other_without_a_gap",),
+    ),
+    Mutant(
+        name="tile_complete",
+        fault="a tile is drained before the last row of its last group is written",
+        inside="HgmmaUnit",
+        old="Value.cast(done).all()",
+        new="(done.set == hgmma.sets - 1)",
+        tests=(HGMMA_UNIT + "::test_products_follow_each_other_without_a_gap",),
+    ),
+    Mutant(
+        name="operand_end",
+        fault="an operand may reach beyond the end of shared memory",
+        inside="ProductQueue",
+        old="address[offset:width].all() & address[:offset].any()",
+        new="Const(0)",
+        tests=(HGMMA_UNIT + "::test_refused_operands",),
+    ),
+    Mutant(
+        name="refused_product",
+        fault="a product with refused operands is computed",
+        inside="ProductQueue",
+        old="self.computable.eq(has_c & ~is_refused)",
+        new="self.computable.eq(has_c)",
+        tests=(HGMMA_UNIT + "::test_refused_operands",),
+    ),
+    Mutant(
+        name="single_operand",
+        fault="every micro-operation reads the operands that are single registers",
+        inside="IssueSlot",
+        old="instruction.grouped[1:] | ~held.beat.any().replicate(OPERANDS)",
+        new="(1 << OPERANDS) - 1",
+        tests=("tests/hw/core/test_register_groups.py::test_micro_operations_follow_each_other",),
+    ),
+    Mutant(
+        name="product_waited",
+        fault="a second wait for the same products is accepted",
+        inside="WarpControl",
+        old="~(waited | self.redirects.start)",
+        new="~self.redirects.start",
+        tests=(
+            "tests/system/clusters/test_cluster_hgmma.py::test_a_wait_without_a_product_is_reported",
         ),
     ),
     Mutant(

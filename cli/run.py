@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from ..hw.base.errors import UserError
 from ..hw.config import ClusterConfig
 from ..hw.config.rtl_support import require_rtl
-from ..kernels.gemm.target import is_on_tensor_units
+from ..kernels.gemm.target import has_fragments, is_on_tensor_units
 from ..sim.run.drivers import DIMENSIONS, HOST_KERNEL, is_on_cores, require_matrix_cores
 from ..sim.run.exact_kernels import EXACT_KERNELS, kernel_of
 from ..sim.run.options import MODEL, RunOptions, SimtOptions
@@ -70,8 +70,11 @@ def chosen(
     is_finished = on_matrix and kernel != HOST_KERNEL
     if is_finished and is_on_tensor_units(config):
         require_matrix_cores(kernel, options.preset, config)
-    elif on_matrix and options.arrange is not None and not is_on_tensor_units(config):
-        raise UserError(f"--arrange does not apply to {kernel} without tensor units; leave it out")
+    elif on_matrix and options.arrange is not None and not has_fragments(config):
+        raise UserError(
+            f"--arrange does not apply to {kernel} without tensor units fed by registers; "
+            "leave it out"
+        )
     on_cores = on_matrix and is_on_cores(options.driver, options.preset, config)
     if kernel == HOST_KERNEL and not on_cores:
         return host_product(files, config, options)

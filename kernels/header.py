@@ -73,6 +73,9 @@ def sizes(config: ClusterConfig) -> Definitions:
     if config.tensor_units is not None:
         width = config.tensor_units.operand_width
         yield "tensor_operand_bits", str(width), "bits of an operand of hmma in a register"
+    if config.hgmma_units is not None:
+        width = config.hgmma_units.operand_width
+        yield "hgmma_operand_bits", str(width), "bits of an element of A and B of hgmma"
     yield "has_dma", str(int(config.dma is not None)), "whether the cluster has a DMA"
     for name, value in config_sizes(config):
         yield name, str(value), ""

@@ -26,7 +26,7 @@ from ..matrix.registry import kind_of
 from ..memory.dma.dma import Dma
 from ..memory.l2.l2_slice import L2Slice
 from ..memory.memory_unit.memory_unit import MemoryUnit
-from ..memory.shared.shared_memory import SharedMemory, cluster_ports
+from ..memory.shared.shared_memory import SharedMemory, cluster_ports, port_names
 from .cluster_barrier import ClusterBarrier
 from .cores import core_domains
 from .counters import counter_table
@@ -172,14 +172,19 @@ class Cluster(wiring.Component):
     def connect_shared(
         self, m: Module, shared: SharedMemory, dmas: list[Dma], matrices: list
     ) -> None:
-        """Connect the wide ports of shared memory, in the order of `port_names`."""
+        """Connect the wide ports of shared memory, except those of the cores.
+
+        Ports are in the order of `port_names`.
+        """
         operands = [
             getattr(matrix, port)
             for matrix, unit in zip(matrices, self.config.units, strict=True)
             for port in unit.reads
         ]
-        reads = [port for dma in dmas for port in dma.read]
-        connect_all(m, [*operands, *reads], shared.ports("read"))
+        copies = [port for dma in dmas for port in dma.read]
+        reads = shared.ports("read")
+        connect_all(m, operands, reads[: len(operands)])
+        connect_all(m, copies, reads[len(reads) - len(copies) :])
         connect_all(m, [port for dma in dmas for port in dma.write], shared.ports("write"))
 
     def add_cores(
@@ -198,6 +203,7 @@ class Cluster(wiring.Component):
         m.d.comb += control.cores_run.eq(run_control.runs)
         narrow, count = shared.ports("narrow"), config.core_shared_ports
         rows = shared.ports("row")
+        reads = dict(zip(port_names(config)[0], shared.ports("read"), strict=True))
         cores, memory_units = [], []
         for number, domain in enumerate(core_domains(config)):
             core = Core(CoreBlockConfig.of(config))
@@ -209,6 +215,8 @@ class Cluster(wiring.Component):
             connect_all(m, memory_unit.narrow, narrow[number * count : (number + 1) * count])
             if rows:
                 connect(m, memory_unit.row, rows[number])
+            if config.hgmma_units is not None:
+                connect(m, core.operands, reads[f"tensor{number}"])
             cores.append(core)
             memory_units.append(memory_unit)
         waits: list[Value] = []
@@ -216,6 +224,8 @@ class Cluster(wiring.Component):
             waits += self.add_register_bus(m, control, cores, memory_units, registers)
         if not config.units:
             self.refuse_commands(m, cores, run_control)
+        if config.hgmma_units is not None:
+            sources["tensor"] = [core.tensor_events for core in cores]
         sources["l1i"] = sources["l1d"] = [memory_unit.events for memory_unit in memory_units]
         sources["l2"] = self.add_l2(m, [*dmas, *memory_units], run_control)
         m.d.comb += run_control.units_busy.eq(

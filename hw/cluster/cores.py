@@ -78,6 +78,8 @@ class Cores(wiring.Component):
     def __init__(self, config: ClusterConfig):
         if not config.cores:
             raise ValueError("cores must be at least 1, not 0")
+        if config.hgmma_units is not None:
+            raise ValueError("core.tensor must be none or hmma without shared memory, not hgmma")
         self.config = config
         ports: dict[str, Any] = {"start": In(1)}
         for domain in core_domains(config):

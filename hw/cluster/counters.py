@@ -172,6 +172,25 @@ def dma_counters(config: ClusterConfig) -> list[Counter]:
     ]
 
 
+def tensor_counters(config: ClusterConfig) -> list[Counter]:
+    """Return the counters of the tensor units that read shared memory, summed over all cores."""
+    rows = {
+        "active": ("active_cycles", "cycles in which a step of a product started"),
+        "operand_wait": ("operand_waits", "cycles a product with C waited for A or B"),
+        "c_wait": ("c_waits", "cycles a product with A and B waited for C"),
+    }
+    return [
+        Counter(
+            name=f"tensor_{name}",
+            unit="tensor",
+            event=event,
+            meaning=meaning,
+            increment_width=config.cores.bit_length(),
+        )
+        for event, (name, meaning) in (rows.items() if config.hgmma_units is not None else ())
+    ]
+
+
 def cache_counters(config: ClusterConfig) -> list[Counter]:
     """Return the counters of the caches, summed over all cores and over all slices."""
     cores, slices = config.cores, config.axi.masters
@@ -216,14 +235,15 @@ def counter_table(config: ClusterConfig) -> list[Counter]:
         *matrix_counters(config),
         *shared_counters(config),
         *(dma_counters(config) if config.dma is not None else ()),
+        *tensor_counters(config),
         *cache_counters(config),
     ]
     table = [
         replace(counter, address=COUNTERS_BASE + 8 * index)
         for index, counter in enumerate(counters)
     ]
-    # The largest cluster has far fewer counters: 4 * 9 + 2 * (8 + 4 + 4) + 3 + 3 + 4 * 4 + 1 +
-    # 21 of 480.
+    # The largest cluster has far fewer counters: 4 * 9 + 2 * (8 + 32 + 4 + 4) + 3 + 3 + 4 * 4 +
+    # 1 + 3 + 21 of 480.
     assert table[-1].address + 8 <= COUNTERS_END
     return table
 

@@ -9,6 +9,7 @@ from .cache import CacheConfig
 from .cluster import ClusterConfig
 from .core import CoreConfig, PipelineConfig
 from .memory import AxiConfig, DmaConfig, SharedPortConfig
+from .tensor import HgmmaConfig
 from .unit import UnitConfig
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "CoreAccessConfig",
     "CoreBlockConfig",
     "DmaBlockConfig",
+    "HgmmaUnitConfig",
     "MatrixUnitConfig",
     "MemoryUnitConfig",
     "RunControlConfig",
@@ -213,6 +215,8 @@ class CoreBlockConfig:
         Barriers of the cluster.
     barrier_scope : str
         See `ClusterConfig`.
+    shared : SharedPortConfig or None
+        Shared memory, for tensor units that read it; None without them.
 
     """
 
@@ -220,6 +224,7 @@ class CoreBlockConfig:
     cores: int
     barriers: int
     barrier_scope: str
+    shared: SharedPortConfig | None = None
 
     @classmethod
     def of(cls, cluster: ClusterConfig) -> "CoreBlockConfig":
@@ -229,7 +234,28 @@ class CoreBlockConfig:
             cores=cluster.cores,
             barriers=cluster.barriers,
             barrier_scope=cluster.barrier_scope,
+            shared=cluster.shared.port if cluster.hgmma_units else None,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class HgmmaUnitConfig:
+    """The tensor unit of a core that reads shared memory.
+
+    Parameters
+    ----------
+    core : PipelineConfig
+    shared : SharedPortConfig
+
+    """
+
+    core: PipelineConfig
+    shared: SharedPortConfig
+
+    @property
+    def hgmma(self) -> HgmmaConfig:
+        """Numerics and shape of a product."""
+        return self.core.hgmma_config
 
 
 @dataclass(frozen=True, kw_only=True)

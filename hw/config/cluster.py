@@ -10,7 +10,7 @@ from .core import CoreConfig
 from .l2 import L2Config
 from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig
 from .systolic import SystolicConfig
-from .tensor import TensorConfig
+from .tensor import HgmmaConfig, TensorConfig
 from .unit import UnitConfig
 
 __all__ = ["MOST_UNITS", "ClusterConfig"]
@@ -158,7 +158,7 @@ class ClusterConfig:
 
     @property
     def tensor_units(self) -> TensorConfig | None:
-        """Config of the cores' tensor units, None without them."""
+        """Config of the cores' tensor units with operands in registers, None without them."""
         if self.core is None or self.core.tensor != "hmma":
             return None
         return self.core.tensor_config
@@ -167,14 +167,23 @@ class ClusterConfig:
     def product_numerics(self) -> list[str]:
         """Numerics and operand format of each kind of unit that multiplies matrices."""
         found = [f"{unit.numerics} {unit.operand}" for unit in self.units]
-        if (tensor := self.tensor_units) is not None:
-            found.append(f"{tensor.numerics} {tensor.operand}")
+        for tensor in (self.tensor_units, self.hgmma_units):
+            if tensor is not None:
+                found.append(f"{tensor.numerics} {tensor.operand}")
         return list(dict.fromkeys(found))
+
+    @property
+    def hgmma_units(self) -> HgmmaConfig | None:
+        """Config of the cores' tensor units with operands in shared memory, None without them."""
+        if self.core is None or self.core.tensor != "hgmma":
+            return None
+        return self.core.hgmma_config
 
     @property
     def has_product_units(self) -> bool:
         """Whether some unit multiplies matrices: in the cluster, or in the cores."""
-        return bool(self.units) or self.tensor_units is not None
+        units = (self.tensor_units, self.hgmma_units)
+        return bool(self.units) or any(each is not None for each in units)
 
     @property
     def core_shared_ports(self) -> int:

@@ -5,10 +5,10 @@ from math import gcd
 
 from amaranth.utils import ceil_log2
 
-from ..isa.operations import PORTS, Port, group_sizes
+from ..isa.operations import PORTS, ControlOperation, Port, TensorOperation, groups_of
 from .cache import CacheConfig
 from .checks import require_choice, require_integer, require_power_of_two
-from .tensor import TensorConfig
+from .tensor import HgmmaConfig, TensorConfig
 
 __all__ = ["CoreConfig", "PipelineConfig"]
 
@@ -31,6 +31,9 @@ class PipelineConfig:
         Warps have 8 threads, with ``hmma`` 8 or 32.
     tensor_numerics, tensor_operand : str
         Numerics and operand format of the tensor instructions; see `TensorConfig`.
+    tensor_queue : int
+        Products that the unit of ``hgmma`` holds at a time, 1 to 8: queued, computed or written
+        to registers.
     scheduler : str
         Selection among warps that can issue: ``round_robin``, ``greedy_then_oldest``,
         ``oldest`` or ``two_level``.
@@ -70,6 +73,7 @@ class PipelineConfig:
     tensor: str | None = None
     tensor_numerics: str = "virgo_hmma"
     tensor_operand: str = "fp16"
+    tensor_queue: int = 4
     scheduler: str = "round_robin"
     issue_width: int = 1
     instruction_buffer: int = 4
@@ -97,12 +101,7 @@ class PipelineConfig:
             require_choice("tensor", self.tensor, ("hmma", "hgmma"))
             if self.tensor == "hgmma" and self.threads != 8:
                 raise ValueError(f"threads must be 8 with hgmma, not {self.threads}")
-        numerics = self.tensor_config
-        if self.tensor == "hgmma" and numerics != TensorConfig():
-            raise ValueError(
-                f"tensor numerics must be virgo_hmma on fp16 with hgmma, not {numerics.numerics} "
-                f"on {numerics.operand}"
-            )
+        _ = self.tensor_config  # its own checks
 
     def require_pipeline(self):
         """Raise unless the microarchitectural parameters are in range."""
@@ -111,6 +110,7 @@ class PipelineConfig:
         require_integer("issue_width", self.issue_width, 1, 2)
         require_integer("instruction_buffer", self.instruction_buffer, 2, 8)
         require_power_of_two("banks", self.banks, 1, 32)
+        require_integer("tensor_queue", self.tensor_queue, 1, 8)
         require_choice("bank_mapping", self.bank_mapping, ("warp", "thread"))
         require_choice("bank_arbiter", self.bank_arbiter, ("round_robin", "age"))
         require_integer("collectors", self.collectors, 1, 8)
@@ -128,26 +128,50 @@ class PipelineConfig:
 
     @property
     def tensor_config(self) -> TensorConfig:
-        """Numerics and shape of the tensor instructions, if there are any."""
+        """Numerics of the tensor instructions, and shape of ``hmma``, if there are any."""
         threads = self.threads if self.tensor == "hmma" else 8
         return TensorConfig(
             numerics=self.tensor_numerics, operand=self.tensor_operand, threads=threads
         )
 
     @property
+    def hgmma_config(self) -> HgmmaConfig:
+        """Numerics and shape of ``hgmma``."""
+        return HgmmaConfig(numerics=self.tensor_numerics, operand=self.tensor_operand)
+
+    @property
     def ports(self) -> tuple[Port, ...]:
         """Execution ports of the core, in the order of `Port`: all but those that it lacks."""
-        return tuple(port for port in Port if port is not Port.TENSOR or self.tensor == "hmma")
+        return tuple(port for port in Port if port is not Port.TENSOR or self.tensor is not None)
+
+    def executes(self, port: Port, operation: int) -> bool:
+        """Return whether the core has an operation of a port."""
+        if port is Port.TENSOR:
+            return self.tensor is not None and operation == TensorOperation[self.tensor.upper()]
+        is_wait = port is Port.CONTROL and operation == ControlOperation.HGMMA_WAIT
+        return self.tensor == "hgmma" if is_wait else True
 
     @property
     def credit_ports(self) -> tuple[Port, ...]:
         """Ports whose instructions issue only with a credit of their unit."""
         return tuple(port for port in self.ports if PORTS[port].credits is not None)
 
+    def credits(self, port: Port) -> int:
+        """Return the operations that the unit of one of `credit_ports` has room for."""
+        credits = PORTS[port].credits
+        assert credits is not None
+        return self.tensor_queue if self.tensor == "hgmma" else credits
+
     @property
     def group_sizes(self) -> list[int]:
         """Sizes of the register groups of its operations, ascending; none without any."""
-        return group_sizes(self.ports, self.threads)
+        found = {
+            groups.size
+            for port in self.ports
+            for operation, groups in groups_of(port, self.threads).items()
+            if self.executes(port, operation)
+        }
+        return sorted(found)
 
     def lanes(self, port: Port) -> int:
         """Return the number of threads that `port` accepts per cycle."""

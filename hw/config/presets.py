@@ -50,6 +50,13 @@ AMPERE_FP32 = replace(
     shared=replace(AMPERE.shared, size=MATRIX_FP32.shared.size),
 )
 
+#: Products in the cores with operands in shared memory: each unit reads half a line per cycle.
+HOPPER = ClusterConfig(
+    cores=4,
+    core=CoreConfig(tensor="hgmma", shared_ports=1),
+    units=(),
+)
+
 #: A small unit for products that would leave a tile of the larger one half empty.
 SMALL_MATRIX = SystolicConfig(rows=8, columns=8, accumulator_bytes=16 * 1024, tile=(64, 32, 128))
 
@@ -86,4 +93,5 @@ PRESETS: dict[str, ClusterConfig] = {
     "ampere": AMPERE,
     "ampere_fp32": AMPERE_FP32,
     "volta": replace(AMPERE, dma=None),
+    "hopper": HOPPER,
 }

@@ -2,6 +2,7 @@
 
 from ..base.errors import UserError
 from . import ClusterConfig
+from .tensor import READ_BYTES
 
 __all__ = ["require_rtl"]
 
@@ -14,10 +15,14 @@ def require_rtl(config: ClusterConfig) -> None:
     """Raise if a cluster has parts that exist as models only."""
     if config.core is None:
         return
-    if config.core.tensor == "hgmma":
+    shared, tile = config.shared, config.hgmma_units
+    if tile is not None and (
+        shared.line_bytes < READ_BYTES or shared.size < 2 * tile.operand_bytes
+    ):
         raise UserError(
-            "core.tensor must be none or hmma in RTL yet, not hgmma; programs with these "
-            "instructions run on the instruction-set model, --engine iss"
+            f"shared must have lines of {READ_BYTES} bytes or more and a size of "
+            f"{2 * tile.operand_bytes} bytes or more in RTL with core.tensor=hgmma, not "
+            f"{shared.line_bytes} and {shared.size}"
         )
     ports = config.cores * config.core_shared_ports
     if ports > NARROW_PORTS:

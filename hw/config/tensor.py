@@ -1,4 +1,4 @@
-"""Config of the tensor instructions of a core: numerics and shape of a matrix product."""
+"""Configs of the tensor instructions of a core: numerics and shape of a matrix product."""
 
 from dataclasses import dataclass
 
@@ -6,8 +6,10 @@ from .checks import require_choice
 from .formats import FORMATS
 from .numerics import NUMERICS, TREES, Offer
 
-__all__ = ["TENSOR_NUMERICS", "TensorConfig"]
+__all__ = ["READ_BYTES", "TENSOR_NUMERICS", "HgmmaConfig", "TensorConfig", "TensorNumerics"]
 
+#: Bytes of a read of shared memory by the unit of ``hgmma``, and alignment of A and B.
+READ_BYTES = 32
 #: Operand formats of tensor instructions; scaled and packed 4-bit and 6-bit formats have none.
 FORMAT_NAMES = ("fp16", "bf16", "tf32", "fp32", "fp8_e4m3", "fp8_e5m2")
 #: Products per rounding step of the trees, whose numerics do not fix them, by operand format.
@@ -36,13 +38,11 @@ TENSOR_NUMERICS = {name: tuple(_offers(name)) for name in NUMERICS if _offers(na
 
 
 @dataclass(frozen=True, kw_only=True)
-class TensorConfig:
-    """Product of matrices by one tensor instruction, with FP32 accumulators.
+class TensorNumerics:
+    """Numerics of tensor instructions, with FP32 accumulators.
 
-    Its result has 8 x 8 numbers in warps of 8 threads, and 16 x 8 in warps of 32. Operands are
-    words of 32 bits with one or several numbers, 8 for each row of A and column of B.
-    A rounding step adds the products of a few words to the accumulator. The steps of a result
-    follow each other with ascending k. All configs multiply 16 words of A and of B per cycle.
+    Operands are words of 32 bits with one or several numbers. A rounding step adds the products of
+    a few words to the accumulator. The steps of a result follow each other with ascending k.
 
     Parameters
     ----------
@@ -50,18 +50,13 @@ class TensorConfig:
         A key of `TENSOR_NUMERICS`.
     operand : str
         Format of A and B.
-    threads : int
-        Threads of a warp, 8 or 32.
 
     """
 
     numerics: str = "virgo_hmma"
     operand: str = "fp16"
-    threads: int = 8
 
     def __post_init__(self):
-        if self.threads not in (8, 32):
-            raise ValueError(f"threads must be 8 or 32 with hmma, not {self.threads}")
         require_choice("numerics of tensor instructions", self.numerics, TENSOR_NUMERICS)
         what = f"operand of tensor instructions with {self.numerics}"
         require_choice(what, self.operand, TENSOR_NUMERICS[self.numerics])
@@ -81,14 +76,38 @@ class TensorConfig:
         return fused.chunk
 
     @property
-    def depth(self) -> int:
-        """Inner dimension of the matrix product."""
-        return 8 * 32 // self.operand_width
-
-    @property
     def step_words(self) -> int:
         """Words of A, and of B, of one rounding step: 2, 4 or 8."""
         return self.terms * self.operand_width // 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorConfig(TensorNumerics):
+    """Product of matrices by one ``hmma``, whose operands are registers.
+
+    Its result has 8 x 8 numbers in warps of 8 threads, and 16 x 8 in warps of 32. Each row of A
+    and column of B has 8 operand words. All configs multiply 16 words of A and of B per cycle.
+
+    Parameters
+    ----------
+    **numerics
+        Fields of `TensorNumerics`.
+    threads : int
+        Threads of a warp, 8 or 32.
+
+    """
+
+    threads: int = 8
+
+    def __post_init__(self):
+        if self.threads not in (8, 32):
+            raise ValueError(f"threads must be 8 or 32 with hmma, not {self.threads}")
+        super().__post_init__()
+
+    @property
+    def depth(self) -> int:
+        """Inner dimension of the matrix product."""
+        return 8 * 32 // self.operand_width
 
     @property
     def sets(self) -> int:
@@ -131,6 +150,66 @@ class TensorConfig:
     def dot_products(self) -> int:
         """Dot-product units, each with one rounding step per cycle."""
         return 16 // self.step_words
+
+    @property
+    def macs(self) -> int:
+        """Multiply-adds per cycle."""
+        return self.dot_products * self.terms
+
+
+@dataclass(frozen=True, kw_only=True)
+class HgmmaConfig(TensorNumerics):
+    """Product of matrices by one ``hgmma``, whose factors are in shared memory.
+
+    C has 16 x 16 numbers. A row of A and a column of B have 16 operand words, so that A and B have
+    1024 bytes each: 16 x 16 x 32 with FP16. All configs multiply 32 words of A and of B per cycle,
+    so each product takes 128 cycles.
+    """
+
+    @property
+    def side(self) -> int:
+        """Rows and columns of C."""
+        return 16
+
+    @property
+    def row_words(self) -> int:
+        """Operand words of a row of A, and of a column of B."""
+        return 16
+
+    @property
+    def operand_bytes(self) -> int:
+        """Bytes of A, and of B."""
+        return 4 * self.side * self.row_words
+
+    @property
+    def depth(self) -> int:
+        """Inner dimension of the matrix product."""
+        return self.row_words * 32 // self.operand_width
+
+    @property
+    def registers(self) -> int:
+        """Registers of C in warps of 8 threads."""
+        return self.side * self.side // 8
+
+    @property
+    def sets(self) -> int:
+        """Rounding steps of one result: 2, 4 or 8."""
+        return self.row_words // self.step_words
+
+    @property
+    def dot_products(self) -> int:
+        """Dot-product units, each with one rounding step per cycle: 4, 8 or 16."""
+        return 32 // self.step_words
+
+    @property
+    def column_groups(self) -> int:
+        """Groups of columns of C; the dot products compute a row of a group per cycle."""
+        return self.side // self.dot_products
+
+    @property
+    def steps(self) -> int:
+        """Cycles of one product."""
+        return self.sets * self.column_groups * self.side
 
     @property
     def macs(self) -> int:

@@ -8,7 +8,8 @@ from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ..config import CoreBlockConfig
+from ..config import CoreBlockConfig, HgmmaUnitConfig
+from ..config.tensor import READ_BYTES
 from ..emit.shared_block import SharedBlock
 from ..isa.operations import PORTS, Port
 from ..lib.interfaces.core_memory import (
@@ -17,6 +18,7 @@ from ..lib.interfaces.core_memory import (
     fetch_request_layout,
     fetch_response_layout,
 )
+from ..lib.interfaces.shared_memory import WideReadSignature
 from ..lib.streams import ResponseSignature
 from .control.barrier import barrier_layout, barrier_request_layout
 from .control.faults import fault_layout
@@ -34,6 +36,8 @@ from .operands.writeback import Writeback
 from .part_configs import part_config
 from .units.dynamic_rounding import DynamicRounding
 from .units.execution_units import UNITS
+from .units.hgmma.hgmma_unit import HgmmaUnit
+from .units.hgmma.layouts import event_layout
 from .units.lsu.address import is_store
 from .units.lsu.memory_layouts import memory_fault_layout
 
@@ -75,6 +79,9 @@ class Core(SharedBlock):
         Data may have changed: a fence takes effect, with all accesses of its warp completed.
     fault, memory_fault : Out(ResponseSignature)
         Fault of a warp, in control or in memory; the warp stops.
+    operands : Out(WideReadSignature(config.shared, READ_BYTES))
+    tensor_events : Out(event_layout())
+        With ``hgmma``: reads of shared memory by the tensor unit, and its events.
     observed : Out(ObservationSignature(config.core))
         Monitor of the instructions; may be left unconnected.
     exit_code : Out(32)
@@ -101,12 +108,24 @@ class Core(SharedBlock):
     active: Signal
     start: Signal
     busy: Signal
+    operands: Any
+    tensor_events: Any
     observed: Any
 
     def __init__(self, config: CoreBlockConfig):
         self.config = config
         core = config.core
+        if (core.tensor == "hgmma") != (config.shared is not None):
+            raise ValueError(
+                f"shared must describe shared memory with hgmma only, not {config.shared} "
+                f"with {core.tensor}"
+            )
+        reads = {}
+        if config.shared is not None:
+            reads["operands"] = Out(WideReadSignature(config.shared, READ_BYTES))
+            reads["tensor_events"] = Out(event_layout())
         super().__init__({
+            **reads,
             "number": In(core_shape(config.cores)),
             "start": In(1),
             "fetch": Out(stream.Signature(fetch_request_layout(core))),
@@ -136,16 +155,25 @@ class Core(SharedBlock):
         m.submodules.collectors = collectors = Collectors(own(Collectors))
         m.submodules.registers = registers = RegisterFile(own(RegisterFile))
         m.submodules.writeback = writeback = Writeback(own(Writeback), len(core.ports))
-        m.submodules.control = control = WarpControl(replace(self.config, core=own(WarpControl)))
+        m.submodules.control = control = WarpControl(
+            replace(self.config, core=own(WarpControl), shared=None)
+        )
         m.submodules.counters = counters = CoreCounters(own(CoreCounters))
         units: dict[Port, Any] = {
-            port: unit(own(unit)) for port, unit in UNITS.items() if port in core.ports
+            port: unit(own(unit))
+            for port, unit in UNITS.items()
+            if port in core.ports and (port is not Port.TENSOR or self.config.shared is None)
         }
+        if self.config.shared is not None:
+            units[Port.TENSOR] = HgmmaUnit(
+                HgmmaUnitConfig(core=own(HgmmaUnit), shared=self.config.shared)
+            )
         for port, unit in units.items():
             m.submodules[f"{port.name.lower()}_unit"] = unit
         units[Port.CONTROL] = control
 
         self.connect_outside(m, front_end, units[Port.MEMORY], control)
+        self.report_memory_faults(m, units)
         self.connect_warps(m, front_end, issue, control, counters)
         for slot in range(core.issue_width):
             connect(m, issue.o[slot], collectors.i[slot])
@@ -162,8 +190,11 @@ class Core(SharedBlock):
             connect(m, writeback.bus[number], collectors.bus[number])
         self.tell_scoreboard(m, issue, collectors, writeback, units)
         self.tell_control(m, control, counters, writeback)
+        if self.config.shared is not None:
+            product = collectors.operation[Port.TENSOR]
+            m.d.comb += control.product.eq(begins(product) << product.payload.warp)
         self.count(m, counters, issue, collectors, registers, control, writeback)
-        probe(m, self.observed, issue, collectors, units, writeback)
+        probe(m, self.observed, issue, collectors, units, writeback, self.memory_fault)
         if platform is None:
             empties = self.invalidate | self.invalidate_data
             m.d.sync += Assert(self.busy | ~empties, "caches must be invalidated only while busy")
@@ -175,7 +206,6 @@ class Core(SharedBlock):
         connect(m, flipped(self.fetched), front_end.response)
         connect(m, memory.request, flipped(self.request))
         connect(m, flipped(self.response), memory.response)
-        connect(m, memory.fault, flipped(self.memory_fault))
         connect(m, control.fault, flipped(self.fault))
         connect(m, control.barrier, flipped(self.barrier))
         connect(m, flipped(self.release), control.release)
@@ -186,6 +216,23 @@ class Core(SharedBlock):
             self.exit_code.eq(control.exit_code),
             self.invalidate.eq(control.invalidate),
             self.invalidate_data.eq(control.invalidate_data),
+        ]
+
+    def report_memory_faults(self, m: Module, units: dict[Port, Any]):
+        """Report the faults of loads and stores, and those of a tensor unit that reads memory."""
+        fault = units[Port.MEMORY].fault
+        if self.config.shared is None:
+            connect(m, fault, flipped(self.memory_fault))
+            return
+        tensor = units[Port.TENSOR]
+        connect(m, tensor.read, flipped(self.operands))
+        m.d.comb += [
+            tensor.fault.ready.eq(~fault.valid),
+            self.memory_fault.valid.eq(fault.valid | tensor.fault.valid),
+            Value.cast(self.memory_fault.payload).eq(
+                Mux(fault.valid, Value.cast(fault.payload), Value.cast(tensor.fault.payload))
+            ),
+            Value.cast(self.tensor_events).eq(Value.cast(tensor.events)),
         ]
 
     def connect_warps(self, m: Module, front_end, issue, control, counters):

@@ -95,7 +95,7 @@ class ObservationSignature(wiring.Signature):
         })
 
 
-def probe(m: Module, observed, issue, collectors, units: dict[Port, Any], writeback):
+def probe(m: Module, observed, issue, collectors, units: dict[Port, Any], writeback, memory_fault):
     """Drive an `ObservationSignature` from the blocks of a core."""
     for number, port in enumerate(observed.collected):
         source = collectors.i[number]
@@ -125,7 +125,7 @@ def probe(m: Module, observed, issue, collectors, units: dict[Port, Any], writeb
     if "multiplies" in observed.signature.members:
         m.d.comb += observed.multiplies.eq(units[Port.TENSOR].active)
     flatten(m, units[Port.CONTROL].fault, observed.fault)
-    flatten(m, units[Port.MEMORY].fault, observed.memory_fault)
+    flatten(m, memory_fault, observed.memory_fault)
     for number, slot in enumerate(observed.slots):
         m.d.comb += slot.eq(issue.slots[number])
     m.d.comb += [

@@ -265,8 +265,8 @@ def _tensor() -> list[Instruction]:
     """Return the tensor instructions.
 
     `hmma` works on registers, and its destination field selects one of two sets of accumulators.
-    `hgmma` takes the addresses of its operands. A core has one or the other, so they may share
-    words.
+    `hgmma` takes the addresses of A and B; its accumulators are f0 to f31. A core has one or the
+    other, so they may share words.
     """
     return [
         Instruction("hgmma", Unit.TENSOR, 0x7B, "rs1, rs2"),

@@ -1,6 +1,6 @@
 """Ports of a core: a table of their units, operations, operands, latency and lanes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from amaranth.lib import enum
@@ -21,7 +21,6 @@ __all__ = [
     "SpecialOperation",
     "TensorOperation",
     "Unit",
-    "group_sizes",
     "groups_of",
     "ports_with",
 ]
@@ -58,7 +57,7 @@ class Port(enum.IntEnum, shape=3):
     SPECIAL = 3  #: special functions; operations are those of `SpecialFunction`
     MEMORY = 4  #: loads and stores
     CONTROL = 5  #: masks, warps, divergence, barriers, control registers, end of the run
-    TENSOR = 6  #: products of matrices in registers; only cores with tensor instructions have it
+    TENSOR = 6  #: products of matrices; only cores with tensor instructions have it
 
 
 class IntegerOperation(enum.IntEnum, shape=OPERATION_WIDTH):
@@ -164,6 +163,7 @@ class ControlOperation(enum.IntEnum, shape=OPERATION_WIDTH):
     CSRRS = 13  #: `b_is_immediate` set, have their operand in bits 16:12
     CSRRC = 14
     END = 16  #: ecall, ebreak
+    HGMMA_WAIT = 17  #: completes when the products of the warp have
     ILLEGAL = 31  #: no instruction, or one this core does not have
 
 
@@ -181,7 +181,8 @@ class SpecialOperation(enum.IntEnum, shape=3):
 class TensorOperation(enum.IntEnum, shape=OPERATION_WIDTH):
     """Operations of `Port.TENSOR`."""
 
-    HMMA = 0  #: C := A B + C on fragments of eight registers
+    HMMA = 0  #: C := A B + C on fragments in registers
+    HGMMA = 1  #: the same with A and B in shared memory, at operands 0 and 1
 
 
 class Latency(enum.Enum):
@@ -217,13 +218,13 @@ class RegisterGroup:
 class RegisterGroups:
     """Register groups of an operation, which executes as one micro-operation per register.
 
-    Micro-operation k reads and writes register k of each group. An operand without a group is the
-    same register in each. A result without a group is that of the last micro-operation.
+    Micro-operation k reads and writes register k of each group. An operand without a group is read
+    by the first one only. A result without a group is that of the last micro-operation.
 
     Parameters
     ----------
     size : int
-        Registers of each group: 2, 4, 8 or 16.
+        Registers of each group: 2, 4, 8, 16 or 32.
     sources : mapping of int to RegisterGroup
         Operands 0 to 2 that are groups.
     destination : RegisterGroup or None
@@ -236,8 +237,8 @@ class RegisterGroups:
     destination: RegisterGroup | None = None
 
     def __post_init__(self):
-        if self.size not in (2, 4, 8, 16):
-            raise ValueError(f"size of a register group must be 2, 4, 8 or 16, not {self.size}")
+        if self.size not in (2, 4, 8, 16, 32):
+            raise ValueError(f"size of a register group must be 2, 4, 8, 16 or 32, not {self.size}")
 
     @property
     def by_field(self) -> dict[int, RegisterGroup]:
@@ -328,6 +329,10 @@ HMMA_GROUPS = hmma_groups(8)
 #: In warps of 32: A in f0 to f3, B in f8 and f9, C in one of four groups of f16 to f31. The last
 #: two micro-operations read f10 and f11, which have no effect.
 WIDE_HMMA_GROUPS = hmma_groups(4)
+#: C in f0 to f31; the addresses of A and B are single registers.
+HGMMA_GROUPS = RegisterGroups(
+    size=32, sources={2: RegisterGroup(first=32)}, destination=RegisterGroup(first=32)
+)
 
 PORTS: dict[Port, PortInfo] = {
     Port.INT: PortInfo(
@@ -391,7 +396,8 @@ PORTS: dict[Port, PortInfo] = {
         latency=Latency.WRITTEN,
         counter=18,
     ),
-    # Credits are the buffers of fragments. Chains of products wait for registers anyway, so
+    # A core has one of the operations. Credits are the buffers of fragments of `hmma`; those of
+    # `hgmma` are a field of the core's config. Chains of products wait for registers anyway, so
     # results are not announced.
     Port.TENSOR: PortInfo(
         name="tensor unit",
@@ -401,7 +407,7 @@ PORTS: dict[Port, PortInfo] = {
         latency=Latency.WRITTEN,
         counter=31,
         label="tensor",
-        groups={TensorOperation.HMMA: HMMA_GROUPS},
+        groups={TensorOperation.HMMA: HMMA_GROUPS, TensorOperation.HGMMA: HGMMA_GROUPS},
         wide_groups={TensorOperation.HMMA: WIDE_HMMA_GROUPS},
         reads_all=True,
         credits=2,
@@ -418,8 +424,3 @@ def groups_of(port: Port, threads: int) -> Mapping[int, RegisterGroups]:
     """Return the register groups of the operations of a port in warps of `threads` threads."""
     info = PORTS[port]
     return info.wide_groups or info.groups if threads == WIDE else info.groups
-
-
-def group_sizes(ports: Iterable[Port], threads: int) -> list[int]:
-    """Return the sizes of register groups that occur in operations of `ports`, ascending."""
-    return sorted({each.size for port in ports for each in groups_of(port, threads).values()})

@@ -47,11 +47,13 @@ CONTROL_FAULTS = {
     FaultCause.BARRIER_DISAGREES: "barrier count differs from that of waiting warps",
     FaultCause.BARRIER_FULL: "arrival at a barrier that is already complete",
     FaultCause.WSPAWN_COUNT: "more warps started than the core has",
+    FaultCause.NO_PRODUCT: "wait for products of a warp that has started none",
 }
 MEMORY_FAULTS = {
     MemoryFault.MISALIGNED: "misaligned access",
     MemoryFault.UNADDRESSABLE: "access outside memory",
     MemoryFault.REFUSED: "access refused by memory",
+    MemoryFault.NOT_SHARED: "operand outside shared memory",
 }
 #: State of a warp, by its stall reason.
 WAITS = {

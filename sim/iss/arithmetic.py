@@ -12,7 +12,7 @@ import numpy as np
 
 from ...hw.arith.float.rounding import Rounding
 from ...hw.base.build_cache import cached, digest
-from ...hw.config.tensor import TensorConfig
+from ...hw.config.tensor import HgmmaConfig, TensorConfig
 from ...hw.isa.operations import SpecialOperation
 from ..engine.compiler import compile_all, find_compiler, link, processor
 from .coefficients import special_header
@@ -207,15 +207,16 @@ def hmma(registers, accumulators: int, config: TensorConfig | None = None) -> np
     return registers
 
 
-def hgmma(a, b, registers) -> np.ndarray:
+def hgmma(a, b, registers, config: HgmmaConfig | None = None) -> np.ndarray:
     """Return the registers of warps, (warps, 32, 8), after ``hgmma``.
 
-    `a` and `b` are the operands in shared memory, (warps, 16, 32) and (warps, 32, 16).
+    `a` and `b` are the operands in shared memory, (warps, 1024) bytes each.
     """
-    a, b = (np.ascontiguousarray(x, np.uint16) for x in (a, b))
+    numerics = native_numerics(config or HgmmaConfig())
+    a, b = (np.ascontiguousarray(x, np.uint8) for x in (a, b))
     registers = np.array(registers, np.uint32, order="C")
     count = ctypes.c_size_t(len(registers))
-    library().spica_hgmma(count, *map(pointer, (a, b, registers)))
+    library().spica_hgmma(ctypes.byref(numerics), count, *map(pointer, (a, b, registers)))
     return registers
 
 

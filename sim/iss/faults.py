@@ -74,8 +74,18 @@ class Reason(enum.Enum):
     )
     OPERAND_MISALIGNED = (
         Cause.MISALIGNED_ACCESS,
-        "operand at 0x{address:08x}, which is not a multiple of 4",
+        "operand at 0x{address:08x}, which is not a multiple of {first}",
     )
+    OPERAND_WRITTEN = (
+        Cause.RACE,
+        "store at 0x{address:08x}, an operand of the hgmma at 0x{first:08x}, before its hgmma_wait",
+    )
+    OPERAND_CHANGED = (
+        Cause.RACE,
+        "an operand of the hgmma at 0x{first:08x} was overwritten at 0x{address:08x} before this "
+        "wait",
+    )
+    NO_PRODUCT = (Cause.BAD_WAIT, "no hgmma of this warp since its last hgmma_wait")
     DIVERGENT_BRANCH = (
         Cause.DIVERGENT_BRANCH,
         "these lanes disagree with lane {first}: use vx_split and vx_join",

@@ -4,7 +4,7 @@ import ctypes
 
 from ...hw.arith.dot_product.config import DotProductConfig
 from ...hw.config import ClusterConfig, CoreConfig
-from ...hw.config.tensor import TensorConfig
+from ...hw.config.tensor import TensorNumerics
 
 __all__ = [
     "HISTORY",
@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 MAX_THREADS = 32
-MAX_RESULTS = 8  # registers that an instruction writes
+MAX_RESULTS = 32  # registers that an instruction writes
 HISTORY = 64  # instructions in a warp's history
 TENSORS = (None, "hmma", "hgmma")
 #: `Sum` of native/arithmetic/numerics.hpp.
@@ -41,7 +41,7 @@ class NativeNumerics(ctypes.Structure):
     )
 
 
-def native_numerics(tensor: TensorConfig) -> NativeNumerics:
+def native_numerics(tensor: TensorNumerics) -> NativeNumerics:
     """Return the numerics of tensor instructions in their C++ structure."""
     dot = DotProductConfig.of(tensor)
     form = dot.a_format

@@ -37,6 +37,8 @@ class Cause(enum.Enum):
     DIVERGENT_BRANCH = "divergent branch"
     BAD_BARRIER = "bad barrier"
     BAD_WSPAWN = "bad wspawn"
+    BAD_WAIT = "bad wait"
+    RACE = "race"
     DEVICE = "device"
 
 
@@ -126,8 +128,8 @@ class Retired:
     mask : int
         Active lanes before the instruction.
     rd : tuple of (RegisterClass, int), or None
-        Destination register; None without one or for x0. Of ``hmma`` the last accumulator. The
-        result of ``hgmma`` is not included.
+        Destination register; None without one or for x0. Of tensor instructions the
+        last accumulator.
     values : numpy.ndarray
         uint32, contents of `rd` afterwards, per lane.
     earlier : numpy.ndarray

@@ -29,7 +29,9 @@ CAUSES: Causes = (
     (FaultCause.BARRIER_DISAGREES, (Reason.BARRIER_DISAGREES,)),
     (FaultCause.BARRIER_FULL, (Reason.BARRIER_FULL,)),
     (FaultCause.WSPAWN_COUNT, (Reason.WSPAWN_COUNT,)),
-    (MemoryFault.MISALIGNED, (Reason.MISALIGNED,)),
+    (FaultCause.NO_PRODUCT, (Reason.NO_PRODUCT,)),
+    (MemoryFault.MISALIGNED, (Reason.MISALIGNED, Reason.OPERAND_MISALIGNED)),
+    (MemoryFault.NOT_SHARED, (Reason.OPERAND_OUTSIDE,)),
     (MemoryFault.UNADDRESSABLE, (Reason.LOAD_OUTSIDE, Reason.STORE_OUTSIDE)),
     (
         MemoryFault.REFUSED,

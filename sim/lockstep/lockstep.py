@@ -241,6 +241,7 @@ def setup(core: int, config: CoreConfig, iss: Iss, is_cluster: bool) -> Setup:
         integer_port=Port.INT,
         memory_port=Port.MEMORY,
         control_port=Port.CONTROL,
+        tensor_port=Port.TENSOR,
         misaligned_jump=FaultCause.MISALIGNED_JUMP,
         misaligned=MemoryFault.MISALIGNED,
         unaddressable=MemoryFault.UNADDRESSABLE,

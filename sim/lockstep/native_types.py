@@ -26,7 +26,8 @@ class Setup(ctypes.Structure):
             (name, ctypes.c_uint32)
             for name in (
                 *("core", "slot_bits", "integer_port", "memory_port", "control_port"),
-                *("misaligned_jump", "misaligned", "unaddressable", "refused", "first_address"),
+                *("tensor_port", "misaligned_jump", "misaligned", "unaddressable", "refused"),
+                "first_address",
             )
         ),
         ("causes", ctypes.c_uint32 * 64),

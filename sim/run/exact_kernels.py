@@ -9,9 +9,10 @@ import numpy as np
 from ...hw.config import ClusterConfig
 from ...kernels.gemm import add, bias_gelu, cores, pair
 from ...kernels.gemm.cores import command_depth
+from ...kernels.gemm.hgmma import cores as hgmma_cores
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.product import stored_operands, wide_problem, with_bits
-from ...kernels.gemm.target import is_on_tensor_units, tensor_unit
+from ...kernels.gemm.target import cores_unit, is_on_tensor_units
 from ...kernels.gemm.tensor import cores as tensor_cores
 from ...kernels.kernel import Kernel, Problem, find_kernel
 from ..golden.matrix.gemm_finish import add_to, gelu_of_biased
@@ -36,7 +37,8 @@ def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
     config : ClusterConfig
         A cluster with a matrix unit, or with tensor units in its cores.
     options
-        Options of `kernels.gemm.cores.pose`, with tensor units of `kernels.gemm.tensor.cores.pose`.
+        Options of `kernels.gemm.cores.pose`, with tensor units of `kernels.gemm.tensor.cores.pose`
+        or `kernels.gemm.hgmma.cores.pose`.
 
     """
     if is_on_tensor_units(config):
@@ -52,12 +54,17 @@ def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
 
 def exact_tensor_kernel(config: ClusterConfig, **options) -> Kernel:
     """Return ``gemm`` for tensor units, with C checked bit by bit."""
-    kernel = tensor_cores.tensor_kernel(config, **options)
+    unit = cores_unit(config)
+    assert unit is not None
+    if config.tensor_units is not None:
+        kernel, pose = tensor_cores.tensor_kernel(config, **options), tensor_cores.pose
+    else:
+        kernel, pose = hgmma_cores.hgmma_kernel(config, **options), hgmma_cores.pose
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
-        problem, product = tensor_cores.pose(config, rng, **sizes, **options)
+        problem, product = pose(config, rng, **sizes, **options)
         a, b = stored_operands(problem, product)
-        return with_bits(problem, tensor_gemm(tensor_unit(config), product, a, b))
+        return with_bits(problem, tensor_gemm(unit, product, a, b))
 
     return dataclasses.replace(kernel, pose=posed)
 

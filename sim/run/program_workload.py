@@ -11,6 +11,7 @@ from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
 from ...hw.config import ClusterConfig
 from ...hw.isa.memory_map import ARGUMENTS
+from ...kernels.gemm.target import cores_unit
 from ...kernels.inspection import inspect_program
 from ...kernels.kernel import Kernel, Problem
 from ...kernels.program import Program
@@ -277,7 +278,7 @@ def account_products(
 
 def account_tensor(config: ClusterConfig, macs: int, done: dict[str, Any]) -> dict[str, Any]:
     """Return the sections of a result on the tensor units of all cores."""
-    tensor = config.tensor_units
+    tensor = cores_unit(config)
     assert tensor is not None
     return {
         "mac_utilization": macs / (config.cores * tensor.macs * done["cycles"]),

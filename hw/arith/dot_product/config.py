@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from ...config.checks import require_choice, require_integer
 from ...config.formats import FORMATS, FloatFormat
 from ...config.numerics import FLOOR, NUMERICS, TREES, FusedSumNumerics, Offer
-from ...config.tensor import TensorConfig
+from ...config.tensor import TensorNumerics
 
 __all__ = ["DotProductConfig"]
 
@@ -73,7 +73,7 @@ class DotProductConfig:
             )
 
     @classmethod
-    def of(cls, tensor: TensorConfig) -> "DotProductConfig":
+    def of(cls, tensor: TensorNumerics) -> "DotProductConfig":
         """Return the dot product of one rounding step of a tensor instruction."""
         return cls(terms=tensor.terms, numerics=tensor.numerics, a=tensor.operand, b=tensor.operand)
 

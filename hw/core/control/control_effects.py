@@ -20,11 +20,14 @@ __all__ = ["ControlEffects", "effects_layout", "situation_layout"]
 def situation_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of the machine state on which an instruction's effects depend.
 
-    It holds the top of the warp's divergence stack and the addressed control register.
+    It holds the top of the warp's divergence stack, the addressed control register, and with
+    ``hgmma`` whether the warp has a product that it has not waited for.
     """
+    product = {"has_product": 1} if config.tensor == "hgmma" else {}
     return data.StructLayout({
         "stack": stack_answer_layout(config),
         "register": csr_answer_layout(),
+        **product,
     })
 
 
@@ -114,6 +117,12 @@ class ControlEffects(SharedBlock):
                 self.access_register(m)
             with m.Case(Operation.END):
                 m.d.comb += o.ends.eq(1)
+            if self.config.tensor == "hgmma":
+                with m.Case(Operation.HGMMA_WAIT):
+                    m.d.comb += [
+                        o.fault.eq(~self.situation.has_product),
+                        o.cause.eq(FaultCause.NO_PRODUCT),
+                    ]
             with m.Default():
                 m.d.comb += [
                     o.fault.eq(1),

@@ -24,6 +24,7 @@ class FaultCause(enum.IntEnum, shape=4):
     BARRIER_DISAGREES = 10  #: others wait at the barrier with a different count
     BARRIER_FULL = 11  #: all participants have arrived and the barrier is not open yet
     WSPAWN_COUNT = 12  #: more warps than the core has
+    NO_PRODUCT = 13  #: a wait for products of a warp that has started none
 
 
 def fault_layout(config: PipelineConfig | RunControlConfig) -> data.StructLayout:

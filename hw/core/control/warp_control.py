@@ -79,6 +79,8 @@ class WarpControl(SharedBlock):
         Fetches, or loads, from the next cycle on must return new data: a fence takes effect.
     divergent_split : Out(1)
         A divergent split is pushed.
+    product : In(warps)
+        With ``hgmma``: a product of this warp begins, one-hot.
     flags, busy, retired, counter_number, counter, mcycle, minstret
         See `CsrFile`.
     """
@@ -110,11 +112,14 @@ class WarpControl(SharedBlock):
     mcycle: Signal
     minstret: Signal
     divergent_split: Signal
+    product: Signal
 
     def __init__(self, config: CoreBlockConfig):
         self.config = config
         self.shape = shape = config.core
+        product = {"product": In(shape.warps)} if shape.tensor == "hgmma" else {}
         super().__init__({
+            **product,
             "core": In(core_shape(config.cores)),
             "i": In(stream.Signature(operation_layout(shape))),
             "o": Out(stream.Signature(result_layout(shape))),
@@ -187,6 +192,8 @@ class WarpControl(SharedBlock):
             self.invalidate_data.eq(self.commits & (given.operation == ControlOperation.FENCE)),
         ]
         self.look(m, effects.situation)
+        if shape.tensor == "hgmma":
+            self.note_products(m, effects.situation)
         self.change(m)
         self.meet(m)
         self.go_on(m)
@@ -213,6 +220,14 @@ class WarpControl(SharedBlock):
             self.minstret.eq(self.registers.minstret),
             self.frm.eq(self.registers.frm),
         ]
+
+    def note_products(self, m: Module, found):
+        """Note which warps have a product that they have not waited for."""
+        having = Signal(self.shape.warps)
+        waits = self.commits & (self.given.operation == ControlOperation.HGMMA_WAIT)
+        waited = Mux(waits, self.given.warps, 0)
+        m.d.comb += found.has_product.eq((having & self.given.warps).any())
+        m.d.sync += having.eq((having | self.product) & ~(waited | self.redirects.start))
 
     def change(self, m: Module):
         """Apply the instruction's changes to masks, stack and registers."""

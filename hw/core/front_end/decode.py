@@ -140,11 +140,6 @@ class Decode(SharedBlock):
     failed : In(1)
         The fetch failed: there is no memory at `pc`.
     o : Out(decoded_layout(config))
-
-    Raises
-    ------
-    ValueError
-        If the core has `hgmma`, which has no port yet.
     """
 
     word: Signal
@@ -153,8 +148,6 @@ class Decode(SharedBlock):
     o: data.View
 
     def __init__(self, config: PipelineConfig):
-        if config.tensor == "hgmma":
-            raise ValueError("tensor must be None or hmma, as cores have no port for it, not hgmma")
         self.config = config
         super().__init__({
             "word": In(32),
@@ -218,7 +211,7 @@ class Decode(SharedBlock):
         layout = choice_layout(self.config)
         opcodes: dict[int, list[Rule]] = {}
         for rule in RULES.values():
-            if rule.port not in self.config.ports:
+            if not self.config.executes(rule.port, rule.operation):
                 continue
             opcodes.setdefault(rule.instruction.match & 0x7F, []).append(rule)
         with m.Switch(self.word[:7]):

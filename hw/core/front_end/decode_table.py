@@ -52,12 +52,14 @@ _FUSED = ("fmadd.s", "fmsub.s", "fnmsub.s", "fnmadd.s")
 #: Float operations that keep the "f" of their instruction.
 _ARITHMETIC = ("fadd.s", "fsub.s", "fmul.s")
 
+#: Ports of instructions whose unit has another one.
+_ELSEWHERE = {"hgmma_wait": Port.CONTROL}
 #: Port of each unit of the table of ports.
 _PORT_OF = {unit: port for port, info in PORTS.items() for unit in info.units}
 #: Immediates used as operand 1; others belong to addresses, targets and control.
 _OPERAND_IMMEDIATES = ("i", "u", "shamt", "zimm")
 #: Serialising operations: the warp must have nothing in flight, because they rely on completed
-#: stores, on raised flags, or on a warp that ends with nothing outstanding.
+#: stores or products, on raised flags, or on a warp that ends with nothing outstanding.
 _DRAINING = (
     ControlOperation.TMC,
     ControlOperation.WSPAWN,
@@ -68,6 +70,7 @@ _DRAINING = (
     ControlOperation.CSRRS,
     ControlOperation.CSRRC,
     ControlOperation.END,
+    ControlOperation.HGMMA_WAIT,
 )
 #: Operations that may end the warp: they read the exit code as operand 2.
 _ENDING = (ControlOperation.TMC, ControlOperation.PRED, ControlOperation.END)
@@ -145,7 +148,7 @@ class Rule:
 
 def _operation(instruction: Instruction) -> tuple[Port, int]:
     """Return the port and the operation of `instruction`."""
-    port = _PORT_OF[instruction.unit]
+    port = _ELSEWHERE.get(instruction.name, _PORT_OF[instruction.unit])
     operations = PORTS[port].operations
     name = instruction.name
     if name in _RENAMED:
@@ -171,11 +174,9 @@ def _rule(instruction: Instruction) -> Rule:
     )
 
 
-#: Instructions without an operation of a port.
-_MODEL_ONLY = ("hgmma", "hgmma_wait")
 #: A rule for each instruction that a port executes, by name.
 RULES: dict[str, Rule] = {
     name: _rule(instruction)
     for name, instruction in INSTRUCTIONS.items()
-    if instruction.unit in _PORT_OF and name not in _MODEL_ONLY
+    if instruction.unit in _PORT_OF
 }

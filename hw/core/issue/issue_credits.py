@@ -5,7 +5,6 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
-from ...isa.operations import PORTS
 
 __all__ = ["IssueCredits"]
 
@@ -45,8 +44,7 @@ class IssueCredits(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         for number, port in enumerate(self.config.credit_ports):
-            credits = PORTS[port].credits
-            assert credits is not None
+            credits = self.config.credits(port)
             left = Signal(range(credits + 1), name=f"{port.name.lower()}_left", init=credits)
             m.d.sync += left.eq(left + self.released[number] - self.issued[number])
             m.d.comb += self.exhausted[number].eq(left == 0)

@@ -83,6 +83,10 @@ class IssueSlot(SharedBlock):
                 offered.sources[k].eq(instruction.sources[k] | offsets[1 + k])
                 for k in range(OPERANDS)
             ),
+            # Single operands are read by the first micro-operation only.
+            offered.reads.eq(
+                instruction.reads & (instruction.grouped[1:] | ~held.beat.any().replicate(OPERANDS))
+            ),
             # A single result is that of the last micro-operation.
             offered.writes.eq(
                 instruction.writes & (instruction.grouped[0] | (held.beat == instruction.last))

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...config import WORD_BYTES, ClusterConfig
+from ...config.tensor import READ_BYTES
 from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import numbered
 from ...lib.interfaces.shared_memory import (
@@ -35,7 +36,8 @@ def port_names(config: ClusterConfig) -> tuple[list[str], list[str]]:
     """Return the names of the requesters at a cluster's wide read ports and wide write ports."""
     masters = [f"dma{c}" for c in range(dma_masters(config))]
     operands = [numbered(port, n) for n, unit in enumerate(config.units) for port in unit.reads]
-    return operands + masters, masters
+    tensors = [f"tensor{n}" for n in range(config.cores) if config.hgmma_units is not None]
+    return operands + tensors + masters, masters
 
 
 def cluster_ports(config: ClusterConfig) -> SharedMemoryPorts:
@@ -47,7 +49,8 @@ def cluster_ports(config: ClusterConfig) -> SharedMemoryPorts:
     memory = replace(config.shared, narrow_ports=lanes) if lanes else config.shared
     masters = (config.axi.beat_bytes,) * dma_masters(config)
     operands = [size for unit in config.units for size in unit.reads.values()]
-    sizes = (*operands, *masters)
+    tensors = [READ_BYTES] * config.cores if config.hgmma_units is not None else []
+    sizes = (*operands, *tensors, *masters)
     return SharedMemoryPorts(
         memory=memory,
         read_sizes=sizes,

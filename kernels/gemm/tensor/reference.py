@@ -5,7 +5,7 @@ from amaranth.utils import exact_log2
 
 from ....hw.config.formats import FP16, FP32
 from ....hw.config.numerics import TREES
-from ....hw.config.tensor import TensorConfig
+from ....hw.config.tensor import TensorNumerics
 from ...elements import values_of
 from ..problem import GemmProblem
 from ..reference import finite_magnitude, half_least, roundoff
@@ -13,7 +13,7 @@ from ..reference import finite_magnitude, half_least, roundoff
 __all__ = ["reference"]
 
 
-def reference(problem: GemmProblem, tensor: TensorConfig, a, b) -> tuple[np.ndarray, np.ndarray]:
+def reference(problem: GemmProblem, tensor: TensorNumerics, a, b) -> tuple[np.ndarray, np.ndarray]:
     """Return C in float64 and a bound on the error of each element.
 
     In the trees a product passes its own rounding and one per level of sums, all to the format of

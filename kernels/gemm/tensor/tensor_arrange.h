@@ -7,6 +7,8 @@
 #ifndef TENSOR_ARRANGE_H
 #define TENSOR_ARRANGE_H
 
+#include <spica_tiles.h>
+
 #include "tensor_rounds.h"
 
 _Static_assert(TENSOR_EACH <= 2, "words of operands must have one or two elements");
@@ -165,7 +167,7 @@ SPICA_INLINE void tensor_arrange(void)
     tensor_arrange_all_a();
     tensor_arrange_all_b();
     vx_fence();
-    tensor_meet(0, SPICA_WARPS);
+    spica_meet(0, SPICA_WARPS);
 }
 
 #endif

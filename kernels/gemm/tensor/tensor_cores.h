@@ -7,6 +7,8 @@
 #ifndef TENSOR_CORES_H
 #define TENSOR_CORES_H
 
+#include <spica_tiles.h>
+
 #include "tensor_positions.h"
 
 enum {
@@ -129,7 +131,7 @@ SPICA_INLINE TensorCopies tensor_begin(void)
 {
     if (!TENSOR_IS_SPREAD) {
         tensor_copy_first();
-        tensor_meet(0, SPICA_WARPS);
+        spica_meet(0, SPICA_WARPS);
         return (TensorCopies){};
     }
     const uint32_t lane = SPICA_SHARED_BASE + 4 * vx_thread_id();
@@ -143,7 +145,7 @@ SPICA_INLINE TensorCopies tensor_begin(void)
         tensor_put(&at, piece, tensor_take(&at, piece));
     tensor_advance(&at);
     tensor_put(&at, 0, tensor_take(&at, 0));
-    tensor_meet(0, SPICA_WARPS);
+    spica_meet(0, SPICA_WARPS);
     return at;
 }
 
@@ -157,7 +159,7 @@ SPICA_INLINE int tensor_copy_error(void)
 SPICA_INLINE void tensor_turn(TensorCopies *at, int group)
 {
     (void)group;
-    tensor_meet(0, SPICA_WARPS);
+    spica_meet(0, SPICA_WARPS);
     if (TENSOR_IS_SPREAD)
         tensor_advance(at);
     else

@@ -2,6 +2,8 @@
 #ifndef TENSOR_DMA_H
 #define TENSOR_DMA_H
 
+#include <spica_tiles.h>
+
 #include "tensor_rounds.h"
 
 /* Groups of warps that meet at different steps of a tile, so that one multiplies while the other
@@ -24,47 +26,6 @@ typedef struct {
 /* In memory: a warp has no registers for it. Start-up does not clear it. */
 static volatile TensorCommands tensor_at __attribute__((section(".unset")));
 
-/* Statements on the register block of the DMA by one lane; other lanes keep their registers. */
-#define TENSOR_ONE_ "li %[t], 1\n\t" SPICA_INSN("x0, %[t], x0", SPICA_INSN_VX_TMC) "\n\t"
-#define TENSOR_ALL_ "li %[t], -1\n\t" SPICA_INSN("x0, %[t], x0", SPICA_INSN_VX_TMC)
-#define TENSOR_DMA_(name) (SPICA_DMA_##name - SPICA_DMA_DRAM)
-
-SPICA_INLINE void tensor_pitches(uint32_t dram_pitch)
-{
-    uint32_t t;
-    __asm__ volatile(TENSOR_ONE_ "sw %[dram], %[dram_at](%[dma])\n\t"
-                     "sw %[local], %[local_at](%[dma])\n\tsw x0, %[fill_at](%[dma])\n\t" TENSOR_ALL_
-                     : [t] "=&r"(t)
-                     : [dma] "r"(SPICA_DMA_DRAM), [dram] "r"(dram_pitch),
-                       [local] "r"(TENSOR_BANK_BYTES), [dram_at] "i"(TENSOR_DMA_(DRAM_PITCH)),
-                       [local_at] "i"(TENSOR_DMA_(LOCAL_PITCH)), [fill_at] "i"(TENSOR_DMA_(FILL))
-                     : "memory");
-}
-
-SPICA_INLINE void tensor_load(uint32_t local, uint32_t dram, uint32_t shape)
-{
-    uint32_t t;
-    __asm__ volatile(TENSOR_ONE_ "sw %[dram], 0(%[dma])\n\tsw %[local], %[local_at](%[dma])\n\t"
-                     "sw %[shape], %[shape_at](%[dma])\n\tsw x0, %[start_at](%[dma])\n\t" TENSOR_ALL_
-                     : [t] "=&r"(t)
-                     : [dma] "r"(SPICA_DMA_DRAM), [dram] "r"(dram), [local] "r"(local),
-                       [shape] "r"(shape), [local_at] "i"(TENSOR_DMA_(LOCAL)),
-                       [shape_at] "i"(TENSOR_DMA_(SHAPE)), [start_at] "i"(TENSOR_DMA_(START))
-                     : "memory");
-}
-
-/* Waits for loads. A division by 1 delays the next read of the counter. */
-SPICA_INLINE void tensor_await(uint32_t loads)
-{
-    uint32_t t;
-    __asm__ volatile(TENSOR_ONE_ "1:\n\tlw %[t], 0(%[done])\n\tsub %[t], %[t], %[loads]\n\t"
-                     "bgez %[t], 2f\n\tli %[t], 1\n\tdivu %[t], %[t], %[t]\n\tbnez %[t], 1b\n2:\n\t"
-                     TENSOR_ALL_
-                     : [t] "=&r"(t)
-                     : [done] "r"(SPICA_DMA_LOADS_DONE), [loads] "r"(loads)
-                     : "memory");
-}
-
 /* Commands loads of `count` panels, one to each bank at a time. */
 SPICA_INLINE void tensor_load_panels(uint32_t local, uint32_t dram, uint32_t pitch, uint32_t bytes,
                                      int count)
@@ -72,7 +33,7 @@ SPICA_INLINE void tensor_load_panels(uint32_t local, uint32_t dram, uint32_t pit
 #pragma unroll 1
     for (int left = count; left > 0; left -= TENSOR_BANKS) {
         const int panels = left < TENSOR_BANKS ? left : TENSOR_BANKS;
-        tensor_load(local, dram, bytes | (uint32_t)panels);
+        spica_tile_load(local, dram, bytes | (uint32_t)panels);
         local += TENSOR_PANEL_BYTES;
         dram += TENSOR_BANKS * pitch;
     }
@@ -137,7 +98,7 @@ SPICA_INLINE void tensor_await_tile(int group)
         while ((int32_t)(tensor_at.commanded - needed) < 0)
             tensor_copy_ahead(1);
     }
-    tensor_await(tensor_at.loads + needed * SPICA_CONSTANT(TENSOR_PANELS));
+    spica_tile_await(tensor_at.loads + needed * SPICA_CONSTANT(TENSOR_PANELS));
 }
 
 /* A warp has no copies of its own. */
@@ -162,15 +123,15 @@ SPICA_INLINE TensorCopies tensor_begin(void)
         tensor_at.rest = tensor_rounds();
         tensor_at.commanded = 0;
         tensor_at.loads = *(volatile uint32_t *)SPICA_DMA_LOADS_DONE;
-        tensor_pitches(tensor_steps() * FRAGMENT_BYTES);
+        spica_tile_pitches(tensor_steps() * FRAGMENT_BYTES, TENSOR_BANK_BYTES, 0);
         for (int group = 0; group < TENSOR_GROUPS; group++) {
             tensor_at.needed[group] = 1;
             tensor_at.read[group] = -1u;
         }
         tensor_copy_ahead(2);
-        tensor_await(tensor_at.loads + TENSOR_PANELS);
+        spica_tile_await(tensor_at.loads + TENSOR_PANELS);
     }
-    tensor_meet(0, SPICA_WARPS);
+    spica_meet(0, SPICA_WARPS);
     return (TensorCopies){};
 }
 
@@ -181,7 +142,7 @@ SPICA_INLINE void tensor_turn(TensorCopies *copies, int group)
     (void)copies;
     if (tensor_leads(group))
         tensor_await_tile(group);
-    tensor_meet(group, SPICA_WARPS / TENSOR_GROUPS);
+    spica_meet(group, SPICA_WARPS / TENSOR_GROUPS);
     if (tensor_leads(group)) {
         tensor_at.read[group]++;
         if (group == 0)

@@ -1,4 +1,4 @@
-/* Numbers of steps and tiles of a product, and the meeting of all warps. */
+/* Numbers of steps and tiles of a product. */
 #ifndef TENSOR_ROUNDS_H
 #define TENSOR_ROUNDS_H
 
@@ -35,19 +35,6 @@ SPICA_INLINE uint32_t tensor_tiles(void)
 SPICA_INLINE uint32_t tensor_rounds(void)
 {
     return tensor_tiles() * TENSOR_BLOCKS(tensor_steps(), TENSOR_STEPS);
-}
-
-/* Waits for `warps` warps of each core, and for the accesses of this warp. Warp `first` of each core
- * takes part, and no two groups of warps have the same one. */
-SPICA_INLINE void tensor_meet(uint32_t first, uint32_t warps)
-{
-    const uint32_t barrier = SPICA_BARRIER_ALL - first;
-    vx_barrier(barrier, warps);
-#if !SPICA_BARRIERS_OF_CLUSTER && SPICA_CORES > 1
-    if (vx_warp_id() == first)
-        vx_barrier(SPICA_CONSTANT(0x80000000u | barrier), SPICA_CORES);
-    vx_barrier(barrier, warps);
-#endif
 }
 
 #endif

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ....hw.config.tensor import TensorConfig
+from ....hw.config.tensor import HgmmaConfig, TensorConfig
 from ....kernels.gemm.problem import GemmProblem
 from ..core.units.tensor import matrix_product
 from .systolic.systolic import read_out
@@ -13,12 +13,12 @@ __all__ = ["tensor_gemm"]
 ROWS = 64
 
 
-def tensor_gemm(tensor: TensorConfig, problem: GemmProblem, a, b) -> np.ndarray:
+def tensor_gemm(tensor: TensorConfig | HgmmaConfig, problem: GemmProblem, a, b) -> np.ndarray:
     """Return C as a chain of instructions computes it: from +0, k ascending, padded with zeros.
 
     Parameters
     ----------
-    tensor : TensorConfig
+    tensor : TensorConfig or HgmmaConfig
         Numerics and operand format of the instructions.
     problem : GemmProblem
         The product to compute.

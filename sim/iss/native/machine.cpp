@@ -18,7 +18,10 @@ Machine::Machine(const Config& given)
 }
 
 void Machine::reset(uint32_t entry) {
-    for (auto& warp : warps_) warp->reset(entry, warp->number == 0);
+    for (auto& warp : warps_) {
+        warp->reset(entry, warp->number == 0);
+        memory.release_operands(warp->core, warp->number);
+    }
     for (Core& core : cores) {
         core = {};
         core.active = 1;
@@ -189,10 +192,14 @@ void note_access(Machine& machine, Warp& warp, const Decoded& code, Access& acce
     });
 }
 
-// Records the accumulators of `hmma` after it executed.
+// Records the accumulators of a tensor instruction after it executed.
 void note_accumulators(Warp& warp, const Config& config, const Decoded& code, Retired& retired) {
-    retired.results = FragmentMap{config.threads}.registers();
-    uint32_t first = kFloatRow + kFirstAccumulator + retired.results * code.destination;
+    uint32_t first = kFloatRow;
+    retired.results = kFloats;
+    if (code.op == Op::Hmma) {
+        retired.results = FragmentMap{config.threads}.registers();
+        first += kFirstAccumulator + retired.results * code.destination;
+    }
     retired.row = first + retired.results - 1;
     for (uint32_t k = 0; k + 1 < retired.results; ++k) {
         std::copy_n(warp.row(first + k), config.threads, retired.earlier[k].begin());
@@ -224,7 +231,7 @@ Machine::Stepped Machine::step(uint32_t core, uint32_t number, Retired& retired)
     retired.flags = flags_of(copy);
     note_access(*this, stepped, copy, retired.access);
     if (!execute_one(stepped)) return Stepped::Fault;
-    if (copy.op == Op::Hmma) {
+    if (copy.op == Op::Hmma || copy.op == Op::Hgmma) {
         note_accumulators(stepped, config, copy, retired);
         return Stepped::Retired;
     }

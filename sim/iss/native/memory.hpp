@@ -11,6 +11,12 @@
 
 namespace spica {
 
+// Operand of a product in shared memory, from its `hgmma` at `pc` to the `hgmma_wait`. `written` is
+// the first address of a write of a unit or of the host to it, 0 if there is none.
+struct Operand {
+    uint32_t core, warp, pc, first, last, written;
+};
+
 // DRAM pages are allocated on first use, filled with zeros. `near_` holds shared memory and the
 // print buffers behind it, `dump_` the counters that programs dump.
 class Memory {
@@ -73,6 +79,11 @@ public:
         return pieces(address, size, [&](uint8_t* memory, uint64_t done, uint64_t n) {
             std::memcpy(memory, data + done, n);
             uint32_t at = address + static_cast<uint32_t>(done);
+            for (Operand& each : operands_) {
+                uint32_t from = std::max(at, each.first);
+                if (from > std::min(at + static_cast<uint32_t>(n) - 1, each.last)) continue;
+                if (each.written == 0) each.written = from;
+            }
             forget_code(at, at + static_cast<uint32_t>(n) - 1);
         });
     }
@@ -81,6 +92,15 @@ public:
         uint32_t offset = address - SHARED_BASE;
         bool inside = offset < shared_bytes_ && size <= shared_bytes_ - offset;
         return inside ? near_.data() + offset : nullptr;
+    }
+
+    // Operands of products that are not waited for.
+    const std::vector<Operand>& operands() const { return operands_; }
+    void hold(const Operand& operand) { operands_.push_back(operand); }
+    void release_operands(uint32_t core, uint32_t warp) {
+        std::erase_if(operands_, [&](const Operand& each) {
+            return each.core == core && each.warp == warp;
+        });
     }
 
     // Decoded instruction at `pc`, a multiple of 4; nullptr outside allocated DRAM.
@@ -115,7 +135,7 @@ public:
         archive.sparse(
             pages_, [] { return std::make_unique<Page>(); },
             [&](Page* page) { archive.raw(page->bytes, kPageBytes); });
-        archive(near_, dump_, regions_, recent_);
+        archive(near_, dump_, regions_, recent_, operands_);
     }
 
 private:
@@ -165,6 +185,7 @@ private:
     std::vector<std::unique_ptr<Page>> pages_;
     std::vector<uint8_t> near_, dump_;
     std::vector<Region> regions_;
+    std::vector<Operand> operands_;
     size_t recent_ = 0;
     uint32_t shared_bytes_;
 };

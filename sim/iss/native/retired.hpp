@@ -12,7 +12,7 @@ namespace iss {
 
 inline constexpr uint32_t kMaxThreads = 32;
 // Most registers that an instruction writes and that a record shows.
-inline constexpr uint32_t kMaxResults = 8;
+inline constexpr uint32_t kMaxResults = 32;
 // Rows of a warp's registers: the integer file, the float file, and one for dropped results.
 inline constexpr uint32_t kFloatRow = 32, kDroppedRow = 64, kRows = 65;
 

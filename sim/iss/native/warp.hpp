@@ -24,12 +24,6 @@ struct Past {
     uint32_t pc, word, mask;
 };
 
-// Result of an `hgmma` until `hgmma_wait`.
-struct PendingTile {
-    bool is_pending = false;
-    std::array<uint32_t, 32 * 8> c;
-};
-
 class Warp {
 public:
     static constexpr uint32_t kHistory = 64;
@@ -47,7 +41,7 @@ public:
         set_mask(is_active ? 1 : 0);
         fflags = frm = mscratch = 0;
         depth = 0;
-        tile.is_pending = false;
+        has_product = false;
         retired = 0;
     }
     uint32_t mask() const { return mask_; }
@@ -69,7 +63,7 @@ public:
         history[retired++ % kHistory] = {pc, word, lanes};
     }
     void archive(Archive& archive) {
-        archive(pc, fflags, frm, mscratch, depth, stack, tile, barrier, retired, history);
+        archive(pc, fflags, frm, mscratch, depth, stack, has_product, barrier, retired, history);
         archive(mask_, last_lane_, lanes_, registers_);
     }
 
@@ -79,7 +73,7 @@ public:
     uint32_t fflags = 0, frm = 0, mscratch = 0;
     uint32_t depth = 0;
     std::array<Divergence, kMaxThreads> stack;
-    PendingTile tile;
+    bool has_product = false;  // an `hgmma` that no `hgmma_wait` has followed
     uint32_t barrier = 0;  // number of the barrier at which it waits, if it waits
     uint64_t retired = 0;
     std::array<Past, kHistory> history;

@@ -54,8 +54,8 @@ void Lockstep::collect(const CollectedPorts& port, const uint32_t* outputs) {
     uint32_t pc = port.pc.get(outputs);
     if (warp.faults) {
         const Flight& last = warp.flights[warp.next - 1];
-        // Instructions after a faulting load or store may still be collected.
-        if (last.port != setup_.memory_port) {
+        // Instructions after a faulting load, store or product may still be collected.
+        if (last.port != setup_.memory_port && last.port != setup_.tensor_port) {
             return differ_by_fault(warp.number, last, "the model faults, but the core continues",
                                    kNoCause);
         }
@@ -226,6 +226,9 @@ void Lockstep::memory_fault(const uint32_t* outputs) {
     uint32_t pc = port.pc.get(outputs), kind = port.cause.get(outputs);
     uint32_t cause = LockstepSetup::kMemoryCause + kind, lanes = port.lanes.get(outputs);
     Flight* flight = find_fault(warp, pc);
+    if (flight != nullptr && flight->port == setup_.tensor_port) {
+        return operand_fault(warp, *flight, outputs);
+    }
     if (kind != setup_.refused) {
         // The instruction is not requested at all; it was the next one to be requested.
         bool is_next = !requests_.empty() && requests_.front().warp == warp.number;
@@ -259,6 +262,22 @@ void Lockstep::memory_fault(const uint32_t* outputs) {
     if (!is_same(warp, *flight, "lanes of the fault", expected, lanes)) return;
     uint32_t lowest = static_cast<uint32_t>(std::countr_zero(lanes));
     is_same(warp, *flight, "address of the fault", flight->retired.access.addresses[lowest],
+            port.address.get(outputs));
+}
+
+// Fault of a product, whose operands are not in shared memory.
+void Lockstep::operand_fault(Warp& warp, Flight& flight, const uint32_t* outputs) {
+    const FaultPorts& port = ports_.memory_fault;
+    advance_to(warp, flight);
+    if (!agrees_ || !flight.is_executed) return;
+    flight.core_faults = true;
+    compare_cause(warp, flight, LockstepSetup::kMemoryCause + port.cause.get(outputs));
+    if (!agrees_) return;
+    if (!is_same(warp, flight, "lanes of the fault", flight.fault.lanes,
+                 port.lanes.get(outputs))) {
+        return;
+    }
+    is_same(warp, flight, "address of the fault", flight.fault.address,
             port.address.get(outputs));
 }
 

@@ -46,7 +46,7 @@ struct LockstepSetup {
     IssCalls model;
     uint32_t core;
     uint32_t slot_bits;  // lower bits of a request's tag; the part number is above them
-    uint32_t integer_port, memory_port, control_port;
+    uint32_t integer_port, memory_port, control_port, tensor_port;
     uint32_t misaligned_jump;  // cause with an address
     uint32_t misaligned, unaddressable, refused;
     uint32_t first_address;  // lowest address of memory
@@ -133,6 +133,7 @@ private:
     void retire(const DonePorts& port, const uint32_t* outputs);
     void fault(const uint32_t* outputs);
     void memory_fault(const uint32_t* outputs);
+    void operand_fault(Warp& warp, Flight& flight, const uint32_t* outputs);
 
     void take_over(const uint32_t* outputs);
     void take_over(const Warp& warp, Flight& flight, const uint32_t* values);

@@ -35,6 +35,12 @@ bool Lockstep::execute(Warp& warp, Flight& flight) {
     if (stepped == static_cast<int>(iss::Stepped::Fault)) {
         flight.model_faults = warp.faults = true;
         model_.fault(model_.machine, &flight.fault);
+        // The core cannot report races.
+        uint32_t reason = static_cast<uint32_t>(flight.fault.reason);
+        if (reason < LockstepSetup::kReasons && setup_.causes[reason] == 0) {
+            differ_by_fault(warp.number, flight, "the program has a race", kNoCause);
+            return false;
+        }
     }
     if (mirror_ && agrees_ && !flight.model_faults) {
         follow_store(warp, flight);
@@ -221,7 +227,9 @@ void Lockstep::compare_cause(const Warp& warp, const Flight& flight, uint32_t ca
     }
     uint32_t reason = static_cast<uint32_t>(flight.fault.reason);
     uint32_t kind = setup_.refused, lanes = 0;
-    if (cause >= LockstepSetup::kMemoryCause) lanes = wrong_lanes(flight, kind);
+    if (cause >= LockstepSetup::kMemoryCause && flight.port == setup_.memory_port) {
+        lanes = wrong_lanes(flight, kind);
+    }
     // The model reports the reason of the lowest lane. The core first reports lanes that it does
     // not request.
     if (lanes != 0 && !(flight.fault.lanes >> std::countr_zero(lanes) & 1)) return;

@@ -154,6 +154,18 @@ RULES = (
         wide={"read_0": Place(part=2, every=2)},
     ),
     Rule(
+        "wide reads of two requesters in one bank, row reads",
+        (ONE,),
+        alike(read=1),
+        wide={"read_0": WIDE, "read_1": Place(part=3)},
+    ),
+    Rule(
+        "wide reads of two requesters in two banks, row reads of a third",
+        (Place(bank=2),),
+        alike(read=2, row=1),
+        wide={"read_0": WIDE, "read_1": Place(bank=1)},
+    ),
+    Rule(
         "wide reads without a gap, row reads of the other slice",
         (Place(row=1),),
         (None, {"read": 1, "row": 1}),

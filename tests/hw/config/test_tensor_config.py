@@ -8,7 +8,7 @@ from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.arith.dot_product.latency import dot_product_latency
 from spica.hw.config import CoreConfig
 from spica.hw.config.numerics import NUMERICS
-from spica.hw.config.tensor import TENSOR_NUMERICS, TensorConfig
+from spica.hw.config.tensor import TENSOR_NUMERICS, HgmmaConfig, TensorConfig
 
 ALL = [
     TensorConfig(numerics=numerics, operand=operand)
@@ -40,6 +40,19 @@ def test_shapes(tensor):
     # One rounding per step, and its result is there before the next step on the accumulator.
     assert dot.is_tree or dot.chunks == 1
     assert tensor.sets == 1 or dot_product_latency(dot) + 2 <= 4 * tensor.step_words
+
+
+@pytest.mark.parametrize("tensor", ALL, ids=str)
+def test_shapes_of_products_with_operands_in_shared_memory(tensor):
+    """Twice the rows, columns, depth and dot products of ``hmma``."""
+    tile = HgmmaConfig(numerics=tensor.numerics, operand=tensor.operand)
+    assert DotProductConfig.of(tile) == DotProductConfig.of(tensor)
+    assert (tile.side, tile.registers, tile.operand_bytes) == (16, 32, 1024)
+    assert (tile.macs, tile.depth, tile.steps) == (2 * tensor.macs, 2 * tensor.depth, 128)
+    assert tile.side * tile.side * tile.depth == tile.steps * tile.macs
+    assert tile.dot_products * tile.column_groups == 16
+    # A result is there before its number of C is used again.
+    assert dot_product_latency(DotProductConfig.of(tile)) + 2 < 16
 
 
 @pytest.mark.parametrize("tensor", ALL, ids=str)
@@ -75,7 +88,5 @@ def test_refused_cores():
         CoreConfig(tensor="hmma", threads=4)
     with pytest.raises(ValueError, match="threads must be 8 with hgmma, not 32"):
         CoreConfig(tensor="hgmma", threads=32)
-    with pytest.raises(ValueError, match="must be virgo_hmma on fp16 with hgmma, not fp32_rne"):
-        CoreConfig(tensor="hgmma", tensor_numerics="fp32_rne", tensor_operand="fp32")
     with pytest.raises(ValueError, match="operand of tensor instructions with fp32_rne"):
         CoreConfig(tensor_numerics="fp32_rne")

@@ -136,6 +136,7 @@ def test_micro_operations_follow_each_other():
     with trial_groups():
         dut = IssueSlot(SMALL)
         instruction = {"rd": 33, "writes": 1, "sources": [4, 7, 40], "grouped": 0b1010, "last": 3}
+        instruction |= {"reads": 0b111}
 
         async def testbench(ctx):
             ctx.set(dut.issue, {"warp": 1, "instruction": instruction})
@@ -150,6 +151,7 @@ def test_micro_operations_follow_each_other():
                 assert ctx.get(dut.o.valid) and o.beat == beat
                 assert [o.instruction.sources[k] for k in range(3)] == [4 + beat, 7, 40 + beat]
                 assert (o.instruction.rd, o.instruction.writes) == (33, beat == SIZE - 1)
+                assert o.instruction.reads == (0b111 if beat == 0 else 0b101)
                 assert ctx.get(dut.free) == (beat == SIZE - 1)
                 await ctx.tick()
             assert not ctx.get(dut.o.valid)
@@ -158,7 +160,7 @@ def test_micro_operations_follow_each_other():
 
 
 def test_refused_tables():
-    with pytest.raises(ValueError, match="size of a register group must be 2, 4, 8 or 16, not 3"):
+    with pytest.raises(ValueError, match="register group must be 2, 4, 8, 16 or 32, not 3"):
         RegisterGroups(size=3)
     groups = {0: RegisterGroups(size=4)}
     with pytest.raises(ValueError, match="latency must not be fixed with register groups"):

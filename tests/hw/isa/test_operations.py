@@ -8,7 +8,15 @@ from spica.hw.config import CoreConfig
 from spica.hw.core.units.execution_units import UNITS
 from spica.hw.isa.csr import COUNTER_NUMBERS, COUNTERS
 from spica.hw.isa.instructions import INSTRUCTIONS
-from spica.hw.isa.operations import OPERATION_WIDTH, PORTS, Latency, Port, ports_with
+from spica.hw.isa.operations import (
+    OPERATION_WIDTH,
+    PORTS,
+    ControlOperation,
+    Latency,
+    Port,
+    TensorOperation,
+    ports_with,
+)
 
 
 def test_every_port_is_in_the_table_and_has_a_unit():
@@ -55,6 +63,17 @@ def test_only_cores_with_tensor_instructions_have_their_port():
     assert (plain.group_sizes, tensor.group_sizes) == ([], [8])
     assert CoreConfig(tensor="hmma", threads=32).group_sizes == [4]
     assert (plain.credit_ports, tensor.credit_ports) == ((), (Port.TENSOR,))
+    assert tensor.credits(Port.TENSOR) == 2
+
+
+def test_a_core_has_one_kind_of_tensor_instruction():
+    for kind, groups, credits in (("hmma", [8], 2), ("hgmma", [32], 3)):
+        core = CoreConfig(tensor=kind, tensor_queue=3)
+        own = {each for each in TensorOperation if core.executes(Port.TENSOR, each)}
+        assert own == {TensorOperation[kind.upper()]}
+        assert (core.group_sizes, core.credits(Port.TENSOR)) == (groups, credits)
+        waits = core.executes(Port.CONTROL, ControlOperation.HGMMA_WAIT)
+        assert waits == (kind == "hgmma") and core.executes(Port.CONTROL, ControlOperation.BAR)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8, 32])

@@ -168,6 +168,7 @@ def test_wrong_accumulator_of_warps_of_32_threads():
     ("place", "cause"),
     [
         (SHARED_BASE + 2, Cause.MISALIGNED_ACCESS),
+        (SHARED_BASE + 16, Cause.MISALIGNED_ACCESS),
         (DATA, Cause.OUTSIDE_MEMORY),
         (SHARED_BASE + 16 * 1024 - 1020, Cause.OUTSIDE_MEMORY),
     ],
@@ -178,6 +179,11 @@ def test_operands_of_hgmma_lie_in_shared_memory(place, cause, wrong):
     iss = placed("hgmma a0, a1", values, threads=8, tensor="hgmma")
     # The values are those of the last active lane.
     fault_of(iss, cause, address=place, lanes=0b0100)
+
+
+def test_wait_without_a_product():
+    iss = placed("hgmma_wait", threads=8, tensor="hgmma")
+    fault_of(iss, Cause.BAD_WAIT, says="no hgmma of this warp since its last hgmma_wait")
 
 
 # Divergence stack

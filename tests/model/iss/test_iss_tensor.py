@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from spica.hw.config.formats import FP16, FP32
-from spica.hw.config.tensor import TENSOR_NUMERICS, TensorConfig
+from spica.hw.config.formats import FORMATS, FP16, FP32
+from spica.hw.config.tensor import TENSOR_NUMERICS, HgmmaConfig, TensorConfig
 from spica.sim.golden.arith.float import operands
 from spica.sim.golden.arith.float.floats import corners, decode
 from spica.sim.golden.core.units import tensor as fragments
 from spica.sim.iss.arithmetic import Processor, hgmma, hmma, on_processor
 from spica.sim.units.arith.tree import numpy_tree, tree_operands
+from support.core.hgmma_operands import random_tiles
 from support.core.tensor_bench import fragments as random_fragments
 
 ONE = FP16.bias << FP16.fraction_width
@@ -88,12 +89,37 @@ def test_fragments_of_accumulators():
         ]
         assert [c[place] for place in places] == registers[:, lane].tolist()
     assert np.array_equal(fragments.pack_c(c), registers)
-    # Two by two blocks, the second of the first row in f8 to f15.
-    blocks = np.arange(256, dtype=np.uint32).reshape(32, 8)
-    whole = fragments.unpack_c(blocks)
-    assert np.array_equal(whole[:8, 8:], fragments.unpack_c(blocks[8:16]))
-    assert np.array_equal(whole[8:, :8], fragments.unpack_c(blocks[16:24]))
-    assert np.array_equal(fragments.pack_c(whole), blocks)
+
+
+def test_accumulators_of_hgmma():
+    registers = np.arange(256, dtype=np.uint32).reshape(32, 8)
+    c = fragments.unpack_tile(registers)
+    for row in range(16):
+        for lane in range(8):
+            assert c[row, 2 * lane] == registers[2 * row, lane]
+            assert c[row, 2 * lane + 1] == registers[2 * row + 1, lane]
+    assert np.array_equal(fragments.pack_tile(c), registers)
+
+
+@pytest.mark.parametrize("operand", ["fp16", "bf16", "tf32", "fp8_e4m3"])
+def test_operands_of_hgmma_are_dense_rows(operand):
+    config = HgmmaConfig(numerics="nvidia(hopper)", operand=operand)
+    rng = np.random.default_rng(3)
+    memory = rng.integers(0, 256, (2, 1024), dtype=np.uint8)
+    a, b = fragments.hgmma_operands(*memory, config)
+    assert (a.shape, b.shape) == ((16, config.depth), (config.depth, 16))
+    size, drop = config.operand_width // 8, config.operand_width - FORMATS[operand].width
+    for matrix, found in zip(memory, (a, b), strict=True):
+        for index, number in enumerate(found.ravel()):
+            container = int.from_bytes(
+                matrix[size * index : size * (index + 1)].tobytes(), "little"
+            )
+            assert number == container >> drop
+    stored = [fragments.stored_matrix(matrix, config) for matrix in (a, b)]
+    if not drop:
+        assert np.array_equal(stored, memory)
+    again = fragments.hgmma_operands(*stored, config)
+    assert all(np.array_equal(x, y) for x, y in zip(again, (a, b), strict=True))
 
 
 @pytest.mark.parametrize("shape", [fragments.HMMA_SHAPE, fragments.HGMMA_SHAPE])
@@ -183,11 +209,23 @@ def unpack_b_of_two(registers, config):
 def test_hgmma_is_the_golden_one(matrices):
     rng = np.random.default_rng(6)
     a, b, c = matrices(rng, 60, *fragments.HGMMA_SHAPE)
-    registers = fragments.pack_c(c)
+    registers = fragments.pack_tile(c)
     expected = fragments.hgmma(a, b, registers)
+    stored = [fragments.stored_matrix(matrix) for matrix in (a, b)]
     for kind in PROCESSORS:
         with on_processor(kind):
-            check(hgmma(a, b, registers), expected)
+            check(hgmma(*stored, registers), expected)
+
+
+@pytest.mark.parametrize(
+    ("numerics", "operand"),
+    [(name, operand) for name, operands in TENSOR_NUMERICS.items() for operand in operands],
+)
+def test_hgmma_of_all_numerics(numerics, operand):
+    config = HgmmaConfig(numerics=numerics, operand=operand)
+    memory, registers = random_tiles(config, np.random.default_rng(8), 20)
+    expected = fragments.hgmma(*fragments.hgmma_operands(*memory, config), registers, config)
+    check(hgmma(*memory, registers, config), expected)
 
 
 def test_adverse_matrices_reach_all_classes():

@@ -7,11 +7,13 @@ import pytest
 
 from spica.hw.config.formats import FP16, FP32
 from spica.hw.isa.assembly import INTEGER_NAMES
+from spica.hw.isa.encoding import RegisterClass
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.operations import SpecialOperation
 from spica.sim.golden.arith.float.operands import random_bits
 from spica.sim.golden.arith.special.special_function import special_function
 from spica.sim.golden.core.units import tensor as fragments
+from spica.sim.iss.outcome import Cause
 from spica.sim.iss.program_bench import OLD, give, lanes_of, machine
 from spica.sim.oracle.qemu import OPERATIONS, qemu
 from support.oracle.simt_thread import INTEGER
@@ -107,48 +109,110 @@ def test_hmma_is_the_golden_model_s(chosen, first):
         assert np.array_equal(iss.warp(0, 0).floats, fragments.hmma(registers, first))
 
 
-def test_hgmma_is_the_golden_model_s_once_it_was_waited_for():
-    rng = np.random.default_rng(4)
-    iss = machine("hgmma a0, a1\nhgmma_wait", threads=8, tensor="hgmma")
-    for _ in range(10):
-        a, b, registers = halves(rng, 16, 32), halves(rng, 32, 16), singles(rng, 32, 8)
-        at_a, at_b = SHARED_BASE + 64, SHARED_BASE + 4096
-        iss.write(at_a, a)
-        iss.write(at_b, b)
-        give(iss, {A0: at_a, A1: at_b})
-        iss.set_warp(0, 0, floats=registers)
-        step(iss)
-        # Words overwritten from now on were read before; the result is not there yet.
-        iss.write(at_a, bytes(1024))
-        assert np.array_equal(iss.warp(0, 0).floats, registers)
-        step(iss)
-        assert np.array_equal(iss.warp(0, 0).floats, fragments.hgmma(a, b, registers))
-
-
-def test_a_second_hgmma_completes_the_first():
-    """The second accumulates on the result of the first, as if there were a wait between."""
-    rng = np.random.default_rng(5)
-    iss = machine("hgmma a0, a1\nhgmma a0, a1\nhgmma_wait\nhgmma_wait", threads=8, tensor="hgmma")
+def hgmma_machine(text, seed, values=None, mask=-1):
+    """Return a model with operands of ``hgmma`` at a0 and a1, and A, B and C."""
+    rng = np.random.default_rng(seed)
+    iss = machine(text, threads=8, tensor="hgmma")
     a, b, registers = halves(rng, 16, 32), halves(rng, 32, 16), singles(rng, 32, 8)
-    iss.write(SHARED_BASE, a)
-    iss.write(SHARED_BASE + 1024, b)
-    give(iss, {A0: SHARED_BASE, A1: SHARED_BASE + 1024})
+    at_a, at_b = SHARED_BASE + 64, SHARED_BASE + 4096
+    iss.write(at_a, a)
+    iss.write(at_b, b)
+    give(iss, {A0: at_a, A1: at_b, **(values or {})}, mask=mask)
     iss.set_warp(0, 0, floats=registers)
+    return iss, a, b, registers
+
+
+def test_hgmma_is_the_golden_model_s():
+    for seed in range(10):
+        iss, a, b, registers = hgmma_machine("hgmma a0, a1\nhgmma_wait", seed)
+        retired = iss.step(0, 0)
+        expected = fragments.hgmma(a, b, registers)
+        assert np.array_equal(iss.warp(0, 0).floats, expected)
+        assert retired.rd == (RegisterClass.FLOAT, 31)
+        assert np.array_equal(np.vstack([retired.earlier, retired.values]), expected)
+        step(iss)
+        assert np.array_equal(iss.warp(0, 0).floats, expected)
+
+
+def test_products_of_a_warp_accumulate_and_one_wait_is_for_all():
+    iss, a, b, registers = hgmma_machine(
+        "hgmma a0, a1\nhgmma a0, a1\nhgmma_wait\nhgmma_wait", seed=5
+    )
     first = fragments.hgmma(a, b, registers)
     second = fragments.hgmma(a, b, first)
-    for wanted in (registers, first, second, second):
+    for wanted in (first, second, second):
         step(iss)
         assert np.array_equal(iss.warp(0, 0).floats, wanted)
+    assert iss.step(0, 0).fault.cause is Cause.BAD_WAIT
 
 
 def test_operands_of_hgmma_are_those_of_the_last_active_lane():
-    rng = np.random.default_rng(6)
-    iss = machine("hgmma a0, a1\nhgmma_wait", threads=8, tensor="hgmma")
-    a, b, registers = halves(rng, 16, 32), halves(rng, 32, 16), singles(rng, 32, 8)
-    iss.write(SHARED_BASE, a)
-    iss.write(SHARED_BASE + 1024, b)
-    give(iss, {A0: [4] * 7 + [SHARED_BASE], A1: [4] * 7 + [SHARED_BASE + 1024]})
-    iss.set_warp(0, 0, floats=registers)
-    step(iss)
+    values = {A0: [4] * 7 + [SHARED_BASE + 64], A1: [4] * 7 + [SHARED_BASE + 4096]}
+    iss, a, b, registers = hgmma_machine("hgmma a0, a1", 6, values)
     step(iss)
     assert np.array_equal(iss.warp(0, 0).floats, fragments.hgmma(a, b, registers))
+
+
+def test_inactive_lanes_keep_their_part_of_c():
+    iss, a, b, registers = hgmma_machine("hgmma a0, a1", 7, mask=0b0110_1001)
+    step(iss)
+    result, active = fragments.hgmma(a, b, registers), [0, 3, 5, 6]
+    expected = registers.copy()
+    expected[:, active] = result[:, active]
+    assert np.array_equal(iss.warp(0, 0).floats, expected)
+
+
+STORE = "hgmma a0, a1\nsw a3, 0(a2)\nhgmma_wait\nsw a3, 0(a2)"
+
+
+@pytest.mark.parametrize("offset", [64, 64 + 1020, 4096, 4096 + 1020])
+def test_a_store_to_an_operand_before_the_wait_is_a_race(offset):
+    places = [0x8010_0000] * 4 + [SHARED_BASE + offset] + [0x8010_0000] * 3
+    iss, *_ = hgmma_machine(STORE, 8, {A2: places})
+    step(iss)
+    fault = iss.step(0, 0).fault
+    assert (fault.cause, fault.pc, fault.warp) == (Cause.RACE, ENTRY + 4, 0)
+    assert (fault.lanes, fault.address) == (0b1_0000, SHARED_BASE + offset)
+    assert f"{ENTRY:#010x}" in fault.sentence  # the product's pc
+
+
+@pytest.mark.parametrize("offset", [60, 64 + 1024, 4092, 4096 + 1024])
+def test_stores_beside_operands_and_after_the_wait_are_not(offset):
+    iss, *_ = hgmma_machine(STORE, 9, {A2: SHARED_BASE + offset})
+    for _ in range(3):
+        step(iss)
+    give(iss, {A2: SHARED_BASE + 64}, pc=ENTRY + 12)
+    step(iss)
+
+
+def test_the_wait_reports_an_operand_that_a_unit_wrote():
+    iss, *_ = hgmma_machine(STORE, 10, {A2: 0x8010_0000})
+    step(iss)
+    iss.write(SHARED_BASE + 4096 + 1000, bytes(100))
+    step(iss)
+    fault = iss.step(0, 0).fault
+    assert (fault.cause, fault.pc, fault.address) == (
+        Cause.RACE,
+        ENTRY + 8,
+        SHARED_BASE + 4096 + 1000,
+    )
+
+
+def test_a_snapshot_keeps_the_operands_of_products():
+    iss, *_ = hgmma_machine(STORE, 11, {A2: SHARED_BASE + 64})
+    step(iss)
+    saved = iss.native.save()
+    assert iss.step(0, 0).fault.cause is Cause.RACE
+    iss.reset()
+    assert iss.native.restore(saved)
+    assert iss.step(0, 0).fault.cause is Cause.RACE
+
+
+def test_a_warp_that_ends_drops_its_products():
+    text = "hgmma a0, a1\nvx_tmc zero\nsw a3, 0(a2)\nhgmma_wait"
+    iss, *_ = hgmma_machine(text, 12)
+    step(iss)
+    step(iss)
+    give(iss, {A2: SHARED_BASE + 64}, pc=ENTRY + 8)
+    step(iss)
+    assert iss.step(0, 0).fault.cause is Cause.BAD_WAIT

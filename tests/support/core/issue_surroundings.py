@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.issue.warp_scoreboard import FIXED_PORTS, VARIABLE_PORTS
-from spica.hw.isa.operations import PORTS, Port
+from spica.hw.isa.operations import Port
 from spica.sim.golden.core.issue.issue import Cycle, Entry, Outcome
 
 __all__ = ["PipeError", "RestOfCore", "Timing"]
@@ -73,7 +73,7 @@ class RestOfCore:
         self.written: list[Flight | None] = []
         self.resume_at: dict[int, int] = {}
         self.start_at: dict[int, int] = {}
-        self.credits = {port: PORTS[port].credits or 0 for port in config.credit_ports}
+        self.credits = {port: config.credits(port) for port in config.credit_ports}
         self.releases: list[tuple[int, Port]] = []  # cycle and port of returned credits
         self.now = self.issued = self.last_progress = 0
 

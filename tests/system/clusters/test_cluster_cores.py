@@ -183,8 +183,10 @@ def test_command_words_of_cores_reach_the_matrix_unit(machine):
 
 
 def test_what_rtl_does_not_have_is_refused():
-    with pytest.raises(UserError, match=r"core\.tensor must be none or hmma in RTL yet, not hgmma"):
-        require_rtl(replace(PRESETS["core"], core=CoreConfig(tensor="hgmma")))
+    narrow = replace(PRESETS["tiny"], core=CoreConfig(tensor="hgmma"))
+    with pytest.raises(UserError, match=r"lines of 32 bytes or more .* not 16 and 16384"):
+        require_rtl(narrow)
+    require_rtl(PRESETS["hopper"])
     wide = replace(PRESETS["core"], cores=32, core=CoreConfig(threads=32))
     with pytest.raises(UserError, match=r"give 32 cores at most 256 ports .* not 32 each"):
         require_rtl(wide)

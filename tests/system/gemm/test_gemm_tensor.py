@@ -247,7 +247,7 @@ FAULTS = {
         ("(2 * TENSOR_ACROSS - 1) * pitch", "(2 * TENSOR_ACROSS) * pitch"),
         ("dram += TENSOR_BANKS * pitch", "dram += pitch"),
         (">= TENSOR_SLOTS)", ">= TENSOR_SLOTS + 2)"),
-        ("    tensor_await(tensor_at.loads + needed", "    if (0) tensor_await(needed"),
+        ("    spica_tile_await(tensor_at.loads + needed", "    if (0) spica_tile_await(needed"),
     ],
     "tensor_store.h": [
         ("(lane & 5)", "(lane & 4)"),

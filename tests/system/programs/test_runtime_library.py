@@ -126,3 +126,23 @@ def test_tensor_instruction_on_registers(optimize, steps):
     for warp in range(2):
         found = read_words(iss, result + 256 * warp, 64).view(np.float32).reshape(8, 8)
         assert np.array_equal(found, expected + warp)
+
+
+@pytest.mark.parametrize("optimize", [0, 2, 3])
+def test_tensor_instruction_on_shared_memory(optimize):
+    """Chains of products, with C from memory in odd warps; FP32 and FP16 results."""
+    rng, steps, warps = np.random.default_rng(7), 3, 2
+    a = rng.integers(-3, 4, (warps, steps, 16, 32))
+    b = rng.integers(-3, 4, (warps, steps, 32, 16))
+    c = rng.integers(-9, 10, (warps, 16, 16)).astype(np.float32)
+    tiles = b"".join(each.astype(np.float16).tobytes() for each in (a, b))
+    config = replace(PRESETS["core"], core=CoreConfig(warps=warps, threads=8, tensor="hgmma"))
+    size, results = len(tiles) // 2, DATA + 0x8000
+    arguments = [steps, DATA, DATA + size, results, results + c.nbytes]
+    data = {DATA: tiles, results: c}
+    iss, _ = run("hgmma.c", config, arguments, data=data, optimize=optimize)
+    expected = (a @ b).sum(1) + c * np.array([0, 1])[:, None, None]
+    found = read_words(iss, results, c.size).view(np.float32).reshape(c.shape)
+    assert np.array_equal(found, expected)
+    halves = read_words(iss, results + c.nbytes, c.size // 2).view(np.float16).reshape(c.shape)
+    assert np.array_equal(halves, expected)

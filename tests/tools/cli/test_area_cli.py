@@ -216,6 +216,7 @@ def test_bad_input_is_one_sentence(fake, capsys, tmp_path, monkeypatch, argument
 
 
 def test_presets_that_have_no_rtl_are_refused_before_anything_runs(fake, capsys):
-    assert main(("area", "virgo", "core", "--set", "core.tensor=hgmma")) == 2
-    assert "core.tensor must be none or hmma in RTL yet" in capsys.readouterr().err
+    sets = ("--set", "shared.subbanks=4", "--set", "axi.data_width=128")
+    assert main(("area", "virgo", "hopper", *sets)) == 2
+    assert "shared must have lines of 32 bytes or more" in capsys.readouterr().err
     assert fake == []

@@ -23,6 +23,8 @@ ON_RTL = ("run", "vecadd", "--preset", "core", "--size", "4")
 VECADD = ("run", "vecadd", "--preset", "core", "--engine", "iss")
 FAR = (*VECADD, "--size", "4", "--allow-region")
 CORELESS = ("run", "vecadd", "--preset", "matrix", "--engine", "iss")
+#: Shared memory with lines of 16 bytes.
+NARROW = ("--set", "shared.subbanks=4", "--set", "axi.data_width=128")
 OWN = ("run", "absent.c", "--preset", "core", "--engine", "iss")
 
 
@@ -155,8 +157,8 @@ def refused(capsys, *arguments):
         ((*FAR, "0:4"), "--allow-region must lie within 0x80000000 to 0xff000000, not 0:4"),
         ((*FAR, "0xa0000000:0"), "must lie within 0x80000000 to 0xff"),
         (
-            ("generate", "core", "-o", "x", "--set", "core.tensor=hgmma"),
-            "core.tensor must be none or hmma in RTL yet, not hgmma; programs with these",
+            ("generate", "hopper", "-o", "x", *NARROW),
+            "shared must have lines of 32 bytes or more and a size of 2048 bytes or more in RTL",
         ),
         (
             ("generate", "core", "-o", "x", "--set", "core.tensor_numerics=fp32"),

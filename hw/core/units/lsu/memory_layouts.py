@@ -31,6 +31,7 @@ class MemoryFault(enum.IntEnum, shape=2):
     MISALIGNED = 0  #: the address is not a multiple of the size
     UNADDRESSABLE = 1  #: the address is below all memory
     REFUSED = 2  #: memory answered with an error
+    NOT_SHARED = 3  #: an operand of a matrix product does not lie in shared memory
 
 
 def beats(config: PipelineConfig) -> int:

@@ -103,6 +103,7 @@ class ControlModel:
         self.fcsr = [0 for _ in self.masks]
         self.mscratch = [0 for _ in self.masks]
         self.exit_code = 0
+        self.products = 0  # warps with a product that they have not waited for
 
     @property
     def waiting(self) -> int:
@@ -146,6 +147,7 @@ class ControlModel:
             if warp != given.warp:
                 self.masks[warp] |= 1
                 self.active |= 1 << warp
+                self.products &= ~(1 << warp)
                 effect.turns.append((warp, pc))
 
     def split(self, given: Operands, effect: Effect) -> None:
@@ -179,6 +181,11 @@ class ControlModel:
 
     def fetch_again(self, given: Operands, effect: Effect) -> None:
         effect.turns.append((given.warp, given.pc + 4 & WORD))
+
+    def wait(self, given: Operands, effect: Effect) -> None:
+        if not self.products >> given.warp & 1:
+            raise RefusedError(FaultCause.NO_PRODUCT)
+        self.products &= ~(1 << given.warp)
 
     def end(self, given: Operands, effect: Effect) -> None:
         self.exit_code = given.scalar(2)
@@ -265,5 +272,6 @@ ACTIONS = {
     Operation.CSRRS: ControlModel.access_register,
     Operation.CSRRC: ControlModel.access_register,
     Operation.END: ControlModel.end,
+    Operation.HGMMA_WAIT: ControlModel.wait,
     Operation.ILLEGAL: ControlModel.illegal,
 }

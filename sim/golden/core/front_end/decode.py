@@ -80,12 +80,14 @@ def decode(
 
 def _rule_of(word: int, config: PipelineConfig) -> Rule | None:
     """Return the rule of a word in a core, None if the core has no such instruction."""
+    for rule in RULES.values():
+        is_tensor = rule.instruction.unit is Unit.TENSOR and rule.instruction.matches(word)
+        if is_tensor and config.executes(rule.port, rule.operation):
+            return rule
     instruction = find(word)
-    hmma = RULES["hmma"]
-    if hmma.port in config.ports and hmma.instruction.matches(word):
-        return hmma
-    rule = None if instruction is None else RULES.get(instruction.name)
-    return rule if rule is not None and rule.port in config.ports else None
+    if instruction is None or instruction.unit is Unit.TENSOR:
+        return None
+    return RULES[instruction.name]
 
 
 def _by_opcode(word: int, pc: int) -> Decoded:
@@ -267,6 +269,7 @@ def _by_table(word: int, pc: int, rule: Rule) -> Decoded:
         rd=registers.get("rd", 0),
         sources=[registers.get(name) for name in ("rs1", "rs2", "rs3")],
         rounding=(word >> 12 & 7) * rule.rounds,
+        serialises=int(rule.port == Port.CONTROL),
     )
 
 

@@ -6,7 +6,7 @@ from .....hw.config import PipelineConfig
 from .....hw.core.issue.scoreboard import release_delay
 from .....hw.core.issue.stall_reason import StallReason
 from .....hw.core.issue.warp_scoreboard import FIXED_PORTS, UNDER_WAY
-from .....hw.isa.operations import PORTS, Port
+from .....hw.isa.operations import Port
 from .scheduler import make_scheduler
 
 __all__ = ["Cycle", "Entry", "IssueModel", "Offer", "Outcome"]
@@ -54,7 +54,11 @@ class Entry:
             for number, grouped in zip((self.rd, *self.sources), self.grouped, strict=True)
         )
         writes = self.writes and (self.grouped[0] or beat == self.last)
-        return replace(self, rd=rd, sources=tuple(sources), writes=writes)
+        reads = tuple(
+            read and (beat == 0 or grouped)
+            for read, grouped in zip(self.reads, self.grouped[1:], strict=True)
+        )
+        return replace(self, rd=rd, sources=tuple(sources), reads=reads, writes=writes)
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,7 @@ class IssueModel:
         self.scheduler = make_scheduler(config)
         self.slots: list[Offer | None] = [None] * config.issue_width
         self.releases: list[tuple[int, int, int]] = []  # cycles left, warp, register
-        self.credits = {port: PORTS[port].credits or 0 for port in config.credit_ports}
+        self.credits = {port: config.credits(port) for port in config.credit_ports}
 
     def waits_for(self, warp: int, entry: Entry) -> list[Result]:
         """Return the results that must arrive before `entry` can issue."""

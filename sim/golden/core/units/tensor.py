@@ -5,13 +5,11 @@ row per register and one column per lane. All arrays may be stacked. All numbers
 ``hmma`` in warps of 32 threads has the layout of ``mma.sync.m16n8k16``.
 """
 
-from math import isqrt
-
 import numpy as np
 
 from .....hw.arith.dot_product.config import DotProductConfig
 from .....hw.config.formats import FORMATS
-from .....hw.config.tensor import TensorConfig
+from .....hw.config.tensor import HgmmaConfig, TensorConfig, TensorNumerics
 from ...arith.dot_product.dot_product import dot_product
 
 __all__ = [
@@ -20,26 +18,32 @@ __all__ = [
     "HMMA_SHAPE",
     "THREADS",
     "hgmma",
+    "hgmma_operands",
     "hmma",
     "matrix_product",
     "pack_a",
     "pack_b",
     "pack_c",
+    "pack_tile",
+    "stored_matrix",
     "unpack_a",
     "unpack_b",
     "unpack_c",
+    "unpack_tile",
 ]
 
 THREADS = 8
 #: Rows, columns and depth of one instruction, of ``hmma`` with FP16.
 HMMA_SHAPE = (8, 8, 16)
+#: Those of ``hgmma`` with FP16.
 HGMMA_SHAPE = (16, 16, 32)
 #: The first registers of the two accumulators of hmma.
 ACCUMULATORS = (16, 24)
 #: Rows and columns of the blocks that share an accumulator's layout, and registers of one.
 BLOCK = 8
-#: Numerics of ``hgmma``, and of ``hmma`` by default: FP16, rounded as in Virgo.
+#: Default of ``hmma``, and of ``hgmma``: FP16, rounded as in Virgo.
 VIRGO = TensorConfig()
+VIRGO_TILE = HgmmaConfig()
 #: Its dot product added to the accumulator in one step.
 DOT = DotProductConfig.of(VIRGO)
 
@@ -97,7 +101,7 @@ def unpack_a(registers, config: TensorConfig = VIRGO) -> np.ndarray:
 
 def placed(numbers: np.ndarray, places, shape: tuple[int, int]) -> np.ndarray:
     """Return a matrix with these numbers at their places."""
-    matrix = np.zeros((*numbers.shape[:-3], *shape), np.uint32)
+    matrix = np.zeros((*numbers.shape[: numbers.ndim - places[0].ndim], *shape), np.uint32)
     matrix[..., places[0], places[1]] = numbers
     return matrix
 
@@ -130,16 +134,11 @@ def pack_b(b, config: TensorConfig = VIRGO) -> np.ndarray:
     return stored(columns[..., column, k], config)
 
 
-def places(side: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return row and column by register and lane, for an accumulator of `side` x `side` blocks."""
-    inside = (
+def narrow_c() -> tuple[np.ndarray, np.ndarray]:
+    """Return row and column of an accumulator in warps of 8 threads by register and lane."""
+    row, column = (
         np.array([[one[k] + other[k] for other in LANE_PLACES] for one in REGISTER_PLACES])
         for k in range(2)
-    )
-    blocks = np.divmod(np.arange(side * side)[:, None, None], side)
-    row, column = (
-        (BLOCK * block + place).reshape(-1, THREADS)
-        for block, place in zip(blocks, inside, strict=True)
     )
     return row, column
 
@@ -151,32 +150,69 @@ def wide_c() -> tuple[np.ndarray, np.ndarray]:
 
 
 def unpack_c(registers) -> np.ndarray:
-    """Return an accumulator.
-
-    It has eight registers of eight lanes, or two by two blocks of those, or four of 32 lanes.
-    """
+    """Return an accumulator of ``hmma`` from eight registers of eight lanes, or four of 32."""
     registers = np.asarray(registers, np.uint32)
-    if registers.shape[-1] != THREADS:
-        c = np.zeros((*registers.shape[:-2], 2 * BLOCK, BLOCK), np.uint32)
-        row, column = wide_c()
-        c[..., row, column] = registers
-        return c
-    side = isqrt(registers.shape[-2] // BLOCK)
-    row, column = places(side)
-    c = np.zeros((*registers.shape[:-2], side * BLOCK, side * BLOCK), np.uint32)
+    is_wide = registers.shape[-1] != THREADS
+    shape = (2 * BLOCK, BLOCK) if is_wide else (BLOCK, BLOCK)
+    return placed(registers, wide_c() if is_wide else narrow_c(), shape)
+
+
+def pack_c(c) -> np.ndarray:
+    """Return the registers that hold an accumulator of ``hmma``, of 8 x 8 or 16 x 8 numbers."""
+    c = np.asarray(c, np.uint32)
+    row, column = wide_c() if c.shape[-1] != c.shape[-2] else narrow_c()
+    return c[..., row, column]
+
+
+def tile_places() -> tuple[np.ndarray, np.ndarray]:
+    """Return row and column of an accumulator of ``hgmma`` by register and lane.
+
+    Registers 2 r and 2 r + 1 hold row r; lane l has its columns 2 l and 2 l + 1.
+    """
+    register, lane = np.meshgrid(range(32), range(THREADS), indexing="ij")
+    return register // 2, 2 * lane + register % 2
+
+
+def unpack_tile(registers) -> np.ndarray:
+    """Return an accumulator of ``hgmma``, 16 x 16 numbers, from 32 registers of eight lanes."""
+    registers = np.asarray(registers, np.uint32)
+    c = np.zeros((*registers.shape[:-2], 16, 16), np.uint32)
+    row, column = tile_places()
     c[..., row, column] = registers
     return c
 
 
-def pack_c(c) -> np.ndarray:
-    """Return the registers that hold an accumulator of 8 x 8 or 16 x 16, or of 16 x 8 numbers."""
-    c = np.asarray(c, np.uint32)
-    is_wide = c.shape[-1] != c.shape[-2]
-    row, column = wide_c() if is_wide else places(c.shape[-1] // BLOCK)
-    return c[..., row, column]
+def pack_tile(c) -> np.ndarray:
+    """Return the registers that hold an accumulator of ``hgmma``."""
+    row, column = tile_places()
+    return np.asarray(c, np.uint32)[..., row, column]
 
 
-def matrix_product(a, b, c, config: TensorConfig = VIRGO) -> np.ndarray:
+def stored_matrix(matrix, config: HgmmaConfig = VIRGO_TILE) -> np.ndarray:
+    """Return the bytes of a factor of ``hgmma`` in shared memory: dense, row by row."""
+    matrix = np.asarray(matrix, np.uint32)
+    width = config.operand_width
+    containers = matrix << np.uint32(width - FORMATS[config.operand].width)
+    dense = np.ascontiguousarray(containers, f"<u{width // 8}")
+    return dense.view(np.uint8).reshape(*matrix.shape[:-2], -1)
+
+
+def hgmma_operands(a, b, config: HgmmaConfig = VIRGO_TILE) -> tuple[np.ndarray, np.ndarray]:
+    """Return A and B from their bytes in shared memory."""
+    form, width = FORMATS[config.operand], config.operand_width
+    numbers = (
+        np.asarray(x, np.uint8).view(f"<u{width // 8}").astype(np.uint32)
+        >> np.uint32(width - form.width)
+        for x in (a, b)
+    )
+    shapes = (config.side, config.depth), (config.depth, config.side)
+    left, right = (
+        each.reshape(*each.shape[:-1], *shape) for each, shape in zip(numbers, shapes, strict=True)
+    )
+    return left, right
+
+
+def matrix_product(a, b, c, config: TensorNumerics = VIRGO) -> np.ndarray:
     """Return ``a @ b + c``: for each element a chain of dot products, k ascending."""
     a, b, total = np.asarray(a), np.asarray(b), np.asarray(c, np.uint32)
     dot = DotProductConfig.of(config)
@@ -204,9 +240,9 @@ def hmma(
     return registers
 
 
-def hgmma(a, b, registers) -> np.ndarray:
+def hgmma(a, b, registers, config: HgmmaConfig = VIRGO_TILE) -> np.ndarray:
     """Return the 32 float registers of a warp, an accumulator of 16 x 16, after ``hgmma``.
 
-    `a` is 16 x 32 and `b` 32 x 16, in stored FP16, row by row as in shared memory.
+    `a` has 16 rows and `b` 16 columns, in stored numbers.
     """
-    return pack_c(matrix_product(a, b, unpack_c(registers)))
+    return pack_tile(matrix_product(a, b, unpack_tile(registers), config))

@@ -135,11 +135,12 @@ void spica_hmma(const TensorNumerics* numerics, std::size_t count, uint32_t thre
     }
 }
 
-void spica_hgmma(std::size_t count, const uint8_t* a, const uint8_t* b, uint32_t* registers) {
+void spica_hgmma(const TensorNumerics* numerics, std::size_t count, const uint8_t* a,
+                 const uint8_t* b, uint32_t* registers) {
     Setting setting;
     constexpr std::size_t bytes = 1024, words = 32 * kTile;
     for (std::size_t k = 0; k < count; ++k) {
-        hgmma(a + k * bytes, b + k * bytes, registers + k * words);
+        hgmma(*numerics, a + k * bytes, b + k * bytes, registers + k * words);
     }
 }
 }

@@ -9,7 +9,7 @@
 
 namespace spica {
 
-constexpr unsigned kHmmaDepth = 16, kHgmmaDepth = 32, kHgmmaTiles = 2;
+constexpr unsigned kHmmaDepth = 16, kHgmmaTiles = 2, kHgmmaSide = kHgmmaTiles * kTile;
 
 // Places of words in the registers of a warp, `f[threads * register + lane]`. Warps of 8 threads
 // have the layout of Virgo's machine, those of 32 threads that of `mma.sync.m16n8k16`: two tiles of
@@ -81,7 +81,7 @@ inline Fragments unpacked(const TensorNumerics& numerics, const uint32_t* f, Fra
     return found;
 }
 
-// c += A . B with FP16 trees, which `hgmma` has too.
+// c += A . B with FP16 trees.
 inline void add_tree16(const Fragments& operands, Tile& c) {
     uint16_t a[kTile][kHmmaDepth], b[kHmmaDepth][kTile];
     for (unsigned lane = 0; lane < kTile; ++lane) {
@@ -124,6 +124,15 @@ inline void add_fused(const TensorNumerics& numerics, const Fragments& operands,
     }
 }
 
+// c += A . B.
+inline void add_product(const TensorNumerics& numerics, const Fragments& operands, Tile& c) {
+    switch (numerics.sum) {
+        case Sum::Fp16Tree: add_tree16(operands, c); break;
+        case Sum::Fp32Tree: add_tree32(numerics, operands, c); break;
+        case Sum::Fused: add_fused(numerics, operands, c); break;
+    }
+}
+
 // Product in the registers of a warp of 8 or 32 threads: A from f0 on, B from f8 on, one or several
 // numbers per register.
 inline void hmma(const TensorNumerics& numerics, uint32_t* f, unsigned threads,
@@ -134,33 +143,50 @@ inline void hmma(const TensorNumerics& numerics, uint32_t* f, unsigned threads,
         Fragments operands = unpacked(numerics, f, map, tile);
         Tile c;
         gather_tile(results, c, map, tile);
-        switch (numerics.sum) {
-            case Sum::Fp16Tree: add_tree16(operands, c); break;
-            case Sum::Fp32Tree: add_tree32(numerics, operands, c); break;
-            case Sum::Fused: add_fused(numerics, operands, c); break;
-        }
+        add_product(numerics, operands, c);
         scatter_tile(c, results, map, tile);
     }
 }
 
-// 16 x 16 x 32 product: `a` has 16 rows of 64 bytes, `b` 32 rows of 32 bytes; `c` is the 32
-// registers of a warp of eight threads, eight for each of the four tiles.
-inline void hgmma(const uint8_t* a, const uint8_t* b, uint32_t* c) {
-    constexpr unsigned a_stride = 2 * kHgmmaDepth, b_stride = 2 * kHgmmaTiles * kTile;
-    for (unsigned i = 0; i < kHgmmaTiles; ++i) {
-        uint16_t rows[kTile][kHgmmaDepth];
-        std::memcpy(rows, a + i * kTile * a_stride, sizeof rows);
-        for (unsigned j = 0; j < kHgmmaTiles; ++j) {
-            uint16_t columns[kHgmmaDepth][kTile];
-            for (unsigned k = 0; k < kHgmmaDepth; ++k) {
-                std::memcpy(columns[k], b + k * b_stride + j * sizeof columns[k],
-                            sizeof columns[k]);
+// Number of a dense matrix in memory.
+inline uint32_t number_at(const TensorNumerics& numerics, const uint8_t* matrix, unsigned index) {
+    unsigned bytes = numerics.number_width / 8;
+    uint32_t container = 0;
+    std::memcpy(&container, matrix + index * bytes, bytes);
+    return container >> (numerics.number_width - numerics.magnitude_width - 1);
+}
+
+// Place of a number of C in the 32 registers of a warp of eight threads: registers 2 r and 2 r + 1
+// hold row r, lane l its columns 2 l and 2 l + 1.
+inline uint32_t& tile_place(uint32_t* f, unsigned row, unsigned column) {
+    return f[kTile * (2 * row + column % 2) + column / 2];
+}
+
+// Product of 1024 bytes of A and of B, dense matrices of 16 rows and of 16 columns; `f` is the 32
+// registers of a warp of eight threads. Each quarter of C adds two products of the depth of `hmma`.
+inline void hgmma(const TensorNumerics& numerics, const uint8_t* a, const uint8_t* b, uint32_t* f) {
+    const unsigned depth = kTile * 32 / numerics.number_width, whole = 2 * depth;
+    for (unsigned quarter = 0; quarter < kHgmmaTiles * kHgmmaTiles; ++quarter) {
+        unsigned top = quarter / kHgmmaTiles * kTile, left = quarter % kHgmmaTiles * kTile;
+        Tile c;
+        for (unsigned k = 0; k < kTile * kTile; ++k) {
+            c[k / kTile][k % kTile] = tile_place(f, top + k / kTile, left + k % kTile);
+        }
+        for (unsigned first = 0; first < whole; first += depth) {
+            Fragments operands;
+            operands.depth = depth;
+            for (unsigned line = 0; line < kTile; ++line) {
+                for (unsigned k = 0; k < depth; ++k) {
+                    unsigned at_a = (top + line) * whole + first + k;
+                    unsigned at_b = (first + k) * kHgmmaSide + left + line;
+                    operands.rows[line][k] = number_at(numerics, a, at_a);
+                    operands.columns[line][k] = number_at(numerics, b, at_b);
+                }
             }
-            uint32_t* fragment = c + (kHgmmaTiles * i + j) * kTile * kTile;
-            Tile tile;
-            gather_tile(fragment, tile);
-            multiply_tile<kHgmmaDepth>(rows, columns, tile);
-            scatter_tile(tile, fragment);
+            add_product(numerics, operands, c);
+        }
+        for (unsigned k = 0; k < kTile * kTile; ++k) {
+            tile_place(f, top + k / kTile, left + k % kTile) = c[k / kTile][k % kTile];
         }
     }
 }

@@ -4,12 +4,20 @@
 
 namespace spica {
 
+// A warp that ends drops the products that it has not waited for.
+inline void drop_products(Step& step, Warp& warp) {
+    step.machine.memory.release_operands(warp.core, warp.number);
+    warp.has_product = false;
+}
+
 inline bool end_of_core(Step& step) {
     Core& core = step.core();
     core.exit_code = static_cast<int32_t>(step.warp.scalar(3));
     core.active = core.waiting = 0;
     for (uint32_t each = 0; each < step.machine.config.warps; ++each) {
-        step.machine.warp(step.warp.core, each).set_mask(0);
+        Warp& ended = step.machine.warp(step.warp.core, each);
+        ended.set_mask(0);
+        drop_products(step, ended);
     }
     return true;
 }
@@ -20,6 +28,7 @@ inline bool change_mask(Step& step, uint32_t mask) {
     if ((mask & warp.all_lanes()) == 0) {
         if (warp.number == 0) step.core().exit_code = static_cast<int32_t>(warp.scalar(3));
         step.core().active &= ~(1u << warp.number);
+        drop_products(step, warp);
     }
     warp.set_mask(mask);
     return true;

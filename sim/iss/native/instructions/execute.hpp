@@ -149,8 +149,8 @@ inline bool execute(Step& s) {
         case Op::FsinS: return map1(s, [](U a) { return special32(Special::Sin, a); });
         case Op::FcosS: return map1(s, [](U a) { return special32(Special::Cos, a); });
 
-        case Op::Hgmma: return start_tile(s);
-        case Op::HgmmaWait: return finish_tile(s);
+        case Op::Hgmma: return multiply_tiles(s);
+        case Op::HgmmaWait: return wait_for_products(s);
         case Op::Hmma: return multiply_fragments(s);
     }
     return false;

@@ -6,7 +6,7 @@
 namespace spica {
 
 inline constexpr uint32_t kFloats = 32, kFirstAccumulator = 16;
-inline constexpr uint32_t kTileOperandBytes = 1024;
+inline constexpr uint32_t kTileOperandBytes = 1024, kTileOperandAlignment = 32;
 
 // Writes a computed fragment to the float registers of a warp.
 inline void take(Warp& warp, const uint32_t* values) {
@@ -30,29 +30,45 @@ inline bool multiply_fragments(Step& step) {
     return true;
 }
 
-inline bool finish_tile(Step& step) {
-    PendingTile& tile = step.warp.tile;
-    if (tile.is_pending) take(step.warp, tile.c.data());
-    tile.is_pending = false;
-    return true;
-}
-
-inline bool start_tile(Step& step) {
+// The product takes effect at once. Its operands must not change until the warp waits for it, as
+// the unit reads them meanwhile.
+inline bool multiply_tiles(Step& step) {
     Warp& warp = step.warp;
+    Memory& memory = step.machine.memory;
     const uint8_t* operands[2];
+    uint32_t addresses[2];
     for (uint32_t k = 0; k < 2; ++k) {
-        uint32_t address = warp.scalar(k == 0 ? step.code.a : step.code.b);
-        operands[k] = step.machine.memory.shared(address, kTileOperandBytes);
+        uint32_t address = addresses[k] = warp.scalar(k == 0 ? step.code.a : step.code.b);
+        operands[k] = memory.shared(address, kTileOperandBytes);
         uint32_t lane = 1u << warp.last_lane();
         if (operands[k] == nullptr) {
             return step.fault_at(Reason::OperandOutside, lane, address, kTileOperandBytes);
         }
-        if (address & 3) return step.fault_at(Reason::OperandMisaligned, lane, address);
+        if (address & (kTileOperandAlignment - 1)) {
+            return step.fault_at(Reason::OperandMisaligned, lane, address, kTileOperandAlignment);
+        }
     }
-    finish_tile(step);
-    std::memcpy(warp.tile.c.data(), warp.row(kFloatRow), sizeof warp.tile.c);
-    hgmma(operands[0], operands[1], warp.tile.c.data());
-    warp.tile.is_pending = true;
+    uint32_t values[kFloats * kTile];
+    std::memcpy(values, warp.row(kFloatRow), sizeof values);
+    hgmma(step.machine.config.numerics, operands[0], operands[1], values);
+    take(warp, values);
+    for (uint32_t address : addresses) {
+        memory.hold({warp.core, warp.number, warp.pc, address, address + kTileOperandBytes - 1, 0});
+    }
+    warp.has_product = true;
+    return true;
+}
+
+inline bool wait_for_products(Step& step) {
+    Warp& warp = step.warp;
+    if (!warp.has_product) return step.fault(Reason::NoProduct, warp.mask());
+    Memory& memory = step.machine.memory;
+    for (const Operand& each : memory.operands()) {
+        if (each.core != warp.core || each.warp != warp.number || each.written == 0) continue;
+        return step.fault_at(Reason::OperandChanged, warp.mask(), each.written, each.pc);
+    }
+    memory.release_operands(warp.core, warp.number);
+    warp.has_product = false;
     return true;
 }
 

@@ -1,6 +1,5 @@
 """Tests of `hw.core.front_end.decode`: every instruction, every reserved word, random words."""
 
-import gc
 import random
 
 import pytest
@@ -28,7 +27,7 @@ def operands_of(rng, instruction) -> int:
 
 
 PLAIN, TENSOR = CoreConfig(), CoreConfig(tensor="hmma")
-WIDE = CoreConfig(tensor="hmma", threads=32)
+WIDE, HGMMA = CoreConfig(tensor="hmma", threads=32), CoreConfig(tensor="hgmma")
 TENSOR_WORD = INSTRUCTIONS["hmma"]
 
 
@@ -67,17 +66,21 @@ def run(cases, config=PLAIN):
     simulate(dut, bench, domains=())
 
 
-@pytest.mark.parametrize("config", [PLAIN, TENSOR, WIDE], ids=["plain", "tensor", "wide"])
+@pytest.mark.parametrize(
+    "config", [PLAIN, TENSOR, WIDE, HGMMA], ids=["plain", "tensor", "wide", "hgmma"]
+)
 def test_instructions_and_random_words(config):
     run([(word, False) for word in words(random.Random(1))], config)
 
 
-@pytest.mark.parametrize("config", [PLAIN, TENSOR], ids=["plain", "tensor"])
+@pytest.mark.parametrize("config", [PLAIN, TENSOR, HGMMA], ids=["plain", "tensor", "hgmma"])
 def test_every_instruction_has_been_decoded_as_itself(config):
     """Tensor instructions that the core lacks are illegal for the golden model, no others."""
     for instruction in INSTRUCTIONS.values():
         is_tensor = instruction.unit.value == "tensor"
-        is_illegal = is_tensor and not (config.tensor and TENSOR_WORD.matches(instruction.match))
+        own = {None: (), "hmma": ("hmma",), "hgmma": ("hgmma", "hgmma_wait")}[config.tensor]
+        matches = any(INSTRUCTIONS[name].matches(instruction.match) for name in own)
+        is_illegal = is_tensor and not matches
         decoded = decode(instruction.match, 0, config=config)
         what = (decoded["port"], decoded["operation"])
         assert (what == (Port.CONTROL, ControlOperation.ILLEGAL)) == is_illegal
@@ -158,11 +161,25 @@ def test_register_groups_of_warps_of_32_threads_by_hand():
     simulate(dut, bench, domains=())
 
 
-@pytest.mark.filterwarnings("ignore:.*created but never used")
-def test_hgmma_is_refused():
-    with pytest.raises(ValueError, match=r"tensor must be None or hmma.*, not hgmma"):
-        Decode(CoreConfig(tensor="hgmma"))
-    gc.collect()  # refused components are never used; collect them here, not in another test
+def test_hgmma_by_hand():
+    dut = Decode(HGMMA)
+
+    async def bench(ctx):
+        def look(line):
+            ctx.set(dut.word, assemble(line))
+            return ctx.get(dut.o)
+
+        o = look("hgmma x5, x6")
+        assert (o.port, o.operation, o.rd, o.writes) == (Port.TENSOR, 1, 32, 1)
+        assert [o.sources[k] for k in range(3)] == [5, 6, 32]
+        assert (o.reads, o.grouped, o.last) == (7, 0b1001, 31)
+        o = look("hgmma_wait")
+        assert (o.port, o.operation) == (Port.CONTROL, ControlOperation.HGMMA_WAIT)
+        assert (o.stalls_warp, o.serialises, o.last) == (1, 1, 0)
+        o = look("hmma x1")
+        assert (o.port, o.operation) == (Port.CONTROL, ControlOperation.ILLEGAL)
+
+    simulate(dut, bench, domains=())
 
 
 def test_cost():

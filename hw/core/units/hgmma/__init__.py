@@ -1,0 +1,1 @@
+"""Tensor unit with operands in shared memory: its access part runs ahead of the products."""

@@ -1,0 +1,128 @@
+"""Block loader: collects the numbers of B that 16 steps of a matrix product share."""
+
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ....config.formats import FORMATS
+from ....config.tensor import READ_BYTES, HgmmaConfig
+from .layouts import HALF_LINES, OPERAND_LINES, SLOTS, columns_layout, step_layout
+
+__all__ = ["BlockLoader"]
+
+
+def set_lines(config: HgmmaConfig) -> int:
+    """Return the lines of B in a set: 4, 8 or 16."""
+    return OPERAND_LINES // config.sets
+
+
+class BlockLoader(wiring.Component):
+    """Block loader: reads the lines of a block's set, and keeps the numbers of its columns.
+
+    It loads the blocks of all products in their order. A block takes one cycle for each line of a
+    set, at most the 16 cycles of its steps, so blocks follow each other without a gap. Two
+    registers hold the block in use and the next one.
+
+    ===========================  ================================================================
+    cycle                        event
+    ===========================  ================================================================
+    0                            the last line of the block is read, after it `arrived`
+    1                            `ready`: the first step of the block may begin
+    1 (or later)                 `begin`, with that step; the next block is read from now on
+    3                            the block is on `o`, for the 16 steps from `begin` on
+    ===========================  ================================================================
+
+    Parameters
+    ----------
+    config : HgmmaConfig
+
+    Members
+    -------
+    arrived : In(range(2 * OPERAND_LINES + 1)).array(SLOTS)
+        See `OperandFetch`.
+    read : Out(1), address : Out(range(SLOTS * OPERAND_LINES)), read_data : In(8 * READ_BYTES)
+        Lines of B, one cycle later: an SRAM that keeps the line read last.
+    ready : Out(1), begin : In(1)
+        Only if `ready`.
+    o : Out(columns_layout(config))
+        Numbers of the block, 2 cycles after `begin`.
+    """
+
+    arrived: list
+    read: Signal
+    address: Signal
+    read_data: Signal
+    ready: Signal
+    begin: Signal
+    o: data.View
+
+    def __init__(self, config: HgmmaConfig):
+        self.config = config
+        super().__init__({
+            "arrived": In(range(2 * OPERAND_LINES + 1)).array(SLOTS),
+            "read": Out(1),
+            "address": Out(range(SLOTS * OPERAND_LINES)),
+            "read_data": In(8 * READ_BYTES),
+            "ready": Out(1),
+            "begin": In(1),
+            "o": Out(columns_layout(config)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        lines = set_lines(config)
+        place = data.StructLayout({
+            "line": range(lines),
+            "group": step_layout(config)["group"].shape,
+            "set": step_layout(config)["set"].shape,
+            "slot": range(SLOTS),
+        })
+        at = Signal(place)
+        line = Signal(range(OPERAND_LINES))
+        present = Mux(at.slot, self.arrived[1], self.arrived[0])
+        # The second half of A arrives between the halves of B.
+        before = Mux(line[-1], 2 * HALF_LINES, HALF_LINES)
+        m.d.comb += [
+            line.eq(Cat(at.line, at.set)),
+            self.read.eq((~self.ready | self.begin) & (present > before + line)),
+            self.address.eq(Cat(line, at.slot)),
+        ]
+        is_last = at.line == lines - 1
+        m.d.sync += self.ready.eq((self.ready & ~self.begin) | (self.read & is_last))
+        with m.If(self.read):
+            m.d.sync += Value.cast(at).eq(Value.cast(at) + 1)
+        self.assemble(m, at)
+        return m
+
+    def assemble(self, m: Module, at: data.View):
+        """Keep the numbers of the lines that were read, and pass on whole blocks."""
+        config = self.config
+        was_read, begun = Signal(), Signal()
+        line, group = Signal.like(at.line), Signal.like(at.group)
+        m.d.sync += [was_read.eq(self.read), begun.eq(self.begin)]
+        with m.If(self.read):
+            m.d.sync += [line.eq(at.line), group.eq(at.group)]
+        following = Signal(columns_layout(config), reset_less=True)
+        width = FORMATS[config.operand].width
+        for column in range(config.dot_products):
+            for term in range(config.terms):
+                places = [
+                    divmod(self.byte_of(term, column + first), READ_BYTES)
+                    for first in range(0, config.side, config.dot_products)
+                ]
+                here = Cat(line == own for own, _ in places)
+                numbers = [self.number_at(byte) for _, byte in places]
+                with m.If(was_read & here.bit_select(group, 1)):
+                    m.d.sync += following[column][term].eq(Cat(numbers).word_select(group, width))
+        with m.If(begun):
+            m.d.sync += Value.cast(self.o).eq(following)
+
+    def byte_of(self, term: int, column: int) -> int:
+        """Return the first byte of a number of B within its set."""
+        return (term * self.config.side + column) * self.config.operand_width // 8
+
+    def number_at(self, byte: int) -> Value:
+        """Return the number at a byte of the line; TF32 is the upper bits of a word."""
+        last = 8 * byte + self.config.operand_width
+        return self.read_data[last - FORMATS[self.config.operand].width : last]

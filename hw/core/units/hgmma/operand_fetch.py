@@ -1,0 +1,124 @@
+"""Operand fetch: reads A and B of matrix products from shared memory, ahead of their use."""
+
+from typing import Any
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ....config import SharedPortConfig
+from ....config.tensor import READ_BYTES
+from ....lib.interfaces.shared_memory import WideReadSignature
+from .layouts import HALF_LINES, OPERAND_LINES, SLOTS
+
+__all__ = ["OperandFetch", "line_width", "operands_layout"]
+
+
+def line_width(config: SharedPortConfig) -> int:
+    """Return the bits of the number of a line in shared memory."""
+    return config.address_width - exact_log2(READ_BYTES)
+
+
+def operands_layout(config: SharedPortConfig) -> data.StructLayout:
+    """Return the layout of the places of A and B: numbers of their first lines."""
+    return data.StructLayout({"a": line_width(config), "b": line_width(config)})
+
+
+class OperandFetch(wiring.Component):
+    """Operand fetch: requests the lines of A and B of one product after the other.
+
+    Lines are requested in the order in which steps use them: the first halves of all rows of A, the
+    first half of B, the second halves of all rows of A, the second half of B; 16 lines each. The
+    operands of a product go to the slot that follows that of the previous one, once it is free. A
+    product is accepted with the last of its lines. Its first request is valid one cycle after the
+    product, if the slot is free. Requests follow each other without a gap, one per cycle.
+
+    Parameters
+    ----------
+    config : SharedPortConfig
+
+    Members
+    -------
+    i : In(stream.Signature(operands_layout(config)))
+        Products, held until accepted.
+    read : Out(WideReadSignature(config, READ_BYTES))
+    free : In(1)
+        Frees the slot of the oldest product.
+    write : Out(1), slot : Out(range(SLOTS)), is_b : Out(1), line : Out(range(OPERAND_LINES))
+        A line arrives, with its data on `read`; lines of A are ordered by half, then by row.
+    arrived : Out(range(2 * OPERAND_LINES + 1)).array(SLOTS)
+        Lines present in each slot, in the order of requests; those of this cycle not yet.
+    """
+
+    i: stream.Interface
+    read: Any
+    free: Signal
+    write: Signal
+    slot: Signal
+    is_b: Signal
+    line: Signal
+    arrived: list  # of Signal
+
+    def __init__(self, config: SharedPortConfig):
+        self.config = config
+        super().__init__({
+            "i": In(stream.Signature(operands_layout(config))),
+            "read": Out(WideReadSignature(config, READ_BYTES)),
+            "free": In(1),
+            "write": Out(1),
+            "slot": Out(range(SLOTS)),
+            "is_b": Out(1),
+            "line": Out(range(OPERAND_LINES)),
+            "arrived": Out(range(2 * OPERAND_LINES + 1)).array(SLOTS),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        request = self.read.request
+        taken, next_slot, oldest = Signal(SLOTS), Signal(range(SLOTS)), Signal(range(SLOTS))
+        order = Signal(range(2 * OPERAND_LINES))  # of the line requested next
+        begins, goes = Signal(), Signal()
+        is_b, half = order[exact_log2(HALF_LINES)], order[-1]
+        number = order[: exact_log2(HALF_LINES)]
+        first = Mux(is_b, self.i.payload.b, self.i.payload.a)
+        offset = Mux(is_b, Cat(number, half), Cat(half, number))
+        place = Signal(line_width(self.config), reset_less=True)
+        m.d.comb += [
+            begins.eq(order == 0),
+            goes.eq(
+                self.i.valid
+                & (~request.valid | request.ready)
+                & ~(begins & taken.bit_select(next_slot, 1))
+            ),
+            self.i.ready.eq(goes & order.all()),
+            request.payload.eq(Cat(Const(0, exact_log2(READ_BYTES)), place)),
+        ]
+        with m.If(~request.valid | request.ready):
+            m.d.sync += request.valid.eq(goes)
+        with m.If(goes):
+            m.d.sync += [place.eq(first + offset), order.eq(order + 1)]
+        m.d.sync += [
+            next_slot.eq(next_slot + self.i.ready),
+            oldest.eq(oldest + self.free),
+            taken.eq((taken | ((goes & begins) << next_slot)) & ~(self.free << oldest)),
+        ]
+        self.place(m, oldest)
+        return m
+
+    def place(self, m: Module, oldest: Value):
+        """Give each arriving line its place, and count it."""
+        order, slot = Signal(range(2 * OPERAND_LINES)), Signal(range(SLOTS))
+        valid = self.read.response.valid
+        m.d.sync += [order.eq(order + valid), slot.eq(slot + (valid & order.all()))]
+        m.d.comb += [
+            self.write.eq(valid),
+            self.slot.eq(slot),
+            self.is_b.eq(order[exact_log2(HALF_LINES)]),
+            self.line.eq(Cat(order[: exact_log2(HALF_LINES)], order[-1])),
+        ]
+        for number, arrived in enumerate(self.arrived):
+            with m.If(self.free & (oldest == number)):
+                m.d.sync += arrived.eq(0)
+            with m.Elif(valid & (slot == number)):
+                m.d.sync += arrived.eq(arrived + 1)

@@ -1,0 +1,201 @@
+"""Product queue: the matrix products in the unit, from their first micro-operation on."""
+
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
+
+from ....config import HgmmaUnitConfig
+from ....config.tensor import READ_BYTES
+from ....isa.memory_map import SHARED_BASE
+from ....lib.one_hot import lowest, select, select_one
+from ....lib.streams import Queue
+from ...layouts import operation_layout
+from ..lsu.memory_layouts import MemoryFault, memory_fault_layout
+from .layouts import product_layout
+from .operand_fetch import operands_layout
+
+__all__ = ["ProductQueue"]
+
+
+class ProductQueue(wiring.Component):
+    """Product queue: a ring of products, each in one tile of accumulators.
+
+    The first micro-operation of a product takes the next tile and gives the addresses of A and B,
+    those of the last active lane. The others are those of the same warp; micro-operations of
+    several products may alternate. In the order of their first micro-operations products pass three
+    stages, each at its own pace: their operands are fetched; they are computed, once all of C is
+    gathered; they are drained.
+
+    A product whose operands do not lie in shared memory, or at no multiple of 32 bytes, is
+    reported in `fault`. It is neither fetched nor computed nor drained. So its warp, which waits
+    for the result, stalls forever.
+
+    Parameters
+    ----------
+    config : HgmmaUnitConfig
+
+    Members
+    -------
+    i : In(stream.Signature(operation_layout(config.core)))
+        Micro-operations; always ready. A product may begin only if a tile is free.
+    gather : Out(tensor_queue)
+        Tile of this micro-operation's register, one-hot.
+    operands : Out(stream.Signature(operands_layout(config.shared)))
+        Operands to fetch, 3 cycles after the first micro-operation.
+    computable : Out(1), computed : In(1), computing : Out(tensor_queue)
+        The oldest product that is not computed has gathered C; its last step starts; its tile.
+    complete : In(tensor_queue)
+        Tiles that have their results from the next cycle on.
+    drainable : Out(1), drained : In(1), draining : Out(tensor_queue), info : Out(product_layout)
+        The oldest product has results; its last result leaves; its tile and instruction.
+    released : Out(1)
+        A tile is free from the next cycle on.
+    fault : Out(stream.Signature(memory_fault_layout(config.core)))
+    """
+
+    i: stream.Interface
+    gather: Signal
+    operands: stream.Interface
+    computable: Signal
+    computed: Signal
+    computing: Signal
+    complete: Signal
+    drainable: Signal
+    drained: Signal
+    draining: Signal
+    info: data.View
+    released: Signal
+    fault: stream.Interface
+
+    def __init__(self, config: HgmmaUnitConfig):
+        self.config = config
+        self.tiles = tiles = config.core.tensor_queue
+        super().__init__({
+            "i": In(stream.Signature(operation_layout(config.core))),
+            "gather": Out(tiles),
+            "operands": Out(stream.Signature(operands_layout(config.shared))),
+            "computable": Out(1),
+            "computed": In(1),
+            "computing": Out(tiles),
+            "complete": In(tiles),
+            "drainable": Out(1),
+            "drained": In(1),
+            "draining": Out(tiles),
+            "info": Out(product_layout(config.core)),
+            "released": Out(1),
+            "fault": Out(stream.Signature(memory_fault_layout(config.core))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        tiles, given = self.tiles, self.i.payload
+        takes = self.i.valid & (given.beat == 0)
+        newest = self.pointer(m, "newest", takes)
+        gathering, gathered, finished = Signal(tiles), Signal(tiles), Signal(tiles)
+        layout = product_layout(self.config.core)
+        infos = [Signal(layout, name=f"info_{tile}", reset_less=True) for tile in range(tiles)]
+        same = Cat(info.warp == given.warp for info in infos) & gathering
+        m.d.comb += [
+            self.i.ready.eq(1),
+            self.gather.eq(Mux(self.i.valid, Mux(given.beat == 0, newest, same), 0)),
+        ]
+        for tile, info in enumerate(infos):
+            with m.If(takes & newest[tile]):
+                m.d.sync += [info[name].eq(given[name]) for name, _ in layout]
+        refused = self.check(m, takes, newest)
+        is_last = given.beat == self.config.hgmma.registers - 1
+        ends = Mux(is_last, self.gather, 0)
+        computes, drains = Signal(), Signal()  # a product leaves the stage
+        computing = self.pointer(m, "computing", computes)
+        draining = self.pointer(m, "draining", drains)
+        is_refused = (computing & refused).any()
+        is_dropped = (draining & refused).any()
+        has_c, has_results = (gathered & computing).any(), (finished & draining).any()
+        m.d.comb += [
+            self.computing.eq(computing),
+            self.computable.eq(has_c & ~is_refused),
+            computes.eq(self.computed | (has_c & is_refused)),
+            self.draining.eq(draining),
+            self.drainable.eq(has_results & ~is_dropped),
+            drains.eq(self.drained | (has_results & is_dropped)),
+            self.released.eq(drains),
+            Value.cast(self.info).eq(select_one(draining, [Value.cast(each) for each in infos])),
+        ]
+        passed = Mux(computes, computing, 0)
+        skipped = Mux(computes & is_refused, computing, 0)
+        m.d.sync += [
+            gathering.eq((gathering | Mux(takes, newest, 0)) & ~ends),
+            gathered.eq((gathered | ends) & ~passed),
+            finished.eq((finished | self.complete | skipped) & ~Mux(drains, draining, 0)),
+        ]
+        if platform is None:
+            busy = gathering | gathered | finished
+            m.d.sync += Assert(~(takes & (busy & newest).any()), "a tile is taken twice")
+        return m
+
+    def pointer(self, m: Module, name: str, moves: Value) -> Signal:
+        """Return a one-hot pointer to a tile; it moves to the next one."""
+        pointer = Signal(self.tiles, init=1, name=name)
+        with m.If(moves):
+            m.d.sync += pointer.eq(pointer.rotate_left(1))
+        return pointer
+
+    def check(self, m: Module, takes: Value, newest: Value) -> Value:
+        """Queue the operands of a new product, or report its fault; return the refused tiles."""
+        config, given = self.config, self.i.payload
+        threads = range(config.core.threads)
+        instruction = product_layout(config.core)
+        fields = {name: field.shape for name, field in instruction if name != "mask"}
+        layout = data.StructLayout({
+            **fields,
+            "lane": len(threads),
+            "tile": self.tiles,
+            "a": 32,
+            "b": 32,
+        })
+        new, is_new = Signal(layout, reset_less=True), Signal()
+        m.d.sync += is_new.eq(takes)
+        with m.If(takes):
+            rows = [Cat(given.operands[0][k], given.operands[1][k]) for k in threads]
+            m.d.sync += [
+                *(new[name].eq(given[name]) for name in fields),
+                new.lane.eq(lowest(given.mask[::-1])[::-1]),
+                new.tile.eq(newest),
+                Cat(new.a, new.b).eq(select(given.mask, rows)),
+            ]
+        low, width = exact_log2(READ_BYTES), config.shared.address_width
+        a_is_outside, b_is_outside = (self.is_outside(each) for each in (new.a, new.b))
+        a_is_wrong = a_is_outside | new.a[:low].any()
+        is_wrong, fails = Signal(), Signal()
+        m.submodules.operands = operands = Queue(operands_layout(config.shared), self.tiles)
+        connect(m, operands.o, flipped(self.operands))
+        m.d.comb += [
+            is_wrong.eq(a_is_wrong | b_is_outside | new.b[:low].any()),
+            fails.eq(is_new & is_wrong),
+            operands.i.valid.eq(is_new & ~is_wrong),
+            operands.i.payload.a.eq(new.a[low:width]),
+            operands.i.payload.b.eq(new.b[low:width]),
+        ]
+        fault, refused = self.fault.payload, Signal(self.tiles)
+        checked = Mux(is_new, new.tile, 0)
+        m.d.sync += [
+            refused.eq(Mux(is_wrong, refused | checked, refused & ~checked)),
+            self.fault.valid.eq(fails | (self.fault.valid & ~self.fault.ready)),
+        ]
+        with m.If(fails):
+            is_outside = Mux(a_is_wrong, a_is_outside, b_is_outside)
+            m.d.sync += [
+                *(fault[name].eq(new[name]) for name in fields),
+                fault.mask.eq(new.lane),
+                fault.kind.eq(Mux(is_outside, MemoryFault.NOT_SHARED, MemoryFault.MISALIGNED)),
+                fault.address.eq(Mux(a_is_wrong, new.a, new.b)),
+            ]
+        return refused
+
+    def is_outside(self, address: Value) -> Value:
+        """Return whether an operand at this address does not lie in shared memory."""
+        width, size = self.config.shared.address_width, self.config.hgmma.operand_bytes
+        offset = exact_log2(size)
+        is_near_end = address[offset:width].all() & address[:offset].any()
+        return (address[width:] != SHARED_BASE >> width) | is_near_end

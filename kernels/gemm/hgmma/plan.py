@@ -1,0 +1,88 @@
+"""Tile plan of products with operands in shared memory: the sizes of ``hgmma_sizes.h``."""
+
+from dataclasses import dataclass
+
+from ....hw.base.errors import UserError
+from ....hw.config import ClusterConfig
+from ....hw.config.tensor import HgmmaConfig
+from ..target import hgmma_unit
+
+__all__ = ["HgmmaPlan", "hgmma_plan"]
+
+#: Least slots of shared memory: one is read while the other is filled.
+LEAST_SLOTS = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class HgmmaPlan:
+    """Tiles of a product on the tensor units of all cores.
+
+    Parameters
+    ----------
+    tensor : HgmmaConfig
+        Shape of an instruction.
+    across, down : int
+        Warps of a core side by side and one below the other, each with a block of C.
+    cores : int
+        Cores, one below the other.
+    slots : int
+        Steps along k whose operands are in shared memory.
+
+    """
+
+    tensor: HgmmaConfig
+    across: int
+    down: int
+    cores: int
+    slots: int
+
+    @property
+    def m(self) -> int:
+        """Rows of a tile."""
+        return self.tensor.side * self.down * self.cores
+
+    @property
+    def n(self) -> int:
+        """Columns of a tile."""
+        return self.tensor.side * self.across
+
+    def products(self, m: int, n: int, k: int) -> int:
+        """Return the instructions of a product; blocks outside C have none."""
+        side, depth = self.tensor.side, self.tensor.depth
+        return -(-m // side) * -(-n // side) * -(-k // depth)
+
+    def read_bytes(self, m: int, n: int, k: int) -> int:
+        """Return the bytes read from shared memory, two operands per instruction."""
+        return 2 * self.tensor.operand_bytes * self.products(m, n, k)
+
+
+def hgmma_plan(config: ClusterConfig) -> HgmmaPlan:
+    """Return the plan of a machine.
+
+    Raises
+    ------
+    UserError
+        If it has no such tensor units, or tiles are not copied by the DMA.
+    ValueError
+        If shared memory is too small.
+
+    """
+    tensor, core, shared = hgmma_unit(config), config.core, config.shared
+    assert core is not None
+    if config.tile_copies != "dma":
+        raise UserError(
+            f"tile_copies must be dma for gemm with hgmma, whose tiles only the DMA copies, not "
+            f"{config.tile_copies}"
+        )
+    across = next(n for n in (4, 2, 1) if core.warps % n == 0)
+    down = core.warps // across
+    blocks = down * -(-config.cores // shared.banks) + -(-across // shared.banks)
+    bank_bytes, step_bytes = shared.size // shared.banks, blocks * tensor.operand_bytes
+    slots = bank_bytes // step_bytes
+    if slots < LEAST_SLOTS:
+        raise ValueError(
+            f"each bank of shared memory must hold the operands of {LEAST_SLOTS} steps, "
+            f"{LEAST_SLOTS} x {blocks} x {tensor.operand_bytes} = {LEAST_SLOTS * step_bytes} "
+            f"bytes, not {bank_bytes}"
+        )
+    return HgmmaPlan(tensor=tensor, across=across, down=down, cores=config.cores, slots=slots)

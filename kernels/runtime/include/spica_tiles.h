@@ -1,0 +1,90 @@
+/* Copies of tiles by the DMA, and meetings of warps, for kernels that keep float registers by hand.
+ *
+ * One lane of the calling warp writes the registers of the DMA. The others keep their registers.
+ * Addresses in shared memory are byte offsets from its start. */
+#ifndef SPICA_TILES_H
+#define SPICA_TILES_H
+
+#include <spica.h>
+#include <spica_parallel.h>
+
+#define SPICA_ONE_LANE_ "li %[t], 1\n\t" SPICA_INSN("x0, %[t], x0", SPICA_INSN_VX_TMC) "\n\t"
+#define SPICA_ALL_LANES_ "li %[t], -1\n\t" SPICA_INSN("x0, %[t], x0", SPICA_INSN_VX_TMC)
+#define SPICA_OF_DMA_(name) (SPICA_DMA_##name - SPICA_DMA_DRAM)
+
+/* Sets what the following loads have in common: bytes between their rows on both sides, and the
+ * rows (bits 15:0) and bytes of a row (31:16) up to which they are filled with zeros, or 0. */
+SPICA_INLINE void spica_tile_pitches(uint32_t dram_pitch, uint32_t local_pitch, uint32_t fill)
+{
+    uint32_t t;
+    __asm__ volatile(SPICA_ONE_LANE_ "sw %[dram], %[dram_at](%[dma])\n\t"
+                     "sw %[local], %[local_at](%[dma])\n\tsw %z[fill], %[fill_at](%[dma])\n\t"
+                     SPICA_ALL_LANES_
+                     : [t] "=&r"(t)
+                     : [dma] "r"(SPICA_DMA_DRAM), [dram] "r"(dram_pitch), [local] "r"(local_pitch),
+                       [fill] "rJ"(fill), [dram_at] "i"(SPICA_OF_DMA_(DRAM_PITCH)),
+                       [local_at] "i"(SPICA_OF_DMA_(LOCAL_PITCH)), [fill_at] "i"(SPICA_OF_DMA_(FILL))
+                     : "memory");
+}
+
+#define SPICA_LOAD_TILE_                                                                      \
+    "sw %[dram], 0(%[dma])\n\tsw %[local], %[local_at](%[dma])\n\t"                           \
+    "sw %[shape], %[shape_at](%[dma])\n\tsw x0, %[start_at](%[dma])\n\t"
+#define SPICA_LOAD_PLACES_                                                                    \
+    [local_at] "i"(SPICA_OF_DMA_(LOCAL)), [shape_at] "i"(SPICA_OF_DMA_(SHAPE)),               \
+        [start_at] "i"(SPICA_OF_DMA_(START))
+
+/* Starts the load of `shape`: rows in bits 15:0, bytes of a row in 31:16. */
+SPICA_INLINE void spica_tile_load(uint32_t local, uint32_t dram, uint32_t shape)
+{
+    uint32_t t;
+    __asm__ volatile(SPICA_ONE_LANE_ SPICA_LOAD_TILE_ SPICA_ALL_LANES_
+                     : [t] "=&r"(t)
+                     : [dma] "r"(SPICA_DMA_DRAM), [dram] "r"(dram), [local] "r"(local),
+                       [shape] "r"(shape), SPICA_LOAD_PLACES_
+                     : "memory");
+}
+
+/* Starts `count` loads of one shape, one or more, whose places lie in regular distances. */
+SPICA_INLINE void spica_tile_loads(uint32_t local, uint32_t dram, uint32_t shape, uint32_t count,
+                                   uint32_t local_step, uint32_t dram_step)
+{
+    uint32_t t;
+    __asm__ volatile(SPICA_ONE_LANE_ "1:\n\t" SPICA_LOAD_TILE_
+                     "add %[local], %[local], %[local_step]\n\tadd %[dram], %[dram], %[dram_step]\n\t"
+                     "addi %[count], %[count], -1\n\tbnez %[count], 1b\n\t" SPICA_ALL_LANES_
+                     : [t] "=&r"(t), [dram] "+&r"(dram), [local] "+&r"(local), [count] "+&r"(count)
+                     : [dma] "r"(SPICA_DMA_DRAM), [shape] "r"(shape), [local_step] "r"(local_step),
+                       [dram_step] "r"(dram_step), SPICA_LOAD_PLACES_
+                     : "memory");
+}
+
+/* Waits until the DMA has done `loads` loads since reset, modulo 2^32. A division by 1 delays the
+ * next read of the counter. */
+SPICA_INLINE void spica_tile_await(uint32_t loads)
+{
+    uint32_t t;
+    __asm__ volatile(SPICA_ONE_LANE_
+                     "1:\n\tlw %[t], 0(%[done])\n\tsub %[t], %[t], %[loads]\n\t"
+                     "bgez %[t], 2f\n\tli %[t], 1\n\tdivu %[t], %[t], %[t]\n\tbnez %[t], 1b\n2:\n\t"
+                     SPICA_ALL_LANES_
+                     : [t] "=&r"(t)
+                     : [done] "r"(SPICA_CONSTANT(SPICA_DMA_LOADS_DONE)), [loads] "r"(loads)
+                     : "memory");
+}
+
+/* Waits for `warps` warps of each core, and for the accesses of this warp. Warp `first` of each core
+ * takes part, and no two groups of warps have the same one. */
+SPICA_INLINE void spica_meet(uint32_t first, uint32_t warps)
+{
+    uint32_t barrier = SPICA_BARRIER_ALL - first;
+    SPICA_ANEW(barrier);
+    vx_barrier(barrier, warps);
+#if !SPICA_BARRIERS_OF_CLUSTER && SPICA_CORES > 1
+    if (vx_warp_id() == first)
+        vx_barrier(0x80000000u | barrier, SPICA_CORES);
+    vx_barrier(barrier, warps);
+#endif
+}
+
+#endif

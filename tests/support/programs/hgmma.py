@@ -1,0 +1,112 @@
+"""Programs with tensor instructions on operands in shared memory, and instructions around them."""
+
+import random
+from collections.abc import Sequence
+
+import numpy as np
+
+from spica.hw.isa.memory_map import SHARED_BASE
+
+__all__ = ["PLACES", "hgmma_program", "random_lines"]
+
+#: Operands that the program copies to shared memory, and their first bytes there.
+OPERANDS = 8
+PLACES = tuple(SHARED_BASE + 1024 * number for number in range(OPERANDS))
+BEGIN = """
+        li t0, {warps}
+        la t1, body
+        vx_wspawn t0, t1
+body:   li t0, -1
+        vx_tmc t0
+        csrr t0, mhartid
+        slli t2, t0, 2
+        la t1, pool
+        add t1, t1, t2
+        li t3, {shared}
+        add t3, t3, t2
+        li t4, {turns}
+copy:   lw t5, 0(t1)
+        sw t5, 0(t3)
+        addi t1, t1, {stride}
+        addi t3, t3, {stride}
+        addi t4, t4, -1
+        bne t4, zero, copy
+        fence 15, 15
+        li t4, 0
+        li t5, {warps}
+        vx_bar t4, t5
+        slli t0, t0, 7
+        la t1, data
+        add t1, t1, t0
+"""
+END = """
+        li t0, -1
+        vx_tmc t0
+        {stores}
+        vx_tmc zero
+pool:   .word {pool}
+data:   .word {words}
+"""
+
+
+def hgmma_program(lines: Sequence[str], pool: np.ndarray, registers: np.ndarray) -> str:
+    """Return a program of several warps of one core.
+
+    It copies the operands to shared memory, loads all float registers, runs `lines`, and stores
+    the registers.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        Instructions; t1 is the address of the thread's 32 words. They may use t0, t2, t3 and a0 to
+        a7, and change the mask.
+    pool : array
+        Bytes of the operands, (OPERANDS, 1024).
+    registers : array
+        Float registers of each warp before, (warps, 32, 8) words; the number of warps is a power of
+        two.
+
+    """
+    warps = len(registers)
+    begin = BEGIN.format(
+        warps=warps,
+        shared=f"{SHARED_BASE:#x}",
+        turns=OPERANDS * 256 // (8 * warps),
+        stride=4 * 8 * warps,
+    )
+    loads = [f"flw f{k}, {4 * k}(t1)" for k in range(32)]
+    stores = "\n        ".join(f"fsw f{k}, {4 * k}(t1)" for k in range(32))
+    words = np.swapaxes(registers, 1, 2).ravel().tolist()
+    numbers = np.ascontiguousarray(pool).view(np.uint32).ravel().tolist()
+    return (
+        begin
+        + "\n".join(f"        {line}" for line in (*loads, *lines))
+        + END.format(
+            stores=stores, pool=", ".join(map(str, numbers)), words=", ".join(map(str, words))
+        )
+    )
+
+
+def random_lines(rng: random.Random, count: int) -> list[str]:
+    """Return random instructions: many products, waits, and others that touch their registers."""
+    lines, is_pending = [], False
+    for _ in range(count):
+        kind = rng.choice(["product"] * 3 + ["wait", "copy", "sum", "load", "mask", "integer"])
+        if kind == "wait" and not is_pending:
+            continue
+        a, b, c = (rng.randrange(32) for _ in range(3))
+        places = rng.sample(PLACES, 2)
+        lines += {
+            "product": [
+                *(f"li a{k}, {place:#x}" for k, place in enumerate(places)),
+                "hgmma a0, a1",
+            ],
+            "wait": ["hgmma_wait"],
+            "copy": [f"fsgnj.s f{a}, f{b}, f{b}"],
+            "sum": [f"fmadd.s f{a}, f{b}, f{c}, f{a}"],
+            "load": [f"flw f{a}, {4 * b}(t1)"],
+            "mask": [f"li t0, {rng.randint(1, 255)}", "vx_tmc t0"],
+            "integer": ["add t2, t1, t0", "mul t3, t2, t2", "lw t2, 0(t1)"],
+        }[kind]
+        is_pending = kind == "product" or (is_pending and kind != "wait")
+    return [*lines, *(["hgmma_wait"] if is_pending else [])]

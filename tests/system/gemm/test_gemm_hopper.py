@@ -1,0 +1,234 @@
+"""Bit-exact tests of the matrix product on tensor units that read shared memory."""
+
+import dataclasses
+import shutil
+
+import numpy as np
+import pytest
+
+import spica
+from spica.cli.main import main
+from spica.hw.base.errors import UserError
+from spica.hw.config import PRESETS
+from spica.kernels.gemm.hgmma.cores import pose
+from spica.kernels.gemm.hgmma.plan import hgmma_plan
+from spica.kernels.gemm.problem import GemmProblem
+from spica.sim.diagnose.diagnostics import ProgramError
+from spica.sim.golden.core.units.tensor import hgmma, unpack_tile
+from spica.sim.golden.matrix.tensor_gemm import tensor_gemm
+from spica.sim.run.exact_kernels import exact_cores_kernel
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_workload import KernelWorkload
+from spica.sim.run.workload import run_workload
+
+HOPPER = PRESETS["hopper"]
+FP32 = dataclasses.replace(
+    HOPPER,
+    core=dataclasses.replace(HOPPER.core, tensor_numerics="fp32_rne", tensor_operand="fp32"),
+)
+#: Unused elements at the ends of rows.
+GAPS = (3, 5, 7)
+#: Less than a block, whole tiles, several tiles with rests in all directions.
+SIZES = [(1, 1, 1), (15, 17, 33), (128, 64, 64), (65, 100, 100), (130, 70, 200)]
+
+
+def machine(cores, warps, **fields):
+    """Return `hopper` with other numbers of cores and warps."""
+    core = dataclasses.replace(HOPPER.core, warps=warps)
+    return dataclasses.replace(HOPPER, cores=cores, core=core, **fields)
+
+
+def run(config, size, *, seed=1, **options):
+    """Run a product on the instruction-set model; return its result."""
+    settings = {
+        name: options.pop(name) for name in ("engine", "schedule", "lockstep") if name in options
+    }
+    kernel = options.pop("kernel", None) or exact_cores_kernel(config, **options)
+    sizes = dict(zip("mnk", size, strict=True))
+    return run_workload(
+        KernelWorkload(kernel, sizes),
+        "machine",
+        config,
+        SimtOptions(**({"engine": "iss"} | settings), seed=seed),
+    )
+
+
+def assert_right(result):
+    assert result["check"]["verdict"] == "pass", result["check"]
+    assert result["check"]["code_warnings"] == []
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_products_are_right_to_the_bit(size):
+    result = run(HOPPER, size, c_format=("fp16", "fp32")[size[0] % 2], gaps=GAPS)
+    assert_right(result)
+    assert result["options"]["arrangement"] is None
+
+
+@pytest.mark.parametrize("c_format", ["fp16", "fp32"])
+def test_whole_words_of_both_formats(c_format):
+    assert_right(run(HOPPER, (33, 128, 40), c_format=c_format, gaps=(0, 2, 4)))
+
+
+@pytest.mark.parametrize(("config", "c_format"), [(HOPPER, "fp16"), (HOPPER, "fp32"), (FP32, None)])
+def test_values_that_break_arithmetic_come_out_to_the_bit(config, c_format):
+    assert_right(run(config, (70, 60, 50), c_format=c_format, data="extreme"))
+
+
+@pytest.mark.parametrize("seed", range(1, 3))
+def test_no_order_of_warps_and_loads_does_harm(seed):
+    assert_right(run(HOPPER, (130, 70, 420), schedule="random", seed=seed))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        machine(1, 8),
+        machine(1, 1),
+        machine(2, 3),
+        machine(2, 4),
+        machine(8, 8),
+        machine(3, 6, barrier_scope="core"),
+        machine(4, 8, barriers=1),
+        dataclasses.replace(HOPPER, shared=dataclasses.replace(HOPPER.shared, size=32 * 1024)),
+        dataclasses.replace(HOPPER, shared=dataclasses.replace(HOPPER.shared, banks=1)),
+    ],
+    ids=[
+        "one core",
+        "one warp",
+        "three warps",
+        "four warps",
+        "eight cores",
+        "barriers of a core",
+        "one barrier",
+        "two slots",
+        "one bank",
+    ],
+)
+def test_other_machines(config):
+    assert_right(run(config, (70, 50, 130), gaps=GAPS, schedule="random"))
+
+
+def test_fp32_operands():
+    assert_right(run(FP32, (70, 50, 100), gaps=GAPS))
+    assert hgmma_plan(FP32).tensor.depth == 16
+
+
+def test_other_numerics_are_right_to_the_bit():
+    core = dataclasses.replace(HOPPER.core, tensor_numerics="nvidia(hopper)")
+    config = dataclasses.replace(HOPPER, core=core)
+    assert_right(run(config, (40, 40, 40), c_format="fp32", data="extreme"))
+
+
+def test_results_of_other_numerics_fail():
+    core = dataclasses.replace(HOPPER.core, tensor_numerics="nvidia(hopper)")
+    kernel = exact_cores_kernel(HOPPER, c_format="fp32")
+    result = run(dataclasses.replace(HOPPER, core=core), (16, 16, 64), kernel=kernel)
+    assert result["check"]["buffers"]["c"]["mismatches"] > 100
+
+
+def test_plan():
+    plan = hgmma_plan(HOPPER)
+    assert (plan.m, plan.n, plan.slots) == (128, 64, 10)
+    assert plan.read_bytes(256, 256, 256) == 4 << 20
+    for n in (256, 512, 1024):
+        assert plan.read_bytes(n, n, n) * 4 == n**3
+    assert plan.products(1, 1, 1) == 1
+    assert plan.products(17, 33, 65) == 2 * 3 * 3
+    assert (hgmma_plan(machine(2, 3)).m, hgmma_plan(machine(2, 3)).n) == (96, 16)
+
+
+def test_golden_model_is_a_chain_of_instructions():
+    rng, tensor = np.random.default_rng(2), HOPPER.hgmma_units
+    a, b = (rng.standard_normal(shape).astype(np.float16) for shape in ((16, 96), (96, 16)))
+    registers = np.zeros((32, 8), np.uint32)
+    for k in range(0, 96, 32):
+        registers = hgmma(
+            a[:, k : k + 32].view(np.uint16), b[k : k + 32].view(np.uint16), registers, tensor
+        )
+    problem = GemmProblem.placed(m=16, n=16, k=96, c_format="fp32")
+    c = tensor_gemm(tensor, problem, a, b)
+    assert np.array_equal(c.view(np.uint32), unpack_tile(registers))
+
+
+def test_operands_keep_their_order():
+    problem, product = pose(HOPPER, np.random.default_rng(1), m=20, n=30, k=40, gaps=GAPS)
+    assert problem.tensor_macs == product.macs == 20 * 30 * 40
+    assert {name: buffer.data.shape for name, buffer in problem.buffers.items()} == {
+        "a": (20, 43),
+        "b": (40, 35),
+        "c": (20, 37),
+    }
+
+
+def test_refused_machines():
+    core = dataclasses.replace(HOPPER.core, tensor_numerics="nvidia(hopper)", tensor_operand="bf16")
+    with pytest.raises(UserError, match="gemm with hgmma must be fp16 or fp32, not bf16"):
+        run(dataclasses.replace(HOPPER, core=core), (8, 8, 8))
+    small = dataclasses.replace(HOPPER.shared, size=16 * 1024)
+    with pytest.raises(UserError, match=r"of 2 steps, 2 x 3 x 1024 = 6144 bytes, not 4096"):
+        run(dataclasses.replace(HOPPER, shared=small), (8, 8, 8))
+    with pytest.raises(UserError, match="tile_copies must be dma for gemm with hgmma"):
+        run(dataclasses.replace(HOPPER, tile_copies="cores"), (8, 8, 8))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("gemm", "--arrange", "inside"), "--arrange does not apply to gemm"),
+        (("gemm_add",), "gemm_add needs cores and a matrix unit, and hopper has no matrix unit"),
+    ],
+)
+def test_refused_options(options, message, capsys):
+    assert main(("run", *options, "--preset", "hopper", "--size", "8")) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_product_from_python():
+    rng = np.random.default_rng(3)
+    a, b = rng.integers(-4, 5, (20, 30)), rng.integers(-4, 5, (30, 10))
+    machine = spica.Machine("hopper", engine="iss")
+    assert np.array_equal(machine.matmul(a, b, c_format="fp32"), a @ b)
+
+
+FAULTS = {
+    "hgmma_sizes.h": [("(vx_core_id() + vx_warp_id()) % HGMMA_ACROSS", "0")],
+    "hgmma_dma.h": [
+        ("< HGMMA_SLOTS)", "< HGMMA_SLOTS + 3)"),
+        ("    spica_tile_await(", "    if (0) spica_tile_await("),
+        (": operand.size - 1;", ": operand.size;"),
+        ("(turns - 1) * HGMMA_TURN + 1", "turns * HGMMA_TURN + 1"),
+        ("HGMMA_DEPTH | HGMMA_B_ROW << 16", "0"),
+        ("dram += HGMMA_BANKS * step", "dram += step"),
+    ],
+    "hgmma_store.h": [
+        ("row + (r) < HGMMA->m", "row + (r) <= HGMMA->m"),
+        ("column < HGMMA->n)", "column <= HGMMA->n)"),
+        ("HGMMA_NARROW_(6)\n", "HGMMA_NARROW_(8)\n"),
+    ],
+    "hgmma_gemm.h": [
+        ("            spica_hgmma_clear();\n            left", "            left"),
+        ("                spica_hgmma_wait();", "                ;"),
+        ("column - hgmma_first_column() >= HGMMA->n", "column > HGMMA->n"),
+    ],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "old", "new"), [(name, *fault) for name, faults in FAULTS.items() for fault in faults]
+)
+def test_faults_are_detected(name, old, new, tmp_path):
+    config = machine(8, 8)
+    kernel = exact_cores_kernel(config, gaps=(0, 0, 2))
+    for path in kernel.sources[0].parent.glob("*.[ch]"):
+        shutil.copy(path, tmp_path)
+    text = (tmp_path / name).read_text()
+    assert text.count(old) == 1
+    (tmp_path / name).write_text(text.replace(old, new))
+    broken = dataclasses.replace(kernel, folder=tmp_path)
+    try:
+        result = run(config, (273, 140, 420), kernel=broken, schedule="random", seed=2)
+    except ProgramError:
+        return
+    assert result["check"]["verdict"] == "fail"
