@@ -42,7 +42,8 @@ def kernel_summary(name: str) -> dict[str, str]:
 
 def preset_summary(config: ClusterConfig) -> dict[str, str]:
     """Return the main parameters of a preset."""
-    shared, axi, core, tensor = config.shared, config.axi, config.core, config.tensor_units
+    shared, axi, core = config.shared, config.axi, config.core
+    tensor = config.tensor_units or config.hgmma_units
     units = [unit.summary for unit in config.units]
     macs = sum(unit.macs for unit in config.units)
     if tensor is not None:
