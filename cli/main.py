@@ -25,6 +25,7 @@ COMMANDS = {
     "resume": ("resume", "resume"),
     "compare": ("compare.command", "compare"),
     "sweep": ("sweep.command", "sweep"),
+    "reproduce": ("reproduce", "reproduce"),
     "area": ("area", "area"),
     "fpga": ("fpga", "fpga"),
 }

@@ -1,0 +1,1 @@
+"""Tables of the published comparison of matrix units, measured again."""

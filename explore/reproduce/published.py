@@ -1,0 +1,37 @@
+"""Figures of the published comparison of four designs, each a product of equal sides in FP16.
+
+Source: Kim et al., "Virgo: Cluster-level Matrix Unit Integration in GPUs for Scalability and Energy
+Efficiency" (ASPLOS 2025), tables 3 and 4 and section 6.1.
+"""
+
+__all__ = [
+    "DESIGNS",
+    "INSTRUCTION_SHARES",
+    "MAC_UTILIZATION",
+    "SHARED_READ_MIB",
+    "SIZES",
+    "SOURCE",
+]
+
+SOURCE = "Kim et al., Virgo (ASPLOS 2025)"
+#: Names of the designs by preset.
+DESIGNS = {
+    "volta": "Volta-style",
+    "ampere": "Ampere-style",
+    "hopper": "Hopper-style",
+    "virgo": "Virgo",
+}
+#: Sides of the products.
+SIZES = (256, 512, 1024)
+#: Table 3: share of the multiply-adds possible in the cycles, for each of `SIZES`.
+MAC_UTILIZATION = {
+    "volta": (0.256, 0.303, 0.303),
+    "ampere": (0.375, 0.456, 0.523),
+    "hopper": (0.605, 0.728, 0.770),
+    "virgo": (0.661, 0.779, 0.865),
+}
+#: Table 4: MiB read from shared memory by a product of side 256.
+SHARED_READ_MIB = {"volta": 6.0, "ampere": 6.0, "hopper": 4.0, "virgo": 2.25}
+#: Section 6.1.1: instructions that Virgo retires, as a share of those of another design. The size
+#: is not stated.
+INSTRUCTION_SHARES = {"volta": 0.005, "hopper": 0.080}

@@ -1,0 +1,214 @@
+"""Reproduction of a published table: runs of all designs and sizes, and their figures."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ...hw.base.errors import UserError
+from ...hw.base.progress import Progress
+from ...hw.config import PRESETS
+from ...sim.engine.versions import versions
+from ...sim.harness.dram import DramConfig
+from ...sim.report.run_report import memory_text
+from ...sim.report.tables import percent
+from ...sim.run.options import SimtOptions
+from ..comparison import Comparison, line_of
+from ..figures import passed
+from ..plan import Plan, Point
+from ..sweep import sweep
+from ..table import Row
+from ..work import KernelRun
+from .definitions import SHARE, Line, Reproduction
+from .published import SIZES, SOURCE
+
+__all__ = ["QUICK_SIZES", "Entry", "Reproduced", "reproduce"]
+
+SCHEMA = "spica.reproduction"
+VERSION = 1
+KERNEL = "gemm"
+#: Sizes of a quick reproduction.
+QUICK_SIZES = SIZES[:2]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """Figure of a line at one size; None for one that is not there."""
+
+    label: str
+    size: int
+    ours: float | None
+    published: float | None
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """Table with its figures.
+
+    Parameters
+    ----------
+    table : Reproduction
+        Definition of the table.
+    runs : sequence of KernelRun
+        Runs, size by size.
+    rows : sequence of Row
+        Outcomes in the same order.
+
+    """
+
+    table: Reproduction
+    runs: Sequence[KernelRun]
+    rows: Sequence[Row]
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether every run passes its check."""
+        return all(row.is_passed for row in self.rows)
+
+    @cached_property
+    def comparisons(self) -> dict[int, Comparison]:
+        """All figures of the designs by size, without areas."""
+        sizes = dict.fromkeys(run.sizes["m"] for run in self.runs)
+        pairs = list(zip(self.runs, self.rows, strict=True))
+        found = {}
+        for size in sizes:
+            own = [(run, row) for run, row in pairs if run.sizes["m"] == size]
+            found[size] = Comparison([run for run, _ in own], [row for _, row in own])
+        return found
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """Figures, line by line."""
+        return [
+            Entry(
+                label=line.label,
+                size=size,
+                ours=line.measured(results_of(comparison)),
+                published=line.published.get(size),
+            )
+            for line in self.table.lines
+            for size, comparison in self.comparisons.items()
+        ]
+
+    @property
+    def heads(self) -> list[str]:
+        """Heads of the columns of figures: of each size ours and the published one."""
+        return [f"{size}{mark}" for size in self.comparisons for mark in ("", ", published")]
+
+    def lines(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield the label and the cells of each line."""
+        for line in self.table.lines:
+            own = [entry for entry in self.entries if entry.label == line.label]
+            yield line.label, [self.shown(x) for each in own for x in (each.ours, each.published)]
+
+    def shown(self, value: float | None) -> str:
+        """Return a figure as text; a dash for none."""
+        if value is None:
+            return "-"
+        return percent(value) if self.table.unit == SHARE else f"{value:,.2f}"
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences below the table."""
+        failed = [
+            f"{run.preset}, {run.sizes['m']}: {row.record.status}. {row.record.reason}"
+            for run, row in zip(self.runs, self.rows, strict=True)
+            if not row.is_passed
+        ]
+        memory = next(iter(self.comparisons.values())).memory
+        text = memory_text(memory["model"], memory["parameters"])
+        notes = [self.table.note, f"All designs: FP16 operands and C; {text}."]
+        return [*failed, *filter(None, notes), f"Published: {SOURCE}."]
+
+    def markdown(self) -> str:
+        """Return the table as Markdown, followed by all figures of the designs at each size."""
+        lines = [f"# {self.table.title}", "", line_of(["design", *self.heads])]
+        lines.append(line_of(["---", *("---:" for _ in self.heads)]))
+        lines += [line_of([label, *cells]) for label, cells in self.lines()]
+        for note in self.notes:
+            lines += ["", note]
+        accounts = [each.markdown().replace("# ", "## ", 1) for each in self.comparisons.values()]
+        return "\n".join([*lines, "", *accounts])
+
+    def report(self) -> dict[str, Any]:
+        """Return the table for JSON, with the complete result of every run."""
+        return {
+            "schema": SCHEMA,
+            "schema_version": VERSION,
+            "name": self.table.name,
+            "title": self.table.title,
+            "unit": self.table.unit,
+            "source": SOURCE,
+            "figures": [vars(entry) for entry in self.entries],
+            "notes": self.notes,
+            "runs": [
+                {
+                    "preset": run.preset,
+                    "sizes": dict(run.sizes),
+                    "status": row.record.status,
+                    "reason": row.record.reason,
+                    "result": row.record.result,
+                }
+                for run, row in zip(self.runs, self.rows, strict=True)
+            ],
+            "versions": versions(),
+        }
+
+
+def results_of(comparison: Comparison) -> dict[str, Mapping[str, Any]]:
+    """Return the results of the designs that passed, by preset."""
+    return {
+        run.preset: row.record.result
+        for run, row in zip(comparison.runs, comparison.rows, strict=True)
+        if row.record.result is not None and passed(row.record.result)
+    }
+
+
+def reproduce(
+    table: Reproduction,
+    *,
+    sizes: Sequence[int] = SIZES,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> Reproduced:
+    """Run all designs of a table; return its figures.
+
+    Finished runs are stored at once, as in a sweep, and tables share them.
+
+    Parameters
+    ----------
+    table : Reproduction
+        Definition of the table.
+    sizes : sequence of int
+        Sizes of the table to run.
+    jobs, scheduler, progress
+        As for `sweep.sweep`.
+
+    """
+    wanted = [size for size in table.sizes if size in sizes]
+    if not wanted:
+        raise UserError(f"{table.name} has the sizes {', '.join(map(str, table.sizes))}")
+    runs = [run_of(design, size) for size in wanted for design in designs_of(table.lines)]
+    points = [Point(preset=run.preset, settings={}, run=run) for run in runs]
+    plan = Plan(axes=(), points=points)
+    rows = sweep(plan, jobs=jobs, scheduler=scheduler, progress=progress)
+    return Reproduced(table, runs, rows)
+
+
+def designs_of(lines: Sequence[Line]) -> list[str]:
+    """Return the presets of all lines, each once."""
+    return list(dict.fromkeys(name for line in lines for name in line.designs))
+
+
+def run_of(design: str, size: int) -> KernelRun:
+    """Return the run of a design; C is compared bit by bit, instructions are not."""
+    return KernelRun(
+        kernel=KERNEL,
+        driver="cores",
+        preset=design,
+        config=PRESETS[design],
+        sizes=dict.fromkeys("mnk", size),
+        product={},
+        options=SimtOptions(engine="verilator", memory=DramConfig(), lockstep=False),
+    )

@@ -1,0 +1,120 @@
+"""Tests of reproductions of published tables, from made-up results."""
+
+import dataclasses
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+from spica.cli.main import main
+from spica.explore.record import FAIL, PASS
+from spica.explore.reproduce import reproduced
+from spica.explore.reproduce.definitions import REPRODUCTIONS
+from spica.explore.reproduce.picture import picture
+from spica.explore.reproduce.published import DESIGNS, SIZES
+from spica.explore.reproduce.reproduced import Reproduced, run_of
+from support.results import made_up, row_of
+
+SVG = "{http://www.w3.org/2000/svg}"
+#: Of each design: MAC utilisation, warp instructions, and those of polling loops.
+MEASURED = {
+    "volta": (0.7, 1000, 0),
+    "ampere": (0.8, 900, 100),
+    "hopper": (0.9, 200, 40),
+    "virgo": (0.95, 20, 10),
+}
+
+
+def outcome(run, verdict=PASS):
+    """Return the row of a run."""
+    utilization, warp, polling = MEASURED[run.preset]
+    result = made_up(run.preset, cycles=100, polling=polling, units=None, verdict=verdict)
+    result["mac_utilization"] = utilization
+    result["instructions"]["warp"] = warp
+    return row_of(run.preset, result)
+
+
+def reproduced_of(name, sizes=SIZES, failed=()):
+    """Return a reproduction in which some designs fail."""
+    table = REPRODUCTIONS[name]
+    runs = [run_of(design, size) for size in sizes for design in DESIGNS]
+    rows = [outcome(run, FAIL if run.preset in failed else PASS) for run in runs]
+    return Reproduced(table, runs, rows)
+
+
+def entries_of(found, label):
+    """Return the measured and the published figures of a line."""
+    own = [entry for entry in found.entries if entry.label == label]
+    return [entry.ours for entry in own], [entry.published for entry in own]
+
+
+def test_utilisations_stand_beside_those_of_table_3():
+    found = reproduced_of("table3")
+    assert entries_of(found, "Volta-style") == ([0.7] * 3, [0.256, 0.303, 0.303])
+    assert entries_of(found, "Virgo") == ([0.95] * 3, [0.661, 0.779, 0.865])
+    assert dict(found.lines())["Hopper-style"][:2] == ["90.00 %", "60.50 %"]
+
+
+def test_reads_of_shared_memory_are_in_mib():
+    found = reproduced_of("table4", SIZES[:1])
+    counted = (10 + 5) * 4 / 2**20
+    assert entries_of(found, "Hopper-style") == ([counted], [4.0])
+
+
+def test_instructions_are_shares_of_those_of_another_design():
+    found = reproduced_of("instructions", (512,))
+    assert entries_of(found, "Virgo to Volta-style") == ([20 / 1000], [0.005])
+    assert entries_of(found, "Virgo to Hopper-style, without polling") == ([10 / 160], [None])
+
+
+def test_a_failed_design_has_a_reason_in_place_of_figures():
+    found = reproduced_of("instructions", (256,), failed=("hopper",))
+    assert not found.is_passed
+    assert entries_of(found, "Virgo to Hopper-style") == ([None], [0.08])
+    assert entries_of(found, "Virgo to Volta-style")[0] == [0.02]
+    assert found.notes[0] == "hopper, 256: fail. c: 3 of 64 elements are wrong"
+    assert dict(found.lines())["Virgo to Hopper-style"] == ["-", "8.00 %"]
+
+
+@pytest.mark.parametrize("name", REPRODUCTIONS)
+def test_reports_have_every_figure(name):
+    found = reproduced_of(name, REPRODUCTIONS[name].sizes, failed=("ampere",))
+    report = json.loads(json.dumps(found.report(), allow_nan=False))
+    assert report["figures"] == [dataclasses.asdict(entry) for entry in found.entries]
+    text = found.markdown()
+    for label, cells in found.lines():
+        assert f"| {label} | {' | '.join(cells)} |" in text
+    drawing = ElementTree.fromstring(picture(found))
+    texts = [element.text for element in drawing.iter(f"{SVG}text")]
+    for size in REPRODUCTIONS[name].sizes:
+        assert f"{size} x {size} x {size}" in texts
+    assert {found.shown(entry.ours) for entry in found.entries} <= set(texts)
+
+
+def test_a_quick_table_leaves_out_the_largest_products(monkeypatch, capsys):
+    planned = []
+
+    def sweep(plan, **_):
+        planned.extend(point.run for point in plan.points)
+        return [outcome(point.run) for point in plan.points]
+
+    monkeypatch.setattr(reproduced, "sweep", sweep)
+    assert main(["reproduce", "table3", "--quick"]) == 0
+    assert {run.sizes["k"] for run in planned} == {256, 512}
+    assert [run.preset for run in planned[:4]] == list(DESIGNS)
+    printed = capsys.readouterr().out
+    assert "86.50 %" not in printed
+    assert "77.90 %" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["table5"], "unknown table 'table5'; did you mean 'table"),
+        (["table3", "--plot", "x.png"], "--plot must be a file with suffix .svg, not x.png"),
+        (["table3", "--jobs", "0"], "--jobs must be at least 1, not 0"),
+    ],
+)
+def test_bad_input_is_one_sentence(arguments, message, capsys):
+    assert main(["reproduce", *arguments]) == 2
+    assert message in capsys.readouterr().err
