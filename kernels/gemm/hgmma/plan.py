@@ -62,18 +62,15 @@ def hgmma_plan(config: ClusterConfig) -> HgmmaPlan:
     Raises
     ------
     UserError
-        If it has no such tensor units, or tiles are not copied by the DMA.
+        If it has no such tensor units, or no DMA.
     ValueError
         If shared memory is too small.
 
     """
     tensor, core, shared = hgmma_unit(config), config.core, config.shared
     assert core is not None
-    if config.tile_copies != "dma":
-        raise UserError(
-            f"tile_copies must be dma for gemm with hgmma, whose tiles only the DMA copies, not "
-            f"{config.tile_copies}"
-        )
+    if config.dma is None:
+        raise UserError("gemm with hgmma needs a DMA, which copies its tiles; dma must not be none")
     across = next(n for n in (4, 2, 1) if core.warps % n == 0)
     down = core.warps // across
     blocks = down * -(-config.cores // shared.banks) + -(-across // shared.banks)

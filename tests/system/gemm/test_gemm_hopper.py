@@ -168,8 +168,8 @@ def test_refused_machines():
     small = dataclasses.replace(HOPPER.shared, size=16 * 1024)
     with pytest.raises(UserError, match=r"of 2 steps, 2 x 3 x 1024 = 6144 bytes, not 4096"):
         run(dataclasses.replace(HOPPER, shared=small), (8, 8, 8))
-    with pytest.raises(UserError, match="tile_copies must be dma for gemm with hgmma"):
-        run(dataclasses.replace(HOPPER, tile_copies="cores"), (8, 8, 8))
+    with pytest.raises(UserError, match="gemm with hgmma needs a DMA"):
+        run(dataclasses.replace(HOPPER, dma=None), (8, 8, 8))
 
 
 @pytest.mark.parametrize(
