@@ -211,14 +211,6 @@ def test_an_error_of_a_line_that_waits_to_be_claimed_is_returned_to_its_read():
     assert bench.claims == 1
 
 
-def test_writes_to_a_line_that_waits_to_be_claimed_are_kept():
-    bench = BusyBench(CONFIG, random.Random(1), latency=20, window=100)
-    first, second, late = (bench.reads(CORE, [n]) for n in (0, 1, 2))
-    parts = bench.writes(OTHER + 1, [2, 3], strobes=6)
-    bench.run(first, [*second, *busy_with(bench, 0, 60), *late, *parts], "flush")
-    assert bench.claims == 1
-
-
 @pytest.mark.parametrize("wait", range(0, 40, 3))
 def test_a_line_written_while_a_prefetch_reads_it_is_not_overwritten(wait):
     """Early write-backs begin before the prefetch of line 2 ends, which began before the write."""
