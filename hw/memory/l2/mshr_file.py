@@ -117,7 +117,8 @@ class L2MshrFile(SharedBlock):
             states.free.eq(Mux(self.stage.free | self.stage.claim, chosen, 0)),
             states.ahead.eq(~self.operation.beats.any()),
             states.adopt.eq(self.stage.adopt),
-            states.idle.eq(self.idle),
+            # Deferred fills make room for reads that wait for an MSHR.
+            states.idle.eq(self.idle | ~self.room),
             states.outcome.eq(self.stage.outcome),
             states.is_oldest.eq(self.is_oldest),
             states.line_came.eq(self.stage.line_came),

@@ -180,18 +180,6 @@ class BusyBench(L2Bench):
 COVERED = replace(CONFIG, l2=replace(CONFIG.l2, mshrs=16, write_backs=16, prefetch=12))
 
 
-def test_a_copied_line_takes_three_look_ups():
-    """A prefetch yields its look-up to reads and writes: 2 beats each way in 3 cycles."""
-    count = 100
-    bench = BusyBench(COVERED, random.Random(1), span=1 << 14, latency=8, window=4)
-    ids = [CORE + n % 8 for n in range(count)]
-    read = [bench.reads(identity, [line])[0] for line, identity in enumerate(ids)]
-    bench.run([*read, *bench.writes(OTHER, range(count, 2 * count))])
-    cycles = read[-1].ended - read[20].ended
-    assert 2 * (count - 20) / cycles > 0.6
-    assert len(lines_of(bench)) == len({*lines_of(bench)})
-
-
 def busy_with(bench: L2Bench, line: int, cycles: int) -> list[Burst]:
     """Return reads of a beat that is present: one look-up in each cycle."""
     return bench.reads(OTHER, [line] * cycles, beats=1)
@@ -220,14 +208,6 @@ def test_an_error_of_a_line_that_waits_to_be_claimed_is_returned_to_its_read():
     fine = bench.reads(CORE + 1, [3])
     bench.run(first, [*second, *busy_with(bench, 0, 60), *late, *fine, *busy_with(bench, 0, 20)])
     assert late[0].codes == [0, 2] and fine[0].codes == [0, 0]
-    assert bench.claims == 1
-
-
-def test_writes_to_a_line_that_waits_to_be_claimed_are_kept():
-    bench = BusyBench(CONFIG, random.Random(1), latency=20, window=100)
-    first, second, late = (bench.reads(CORE, [n]) for n in (0, 1, 2))
-    parts = bench.writes(OTHER + 1, [2, 3], strobes=6)
-    bench.run(first, [*second, *busy_with(bench, 0, 60), *late, *parts], "flush")
     assert bench.claims == 1
 
 
