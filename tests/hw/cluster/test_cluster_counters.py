@@ -10,6 +10,7 @@ from amaranth.lib import data
 from spica.hw.cluster.counters import Counters, counter_table
 from spica.hw.cluster.host_control import ControlConfig
 from spica.hw.config import PRESETS, DmaBlockConfig, MemoryUnitConfig, SharedMemoryConfig
+from spica.hw.core.units.hgmma.layouts import event_layout
 from spica.hw.isa.memory_map import COUNTERS_END
 from spica.hw.matrix.systolic.systolic_unit import systolic_unit_events
 from spica.hw.memory.dma.dma import dma_events
@@ -130,13 +131,15 @@ def test_table_has_distinct_names_and_addresses_and_known_events(config):
         **dict.fromkeys((f"matrix{n or ''}" for n in range(4)), systolic_unit_events),
         "shared": shared_events(cluster_ports(config)),
         "l2": data.StructLayout(dict.fromkeys(EVENTS, 1)),
+        "tensor": event_layout(),
     }
     if config.dma is not None:
         known["dma"] = dma_events(DmaBlockConfig.of(config))
     if config.cores:
         known |= dict.fromkeys(("l1i", "l1d"), memory_unit_events(MemoryUnitConfig.of(config)))
     for row in table:
-        several = {"l1i": config.cores, "l1d": config.cores, "l2": config.axi.masters}
+        several = dict.fromkeys(("l1i", "l1d", "tensor"), config.cores)
+        several["l2"] = config.axi.masters
         times = row.times([Signal(known[row.unit])] * several.get(row.unit, 1))
         assert len(times) == row.increment_width, row.name
 
