@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...hw.config.tensor import TensorConfig
+from ...hw.config.tensor import HgmmaConfig, TensorConfig
 from .check_report import check_lines
 from .result import FAIL, ISSUE_SLOTS, ISSUED, PASS
 from .tables import activity_table, percent, share_table, text_of
@@ -206,7 +206,9 @@ def tensor_lines(result: Mapping[str, Any]) -> Iterator[str]:
     products = sum(counters["operations_tensor"] for counters in counted)
     if products:
         cycles = sum(counters["cycles"] for counters in counted)
-        steps = TensorConfig(threads=result["config"]["core"]["threads"]).steps
+        core = result["config"]["core"]
+        is_shared = core["tensor"] == "hgmma"
+        steps = HgmmaConfig().steps if is_shared else TensorConfig(threads=core["threads"]).steps
         yield (
             f"Tensor units: {products:,} products, active in {percent(steps * products / cycles)} "
             "of the cycles of their cores"

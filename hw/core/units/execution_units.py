@@ -14,7 +14,8 @@ __all__ = ["UNITS"]
 
 #: Component of each port, built from a `PipelineConfig`: operations arrive on ``i``, results leave
 #: on ``o``. `PORTS` has the properties of the port. With credits the unit has ``released``, and
-#: one that `announces` its results has ``arriving``.
+#: one that `announces` its results has ``arriving``. A core with ``hgmma`` has a `HgmmaUnit`, which
+#: also reads shared memory, in place of the `TensorUnit`.
 UNITS: dict[Port, type[wiring.Component]] = {
     Port.INT: IntegerUnit,
     Port.FP32: Fp32Unit,
