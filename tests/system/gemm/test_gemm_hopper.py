@@ -211,7 +211,7 @@ def test_reads_of_shared_memory(size):
 FAULTS = {
     "hgmma_sizes.h": [("(vx_core_id() + vx_warp_id()) % HGMMA_ACROSS", "0")],
     "hgmma_dma.h": [
-        ("< HGMMA_SLOTS)", "< HGMMA_SLOTS + 3)"),
+        ("slots = HGMMA_SLOTS;", "slots = HGMMA_SLOTS + 3;"),
         ("    spica_tile_await(", "    if (0) spica_tile_await("),
         (": operand.size - 1;", ": operand.size;"),
         ("(turns - 1) * HGMMA_TURN + 1", "turns * HGMMA_TURN + 1"),
