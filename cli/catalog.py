@@ -5,6 +5,7 @@ import pkgutil
 
 from .. import kernels
 from ..hw.config import ARRAYS, PRESETS, ClusterConfig
+from ..kernels.gemm.target import cores_unit
 from ..kernels.kernel import find_kernel
 from ..sim.engine.versions import versions
 from ..sim.run.drivers import DIMENSIONS, HOST_KERNEL
@@ -42,8 +43,7 @@ def kernel_summary(name: str) -> dict[str, str]:
 
 def preset_summary(config: ClusterConfig) -> dict[str, str]:
     """Return the main parameters of a preset."""
-    shared, axi, core = config.shared, config.axi, config.core
-    tensor = config.tensor_units or config.hgmma_units
+    shared, axi, core, tensor = config.shared, config.axi, config.core, cores_unit(config)
     units = [unit.summary for unit in config.units]
     macs = sum(unit.macs for unit in config.units)
     if tensor is not None:

@@ -82,67 +82,74 @@ SPICA_INLINE void hgmma_load(HgmmaOperand operand, uint32_t local)
     }
 }
 
-/* Elements along k of the step. */
-SPICA_INLINE uint32_t hgmma_depth(void)
+/* Elements of a step along k, of `rest` elements. */
+SPICA_INLINE uint32_t hgmma_depth(uint32_t rest)
 {
-    const uint32_t rest = HGMMA->k - hgmma_at()->k;
     return rest < HGMMA_DEPTH ? rest : HGMMA_DEPTH;
 }
 
 /* Commands the loads of A of a step. A call keeps values out of the registers of the caller. */
 static __attribute__((noinline)) void hgmma_copy_a(void)
 {
-    const uint32_t pitch = HGMMA->a_pitch * HGMMA_BYTES;
+    const volatile HgmmaCommands *at = hgmma_at();
+    const Hgmma *product = HGMMA;
+    const uint32_t k = at->k;
+    const uint32_t pitch = product->a_pitch * HGMMA_BYTES;
     spica_tile_pitches(pitch, HGMMA_A_ROW, HGMMA_CORE_M | HGMMA_A_ROW << 16);
     const HgmmaOperand a = {
-        .dram = (uint32_t)HGMMA->a + hgmma_at()->k * HGMMA_BYTES,
+        .dram = (uint32_t)product->a + k * HGMMA_BYTES,
         .unit = pitch,
-        .first = hgmma_at()->row,
-        .size = HGMMA->m,
+        .first = at->row,
+        .size = product->m,
         .each = HGMMA_CORE_M,
         .count = SPICA_CORES,
         .bytes = HGMMA_ROWS_BYTES,
-        .shape = hgmma_depth() * HGMMA_BYTES << 16,
+        .shape = hgmma_depth(product->k - k) * HGMMA_BYTES << 16,
         .one = 1,
     };
-    hgmma_load(a, hgmma_at()->slot);
+    hgmma_load(a, at->slot);
 }
 
 /* Commands the loads of B of a step. */
 static __attribute__((noinline)) void hgmma_copy_b(void)
 {
-    const uint32_t pitch = HGMMA->b_pitch * HGMMA_BYTES;
+    const volatile HgmmaCommands *at = hgmma_at();
+    const Hgmma *product = HGMMA;
+    const uint32_t k = at->k;
+    const uint32_t pitch = product->b_pitch * HGMMA_BYTES;
     spica_tile_pitches(pitch, HGMMA_B_ROW, HGMMA_DEPTH | HGMMA_B_ROW << 16);
     const HgmmaOperand b = {
-        .dram = (uint32_t)HGMMA->b + hgmma_at()->k * pitch,
+        .dram = (uint32_t)product->b + k * pitch,
         .unit = HGMMA_BYTES,
-        .first = hgmma_at()->column,
-        .size = HGMMA->n,
+        .first = at->column,
+        .size = product->n,
         .each = HGMMA_SIDE,
         .count = HGMMA_ACROSS,
         .bytes = HGMMA_OPERAND,
-        .shape = hgmma_depth(),
+        .shape = hgmma_depth(product->k - k),
         .one = HGMMA_BYTES << 16,
     };
-    hgmma_load(b, hgmma_at()->slot + HGMMA_A_BYTES);
+    hgmma_load(b, at->slot + HGMMA_A_BYTES);
 }
 
 /* Advances to the next step. */
 static __attribute__((noinline)) void hgmma_advance(void)
 {
-    const uint32_t slot = hgmma_at()->slot + HGMMA_SLOT_BYTES;
-    hgmma_at()->slot = slot == HGMMA_SLOTS * HGMMA_SLOT_BYTES ? 0 : slot;
-    hgmma_at()->commanded++;
-    hgmma_at()->rest--;
-    hgmma_at()->k += HGMMA_DEPTH;
-    if (hgmma_at()->k < HGMMA->k)
+    volatile HgmmaCommands *at = hgmma_at();
+    const uint32_t slot = at->slot + HGMMA_SLOT_BYTES, k = at->k + HGMMA_DEPTH;
+    const uint32_t commanded = at->commanded + 1, rest = at->rest - 1;
+    at->slot = slot == HGMMA_SLOTS * HGMMA_SLOT_BYTES ? 0 : slot;
+    at->commanded = commanded;
+    at->rest = rest;
+    at->k = k;
+    if (k < HGMMA->k)
         return;
-    hgmma_at()->k = 0;
-    hgmma_at()->column += HGMMA_N;
-    if (hgmma_at()->column < HGMMA->n)
+    at->k = 0;
+    at->column += HGMMA_N;
+    if (at->column < HGMMA->n)
         return;
-    hgmma_at()->column = 0;
-    hgmma_at()->row += HGMMA_M;
+    at->column = 0;
+    at->row += HGMMA_M;
 }
 
 /* Steps that a group of `turns` turns has read, and steps whose operands it has from then on. */
@@ -160,10 +167,12 @@ SPICA_INLINE uint32_t hgmma_needed(uint32_t turns)
 /* Commands the loads of the next step, if there is one and its slot is free. */
 SPICA_INLINE void hgmma_copy_ahead(void)
 {
-    uint32_t turns = hgmma_at()->turns[0];
-    if (HGMMA_GROUPS > 1 && hgmma_at()->turns[HGMMA_GROUPS - 1] < turns)
-        turns = hgmma_at()->turns[HGMMA_GROUPS - 1];
-    if (hgmma_at()->rest && hgmma_at()->commanded - hgmma_read(turns) < HGMMA_SLOTS) {
+    const volatile HgmmaCommands *at = hgmma_at();
+    const uint32_t first = at->turns[0], last = at->turns[HGMMA_GROUPS - 1];
+    const uint32_t rest = at->rest, commanded = at->commanded;
+    uint32_t slots = HGMMA_SLOTS;
+    SPICA_ANEW(slots); /* or the constant occupies a register */
+    if (rest && commanded - hgmma_read(last < first ? last : first) < slots) {
         hgmma_copy_a();
         hgmma_copy_b();
         hgmma_advance();
@@ -195,7 +204,7 @@ SPICA_INLINE void hgmma_await(uint32_t turns)
         while (hgmma_at()->commanded < needed)
             hgmma_copy_ahead();
     }
-    spica_tile_await(hgmma_at()->loads + needed * HGMMA_LOADS);
+    spica_tile_await(hgmma_at()->loads + needed * SPICA_CONSTANT(HGMMA_LOADS));
 }
 
 /* Waits until group 0 is ahead, or makes its last turn. */
@@ -237,11 +246,16 @@ SPICA_INLINE void hgmma_begin(void)
     hgmma_meet();
 }
 
-/* Meets the other warps of the group. */
-SPICA_INLINE void hgmma_turn(void)
+/* Waits for the operands that the group has after its next turn. */
+SPICA_INLINE void hgmma_before_turn(void)
 {
     if (hgmma_leads())
         hgmma_await(hgmma_at()->turns[hgmma_group()] + 1);
+}
+
+/* Meets the other warps of the group. */
+SPICA_INLINE void hgmma_turn(void)
+{
     hgmma_meet();
     if (hgmma_leads())
         hgmma_at()->turns[hgmma_group()]++;

@@ -31,7 +31,7 @@ SPICA_INLINE void hgmma_multiply(void)
             spica_hgmma(a + slot, b + slot);
             started = 1;
         }
-        if (hgmma_commands())
+        for (int count = hgmma_commands() ? 2 : 0; count > 0; count--)
             hgmma_copy_ahead();
         slot += HGMMA_SLOT_BYTES;
         if (slot == SPICA_CONSTANT(HGMMA_SLOTS * HGMMA_SLOT_BYTES))
@@ -51,6 +51,7 @@ SPICA_INLINE void hgmma_multiply(void)
             break;
         if (--until_turn == 0) {
             until_turn = HGMMA_TURN;
+            hgmma_before_turn();
             if (started)
                 spica_hgmma_wait();
             started = 0;

@@ -191,10 +191,27 @@ def test_product_from_python():
     assert np.array_equal(machine.matmul(a, b, c_format="fp32"), a @ b)
 
 
+@pytest.mark.slow
+def test_lockstep_on_the_rtl():
+    assert_right(run(HOPPER, (130, 70, 70), engine="verilator", gaps=GAPS))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(128, 64, 128), (100, 130, 40), (17, 33, 65)])
+def test_reads_of_shared_memory(size):
+    result = run(HOPPER, size, engine="verilator", lockstep=False)
+    assert_right(result)
+    read = result["shared_read_bytes"]
+    assert set(read) == {f"tensor{core}" for core in range(4)}
+    assert sum(read.values()) == hgmma_plan(HOPPER).read_bytes(*size)
+    products = sum(core["counters"]["operations_tensor"] for core in result["cores"])
+    assert products == hgmma_plan(HOPPER).products(*size)
+
+
 FAULTS = {
     "hgmma_sizes.h": [("(vx_core_id() + vx_warp_id()) % HGMMA_ACROSS", "0")],
     "hgmma_dma.h": [
-        ("< HGMMA_SLOTS)", "< HGMMA_SLOTS + 3)"),
+        ("slots = HGMMA_SLOTS;", "slots = HGMMA_SLOTS + 3;"),
         ("    spica_tile_await(", "    if (0) spica_tile_await("),
         (": operand.size - 1;", ": operand.size;"),
         ("(turns - 1) * HGMMA_TURN + 1", "turns * HGMMA_TURN + 1"),
