@@ -215,7 +215,6 @@ FAULTS = {
         ("    spica_tile_await(", "    if (0) spica_tile_await("),
         (": operand.size - 1;", ": operand.size;"),
         ("(turns - 1) * HGMMA_TURN + 1", "turns * HGMMA_TURN + 1"),
-        ("HGMMA_DEPTH | HGMMA_B_ROW << 16", "0"),
         ("dram += HGMMA_BANKS * step", "dram += step"),
     ],
     "hgmma_store.h": [
@@ -225,7 +224,6 @@ FAULTS = {
     ],
     "hgmma_gemm.h": [
         ("            spica_hgmma_clear();\n            left", "            left"),
-        ("                spica_hgmma_wait();", "                ;"),
         ("column - hgmma_first_column() >= HGMMA->n", "column > HGMMA->n"),
     ],
 }
