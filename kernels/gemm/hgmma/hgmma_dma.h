@@ -14,7 +14,7 @@
 enum {
     HGMMA_GROUPS = SPICA_WARPS % 2 == 0 && SPICA_BARRIERS > 1 ? 2 : 1,
     HGMMA_GROUP_WARPS = SPICA_WARPS / HGMMA_GROUPS,
-    HGMMA_TURN = HGMMA_SLOTS < 6 ? 1 : 2,
+    HGMMA_TURN = HGMMA_SLOTS < 6 ? 1 : HGMMA_SLOTS < 10 ? 2 : 3,
     /* Turns that group 0 is ahead at the beginning. It then stores a tile of C while group 1
      * multiplies. All the steps must be in slots. */
     HGMMA_LEAD = HGMMA_SLOTS > 2 * HGMMA_TURN ? 2 : 1,
