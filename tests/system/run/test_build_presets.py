@@ -37,7 +37,14 @@ def test_both_kinds_of_models_agree_on_every_preset(preset, gating, tmp_path, mo
         for module in (product_workload, rtl_executor):
             monkeypatch.setattr(module, "composed", lambda *_, kind=is_composed: kind)
         trace = tmp_path / f"{is_composed}.json"
-        chosen = options(engine="verilator", memory=MEMORY, gating=gating, seed=3, trace=trace)
+        chosen = options(
+            engine="verilator",
+            memory=MEMORY,
+            gating=gating,
+            seed=3,
+            trace=trace,
+            model_optimize=0,
+        )
         result = run_workload(workload(config), preset, config, chosen)
         assert result["check"]["verdict"] == "pass"
         assert result.pop("speed")["model"] == ("blocks" if is_composed else "flat")
