@@ -95,7 +95,13 @@ void Mirror::take_piece(uint32_t address, const uint8_t* bytes, uint64_t strobes
         size_t byte = static_cast<size_t>(std::countr_zero(rest));
         write.after[byte] = bytes[byte];
     }
-    setup_.write(setup_.machine, address, write.after.data(), size);
+    // Only written bytes, as the model reports writes to operands of products.
+    for (uint64_t rest = strobes; rest != 0;) {
+        uint32_t first = static_cast<uint32_t>(std::countr_zero(rest));
+        uint32_t count = static_cast<uint32_t>(std::countr_one(rest >> first));
+        setup_.write(setup_.machine, address + first, write.after.data() + first, count);
+        rest = first + count == kBytes ? 0 : rest >> (first + count) << (first + count);
+    }
 }
 
 void Mirror::answer(const std::vector<uint64_t>& numbers, bool is_refused) {

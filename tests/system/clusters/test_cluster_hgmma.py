@@ -225,17 +225,17 @@ def test_an_early_reader_of_c_waits_and_an_integer_does_not(machine_of):
 CYCLES = {1: 209, 2: 128, 4: 128}
 
 
-@pytest.mark.parametrize("warps", CYCLES)
+@pytest.mark.parametrize("warps", [1, 2, pytest.param(4, marks=pytest.mark.slow)])
 def test_cycles_of_a_product(machine_of, warps):
     machine, cycles = machine_of("hopper"), []
     pool, registers = operands_of(machine, 8, warps)
     registers = registers & 0x3FFF_FFFF  # no NaN, no infinities
-    for length in (8, 40):
+    for length in (8, 32):
         lines = [*AT, *["hgmma a0, a1"] * length, "hgmma_wait"]
         outcome, _ = execute(machine, lines, pool, registers)
         cycles.append(outcome.cycles)
     # The warps end in another order, which shifts the end of the run by up to a product.
-    assert (cycles[1] - cycles[0]) / (32 * warps) == pytest.approx(CYCLES[warps], abs=1.5)
+    assert (cycles[1] - cycles[0]) / (24 * warps) == pytest.approx(CYCLES[warps], abs=2)
 
 
 @pytest.mark.slow
