@@ -7,8 +7,10 @@
 #ifndef HGMMA_DMA_H
 #define HGMMA_DMA_H
 
+#include <spica_meet.h>
 #include <spica_tiles.h>
 
+#include "hgmma_descriptors.h"
 #include "hgmma_sizes.h"
 
 enum {
@@ -26,9 +28,11 @@ typedef struct {
     uint32_t row, column; /* of the tile of C */
     uint32_t k;           /* elements along k before the step */
     uint32_t slot;        /* offset in each bank */
+    uint32_t full;        /* next steps whose operands are within the matrices */
     uint32_t rest;        /* steps that are not copied yet */
     uint32_t commanded;   /* steps whose loads are commanded */
     uint32_t loads;       /* loads of the DMA before the first */
+    uint32_t rounds;      /* all steps */
     uint32_t turns[HGMMA_GROUPS];
 } HgmmaCommands;
 
@@ -132,24 +136,52 @@ static __attribute__((noinline)) void hgmma_copy_b(void)
     hgmma_load(b, at->slot + HGMMA_A_BYTES);
 }
 
-/* Advances to the next step. */
-static __attribute__((noinline)) void hgmma_advance(void)
+/* Commands the loads of a step that is within the matrices. */
+static __attribute__((noinline)) void hgmma_copy_full(void)
+{
+    hgmma_at()->full--;
+    hgmma_start(&hgmma_a_, SPICA_CORES);
+    hgmma_start(&hgmma_b_, HGMMA_ACROSS);
+}
+
+/* Prepares the copies of a tile of C. */
+static __attribute__((noinline)) void hgmma_enter(void)
+{
+    volatile HgmmaCommands *at = hgmma_at();
+    const Hgmma *product = HGMMA;
+    const uint32_t row = at->row, column = at->column, slot = at->slot;
+    at->full = 0;
+    if (!HGMMA_IS_REGULAR || row + HGMMA_M > product->m || column + HGMMA_N > product->n)
+        return;
+    at->full = product->k / HGMMA_DEPTH;
+    const uint32_t a_pitch = product->a_pitch * HGMMA_BYTES, b_pitch = product->b_pitch * HGMMA_BYTES;
+    hgmma_describe(&hgmma_a_, (uint32_t)product->a + row * a_pitch, a_pitch, slot);
+    hgmma_describe(&hgmma_b_, (uint32_t)product->b + column * HGMMA_BYTES, b_pitch,
+                   slot + HGMMA_A_BYTES);
+}
+
+/* Advances to the next step; returns whether it is the first of a tile of C. */
+static __attribute__((noinline)) int hgmma_advance(void)
 {
     volatile HgmmaCommands *at = hgmma_at();
     const uint32_t slot = at->slot + HGMMA_SLOT_BYTES, k = at->k + HGMMA_DEPTH;
     const uint32_t commanded = at->commanded + 1, rest = at->rest - 1;
-    at->slot = slot == HGMMA_SLOTS * HGMMA_SLOT_BYTES ? 0 : slot;
+    const int is_last = slot == HGMMA_SLOTS * HGMMA_SLOT_BYTES;
+    at->slot = is_last ? 0 : slot;
+    if (is_last)
+        hgmma_begin_ring();
     at->commanded = commanded;
     at->rest = rest;
     at->k = k;
     if (k < HGMMA->k)
-        return;
+        return 0;
     at->k = 0;
     at->column += HGMMA_N;
-    if (at->column < HGMMA->n)
-        return;
-    at->column = 0;
-    at->row += HGMMA_M;
+    if (at->column >= HGMMA->n) {
+        at->column = 0;
+        at->row += HGMMA_M;
+    }
+    return 1;
 }
 
 /* Steps that a group of `turns` turns has read, and steps whose operands it has from then on. */
@@ -160,7 +192,7 @@ SPICA_INLINE uint32_t hgmma_read(uint32_t turns)
 
 SPICA_INLINE uint32_t hgmma_needed(uint32_t turns)
 {
-    const uint32_t steps = turns * HGMMA_TURN + 1, rounds = hgmma_rounds();
+    const uint32_t steps = turns * HGMMA_TURN + 1, rounds = hgmma_at()->rounds;
     return steps < rounds ? steps : rounds;
 }
 
@@ -172,11 +204,16 @@ SPICA_INLINE void hgmma_copy_ahead(void)
     const uint32_t rest = at->rest, commanded = at->commanded;
     uint32_t slots = HGMMA_SLOTS;
     SPICA_ANEW(slots); /* or the constant occupies a register */
-    if (rest && commanded - hgmma_read(last < first ? last : first) < slots) {
+    if (!rest || commanded - hgmma_read(last < first ? last : first) >= slots)
+        return;
+    if (at->full) {
+        hgmma_copy_full();
+    } else {
         hgmma_copy_a();
         hgmma_copy_b();
-        hgmma_advance();
     }
+    if (hgmma_advance())
+        hgmma_enter();
 }
 
 /* Group of the warp, read anew at each use: warps have no registers left for it. */
@@ -210,7 +247,7 @@ SPICA_INLINE void hgmma_await(uint32_t turns)
 /* Waits until group 0 is ahead, or makes its last turn. */
 SPICA_INLINE void hgmma_follow(void)
 {
-    const uint32_t turns = HGMMA_BLOCKS(hgmma_rounds() - 1, HGMMA_TURN);
+    const uint32_t turns = HGMMA_BLOCKS(hgmma_at()->rounds - 1, HGMMA_TURN);
     const uint32_t lead = turns < HGMMA_LEAD ? turns : HGMMA_LEAD;
     uint32_t one = 1;
     while (hgmma_at()->turns[0] < lead)
@@ -229,11 +266,13 @@ SPICA_INLINE void hgmma_begin(void)
         hgmma_at()->row = hgmma_at()->column = 0;
         hgmma_at()->k = 0;
         hgmma_at()->slot = 0;
-        hgmma_at()->rest = hgmma_rounds();
+        hgmma_at()->rounds = hgmma_at()->rest = hgmma_rounds();
         hgmma_at()->commanded = 0;
         hgmma_at()->loads = *(volatile uint32_t *)SPICA_DMA_LOADS_DONE;
         for (int each = 0; each < HGMMA_GROUPS; each++)
             hgmma_at()->turns[each] = 0;
+        hgmma_begin_descriptors();
+        hgmma_enter();
         hgmma_copy_ahead();
     }
     if (HGMMA_GROUPS > 1)

@@ -7,7 +7,7 @@
 #ifndef TENSOR_ARRANGE_H
 #define TENSOR_ARRANGE_H
 
-#include <spica_tiles.h>
+#include <spica_meet.h>
 
 #include "tensor_rounds.h"
 

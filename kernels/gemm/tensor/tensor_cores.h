@@ -7,7 +7,7 @@
 #ifndef TENSOR_CORES_H
 #define TENSOR_CORES_H
 
-#include <spica_tiles.h>
+#include <spica_meet.h>
 
 #include "tensor_positions.h"
 

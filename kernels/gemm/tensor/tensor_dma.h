@@ -2,6 +2,7 @@
 #ifndef TENSOR_DMA_H
 #define TENSOR_DMA_H
 
+#include <spica_meet.h>
 #include <spica_tiles.h>
 
 #include "tensor_rounds.h"

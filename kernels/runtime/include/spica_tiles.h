@@ -1,4 +1,4 @@
-/* Copies of tiles by the DMA, and meetings of warps, for kernels that keep float registers by hand.
+/* Copies of tiles by the DMA, for kernels that keep float registers by hand.
  *
  * One lane of the calling warp writes the registers of the DMA. The others keep their registers.
  * Addresses in shared memory are byte offsets from its start. */
@@ -6,7 +6,6 @@
 #define SPICA_TILES_H
 
 #include <spica.h>
-#include <spica_parallel.h>
 
 #define SPICA_ONE_LANE_ "li %[t], 1\n\t" SPICA_INSN("x0, %[t], x0", SPICA_INSN_VX_TMC) "\n\t"
 #define SPICA_ALL_LANES_ "li %[t], -1\n\t" SPICA_INSN("x0, %[t], x0", SPICA_INSN_VX_TMC)
@@ -71,20 +70,6 @@ SPICA_INLINE void spica_tile_await(uint32_t loads)
                      : [t] "=&r"(t)
                      : [done] "r"(SPICA_CONSTANT(SPICA_DMA_LOADS_DONE)), [loads] "r"(loads)
                      : "memory");
-}
-
-/* Waits for `warps` warps of each core, and for the accesses of this warp. Warp `first` of each core
- * takes part, and no two groups of warps have the same one. */
-SPICA_INLINE void spica_meet(uint32_t first, uint32_t warps)
-{
-    uint32_t barrier = SPICA_BARRIER_ALL - first;
-    SPICA_ANEW(barrier);
-    vx_barrier(barrier, warps);
-#if !SPICA_BARRIERS_OF_CLUSTER && SPICA_CORES > 1
-    if (vx_warp_id() == first)
-        vx_barrier(0x80000000u | barrier, SPICA_CORES);
-    vx_barrier(barrier, warps);
-#endif
 }
 
 #endif

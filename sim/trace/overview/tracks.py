@@ -142,7 +142,7 @@ def unit_tracks(config: ClusterConfig, unit: str) -> Iterator[Track]:
 
 def tensor_tracks(config: ClusterConfig) -> Iterator[Track]:
     """Yield the track of the tensor units of all cores, if they have some."""
-    if config.tensor_units is not None:
+    if (config.tensor_units or config.hgmma_units) is not None:
         signals = tuple(f"core{number}_multiplies" for number in range(config.cores))
         multiply = Series(label="multiply", colour=COLOURS["compute"], signals=signals)
         yield Track(title="tensor units", most=config.cores, series=(multiply,))
