@@ -231,7 +231,8 @@ def test_cycles_of_a_product(machine_of, warps):
     pool, registers = operands_of(machine, 8, warps)
     registers = registers & 0x3FFF_FFFF  # no NaN, no infinities
     for length in (8, 32):
-        lines = [*AT, *["hgmma a0, a1"] * length, "hgmma_wait"]
+        loop = ["again: hgmma a0, a1", "addi t3, t3, -1", "bnez t3, again"]
+        lines = [*AT, f"li t3, {length}", *loop, "hgmma_wait"]
         outcome, _ = execute(machine, lines, pool, registers)
         cycles.append(outcome.cycles)
     # The warps end in another order, which shifts the end of the run by up to a product.
