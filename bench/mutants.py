@@ -798,7 +798,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         name="operand_slot",
         fault="operands are read to a slot that is still in use",
-        inside="OperandFetch",
+        inside="HgmmaFetch",
         old="& ~(begins & taken.bit_select(next_slot, 1))",
         new="",
         tests=(HGMMA_UNIT + "::test_products_follow_each_other_without_a_gap",),

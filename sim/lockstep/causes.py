@@ -5,6 +5,7 @@ import ctypes
 from ...hw.core.control.faults import FaultCause
 from ...hw.core.units.lsu.memory_layouts import MemoryFault
 from ..iss.faults import REASONS, Reason
+from ..iss.outcome import Cause
 
 __all__ = ["CAUSES", "cause_masks", "cause_name"]
 
@@ -31,7 +32,6 @@ CAUSES: Causes = (
     (FaultCause.WSPAWN_COUNT, (Reason.WSPAWN_COUNT,)),
     (FaultCause.NO_PRODUCT, (Reason.NO_PRODUCT,)),
     (MemoryFault.MISALIGNED, (Reason.MISALIGNED, Reason.OPERAND_MISALIGNED)),
-    (MemoryFault.NOT_SHARED, (Reason.OPERAND_OUTSIDE,)),
     (MemoryFault.UNADDRESSABLE, (Reason.LOAD_OUTSIDE, Reason.STORE_OUTSIDE)),
     (
         MemoryFault.REFUSED,
@@ -41,19 +41,24 @@ CAUSES: Causes = (
             *(Reason.CONSOLE_LOAD, Reason.CONSOLE_SIZE, Reason.REGISTER_SIZE),
         ),
     ),
+    (MemoryFault.NOT_SHARED, (Reason.OPERAND_OUTSIDE,)),
 )
 #: Unplaced DRAM of a cluster reads as 0, which is an illegal instruction.
 CLUSTER_CAUSES: Causes = ((FaultCause.ILLEGAL, (Reason.NOT_PLACED,)),)
 MEMORY_CAUSE = 16  #: in C++, memory causes start here
+RACE = 31  #: in C++, races, which cores cannot report
 
 
 def cause_masks(is_cluster: bool) -> ctypes.Array[ctypes.c_uint32]:
-    """Return by reason of the model the mask of the C++ causes that match it."""
+    """Return by reason of the model the mask of the C++ causes that match it, or `RACE`."""
     masks = (ctypes.c_uint32 * 64)()
     for cause, reasons in CAUSES + (CLUSTER_CAUSES if is_cluster else ()):
         bit = cause + (MEMORY_CAUSE if isinstance(cause, MemoryFault) else 0)
         for reason in reasons:
             masks[REASONS.index(reason)] |= 1 << bit
+    for number, reason in enumerate(REASONS):
+        if reason.cause is Cause.RACE:
+            masks[number] |= 1 << RACE
     return masks
 
 

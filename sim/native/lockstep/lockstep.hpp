@@ -39,9 +39,10 @@ struct IssCalls {
 };
 
 // Constants of the core, filled in by Python. `causes` holds for each `Reason` of the model the
-// causes that the core may report: bits of `FaultCause`, from `kMemoryCause` on of `MemoryFault`.
+// causes that the core may report: bits of `FaultCause`, from `kMemoryCause` on of `MemoryFault`;
+// `kRace` marks races, which the core cannot report.
 struct LockstepSetup {
-    static constexpr uint32_t kReasons = 64, kMemoryCause = 16;
+    static constexpr uint32_t kReasons = 64, kMemoryCause = 16, kRace = 31;
 
     IssCalls model;
     uint32_t core;

@@ -35,9 +35,8 @@ bool Lockstep::execute(Warp& warp, Flight& flight) {
     if (stepped == static_cast<int>(iss::Stepped::Fault)) {
         flight.model_faults = warp.faults = true;
         model_.fault(model_.machine, &flight.fault);
-        // The core cannot report races.
         uint32_t reason = static_cast<uint32_t>(flight.fault.reason);
-        if (reason < LockstepSetup::kReasons && setup_.causes[reason] == 0) {
+        if (reason < LockstepSetup::kReasons && (setup_.causes[reason] >> LockstepSetup::kRace & 1)) {
             differ_by_fault(warp.number, flight, "the program has a race", kNoCause);
             return false;
         }

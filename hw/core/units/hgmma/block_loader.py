@@ -39,7 +39,7 @@ class BlockLoader(wiring.Component):
     Members
     -------
     arrived : In(range(2 * OPERAND_LINES + 1)).array(SLOTS)
-        See `OperandFetch`.
+        See `HgmmaFetch`.
     read : Out(1), address : Out(range(SLOTS * OPERAND_LINES)), read_data : In(8 * READ_BYTES)
         Lines of B, one cycle later: an SRAM that keeps the line read last.
     ready : Out(1), begin : In(1)

@@ -17,8 +17,8 @@ from ...layouts import operation_layout, result_layout
 from ..lsu.memory_layouts import memory_fault_layout
 from .accumulator_tiles import AccumulatorTiles
 from .block_loader import BlockLoader
+from .hgmma_fetch import HgmmaFetch
 from .layouts import OPERAND_LINES, SLOTS, event_layout, numbers_layout, step_layout
-from .operand_fetch import OperandFetch
 from .product_queue import ProductQueue
 from .result_drain import ResultDrain
 
@@ -115,7 +115,7 @@ class HgmmaUnit(wiring.Component):
         m = Module()
         core, hgmma = self.config.core, self.config.hgmma
         m.submodules.queue = self.queue = queue = ProductQueue(self.config)
-        m.submodules.fetch = self.fetch = fetch = OperandFetch(self.config.shared)
+        m.submodules.fetch = self.fetch = fetch = HgmmaFetch(self.config.shared)
         m.submodules.loader = self.loader = BlockLoader(hgmma)
         m.submodules.tiles = self.tiles = tiles = AccumulatorTiles(hgmma, core.tensor_queue)
         m.submodules.drain = drain = ResultDrain(core)

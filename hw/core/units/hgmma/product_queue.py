@@ -12,8 +12,8 @@ from ....lib.one_hot import lowest, select, select_one
 from ....lib.streams import Queue
 from ...layouts import operation_layout
 from ..lsu.memory_layouts import MemoryFault, memory_fault_layout
+from .hgmma_fetch import operands_layout
 from .layouts import product_layout
-from .operand_fetch import operands_layout
 
 __all__ = ["ProductQueue"]
 

@@ -12,7 +12,7 @@ from ....config.tensor import READ_BYTES
 from ....lib.interfaces.shared_memory import WideReadSignature
 from .layouts import HALF_LINES, OPERAND_LINES, SLOTS
 
-__all__ = ["OperandFetch", "line_width", "operands_layout"]
+__all__ = ["HgmmaFetch", "line_width", "operands_layout"]
 
 
 def line_width(config: SharedPortConfig) -> int:
@@ -25,7 +25,7 @@ def operands_layout(config: SharedPortConfig) -> data.StructLayout:
     return data.StructLayout({"a": line_width(config), "b": line_width(config)})
 
 
-class OperandFetch(wiring.Component):
+class HgmmaFetch(wiring.Component):
     """Operand fetch: requests the lines of A and B of one product after the other.
 
     Lines are requested in the order in which steps use them: the first halves of all rows of A, the
