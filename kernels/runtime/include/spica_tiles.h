@@ -6,6 +6,7 @@
 #define SPICA_TILES_H
 
 #include <spica.h>
+#include <spica_parallel.h>
 
 #define SPICA_ONE_LANE_ "li %[t], 1\n\t" SPICA_INSN("x0, %[t], x0", SPICA_INSN_VX_TMC) "\n\t"
 #define SPICA_ALL_LANES_ "li %[t], -1\n\t" SPICA_INSN("x0, %[t], x0", SPICA_INSN_VX_TMC)

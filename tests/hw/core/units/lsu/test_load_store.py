@@ -164,7 +164,8 @@ def test_accesses_of_a_few_bytes_take_effect_in_program_order(name):
 def test_random_accesses_that_cannot_be(name, manners):
     chance = 0.3 / CONFIGS[name].threads
     outcome = check_random(CONFIGS[name], 150, manners, seed=3, wrong=chance, refused=chance)
-    assert {fault.kind for fault in outcome.faults} == set(MemoryFault)
+    of_tensor_units = {MemoryFault.NOT_SHARED}
+    assert {fault.kind for fault in outcome.faults} == set(MemoryFault) - of_tensor_units
 
 
 @pytest.mark.slow
