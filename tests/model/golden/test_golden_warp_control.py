@@ -154,6 +154,7 @@ def test_models_agree(warps, threads, count, scope):
         if step % 16 == 0:
             pair.compare_all()
     if count == 4000:
-        assert set(pair.operations) == set(Operation)
+        # A wait for products needs a tensor unit, which this pair does not have.
+        assert set(pair.operations) == set(Operation) - {Operation.HGMMA_WAIT}
         # In a single core, the last expected warp opens the barrier.
         assert set(pair.causes) == set(SENTENCES) - {FaultCause.BARRIER_FULL}

@@ -120,7 +120,7 @@ def refused(capsys, *arguments):
         ),
         (
             (*CORELESS, "--size", "4"),
-            "vecadd needs cores; matrix has none: choose ampere, ampere_fp32, core, tiny",
+            "vecadd needs cores; matrix has none: choose ampere, ampere_fp32, core, hopper, tiny",
         ),
         ((*VECADD,), "sizes must be given by --size or by -n; -n is missing"),
         (
