@@ -40,7 +40,7 @@ def core_signals(config: ClusterConfig, core: str) -> Iterator[RecordedSignal]:
                 delay=1,
                 has_intervals=False,
             )
-    if (config.tensor_units or config.hgmma_units) is not None:
+    if config.tensor_units is not None:
         yield RecordedSignal(name=f"{core}_multiplies", port=f"{core}_observed_multiplies")
     for what in ("active", "at_barrier"):
         yield RecordedSignal(

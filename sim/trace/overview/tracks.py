@@ -142,10 +142,22 @@ def unit_tracks(config: ClusterConfig, unit: str) -> Iterator[Track]:
 
 def tensor_tracks(config: ClusterConfig) -> Iterator[Track]:
     """Yield the track of the tensor units of all cores, if they have some."""
-    if (config.tensor_units or config.hgmma_units) is not None:
+    parts = {}
+    if config.tensor_units is not None:
         signals = tuple(f"core{number}_multiplies" for number in range(config.cores))
-        multiply = Series(label="multiply", colour=COLOURS["compute"], signals=signals)
-        yield Track(title="tensor units", most=config.cores, series=(multiply,))
+        parts = {"multiply": ("compute", signals)}
+    elif config.hgmma_units is not None:
+        parts = {
+            "multiply": ("compute", ("tensor_active_cycles",)),
+            "wait for operands": ("memory", ("tensor_operand_waits",)),
+            "wait for C": ("wait", ("tensor_c_waits",)),
+        }
+    if parts:
+        series = tuple(
+            Series(label=label, colour=COLOURS.get(colour, COLOURS["compute"]), signals=signals)
+            for label, (colour, signals) in parts.items()
+        )
+        yield Track(title="tensor units", most=config.cores, series=series)
 
 
 def core_tracks(config: ClusterConfig, number: int) -> Iterator[Track]:
