@@ -187,7 +187,7 @@ def tensor_counters(config: ClusterConfig) -> list[Counter]:
             meaning=meaning,
             increment_width=config.cores.bit_length(),
         )
-        for event, (name, meaning) in (rows.items() if config.hgmma_units is not None else ())
+        for event, (name, meaning) in rows.items()
     ]
 
 
@@ -235,7 +235,7 @@ def counter_table(config: ClusterConfig) -> list[Counter]:
         *matrix_counters(config),
         *shared_counters(config),
         *(dma_counters(config) if config.dma is not None else ()),
-        *tensor_counters(config),
+        *(tensor_counters(config) if config.hgmma_units is not None else ()),
         *cache_counters(config),
     ]
     table = [

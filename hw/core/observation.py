@@ -59,7 +59,7 @@ class ObservationSignature(wiring.Signature):
         The other fields of `done` are a result of an instruction of which others follow. Only in
         cores with register groups.
     multiplies : Out(1)
-        The tensor unit starts a step in this cycle. Only in cores with one.
+        The tensor unit starts a step in this cycle. Only with ``hmma``.
     slots : Out(4).array(issue_width)
         `StallReason` of each issue slot in the previous cycle.
     reasons : Out(4 * warps)
@@ -77,7 +77,7 @@ class ObservationSignature(wiring.Signature):
         done = FlattenedResponseSignature(result_layout(config))
         bits = StallReason.as_shape().width  # pyright: ignore[reportAttributeAccessIssue]
         partial = {"partial": Out(1).array(config.writeback_buses)} if config.group_sizes else {}
-        multiplies = {"multiplies": Out(1)} if Port.TENSOR in config.ports else {}
+        multiplies = {"multiplies": Out(1)} if config.tensor == "hmma" else {}
         super().__init__({
             **partial,
             **multiplies,

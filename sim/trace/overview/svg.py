@@ -1,6 +1,5 @@
 """Timeline of a cluster as an SVG picture, for pages without scripts."""
 
-import re
 from collections.abc import Iterator, Mapping
 from html import escape
 
@@ -43,9 +42,7 @@ def overview_picture(
         Named cycles.
 
     """
-    tracks = cluster_tracks(config, records)
-    if config.cores > MOST_CORES:
-        tracks = [track for track in tracks if not re.match(r"core [1-9]", track.title)]
+    tracks = cluster_tracks(config, records, 1 if config.cores > MOST_CORES else None)
     first, end = records.first, records.end
     edges = np.linspace(first, end, COLUMNS + 1)
     width, below = LEFT + COLUMNS * COLUMN + 8, TOP + ROW * len(tracks)

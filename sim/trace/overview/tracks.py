@@ -21,22 +21,29 @@ __all__ = ["COLOURS", "Drawing", "Series", "Track", "cluster_tracks"]
 REASON_HUES = (130, 350, 320, 290, 215, 30, 180, 265, 55, 15)
 
 
-def cluster_tracks(config: ClusterConfig, records: ClusterRecords) -> list[Track]:
-    """Return the tracks with any activity, in the order of the data flow."""
+def cluster_tracks(
+    config: ClusterConfig, records: ClusterRecords, cores: int | None = None
+) -> list[Track]:
+    """Return the tracks with any activity, in the order of the data flow.
+
+    Tracks of a core are those of the first `cores` cores, None for all.
+    """
+    shown = config.cores if cores is None else cores
     of_unit: dict[str, dict[str, Counter]] = defaultdict(dict)
     for counter in counter_table(config):
         of_unit[counter.unit][counter.event] = counter
     dma, shared = of_unit.pop("dma", {}), of_unit.pop("shared", {})
+    tensor = of_unit.pop("tensor", {})
     caches = {unit: of_unit.pop(unit) for unit in CACHES if unit in of_unit}
     tracks = [
         *dma_tracks(config, dma, "read"),
         *descriptor_tracks(dma),
         *shared_tracks(config, shared),
         *(track for unit in config.named_units for track in unit_tracks(config, unit)),
-        *tensor_tracks(config),
+        *tensor_tracks(config, tensor),
         *dma_tracks(config, dma, "write"),
         *(track for unit in caches for track in cache_tracks(config, unit, caches[unit])),
-        *(track for number in range(config.cores) for track in core_tracks(config, number)),
+        *(track for number in range(shown) for track in core_tracks(config, number)),
     ]
     kept = (
         replace(track, series=tuple(one for one in track.series if one.names <= {*records.sums}))
@@ -140,22 +147,23 @@ def unit_tracks(config: ClusterConfig, unit: str) -> Iterator[Track]:
         yield Track(title=f"{unit} {track}", series=tuple(series))
 
 
-def tensor_tracks(config: ClusterConfig) -> Iterator[Track]:
-    """Yield the track of the tensor units of all cores, if they have some."""
-    parts = {}
+def tensor_tracks(config: ClusterConfig, events: dict[str, Counter]) -> Iterator[Track]:
+    """Yield the track of the tensor units of all cores, if they have some.
+
+    Units that read shared memory have counters.
+    """
     if config.tensor_units is not None:
         signals = tuple(f"core{number}_multiplies" for number in range(config.cores))
-        parts = {"multiply": ("compute", signals)}
-    elif config.hgmma_units is not None:
-        parts = {
-            "multiply": ("compute", ("tensor_active_cycles",)),
-            "wait for operands": ("memory", ("tensor_operand_waits",)),
-            "wait for C": ("wait", ("tensor_c_waits",)),
-        }
-    if parts:
+        multiply = Series(label="multiply", colour=COLOURS["compute"], signals=signals)
+        yield Track(title="tensor units", most=config.cores, series=(multiply,))
+    if events:
         series = tuple(
-            Series(label=label, colour=COLOURS.get(colour, COLOURS["compute"]), signals=signals)
-            for label, (colour, signals) in parts.items()
+            Series(label=label, colour=COLOURS[colour], signals=(events[event].name,))
+            for event, label, colour in (
+                ("active", "multiply", "compute"),
+                ("operand_wait", "wait for operands", "wait_a"),
+                ("c_wait", "wait for C", "wait_drain"),
+            )
         )
         yield Track(title="tensor units", most=config.cores, series=series)
 

@@ -73,8 +73,6 @@ class HgmmaUnit(wiring.Component):
     read : Out(WideReadSignature(config.shared, READ_BYTES))
     fault : Out(stream.Signature(memory_fault_layout(config.core)))
         An instruction whose operands cannot be read; it has no result.
-    active : Out(1)
-        A step starts in this cycle; 128 for each instruction.
     events : Out(event_layout())
 
     Raises
@@ -89,7 +87,6 @@ class HgmmaUnit(wiring.Component):
     released: Signal
     read: Any
     fault: stream.Interface
-    active: Signal
     events: data.View
 
     def __init__(self, config: HgmmaUnitConfig):
@@ -107,7 +104,6 @@ class HgmmaUnit(wiring.Component):
             "released": Out(1),
             "read": Out(WideReadSignature(config.shared, READ_BYTES)),
             "fault": Out(stream.Signature(memory_fault_layout(config.core))),
-            "active": Out(1),
             "events": Out(event_layout()),
         })
 
@@ -149,7 +145,6 @@ class HgmmaUnit(wiring.Component):
             loader.begin.eq(go & is_first),
             queue.computed.eq(go & is_last),
             self.fetch.free.eq(go & is_last),
-            self.active.eq(go),
             self.events.active.eq(go),
             self.events.operand_wait.eq(queue.computable & ~go),
             self.events.c_wait.eq(loader.ready & ~queue.computable),
