@@ -3,7 +3,7 @@
 from amaranth import *
 from amaranth.utils import ceil_log2
 
-__all__ = ["lowest", "number_of", "one_hot", "ones", "select", "select_one"]
+__all__ = ["lowest", "number_of", "one_hot", "ones", "select", "select_one", "union"]
 
 #: Widest value whose lowest set bit is found by a carry chain; wider ones are split in halves.
 CARRIED = 8
@@ -25,6 +25,14 @@ def ones(bits: Value) -> Value:
         return bits
     half = len(bits) // 2
     return ones(bits[:half]) + ones(bits[half:])
+
+
+def union(sets) -> Value:
+    """Return the set of all bits that are set in one of `sets`, by a balanced tree of OR."""
+    if len(sets) == 1:
+        return sets[0]
+    half = len(sets) // 2
+    return union(sets[:half]) | union(sets[half:])
 
 
 def one_hot(m: Module, index: Value, choices: int, name: str) -> Signal:

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
 from ...lib.age_matrix import AgeMatrix, oldest
-from ...lib.one_hot import select
+from ...lib.one_hot import select, union
 from ...lib.streams import ResponseSignature
 from ..layouts import result_layout
 
@@ -63,7 +63,7 @@ class Writeback(wiring.Component):
             Signal(sources, name=f"held_{bus}") for bus in range(config.writeback_buses)
         ]  # source that keeps each bus, if any
         free = Signal(sources, name="free_0")
-        m.d.comb += free.eq(valid & ~self.union(held))
+        m.d.comb += free.eq(valid & ~union(held))
         written = []
         for number in range(config.writeback_buses):
             write, bus = self.write[number], self.bus[number]
@@ -84,15 +84,7 @@ class Writeback(wiring.Component):
             rest = Signal(sources, name=f"free_{number + 1}")
             m.d.comb += rest.eq(free & ~new)
             free = rest
-        ready = self.union(written)
+        ready = union(written)
         m.d.comb += age_matrix.waiting.eq(valid & ~ready)
         m.d.comb += [result.ready.eq(ready[number]) for number, result in enumerate(self.result)]
         return m
-
-    @staticmethod
-    def union(sets) -> Value:
-        """Return the union of `sets`."""
-        union = sets[0]
-        for other in sets[1:]:
-            union = union | other
-        return union

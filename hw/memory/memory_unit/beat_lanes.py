@@ -8,6 +8,7 @@ from amaranth.utils import exact_log2
 
 from ...config import WORD_BYTES, MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
+from ...lib.one_hot import union
 from .layouts import group_layout
 
 __all__ = ["BeatConfig", "BeatOfLanes", "word_of"]
@@ -33,14 +34,6 @@ def word_of(beat: Value, place: Value) -> Value:
     """Return the word of a beat or row that `place` selects."""
     words = len(beat) // (8 * WORD_BYTES)
     return beat.word_select(place[: exact_log2(words)], 32)
-
-
-def union(values: list) -> Value:
-    """Return the OR of all values, a balanced tree."""
-    if len(values) == 1:
-        return values[0]
-    half = len(values) // 2
-    return union(values[:half]) | union(values[half:])
 
 
 def winners(stores: list) -> list:
