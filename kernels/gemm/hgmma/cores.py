@@ -1,23 +1,20 @@
 """Problem of a product with operands in shared memory: plain matrices, as in DRAM."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from ....hw.base.errors import UserError
 from ....hw.config import ClusterConfig
 from ...kernel import Kernel, Problem
 from ..problem import GemmProblem
-from ..product import pose_product
 from ..target import hgmma_unit
-from ..tensor.reference import reference
+from ..tensor.product import pose_tensor_product
 from .plan import hgmma_plan
 
-__all__ = ["OPERANDS", "hgmma_kernel", "pose"]
+__all__ = ["hgmma_kernel", "pose"]
 
-#: Operand formats of the program.
-OPERANDS = ("fp16", "fp32")
+#: Name in messages.
+USER = "gemm with hgmma"
 
 
 def hgmma_kernel(config: ClusterConfig, **options) -> Kernel:
@@ -25,7 +22,7 @@ def hgmma_kernel(config: ClusterConfig, **options) -> Kernel:
 
     Options are those of `pose`.
     """
-    hgmma_unit(config, "gemm with hgmma")
+    hgmma_unit(config, USER)
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         return pose(config, rng, **sizes, **options)[0]
@@ -38,14 +35,4 @@ def pose(config: ClusterConfig, rng: np.random.Generator, **options) -> tuple[Pr
 
     `config` has such tensor units; options are those of `product.pose_product`.
     """
-    tensor = hgmma_plan(config).tensor
-    if tensor.operand not in OPERANDS:
-        raise UserError(
-            f"operands of gemm with hgmma must be {' or '.join(OPERANDS)}, not {tensor.operand}"
-        )
-
-    def expected(problem: GemmProblem, a: np.ndarray, b: np.ndarray):
-        return reference(problem, tensor, a, b)
-
-    problem, product = pose_product(rng, tensor.operand, expected, **options)
-    return replace(problem, tensor_macs=product.macs), product
+    return pose_tensor_product(rng, hgmma_plan(config).tensor, USER, **options)

@@ -5,21 +5,20 @@ from pathlib import Path
 
 import numpy as np
 
-from ....hw.base.errors import UserError
 from ....hw.config import ClusterConfig
 from ....hw.config.checks import require_choice
 from ...kernel import Buffer, Kernel, Problem
 from ..problem import GemmProblem
-from ..product import pose_product, stored_operands
+from ..product import stored_operands
 from ..target import tensor_unit
 from .arrange import arranged_a, arranged_b
 from .plan import FRAGMENT_BYTES, tensor_plan
-from .reference import reference
+from .product import pose_tensor_product
 
-__all__ = ["ARRANGEMENTS", "OPERANDS", "pose", "tensor_kernel"]
+__all__ = ["ARRANGEMENTS", "pose", "tensor_kernel"]
 
-#: Operand formats of the program.
-OPERANDS = ("fp16", "fp32")
+#: Name in messages.
+USER = "gemm on tensor units"
 #: Where operands get the order of fragments.
 ARRANGEMENTS = ("outside", "inside")
 #: Option bit of the program: it arranges the operands.
@@ -31,7 +30,7 @@ def tensor_kernel(config: ClusterConfig, **options) -> Kernel:
 
     Options are those of `pose`.
     """
-    tensor_unit(config, "gemm on tensor units")
+    tensor_unit(config, USER)
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         return pose(config, rng, **sizes, **options)[0]
@@ -59,16 +58,7 @@ def pose(
     """
     require_choice("arrangement", arrangement, ARRANGEMENTS)
     tensor, plan = tensor_unit(config), tensor_plan(config)
-    if tensor.operand not in OPERANDS:
-        raise UserError(
-            f"operands of gemm on tensor units must be {' or '.join(OPERANDS)}, "
-            f"not {tensor.operand}"
-        )
-
-    def expected(problem: GemmProblem, a: np.ndarray, b: np.ndarray):
-        return reference(problem, tensor, a, b)
-
-    problem, product = pose_product(rng, tensor.operand, expected, **options)
+    problem, product = pose_tensor_product(rng, tensor, USER, **options)
     a, b = stored_operands(problem, product)
     rest = plan.steps * FRAGMENT_BYTES // 4
     arranged = {
@@ -82,7 +72,6 @@ def pose(
         problem,
         buffers={**problem.buffers, **arranged},
         arguments=(*arguments, flags, *arranged),
-        tensor_macs=product.macs,
         arrangement=arrangement,
     )
     return posed, product
