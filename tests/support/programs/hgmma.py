@@ -6,18 +6,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from spica.hw.isa.memory_map import SHARED_BASE
+from support.programs.tensor import tensor_program
 
 __all__ = ["PLACES", "hgmma_program", "random_lines"]
 
 #: Operands that the program copies to shared memory, and their first bytes there.
 OPERANDS = 8
 PLACES = tuple(SHARED_BASE + 1024 * number for number in range(OPERANDS))
-BEGIN = """
-        li t0, {warps}
-        la t1, body
-        vx_wspawn t0, t1
-body:   li t0, -1
-        vx_tmc t0
+#: Copies the pool to shared memory, a part by each thread.
+COPY = """
         csrr t0, mhartid
         slli t2, t0, 2
         la t1, pool
@@ -35,17 +32,6 @@ copy:   lw t5, 0(t1)
         li t4, 0
         li t5, {warps}
         vx_bar t4, t5
-        slli t0, t0, 7
-        la t1, data
-        add t1, t1, t0
-"""
-END = """
-        li t0, -1
-        vx_tmc t0
-        {stores}
-        vx_tmc zero
-pool:   .word {pool}
-data:   .word {words}
 """
 
 
@@ -68,23 +54,15 @@ def hgmma_program(lines: Sequence[str], pool: np.ndarray, registers: np.ndarray)
 
     """
     warps = len(registers)
-    begin = BEGIN.format(
+    copy = COPY.format(
         warps=warps,
         shared=f"{SHARED_BASE:#x}",
         turns=OPERANDS * 256 // (8 * warps),
         stride=4 * 8 * warps,
     )
-    loads = [f"flw f{k}, {4 * k}(t1)" for k in range(32)]
-    stores = "\n        ".join(f"fsw f{k}, {4 * k}(t1)" for k in range(32))
-    words = np.swapaxes(registers, 1, 2).ravel().tolist()
     numbers = np.ascontiguousarray(pool).view(np.uint32).ravel().tolist()
-    return (
-        begin
-        + "\n".join(f"        {line}" for line in (*loads, *lines))
-        + END.format(
-            stores=stores, pool=", ".join(map(str, numbers)), words=", ".join(map(str, words))
-        )
-    )
+    data = f"pool:   .word {', '.join(map(str, numbers))}"
+    return tensor_program(lines, registers, prologue=copy, data=data)
 
 
 def random_lines(rng: random.Random, count: int) -> list[str]:

@@ -13,6 +13,7 @@ BEGIN = """
         vx_wspawn t0, t1
 body:   li t0, -1
         vx_tmc t0
+{prologue}
         csrr t0, mhartid
         slli t0, t0, 7
         la t1, data
@@ -23,11 +24,14 @@ END = """
         vx_tmc t0
         {stores}
         vx_tmc zero
+{data}
 data:   .word {words}
 """
 
 
-def tensor_program(lines: Sequence[str], registers: np.ndarray) -> str:
+def tensor_program(
+    lines: Sequence[str], registers: np.ndarray, *, prologue: str = "", data: str = ""
+) -> str:
     """Return a program of several warps: loads all float registers, runs `lines`, stores them.
 
     Parameters
@@ -36,15 +40,19 @@ def tensor_program(lines: Sequence[str], registers: np.ndarray) -> str:
         Instructions; t1 is the address of the thread's 32 words. They may use t0 and the masks.
     registers : array of (warps, 32, 8) words
         Float registers of each warp before; their number is that of the warps that run.
+    prologue : str
+        Instructions of every warp before the others.
+    data : str
+        Data in front of the registers, which end the program.
 
     """
     loads = [f"flw f{k}, {4 * k}(t1)" for k in range(32)]
     stores = [f"fsw f{k}, {4 * k}(t1)" for k in range(32)]
     words = np.swapaxes(registers, 1, 2).ravel().tolist()
     return (
-        BEGIN.format(warps=len(registers))
+        BEGIN.format(warps=len(registers), prologue=prologue)
         + "\n".join(f"        {line}" for line in (*loads, *lines))
-        + END.format(stores="\n        ".join(stores), words=", ".join(map(str, words)))
+        + END.format(stores="\n        ".join(stores), data=data, words=", ".join(map(str, words)))
     )
 
 

@@ -1,7 +1,6 @@
 """Bit-exact tests of the matrix product on tensor units that read shared memory."""
 
 import dataclasses
-import shutil
 
 import numpy as np
 import pytest
@@ -13,13 +12,10 @@ from spica.hw.config import PRESETS
 from spica.kernels.gemm.hgmma.cores import pose
 from spica.kernels.gemm.hgmma.plan import hgmma_plan
 from spica.kernels.gemm.problem import GemmProblem
-from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.golden.core.units.tensor import hgmma, unpack_tile
 from spica.sim.golden.matrix.tensor_gemm import tensor_gemm
 from spica.sim.run.exact_kernels import exact_cores_kernel
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
+from support.gemm_runs import assert_fault_is_detected, assert_right, run_product
 
 HOPPER = PRESETS["hopper"]
 FP32 = dataclasses.replace(
@@ -38,46 +34,26 @@ def machine(cores, warps, **fields):
     return dataclasses.replace(HOPPER, cores=cores, core=core, **fields)
 
 
-def run(config, size, *, seed=1, **options):
-    """Run a product on the instruction-set model; return its result."""
-    settings = {
-        name: options.pop(name) for name in ("engine", "schedule", "lockstep") if name in options
-    }
-    kernel = options.pop("kernel", None) or exact_cores_kernel(config, **options)
-    sizes = dict(zip("mnk", size, strict=True))
-    return run_workload(
-        KernelWorkload(kernel, sizes),
-        "machine",
-        config,
-        SimtOptions(**({"engine": "iss"} | settings), seed=seed),
-    )
-
-
-def assert_right(result):
-    assert result["check"]["verdict"] == "pass", result["check"]
-    assert result["check"]["code_warnings"] == []
-
-
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_products_are_right_to_the_bit(size):
-    result = run(HOPPER, size, c_format=("fp16", "fp32")[size[0] % 2], gaps=GAPS)
+    result = run_product(HOPPER, size, c_format=("fp16", "fp32")[size[0] % 2], gaps=GAPS)
     assert_right(result)
     assert result["options"]["arrangement"] is None
 
 
 @pytest.mark.parametrize("c_format", ["fp16", "fp32"])
 def test_whole_words_of_both_formats(c_format):
-    assert_right(run(HOPPER, (33, 128, 40), c_format=c_format, gaps=(0, 2, 4)))
+    assert_right(run_product(HOPPER, (33, 128, 40), c_format=c_format, gaps=(0, 2, 4)))
 
 
 @pytest.mark.parametrize(("config", "c_format"), [(HOPPER, "fp16"), (HOPPER, "fp32"), (FP32, None)])
 def test_values_that_break_arithmetic_come_out_to_the_bit(config, c_format):
-    assert_right(run(config, (70, 60, 50), c_format=c_format, data="extreme"))
+    assert_right(run_product(config, (70, 60, 50), c_format=c_format, data="extreme"))
 
 
 @pytest.mark.parametrize("seed", range(1, 3))
 def test_no_order_of_warps_and_loads_does_harm(seed):
-    assert_right(run(HOPPER, (130, 70, 420), schedule="random", seed=seed))
+    assert_right(run_product(HOPPER, (130, 70, 420), schedule="random", seed=seed))
 
 
 @pytest.mark.parametrize(
@@ -106,24 +82,24 @@ def test_no_order_of_warps_and_loads_does_harm(seed):
     ],
 )
 def test_other_machines(config):
-    assert_right(run(config, (70, 50, 130), gaps=GAPS, schedule="random"))
+    assert_right(run_product(config, (70, 50, 130), gaps=GAPS, schedule="random"))
 
 
 def test_fp32_operands():
-    assert_right(run(FP32, (70, 50, 100), gaps=GAPS))
+    assert_right(run_product(FP32, (70, 50, 100), gaps=GAPS))
     assert hgmma_plan(FP32).tensor.depth == 16
 
 
 def test_other_numerics_are_right_to_the_bit():
     core = dataclasses.replace(HOPPER.core, tensor_numerics="nvidia(hopper)")
     config = dataclasses.replace(HOPPER, core=core)
-    assert_right(run(config, (40, 40, 40), c_format="fp32", data="extreme"))
+    assert_right(run_product(config, (40, 40, 40), c_format="fp32", data="extreme"))
 
 
 def test_results_of_other_numerics_fail():
     core = dataclasses.replace(HOPPER.core, tensor_numerics="nvidia(hopper)")
     kernel = exact_cores_kernel(HOPPER, c_format="fp32")
-    result = run(dataclasses.replace(HOPPER, core=core), (16, 16, 64), kernel=kernel)
+    result = run_product(dataclasses.replace(HOPPER, core=core), (16, 16, 64), kernel=kernel)
     assert result["check"]["buffers"]["c"]["mismatches"] > 100
 
 
@@ -164,12 +140,12 @@ def test_operands_keep_their_order():
 def test_refused_machines():
     core = dataclasses.replace(HOPPER.core, tensor_numerics="nvidia(hopper)", tensor_operand="bf16")
     with pytest.raises(UserError, match="gemm with hgmma must be fp16 or fp32, not bf16"):
-        run(dataclasses.replace(HOPPER, core=core), (8, 8, 8))
+        run_product(dataclasses.replace(HOPPER, core=core), (8, 8, 8))
     small = dataclasses.replace(HOPPER.shared, size=16 * 1024)
     with pytest.raises(UserError, match=r"of 2 steps, 2 x 3 x 1024 = 6144 bytes, not 4096"):
-        run(dataclasses.replace(HOPPER, shared=small), (8, 8, 8))
+        run_product(dataclasses.replace(HOPPER, shared=small), (8, 8, 8))
     with pytest.raises(UserError, match="gemm with hgmma needs a DMA"):
-        run(dataclasses.replace(HOPPER, dma=None), (8, 8, 8))
+        run_product(dataclasses.replace(HOPPER, dma=None), (8, 8, 8))
 
 
 @pytest.mark.parametrize(
@@ -193,13 +169,13 @@ def test_product_from_python():
 
 @pytest.mark.slow
 def test_lockstep_on_the_rtl():
-    assert_right(run(HOPPER, (130, 70, 70), engine="verilator", gaps=GAPS))
+    assert_right(run_product(HOPPER, (130, 70, 70), engine="verilator", gaps=GAPS))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [(128, 64, 128), (100, 130, 40), (17, 33, 65)])
 def test_reads_of_shared_memory(size):
-    result = run(HOPPER, size, engine="verilator", lockstep=False)
+    result = run_product(HOPPER, size, engine="verilator", lockstep=False)
     assert_right(result)
     read = result["shared_read_bytes"]
     assert set(read) <= {f"tensor{core}" for core in range(4)}
@@ -236,14 +212,4 @@ FAULTS = {
 def test_faults_are_detected(name, old, new, tmp_path):
     config = machine(8, 8)
     kernel = exact_cores_kernel(config, gaps=(0, 0, 2))
-    for path in kernel.sources[0].parent.glob("*.[ch]"):
-        shutil.copy(path, tmp_path)
-    text = (tmp_path / name).read_text()
-    assert text.count(old) == 1
-    (tmp_path / name).write_text(text.replace(old, new))
-    broken = dataclasses.replace(kernel, folder=tmp_path)
-    try:
-        result = run(config, (273, 140, 420), kernel=broken, schedule="random", seed=2)
-    except ProgramError:
-        return
-    assert result["check"]["verdict"] == "fail"
+    assert_fault_is_detected(config, kernel, (273, 140, 420), (name, old, new), tmp_path)

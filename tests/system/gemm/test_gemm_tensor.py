@@ -1,7 +1,6 @@
 """Bit-exact tests of the matrix product on tensor units: instruction-set model and RTL."""
 
 import dataclasses
-import shutil
 
 import numpy as np
 import pytest
@@ -14,14 +13,11 @@ from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.gemm.tensor.arrange import arranged_a, arranged_b
 from spica.kernels.gemm.tensor.cores import pose
 from spica.kernels.gemm.tensor.plan import FRAGMENT_BYTES, tensor_plan
-from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.golden.core.units.tensor import hmma, pack_a, pack_b, unpack_c
 from spica.sim.golden.matrix.tensor_gemm import tensor_gemm
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import exact_cores_kernel
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
+from support.gemm_runs import assert_fault_is_detected, assert_right, run_product
 
 MACHINES = ("ampere", "ampere_fp32", "volta")
 AMPERE, AMPERE_FP32, VOLTA = (PRESETS[name] for name in MACHINES)
@@ -43,28 +39,9 @@ GAPS = (3, 5, 7)
 SIZES = [(1, 1, 1), (17, 33, 65), (128, 64, 64), (130, 70, 200)]
 
 
-def run(config, size, *, seed=1, **options):
-    """Run a product; return its result."""
-    settings = {
-        name: options.pop(name)
-        for name in ("engine", "schedule", "lockstep", "memory")
-        if name in options
-    }
-    kernel = options.pop("kernel", None) or exact_cores_kernel(config, **options)
-    sizes = dict(zip("mnk", size, strict=True))
-    return run_workload(
-        KernelWorkload(kernel, sizes), "machine", config, SimtOptions(seed=seed, **settings)
-    )
-
-
 def formats_of_c(config):
     """Return the formats that C may have, the narrow one first."""
     return ("fp32",) if config.tensor_units.operand == "fp32" else ("fp16", "fp32")
-
-
-def assert_right(result):
-    assert result["check"]["verdict"] == "pass", result["check"]
-    assert result["check"]["code_warnings"] == []
 
 
 @pytest.mark.parametrize("arrangement", ["outside", "inside"])
@@ -73,7 +50,7 @@ def assert_right(result):
 def test_products_are_right_to_the_bit(preset, size, arrangement):
     config = PRESETS[preset]
     c_format = formats_of_c(config)[size[0] % 2 - 1]
-    result = run(config, size, c_format=c_format, gaps=GAPS, arrangement=arrangement)
+    result = run_product(config, size, c_format=c_format, gaps=GAPS, arrangement=arrangement)
     assert_right(result)
     assert result["options"]["arrangement"] == arrangement
 
@@ -82,13 +59,15 @@ def test_products_are_right_to_the_bit(preset, size, arrangement):
 def test_whole_words_of_all_formats(preset):
     config = PRESETS[preset]
     for c_format in formats_of_c(config):
-        assert_right(run(config, (128, 128, 32), c_format=c_format, gaps=(0, 2, 4)))
+        assert_right(run_product(config, (128, 128, 32), c_format=c_format, gaps=(0, 2, 4)))
 
 
 @pytest.mark.parametrize("preset", MACHINES)
 def test_values_that_break_arithmetic_come_out_to_the_bit(preset):
     config = PRESETS[preset]
-    result = run(config, (70, 60, 50), c_format="fp32", data="extreme", arrangement="inside")
+    result = run_product(
+        config, (70, 60, 50), c_format="fp32", data="extreme", arrangement="inside"
+    )
     assert_right(result)
     assert result["check"]["buffers"]["c"]["max_abs_error"] > 0
 
@@ -96,9 +75,11 @@ def test_values_that_break_arithmetic_come_out_to_the_bit(preset):
 @pytest.mark.parametrize("seed", range(1, 3))
 def test_no_order_of_warps_and_loads_does_harm(seed):
     for config in (AMPERE, AMPERE_FP32, VOLTA):
-        assert_right(run(config, (130, 70, 200), schedule="random", seed=seed))
+        assert_right(run_product(config, (130, 70, 200), schedule="random", seed=seed))
     for config in (TINY, TINY_VOLTA):
-        assert_right(run(config, (70, 50, 200), schedule="random", seed=seed, arrangement="inside"))
+        assert_right(
+            run_product(config, (70, 50, 200), schedule="random", seed=seed, arrangement="inside")
+        )
 
 
 @pytest.mark.parametrize(
@@ -118,14 +99,14 @@ def test_no_order_of_warps_and_loads_does_harm(seed):
     ],
 )
 def test_other_machines(config):
-    assert_right(run(config, (70, 50, 100), gaps=GAPS, arrangement="inside"))
+    assert_right(run_product(config, (70, 50, 100), gaps=GAPS, arrangement="inside"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", MACHINES)
 def test_lockstep_on_the_rtl(preset):
     for size in ((130, 70, 70), (128, 64, 128)):
-        result = run(PRESETS[preset], size, engine="verilator", arrangement="inside")
+        result = run_product(PRESETS[preset], size, engine="verilator", arrangement="inside")
         assert_right(result)
 
 
@@ -135,7 +116,7 @@ def test_lockstep_on_the_rtl(preset):
 def test_a_small_machine_on_both_engines(machine, engine):
     config = dataclasses.replace(machine, core=dataclasses.replace(machine.core, warps=2))
     plan, size = tensor_plan(config), (9, 10, 20)
-    result = run(config, size, engine=engine, memory=DramConfig(latency=10))
+    result = run_product(config, size, engine=engine, memory=DramConfig(latency=10))
     assert_right(result)
     assert result["shared_read_bytes"] == {"rows": plan.read_bytes(*size)}
 
@@ -152,7 +133,7 @@ def test_a_small_machine_on_both_engines(machine, engine):
 )
 def test_reads_of_shared_memory(preset, size):
     config = PRESETS[preset]
-    result = run(config, size, engine="verilator", lockstep=False)
+    result = run_product(config, size, engine="verilator", lockstep=False)
     assert result["shared_read_bytes"] == {"rows": tensor_plan(config).read_bytes(*size)}
     products = sum(core["counters"]["operations_tensor"] for core in result["cores"])
     assert tensor_plan(config).read_bytes(*size) == products * 3 * FRAGMENT_BYTES // 2
@@ -198,25 +179,25 @@ def test_golden_model_is_a_chain_of_instructions():
 def test_results_of_other_numerics_fail():
     other = dataclasses.replace(AMPERE.core, tensor_numerics="nvidia(volta)")
     kernel = exact_cores_kernel(AMPERE, c_format="fp32")
-    result = run(dataclasses.replace(AMPERE, core=other), (16, 16, 32), kernel=kernel)
+    result = run_product(dataclasses.replace(AMPERE, core=other), (16, 16, 32), kernel=kernel)
     assert result["check"]["buffers"]["c"]["mismatches"] > 100
 
 
 def test_other_numerics_are_right_to_the_bit():
     core = dataclasses.replace(AMPERE.core, tensor_numerics="nvidia(volta)")
     config = dataclasses.replace(AMPERE, core=core)
-    assert_right(run(config, (40, 40, 40), c_format="fp32", data="extreme"))
+    assert_right(run_product(config, (40, 40, 40), c_format="fp32", data="extreme"))
 
 
 def test_refused_machines():
     core = dataclasses.replace(AMPERE.core, tensor_numerics="nvidia(ampere)", tensor_operand="bf16")
     with pytest.raises(UserError, match="on tensor units must be fp16 or fp32, not bf16"):
-        run(dataclasses.replace(AMPERE, core=core), (8, 8, 8))
+        run_product(dataclasses.replace(AMPERE, core=core), (8, 8, 8))
     small = dataclasses.replace(AMPERE, shared=SharedMemoryConfig(size=16 * 1024, subbanks=16))
     with pytest.raises(UserError, match=r"must hold 3 tiles of 6 fragments.*4608 bytes, not 4096"):
-        run(small, (8, 8, 8))
+        run_product(small, (8, 8, 8))
     with pytest.raises(UserError, match="arrangement must be one of outside, inside"):
-        run(AMPERE, (8, 8, 8), arrangement="middle")
+        run_product(AMPERE, (8, 8, 8), arrangement="middle")
 
 
 @pytest.mark.parametrize(
@@ -271,17 +252,7 @@ FAULTS = {
 )
 def test_faults_are_detected(name, old, new, tmp_path):
     kernel = exact_cores_kernel(AMPERE, arrangement="inside", gaps=(0, 0, 2))
-    for path in kernel.sources[0].parent.glob("*.[ch]"):
-        shutil.copy(path, tmp_path)
-    text = (tmp_path / name).read_text()
-    assert text.count(old) == 1
-    (tmp_path / name).write_text(text.replace(old, new))
-    broken = dataclasses.replace(kernel, folder=tmp_path)
-    try:
-        result = run(AMPERE, (129, 100, 420), kernel=broken, schedule="random", seed=2)
-    except ProgramError:
-        return
-    assert result["check"]["verdict"] == "fail"
+    assert_fault_is_detected(AMPERE, kernel, (129, 100, 420), (name, old, new), tmp_path)
 
 
 def test_operands_in_other_places():
