@@ -33,8 +33,8 @@ MATRIX_FP32 = ClusterConfig(
 #: A core that multiplies fragments in its registers.
 TENSOR_CORE = CoreConfig(tensor="hmma", shared_ports=1)
 
-#: Products in the cores. A row port delivers a register per cycle, and
-#: 16 subbanks two rows per bank.
+#: Products in the cores. A row port delivers a register per cycle, and 16 subbanks two rows per
+#: bank.
 AMPERE = ClusterConfig(
     cores=8,
     core=TENSOR_CORE,

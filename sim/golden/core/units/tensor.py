@@ -175,11 +175,7 @@ def tile_places() -> tuple[np.ndarray, np.ndarray]:
 
 def unpack_tile(registers) -> np.ndarray:
     """Return an accumulator of ``hgmma``, 16 x 16 numbers, from 32 registers of eight lanes."""
-    registers = np.asarray(registers, np.uint32)
-    c = np.zeros((*registers.shape[:-2], 16, 16), np.uint32)
-    row, column = tile_places()
-    c[..., row, column] = registers
-    return c
+    return placed(np.asarray(registers, np.uint32), tile_places(), (16, 16))
 
 
 def pack_tile(c) -> np.ndarray:
