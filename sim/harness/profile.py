@@ -14,7 +14,7 @@ from .harness import Harness
 __all__ = ["POLLING", "FunctionProfile", "Profiling", "polled"]
 
 #: Functions of the runtime in which a warp polls a register.
-POLLING = ("virgo_await", "virgo_dma_fence", "virgo_fence", "vx_wspawn_wait")
+POLLING = ("spica_tile_await", "virgo_await", "virgo_dma_fence", "virgo_fence", "vx_wspawn_wait")
 
 
 @dataclass(frozen=True)

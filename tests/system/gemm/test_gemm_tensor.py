@@ -135,6 +135,7 @@ def test_reads_of_shared_memory(preset, size):
     config = PRESETS[preset]
     result = run_product(config, size, engine="verilator", lockstep=False)
     assert result["shared_read_bytes"] == {"rows": tensor_plan(config).read_bytes(*size)}
+    assert (result["instructions"]["polling"] > 0) == (config.dma is not None)
     products = sum(core["counters"]["operations_tensor"] for core in result["cores"])
     assert tensor_plan(config).read_bytes(*size) == products * 3 * FRAGMENT_BYTES // 2
 
@@ -246,13 +247,40 @@ FAULTS = {
 }
 
 
+#: Faults of copies by the cores: piece by piece, and of whole tiles.
+FAULTS_OF_COPIES = {
+    "tensor_cores.h": [
+        ("odd * TENSOR_ACROSS", "odd"),
+        ("+ tensor_a_piece() * PIECE_BYTES +\n            (at->i", "+\n            (at->i"),
+        ("at->j * 2 * TENSOR_ACROSS * pitch", "at->j * TENSOR_ACROSS * pitch"),
+        ("at->b_place -= SPICA_CONSTANT((TENSOR_SLOTS - 1)", "at->b_place -= SPICA_CONSTANT((1)"),
+        ("    tensor_advance(&at);\n    tensor_put(&at, 0", "    tensor_put(&at, 0"),
+    ],
+    "tensor_positions.h": [
+        ("at->i + 1, 0);", "at->i, 0);"),
+        ("panel -= TENSOR_DOWN;", ""),
+        ("at->a += TENSOR_PANEL_BYTES;", ""),
+    ],
+}
+
+
+def faults_of(table):
+    return [(name, *fault) for name, faults in table.items() for fault in faults]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "old", "new"), [(name, *fault) for name, faults in FAULTS.items() for fault in faults]
-)
+@pytest.mark.parametrize(("name", "old", "new"), faults_of(FAULTS))
 def test_faults_are_detected(name, old, new, tmp_path):
     kernel = exact_cores_kernel(AMPERE, arrangement="inside", gaps=(0, 0, 2))
     assert_fault_is_detected(AMPERE, kernel, (129, 100, 420), (name, old, new), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "old", "new"), faults_of(FAULTS_OF_COPIES))
+def test_faults_of_copies_by_cores_are_detected(name, old, new, tmp_path):
+    machine = VOLTA if name == "tensor_cores.h" else dataclasses.replace(VOLTA, cores=4)
+    kernel = exact_cores_kernel(machine, gaps=(0, 0, 2))
+    assert_fault_is_detected(machine, kernel, (129, 100, 420), (name, old, new), tmp_path)
 
 
 def test_operands_in_other_places():

@@ -4,7 +4,8 @@ import pytest
 
 from spica.hw.cluster.counters import counter_table
 from spica.hw.config import PRESETS
-from spica.sim.harness.profile import FunctionProfile, polled
+from spica.kernels.compile import RUNTIME_DIRECTORY
+from spica.sim.harness.profile import POLLING, FunctionProfile, polled
 from spica.sim.report.tables import activity_table, text_of
 from spica.sim.run.program_workload import account_products
 
@@ -49,6 +50,11 @@ def test_utilisation_of_two_units_is_over_the_time_of_each():
     assert done["mac_utilization"] == pytest.approx((4096 + 640) / capacity)
     assert done["polling_share"] == 0.25
     assert made_up([[100, 900], [120, 1100]], ())["mac_utilization"] is None
+
+
+def test_functions_that_poll_are_those_of_the_runtime():
+    headers = "".join(path.read_text() for path in RUNTIME_DIRECTORY.glob("include/*.h"))
+    assert [name for name in POLLING if f" {name}(" not in headers] == []
 
 
 def test_polling_is_the_sum_of_its_functions():
