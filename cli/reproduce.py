@@ -3,11 +3,12 @@
 from pathlib import Path
 
 from ..api.progress import ProgressDisplay
+from ..explore.reproduce.bars import drawn
 from ..explore.reproduce.definitions import REPRODUCTIONS
-from ..explore.reproduce.picture import picture
 from ..explore.reproduce.published import SIZES
 from ..explore.reproduce.reproduced import QUICK_SIZES, Reproduced
 from ..explore.reproduce.reproduced import reproduce as carried_out
+from ..explore.reproduce.waterfall import TITLE, Waterfall, waterfall
 from ..hw.base.errors import UserError
 from .area import optional
 from .options import Flag, JsonOption, JsonOutput, choose, new_table, standard_output
@@ -22,6 +23,7 @@ def reproduce(
     /,
     *,
     quick: Flag = False,
+    as_published: Flag = False,
     jobs: int | None = None,
     scheduler: str | None = None,
     markdown: Path | None = None,
@@ -39,6 +41,9 @@ def reproduce(
         table3 (MAC utilisation), table4 (bytes read from shared memory) or instructions (retired).
     quick
         Leave out the largest products.
+    as_published
+        Apply the known restrictions of the published machine to table3, one at a time and together,
+        to products of 256 and 512, with --quick of 256.
     jobs
         Processes on this machine; default: the number of processors.
     scheduler
@@ -51,6 +56,8 @@ def reproduce(
     """
     choose("table", table, REPRODUCTIONS)
     require_workers(jobs, scheduler)
+    if as_published and table != "table3":
+        raise UserError(f"--as-published applies to table3, not to {table}; leave it out")
     if plot is not None and plot.suffix != ".svg":
         raise UserError(f"--plot must be a file with suffix .svg, not {plot}")
     with (
@@ -59,30 +66,37 @@ def reproduce(
         optional(plot) as chart,
     ):
         with ProgressDisplay() as progress:
-            found = carried_out(
-                REPRODUCTIONS[table],
-                sizes=QUICK_SIZES if quick else SIZES,
-                jobs=jobs,
-                scheduler=scheduler,
-                progress=progress,
-            )
+            workers = {"jobs": jobs, "scheduler": scheduler, "progress": progress}
+            if as_published:
+                found = waterfall(sizes=QUICK_SIZES[:1] if quick else QUICK_SIZES, **workers)
+            else:
+                sizes = QUICK_SIZES if quick else SIZES
+                found = carried_out(REPRODUCTIONS[table], sizes=sizes, **workers)
         if page is not None:
             page.write(found.markdown())
         if chart is not None:
-            chart.write(picture(found))
+            chart.write(drawn(found.bars()))
         for draft in filter(None, (page, chart)):
             draft.commit()
         if result.write(found.report()):
-            print_table(found)
+            print_tables(found)
     return 0 if found.is_passed else FAILED
 
 
-def print_table(found: Reproduced):
-    """Print the table and its notes."""
+def print_tables(found: Reproduced | Waterfall):
+    """Print a table, or that of each size, and the notes."""
     out = standard_output()
-    table = new_table(found.table.title, "design", numbers=found.heads)
-    for label, cells in found.lines():
-        table.add_row(label, *cells)
-    out.print(table)
+    if isinstance(found, Waterfall):
+        tables = [
+            (f"{TITLE}, {size} x {size} x {size}", "restriction", found.lines(size))
+            for size in found.sizes
+        ]
+    else:
+        tables = [(found.table.title, "design", found.lines())]
+    for title, first, lines in tables:
+        table = new_table(title, first, numbers=found.heads)
+        for label, cells in lines:
+            table.add_row(label, *cells)
+        out.print(table)
     for note in found.notes:
         out.print(note, markup=False)

@@ -1,6 +1,6 @@
 """Reproduction of a published table: runs of all designs and sizes, and their figures."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,10 +19,20 @@ from ..plan import Plan, Point
 from ..sweep import sweep
 from ..table import Row
 from ..work import KernelRun
+from .bars import Bars, Group
 from .definitions import SHARE, Line, Reproduction
 from .published import SIZES, SOURCE
 
-__all__ = ["QUICK_SIZES", "Entry", "Reproduced", "reproduce"]
+__all__ = [
+    "KERNEL",
+    "QUICK_SIZES",
+    "Entry",
+    "Reproduced",
+    "failures_of",
+    "reproduce",
+    "run_of",
+    "swept",
+]
 
 SCHEMA = "spica.reproduction"
 VERSION = 1
@@ -110,15 +120,34 @@ class Reproduced:
     @property
     def notes(self) -> list[str]:
         """Sentences below the table."""
-        failed = [
-            f"{run.preset}, {run.sizes['m']}: {row.record.status}. {row.record.reason}"
-            for run, row in zip(self.runs, self.rows, strict=True)
-            if not row.is_passed
-        ]
+        failed = failures_of(zip(self.runs, self.rows, strict=True))
         memory = next(iter(self.comparisons.values())).memory
         text = memory_text(memory["model"], memory["parameters"])
         notes = [self.table.note, f"All designs: FP16 operands and C; {text}."]
         return [*failed, *filter(None, notes), f"Published: {SOURCE}."]
+
+    def bars(self) -> Bars:
+        """Return the chart; shares are drawn to the whole, others to the largest figure."""
+        values = [value for each in self.entries for value in (each.ours, each.published) if value]
+        is_whole = self.table.unit == SHARE and max(values, default=1) > 0.2
+        groups = [
+            Group(
+                head=f"{size} x {size} x {size}",
+                rows=[
+                    (each.label, {"ours": each.ours, "published": each.published})
+                    for each in self.entries
+                    if each.size == size
+                ],
+            )
+            for size in self.comparisons
+        ]
+        return Bars(
+            title=self.table.title,
+            sides=("ours", "published"),
+            groups=groups,
+            shown=self.shown,
+            least=1.0 if is_whole else 0.0,
+        )
 
     def markdown(self) -> str:
         """Return the table as Markdown, followed by all figures of the designs at each size."""
@@ -190,10 +219,23 @@ def reproduce(
     if not wanted:
         raise UserError(f"{table.name} has the sizes {', '.join(map(str, table.sizes))}")
     runs = [run_of(design, size) for size in wanted for design in designs_of(table.lines)]
-    points = [Point(preset=run.preset, settings={}, run=run) for run in runs]
-    plan = Plan(axes=(), points=points)
-    rows = sweep(plan, jobs=jobs, scheduler=scheduler, progress=progress)
+    rows = swept(runs, jobs=jobs, scheduler=scheduler, progress=progress)
     return Reproduced(table, runs, rows)
+
+
+def swept(runs: Sequence[KernelRun], **options) -> list[Row]:
+    """Carry out runs as a sweep does, with its options; return their rows."""
+    points = [Point(preset=run.preset, settings={}, run=run) for run in runs]
+    return sweep(Plan(axes=(), points=points), **options)
+
+
+def failures_of(outcomes: Iterable[tuple[KernelRun, Row]]) -> list[str]:
+    """Return a sentence for each run that did not pass."""
+    return [
+        f"{run.preset}, {run.sizes['m']}: {row.record.status}. {row.record.reason}"
+        for run, row in outcomes
+        if not row.is_passed
+    ]
 
 
 def designs_of(lines: Sequence[Line]) -> list[str]:

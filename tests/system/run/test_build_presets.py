@@ -22,7 +22,7 @@ def workload(config):
     """Return a short workload that occupies as many blocks of a machine as possible."""
     if not config.cores:
         return ProductWorkload(**SIZES)
-    if config.units:
+    if config.has_product_units:
         return KernelWorkload(EXACT_KERNELS["gemm"](config), SIZES)
     return KernelWorkload(find_kernel("vecadd"), {"n": 300})
 

@@ -9,8 +9,8 @@ import pytest
 from spica.cli.main import main
 from spica.explore.record import FAIL, PASS
 from spica.explore.reproduce import reproduced
+from spica.explore.reproduce.bars import drawn
 from spica.explore.reproduce.definitions import REPRODUCTIONS
-from spica.explore.reproduce.picture import picture
 from spica.explore.reproduce.published import DESIGNS, SIZES
 from spica.explore.reproduce.reproduced import Reproduced, run_of
 from support.results import made_up, row_of
@@ -84,7 +84,7 @@ def test_reports_have_every_figure(name):
     text = found.markdown()
     for label, cells in found.lines():
         assert f"| {label} | {' | '.join(cells)} |" in text
-    drawing = ElementTree.fromstring(picture(found))
+    drawing = ElementTree.fromstring(drawn(found.bars()))
     texts = [element.text for element in drawing.iter(f"{SVG}text")]
     for size in REPRODUCTIONS[name].sizes:
         assert f"{size} x {size} x {size}" in texts

@@ -1,0 +1,258 @@
+"""From our MAC utilisation to the published one: restrictions one at a time, and combined."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ...hw.base.progress import Progress
+from ...sim.engine.versions import versions
+from ...sim.report.tables import percent
+from ..comparison import line_of
+from ..table import Row
+from ..work import KernelRun
+from .bars import Bars, Group
+from .published import DESIGNS, MAC_UTILIZATION, SIZES, SOURCE
+from .reproduced import KERNEL, failures_of, run_of, swept
+from .restrictions import RESTRICTIONS, Restriction, restricted
+
+__all__ = ["TITLE", "Step", "Waterfall", "waterfall"]
+
+SCHEMA = "spica.waterfall"
+VERSION = 1
+TITLE = f"MAC utilisation of {KERNEL} as published (table 3)"
+#: Rows besides those of restrictions.
+OURS, PUBLISHED, REST = "Spica", "published", "not explained"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """MAC utilisation of a design under a restriction; None for a figure that is not there.
+
+    Parameters
+    ----------
+    design, label : str
+        Name of the design and of the restriction.
+    size : int
+        Side of the product.
+    alone : float or None
+        With this restriction only; None also if the design does not change under it.
+    together : float or None
+        With it and those before it.
+
+    """
+
+    design: str
+    label: str
+    size: int
+    alone: float | None
+    together: float | None
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """Utilisations under all restrictions.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Sides of the products.
+    runs : mapping of str to pair
+        Each run with its outcome, by the hash of its content.
+
+    """
+
+    sizes: Sequence[int]
+    runs: Mapping[str, tuple[KernelRun, Row]]
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether every run passes its check."""
+        return all(row.is_passed for _, row in self.runs.values())
+
+    def utilization(
+        self, design: str, size: int, restrictions: Sequence[Restriction]
+    ) -> float | None:
+        """Return the MAC utilisation of a run, None if it did not pass."""
+        _, row = self.runs[restricted(run_of(design, size), restrictions).key]
+        result = row.record.result if row.is_passed else None
+        return None if result is None else result["mac_utilization"]
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """Steps, design by design of each size, in the order of `RESTRICTIONS`."""
+        found = []
+        for size in self.sizes:
+            for design in DESIGNS:
+                found += [
+                    Step(
+                        design=design,
+                        label=restriction.label,
+                        size=size,
+                        alone=self.utilization(design, size, [restriction])
+                        if design in restriction.designs
+                        else None,
+                        together=self.utilization(design, size, combined(design, number + 1)),
+                    )
+                    for number, restriction in enumerate(RESTRICTIONS)
+                ]
+        return found
+
+    @property
+    def heads(self) -> list[str]:
+        """Heads of the columns of figures: of each design together and alone."""
+        return [f"{name}{mark}" for name in DESIGNS.values() for mark in ("", ", alone")]
+
+    def lines(self, size: int) -> Iterator[tuple[str, list[str]]]:
+        """Yield the label and the cells of each line of a size."""
+        own = [step for step in self.steps if step.size == size]
+        yield OURS, self.cells({design: self.utilization(design, size, []) for design in DESIGNS})
+        for restriction in RESTRICTIONS:
+            these = [step for step in own if step.label == restriction.label]
+            yield restriction.label, [shown(x) for s in these for x in (s.together, s.alone)]
+        yield PUBLISHED, self.cells({design: published(design, size) for design in DESIGNS})
+        yield REST, self.cells({design: self.rest(design, size) for design in DESIGNS})
+
+    def cells(self, values: Mapping[str, float | None]) -> list[str]:
+        """Return the cells of a line whose figures are not those of single restrictions."""
+        return [cell for value in values.values() for cell in (shown(value), "")]
+
+    def rest(self, design: str, size: int) -> float | None:
+        """Return the utilisation under all restrictions minus the published one."""
+        together = self.utilization(design, size, combined(design))
+        return None if together is None else together - published(design, size)
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences below the tables."""
+        return [
+            *failures_of(self.runs.values()),
+            "A figure has its restriction and all above it; alone, only its own. A dash: the "
+            "restriction does not concern the design.",
+            f"Published: {SOURCE}.",
+        ]
+
+    def markdown(self) -> str:
+        """Return a table for each size as Markdown."""
+        text = [f"# {TITLE}"]
+        for size in self.sizes:
+            text += ["", f"## {size} x {size} x {size}", "", line_of(["restriction", *self.heads])]
+            text.append(line_of(["---", *("---:" for _ in self.heads)]))
+            text += [line_of([label, *cells]) for label, cells in self.lines(size)]
+        for note in self.notes:
+            text += ["", note]
+        return "\n".join([*text, ""])
+
+    def bars(self) -> Bars:
+        """Return the chart: from ours down to the published figure, for each size and design."""
+        groups = []
+        for size in self.sizes:
+            for design, name in DESIGNS.items():
+                own = [s for s in self.steps if (s.design, s.size) == (design, size)]
+                groups.append(
+                    Group(
+                        head=f"{name}, {size} x {size} x {size}",
+                        rows=[
+                            (OURS, {"together": self.utilization(design, size, [])}),
+                            *((s.label, {"together": s.together, "alone": s.alone}) for s in own),
+                            (PUBLISHED, {"published": published(design, size)}),
+                        ],
+                    )
+                )
+        return Bars(
+            title=TITLE, sides=("together", "alone", "published"), groups=groups, shown=shown
+        )
+
+    def report(self) -> dict[str, Any]:
+        """Return the tables for JSON, with the complete result of every run."""
+        return {
+            "schema": SCHEMA,
+            "schema_version": VERSION,
+            "title": TITLE,
+            "source": SOURCE,
+            "restrictions": [
+                {
+                    "name": each.name,
+                    "label": each.label,
+                    "settings": list(each.settings),
+                    "memory": dict(each.memory),
+                    "is_apart": each.is_apart,
+                }
+                for each in RESTRICTIONS
+            ],
+            "designs": [
+                {
+                    "design": design,
+                    "size": size,
+                    "ours": self.utilization(design, size, []),
+                    "published": published(design, size),
+                    "not_explained": self.rest(design, size),
+                }
+                for size in self.sizes
+                for design in DESIGNS
+            ],
+            "steps": [vars(step) for step in self.steps],
+            "notes": self.notes,
+            "runs": [
+                {
+                    "preset": run.preset,
+                    "sizes": dict(run.sizes),
+                    "status": row.record.status,
+                    "reason": row.record.reason,
+                    "result": row.record.result,
+                }
+                for run, row in self.runs.values()
+            ],
+            "versions": versions(),
+        }
+
+
+def shown(value: float | None) -> str:
+    """Return a share as text; a dash for none."""
+    return "-" if value is None else percent(value)
+
+
+def published(design: str, size: int) -> float:
+    """Return the published utilisation."""
+    return MAC_UTILIZATION[design][SIZES.index(size)]
+
+
+def combined(design: str, count: int = len(RESTRICTIONS)) -> list[Restriction]:
+    """Return those of the first restrictions that concern a design."""
+    return [each for each in RESTRICTIONS[:count] if design in each.designs]
+
+
+def runs_of(size: int) -> Iterator[KernelRun]:
+    """Yield the runs of all designs at one size: without restrictions, with one, with several."""
+    for design in DESIGNS:
+        run = run_of(design, size)
+        own = combined(design)
+        yield run
+        for each in own:
+            yield restricted(run, [each])
+        for count in range(2, len(RESTRICTIONS) + 1):
+            yield restricted(run, combined(design, count))
+
+
+def waterfall(
+    *,
+    sizes: Sequence[int],
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> Waterfall:
+    """Run all designs under the restrictions of the published machine.
+
+    Finished runs are stored at once, as in a sweep. Table 3 has those without restrictions.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Sides of the products, of `published.SIZES`.
+    jobs, scheduler, progress
+        As for `sweep.sweep`.
+
+    """
+    runs = {run.key: run for size in sizes for run in runs_of(size)}
+    rows = swept(list(runs.values()), jobs=jobs, scheduler=scheduler, progress=progress)
+    return Waterfall(sizes, dict(zip(runs, zip(runs.values(), rows, strict=True), strict=True)))

@@ -1,0 +1,113 @@
+"""Tests of MAC utilisations under the restrictions of the published machine, from made-up ones."""
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+from spica.cli.main import main
+from spica.explore.record import FAIL, PASS
+from spica.explore.reproduce import reproduced
+from spica.explore.reproduce.bars import drawn
+from spica.explore.reproduce.published import DESIGNS
+from spica.explore.reproduce.reproduced import run_of
+from spica.explore.reproduce.restrictions import RESTRICTIONS, restricted, tile_of
+from spica.explore.reproduce.waterfall import waterfall
+from spica.hw.config import PRESETS
+from support.results import made_up, row_of
+
+APART, MEMORY, ISSUE, NARROW, SERIAL = RESTRICTIONS
+
+
+def utilization_of(run):
+    """Return a made-up utilisation: each restriction of the run costs a part of its own."""
+    lost = 0.1 * (run.sizes["m"] < 256)
+    lost += 0.2 * (run.options.memory.bytes_per_cycle == 11)
+    lost += 0.03 * (not run.config.core.snoop)
+    if not run.config.core.row_port:
+        lost += {2: 0.15, 1: 0.25}[run.config.core.shared_ports]
+    return 0.9 - lost
+
+
+@pytest.fixture
+def planned(monkeypatch):
+    """Return the list of runs that are carried out; those of its second element fail."""
+    runs, failed = [], []
+
+    def sweep(plan, **_):
+        runs.extend(point.run for point in plan.points)
+        rows = []
+        for run in runs:
+            verdict = FAIL if run.preset in failed else PASS
+            result = made_up(run.preset, cycles=100, polling=0, units=None, verdict=verdict)
+            rows.append(row_of(run.preset, result | {"mac_utilization": utilization_of(run)}))
+        return rows
+
+    monkeypatch.setattr(reproduced, "sweep", sweep)
+    return runs, failed
+
+
+def test_each_restriction_is_measured_alone_and_with_those_before_it(planned):
+    found = waterfall(sizes=(256,))
+    steps = {step.label: step for step in found.steps if step.design == "volta"}
+    alone = [steps[each.label].alone for each in RESTRICTIONS]
+    assert alone == pytest.approx([0.8, 0.7, 0.87, 0.75, 0.65])
+    together = [steps[each.label].together for each in RESTRICTIONS]
+    assert together == pytest.approx([0.8, 0.6, 0.57, 0.42, 0.32])
+    assert found.rest("volta", 256) == pytest.approx(0.32 - 0.256)
+
+
+def test_a_restriction_that_does_not_concern_a_design_is_not_run(planned):
+    found = waterfall(sizes=(256,))
+    steps = {step.label: step for step in found.steps if step.design == "virgo"}
+    assert steps[NARROW.label].alone is None
+    assert steps[NARROW.label].together == steps[ISSUE.label].together == pytest.approx(0.57)
+    runs, _ = planned
+    assert all(run.config.core.row_port for run in runs if run.preset in ("hopper", "virgo"))
+    assert len({run.key for run in runs}) == len(runs) == 2 * 6 + 2 * 10
+
+
+def test_a_tile_by_itself_has_all_of_k():
+    for design in DESIGNS:
+        run = restricted(run_of(design, 512), [APART])
+        rows, columns = tile_of(PRESETS[design])
+        assert run.sizes == {"m": rows, "n": columns, "k": 512}
+        assert rows * columns == 8192
+
+
+def test_restrictions_change_what_they_say_and_nothing_else():
+    run = run_of("ampere", 256)
+    assert restricted(run, []) == run
+    both = restricted(run, [MEMORY, NARROW, SERIAL])
+    assert both.options.memory.bytes_per_cycle == 11
+    assert (both.config.core.row_port, both.config.core.shared_ports) == (False, 1)
+    assert both.config.core.snoop and both.sizes == run.sizes
+    assert run.config.core.row_port
+
+
+def test_reports_have_every_figure(planned):
+    _, failed = planned
+    failed.append("hopper")
+    found = waterfall(sizes=(256, 512))
+    assert not found.is_passed
+    assert found.notes[0].startswith("hopper, 256: fail.")
+    report = json.loads(json.dumps(found.report(), allow_nan=False))
+    assert len(report["steps"]) == 2 * len(DESIGNS) * len(RESTRICTIONS)
+    rest = {(each["design"], each["size"]): each["not_explained"] for each in report["designs"]}
+    assert rest["hopper", 256] is None
+    assert rest["virgo", 512] == pytest.approx(0.57 - 0.779)
+    text = found.markdown()
+    for size in found.sizes:
+        for label, cells in found.lines(size):
+            assert f"| {label} | {' | '.join(cells)} |" in text
+    texts = list(ElementTree.fromstring(drawn(found.bars())).itertext())
+    assert "Virgo, 512 x 512 x 512" in texts and "77.90 %" in texts
+
+
+def test_command(planned, capsys):
+    assert main(["reproduce", "table3", "--as-published", "--quick"]) == 0
+    printed = capsys.readouterr().out
+    assert "as published (table 3), 256 x 256 x 256" in printed
+    assert "not explained" in printed and "512 x" not in printed
+    assert main(["reproduce", "table4", "--as-published"]) == 2
+    assert "--as-published applies to table3, not to table4" in capsys.readouterr().err
