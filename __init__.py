@@ -8,9 +8,9 @@ on first use, so that importing a part of the package stays fast.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .api import Comparison, Machine, compare, sweep
+    from .api import Comparison, Dram, Machine, Run, compare, sweep
 
-__all__ = ["Comparison", "Machine", "compare", "sweep"]
+__all__ = ["Comparison", "Dram", "Machine", "Run", "compare", "sweep"]
 
 
 def __getattr__(name: str):

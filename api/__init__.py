@@ -7,22 +7,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ..sim.harness.dram import DramConfig as Dram
     from .comparisons import Comparison, compare
     from .machine import Machine
+    from .results import Run
     from .sweeps import sweep
 
-__all__ = ["Comparison", "Machine", "compare", "sweep"]
+__all__ = ["Comparison", "Dram", "Machine", "Run", "compare", "sweep"]
 
-#: Module of each name.
+#: Module of each name, and its name there.
 MODULES = {
-    "Comparison": "comparisons",
-    "Machine": "machine",
-    "compare": "comparisons",
-    "sweep": "sweeps",
+    "Comparison": (".comparisons", "Comparison"),
+    "Dram": ("..sim.harness.dram", "DramConfig"),
+    "Machine": (".machine", "Machine"),
+    "Run": (".results", "Run"),
+    "compare": (".comparisons", "compare"),
+    "sweep": (".sweeps", "sweep"),
 }
 
 
 def __getattr__(name: str):
     if name in MODULES:
-        return getattr(import_module(f".{MODULES[name]}", __package__), name)
+        module, own = MODULES[name]
+        return getattr(import_module(module, __package__), own)
     raise AttributeError(f"module {__name__} has no attribute {name}")

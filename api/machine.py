@@ -1,15 +1,17 @@
 """Python interface of a machine: NumPy arrays in; NumPy arrays, cycles and counters out."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..explore.work import failure_of
 from ..hw.base.errors import MachineError, UserError
 from ..hw.base.progress import Progress
 from ..hw.config import PRESETS, ClusterConfig
 from ..hw.config.arithmetic import ARITHMETIC
+from ..hw.config.override import override
 from ..kernels.elements import NATIVE, nearest, values_of
 from ..kernels.gemm.target import product_operand
 from ..kernels.kernel import Kernel, find_kernel
@@ -22,36 +24,14 @@ from ..sim.run.options import MODEL, RunOptions, SimtOptions
 from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload
 from ..sim.run.workload import Workload, run_workload
+from .own_programs import Arguments, Expected, is_program, own_kernel, restored
 from .progress import shown_progress
+from .results import Run
 
-__all__ = ["Machine", "Run"]
+__all__ = ["Machine"]
 
 #: Seconds until a step of a build is shown.
 DELAY = 1.0
-
-
-@dataclass(frozen=True)
-class Run:
-    """Measurements of one run of a machine.
-
-    Attributes
-    ----------
-    cycles : int or None
-        Cycles of the measured region, else of the whole run; None for the instruction-set model,
-        which has no clock.
-    counters : dict
-        Event counters of the units, by the names of `hw.counters.counter_table`.
-    mac_utilization : float or None
-        Share of the matrix unit's multiply-adds that the product needed.
-    result : dict
-        The complete result, as ``spica run --json`` writes it.
-
-    """
-
-    cycles: int | None
-    counters: dict[str, int]
-    mac_utilization: float | None
-    result: dict[str, Any]
 
 
 class Machine:
@@ -61,13 +41,16 @@ class Machine:
     ----------
     machine : str or ClusterConfig
         Preset name, or the config of a custom machine.
+    set : mapping of str to object
+        Values of fields of the config by dotted name, as ``--set`` on the command line.
     engine : str
         ``verilator``, ``amaranth``, or ``iss``, the instruction-set model without a clock.
     driver : str or None
         Driver of the matrix unit: a program on the ``cores``, or the ``host``. None selects the
         cores if the machine has any, else the host.
     dram : DramConfig or None
-        DRAM timing; None for the default.
+        DRAM timing (`spica.Dram`). None for the default of the machine: DRAM if it has matrix or
+        tensor units, else a simple memory at the ports of the cores.
     seed : int
         Seed of the kernels' data.
     progress : bool or callable
@@ -86,6 +69,7 @@ class Machine:
         self,
         machine: str | ClusterConfig = "virgo",
         *,
+        set: Mapping[str, Any] | None = None,
         engine: str = "verilator",
         driver: str | None = None,
         dram: DramConfig | None = None,
@@ -98,6 +82,11 @@ class Machine:
             self.name, self.config = machine, PRESETS[machine]
         else:
             self.name, self.config = "own", machine
+        settings = [f"{name}={setting(value)}" for name, value in (set or {}).items()]
+        try:
+            self.config = override(self.config, settings)
+        except ValueError as error:
+            raise UserError(str(error)) from None
         if engine not in (*ENGINES, MODEL):
             raise UserError(f"engine must be one of {', '.join((*ENGINES, MODEL))}, not {engine!r}")
         if driver not in (None, "cores", "host"):
@@ -107,7 +96,7 @@ class Machine:
         if engine == MODEL and (driver == "host" or not self.config.cores):
             raise UserError(f"engine {MODEL} needs a machine with cores, and driver cores or None")
         self.engine, self.seed, self.progress = engine, seed, progress
-        self.dram = dram or DramConfig()
+        self.dram = dram
         self.on_cores = bool(self.config.cores) and driver != "host"
         self.last: Run | None = None
 
@@ -165,27 +154,77 @@ class Machine:
 
     def run(
         self,
-        kernel: str,
-        *,
+        program: str | Path,
+        *files: str | Path,
+        args: Arguments = (),
+        expect: Expected | None = None,
+        rtol: float = 0.0,
+        atol: float = 0.0,
+        lockstep: bool = False,
         save: Path | str | None = None,
         save_at: int | None = None,
         restore: Path | str | None = None,
         **sizes: int,
-    ) -> dict[str, np.ndarray]:
-        """Run a kernel of ``spica list`` on the cores; return the final contents of its buffers.
+    ) -> Run:
+        """Run a kernel of ``spica list``, or an own program, on the cores; return its results.
 
-        `save`, `save_at` and `restore` are those of `matmul`.
+        `MachineError` if the machine faults or hangs, the exit code is not 0, or the contents of a
+        buffer are wrong.
+
+        Parameters
+        ----------
+        program : str or path
+            Name of a kernel, or file: C, C++, assembly or ELF.
+        *files : path
+            Further files of the same program.
+        args : mapping or sequence
+            Arguments of an own program, the words from ``spica_arguments()`` on. A NumPy array
+            with elements of 8, 16 or 32 bits is placed in DRAM and stands for its address, a number
+            for itself: an integer, or a float as FP32.
+        expect : mapping or None
+            Contents of arrays of `args` at the end, by name, or by place in a sequence. Others are
+            not checked.
+        rtol, atol : float
+            Largest deviation of floats from `expect`: `atol`, and `rtol` times their magnitude.
+        lockstep : bool
+            Whether the instruction-set model checks every instruction of the RTL.
+        save, save_at, restore
+            As for `matmul`.
+        **sizes : int
+            Sizes of a kernel.
+
+        Returns
+        -------
+        Run
+            Buffers by name, for a sequence of `args` also by place; cycles and counters.
+
         """
         saving = saving_to(save, save_at, restore)
-        return self.run_on_cores(find_kernel(kernel), sizes, saving)
+        if not is_program(program):
+            if files or args or expect:
+                raise UserError(f"kernel {program} has its own files, arguments and check")
+            kernel = find_kernel(str(program))
+        elif sizes:
+            raise UserError(f"{program} has no size {next(iter(sizes))}; give it in args")
+        else:
+            kernel = own_kernel((program, *files), args, expect or {}, rtol=rtol, atol=atol)
+        self.run_on_cores(kernel, sizes, saving, lockstep=lockstep)
+        assert self.last is not None
+        restored(args, self.last.buffers)
+        return self.last
 
     def run_on_cores(
-        self, kernel: Kernel, sizes: dict[str, int], saving: Saving
+        self, kernel: Kernel, sizes: dict[str, int], saving: Saving, *, lockstep: bool = False
     ) -> dict[str, np.ndarray]:
         """Run a kernel; return the final contents of its buffers."""
-        options = SimtOptions(engine=self.engine, seed=self.seed, lockstep=False, saving=saving)
-        if self.engine != MODEL and self.config.has_product_units:
-            options = replace(options, memory=self.dram)
+        options = SimtOptions(
+            engine=self.engine,
+            seed=self.seed,
+            lockstep=lockstep,
+            saving=saving,
+            memory=self.dram,
+            allow_spills=bool(kernel.files),
+        )
         return self.run_workload(KernelWorkload(kernel, sizes), options)
 
     def run_workload(self, workload: Workload, options: RunOptions) -> dict[str, np.ndarray]:
@@ -198,15 +237,30 @@ class Machine:
             done = run_workload(
                 workload, self.name, self.config, options, progress=progress, results=results
             )
-        self.last = Run(
-            cycles=done["cycles"],
-            counters=done["counters"] or {},
-            mac_utilization=done["mac_utilization"],
-            result=done,
-        )
+        self.last = Run(done, results)
         if done["check"]["verdict"] != PASS:
-            raise MachineError(f"the machine computed wrong values: {done['check']}")
+            raise MachineError(f"{workload_name(done)} failed its check: {failure(done['check'])}")
         return results
+
+
+def setting(value: Any) -> str:
+    """Return a value as it is written on the command line."""
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def workload_name(result: Mapping[str, Any]) -> str:
+    """Return the kernel or the program of a result."""
+    return result["kernel"] or " ".join(result["program"])
+
+
+def failure(check: Mapping[str, Any]) -> str:
+    """Return the reason of a failed check, with an example of each wrong buffer."""
+    examples = [
+        f"{name}{example['index']} is {example['got']}, not {example['expected']}"
+        for name, buffer in check["buffers"].items()
+        for example in buffer["examples"][:1]
+    ]
+    return "; ".join([failure_of(check), *examples])
 
 
 def as_matrix(name: str, array: np.ndarray) -> np.ndarray:

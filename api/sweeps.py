@@ -19,6 +19,7 @@ from ..sim.run.drivers import DIMENSIONS, HOST_KERNEL, is_on_cores
 from ..sim.run.exact_kernels import EXACT_KERNELS, kernel_of
 from ..sim.run.loading import require_cores
 from ..sim.run.options import MODEL, RunOptions, SimtOptions
+from .frames import required_pandas
 from .progress import shown_progress
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def sweep(
         Sizes of the kernel by dimension.
 
     """
-    pandas = required_pandas()
+    pandas = required_pandas("spica.sweep")
     configs = configs_of(machines)
     require_known_choices(kernel, engine, driver, jobs)
     axes = [Axis(field, tuple(map(text_of, values))) for field, values in (over or {}).items()]
@@ -95,17 +96,6 @@ def runs_of(
         return cores_run(kernel, name, config, sizes, options)
 
     return run_of
-
-
-def required_pandas() -> Any:
-    """Return the package pandas; raise if it is not installed."""
-    try:
-        import pandas
-    except ImportError:
-        raise UserError(
-            "spica.sweep needs pandas, which is not installed: run `pip install 'spica[sweep]'`"
-        ) from None
-    return pandas
 
 
 def configs_of(

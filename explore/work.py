@@ -23,7 +23,7 @@ from ..synth.grouped import Pricing, group_measurements, total_measurement
 from .metrics import AREA_METRICS, RUN_METRICS, figures_of
 from .record import ERROR, PASS, REFUSED, STOPPED, Record
 
-__all__ = ["AreaMeasurement", "KernelRun", "Work", "carried_out", "source_key"]
+__all__ = ["AreaMeasurement", "KernelRun", "Work", "carried_out", "failure_of", "source_key"]
 
 #: Longest reason, in characters.
 REASON = 300

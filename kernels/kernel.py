@@ -27,6 +27,8 @@ class Buffer:
     bits : ndarray or None
         Bit-exact contents at the end, checked in addition: elements of the type of `data`. For
         results whose arithmetic has a golden model.
+    is_checked : bool
+        Whether the final contents are checked.
 
     """
 
@@ -34,6 +36,7 @@ class Buffer:
     expected: np.ndarray | None = None
     bound: np.ndarray | float = 0.0
     bits: np.ndarray | None = None
+    is_checked: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +91,8 @@ class Kernel:
         the rule and the value.
     folder : Path or None
         Folder of its sources; None for the one of its name.
+    files : tuple of Path
+        Its sources, if they are not those of a folder.
 
     """
 
@@ -95,10 +100,13 @@ class Kernel:
     dimensions: tuple[str, ...]
     pose: Callable[..., Problem]
     folder: Path | None = None
+    files: tuple[Path, ...] = ()
 
     @property
     def sources(self) -> list[Path]:
-        """The C and C++ files of its folder."""
+        """Its files, or the C and C++ files of its folder."""
+        if self.files:
+            return list(self.files)
         folder = self.folder or Path(__file__).with_name(self.name)
         return sorted(path for path in folder.iterdir() if path.suffix in (".c", ".cpp"))
 

@@ -177,7 +177,7 @@ class KernelWorkload(ProgramWorkload):
     def sentence(self, preset: str) -> str:
         """Return the run in words."""
         sizes = " x ".join(f"{name} {size}" for name, size in self.sizes.items())
-        return f"running {self.name}, {sizes}, on {preset}"
+        return f"running {self.name}{f', {sizes},' if sizes else ''} on {preset}"
 
     def pose(self, preset: str, config: ClusterConfig, options: SimtOptions) -> dict[str, Any]:
         """Pose the problem; raise `UserError` if there is none of these sizes."""
@@ -215,7 +215,11 @@ class KernelWorkload(ProgramWorkload):
             for name, buffer in buffers.items()
         }
         code, errors = executor.exit_code, executor.device_errors
-        checks = {name: check_buffer(name, buffer, found[name]) for name, buffer in buffers.items()}
+        checks = {
+            name: check_buffer(name, buffer, found[name])
+            for name, buffer in buffers.items()
+            if buffer.is_checked
+        }
         warnings = inspect_program(self.program)
         failed = (
             code

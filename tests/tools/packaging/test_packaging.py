@@ -1,5 +1,6 @@
 """Tests of the wheel: complete, and usable outside the repository."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -81,3 +82,16 @@ def test_installed_kernels_run(installed, tmp_path):
     options = ("--preset", "core", "--engine", "iss", "--size", "10")
     shown = run(installed / "bin" / "spica", "run", "vecadd", *options, cwd=tmp_path)
     assert shown.startswith("PASS: vecadd n=10 on core\n")
+
+
+def test_script_of_the_readme_runs_in_an_empty_folder(installed, tmp_path):
+    text = (ROOT / "README.md").read_text()
+    script = text.partition("<!-- script -->\n```python\n")[2].partition("```\n<!-- end")[0]
+    assert 0 < len(script.splitlines()) <= 25
+    (tmp_path / "script.py").write_text(script)
+    environment = os.environ | {"MPLBACKEND": "agg", "MPLCONFIGDIR": str(tmp_path / "config")}
+    printed = run(installed / "bin" / "python", "script.py", cwd=tmp_path, env=environment)
+    tiny, core = printed.splitlines()
+    assert tiny.startswith("tiny ") and core.startswith("core ")
+    assert tiny.endswith("cycles: [1. 3. 5. 7.]")
+    assert (tmp_path / "scale.png").stat().st_size > 1000
