@@ -8,12 +8,12 @@ from ..hw.config import ARRAYS, PRESETS, ClusterConfig
 from ..kernels.gemm.target import cores_unit
 from ..kernels.kernel import find_kernel
 from ..sim.engine.versions import versions
-from ..sim.run.drivers import DIMENSIONS, HOST_KERNEL
+from ..sim.run.drivers import DIMENSIONS, HOST_KERNEL, USUAL, usual_preset
 from ..sim.run.exact_kernels import EXACT_KERNELS
 from ..sim.run.options import MODEL
 from .options import JsonOption, JsonOutput, new_table, standard_output
 
-__all__ = ["ENGINES", "kernel_names", "list_all"]
+__all__ = ["ENGINES", "kernel_names", "list_all", "list_runs"]
 
 
 ENGINES = {
@@ -32,12 +32,15 @@ def kernel_summary(name: str) -> dict[str, str]:
     """Return a kernel's description, its dimensions in the order of ``--size``, and its units."""
     module = importlib.import_module(f"{kernels.__name__}.{name}")
     on_matrix = name in EXACT_KERNELS
-    dimensions = DIMENSIONS if on_matrix else find_kernel(name).dimensions
+    kernel = None if on_matrix else find_kernel(name)
+    dimensions, usual = (kernel.dimensions, kernel.usual) if kernel else (DIMENSIONS, USUAL)
     where = {HOST_KERNEL: "matrix or tensor units"}.get(name, "cores and matrix unit")
     return {
         "description": (module.__doc__ or "").strip().partition("\n")[0],
         "size": " x ".join(dimensions),
+        "default": "x".join(map(str, usual)),
         "runs on": where if on_matrix else "cores",
+        "default preset": usual_preset(name),
     }
 
 
@@ -89,6 +92,23 @@ def list_all(*, json: JsonOption = None):
             table.add_row(name, text)
         out.print()
         out.print(table)
+
+
+def list_runs():
+    """List what can be run, and how."""
+    show("Kernels", "kernel", {name: kernel_summary(name) for name in kernel_names()})
+    out = standard_output()
+    out.print()
+    show("Presets", "preset", {name: preset_summary(each) for name, each in PRESETS.items()})
+    for line in (
+        "spica run vecadd                             a kernel, on its default preset and size",
+        "spica run gemm --preset ampere --size 512    on another machine, of another size",
+        "spica run program.c --preset tiny            your own program",
+        "spica run --help                             all options",
+    ):
+        out.print()
+        out.print(line, markup=False, end="")
+    out.print()
 
 
 def show(title: str, first: str, rows: dict[str, dict[str, str]]):

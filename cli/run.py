@@ -11,13 +11,20 @@ from ..hw.base.errors import UserError
 from ..hw.config import ClusterConfig
 from ..hw.config.rtl_support import require_rtl
 from ..kernels.gemm.target import has_fragments, is_on_tensor_units
-from ..sim.run.drivers import DIMENSIONS, HOST_KERNEL, is_on_cores, require_matrix_cores
+from ..sim.run.drivers import (
+    DIMENSIONS,
+    HOST_KERNEL,
+    USUAL,
+    is_on_cores,
+    require_matrix_cores,
+    usual_preset,
+)
 from ..sim.run.exact_kernels import EXACT_KERNELS, kernel_of
 from ..sim.run.options import MODEL, RunOptions, SimtOptions
 from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload, ProgramWorkload
 from ..sim.run.workload import Workload
-from .catalog import ENGINES, kernel_names
+from .catalog import ENGINES, kernel_names, list_runs
 from .execution import carry_out
 from .options import choose, configured
 from .run_options import (
@@ -34,9 +41,19 @@ from .sizes import chosen_sizes, require_at_least
 __all__ = ["run"]
 
 
-def run(kernel: str, /, *files: str, options: Annotated[Options, Parameter(name="*")]) -> int:
+#: Options of a command line that has none.
+DEFAULTS = Options()
+
+
+def run(
+    kernel: str | None = None,
+    /,
+    *files: str,
+    options: Annotated[Options, Parameter(name="*")] = DEFAULTS,
+) -> int:
     """Run a kernel or a program, check it, and report cycles, utilisation and losses.
 
+    Without a kernel, list what can be run. A kernel alone runs on a preset and a size that suit it.
     Exit code 0 if the check passes, or if the program's own exit code is 0; otherwise 1, also if
     the machine faults or hangs.
 
@@ -48,9 +65,14 @@ def run(kernel: str, /, *files: str, options: Annotated[Options, Parameter(name=
         Further files of the same program.
 
     """
+    if kernel is None:
+        list_runs()
+        return 0
     if not is_file_name(kernel):
         choose("kernel", kernel, kernel_names())
     choose("--engine", options.engine, ENGINES)
+    if not options.preset:
+        options = replace(options, preset=usual_preset(kernel))
     config = configured(options.preset, options.settings)
     require_at_least(0, {"--seed": options.seed})
     if options.driver is not None:
@@ -96,7 +118,7 @@ def host_product(
     options.refuse(what, Only.SIMPLE_MEMORY, Only.CORES, Only.MODEL, Only.PROGRAMS)
     refuse_files(files)
     settings = host_options(options)
-    sizes = chosen_sizes(DIMENSIONS, options.size, options.single_sizes)
+    sizes = chosen_sizes(DIMENSIONS, options.size, options.single_sizes, USUAL)
     require_rtl(config)
     return ProductWorkload(**sizes, **options.product), settings
 
@@ -121,7 +143,8 @@ def cores_work(
     refuse_files(files)
     settings = simt_options(options)
     found = kernel_of(kernel, config, options.product if on_matrix else {})
-    sizes = chosen_sizes(found.dimensions, options.size, options.single_sizes)
+    usual = found.usual or USUAL
+    sizes = chosen_sizes(found.dimensions, options.size, options.single_sizes, usual)
     return KernelWorkload(found, sizes), settings
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
 from ..hw.base.errors import UserError
 from ..hw.config.arithmetic import ARITHMETIC
@@ -58,6 +58,21 @@ class Only(enum.Enum):
     KERNELS = enum.auto()
 
 
+def group(place: int, name: str) -> Parameter:
+    """Return the place of an option in the help."""
+    return Parameter(group=Group(name, sort_key=place))
+
+
+#: Groups of options in the help, in their order.
+MACHINE = group(1, "Machine")
+SIZES = group(2, "Sizes and data")
+ENGINE = group(3, "Engine")
+MEMORY = group(4, "Memory")
+PROGRAM = group(5, "Programs")
+OUTPUT = group(6, "Output")
+SAVED = group(7, "Saved runs")
+
+
 @dataclass(frozen=True, kw_only=True)
 class PointOptions:
     """Options of a run that all points of a sweep share.
@@ -65,7 +80,8 @@ class PointOptions:
     Parameters
     ----------
     size
-        Sizes in the order of the kernel's dimensions, as in 64x32x16, or one number for all.
+        Sizes in the order of the kernel's dimensions, as in 64x32x16, or one number for all;
+        default: those of `spica list`.
     m
         Size of dimension m; of gemm: rows of A and C.
     n
@@ -125,33 +141,33 @@ class PointOptions:
 
     """
 
-    size: Annotated[str | None, Only.KERNELS] = None
-    m: Annotated[int | None, Parameter(name="-m"), Only.KERNELS] = None
-    n: Annotated[int | None, Parameter(name="-n"), Only.KERNELS] = None
-    k: Annotated[int | None, Parameter(name="-k"), Only.KERNELS] = None
-    c: Annotated[str | None, Parameter(name="--c"), Only.PRODUCT] = None
-    engine: str = "verilator"
-    driver: Annotated[str | None, Only.PRODUCT] = None
-    dram_bandwidth: Annotated[int | None, Only.DRAM] = None
-    dram_latency: Annotated[int | None, Only.DRAM] = None
-    memory_latency: Annotated[int | None, Only.SIMPLE_MEMORY] = None
-    memory_jitter: Annotated[int | None, Only.SIMPLE_MEMORY] = None
-    memory_stall: Annotated[float | None, Only.SIMPLE_MEMORY] = None
-    data: Annotated[str | None, Only.PRODUCT] = None
-    arrange: Annotated[str | None, Only.PRODUCT] = None
-    seed: int = 1
-    gating: Annotated[str | None, Only.RTL] = None
-    build: Annotated[str | None, Only.RTL] = None
-    max_cycles: Annotated[int | None, Only.RTL] = None
-    lockstep: Annotated[bool | None, Only.CORES] = None
-    optimize: Annotated[int | None, Only.PROGRAMS] = None
-    schedule: Annotated[str | None, Only.MODEL] = None
-    max_instructions: Annotated[int | None, Only.MODEL] = None
-    allow_spills: Flag = False
+    size: Annotated[str | None, SIZES, Only.KERNELS] = None
+    m: Annotated[int | None, SIZES, Parameter(name="-m"), Only.KERNELS] = None
+    n: Annotated[int | None, SIZES, Parameter(name="-n"), Only.KERNELS] = None
+    k: Annotated[int | None, SIZES, Parameter(name="-k"), Only.KERNELS] = None
+    c: Annotated[str | None, SIZES, Parameter(name="--c"), Only.PRODUCT] = None
+    engine: Annotated[str, ENGINE] = "verilator"
+    driver: Annotated[str | None, ENGINE, Only.PRODUCT] = None
+    dram_bandwidth: Annotated[int | None, MEMORY, Only.DRAM] = None
+    dram_latency: Annotated[int | None, MEMORY, Only.DRAM] = None
+    memory_latency: Annotated[int | None, MEMORY, Only.SIMPLE_MEMORY] = None
+    memory_jitter: Annotated[int | None, MEMORY, Only.SIMPLE_MEMORY] = None
+    memory_stall: Annotated[float | None, MEMORY, Only.SIMPLE_MEMORY] = None
+    data: Annotated[str | None, SIZES, Only.PRODUCT] = None
+    arrange: Annotated[str | None, SIZES, Only.PRODUCT] = None
+    seed: Annotated[int, SIZES] = 1
+    gating: Annotated[str | None, ENGINE, Only.RTL] = None
+    build: Annotated[str | None, ENGINE, Only.RTL] = None
+    max_cycles: Annotated[int | None, ENGINE, Only.RTL] = None
+    lockstep: Annotated[bool | None, ENGINE, Only.CORES] = None
+    optimize: Annotated[int | None, PROGRAM, Only.PROGRAMS] = None
+    schedule: Annotated[str | None, ENGINE, Only.MODEL] = None
+    max_instructions: Annotated[int | None, ENGINE, Only.MODEL] = None
+    allow_spills: Annotated[Flag, PROGRAM] = False
     allow_region: Annotated[
-        tuple[str, ...], Parameter(negative=(), show_default=False), Only.PROGRAMS
+        tuple[str, ...], PROGRAM, Parameter(negative=(), show_default=False), Only.PROGRAMS
     ] = ()
-    settings: SetOption = ()
+    settings: Annotated[SetOption, MACHINE] = ()
 
     @property
     def single_sizes(self) -> dict[str, int | None]:
@@ -179,7 +195,9 @@ class Options(PointOptions):
     Parameters
     ----------
     preset
-        Preset of `spica list`; programs on the cores need a preset with cores.
+        Preset of `spica list`; programs on the cores need a preset with cores. Default: virgo for
+        kernels of `spica list` that multiply on a matrix unit, virgo_hetero for gemm_pair, else
+        core.
     trace
         Trace file, by suffix: waveform (.vcd), timeline of the cluster (.html, .svg, or .json for
         Perfetto), and of cores pipeline log for Konata (.kanata) or instruction log (.log).
@@ -198,14 +216,14 @@ class Options(PointOptions):
 
     """
 
-    preset: str
-    trace: Annotated[Path | None, Only.RTL] = None
-    trace_window: Annotated[str | None, Only.RTL] = None
-    save: Path | None = None
-    save_at: int | None = None
-    force: Flag = False
-    restore: Path | None = None
-    json: JsonOption = None
+    preset: Annotated[str, MACHINE, Parameter(show_default=False)] = ""
+    trace: Annotated[Path | None, OUTPUT, Only.RTL] = None
+    trace_window: Annotated[str | None, OUTPUT, Only.RTL] = None
+    save: Annotated[Path | None, SAVED] = None
+    save_at: Annotated[int | None, SAVED] = None
+    force: Annotated[Flag, SAVED] = False
+    restore: Annotated[Path | None, SAVED] = None
+    json: Annotated[JsonOption, OUTPUT] = None
 
 
 def is_given(options: PointOptions, name: str) -> bool:

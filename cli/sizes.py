@@ -9,7 +9,10 @@ __all__ = ["chosen_sizes", "require_at_least"]
 
 
 def chosen_sizes(
-    dimensions: Sequence[str], size: str | None, single: Mapping[str, int | None]
+    dimensions: Sequence[str],
+    size: str | None,
+    single: Mapping[str, int | None],
+    usual: Sequence[int] = (),
 ) -> dict[str, int]:
     """Return the kernel's sizes by dimension.
 
@@ -21,6 +24,8 @@ def chosen_sizes(
         One number for all dimensions, as ``64``, or one for each, as ``64x32x16``.
     single : mapping
         Values of the options ``-m``, ``-n`` and ``-k``.
+    usual : sequence of int
+        Sizes if none is given; empty if one must be.
 
     """
     given = {name: value for name, value in single.items() if value is not None}
@@ -32,6 +37,8 @@ def chosen_sizes(
             rest = "both" if alone else f"-{next(iter(given))}"
             raise UserError(f"sizes must be given {either}by --size{alone}, not by {rest}")
         return parsed_size(dimensions, size)
+    if usual and not given:
+        return dict(zip(dimensions, usual, strict=True))
     for name in given:
         if name not in dimensions:
             raise UserError(

@@ -93,6 +93,8 @@ class Kernel:
         Folder of its sources; None for the one of its name.
     files : tuple of Path
         Its sources, if they are not those of a folder.
+    usual : tuple of int
+        Sizes of a run that is not given any; none if it must be.
 
     """
 
@@ -101,6 +103,7 @@ class Kernel:
     pose: Callable[..., Problem]
     folder: Path | None = None
     files: tuple[Path, ...] = ()
+    usual: tuple[int, ...] = ()
 
     @property
     def sources(self) -> list[Path]:

@@ -24,4 +24,4 @@ def pose(rng: np.random.Generator, *, n: int) -> Problem:
     )
 
 
-KERNEL = Kernel(name="bitonic_sort", dimensions=("n",), pose=pose)
+KERNEL = Kernel(name="bitonic_sort", dimensions=("n",), usual=(1024,), pose=pose)

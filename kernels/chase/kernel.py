@@ -40,4 +40,4 @@ def pose(rng: np.random.Generator, *, n: int, stride: int, steps: int) -> Proble
     )
 
 
-KERNEL = Kernel(name="chase", dimensions=("n", "stride", "steps"), pose=pose)
+KERNEL = Kernel(name="chase", dimensions=("n", "stride", "steps"), usual=(1024, 16, 256), pose=pose)

@@ -38,4 +38,4 @@ def filtered(image: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return result
 
 
-KERNEL = Kernel(name="conv2d", dimensions=("h", "w"), pose=pose)
+KERNEL = Kernel(name="conv2d", dimensions=("h", "w"), usual=(64, 64), pose=pose)

@@ -20,4 +20,4 @@ def pose(rng: np.random.Generator, *, n: int) -> Problem:
     )
 
 
-KERNEL = Kernel(name="copy", dimensions=("n",), pose=pose)
+KERNEL = Kernel(name="copy", dimensions=("n",), usual=(16_384,), pose=pose)

@@ -40,4 +40,4 @@ def factors(rng: np.random.Generator, rows: int, n: int) -> np.ndarray:
     return (size * rng.choice([-1, 1], (rows, n))).astype(np.float32)
 
 
-KERNEL = Kernel(name="gemv", dimensions=("m", "n"), pose=pose)
+KERNEL = Kernel(name="gemv", dimensions=("m", "n"), usual=(128, 128), pose=pose)

@@ -71,4 +71,4 @@ def layernorm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray) -> tuple[np.nda
     return expected, error + ROUNDOFF * (np.abs(expected) + error) + 4 * HALF_LEAST
 
 
-KERNEL = Kernel(name="layernorm", dimensions=("rows", "columns"), pose=pose)
+KERNEL = Kernel(name="layernorm", dimensions=("rows", "columns"), usual=(64, 64), pose=pose)

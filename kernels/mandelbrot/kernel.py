@@ -81,4 +81,4 @@ def fused(a, b, c) -> np.ndarray:
     return odd.view(np.float64).astype(np.float32).reshape(np.shape(total))
 
 
-KERNEL = Kernel(name="mandelbrot", dimensions=("w", "h"), pose=pose)
+KERNEL = Kernel(name="mandelbrot", dimensions=("w", "h"), usual=(32, 32), pose=pose)

@@ -64,4 +64,4 @@ def accelerations(places: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.
     return total, relative * magnitudes + roundings * HALF_LEAST
 
 
-KERNEL = Kernel(name="nbody", dimensions=("n",), pose=pose)
+KERNEL = Kernel(name="nbody", dimensions=("n",), usual=(64,), pose=pose)

@@ -25,4 +25,4 @@ def pose(rng: np.random.Generator, *, n: int, table: int) -> Problem:
     )
 
 
-KERNEL = Kernel(name="random_access", dimensions=("n", "table"), pose=pose)
+KERNEL = Kernel(name="random_access", dimensions=("n", "table"), usual=(4096, 16_384), pose=pose)

@@ -41,4 +41,4 @@ def summable(rng: np.random.Generator, n: int) -> np.ndarray:
     return (steps * quantum).astype(np.float32)
 
 
-KERNEL = Kernel(name="reduce", dimensions=("n",), pose=pose)
+KERNEL = Kernel(name="reduce", dimensions=("n",), usual=(16_384,), pose=pose)

@@ -26,4 +26,4 @@ def pose(rng: np.random.Generator, *, n: int) -> Problem:
     )
 
 
-KERNEL = Kernel(name="saxpy", dimensions=("n",), pose=pose)
+KERNEL = Kernel(name="saxpy", dimensions=("n",), usual=(8192,), pose=pose)

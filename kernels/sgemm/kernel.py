@@ -25,4 +25,4 @@ def pose(rng: np.random.Generator, *, m: int, n: int, k: int) -> Problem:
     )
 
 
-KERNEL = Kernel(name="sgemm", dimensions=("m", "n", "k"), pose=pose)
+KERNEL = Kernel(name="sgemm", dimensions=("m", "n", "k"), usual=(64, 64, 64), pose=pose)

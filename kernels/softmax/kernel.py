@@ -59,4 +59,4 @@ def softmax(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return expected, relative * expected + 3 * HALF_LEAST * (1 + relative)
 
 
-KERNEL = Kernel(name="softmax", dimensions=("rows", "columns"), pose=pose)
+KERNEL = Kernel(name="softmax", dimensions=("rows", "columns"), usual=(64, 64), pose=pose)

@@ -61,4 +61,4 @@ def relaxed(grid: np.ndarray) -> np.ndarray:
     return result
 
 
-KERNEL = Kernel(name="stencil", dimensions=("h", "w"), pose=pose)
+KERNEL = Kernel(name="stencil", dimensions=("h", "w"), usual=(64, 64), pose=pose)

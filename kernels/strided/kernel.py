@@ -26,4 +26,4 @@ def pose(rng: np.random.Generator, *, n: int, stride: int) -> Problem:
     )
 
 
-KERNEL = Kernel(name="strided", dimensions=("n", "stride"), pose=pose)
+KERNEL = Kernel(name="strided", dimensions=("n", "stride"), usual=(4096, 4), pose=pose)

@@ -21,4 +21,4 @@ def pose(rng: np.random.Generator, *, m: int, n: int) -> Problem:
     )
 
 
-KERNEL = Kernel(name="transpose", dimensions=("m", "n"), pose=pose)
+KERNEL = Kernel(name="transpose", dimensions=("m", "n"), usual=(64, 64), pose=pose)

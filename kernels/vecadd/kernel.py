@@ -25,4 +25,4 @@ def pose(rng: np.random.Generator, *, n: int) -> Problem:
     )
 
 
-KERNEL = Kernel(name="vecadd", dimensions=("n",), pose=pose)
+KERNEL = Kernel(name="vecadd", dimensions=("n",), usual=(8192,), pose=pose)

@@ -3,12 +3,34 @@
 from ...hw.base.errors import UserError
 from ...hw.config import PRESETS, ClusterConfig
 from ...kernels.gemm.target import is_on_tensor_units
+from .exact_kernels import EXACT_KERNELS
 
-__all__ = ["DIMENSIONS", "HOST_KERNEL", "is_on_cores", "require_matrix_cores"]
+__all__ = [
+    "DIMENSIONS",
+    "HOST_KERNEL",
+    "USUAL",
+    "is_on_cores",
+    "require_matrix_cores",
+    "usual_preset",
+]
 
 #: Kernel that a host may command, and the dimensions of a product.
 HOST_KERNEL = "gemm"
 DIMENSIONS = ("m", "n", "k")
+#: Sizes of a product that is not given any.
+USUAL = (256, 256, 256)
+
+
+#: Presets of kernels and programs that are not given any; those of matrix units need one.
+USUAL_PRESET, USUAL_PRESETS = "core", {"gemm_pair": "virgo_hetero"}
+MATRIX_PRESET = "virgo"
+
+
+def usual_preset(kernel: str) -> str:
+    """Return the preset of a kernel or a program that is not given any."""
+    if kernel in EXACT_KERNELS:
+        return USUAL_PRESETS.get(kernel, MATRIX_PRESET)
+    return USUAL_PRESET
 
 
 def is_on_cores(driver: str | None, preset: str, config: ClusterConfig) -> bool:

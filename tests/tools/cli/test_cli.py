@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -9,11 +10,14 @@ from types import SimpleNamespace
 import pytest
 
 from spica.cli import files
+from spica.cli.catalog import kernel_names
 from spica.cli.main import main
 from spica.hw.base.errors import MachineError, UserError
-from spica.kernels.kernel import every_kernel
+from spica.hw.config import PRESETS
+from spica.kernels.kernel import every_kernel, find_kernel
 from spica.sim.engine.engines import ENGINES
 from spica.sim.harness.dram import DramConfig
+from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import RunOptions
 from spica.sim.run.product_workload import ProductWorkload
 from spica.sim.run.workload import run_workload
@@ -72,19 +76,54 @@ def refused(capsys, *arguments):
     return sentence.removeprefix("spica: ").strip()
 
 
+def test_run_alone_lists_what_can_be_run(capsys):
+    assert main(("run",)) == 0
+    listed = capsys.readouterr().out
+    for kernel in kernel_names():
+        assert re.search(rf"^ {kernel} .*x?\d+ .* (core|virgo|virgo_hetero) *$", listed, re.M)
+    assert "spica run vecadd" in listed and "ampere_fp32" in listed
+
+
+@pytest.mark.parametrize(
+    ("kernel", "preset", "sizes"),
+    [
+        ("vecadd", "core", {"n": 8192}),
+        ("chase", "core", {"n": 1024, "stride": 16, "steps": 256}),
+        ("gemm", "virgo", {"m": 256, "n": 256, "k": 256}),
+        ("gemm_add", "virgo", {"m": 256, "n": 256, "k": 256}),
+        ("gemm_pair", "virgo_hetero", {"m": 256, "n": 256, "k": 256}),
+    ],
+)
+def test_a_kernel_alone_has_a_preset_and_a_size(kernel, preset, sizes, monkeypatch):
+    seen = {}
+
+    def carry_out(workload, name, config, options, json):
+        seen.update(preset=name, config=config, sizes=workload.subject["sizes"])
+        return 0
+
+    monkeypatch.setattr("spica.cli.run.carry_out", carry_out)
+    assert main(("run", kernel)) == 0
+    assert seen == {"preset": preset, "config": PRESETS[preset], "sizes": sizes}
+
+
+def test_every_default_size_is_legal():
+    for name in kernel_names():
+        if name not in EXACT_KERNELS:
+            kernel = find_kernel(name)
+            sizes = dict(zip(kernel.dimensions, kernel.usual, strict=True))
+            assert kernel.problem(sizes, 1).operations >= 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (("rum",), 'Unknown command "rum". Did you mean "run"?'),
-        (("run",), 'Command "run" parameter KERNEL requires an argument.'),
-        (("run", "gemm", "--size", "4"), 'Command "run" parameter --preset requires an argument.'),
         (("run", "gem", "--preset", "matrix", "--size", "4"), "unknown kernel 'gem'; did you mean"),
         (("run", "gemm", "--preset", "matrx", "--size", "4"), "unknown preset 'matrx'; did you"),
         (
             ("run", "gemm", "--preset", "zzz", "--size", "4"),
             "unknown preset 'zzz'; choose one of ti",
         ),
-        ((*GEMM,), "sizes must be given by --size or by -m, -n and -k; -m is missing"),
         ((*GEMM, "-m", "4", "-k", "4"), "-n and -k; -n is missing"),
         ((*GEMM, "--size", "4", "-m", "4"), "either by --size or by -m, -n and -k, not by both"),
         ((*GEMM, "--size", "0"), "--size must be at least 1, not 0"),
@@ -122,7 +161,6 @@ def refused(capsys, *arguments):
             (*CORELESS, "--size", "4"),
             "vecadd needs cores; matrix has none: choose ampere, ampere_fp32, core, hopper, tiny",
         ),
-        ((*VECADD,), "sizes must be given by --size or by -n; -n is missing"),
         (
             (*VECADD, "--size", "4", "-n", "4"),
             "be given either by --size or by -n, not by both",
