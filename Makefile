@@ -48,7 +48,10 @@ demo: $(VENV)/core.stamp
 	$(BIN)/spica generate virgo -o $(DEMO)/verilog
 
 test: $(VENV)/dev.stamp lint
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) $(HANGS)
+
+# A fast test that hangs ends with the stacks of all threads, and its worker is replaced.
+HANGS := -o faulthandler_timeout=1200 -o faulthandler_exit_on_timeout=true
 
 # Tests of one room: a folder of tests/hw, tests/model, tests/system or tests/tools, or one of these.
 ROOM ?=
@@ -64,7 +67,7 @@ check: $(VENV)/dev.stamp
 
 durations: $(VENV)/dev.stamp lint
 	rm -rf build/durations
-	SPICA_CACHE=$(CURDIR)/build/durations/cache $(BIN)/python -m pytest -n $(WORKERS) --junitxml=build/durations/tests.xml
+	SPICA_CACHE=$(CURDIR)/build/durations/cache $(BIN)/python -m pytest -n $(WORKERS) $(HANGS) --junitxml=build/durations/tests.xml
 	$(BIN)/python tests/support/durations.py build/durations/tests.xml $(WORKERS)
 
 test-slow: $(VENV)/dev.stamp
