@@ -1,6 +1,6 @@
 """Python interface of a machine: NumPy arrays in; NumPy arrays, cycles and counters out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +160,8 @@ class Machine:
         expect: Expected | None = None,
         rtol: float = 0.0,
         atol: float = 0.0,
+        includes: Sequence[str | Path] = (),
+        defines: Sequence[str] = (),
         lockstep: bool = False,
         save: Path | str | None = None,
         save_at: int | None = None,
@@ -186,6 +188,10 @@ class Machine:
             not checked.
         rtol, atol : float
             Largest deviation of floats from `expect`: `atol`, and `rtol` times their magnitude.
+        includes : sequence of path
+            Further folders of headers of an own program.
+        defines : sequence of str
+            Its macros, as ``NAME`` or ``NAME=VALUE``.
         lockstep : bool
             Whether the instruction-set model checks every instruction of the RTL.
         save, save_at, restore
@@ -208,22 +214,29 @@ class Machine:
             raise UserError(f"{program} has no size {next(iter(sizes))}; give it in args")
         else:
             kernel = own_kernel((program, *files), args, expect or {}, rtol=rtol, atol=atol)
-        self.run_on_cores(kernel, sizes, saving, lockstep=lockstep)
+        self.run_on_cores(
+            kernel,
+            sizes,
+            saving,
+            includes=tuple(map(Path, includes)),
+            defines=tuple(defines),
+            lockstep=lockstep,
+        )
         assert self.last is not None
         restored(args, self.last.buffers)
         return self.last
 
     def run_on_cores(
-        self, kernel: Kernel, sizes: dict[str, int], saving: Saving, *, lockstep: bool = False
+        self, kernel: Kernel, sizes: dict[str, int], saving: Saving, **program: Any
     ) -> dict[str, np.ndarray]:
-        """Run a kernel; return the final contents of its buffers."""
+        """Run a kernel, with options of its program; return the final contents of its buffers."""
         options = SimtOptions(
             engine=self.engine,
             seed=self.seed,
-            lockstep=lockstep,
             saving=saving,
             memory=self.dram,
             allow_spills=bool(kernel.files),
+            **({"lockstep": False} | program),
         )
         return self.run_workload(KernelWorkload(kernel, sizes), options)
 

@@ -2,15 +2,20 @@
 
 import codecs
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ..api.progress import ProgressDisplay
 from ..hw.base.errors import MachineError
 from ..hw.config import ClusterConfig
 from ..sim.run.options import RunOptions
 from ..sim.run.workload import Workload, run_workload
+from .dumps import opened, write_dump
 from .files import Draft
 from .options import JsonOutput
 from .results import deliver, deliver_failure
@@ -41,21 +46,31 @@ class Terminal:
 
 
 def carry_out(
-    workload: Workload, preset: str, config: ClusterConfig, options: RunOptions, json: str | None
+    workload: Workload,
+    preset: str,
+    config: ClusterConfig,
+    options: RunOptions,
+    json: str | None,
+    dumps: Sequence[tuple[str, Path]] = (),
 ) -> int:
-    """Run a workload and report the result; return the exit code."""
+    """Run a workload, report the result and write its dumps; return the exit code."""
+    buffers: dict[str, np.ndarray] = {}
     with (
         JsonOutput(json) as output,
+        opened(dumps) as drafts,
         Draft(options.trace) if options.trace else nullcontext() as trace,
     ):
         options = replace(options, trace=None if trace is None else trace.draft)
         try:
-            result = shown(workload, preset, config, options, output)
+            result = shown(workload, preset, config, options, output, buffers)
         except MachineError as error:
             keep(trace)  # the cycles before the fault are the ones to look at
             deliver_failure(error, output)
             raise
         keep(trace)
+        for name, draft in drafts:
+            if name in buffers:
+                write_dump(draft, buffers[name])
         return deliver(result, output)
 
 
@@ -65,13 +80,20 @@ def shown(
     config: ClusterConfig,
     options: RunOptions,
     output: JsonOutput,
+    buffers: dict[str, np.ndarray],
 ) -> dict[str, Any]:
     """Run a workload with progress and console on the terminal; return the result."""
     with ProgressDisplay() as progress:
         terminal = Terminal(sys.stderr if output.prints else sys.stdout, progress)
         try:
             return run_workload(
-                workload, preset, config, options, console=terminal, progress=progress
+                workload,
+                preset,
+                config,
+                options,
+                console=terminal,
+                progress=progress,
+                results=buffers,
             )
         finally:
             terminal.finish()

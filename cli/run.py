@@ -25,6 +25,7 @@ from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload, ProgramWorkload
 from ..sim.run.workload import Workload
 from .catalog import ENGINES, kernel_names, list_runs
+from .dumps import parsed_dumps
 from .execution import carry_out
 from .options import choose, configured
 from .run_options import (
@@ -80,7 +81,12 @@ def run(
     work, settings = chosen(kernel, files, config, options)
     with saved_to(options, command_of(kernel, files, options)) as saving:
         return carry_out(
-            work, options.preset, config, replace(settings, saving=saving), options.json
+            work,
+            options.preset,
+            config,
+            replace(settings, saving=saving),
+            options.json,
+            parsed_dumps(options.dump),
         )
 
 

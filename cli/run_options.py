@@ -22,6 +22,7 @@ from ..sim.run.options import (
     SimtOptions,
 )
 from ..sim.trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES
+from .dumps import parsed_dumps
 from .memory import memory_of, parsed_region
 from .options import Flag, JsonOption, SetOption, choose
 from .sizes import require_at_least
@@ -56,6 +57,10 @@ class Only(enum.Enum):
     PROGRAMS = enum.auto()
     PRODUCT = enum.auto()
     KERNELS = enum.auto()
+
+
+#: Option with values that may be repeated.
+Repeated = Parameter(negative=(), show_default=False)
 
 
 def group(place: int, name: str) -> Parameter:
@@ -129,6 +134,10 @@ class PointOptions:
         Compare every retired instruction with the instruction-set model; on by default.
     optimize
         Optimization level of the compiler of programs, 0 to 3; default: 3.
+    includes
+        Further folder of headers of a program; may be repeated.
+    defines
+        Macro of a program, as NAME or NAME=VALUE; may be repeated.
     schedule
         Warp schedule of engine iss: round_robin (default) or random.
     max_instructions
@@ -161,12 +170,14 @@ class PointOptions:
     max_cycles: Annotated[int | None, ENGINE, Only.RTL] = None
     lockstep: Annotated[bool | None, ENGINE, Only.CORES] = None
     optimize: Annotated[int | None, PROGRAM, Only.PROGRAMS] = None
+    includes: Annotated[
+        tuple[Path, ...], PROGRAM, Repeated, Parameter(name="-I"), Only.PROGRAMS
+    ] = ()
+    defines: Annotated[tuple[str, ...], PROGRAM, Repeated, Parameter(name="-D"), Only.PROGRAMS] = ()
     schedule: Annotated[str | None, ENGINE, Only.MODEL] = None
     max_instructions: Annotated[int | None, ENGINE, Only.MODEL] = None
     allow_spills: Annotated[Flag, PROGRAM] = False
-    allow_region: Annotated[
-        tuple[str, ...], PROGRAM, Parameter(negative=(), show_default=False), Only.PROGRAMS
-    ] = ()
+    allow_region: Annotated[tuple[str, ...], PROGRAM, Repeated, Only.PROGRAMS] = ()
     settings: Annotated[SetOption, MACHINE] = ()
 
     @property
@@ -201,6 +212,9 @@ class Options(PointOptions):
     trace
         Trace file, by suffix: waveform (.vcd), timeline of the cluster (.html, .svg, or .json for
         Perfetto), and of cores pipeline log for Konata (.kanata) or instruction log (.log).
+    dump
+        Contents of a buffer or of DRAM after the run, as BUFFER=FILE.npy or ADDRESS:BYTES=FILE.npy;
+        may be repeated.
     trace_window
         Cycles of the trace, as first:end without the end; default: all.
     save
@@ -223,6 +237,7 @@ class Options(PointOptions):
     save_at: Annotated[int | None, SAVED] = None
     force: Annotated[Flag, SAVED] = False
     restore: Annotated[Path | None, SAVED] = None
+    dump: Annotated[tuple[str, ...], OUTPUT, Repeated, Only.PROGRAMS] = ()
     json: Annotated[JsonOption, OUTPUT] = None
 
 
@@ -233,7 +248,8 @@ def is_given(options: PointOptions, name: str) -> bool:
 
 def flag_of(name: str) -> str:
     """Return an option as it is written on the command line."""
-    return f"-{name}" if name in ("m", "n", "k") else f"--{name.replace('_', '-')}"
+    short = {"m": "-m", "n": "-n", "k": "-k", "includes": "-I", "defines": "-D"}
+    return short.get(name) or f"--{name.replace('_', '-')}"
 
 
 def given(**options: Any) -> dict[str, Any]:
@@ -284,7 +300,8 @@ def host_options(options: Options) -> RunOptions:
 def simt_options(options: Options) -> SimtOptions:
     """Return the options of a run of a program; raise unless each has a valid value."""
     regions = tuple(parsed_region(text) for text in options.allow_region)
-    found = run_options(SimtOptions, options, allow_regions=regions)
+    dumps = tuple(name for name, _ in parsed_dumps(options.dump))
+    found = run_options(SimtOptions, options, allow_regions=regions, dumps=dumps)
     choose("--schedule", found.schedule, SCHEDULES)
     require_rtl_choices(found, TRACES)
     if not 0 <= found.optimize <= 3:

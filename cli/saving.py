@@ -16,13 +16,23 @@ from .sizes import require_at_least
 __all__ = ["command_of", "saved_to"]
 
 #: Options of `run` that a resumed run does not take from the file.
-ANEW = ("max_cycles", "save", "save_at", "force", "trace", "trace_window", "json", "restore")
+ANEW = (
+    "max_cycles",
+    "save",
+    "save_at",
+    "force",
+    "trace",
+    "trace_window",
+    "json",
+    "restore",
+    "dump",
+)
 
 
 def command_of(kernel: str, files: Sequence[str], options: Options) -> dict[str, Any]:
     """Return the command that is stored in a saved run, for JSON."""
     return {"kernel": kernel, "files": list(files)} | {
-        name: list(value) if isinstance(value, tuple) else value
+        name: list(map(str, value)) if isinstance(value, tuple) else value
         for name, value in asdict(options).items()
         if name not in ANEW
     }

@@ -99,11 +99,18 @@ def first_errors(output: str) -> str:
     return "\n".join([*said[:QUOTED_LINES], *more]) or "no message"
 
 
-def compile_one(source: Path, target: Path, includes: Sequence[Path], optimize: int) -> None:
+def compile_one(
+    source: Path,
+    target: Path,
+    includes: Sequence[Path],
+    optimize: int,
+    defines: Sequence[str] = (),
+) -> None:
     """Compile one file to an object."""
     language, flags = LANGUAGES[source.suffix]
     directories = [f"-I{directory}" for directory in includes]
-    arguments = [*FLAGS, *flags, f"-O{optimize}", *directories]
+    macros = [f"-D{define}" for define in defines]
+    arguments = [*FLAGS, *flags, f"-O{optimize}", *macros, *directories]
     arguments += ["-fno-color-diagnostics", "-c", str(source), "-o", str(target)]
     tool(language, arguments, f"{source.name} does not compile")
 
@@ -139,23 +146,29 @@ def build_runtime(header: str, sources: Sequence[Path], progress: Progress | Non
     return cached("runtime", digest([header, *tools_key(), *texts(sources)]), build, progress)
 
 
-def included(sources: Sequence[Path]) -> list[Path]:
-    """Return the files named in ``#include`` or ``#embed`` of sources, transitively."""
+def included(sources: Sequence[Path], folders: Sequence[Path]) -> list[Path]:
+    """Return the files named in ``#include`` or ``#embed`` of sources, transitively.
+
+    They are beside the file that names them, or in a folder of headers.
+    """
     found: dict[Path, None] = {}
     waiting = list(sources)
     while waiting:
         path = waiting.pop()
         text = path.read_text(errors="replace")
         for name in re.findall(r'#\s*(?:include|embed)\s*["<]([^">]+)[">]', text):
-            beside = (path.parent / name).resolve()
-            if beside.is_file() and beside not in found:
-                found[beside] = None
-                waiting.append(beside)
+            for place in (path.parent, *folders):
+                named = (place / name).resolve()
+                if named.is_file() and named not in found:
+                    found[named] = None
+                    waiting.append(named)
     return list(found)
 
 
-def require_sources(sources: Sequence[Path], optimize: int) -> None:
-    """Raise unless the sources and the optimisation level are valid."""
+def require_sources(
+    sources: Sequence[Path], optimize: int, includes: Sequence[Path], defines: Sequence[str]
+) -> None:
+    """Raise unless the sources and the options of the compiler are valid."""
     if not sources:
         raise UserError("a program needs at least one source file, and none was given")
     for source in sources:
@@ -166,6 +179,12 @@ def require_sources(sources: Sequence[Path], optimize: int) -> None:
             raise UserError(f"a source file must exist; {source} does not")
     if optimize not in range(4):
         raise UserError(f"optimize must be 0 to 3, not {optimize}")
+    for folder in includes:
+        if not folder.is_dir():
+            raise UserError(f"a folder of headers must exist; {folder} does not")
+    for define in defines:
+        if not re.match(r"[A-Za-z_]\w*(\([^)]*\))?(=|$)", define):
+            raise UserError(f"a macro must be NAME or NAME=VALUE, not {define!r}")
 
 
 def compile_program(
@@ -173,6 +192,8 @@ def compile_program(
     config: ClusterConfig,
     *,
     optimize: int = 3,
+    includes: Sequence[Path] = (),
+    defines: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Path:
     """Return the ELF file of a program for a cluster; build it if it is not cached.
@@ -185,15 +206,20 @@ def compile_program(
         The machine; the program gets its sizes from ``spica.h``.
     optimize : int
         Optimisation level of the compiler, 0 to 3.
+    includes : sequence of Path
+        Further folders of headers, searched before those of the library.
+    defines : sequence of str
+        Macros, as ``NAME`` or ``NAME=VALUE``.
     progress : callable or None
         Progress callback.
 
     """
     sources = [Path(source).resolve() for source in sources]
-    require_sources(sources, optimize)
+    folders = [Path(folder).resolve() for folder in includes]
+    require_sources(sources, optimize, folders, defines)
     header = program_header(config)
-    files = [*sources, *included(sources)]
-    parts = texts(files)
+    files = [*sources, *included(sources, folders)]
+    parts = [*texts(files), *map(str, folders), *defines]
 
     def build(directory: Path) -> None:
         runtime = build_runtime(header, runtime_sources(".S"), progress)
@@ -203,7 +229,8 @@ def compile_program(
         with build_step(progress, "compiling the program", size=size, variant=f"-O{optimize}"):
             for index, source in enumerate(sources):
                 target = directory / f"{index}_{source.stem}.o"
-                compile_one(source, target, (runtime, INCLUDE_DIRECTORY), optimize)
+                headers = (*folders, runtime, INCLUDE_DIRECTORY)
+                compile_one(source, target, headers, optimize, defines)
                 objects.append(target)
         with build_step(progress, "linking the program"):
             link(objects, directory / "program.elf")

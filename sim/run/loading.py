@@ -49,7 +49,14 @@ def build(
         return Program.load(binaries[0])
 
     return Program.load(
-        compile_program(list(paths), config, optimize=options.optimize, progress=progress)
+        compile_program(
+            list(paths),
+            config,
+            optimize=options.optimize,
+            includes=options.includes,
+            defines=options.defines,
+            progress=progress,
+        )
     )
 
 

@@ -104,6 +104,12 @@ class SimtOptions(RunOptions):
         Limit of warp instructions of a run on the model.
     optimize : int
         Optimization level of the program's compiler, 0 to 3.
+    includes : tuple of Path
+        Further folders of headers of the program.
+    defines : tuple of str
+        Macros of the program, as ``NAME`` or ``NAME=VALUE``.
+    dumps : tuple of str
+        Buffers, or ranges of DRAM as ``address:bytes``, to return after the run.
     schedule : str
         Warp schedule of the model, one of `SCHEDULES`.
     lockstep : bool
@@ -119,6 +125,9 @@ class SimtOptions(RunOptions):
     max_cycles: int = 1_000_000_000
     max_instructions: int = 1_000_000_000
     optimize: int = 3
+    includes: tuple[Path, ...] = ()
+    defines: tuple[str, ...] = ()
+    dumps: tuple[str, ...] = ()
     schedule: str = "round_robin"
     lockstep: bool = True
     allow_spills: bool = False

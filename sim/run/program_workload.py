@@ -24,6 +24,7 @@ from ..machine.snapshot import program_digest
 from ..report.result import FAIL, PASS, check_section
 from ..report.utilization import account_units, shared_footprint
 from .buffer_check import check_buffer
+from .dumps import dumped, require_dumps
 from .iss_executor import IssExecutor
 from .loading import build, memory_layout_of, require_cores
 from .model_choice import Work
@@ -62,6 +63,11 @@ class ProgramWorkload:
         return self.paths[0].name
 
     @property
+    def buffer_names(self) -> Iterable[str]:
+        """Names of the buffers; a program has none."""
+        return ()
+
+    @property
     def work(self) -> Work | None:
         """Arithmetic of the program; None if it is not known."""
         return None
@@ -78,6 +84,7 @@ class ProgramWorkload:
     def pose(self, preset: str, config: ClusterConfig, options: SimtOptions) -> dict[str, Any]:
         """Require cores; return the entries in the options of the result."""
         require_cores(self.name, preset, config)
+        require_dumps(options.dumps, self.buffer_names)
         settings: dict[str, Any] = {
             "optimize": options.optimize,
             "allow_spills": options.allow_spills,
@@ -137,7 +144,7 @@ class ProgramWorkload:
             device_errors=executor.device_errors,
             code_warnings=inspect_program(self.program),
         )
-        return {"check": check}, {}
+        return {"check": check}, dumped(executor, options.dumps)
 
 
 class KernelWorkload(ProgramWorkload):
@@ -165,6 +172,11 @@ class KernelWorkload(ProgramWorkload):
         return self.kernel.name
 
     @property
+    def buffer_names(self) -> Iterable[str]:
+        """Names of the buffers of its problem."""
+        return self.problem.buffers
+
+    @property
     def work(self) -> Work:
         """Arithmetic of the kernel."""
         return Work(self.problem.operations, self.problem.macs)
@@ -181,12 +193,13 @@ class KernelWorkload(ProgramWorkload):
 
     def pose(self, preset: str, config: ClusterConfig, options: SimtOptions) -> dict[str, Any]:
         """Pose the problem; raise `UserError` if there is none of these sizes."""
-        settings = super().pose(preset, config, options)
+        require_cores(self.name, preset, config)
         try:
             self.problem = self.kernel.problem(self.sizes, options.seed)
         except ValueError as error:
             given = " x ".join(map(str, self.sizes.values()))
             raise UserError(f"{self.name} {given}: {error}") from None
+        settings = super().pose(preset, config, options)
         self.data = [buffer.data.tobytes() for buffer in self.problem.buffers.values()]
         if self.problem.formats:
             settings |= {"data": self.problem.data, "formats": dict(self.problem.formats)}
@@ -246,7 +259,7 @@ class KernelWorkload(ProgramWorkload):
         }, {
             name: found[name].view(buffer.data.dtype).reshape(buffer.data.shape)
             for name, buffer in buffers.items()
-        }
+        } | dumped(executor, options.dumps)
 
 
 def account_products(

@@ -97,6 +97,24 @@ def test_arrays_of_two_bytes_keep_their_type(tmp_path):
         machine().run(path, args=[2, data, np.zeros(3, kind)], expect={2: data})
 
 
+def test_headers_and_macros(tmp_path):
+    (tmp_path / "headers").mkdir()
+    (tmp_path / "headers" / "own.h").write_text("#define OTHER 3\n")
+    path = tmp_path / "macros.c"
+    path.write_text(
+        '#include <spica.h>\n#include "own.h"\n'
+        "int main(void) { return **(int **)spica_arguments() - VALUE - OTHER; }\n"
+    )
+    one = np.array([4], np.int32)
+    headers = [tmp_path / "headers"]
+    assert machine().run(path, args=[one], includes=headers, defines=["VALUE=1"])
+    with pytest.raises(MachineError, match="exit code 4"):
+        machine().run(path, args=[one], includes=headers, defines=["VALUE=-3"])
+    (tmp_path / "headers" / "own.h").write_text("#define OTHER 2\n")
+    with pytest.raises(MachineError, match="exit code 1"):
+        machine().run(path, args=[one], includes=headers, defines=["VALUE=1"])
+
+
 def test_exit_codes_fail(program):
     with pytest.raises(MachineError, match=r"scale.c failed its check: exit code 1"):
         machine().run(program, args=[2.0, 13, X, Y])
