@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from elftools.dwarf.compileunit import CompileUnit
 from elftools.dwarf.die import DIE
+from elftools.dwarf.dwarfinfo import DWARFInfo
 from elftools.dwarf.ranges import BaseAddressEntry
 from elftools.elf.elffile import ELFFile
 
-from .program import Program, SourceLine, file_names
+from .program import Program, SourceLine, file_names, read_or
 
 __all__ = ["CallChains"]
 
@@ -48,21 +49,32 @@ class CallChains:
 
     def __init__(self, program: Program):
         self.program = program
-        elf = ELFFile(io.BytesIO(program.image))
-        self.information = elf.get_dwarf_info() if elf.has_dwarf_info() else None
-        units = [] if self.information is None else self.information.iter_CUs()
-        self.units = [(unit, tuple(addresses(unit.get_top_DIE()))) for unit in units]
+        what, none = "debug information", (None, [])
+        self.information, self.units = read_or(none, program.damage, what, self.every_unit)
         #: Bodies of the compilation units read so far; reading them is slow.
         self.known: dict[int, list[Body]] = {}
+
+    def every_unit(self) -> tuple[DWARFInfo | None, list[tuple[CompileUnit, tuple[range, ...]]]]:
+        """Return the debug information, and each compilation unit with its addresses."""
+        elf = ELFFile(io.BytesIO(self.program.image))
+        if not elf.has_dwarf_info():
+            return None, []
+        information = elf.get_dwarf_info()
+        units = information.iter_CUs()
+        return information, [(unit, tuple(addresses(unit.get_top_DIE()))) for unit in units]
 
     def bodies_at(self, pc: int) -> list[Body]:
         """Return the bodies that contain an instruction."""
         for index, (unit, parts) in enumerate(self.units):
             if any(pc in part for part in parts):
                 if index not in self.known:
-                    self.known[index] = list(self.read(unit))
+                    self.known[index] = self.readable(unit)
                 return [body for body in self.known[index] if any(pc in p for p in body.parts)]
         return []
+
+    def readable(self, unit: CompileUnit) -> list[Body]:
+        """Return the bodies of a compilation unit, none if they cannot be read."""
+        return read_or([], self.program.damage, "debug information", lambda: list(self.read(unit)))
 
     def read(self, unit: CompileUnit) -> Iterator[Body]:
         """Yield the bodies of a compilation unit."""

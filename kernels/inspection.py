@@ -20,7 +20,7 @@ def place(program: Program, step: Step) -> str:
 
 def odd_words(program: Program) -> Iterator[str]:
     """Yield a complaint for the first word of each section that is no instruction of the cores."""
-    for address, data in program.text:
+    for address, data in program.text if program.is_text_exact else ():
         for step in steps(program, address, address + len(data)):
             if step.name:
                 continue
@@ -122,6 +122,7 @@ def inspect_program(program: Program) -> list[str]:
     - Threads call compiler arithmetic that branches on its operands.
     - Splits and joins of a function do not pair.
     - Words are not instructions of the cores: compressed or atomic instructions, or data.
+    - Parts of the file cannot be read.
     """
     bodies = bodies_of(program)
     complaints = list(odd_words(program))
@@ -132,4 +133,4 @@ def inspect_program(program: Program) -> list[str]:
     for body in task_functions(program, bodies):
         complaints += spills(program, body)
         complaints += helpers(program, body.function.name, list(body.steps.values()))
-    return complaints
+    return complaints + program.damage

@@ -3,18 +3,21 @@
 import bisect
 import io
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
-from elftools.common.exceptions import ELFError
 from elftools.dwarf.lineprogram import LineProgram
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
 from ..hw.base.errors import UserError
+from ..hw.isa.memory_map import ENTRY
+from .elf_check import checked_segments
 
-__all__ = ["Function", "Program", "SourceLine", "file_names"]
+__all__ = ["Function", "Program", "SourceLine", "file_names", "read_or"]
 
 RUNTIME_SECTION = ".text.runtime"
 #: Symbol types: function, and every type with an address (none, object, function).
@@ -63,6 +66,12 @@ class Program:
         Address and contents of each executable section.
     runtime : range
         Addresses of start-up code and library, which are not the user's.
+    image : bytes
+        The file.
+    is_text_exact : bool
+        Whether `text` has no data; False without sections, where it is the executable segments.
+    damage : list of str
+        A sentence for each part of the file that cannot be read and is not needed to run.
 
     """
 
@@ -74,38 +83,35 @@ class Program:
     text: list[tuple[int, bytes]]
     runtime: range
     image: bytes = field(repr=False)
+    is_text_exact: bool = True
+    damage: list[str] = field(default_factory=list, repr=False)
 
     @classmethod
     def load(cls, path: Path) -> "Program":
-        """Return the program in a file."""
+        """Return the program in a file.
+
+        `UserError` unless its segments are whole. A program whose sections are damaged or absent
+        runs, without names or without source lines.
+        """
         try:
             image = Path(path).read_bytes()
-            elf = ELFFile(io.BytesIO(image))
         except OSError as error:
             raise UserError(f"a program must be readable; {path}: {error.strerror}") from error
-        except ELFError as error:
-            raise UserError(f"a program must be an ELF file; {path} is not: {error}") from error
-        if elf["e_machine"] != "EM_RISCV" or elf.elfclass != 32:
-            kind = f"{elf.elfclass}-bit {elf.get_machine_arch()}"
-            raise UserError(f"a program must be for 32-bit RISC-V; {path} is for {kind}")
-        table = symbol_table(elf)
+        parts = checked_segments(image, Path(path).name)
+        damage: list[str] = []
+        sections = read_or(Sections(), damage, "sections", lambda: sections_of(image, damage))
         return cls(
             path=Path(path),
-            entry=elf["e_entry"],
-            segments=[
-                (part["p_paddr"], part.data().ljust(part["p_memsz"], b"\0"))
-                for part in elf.iter_segments("PT_LOAD")
-                if part["p_memsz"]
-            ],
-            symbols=symbols(table),
-            functions=functions(table),
-            text=[
-                (section["sh_addr"], section.data())
-                for section in elf.iter_sections("SHT_PROGBITS")
-                if section["sh_flags"] & SH_FLAGS.SHF_EXECINSTR
-            ],
-            runtime=runtime_addresses(elf),
+            entry=ENTRY,
+            segments=[(part.address, part.contents) for part in parts],
+            symbols=symbols(sections.table),
+            functions=functions(sections.table),
+            text=sections.text
+            or [(part.address, part.contents) for part in parts if part.is_executable],
+            is_text_exact=bool(sections.text),
+            runtime=sections.runtime,
             image=image,
+            damage=damage,
         )
 
     @property
@@ -141,18 +147,62 @@ class Program:
     @cached_property
     def lines(self) -> list[tuple[int, str, int]]:
         """Address, file and line of each row of the line table, ascending; line 0: no source."""
-        elf = ELFFile(io.BytesIO(self.image))
-        if not elf.has_dwarf_info():
-            return []
-        information = elf.get_dwarf_info()
-        rows = []
-        for unit in information.iter_CUs():
-            table = information.line_program_for_CU(unit)
-            if table is not None:
-                rows += unit_lines(table)
-        # If one sequence ends at the first address of another, the latter counts.
-        rows.sort(key=lambda row: (row[0], row[2] > 0))
-        return rows
+        return read_or([], self.damage, "debug information", lambda: every_line(self.image))
+
+
+Part = TypeVar("Part")
+
+
+def read_or(default: Part, damage: list[str], what: str, read: Callable[[], Part]) -> Part:
+    """Return a part of a file, or a default and a sentence in `damage` if it cannot be read.
+
+    The reader of ELF files raises errors of any type for a damaged part.
+    """
+    try:
+        return read()
+    except Exception:
+        sentence = f"the program's {what} cannot be read, so reports lack names or source lines"
+        if sentence not in damage:
+            damage.append(sentence)
+        return default
+
+
+@dataclass(frozen=True)
+class Sections:
+    """Contents of a program's sections: symbols, instructions, addresses of the runtime."""
+
+    table: list["Symbol"] = field(default_factory=list)
+    text: list[tuple[int, bytes]] = field(default_factory=list)
+    runtime: range = range(0)
+
+
+def sections_of(image: bytes, damage: list[str]) -> Sections:
+    """Return the contents of the sections of a file."""
+    elf = ELFFile(io.BytesIO(image))
+    text = [
+        (section["sh_addr"], section.data())
+        for section in elf.iter_sections("SHT_PROGBITS")
+        if section["sh_flags"] & SH_FLAGS.SHF_EXECINSTR
+    ]
+    return Sections(
+        read_or([], damage, "symbols", lambda: symbol_table(elf)), text, runtime_addresses(elf)
+    )
+
+
+def every_line(image: bytes) -> list[tuple[int, str, int]]:
+    """Return the rows of all line tables of a file, ascending."""
+    elf = ELFFile(io.BytesIO(image))
+    if not elf.has_dwarf_info():
+        return []
+    information = elf.get_dwarf_info()
+    rows = []
+    for unit in information.iter_CUs():
+        table = information.line_program_for_CU(unit)
+        if table is not None:
+            rows += unit_lines(table)
+    # If one sequence ends at the first address of another, the latter counts.
+    rows.sort(key=lambda row: (row[0], row[2] > 0))
+    return rows
 
 
 def unit_lines(table: LineProgram) -> list[tuple[int, str, int]]:

@@ -1,0 +1,154 @@
+"""Tests of programs from elsewhere: ELF files that are cut, damaged, or not for the cores."""
+
+import random
+import struct
+import subprocess
+import sys
+
+import pytest
+
+from spica.cli.main import main
+from spica.hw.base.errors import UserError
+from spica.hw.config import PRESETS
+from spica.kernels.compile import compile_program
+from spica.kernels.inlining import CallChains
+from spica.kernels.inspection import inspect_program
+from spica.kernels.program import Program
+
+SOURCE = "#include <spica.h>\nint main(void) { return (int)vx_thread_id(); }\n"
+#: Offsets of fields in the header of the file, and in a segment's.
+TYPE, MACHINE, ENTRY, SEGMENTS, SECTIONS, FLAGS, SECTION_COUNT = 16, 18, 24, 28, 32, 36, 48
+OFFSET, ADDRESS, IN_FILE, IN_MEMORY = 4, 12, 16, 20
+RUN = ("--preset", "tiny", "--engine", "iss")
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory):
+    source = tmp_path_factory.mktemp("source") / "program.c"
+    source.write_text(SOURCE)
+    return compile_program([source], PRESETS["tiny"]).read_bytes()
+
+
+def changed(image, offset, value, size=4):
+    """Return a file with an integer replaced."""
+    return image[:offset] + value.to_bytes(size, "little") + image[offset + size :]
+
+
+def segment_of(image):
+    """Return the offset of the header of the first segment that is loaded."""
+    first, size, count = (
+        struct.unpack_from(form, image, at)[0] for form, at in (("<I", 28), ("<H", 42), ("<H", 44))
+    )
+    places = [first + number * size for number in range(count)]
+    return next(at for at in places if struct.unpack_from("<I", image, at)[0] == 1)
+
+
+def loaded(image, tmp_path):
+    path = tmp_path / "program.elf"
+    path.write_bytes(image)
+    return Program.load(path)
+
+
+HEADERS = {
+    "no ELF": (0, 0, "a program must be an ELF file; program.elf is not"),
+    "a relocatable object": (TYPE, 1, "must be an executable; program.elf is a relocatable"),
+    "a shared object": (TYPE, 3, "must be an executable; program.elf is a shared object: link it"),
+    "another machine": (
+        MACHINE,
+        62,
+        "be for 32-bit RISC-V; program.elf is for 32-bit machine 62",
+    ),
+    "another entry": (
+        ENTRY,
+        0x8000_0100,
+        "must begin at 0x80000000, where cores start; program",
+    ),
+    "compressed instructions": (
+        FLAGS,
+        3,
+        "may contain compressed instructions, which the cores",
+    ),
+    "segments beyond the file": (SEGMENTS, 1 << 20, "program.elf is cut: its segments are descr"),
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_headers_that_are_refused(image, tmp_path, name):
+    offset, value, message = HEADERS[name]
+    size = 2 if offset in (TYPE, MACHINE) else 4
+    with pytest.raises(UserError, match=message):
+        loaded(changed(image, offset, value, size), tmp_path)
+
+
+PARTS = {
+    "offset": (
+        OFFSET,
+        1 << 24,
+        r"is cut: its segment at 0x80000000 ends at byte 16,[\d,]+, and",
+    ),
+    "size": (IN_FILE, 1 << 20, "is damaged: its segment at 0x80000000 has 1,048,576 bytes in the"),
+    "address": (ADDRESS, 0x1000, "segments must lie within 0x80000000 to 0xff000000; program.elf"),
+    "memory": (IN_MEMORY, 0x9000_0000, "has one from 0x80000000 to 0x110000000: link it to other"),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_segments_that_are_refused(image, tmp_path, name):
+    offset, value, message = PARTS[name]
+    with pytest.raises(UserError, match=message):
+        loaded(changed(image, segment_of(image) + offset, value), tmp_path)
+
+
+def test_a_program_that_does_not_begin_with_instructions(image, tmp_path):
+    flags = segment_of(image) + 24
+    with pytest.raises(UserError, match="has no instructions at 0x80000000, where it begins"):
+        loaded(changed(image, flags, 4), tmp_path)
+
+
+def test_no_section_headers_at_all(image, tmp_path, capsys):
+    bare = changed(changed(image, SECTIONS, 0), SECTION_COUNT, 0, 2)
+    program = loaded(bare, tmp_path)
+    assert program.text and not program.functions
+    assert inspect_program(program) == []
+    assert CallChains(program).at(program.entry) == []
+    assert main(("run", str(tmp_path / "program.elf"), *RUN)) == 0
+    assert "PASS" in capsys.readouterr().out
+
+
+def test_damaged_sections_are_one_note(image, tmp_path, capsys):
+    program = loaded(changed(image, SECTIONS, len(image) - 8), tmp_path)
+    assert CallChains(program).at(program.entry) == []
+    notes = [line for line in inspect_program(program) if "cannot be read" in line]
+    assert 1 <= len(notes) <= 2
+    assert main(("run", str(tmp_path / "program.elf"), *RUN)) == 0
+    assert "cannot be read, so reports lack names or source lines" in capsys.readouterr().out
+
+
+def test_no_damage_ends_in_another_error(image, tmp_path):
+    rng, refused = random.Random(1), 0
+    for number in range(90):
+        if number % 3 == 0:
+            broken = image[: rng.randrange(len(image))]
+        else:
+            broken = bytearray(image)
+            near = 52 + 32 * 6 if number % 3 == 1 else len(image)
+            for _ in range(rng.randint(1, 4)):
+                broken[rng.randrange(near)] = rng.randrange(256)
+        try:
+            program = loaded(bytes(broken), tmp_path)
+        except UserError as error:
+            refused += 1
+            assert "\n" not in str(error) and "program.elf" in str(error)
+            continue
+        inspect_program(program)
+        CallChains(program).at(program.entry)
+    assert 5 < refused < 85
+
+
+def test_a_damaged_file_is_one_sentence_on_the_command_line(image, tmp_path):
+    path = tmp_path / "program.elf"
+    path.write_bytes(image[:40])
+    command = (sys.executable, "-m", "spica.cli", "run", str(path), *RUN)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "spica: program.elf is cut: an ELF header has 52 bytes, not 40\n"
