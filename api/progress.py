@@ -69,6 +69,7 @@ class ProgressDisplay:
         self.console = Console(stderr=True, highlight=False)
         self.has_bar = shows_bars(self.console)
         self.shown = shows_progress()
+        self.is_held = False
         self.bar: Progress | None = None
         self.description = ""
         self.expected: float | None = None
@@ -79,7 +80,7 @@ class ProgressDisplay:
     def __call__(
         self, description: str, done: int, total: int, expected: float | None = None, /
     ) -> None:
-        if not self.shown:
+        if not self.shown or self.is_held:
             return
         with self.lock:
             if total == 0 and not self.runs:
@@ -149,10 +150,11 @@ class ProgressDisplay:
                 print_line(f"{self.description}: {duration(elapsed)}")
         self.description = ""
 
-    def stop(self) -> None:
-        """End the current step: the terminal is free for other output."""
+    def stop(self, *, is_held: bool = False) -> None:
+        """End the current step: the terminal is free for other output, while held for all of it."""
         with self.lock:
             self.end_step()
+            self.is_held = is_held
 
     def __enter__(self) -> "ProgressDisplay":
         return self

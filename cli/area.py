@@ -33,6 +33,7 @@ from .area_sheets import (
 )
 from .files import Draft
 from .options import (
+    WHOLE,
     Flag,
     JsonOption,
     JsonOutput,
@@ -63,7 +64,7 @@ def area(
     sram_table: Path | None = None,
     sweep: SweepOption = None,
     blocks: Flag = False,
-    paths: int = 0,
+    paths: Annotated[int, WHOLE] = 0,
     markdown: Path | None = None,
     plot: Path | None = None,
     settings: SetOption = (),

@@ -42,7 +42,7 @@ SizeOption = Annotated[
 
 MISSING = 2
 #: Purpose of the packages of an extra.
-EXTRAS = {"fpga": "bitstreams", "sweep": "sweeps", "dev": "tests"}
+EXTRAS = {"fpga": "bitstreams", "plots": "charts of frames", "sweep": "sweeps", "dev": "tests"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,6 +199,7 @@ def show(findings: list[Finding], missing: list[Finding]):
     out = standard_output()
     out.print(table)
     if missing:
-        out.print(f"Not ready: required components missing: {len(missing)}.")
+        fixes = "; ".join(f"{finding.name} ({finding.remedy})" for finding in missing)
+        out.print(f"Not ready, missing: {fixes}", markup=False, soft_wrap=True)
     else:
         out.print("Ready: every required component is installed.")

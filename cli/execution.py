@@ -38,6 +38,7 @@ class Terminal:
         self.stream.write(text)
         self.stream.flush()
         self.last = text[-1:] or self.last
+        self.display.stop(is_held=self.last != "\n")  # progress begins a line of its own
 
     def finish(self):
         """End the last line if the program did not."""

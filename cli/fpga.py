@@ -15,6 +15,7 @@ from ..sim.run.fpga_self_test import BAUD, test_of, verdict_of
 from ..synth.fpga.bitstream import Build, board_top, build_bitstream, require_tools
 from ..synth.fpga.boards import find_board
 from .options import (
+    WHOLE,
     Flag,
     JsonOption,
     JsonOutput,
@@ -40,7 +41,7 @@ def fpga(
     preset: str,
     output: Annotated[Path, Parameter(name=("--output", "-o"))],
     frequency: float | None = None,
-    seed: int = 1,
+    seed: Annotated[int, WHOLE] = 1,
     simulate: bool = True,
     force: Flag = False,
     settings: SetOption = (),

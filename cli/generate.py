@@ -13,7 +13,7 @@ from ..hw.emit.emission import Emission
 from ..hw.emit.sram_macros import MacroLimits
 from ..sim.engine.emission_cache import emit_cached
 from .files import write_together
-from .options import Flag, JsonOption, JsonOutput, SetOption, configured, standard_output
+from .options import Flag, JsonOption, JsonOutput, SetOption, Whole, configured, standard_output
 
 __all__ = ["generate"]
 
@@ -27,8 +27,8 @@ def generate(
     output: Annotated[Path, Parameter(name=("--output", "-o"))],
     force: Flag = False,
     sram_macros: Flag = False,
-    sram_minimum: int | None = None,
-    sram_words: int | None = None,
+    sram_minimum: Whole = None,
+    sram_words: Whole = None,
     settings: SetOption = (),
     json: JsonOption = None,
 ):

@@ -3,10 +3,12 @@
 import importlib
 import importlib.metadata
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from ..hw.base.errors import MachineError, UserError
 
@@ -41,15 +43,30 @@ for name, (module, function) in COMMANDS.items():
     app.command(f"{__package__}.{module}:{function}", name=name)
 
 
+class Terminated(KeyboardInterrupt):
+    """Signal SIGTERM: ends a build as an interrupt does, with its compilers and drafts."""
+
+
+def terminate(*_):
+    """Raise `Terminated`."""
+    raise Terminated
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 pass, 1 fail, 2 bad input."""
     given = sys.argv[1:] if arguments is None else arguments
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, terminate)
     if not given or given[0] not in COMMANDS:
         import_commands()
     try:
         code = app(arguments, exit_on_error=False, print_error=False) or 0
         sys.stdout.flush()
         return code
+    except UnusedCliTokensError as error:
+        rest = " ".join(error.unused_tokens or ())
+        what = f"spica {given[0]}" if given[0] in COMMANDS else "spica"
+        return complain(f"{what} has no argument {rest}; leave it out", BAD_INPUT)
     except CycloptsError as error:
         return complain(" ".join(str(error).split()), BAD_INPUT)
     except UserError as error:
@@ -57,6 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MachineError as error:
         print(f"spica: {error}", file=sys.stderr)  # a report keeps its lines
         return FAILED
+    except Terminated:
+        return complain("terminated", 143)
     except KeyboardInterrupt:
         return complain("interrupted", 130)
     except BrokenPipeError:

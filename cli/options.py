@@ -2,11 +2,12 @@
 
 import difflib
 import json
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, TypeVar
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -15,14 +16,17 @@ from ..hw.base.errors import UserError
 from ..hw.config import PRESETS, ClusterConfig
 from ..hw.config.override import override
 from .files import Draft
+from .widths import piped_width
 
 Config = TypeVar("Config")
 
 __all__ = [
+    "WHOLE",
     "Flag",
     "JsonOption",
     "JsonOutput",
     "SetOption",
+    "Whole",
     "changed",
     "choose",
     "configured",
@@ -30,6 +34,19 @@ __all__ = [
     "standard_error",
     "standard_output",
 ]
+
+
+def whole(_, tokens: Sequence[Token]) -> int:
+    """Return an integer option, decimal or hexadecimal, written in ASCII digits."""
+    text = tokens[0].value
+    if not re.fullmatch(r"-?([0-9][0-9_]*|0x[0-9a-fA-F]+)", text):
+        raise ValueError(f"must be an integer, not {text}")
+    return int(text, 0 if "x" in text else 10)
+
+
+#: Converter of integer options: a fraction is refused, not rounded.
+WHOLE = Parameter(converter=whole)
+Whole = Annotated[int | None, WHOLE]
 
 #: An option that is on if it is given.
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
@@ -60,13 +77,10 @@ JsonOption = Annotated[
     ),
 ]
 
-#: Columns of output that does not go to a terminal.
-WIDTH = 160
-
 
 def console(stream, *, stderr: bool = False) -> Console:
-    """Return a console: of the terminal's width, or plain and `WIDTH` wide."""
-    width = None if stream.isatty() else WIDTH
+    """Return a console: of the terminal's width, or plain and of `COLUMNS` or `WIDTH` columns."""
+    width = None if stream.isatty() else piped_width()
     return Console(stderr=stderr, width=width, highlight=False)
 
 
@@ -98,7 +112,7 @@ def choose(kind: str, name: str, known: Iterable[str]) -> str:
     names = list(known)
     if name in names:
         return name
-    close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
     hint = f"did you mean {close[0]!r}?" if close else f"choose one of {', '.join(names)}"
     raise UserError(f"unknown {kind} {name!r}; {hint}")
 

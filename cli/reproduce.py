@@ -11,7 +11,7 @@ from ..explore.reproduce.reproduced import reproduce as carried_out
 from ..explore.reproduce.waterfall import TITLE, Waterfall, waterfall
 from ..hw.base.errors import UserError
 from .area import optional
-from .options import Flag, JsonOption, JsonOutput, choose, new_table, standard_output
+from .options import Flag, JsonOption, JsonOutput, Whole, choose, new_table, standard_output
 from .results import FAILED
 from .sweep.command import require_workers
 
@@ -24,7 +24,7 @@ def reproduce(
     *,
     quick: Flag = False,
     as_published: Flag = False,
-    jobs: int | None = None,
+    jobs: Whole = None,
     scheduler: str | None = None,
     markdown: Path | None = None,
     plot: Path | None = None,

@@ -9,6 +9,7 @@ from ..hw.base.errors import MachineError
 from ..sim.report.result import PASS, SAVED
 from ..sim.report.run_report import WIDTH, report
 from .options import JsonOutput
+from .widths import piped_width
 
 __all__ = ["FAILED", "deliver", "deliver_failure"]
 
@@ -33,5 +34,6 @@ def deliver_failure(error: MachineError, output: JsonOutput):
 
 
 def report_width() -> int:
-    """Return the columns of a report: those of the terminal, at most `WIDTH`."""
-    return min(WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
+    """Return the columns of a report: those of the terminal or `COLUMNS`, at most `WIDTH`."""
+    is_terminal = sys.stdout.isatty()
+    return min(WIDTH, shutil.get_terminal_size().columns if is_terminal else piped_width(WIDTH))

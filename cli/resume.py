@@ -5,7 +5,7 @@ from typing import Any
 
 from ..hw.base.errors import UserError
 from ..sim.machine.saved_run import SavedRun
-from .options import Flag, JsonOption
+from .options import Flag, JsonOption, Whole
 from .run import run
 from .run_options import Options
 
@@ -16,9 +16,9 @@ def resume(
     file: Path,
     /,
     *,
-    max_cycles: int | None = None,
+    max_cycles: Whole = None,
     save: Path | None = None,
-    save_at: int | None = None,
+    save_at: Whole = None,
     force: Flag = False,
     json: JsonOption = None,
 ) -> int:

@@ -24,7 +24,7 @@ from ..sim.run.options import (
 from ..sim.trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES
 from .dumps import parsed_dumps
 from .memory import memory_of, parsed_region
-from .options import Flag, JsonOption, SetOption, choose
+from .options import WHOLE, Flag, JsonOption, SetOption, choose
 from .sizes import require_at_least
 
 __all__ = [
@@ -151,31 +151,31 @@ class PointOptions:
     """
 
     size: Annotated[str | None, SIZES, Only.KERNELS] = None
-    m: Annotated[int | None, SIZES, Parameter(name="-m"), Only.KERNELS] = None
-    n: Annotated[int | None, SIZES, Parameter(name="-n"), Only.KERNELS] = None
-    k: Annotated[int | None, SIZES, Parameter(name="-k"), Only.KERNELS] = None
+    m: Annotated[int | None, SIZES, WHOLE, Parameter(name="-m"), Only.KERNELS] = None
+    n: Annotated[int | None, SIZES, WHOLE, Parameter(name="-n"), Only.KERNELS] = None
+    k: Annotated[int | None, SIZES, WHOLE, Parameter(name="-k"), Only.KERNELS] = None
     c: Annotated[str | None, SIZES, Parameter(name="--c"), Only.PRODUCT] = None
     engine: Annotated[str, ENGINE] = "verilator"
     driver: Annotated[str | None, ENGINE, Only.PRODUCT] = None
-    dram_bandwidth: Annotated[int | None, MEMORY, Only.DRAM] = None
-    dram_latency: Annotated[int | None, MEMORY, Only.DRAM] = None
-    memory_latency: Annotated[int | None, MEMORY, Only.SIMPLE_MEMORY] = None
-    memory_jitter: Annotated[int | None, MEMORY, Only.SIMPLE_MEMORY] = None
+    dram_bandwidth: Annotated[int | None, MEMORY, WHOLE, Only.DRAM] = None
+    dram_latency: Annotated[int | None, MEMORY, WHOLE, Only.DRAM] = None
+    memory_latency: Annotated[int | None, MEMORY, WHOLE, Only.SIMPLE_MEMORY] = None
+    memory_jitter: Annotated[int | None, MEMORY, WHOLE, Only.SIMPLE_MEMORY] = None
     memory_stall: Annotated[float | None, MEMORY, Only.SIMPLE_MEMORY] = None
     data: Annotated[str | None, SIZES, Only.PRODUCT] = None
     arrange: Annotated[str | None, SIZES, Only.PRODUCT] = None
-    seed: Annotated[int, SIZES] = 1
+    seed: Annotated[int, SIZES, WHOLE] = 1
     gating: Annotated[str | None, ENGINE, Only.RTL] = None
     build: Annotated[str | None, ENGINE, Only.RTL] = None
-    max_cycles: Annotated[int | None, ENGINE, Only.RTL] = None
+    max_cycles: Annotated[int | None, ENGINE, WHOLE, Only.RTL] = None
     lockstep: Annotated[bool | None, ENGINE, Only.CORES] = None
-    optimize: Annotated[int | None, PROGRAM, Only.PROGRAMS] = None
+    optimize: Annotated[int | None, PROGRAM, WHOLE, Only.PROGRAMS] = None
     includes: Annotated[
         tuple[Path, ...], PROGRAM, Repeated, Parameter(name="-I"), Only.PROGRAMS
     ] = ()
     defines: Annotated[tuple[str, ...], PROGRAM, Repeated, Parameter(name="-D"), Only.PROGRAMS] = ()
     schedule: Annotated[str | None, ENGINE, Only.MODEL] = None
-    max_instructions: Annotated[int | None, ENGINE, Only.MODEL] = None
+    max_instructions: Annotated[int | None, ENGINE, WHOLE, Only.MODEL] = None
     allow_spills: Annotated[Flag, PROGRAM] = False
     allow_region: Annotated[tuple[str, ...], PROGRAM, Repeated, Only.PROGRAMS] = ()
     settings: Annotated[SetOption, MACHINE] = ()
@@ -234,7 +234,7 @@ class Options(PointOptions):
     trace: Annotated[Path | None, OUTPUT, Only.RTL] = None
     trace_window: Annotated[str | None, OUTPUT, Only.RTL] = None
     save: Annotated[Path | None, SAVED] = None
-    save_at: Annotated[int | None, SAVED] = None
+    save_at: Annotated[int | None, SAVED, WHOLE] = None
     force: Annotated[Flag, SAVED] = False
     restore: Annotated[Path | None, SAVED] = None
     dump: Annotated[tuple[str, ...], OUTPUT, Repeated, Only.PROGRAMS] = ()

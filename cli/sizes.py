@@ -55,7 +55,7 @@ def chosen_sizes(
 def parsed_size(dimensions: Sequence[str], size: str) -> dict[str, int]:
     """Return the sizes of ``--size``."""
     parts = size.lower().split("x")
-    if not all(re.fullmatch(r"-?\d+", part) for part in parts):
+    if not all(re.fullmatch(r"-?[0-9]+", part) for part in parts):
         raise UserError(f"--size must be a number, or numbers joined by x, not {size!r}")
     numbers = [int(part) for part in parts]
     if len(numbers) == 1:

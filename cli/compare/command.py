@@ -15,7 +15,7 @@ from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ..area import optional
 from ..catalog import kernel_names
-from ..options import JsonOption, JsonOutput, choose, configured
+from ..options import JsonOption, JsonOutput, Whole, choose, configured
 from ..results import FAILED
 from ..run_options import PointOptions
 from ..sweep.command import plan_of, require_workers
@@ -34,7 +34,7 @@ def compare(
     *,
     preset: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=True)],
     area: bool = True,
-    jobs: int | None = None,
+    jobs: Whole = None,
     scheduler: str | None = None,
     markdown: Path | None = None,
     plot: Path | None = None,

@@ -19,7 +19,7 @@ from ...hw.config import ClusterConfig
 from ...sim.run.exact_kernels import EXACT_KERNELS
 from ..area import optional
 from ..catalog import ENGINES, kernel_names
-from ..options import Flag, JsonOption, JsonOutput, choose, configured, standard_output
+from ..options import Flag, JsonOption, JsonOutput, Whole, choose, configured, standard_output
 from ..results import FAILED
 from ..run import chosen
 from ..run_options import DRIVERS, Options, PointOptions
@@ -40,7 +40,7 @@ def sweep(
     preset: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=True)],
     over: Annotated[tuple[str, ...], Repeated] = (),
     area: Flag = False,
-    jobs: int | None = None,
+    jobs: Whole = None,
     scheduler: str | None = None,
     dry_run: Flag = False,
     csv: Path | None = None,

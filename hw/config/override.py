@@ -103,10 +103,19 @@ def _require_field(config, part, step: str, name: str):
     if step in members(part):
         return
     names = list(field_names(config))
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     close = close or [known for known in names if known.rpartition(".")[2] == name]
-    hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"
+    hint = f"did you mean {close[0]!r}?" if close else f"known are {listed(names)}"
     raise SettingError(f"unknown field {name!r}; {hint}")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return field names as a list in which each group is one entry, as in ``core.…``."""
+    return ", ".join(
+        dict.fromkeys(
+            f"{first}.…" if dot else first for first, dot, _ in (n.partition(".") for n in names)
+        )
+    )
 
 
 def _parsed(name: str, text: str, kind):
@@ -146,15 +155,26 @@ def _parsed(name: str, text: str, kind):
     raise SettingError(f"{name} cannot be set to {text!r}")
 
 
-def _replaced(config: typing.Any, changes: dict) -> typing.Any:
-    """Return `config` with a tree of changes; each part is built once, with all its values."""
+def _replaced(config: typing.Any, changes: dict, prefix: str = "") -> typing.Any:
+    """Return `config` with a tree of changes; each part is built once, with all its values.
+
+    Errors name fields from the root: `prefix` is the dotted name of `config`.
+    """
     parts = members(config)
     values = {
-        name: _replaced(parts[name], value) if isinstance(value, dict) else value
+        name: _replaced(parts[name], value, f"{prefix}{name}.")
+        if isinstance(value, dict)
+        else value
         for name, value in changes.items()
     }
     for field in dataclasses.fields(config):
         if elements := _elements(config, field):
             kept = [values.pop(name, element) for name, element in elements.items()]
             values[field.name] = tuple(element for element in kept if element is not None)
-    return dataclasses.replace(config, **values)
+    try:
+        return dataclasses.replace(config, **values)
+    except ValueError as error:
+        first, _, rest = str(error).partition(" ")
+        if prefix and first in {field.name for field in dataclasses.fields(config)}:
+            raise ValueError(f"{prefix}{first} {rest}") from None
+        raise

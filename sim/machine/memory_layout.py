@@ -72,9 +72,10 @@ def place_buffers(sizes: Mapping[str, int], config: ClusterConfig) -> dict[str, 
         if address < ARGUMENTS + ARGUMENTS_BYTES and address + nbytes > ARGUMENTS - PAGE:
             address = ARGUMENTS + ARGUMENTS_BYTES + PAGE
         if address + nbytes > limit:
+            room, wanted = limit - BUFFERS_BASE, sum(sizes.values())
             raise UserError(
-                f"buffers must fit between {BUFFERS_BASE:#x} and the stacks at {limit:#x}; "
-                f"{name} of {nbytes:,} bytes does not fit: choose a smaller size"
+                f"buffers must have at most {room >> 20:,} MiB together, not {wanted >> 20:,} MiB "
+                f"({name} has {nbytes:,} bytes): choose a smaller size"
             )
         placed[name] = Region(f"buffer {name}", address, nbytes)
         address = -(-(address + nbytes) // PAGE) * PAGE + PAGE

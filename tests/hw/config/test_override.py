@@ -85,7 +85,10 @@ def test_a_tuple_of_any_length():
         (["matrix.rows"], "a setting must be written name=value, not 'matrix.rows'"),
         (["matrx.rows=4"], "unknown field 'matrx.rows'; did you mean 'matrix.rows'?"),
         (["rows=4"], "unknown field 'rows'; did you mean 'matrix.rows'?"),
-        (["zzz=4"], "unknown field 'zzz'; known are cores, core, "),
+        (
+            ["zzz=4"],
+            "unknown field 'zzz'; known are cores, core, barriers, barrier_scope, shared.…, ",
+        ),
         (["matrix=4"], "matrix is a group of fields; set one of matrix.operand, "),
         (["axi.masters.x=4"], "axi.masters has no subfields, so 'axi.masters.x' names"),
         (["matrix=none", "matrix.rows=4"], "another setting takes matrix away"),

@@ -97,7 +97,7 @@ def test_run_alone_lists_what_can_be_run(capsys):
 def test_a_kernel_alone_has_a_preset_and_a_size(kernel, preset, sizes, monkeypatch):
     seen = {}
 
-    def carry_out(workload, name, config, options, json):
+    def carry_out(workload, name, config, *_):
         seen.update(preset=name, config=config, sizes=workload.subject["sizes"])
         return 0
 
@@ -129,9 +129,18 @@ def test_every_default_size_is_legal():
         ((*GEMM, "--size", "0"), "--size must be at least 1, not 0"),
         ((*GEMM, "-m", "1", "-n", "-3", "-k", "1"), "-n must be at least 1, not -3"),
         ((*GEMM, "--size", "many"), "--size must be a number, or numbers joined by x, not 'many'"),
+        ((*GEMM, "--size", "٣"), "--size must be a number, or numbers joined by x, not '٣'"),
+        ((*GEMM, "-m", "4.7"), "Invalid value for -m: must be an integer, not 4.7"),
+        ((*GEMM, "-m", "٣"), "Invalid value for -m: must be an integer, not ٣"),
+        ((*GEMM, "--seed", "1.5"), "Invalid value for --seed: must be an integer, not 1.5"),
+        (("sweep", "gemm", "--preset", "tiny", "--jobs", "1.5"), "--jobs: must be an integer, not"),
+        (("run", "nope"), "unknown kernel 'nope'; choose one of bitonic_sort, chase"),
+        (("doctor", "extra"), "spica doctor has no argument extra; leave it out"),
+        ((*GEMM, "--set", "foo=1"), "unknown field 'foo'; known are cores, core, barriers,"),
+        ((*VECADD, "--set", "core.warps=99"), "core.warps must be between 1 and 32, not 99"),
         ((*GEMM, "--size", "4x4"), "--size must have one number or 3, mxnxk, not 4x4"),
         ((*GEMM, "--size", "4x0x4"), "--size must be at least 1, not 0"),
-        ((*GEMM, "-m", "many"), 'Invalid value for -m: unable to convert "many" into int'),
+        ((*GEMM, "-m", "many"), "Invalid value for -m: must be an integer, not many"),
         (
             (*GEMM, "--size", "4", "--max-instructions", "9"),
             "--max-instructions does not apply to gemm driven by a host; leave it out",
@@ -214,7 +223,7 @@ def test_every_default_size_is_legal():
             (*GEMM, "--size", "4", "--engine", "verilate"),
             "unknown --engine 'verilate'; did you mean 'verila",
         ),
-        ((*GEMM, "--size", "4", "--c", "fp8"), "unknown --c 'fp8'; did you mean 'fp"),
+        ((*GEMM, "--size", "4", "--c", "fp8"), "unknown --c 'fp8'; choose one of fp"),
         ((*GEMM, "--size", "4", "--dram-bandwidth", "0"), "--dram-bandwidth must be above 0"),
         ((*GEMM, "--size", "4", "--data", "zero"), "unknown --data 'zero'; choose one of random,"),
         (
@@ -241,7 +250,7 @@ def test_every_default_size_is_legal():
         (("area", "matrix", "--liberty", "absent.lib"), "there is none at absent.lib"),
         (("area", "matrix", "--liberty", sys.executable), "holds no library (...)"),
         (("area",), "spica area needs a preset, as in spica area virgo; spica list shows all"),
-        (("list", "everything"), "Unused"),
+        (("list", "everything"), "spica list has no argument everything; leave it out"),
         (("list", "--json"), 'Command "list" parameter --json requires an argument.'),
         (("list", "--json", "--verbose"), "--json needs a file or -, not --verbose"),
     ],

@@ -1,0 +1,68 @@
+"""Tests of what a terminal and its signals see: widths, progress beside output, SIGTERM."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from spica.api.progress import ProgressDisplay
+from spica.cli.execution import Terminal
+from spica.cli.main import main
+from spica.cli.widths import piped_width
+
+
+def test_columns_set_the_width_of_piped_output(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "90")
+    assert main(("list",)) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) == 90
+    for text, width in (("", 160), ("wide", 160), ("5", 40), ("200", 200)):
+        monkeypatch.setenv("COLUMNS", text)
+        assert piped_width() == width
+
+
+def test_progress_waits_for_the_end_of_a_line(capsys, monkeypatch):
+    monkeypatch.delenv("SPICA_PROGRESS", raising=False)
+    with ProgressDisplay() as display:
+        terminal = Terminal(sys.stdout, display)
+        terminal(b"half a ")
+        display("running", 1, 0)
+        assert capsys.readouterr() == ("half a ", "")
+        terminal(b"line\n")
+        display("running on", 2, 0)
+        assert capsys.readouterr() == ("line\n", "running on ...\n")
+        terminal(b"end")
+        terminal.finish()
+        display("running again", 3, 0)
+        assert capsys.readouterr() == ("end\n", "running again ...\n")
+
+
+def test_doctor_names_what_is_missing(monkeypatch, capsys):
+    monkeypatch.setenv("SPICA_CXX", "/absent/compiler")
+    assert main(("doctor",)) == 2
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("Not ready, missing: C++ compiler (")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_build_with_its_compilers(number, tmp_path):
+    command = (sys.executable, "-m", "spica.cli", "run", "vecadd", "--engine", "iss")
+    environment = os.environ | {"SPICA_CACHE": str(tmp_path)}
+    environment.pop("SPICA_PROGRESS", None)
+    ends = {signal.SIGTERM: (143, "terminated"), signal.SIGINT: (130, "interrupted")}
+    code, word = ends[number]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    ) as process:
+        assert process.stderr is not None
+        assert "compiling" in process.stderr.readline()
+        time.sleep(0.5)  # a compiler runs
+        process.send_signal(number)
+        rest = process.stderr.read()
+    assert process.returncode == code
+    assert rest.splitlines()[-1] == f"spica: {word}"
+    assert not list(tmp_path.glob("building-*"))
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
