@@ -197,7 +197,10 @@ def test_markdown_and_a_picture(fake, tmp_path, capsys):
         (("--markdown", "."), "an output must be a file"),
         (("--sweep", "shared.banks"), "must be a field of one preset with its values"),
         (("tiny", "--sweep", "shared.banks=2"), "not shared.banks=2 of 2 presets"),
-        (("--sweep", "shared.banks=2,3"), "cannot set shared.banks=3: banks must be a power of"),
+        (
+            ("--sweep", "shared.banks=2,3"),
+            "cannot set shared.banks=3: shared.banks must be a power of",
+        ),
         (("--sweep", "shared.bank=2"), "unknown field 'shared.bank'"),
     ],
 )

@@ -33,7 +33,7 @@ class FakeRun:
         self.verdict = "pass"
         self.calls = []
 
-    def __call__(self, workload, preset, config, options, *, console, progress):
+    def __call__(self, workload, preset, config, options, *, console, progress, results):
         kernel, sizes = workload.kernel, workload.sizes
         self.calls.append(
             SimpleNamespace(kernel=kernel.name, config=config, sizes=sizes, options=options)
