@@ -104,3 +104,112 @@ char *spica_write_decimal(char *text, double value, int precision, int is_pointe
     *end = at;
     return start;
 }
+
+/* Unsigned integer of LIMBS limbs, lowest first. */
+typedef struct {
+    uint32_t limbs[LIMBS];
+} Big;
+
+static void multiply(Big *big, uint32_t factor)
+{
+    uint64_t carry = 0;
+    for (int k = 0; k < LIMBS; k++) {
+        carry += (uint64_t)big->limbs[k] * factor;
+        big->limbs[k] = (uint32_t)carry;
+        carry >>= 32;
+    }
+}
+
+static void scale(Big *big, int tens)
+{
+    for (; tens >= 9; tens -= 9)
+        multiply(big, GROUP);
+    for (; tens > 0; tens--)
+        multiply(big, 10);
+}
+
+/* Returns a negative number, 0 or a positive number as a is below, equal to or above b. */
+static int compare(const Big *a, const Big *b)
+{
+    for (int k = LIMBS - 1; k >= 0; k--) {
+        if (a->limbs[k] != b->limbs[k])
+            return a->limbs[k] < b->limbs[k] ? -1 : 1;
+    }
+    return 0;
+}
+
+static void subtract(Big *big, const Big *other)
+{
+    uint32_t borrow = 0;
+    for (int k = 0; k < LIMBS; k++) {
+        uint64_t rest = (uint64_t)big->limbs[k] - other->limbs[k] - borrow;
+        big->limbs[k] = (uint32_t)rest;
+        borrow = (uint32_t)(rest >> 63);
+    }
+}
+
+static void shift_in(Big *big, uint64_t value, int places)
+{
+    int limb = places >> 5, shift = places & 31;
+    uint64_t low = value << shift;
+    big->limbs[limb] = (uint32_t)low;
+    big->limbs[limb + 1] = (uint32_t)(low >> 32);
+    if (shift && limb + 2 < LIMBS)
+        big->limbs[limb + 2] = (uint32_t)(value >> (64 - shift));
+}
+
+/* Steele and White, "How to Print Floating-Point Numbers Accurately" (PLDI 1990), fixed format: the
+ * number is above / below * 10^exponent, with a quotient from 1 to below 10. */
+int spica_write_digits(char *digits, double value, int count)
+{
+    uint64_t bits = __builtin_bit_cast(uint64_t, value);
+    uint64_t significand = bits & 0xFFFFFFFFFFFFFull;
+    int places = (int)(bits >> 52 & 0x7FF);
+    if (places)
+        significand |= 1ull << 52;
+    else
+        places = 1;
+    places -= 1075;
+    if (significand == 0) {
+        for (int k = 0; k < count; k++)
+            digits[k] = '0';
+        return 0;
+    }
+    Big above = {0}, below = {0};
+    shift_in(&above, significand, places > 0 ? places : 0);
+    shift_in(&below, 1, places < 0 ? -places : 0);
+    int binary = places + 63 - __builtin_clzll(significand);
+    int exponent = (binary * 1233) >> 12; /* log10(2) = 1233 / 4096, or one more or less */
+    scale(exponent > 0 ? &below : &above, exponent > 0 ? exponent : -exponent);
+    if (compare(&above, &below) < 0) {
+        multiply(&above, 10);
+        exponent--;
+    }
+    Big tenfold = below;
+    multiply(&tenfold, 10);
+    if (compare(&above, &tenfold) >= 0) {
+        below = tenfold;
+        exponent++;
+    }
+    for (int k = 0; k < count; k++) {
+        if (k)
+            multiply(&above, 10);
+        digits[k] = '0';
+        for (; compare(&above, &below) >= 0; digits[k]++)
+            subtract(&above, &below);
+    }
+    multiply(&above, 2);
+    int order = compare(&above, &below);
+    if (order > 0 || (order == 0 && (digits[count - 1] & 1))) {
+        int k = count - 1;
+        for (; k >= 0 && digits[k] == '9'; k--)
+            digits[k] = '0';
+        if (k < 0) {
+            digits[0] = '1';
+            exponent++;
+        } else {
+            digits[k]++;
+        }
+    }
+    return exponent;
+}

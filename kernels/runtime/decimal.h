@@ -11,4 +11,8 @@
  * it. */
 char *spica_write_decimal(char *text, double value, int precision, int is_pointed, char **end);
 
+/* Writes the first `count` significant digits of a finite number without its sign, rounded to
+ * nearest with ties to even. Returns the power of ten of the first digit; 0 for zero. */
+int spica_write_digits(char *digits, double value, int count);
+
 #endif

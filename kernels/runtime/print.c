@@ -82,7 +82,72 @@ static int put_signed(const Style *style, int64_t value)
     return put_integer(style, sign_of(style, value < 0), magnitude, 10);
 }
 
-static int put_fixed(const Style *style, double value)
+static int put_fixed(const Style *style, const char *sign, double value, int precision)
+{
+    char text[DECIMAL_BYTES];
+    char *end;
+    char *start = spica_write_decimal(text, value, precision, style->is_alternate, &end);
+    return put_field(style, sign, 0, start, (int)(end - start));
+}
+
+/* Writes the digits before `point`, a point, and the rest; zeros stand before the first digit. */
+static char *write_pointed(char *at, const char *digits, int count, int point, int is_pointed)
+{
+    if (point <= 0)
+        *at++ = '0';
+    for (int k = 0; k < point; k++)
+        *at++ = *digits++;
+    int rest = point > 0 ? count - point : count;
+    if (rest > 0 || is_pointed)
+        *at++ = '.';
+    for (; point < 0; point++)
+        *at++ = '0';
+    for (; rest > 0; rest--)
+        *at++ = *digits++;
+    return at;
+}
+
+static char *write_power(char *at, int exponent, int is_upper)
+{
+    *at++ = is_upper ? 'E' : 'e';
+    *at++ = exponent < 0 ? '-' : '+';
+    uint32_t power = (uint32_t)(exponent < 0 ? -exponent : exponent);
+    if (power >= 100)
+        *at++ = (char)('0' + power / 100);
+    *at++ = (char)('0' + power / 10 % 10);
+    *at++ = (char)('0' + power % 10);
+    return at;
+}
+
+static int put_scientific(const Style *style, const char *sign, double value, int precision)
+{
+    char digits[LARGEST_PRECISION + 1], text[2 * LARGEST_PRECISION];
+    int exponent = spica_write_digits(digits, value, precision + 1);
+    char *end = write_pointed(text, digits, precision + 1, 1, style->is_alternate);
+    end = write_power(end, exponent, style->is_upper);
+    return put_field(style, sign, 0, text, (int)(end - text));
+}
+
+/* The shorter of the two forms, without zeros at the end. */
+static int put_general(const Style *style, const char *sign, double value, int precision)
+{
+    char digits[LARGEST_PRECISION + 1], text[2 * LARGEST_PRECISION];
+    int count = precision ? precision : 1;
+    int exponent = spica_write_digits(digits, value, count);
+    int is_fixed = exponent >= -4 && exponent < count;
+    int least = is_fixed && exponent > 0 ? exponent + 1 : 1;
+    if (!style->is_alternate) {
+        while (count > least && digits[count - 1] == '0')
+            count--;
+    }
+    int point = is_fixed ? exponent + 1 : 1;
+    char *end = write_pointed(text, digits, count, point, style->is_alternate);
+    if (!is_fixed)
+        end = write_power(end, exponent, style->is_upper);
+    return put_field(style, sign, 0, text, (int)(end - text));
+}
+
+static int put_float(const Style *style, double value, char conversion)
 {
     uint64_t bits = __builtin_bit_cast(uint64_t, value);
     const char *sign = sign_of(style, (int)(bits >> 63));
@@ -95,10 +160,11 @@ static int put_fixed(const Style *style, double value)
     int precision = style->precision < 0 ? 6 : style->precision;
     if (precision > LARGEST_PRECISION)
         precision = LARGEST_PRECISION;
-    char text[DECIMAL_BYTES];
-    char *end;
-    char *start = spica_write_decimal(text, value, precision, style->is_alternate, &end);
-    return put_field(style, sign, 0, start, (int)(end - start));
+    if (conversion == 'f' || conversion == 'F')
+        return put_fixed(style, sign, value, precision);
+    if (conversion == 'e' || conversion == 'E')
+        return put_scientific(style, sign, value, precision);
+    return put_general(style, sign, value, precision);
 }
 
 static int put_string(const Style *style, const char *text)
@@ -191,6 +257,15 @@ static int put_unsigned(const Style *style, uint64_t value, char conversion)
 {
     if (conversion == 'u')
         return put_integer(style, "", value, 10);
+    if (conversion == 'o') {
+        Style octal = *style; /* C: the flag # makes the first digit a zero */
+        int digits = 1;
+        for (uint64_t rest = value >> 3; rest; rest >>= 3)
+            digits++;
+        if (octal.is_alternate && value && octal.precision <= digits)
+            octal.precision = digits + 1;
+        return put_integer(&octal, "", value, 8);
+    }
     const char *prefix = style->is_upper ? "0X" : "0x";
     return put_integer(style, style->is_alternate && value ? prefix : "", value, 16);
 }
@@ -212,11 +287,12 @@ static const char *read_length(const char *format, int *longs)
 
 static int put_conversion(Style *style, char conversion, int longs, Arguments *arguments)
 {
-    style->is_upper = conversion == 'X' || conversion == 'F';
+    style->is_upper = conversion >= 'A' && conversion <= 'Z';
     switch (conversion) {
     case 'd':
     case 'i':
         return put_signed(style, next_signed(arguments, longs));
+    case 'o':
     case 'u':
     case 'x':
     case 'X':
@@ -231,9 +307,13 @@ static int put_conversion(Style *style, char conversion, int longs, Arguments *a
     }
     case 's':
         return put_string(style, va_arg(arguments->list, const char *));
+    case 'e':
+    case 'E':
     case 'f':
     case 'F':
-        return put_fixed(style, va_arg(arguments->list, double));
+    case 'g':
+    case 'G':
+        return put_float(style, va_arg(arguments->list, double), conversion);
     default: /* includes % */
         putchar(conversion);
         return 1;

@@ -66,6 +66,31 @@ def test_decimals_are_those_of_c():
     assert iss.console.decode().splitlines() == expected
 
 
+def test_numbers_with_a_power_of_ten_are_those_of_c():
+    """Python formats them by C's rules, with exact digits."""
+    rng = np.random.default_rng(9)
+    exponents = np.concatenate([rng.integers(-1074, 1024, 60), rng.integers(-30, 40, 100)])
+    values = np.ldexp(rng.uniform(-2, 2, len(exponents)), exponents)
+    tens = 10.0 ** np.arange(-6, 8)
+    odd = [0.0, 5e-324, 2.0**-1074 * 3, np.finfo(np.float64).max, 9.5, 2.5, 9.9999999, 123456.5]
+    values = np.concatenate([values, tens, -tens, odd, [np.inf, -np.inf, np.nan]])
+    digits = rng.integers(0, 21, len(values)).astype(np.int32)
+    place = DATA + 8 * len(values)
+    iss, _ = run(
+        "scientific.c",
+        PRESETS["tiny"],
+        [len(values), DATA, place],
+        data={DATA: values, place: digits},
+    )
+    printed = iss.console.decode().splitlines()
+    assert len(printed) == len(values)
+    for k, (x, n, line) in enumerate(zip(values, digits, printed, strict=True)):
+        expected = f"{x:.{n}e}|{x:.{n}g}|{x:#.{n}G}|{x:+25.{n}E}|{x:<20g}|"
+        expected += f"{x:015g}" if np.isfinite(x) else f"{x:15g}"
+        octal = oct(k).replace("0o", "0") if k else "0"
+        assert line == f"{expected}|{k:o} {octal} {hex(k) if k else '0'}"
+
+
 # C++
 
 
