@@ -386,7 +386,7 @@ MUTANTS: tuple[Mutant, ...] = (
         name="core_drain",
         fault="a serialising instruction does not wait for the warp's instructions in flight",
         inside="Scoreboard",
-        old="undrained.eq((serialises & ~self.drained) | crowded | self.without_credit(0)),",
+        old="undrained.eq((serialises & ~drained) | crowded | self.without_credit(0)),",
         new="undrained.eq(crowded | self.without_credit(0)),",
         tests=(INSTRUCTIONS + "[1x2x4]",),
     ),
