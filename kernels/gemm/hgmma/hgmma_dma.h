@@ -19,7 +19,7 @@ enum {
     HGMMA_IS_AHEAD = HGMMA_SLOTS > 2,
     HGMMA_TURN = HGMMA_SLOTS < 5 ? 1 : HGMMA_SLOTS < 9 ? 2 : 4,
     /* Steps at the beginning that are turns of their own, while copies get ahead. */
-    HGMMA_SHORT = 0,
+    HGMMA_SHORT = HGMMA_TURN,
     HGMMA_LOADS = SPICA_CORES + HGMMA_ACROSS, /* of a step */
 };
 
