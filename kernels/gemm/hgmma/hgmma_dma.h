@@ -56,33 +56,17 @@ typedef struct {
     uint32_t shape, one;  /* descriptor's shape of no elements, and of one element in addition */
 } HgmmaOperand;
 
-/* Loads a part at the edge of a matrix. Rows and columns outside are zeros. A part that is outside
- * has the last row or column, so that the number of loads is the same for all tiles. */
-SPICA_INLINE void hgmma_load_rest(HgmmaOperand operand, uint32_t local, uint32_t part)
-{
-    SPICA_ANEW(part); /* or each of its multiples occupies a register */
-    uint32_t at = operand.first + part * operand.each;
-    at = at < operand.size ? at : operand.size - 1;
-    const uint32_t rest = operand.size - at, elements = rest < operand.each ? rest : operand.each;
-    spica_tile_load(local + hgmma_place(part, operand.bytes), operand.dram + at * operand.unit,
-                    operand.shape + elements * operand.one);
-}
-
+/* Loads an operand part by part. Rows and columns outside the matrix are zeros. A part that is
+ * outside has the last row or column, so that the number of loads is the same for all tiles. */
 SPICA_INLINE void hgmma_load(HgmmaOperand operand, uint32_t local)
 {
-    if (operand.size - operand.first < operand.each * operand.count) {
-        for (uint32_t part = 0; part < operand.count; part++)
-            hgmma_load_rest(operand, local, part);
-        return;
-    }
-    const uint32_t step = operand.each * operand.unit;
-    uint32_t dram = operand.dram + operand.first * operand.unit;
-    for (int left = (int)operand.count; left > 0; left -= HGMMA_BANKS) {
-        const int parts = left < HGMMA_BANKS ? left : HGMMA_BANKS;
-        spica_tile_loads(local, dram, operand.shape + operand.each * operand.one, (uint32_t)parts,
-                         HGMMA_BANK_BYTES, step);
-        local += operand.bytes;
-        dram += HGMMA_BANKS * step;
+    for (uint32_t part = 0; part < operand.count; part++) {
+        SPICA_ANEW(part); /* or each of its multiples occupies a register */
+        uint32_t at = operand.first + part * operand.each;
+        at = at < operand.size ? at : operand.size - 1;
+        const uint32_t rest = operand.size - at, elements = rest < operand.each ? rest : operand.each;
+        spica_tile_load(local + hgmma_place(part, operand.bytes), operand.dram + at * operand.unit,
+                        operand.shape + elements * operand.one);
     }
 }
 

@@ -54,7 +54,7 @@ SPICA_INLINE void hgmma_multiply(void)
             hgmma_turn(leads);
         if (leads) {
             hgmma_copy_ahead();
-            if (step < HGMMA_SHORT || step % 2 == 0)
+            if (step < HGMMA_SHORT || step % 2 == 0) /* more than one per step, to get ahead */
                 hgmma_copy_ahead();
         }
         step++;
