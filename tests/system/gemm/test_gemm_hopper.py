@@ -204,7 +204,7 @@ FAULTS = {
         ("step % HGMMA_TURN == 0", "step % (2 * HGMMA_TURN) == 0"),
     ],
 }
-#: Factors outside the matrices that are left in shared memory: a zero times infinity is NaN.
+#: Zeros beyond the end of k, in shared memory: of B and of A.
 FILL_FAULTS = ["HGMMA_DEPTH | HGMMA_B_ROW << 16", "HGMMA_CORE_M | HGMMA_A_ROW << 16"]
 #: Faults of the descriptors that are written by all lanes: whole steps of `hopper`.
 RUN_FAULTS = [
@@ -231,8 +231,13 @@ def test_faults_are_detected(name, old, new, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("fill", FILL_FAULTS)
 def test_missing_zeros_are_detected(fill, tmp_path):
-    kernel = exact_cores_kernel(HOPPER, data="extreme")
-    assert_fault_is_detected(HOPPER, kernel, (70, 60, 450), ("hgmma_dma.h", fill, "0"), tmp_path)
+    """The last step is in the slot of step 4, where infinities are left. By zero they are NaN."""
+    rng, k = np.random.default_rng(4), 14 * 32 + 2
+    a, b = (rng.uniform(0.5, 1, shape).astype(np.float16) for shape in ((40, k), (k, 40)))
+    a[5, 140] = b[140, 7] = np.inf
+    kernel = exact_cores_kernel(HOPPER, given=(a, b))
+    assert_right(run_product(HOPPER, (40, 40, k), kernel=kernel))
+    assert_fault_is_detected(HOPPER, kernel, (40, 40, k), ("hgmma_dma.h", fill, "0"), tmp_path)
 
 
 @pytest.mark.slow
