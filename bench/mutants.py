@@ -869,8 +869,8 @@ MUTANTS: tuple[Mutant, ...] = (
         name="product_results",
         fault="other float results count as those of a product until its last one",
         inside="WarpScoreboard",
-        old="done & ~(awaited & mask).any()",
-        new="done & ~(awaited.any() & mask.any())",
+        old="~(awaited & self.written[bus][half:]).any()",
+        new="~(awaited.any() & self.written[bus][half:].any())",
         tests=(HGMMA_ISSUE,),
     ),
     Mutant(

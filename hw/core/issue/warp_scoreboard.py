@@ -210,8 +210,10 @@ class WarpScoreboard(SharedBlock):
         half = REGISTERS // 2
         awaited = Signal(half)  # registers with an outstanding result of a product
         begins = self.issued == half
-        written = [self.written[bus][half:] for bus in range(self.config.writeback_buses)]
-        others = [done & ~(awaited & mask).any() for done, mask in zip(self.done, written)]
+        others = [
+            self.done[bus] & ~(awaited & self.written[bus][half:]).any()
+            for bus in range(self.config.writeback_buses)
+        ]
         m.d.sync += awaited.eq(
             (awaited & ~gated(self.done, self.written)[half:]) | begins.replicate(half)
         )

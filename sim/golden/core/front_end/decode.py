@@ -75,7 +75,7 @@ def decode(
             found = _with_groups(word, found, groups)
     else:
         found = _by_opcode(word, pc)
-    waits = (Port.CONTROL, ControlOperation.HGMMA_WAIT) == (found["port"], found["operation"])
+    waits = rule is not None and rule.instruction.name == "hgmma_wait" and not is_refused
     products = dict.fromkeys(product_field(config), int(waits))
     return dict.fromkeys(group_fields(config), 0) | found | products
 
