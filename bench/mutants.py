@@ -30,6 +30,10 @@ RULES = "tests/hw/memory/shared/test_shared_rules.py"
 TENSOR_UNIT = "tests/hw/core/units/tensor/test_tensor_unit.py"
 HGMMA_UNIT = "tests/hw/core/units/hgmma/test_hgmma_unit.py"
 TENSOR_ISSUE = "tests/hw/core/issue/test_issue.py::test_tensor_core_is_the_same_as_the_model"
+HGMMA_ISSUE = (
+    "tests/hw/core/issue/test_issue.py"
+    "::test_core_with_operands_in_shared_memory_is_the_same_as_the_model"
+)
 PREFETCHES = "tests/hw/memory/l2/test_l2_prefetcher.py"
 REQUESTS = "tests/hw/memory/memory_unit/test_shared_requests.py"
 
@@ -386,7 +390,7 @@ MUTANTS: tuple[Mutant, ...] = (
         name="core_drain",
         fault="a serialising instruction does not wait for the warp's instructions in flight",
         inside="Scoreboard",
-        old="undrained.eq((serialises & ~self.drained) | crowded | self.without_credit(0)),",
+        old="undrained.eq((serialises & ~drained) | crowded | self.without_credit(0)),",
         new="undrained.eq(crowded | self.without_credit(0)),",
         tests=(INSTRUCTIONS + "[1x2x4]",),
     ),
@@ -852,6 +856,22 @@ MUTANTS: tuple[Mutant, ...] = (
         tests=(
             "tests/system/clusters/test_cluster_hgmma.py::test_a_wait_without_a_product_is_reported",
         ),
+    ),
+    Mutant(
+        name="product_awaited",
+        fault="a wait for products does not wait for them",
+        inside="Scoreboard",
+        old='& ~self.column(0, "awaits_products")',
+        new="",
+        tests=(HGMMA_ISSUE,),
+    ),
+    Mutant(
+        name="product_results",
+        fault="other float results count as those of a product until its last one",
+        inside="WarpScoreboard",
+        old="~(awaited & self.written[bus][half:]).any()",
+        new="~(awaited.any() & self.written[bus][half:].any())",
+        tests=(HGMMA_ISSUE,),
     ),
     Mutant(
         name="source_group",

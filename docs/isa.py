@@ -53,7 +53,8 @@ MEANINGS = {
     "hgmma": "starts C := A B + C of 16 x 16 numbers in FP32, A at address rs1 and B at rs2 of "
     "shared memory, 1024 bytes each in dense rows, C in f0 to f31; operand format and depth are "
     "those of the core, by default FP16 and 32",
-    "hgmma_wait": "waits for every `hgmma` of the warp; A and B must not change before",
+    "hgmma_wait": "waits for every `hgmma` of the warp; A and B must not change before, unless "
+    "another `hgmma` of the warp has begun",
 }
 
 #: Titles of the groups, each with the units of its instructions.

@@ -20,6 +20,7 @@ __all__ = [
     "issue_layout",
     "more_field",
     "operation_layout",
+    "product_field",
     "read_layout",
     "register_layout",
     "result_layout",
@@ -41,6 +42,15 @@ def group_fields(config: PipelineConfig) -> dict[str, ShapeLike]:
     """
     sizes = config.group_sizes
     return {"grouped": 1 + OPERANDS, "last": range(sizes[-1])} if sizes else {}
+
+
+def product_field(config: PipelineConfig) -> dict[str, ShapeLike]:
+    """Return the field of instructions that await the warp's products; none without ``hgmma``.
+
+    Other serialising instructions do not wait for products, whose operands are in shared memory and
+    whose results have a group of registers for themselves.
+    """
+    return {"awaits_products": 1} if config.tensor == "hgmma" else {}
 
 
 def beat_field(config: PipelineConfig) -> dict[str, ShapeLike]:
@@ -74,7 +84,7 @@ def decoded_layout(config: PipelineConfig) -> data.StructLayout:
     ``writes`` is 1 if ``rd`` is a register other than x0. ``a_is_pc`` and ``b_is_immediate``
     replace operands 0 and 1. ``stalls_warp``: the instruction stalls the warp until it has executed
     (branches, control). ``serialises``: it serialises, and issues only after all earlier
-    instructions of the warp were written.
+    instructions of the warp were written, products only with ``awaits_products``.
     """
     return data.StructLayout({
         "pc": 32,
@@ -90,6 +100,7 @@ def decoded_layout(config: PipelineConfig) -> data.StructLayout:
         "b_is_immediate": 1,
         "stalls_warp": 1,
         "serialises": 1,
+        **product_field(config),
         **group_fields(config),
     })
 

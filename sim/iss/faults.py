@@ -78,12 +78,12 @@ class Reason(enum.Enum):
     )
     OPERAND_WRITTEN = (
         Cause.RACE,
-        "store at 0x{address:08x}, an operand of the hgmma at 0x{first:08x}, before its hgmma_wait",
+        "store at 0x{address:08x}, an operand of the hgmma at 0x{first:08x}, which is not complete",
     )
     OPERAND_CHANGED = (
         Cause.RACE,
         "an operand of the hgmma at 0x{first:08x} was overwritten at 0x{address:08x} before this "
-        "wait",
+        "instruction",
     )
     NO_PRODUCT = (Cause.BAD_WAIT, "no hgmma of this warp since its last hgmma_wait")
     DIVERGENT_BRANCH = (

@@ -19,7 +19,14 @@ from ...isa.operations import (
     Port,
     RegisterGroups,
 )
-from ..layouts import OPERANDS, REGISTER_WIDTH, REGISTERS, decoded_layout, group_fields
+from ..layouts import (
+    OPERANDS,
+    REGISTER_WIDTH,
+    REGISTERS,
+    decoded_layout,
+    group_fields,
+    product_field,
+)
 from .decode_table import EXIT_CODE_REGISTER, RULES, Rule
 
 __all__ = ["Decode"]
@@ -61,6 +68,7 @@ def choice_layout(config: PipelineConfig) -> data.StructLayout:
         "b_is_immediate": 1,
         "stalls_warp": 1,
         "serialises": 1,
+        **product_field(config),
         **fields,
     })
 
@@ -74,9 +82,9 @@ ILLEGAL: dict[int | str, Any] = {
 }
 
 
-def choice_of(rule: Rule, threads: int) -> dict:
-    """Return the fields of `choice_layout` for one instruction in warps of `threads` threads."""
-    spans = rule.groups(threads)
+def choice_of(rule: Rule, config: PipelineConfig) -> dict:
+    """Return the fields of `choice_layout` for one instruction."""
+    spans = rule.groups(config.threads)
     groups = spans.by_field if spans else {}
     return {
         "port": rule.port,
@@ -91,6 +99,7 @@ def choice_of(rule: Rule, threads: int) -> dict:
         "b_is_immediate": rule.b_is_immediate,
         "stalls_warp": rule.stalls_warp,
         "serialises": rule.serialises,
+        **dict.fromkeys(product_field(config), rule.awaits_products),
         **(group_choice(spans) if spans else {}),
     }
 
@@ -203,6 +212,7 @@ class Decode(SharedBlock):
             self.o.b_is_immediate.eq(chosen.b_is_immediate),
             self.o.stalls_warp.eq(chosen.stalls_warp),
             self.o.serialises.eq(chosen.serialises),
+            *(self.o[name].eq(chosen[name]) for name in product_field(self.config)),
         ]
         return m
 
@@ -224,7 +234,7 @@ class Decode(SharedBlock):
                             for bit in range(31, 6, -1)
                         )
                         with m.Case(pattern):
-                            m.d.comb += found.eq(layout.const(choice_of(rule, self.config.threads)))
+                            m.d.comb += found.eq(layout.const(choice_of(rule, self.config)))
 
     def extend_immediate(self, m: Module, chosen):
         """Assemble the immediate by the format of `chosen`."""

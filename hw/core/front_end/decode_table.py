@@ -134,8 +134,16 @@ class Rule:
 
     @property
     def serialises(self) -> bool:
-        """True if it serialises: issues only after everything in flight of the warp completed."""
+        """True if it serialises: issues only after everything in flight of the warp completed.
+
+        Products are an exception, see `awaits_products`.
+        """
         return self.is_control and self.operation in _DRAINING
+
+    @property
+    def awaits_products(self) -> bool:
+        """True if it waits for the products of the warp too."""
+        return self.is_control and self.operation == ControlOperation.HGMMA_WAIT
 
     def groups(self, threads: int) -> RegisterGroups | None:
         """Return the register groups of its operation in warps of `threads` threads, if any."""

@@ -117,7 +117,7 @@ class Scoreboard(wiring.Component):
     exhausted : In(len(config.credit_ports))
         Ports whose instructions have to wait for a credit.
     drained : Out(warps)
-        The warp has nothing in flight.
+        The warp has nothing in flight, no product either.
     waits : Out(waits_layout(config)), reason : Out(ArrayLayout(StallReason, warps))
         Reasons why warps are not ready, by reason and by warp.
     """
@@ -255,13 +255,17 @@ class Scoreboard(wiring.Component):
         hazard = Cat(board.hazard[0] for board in boards)
         memory = Cat(board.memory for board in boards)
         crowded = Cat(board.crowded for board in boards)
+        drained = self.drained
+        if self.config.tensor == "hgmma":
+            settled = Cat(board.settled for board in boards) & ~self.column(0, "awaits_products")
+            drained = drained | settled
         runs = Signal(self.config.warps)
         free = Signal(self.config.warps)
         undrained = Signal(self.config.warps)
         m.d.comb += [
             runs.eq(self.active & ~stopped),
             free.eq(runs & first),
-            undrained.eq((serialises & ~self.drained) | crowded | self.without_credit(0)),
+            undrained.eq((serialises & ~drained) | crowded | self.without_credit(0)),
             self.ready.eq(free & ~hazard & ~undrained),
             self.waits.scoreboard.eq(free & hazard & ~memory),
             self.waits.memory.eq(free & memory),

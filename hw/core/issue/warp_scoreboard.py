@@ -83,6 +83,8 @@ class WarpScoreboard(SharedBlock):
         Instructions that complete in this cycle, and their written registers, if any.
     drained : Out(1)
         Nothing is in flight.
+    settled : Out(1)
+        With ``hgmma``: nothing but products is in flight.
     crowded : Out(1)
         Too much is in flight to issue.
     """
@@ -99,12 +101,15 @@ class WarpScoreboard(SharedBlock):
     done: Signal
     written: data.View
     drained: Signal
+    settled: Signal
     crowded: Signal
 
     def __init__(self, config: PipelineConfig):
         self.config = config
         width, buses = config.issue_width, config.writeback_buses
+        settled = {"settled": Out(1)} if config.tensor == "hgmma" else {}
         super().__init__({
+            **settled,
             "needs": In(data.ArrayLayout(needs_layout(config), width)),
             "hazard": Out(width),
             "memory": Out(1),
@@ -180,13 +185,39 @@ class WarpScoreboard(SharedBlock):
                 )
 
     def count(self, m: Module, platform):
-        """Count the instructions in flight."""
+        """Count the instructions in flight, apart from products."""
         under_way = Signal(range(2 * UNDER_WAY))
-        done = sum(self.done[bus] for bus in range(self.config.writeback_buses))
-        m.d.sync += under_way.eq(under_way + self.issued - done)
+        done, issued, has_product = [*self.done], self.issued, Const(0)
+        if self.config.tensor == "hgmma":
+            done, issued, has_product = self.follow_products(m)
+            m.d.comb += self.settled.eq(under_way == 0)
+        completed = sum(done)
+        m.d.sync += under_way.eq(under_way + issued - completed)
         if platform is None:
-            m.d.sync += Assert(under_way >= done, "more instructions completed than were issued")
-        m.d.comb += [self.drained.eq(under_way == 0), self.crowded.eq(under_way[-1])]
+            m.d.sync += Assert(
+                under_way >= completed, "more instructions completed than were issued"
+            )
+        m.d.comb += [
+            self.drained.eq((under_way == 0) & ~has_product),
+            self.crowded.eq(under_way[-1]),
+        ]
+
+    def follow_products(self, m: Module) -> tuple[list[Value], Value, Value]:
+        """Return done and issued results except those of products, and whether there is a product.
+
+        A product has the upper half of the registers for itself, each until it is written.
+        """
+        half = REGISTERS // 2
+        awaited = Signal(half)  # registers with an outstanding result of a product
+        begins = self.issued == half
+        others = [
+            self.done[bus] & ~(awaited & self.written[bus][half:]).any()
+            for bus in range(self.config.writeback_buses)
+        ]
+        m.d.sync += awaited.eq(
+            (awaited & ~gated(self.done, self.written)[half:]) | begins.replicate(half)
+        )
+        return others, Mux(begins, 0, self.issued), awaited.any()
 
 
 def reads_own(needs) -> list[Value]:

@@ -1,8 +1,8 @@
 /* Descriptors of the DMA for operands that lie within the matrices, a register of the DMA per lane.
  *
- * The registers of the DMA from DRAM to START follow each other, and lanes access them in their
- * order. One store of a warp therefore writes a descriptor and starts it, and one addition turns it
- * into the next: parts of an operand lie in regular distances, and so do those of the next step. */
+ * Lanes access the registers of the DMA in their order. One store of a warp therefore writes a
+ * descriptor and starts it, and one addition turns it into the next: parts of an operand lie in
+ * regular distances, and so do those of the next step. */
 #ifndef HGMMA_DESCRIPTORS_H
 #define HGMMA_DESCRIPTORS_H
 
@@ -13,21 +13,41 @@
 #define HGMMA_LANE_(name) ((SPICA_DMA_##name - SPICA_DMA_DRAM) / 4)
 
 enum {
-    /* Lanes up to the register that starts a load by 0. */
-    HGMMA_DESCRIPTOR_LANES = HGMMA_LANE_(START) + 1,
+    /* Registers from the first up to START, which starts a load by 0. */
+    HGMMA_DESCRIPTOR_WORDS = HGMMA_LANE_(START) + 1,
     /* Parts lie in regular distances if each is in a bank of its own. */
     HGMMA_IS_REGULAR = SPICA_CORES <= HGMMA_BANKS && HGMMA_ACROSS <= HGMMA_BANKS,
 };
-_Static_assert(SPICA_THREADS >= HGMMA_DESCRIPTOR_LANES, "a descriptor has a register per lane");
+_Static_assert(SPICA_THREADS >= HGMMA_DESCRIPTOR_WORDS, "a descriptor has a register per lane");
 
-/* Words of the lanes: descriptor of the first part of the next step, difference between parts, and
- * difference from the part after the last to the first of the following step. */
+/* Words of the lanes: addresses of the registers, descriptor of the first part of the next step,
+ * difference between parts, and difference from the part after the last to the first of the
+ * following step. Lanes without a register of their own write the pitch in DRAM again, so that all
+ * lanes are active. */
 typedef struct {
+    uint32_t dma[SPICA_THREADS];
     uint32_t first[SPICA_THREADS], part[SPICA_THREADS], step[SPICA_THREADS];
 } HgmmaDescriptors;
 
-static HgmmaDescriptors hgmma_a_ __attribute__((section(".unset"), used));
-static HgmmaDescriptors hgmma_b_ __attribute__((section(".unset"), used));
+#define HGMMA_DESCRIPTORS_(parts, rows, bytes)                                              \
+    {                                                                                       \
+        .dma = {[0 ... SPICA_THREADS - 1] = SPICA_DMA_DRAM_PITCH,                            \
+                [HGMMA_LANE_(DRAM)] = SPICA_DMA_DRAM,                                        \
+                [HGMMA_LANE_(LOCAL)] = SPICA_DMA_LOCAL,                                      \
+                [HGMMA_LANE_(LOCAL_PITCH)] = SPICA_DMA_LOCAL_PITCH,                          \
+                [HGMMA_LANE_(SHAPE)] = SPICA_DMA_SHAPE,                                      \
+                [HGMMA_LANE_(FILL)] = SPICA_DMA_FILL,                                        \
+                [HGMMA_LANE_(START)] = SPICA_DMA_START},                                     \
+        .first = {[HGMMA_LANE_(LOCAL_PITCH)] = (bytes),                                      \
+                  [HGMMA_LANE_(SHAPE)] = (rows) | (bytes) << 16,                             \
+                  [HGMMA_LANE_(FILL)] = (rows) | (bytes) << 16},                             \
+        .part = {[HGMMA_LANE_(LOCAL)] = HGMMA_BANK_BYTES},                                   \
+        .step = {[HGMMA_LANE_(LOCAL)] = HGMMA_SLOT_BYTES - (parts) * HGMMA_BANK_BYTES},      \
+    }
+
+/* What all products have in common is there from the start. */
+static HgmmaDescriptors hgmma_a_ = HGMMA_DESCRIPTORS_(SPICA_CORES, HGMMA_CORE_M, HGMMA_A_ROW);
+static HgmmaDescriptors hgmma_b_ = HGMMA_DESCRIPTORS_(HGMMA_ACROSS, HGMMA_DEPTH, HGMMA_B_ROW);
 
 SPICA_INLINE volatile HgmmaDescriptors *hgmma_words(HgmmaDescriptors *of)
 {
@@ -36,65 +56,52 @@ SPICA_INLINE volatile HgmmaDescriptors *hgmma_words(HgmmaDescriptors *of)
     return at;
 }
 
-/* Sets what all steps have in common. Parts are `unit` bytes apart in DRAM, steps `advance` bytes;
- * a part has `rows` rows of `bytes` bytes. */
+/* Sets the distances in DRAM: parts are `unit` bytes apart, steps `advance` bytes. */
 SPICA_INLINE void hgmma_prepare(HgmmaDescriptors *of, uint32_t parts, uint32_t unit,
-                                uint32_t advance, uint32_t rows, uint32_t bytes)
+                                uint32_t advance)
 {
     volatile HgmmaDescriptors *at = hgmma_words(of);
-    for (int lane = 0; lane < HGMMA_DESCRIPTOR_LANES; lane++)
-        at->first[lane] = at->part[lane] = at->step[lane] = 0;
-    at->first[HGMMA_LANE_(LOCAL_PITCH)] = bytes;
-    at->first[HGMMA_LANE_(SHAPE)] = at->first[HGMMA_LANE_(FILL)] = rows | bytes << 16;
     at->part[HGMMA_LANE_(DRAM)] = unit;
-    at->part[HGMMA_LANE_(LOCAL)] = HGMMA_BANK_BYTES;
     at->step[HGMMA_LANE_(DRAM)] = advance - parts * unit;
-    at->step[HGMMA_LANE_(LOCAL)] = HGMMA_SLOT_BYTES - parts * HGMMA_BANK_BYTES;
 }
 
-static __attribute__((noinline)) void hgmma_begin_descriptors(void)
-{
-    const Hgmma *product = HGMMA;
-    const uint32_t a_pitch = product->a_pitch * HGMMA_BYTES, b_pitch = product->b_pitch * HGMMA_BYTES;
-    hgmma_prepare(&hgmma_a_, SPICA_CORES, HGMMA_CORE_M * a_pitch, HGMMA_A_ROW, HGMMA_CORE_M,
-                  HGMMA_A_ROW);
-    hgmma_prepare(&hgmma_b_, HGMMA_ACROSS, HGMMA_B_ROW, HGMMA_DEPTH * b_pitch, HGMMA_DEPTH,
-                  HGMMA_B_ROW);
-}
-
-/* Sets the first part of a tile of C. */
+/* Sets the first part of a run. */
 SPICA_INLINE void hgmma_describe(HgmmaDescriptors *of, uint32_t dram, uint32_t pitch, uint32_t local)
 {
     volatile HgmmaDescriptors *at = hgmma_words(of);
     at->first[HGMMA_LANE_(DRAM)] = dram;
     at->first[HGMMA_LANE_(DRAM_PITCH)] = pitch;
     at->first[HGMMA_LANE_(LOCAL)] = local;
+    for (int lane = HGMMA_DESCRIPTOR_WORDS; lane < SPICA_THREADS; lane++)
+        at->first[lane] = pitch;
 }
 
-/* Continues at the first slot after the last. */
-SPICA_INLINE void hgmma_begin_ring(void)
-{
-    hgmma_words(&hgmma_a_)->first[HGMMA_LANE_(LOCAL)] -= HGMMA_SLOTS * HGMMA_SLOT_BYTES;
-    hgmma_words(&hgmma_b_)->first[HGMMA_LANE_(LOCAL)] -= HGMMA_SLOTS * HGMMA_SLOT_BYTES;
-}
+#define HGMMA_START_(of, parts)                                          \
+    "\n\t.rept %c[" #parts "]\n\tsw %[" #of "_words], 0(%[dma])\n\t"      \
+    "add %[" #of "_words], %[" #of "_words], %[" #of "_part]\n\t.endr\n\t" \
+    "add %[" #of "_words], %[" #of "_words], %[" #of "_step]\n\t"         \
+    "sw %[" #of "_words], %[first](%[" #of "_at])"
 
-/* Starts the loads of all parts of an operand, and advances to the next step. */
-SPICA_INLINE void hgmma_start(HgmmaDescriptors *of, int parts)
+/* Starts the loads of all parts of both operands, and advances to the next step. */
+SPICA_INLINE void hgmma_start(void)
 {
     const uint32_t lane = 4 * vx_thread_id();
-    uint32_t t, words, difference;
-    __asm__ volatile("li %[t], %[lanes]\n\t" SPICA_INSN("x0, %[t], x0", SPICA_INSN_VX_TMC) "\n\t"
-                     "lw %[words], %[first](%[at])\n\tlw %[difference], %[part](%[at])\n\t"
-                     ".rept %c[parts]\n\tsw %[words], 0(%[dma])\n\t"
-                     "add %[words], %[words], %[difference]\n\t.endr\n\t"
-                     "lw %[difference], %[step](%[at])\n\tadd %[words], %[words], %[difference]\n\t"
-                     "sw %[words], %[first](%[at])\n\t" SPICA_ALL_LANES_
-                     : [t] "=&r"(t), [words] "=&r"(words), [difference] "=&r"(difference)
-                     : [at] "r"((uint32_t)hgmma_words(of) + lane), [dma] "r"(SPICA_DMA_DRAM + lane),
-                       [lanes] "i"((1 << HGMMA_DESCRIPTOR_LANES) - 1), [parts] "i"(parts),
-                       [first] "i"(__builtin_offsetof(HgmmaDescriptors, first)),
-                       [part] "i"(__builtin_offsetof(HgmmaDescriptors, part)),
-                       [step] "i"(__builtin_offsetof(HgmmaDescriptors, step))
+    const uint32_t a_at = (uint32_t)hgmma_words(&hgmma_a_) + lane;
+    const uint32_t b_at = (uint32_t)hgmma_words(&hgmma_b_) + lane;
+    const uint32_t dma = ((volatile HgmmaDescriptors *)a_at)->dma[0];
+    uint32_t a_words = ((volatile HgmmaDescriptors *)a_at)->first[0];
+    uint32_t b_words = ((volatile HgmmaDescriptors *)b_at)->first[0];
+    const uint32_t a_part = ((volatile HgmmaDescriptors *)a_at)->part[0];
+    const uint32_t b_part = ((volatile HgmmaDescriptors *)b_at)->part[0];
+    const uint32_t a_step = ((volatile HgmmaDescriptors *)a_at)->step[0];
+    const uint32_t b_step = ((volatile HgmmaDescriptors *)b_at)->step[0];
+    __asm__ volatile(HGMMA_START_(a, cores) HGMMA_START_(b, across)
+                     : [a_words] "+&r"(a_words), [b_words] "+&r"(b_words)
+                     : [a_part] "r"(a_part), [b_part] "r"(b_part), [a_step] "r"(a_step),
+                       [b_step] "r"(b_step), [a_at] "r"(a_at), [b_at] "r"(b_at),
+                       [dma] "r"(dma), [cores] "i"(SPICA_CORES),
+                       [across] "i"(HGMMA_ACROSS),
+                       [first] "i"(__builtin_offsetof(HgmmaDescriptors, first))
                      : "memory");
 }
 

@@ -18,16 +18,30 @@ SPICA_INLINE void hgmma_pack(void)
                      : : : SPICA_HGMMA_C_);
 }
 
-#define HGMMA_NARROW_(even) "fsw f" #even ", 0(%0)\n\tadd %0, %0, %1\n\t"
+#define HGMMA_NARROW_(even) \
+    "fsw f" #even ", 0(%0)\n\tadd %0, %0, %1\n\tfmv.w.x f" #even ", x0\n\t"
+#define HGMMA_NEXT_(even, odd) HGMMA_PACK_(even, odd) "fmv.w.x f" #odd ", x0\n\t"
 
-/* FP16: a row of the warp is 32 bytes. */
+/* FP16: a row of the warp is 32 bytes. Each row is packed before the previous one is stored, and C is
+ * 0 afterwards: the next product of the warp starts soon. */
 SPICA_INLINE void hgmma_store_narrow(uint32_t at, uint32_t pitch)
 {
-    __asm__ volatile(HGMMA_NARROW_(0) HGMMA_NARROW_(2) HGMMA_NARROW_(4) HGMMA_NARROW_(6)
-                     HGMMA_NARROW_(8) HGMMA_NARROW_(10) HGMMA_NARROW_(12) HGMMA_NARROW_(14)
-                     HGMMA_NARROW_(16) HGMMA_NARROW_(18) HGMMA_NARROW_(20) HGMMA_NARROW_(22)
-                     HGMMA_NARROW_(24) HGMMA_NARROW_(26) HGMMA_NARROW_(28) HGMMA_NARROW_(30)
-                     : "+&r"(at) : "r"(pitch) : "memory");
+    __asm__ volatile(HGMMA_NEXT_(0, 1) HGMMA_NEXT_(2, 3) HGMMA_NARROW_(0)
+                     HGMMA_NEXT_(4, 5) HGMMA_NARROW_(2)
+                     HGMMA_NEXT_(6, 7) HGMMA_NARROW_(4)
+                     HGMMA_NEXT_(8, 9) HGMMA_NARROW_(6)
+                     HGMMA_NEXT_(10, 11) HGMMA_NARROW_(8)
+                     HGMMA_NEXT_(12, 13) HGMMA_NARROW_(10)
+                     HGMMA_NEXT_(14, 15) HGMMA_NARROW_(12)
+                     HGMMA_NEXT_(16, 17) HGMMA_NARROW_(14)
+                     HGMMA_NEXT_(18, 19) HGMMA_NARROW_(16)
+                     HGMMA_NEXT_(20, 21) HGMMA_NARROW_(18)
+                     HGMMA_NEXT_(22, 23) HGMMA_NARROW_(20)
+                     HGMMA_NEXT_(24, 25) HGMMA_NARROW_(22)
+                     HGMMA_NEXT_(26, 27) HGMMA_NARROW_(24)
+                     HGMMA_NEXT_(28, 29) HGMMA_NARROW_(26)
+                     HGMMA_NEXT_(30, 31) HGMMA_NARROW_(28) HGMMA_NARROW_(30)
+                     : "+&r"(at) : "r"(pitch) : "memory", SPICA_HGMMA_C_);
 }
 
 #define HGMMA_WIDE_(even, odd) \
@@ -73,23 +87,44 @@ SPICA_INLINE void hgmma_store_ragged(uint32_t row, uint32_t column, uint32_t is_
     HGMMA_PUT_(12, 24, 25) HGMMA_PUT_(13, 26, 27) HGMMA_PUT_(14, 28, 29) HGMMA_PUT_(15, 30, 31)
 }
 
-/* Stores the elements whose first row and column are these. */
-SPICA_INLINE void hgmma_store(uint32_t row, uint32_t column)
+/* Where a warp stores its elements. */
+typedef struct {
+    uint32_t row, column; /* of the first one */
+    uint32_t at, pitch;   /* address of the thread's first elements, and bytes between rows */
+    uint32_t is_wide;
+    uint32_t fits; /* rows of words within C */
+} HgmmaPlace;
+
+/* Place of the elements whose first row and column are these. */
+SPICA_INLINE HgmmaPlace hgmma_place_of(uint32_t row, uint32_t column)
 {
     const uint32_t is_wide = HGMMA->options & HGMMA_WIDE, pitch = HGMMA->c_pitch;
-    const uint32_t lane = vx_thread_id(), bytes = is_wide ? 4 : 2;
-    const int fits = row + HGMMA_SIDE <= HGMMA->m && column + HGMMA_SIDE <= HGMMA->n;
-    if (!is_wide)
-        hgmma_pack();
-    if (!fits || (!is_wide && (pitch & 1))) {
-        hgmma_store_ragged(row, column + 2 * lane, is_wide);
+    const uint32_t bytes = is_wide ? 4 : 2;
+    HgmmaPlace place = {.row = row, .column = column + 2 * vx_thread_id(), .is_wide = is_wide};
+    place.pitch = pitch * bytes;
+    place.at = (uint32_t)HGMMA->c + (row * pitch + place.column) * bytes;
+    place.fits = (row + HGMMA_SIDE <= HGMMA->m) & (column + HGMMA_SIDE <= HGMMA->n) &
+                 ((is_wide >> 1) | ~pitch);
+    SPICA_ANEW(place.at); /* computed here and not later */
+    SPICA_ANEW(place.pitch);
+    SPICA_ANEW(place.fits);
+    return place;
+}
+
+/* Stores the elements of C, and sets C to 0. */
+SPICA_INLINE void hgmma_store(HgmmaPlace place)
+{
+    if (place.fits && !place.is_wide) {
+        hgmma_store_narrow(place.at, place.pitch);
         return;
     }
-    const uint32_t at = (uint32_t)HGMMA->c + (row * pitch + column + 2 * lane) * bytes;
-    if (is_wide)
-        hgmma_store_wide(at, 4 * pitch);
+    if (!place.is_wide)
+        hgmma_pack();
+    if (place.fits)
+        hgmma_store_wide(place.at, place.pitch);
     else
-        hgmma_store_narrow(at, 2 * pitch);
+        hgmma_store_ragged(place.row, place.column, place.is_wide);
+    spica_hgmma_clear();
 }
 
 #endif

@@ -81,7 +81,8 @@ SPICA_INLINE void spica_hgmma_clear(void)
 }
 
 /* Starts C := A B + C; a and b are addresses in shared memory. It returns at once. A second product
- * of the warp starts when the first is complete. A and B must not be written until the wait. */
+ * of the warp starts when the first is complete. A and B must not be written until the wait, or until
+ * the second has started. */
 SPICA_INLINE void spica_hgmma(uint32_t a, uint32_t b)
 {
     __asm__ volatile(SPICA_INSN("x0, %0, %1", SPICA_INSN_HGMMA)

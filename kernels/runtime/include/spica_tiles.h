@@ -27,35 +27,18 @@ SPICA_INLINE void spica_tile_pitches(uint32_t dram_pitch, uint32_t local_pitch, 
                      : "memory");
 }
 
-#define SPICA_LOAD_TILE_                                                                      \
-    "sw %[dram], 0(%[dma])\n\tsw %[local], %[local_at](%[dma])\n\t"                           \
-    "sw %[shape], %[shape_at](%[dma])\n\tsw x0, %[start_at](%[dma])\n\t"
-#define SPICA_LOAD_PLACES_                                                                    \
-    [local_at] "i"(SPICA_OF_DMA_(LOCAL)), [shape_at] "i"(SPICA_OF_DMA_(SHAPE)),               \
-        [start_at] "i"(SPICA_OF_DMA_(START))
-
 /* Starts the load of `shape`: rows in bits 15:0, bytes of a row in 31:16. */
 SPICA_INLINE void spica_tile_load(uint32_t local, uint32_t dram, uint32_t shape)
 {
     uint32_t t;
-    __asm__ volatile(SPICA_ONE_LANE_ SPICA_LOAD_TILE_ SPICA_ALL_LANES_
+    __asm__ volatile(SPICA_ONE_LANE_
+                     "sw %[dram], 0(%[dma])\n\tsw %[local], %[local_at](%[dma])\n\t"
+                     "sw %[shape], %[shape_at](%[dma])\n\tsw x0, %[start_at](%[dma])\n\t"
+                     SPICA_ALL_LANES_
                      : [t] "=&r"(t)
                      : [dma] "r"(SPICA_DMA_DRAM), [dram] "r"(dram), [local] "r"(local),
-                       [shape] "r"(shape), SPICA_LOAD_PLACES_
-                     : "memory");
-}
-
-/* Starts `count` loads of one shape, one or more, whose places lie in regular distances. */
-SPICA_INLINE void spica_tile_loads(uint32_t local, uint32_t dram, uint32_t shape, uint32_t count,
-                                   uint32_t local_step, uint32_t dram_step)
-{
-    uint32_t t;
-    __asm__ volatile(SPICA_ONE_LANE_ "1:\n\t" SPICA_LOAD_TILE_
-                     "add %[local], %[local], %[local_step]\n\tadd %[dram], %[dram], %[dram_step]\n\t"
-                     "addi %[count], %[count], -1\n\tbnez %[count], 1b\n\t" SPICA_ALL_LANES_
-                     : [t] "=&r"(t), [dram] "+&r"(dram), [local] "+&r"(local), [count] "+&r"(count)
-                     : [dma] "r"(SPICA_DMA_DRAM), [shape] "r"(shape), [local_step] "r"(local_step),
-                       [dram_step] "r"(dram_step), SPICA_LOAD_PLACES_
+                       [shape] "r"(shape), [local_at] "i"(SPICA_OF_DMA_(LOCAL)),
+                       [shape_at] "i"(SPICA_OF_DMA_(SHAPE)), [start_at] "i"(SPICA_OF_DMA_(START))
                      : "memory");
 }
 

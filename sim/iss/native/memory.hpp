@@ -11,8 +11,9 @@
 
 namespace spica {
 
-// Operand of a product in shared memory, from its `hgmma` at `pc` to the `hgmma_wait`. `written` is
-// the first address of a write of a unit or of the host to it, 0 if there is none.
+// Operand of a product in shared memory, from its `hgmma` at `pc` to the next one of the warp or its
+// `hgmma_wait`. `written` is the first address of a write of a unit or of the host to it, 0 if there
+// is none.
 struct Operand {
     uint32_t core, warp, pc, first, last, written;
 };

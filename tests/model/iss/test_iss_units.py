@@ -198,6 +198,34 @@ def test_the_wait_reports_an_operand_that_a_unit_wrote():
     )
 
 
+CHAIN = "hgmma a0, a1\nhgmma a4, a5\nsw a3, 0(a2)\nhgmma_wait"
+OTHERS = {A0 + 4: SHARED_BASE + 8192, A0 + 5: SHARED_BASE + 9216}
+
+
+def test_the_next_product_ends_the_use_of_operands():
+    iss, *_ = hgmma_machine(CHAIN, 13, {A2: SHARED_BASE + 64, **OTHERS})
+    step(iss)
+    step(iss)
+    iss.write(SHARED_BASE + 4096, bytes(100))
+    step(iss)
+    step(iss)
+
+
+def test_the_next_product_reports_an_operand_that_a_unit_wrote():
+    iss, *_ = hgmma_machine(CHAIN, 14, {A2: 0x8010_0000, **OTHERS})
+    step(iss)
+    iss.write(SHARED_BASE + 64, bytes(100))
+    fault = iss.step(0, 0).fault
+    assert (fault.cause, fault.pc, fault.address) == (Cause.RACE, ENTRY + 4, SHARED_BASE + 64)
+
+
+def test_operands_of_the_next_product_are_held():
+    iss, *_ = hgmma_machine(CHAIN, 15, {A2: SHARED_BASE + 8192, **OTHERS})
+    step(iss)
+    step(iss)
+    assert iss.step(0, 0).fault.cause is Cause.RACE
+
+
 def test_a_snapshot_keeps_the_operands_of_products():
     iss, *_ = hgmma_machine(STORE, 11, {A2: SHARED_BASE + 64})
     step(iss)

@@ -14,8 +14,8 @@ from spica.hw.core.front_end_layouts import head_layout
 from spica.hw.core.issue.issue import Issue
 from spica.hw.core.issue.scoreboard import done_layout, register_event_layout
 from spica.hw.core.issue.stall_reason import StallReason
-from spica.hw.core.layouts import decoded_layout, issue_layout
-from spica.hw.isa.operations import Port
+from spica.hw.core.layouts import decoded_layout, issue_layout, product_field
+from spica.hw.isa.operations import HGMMA_GROUPS, Port
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.core.issue.issue import Cycle, Entry, IssueModel, Offer, Outcome
 from support.core.issue_surroundings import RestOfCore, Timing
@@ -65,6 +65,22 @@ def random_grouped(rng: random.Random, size: int, ports: Sequence[Port]) -> Entr
     )
 
 
+def random_product(rng: random.Random) -> Entry:
+    """Return an ``hgmma`` with random addresses."""
+    grouped = tuple(field in HGMMA_GROUPS.by_field for field in range(4))
+    first = HGMMA_GROUPS.destination.first
+    return Entry(
+        pc=rng.getrandbits(32),
+        port=Port.TENSOR,
+        rd=first,
+        writes=True,
+        sources=(rng.randrange(1, 5), rng.randrange(1, 5), first),
+        reads=(True, True, True),
+        grouped=grouped,
+        last=HGMMA_GROUPS.size - 1,
+    )
+
+
 def random_program(
     rng: random.Random,
     length: int,
@@ -74,16 +90,21 @@ def random_program(
 ) -> list[Entry]:
     """Return random instructions of all `ports` with all kinds of dependences.
 
-    One in four has register groups if their size is given.
+    One in four has register groups if their size is given. Half of those that serialise await
+    products.
     """
     program = []
     for _ in range(length):
         if group_size is not None and rng.random() < 0.25:
-            program.append(random_grouped(rng, group_size, ports))
+            is_product = group_size == HGMMA_GROUPS.size
+            program.append(
+                random_product(rng) if is_product else random_grouped(rng, group_size, ports)
+            )
             continue
         port = rng.choice(ports)
         control = port == Port.CONTROL
         reads = tuple(rng.random() < 0.6 for _ in range(3))
+        serialises = control and rng.random() < 0.3
         program.append(
             Entry(
                 pc=rng.getrandbits(32),
@@ -93,7 +114,8 @@ def random_program(
                 sources=tuple(rng.choice([*range(registers), 63]) for _ in range(3)),
                 reads=reads,
                 stalls_warp=control or (port == Port.INT and rng.random() < 0.1),
-                serialises=control and rng.random() < 0.3,
+                serialises=serialises,
+                awaits_products=serialises and rng.random() < 0.5,
             )
         )
     return program
@@ -199,9 +221,8 @@ def bits(numbers: Iterable[int]) -> int:
 def pack_entry(config: CoreConfig, entry: Entry) -> int:
     """Return a decoded instruction; fields that issue ignores derive from its pc."""
     pc = entry.pc
-    values = {
-        name: getattr(entry, name) for name in ("port", "rd", "writes", "stalls_warp", "serialises")
-    }
+    names = ("port", "rd", "writes", "stalls_warp", "serialises", *product_field(config))
+    values = {name: getattr(entry, name) for name in names}
     passed = {"operation": pc & 31, "immediate": pc ^ 0xFFFF_FFFF, "rounding": pc >> 5 & 7}
     flags = {"a_is_pc": pc >> 8 & 1, "b_is_immediate": pc >> 9 & 1}
     sources = join((6, source) for source in entry.sources)

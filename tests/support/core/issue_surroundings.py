@@ -229,7 +229,9 @@ class RestOfCore:
         if any(one.entry.stalls_warp for one in self.under_way[warp]):
             raise PipeError(f"warp {warp} issued behind a blocking instruction")
         entry = self.buffers[warp].pop(0)
-        if entry.serialises and self.under_way[warp]:
+        products = self.config.tensor == "hgmma" and not entry.awaits_products
+        others = [one for one in self.under_way[warp] if not (products and one.entry.last)]
+        if entry.serialises and others:
             raise PipeError(f"warp {warp} issued a serialising instruction with others in flight")
         if slot and self.queue[-1].entry.port == entry.port:
             raise PipeError(f"warp {warp} issued two instructions to port {entry.port.name}")

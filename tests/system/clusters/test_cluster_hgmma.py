@@ -220,6 +220,18 @@ def test_an_early_reader_of_c_waits_and_an_integer_does_not(machine_of):
     assert cycles["float"] - cycles["integer"] >= 90
 
 
+def test_serialising_instructions_do_not_wait_for_products(machine_of):
+    """A barrier of one warp, a mask and a control register, while a product is under way."""
+    machine, cycles = machine_of("hopper"), []
+    pool, registers = operands_of(machine, 10, 1)
+    between = ["vx_bar s2, s3", "li t0, -1", "vx_tmc t0", "csrr t2, warp_id"]
+    work = ["addi t3, t3, 1"] * 60
+    for lines in ([*between, *work, "hgmma_wait"], ["hgmma_wait", *between, *work]):
+        start = [*AT, "li s2, 0", "li s3, 1", "hgmma a0, a1"]
+        cycles.append(execute(machine, [*start, *lines], pool, registers)[0].cycles)
+    assert cycles[1] - cycles[0] >= 60
+
+
 #: Cycles of a product by the warps that run chains of them: one warp gathers C, multiplies and
 #: writes C back; two are enough to keep the unit busy.
 CYCLES = {1: 209, 2: 128, 4: 128}

@@ -184,32 +184,64 @@ def test_reads_of_shared_memory(size):
     assert products == hgmma_plan(HOPPER).products(*size)
 
 
+#: Faults of the program, on a machine with parts of operands in irregular distances.
 FAULTS = {
     "hgmma_sizes.h": [("(vx_core_id() + vx_warp_id()) % HGMMA_ACROSS", "0")],
     "hgmma_dma.h": [
-        ("slots = HGMMA_SLOTS;", "slots = HGMMA_SLOTS + 3;"),
+        ("(HGMMA_SLOTS - HGMMA_TURN", "(2 * HGMMA_SLOTS - HGMMA_TURN"),
         ("    spica_tile_await(", "    if (0) spica_tile_await("),
         (": operand.size - 1;", ": operand.size;"),
-        ("(turns - 1) * HGMMA_TURN + 1", "turns * HGMMA_TURN + 1"),
-        ("dram += HGMMA_BANKS * step", "dram += step"),
+        ("needed <= HGMMA_SHORT ? 1", "needed <= HGMMA_SHORT ? 0"),
     ],
     "hgmma_store.h": [
         ("row + (r) < HGMMA->m", "row + (r) <= HGMMA->m"),
         ("column < HGMMA->n)", "column <= HGMMA->n)"),
         ("HGMMA_NARROW_(6)\n", "HGMMA_NARROW_(8)\n"),
+        ('%0, %1\\n\\tfmv.w.x f" #even ", x0', "%0, %1"),
     ],
     "hgmma_gemm.h": [
-        ("            spica_hgmma_clear();\n            left", "            left"),
-        ("column - hgmma_first_column() >= HGMMA->n", "column > HGMMA->n"),
+        ("        column += HGMMA_N;\n", "        column += 2 * HGMMA_N;\n"),
+        ("step % HGMMA_TURN == 0", "step % (2 * HGMMA_TURN) == 0"),
     ],
 }
+#: Zeros beyond the end of k, in shared memory: of B and of A.
+FILL_FAULTS = ["HGMMA_DEPTH | HGMMA_B_ROW << 16", "HGMMA_CORE_M | HGMMA_A_ROW << 16"]
+#: Faults of the descriptors that are written by all lanes: whole steps of `hopper`.
+RUN_FAULTS = [
+    ("hgmma_dma.h", "+ k * HGMMA_BYTES, a_pitch", ", a_pitch"),
+    ("hgmma_dma.h", "slot + HGMMA_A_BYTES);\n}\n\n/* Advances", "slot);\n}\n\n/* Advances"),
+    ("hgmma_dma.h", "depth < slots ? depth : slots", "depth"),
+    ("hgmma_descriptors.h", "advance - parts * unit", "advance"),
+    ("hgmma_descriptors.h", "= HGMMA_BANK_BYTES},", "= HGMMA_SLOT_BYTES},"),
+]
+
+
+def planted(faults):
+    return [(name, *fault) for name, found in faults.items() for fault in found]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "old", "new"), [(name, *fault) for name, faults in FAULTS.items() for fault in faults]
-)
+@pytest.mark.parametrize(("name", "old", "new"), planted(FAULTS))
 def test_faults_are_detected(name, old, new, tmp_path):
     config = machine(8, 8)
     kernel = exact_cores_kernel(config, gaps=(0, 0, 2))
     assert_fault_is_detected(config, kernel, (273, 140, 420), (name, old, new), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fill", FILL_FAULTS)
+def test_missing_zeros_are_detected(fill, tmp_path):
+    """The last step is in the slot of step 4, where infinities are left. By zero they are NaN."""
+    rng, k = np.random.default_rng(4), 14 * 32 + 2
+    a, b = (rng.uniform(0.5, 1, shape).astype(np.float16) for shape in ((40, k), (k, 40)))
+    a[5, 140] = b[140, 7] = np.inf
+    kernel = exact_cores_kernel(HOPPER, given=(a, b))
+    assert_right(run_product(HOPPER, (40, 40, k), kernel=kernel))
+    assert_fault_is_detected(HOPPER, kernel, (40, 40, k), ("hgmma_dma.h", fill, "0"), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "old", "new"), RUN_FAULTS)
+def test_faults_of_descriptors_are_detected(name, old, new, tmp_path):
+    kernel = exact_cores_kernel(HOPPER)
+    assert_fault_is_detected(HOPPER, kernel, (128, 128, 448), (name, old, new), tmp_path)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from .....hw.config import PipelineConfig
 from .....hw.core.front_end.decode_table import RULES, Rule
-from .....hw.core.layouts import REGISTER_WIDTH, decoded_layout, group_fields
+from .....hw.core.layouts import REGISTER_WIDTH, decoded_layout, group_fields, product_field
 from .....hw.isa.encoding import IMMEDIATES, RegisterClass
 from .....hw.isa.instructions import find
 from .....hw.isa.operations import (
@@ -72,10 +72,12 @@ def decode(
     elif word & 0x7F in CUSTOM and rule.instruction.unit is not Unit.WARP:
         found = _by_table(word, pc, rule)
         if groups:
-            return _with_groups(word, found, groups)
+            found = _with_groups(word, found, groups)
     else:
         found = _by_opcode(word, pc)
-    return found | dict.fromkeys(group_fields(config), 0)
+    waits = rule is not None and rule.instruction.name == "hgmma_wait" and not is_refused
+    products = dict.fromkeys(product_field(config), int(waits))
+    return dict.fromkeys(group_fields(config), 0) | found | products
 
 
 def _rule_of(word: int, config: PipelineConfig) -> Rule | None:

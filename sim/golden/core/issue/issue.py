@@ -24,6 +24,7 @@ class Entry:
     reads: tuple[bool, ...] = (False, False, False)
     stalls_warp: bool = False
     serialises: bool = False
+    awaits_products: bool = False
     grouped: tuple[bool, ...] = (False, False, False, False)
     last: int = 0
 
@@ -116,10 +117,14 @@ class Result:
 
 @dataclass
 class Warp:
-    """A warp: outstanding results by register, older first; instructions in flight; stalled."""
+    """A warp: outstanding results by register, older first; instructions in flight; stalled.
+
+    Results of a product of ``hgmma`` are not in flight, but registers in `product`.
+    """
 
     results: dict[int, list[Result]] = field(default_factory=dict)
     under_way: int = 0
+    product: set[int] = field(default_factory=set)
     stopped: bool = False
 
 
@@ -164,6 +169,8 @@ class IssueModel:
             return StallReason.MEMORY if loads else StallReason.SCOREBOARD
         if state.under_way >= UNDER_WAY or (heads[0].serialises and state.under_way):
             return StallReason.DRAIN
+        if heads[0].awaits_products and state.product:
+            return StallReason.DRAIN
         if self.credits.get(heads[0].port) == 0:
             return StallReason.DRAIN
         return StallReason.NONE
@@ -206,7 +213,7 @@ class IssueModel:
         """Run one cycle."""
         reasons = [self.reason(warp, cycle) for warp in range(self.config.warps)]
         able = {warp for warp, why in enumerate(reasons) if why == StallReason.NONE}
-        drained = {n for n, warp in enumerate(self.warps) if not warp.under_way}
+        drained = {n for n, warp in enumerate(self.warps) if not (warp.under_way or warp.product)}
         held = self.offer(cycle)
         self.slots = list(held)
         visible = [
@@ -271,7 +278,10 @@ class IssueModel:
         for done in cycle.written:
             if done is not None:
                 warp, rd, writes = done
-                self.warps[warp].under_way -= 1
+                if rd in self.warps[warp].product:
+                    self.warps[warp].product.remove(rd)
+                else:
+                    self.warps[warp].under_way -= 1
                 if writes:
                     self.written(self.warps[warp], rd)
         for warp in cycle.resume | cycle.started:
@@ -283,7 +293,10 @@ class IssueModel:
             if entry.port in self.credits:
                 self.credits[entry.port] -= 1
             state = self.warps[taken]
-            state.under_way += entry.results
+            if self.config.tensor == "hgmma" and entry.last:
+                state.product |= entry.written_registers
+            else:
+                state.under_way += entry.results
             state.stopped |= entry.stalls_warp
             for rd in entry.written_registers:
                 result = Result(entry.port == Port.MEMORY)

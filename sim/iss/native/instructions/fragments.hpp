@@ -30,8 +30,20 @@ inline bool multiply_fragments(Step& step) {
     return true;
 }
 
-// The product takes effect at once. Its operands must not change until the warp waits for it, as
-// the unit reads them meanwhile.
+// Ends the use of the warp's operands; a fault if one of them was written meanwhile.
+inline bool release_operands(Step& step) {
+    Warp& warp = step.warp;
+    Memory& memory = step.machine.memory;
+    for (const Operand& each : memory.operands()) {
+        if (each.core != warp.core || each.warp != warp.number || each.written == 0) continue;
+        return step.fault_at(Reason::OperandChanged, warp.mask(), each.written, each.pc);
+    }
+    memory.release_operands(warp.core, warp.number);
+    return true;
+}
+
+// The product takes effect at once. Its operands must not change until the warp waits for it or
+// starts its next product, as the unit reads them meanwhile.
 inline bool multiply_tiles(Step& step) {
     Warp& warp = step.warp;
     Memory& memory = step.machine.memory;
@@ -48,6 +60,7 @@ inline bool multiply_tiles(Step& step) {
             return step.fault_at(Reason::OperandMisaligned, lane, address, kTileOperandAlignment);
         }
     }
+    if (!release_operands(step)) return false;
     uint32_t values[kFloats * kTile];
     std::memcpy(values, warp.row(kFloatRow), sizeof values);
     hgmma(step.machine.config.numerics, operands[0], operands[1], values);
@@ -62,12 +75,7 @@ inline bool multiply_tiles(Step& step) {
 inline bool wait_for_products(Step& step) {
     Warp& warp = step.warp;
     if (!warp.has_product) return step.fault(Reason::NoProduct, warp.mask());
-    Memory& memory = step.machine.memory;
-    for (const Operand& each : memory.operands()) {
-        if (each.core != warp.core || each.warp != warp.number || each.written == 0) continue;
-        return step.fault_at(Reason::OperandChanged, warp.mask(), each.written, each.pc);
-    }
-    memory.release_operands(warp.core, warp.number);
+    if (!release_operands(step)) return false;
     warp.has_product = false;
     return true;
 }

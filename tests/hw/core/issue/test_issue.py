@@ -66,10 +66,15 @@ def test_same_as_the_model_with_8_warps_of_8_threads():
 TENSOR = CoreConfig(tensor="hmma", warps=3)
 
 
+#: Products are in flight while other instructions serialise.
+HGMMA = CoreConfig(tensor="hgmma", warps=3)
+
+
 def tensor_programs(config: CoreConfig, length: int, seed: int = 1):
     rng = random.Random(seed)
     return [
-        random_program(rng, length, group_size=8, ports=config.ports) for _ in range(config.warps)
+        random_program(rng, length, group_size=config.group_sizes[-1], ports=config.ports)
+        for _ in range(config.warps)
     ]
 
 
@@ -81,9 +86,15 @@ def test_tensor_core_is_the_same_as_the_model(issue_width):
     run_beside(config, tensor_programs(config, 30), replace(ROUGH, longest=40), seed=5)
 
 
-def test_no_hazard_of_a_tensor_core_is_missed():
+def test_core_with_operands_in_shared_memory_is_the_same_as_the_model():
+    require_no_loop(Issue, HGMMA)
+    run_beside(HGMMA, tensor_programs(HGMMA, 30), replace(ROUGH, longest=40), seed=5)
+
+
+@pytest.mark.parametrize("config", [TENSOR, HGMMA], ids=["hmma", "hgmma"])
+def test_no_hazard_of_a_tensor_core_is_missed(config):
     for seed in range(4):
-        run_model(TENSOR, tensor_programs(TENSOR, 100, seed), ROUGH, seed=seed)
+        run_model(config, tensor_programs(config, 100, seed), ROUGH, seed=seed)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
