@@ -27,8 +27,9 @@ class L2Config(CacheShape):
     prefetch : int
         Lines of the slice prefetched ahead of a stream of reads, 0 to 128; 0 disables it.
     early_write_backs : int
-        Lines written in whole that are written to DRAM together while it is lightly loaded, 0 to
-        64; 0 leaves them to evictions and to the flush.
+        Write-backs in flight below which a line written in whole goes to DRAM with its write, 0
+        to 64. Lines beyond follow while DRAM is lightly loaded, from sets of which up to twice as
+        many are queued. 0 leaves all lines to evictions and to the flush.
     no_allocate_sources : tuple of int
         Sources whose misses do not allocate: their reads bypass the cache, and their writes do
         too if they miss.
@@ -41,7 +42,7 @@ class L2Config(CacheShape):
     mshrs: int = 64
     write_backs: int = 64
     prefetch: int = 48
-    early_write_backs: int = 8
+    early_write_backs: int = 28
     no_allocate_sources: tuple[int, ...] = (0,)
 
     def __post_init__(self):

@@ -35,7 +35,8 @@ def write_early(m: Module, l2, looked, looked_valid) -> tuple[Value, Value]:
 
     A line that is not queued for them is written back by the flush.
     """
-    writes = l2.tag_stage.access.writes
+    # A line written to DRAM with its write is clean.
+    writes = l2.tag_stage.access.writes & ~l2.tag_stage.access.passes
     if not l2.config.l2.early_write_backs:
         m.d.comb += l2.flusher.written.eq(writes)
         return C(0, 1), C(1, 1)

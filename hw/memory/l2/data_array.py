@@ -85,7 +85,7 @@ class L2DataArray(SharedBlock):
         m.d.comb += [
             becomes_dirty.eq(
                 Mux(last.cleans | last.fresh, 0, self.dirty)
-                | Mux(last.writes, self.write_strobes, 0)
+                | Mux(last.writes & ~last.cleans, self.write_strobes, 0)
             ),
             words.write_mask.eq(touched & (last.writes | last.fills)),
             words.write_address.eq(last.place),

@@ -14,14 +14,15 @@ __all__ = ["L2EarlyWritebacks"]
 class L2EarlyWritebacks(SharedBlock):
     """Early write-backs: queues the sets of lines written in whole, and walks over them.
 
-    A line written in whole is rarely written again soon. Its set is walked over until no line of
-    it is dirty, so that a later flush need not look at it. Walks begin when
-    `config.l2.early_write_backs` sets are queued, as DRAM changes its direction once for all of
-    them, and go on until the queue is empty. They pause unless less than a quarter of the MSHRs
-    await DRAM. A look-up every 2 cycles: a line takes 4 cycles. During a flush walks begin at once.
+    A line written in whole is rarely written again soon. If it did not go to DRAM with its write
+    (`L2TagStage`), its set is walked over until no line of it is dirty, so that a later flush need
+    not look at it. Walks begin when a quarter of `config.l2.early_write_backs` sets are queued, as
+    DRAM changes its direction once for all of them, and go on until the queue is empty. They pause
+    unless less than a quarter of the MSHRs await DRAM. A look-up every 2 cycles: a line takes 4
+    cycles. During a flush walks begin at once.
 
-    Twice as many sets are queued at most. The set of a line that is not `queued` is left to the
-    flush and to evictions.
+    Up to twice `config.l2.early_write_backs` sets are queued. The set of a line that is not
+    `queued` is left to the flush and to evictions.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ class L2EarlyWritebacks(SharedBlock):
     Members
     -------
     written : In(1)
-        The line of `line` is written in whole.
+        The line of `line` is written in whole, and is dirty.
     line : In(config.l2.line_width)
     queued : Out(1)
         Its set is queued.
@@ -70,7 +71,7 @@ class L2EarlyWritebacks(SharedBlock):
             sets.i.valid.eq(self.written),
             sets.i.payload.eq(config.set_of(self.line)),
             is_light.eq(reads < max(1, l2.mshrs // 4)),
-            begins.eq(sets.level >= l2.early_write_backs),
+            begins.eq(sets.level >= max(1, l2.early_write_backs // 4)),
             self.walk.valid.eq(sets.o.valid & ~taken & (self.flush | (runs & is_light))),
             self.walk.payload.walk.eq(1),
             self.walk.payload.line.eq(config.line_of(C(0, l2.tag_width), sets.o.payload)),

@@ -64,7 +64,9 @@ class L2Ids(SharedBlock):
     owes : Out(1)
         Its id is owed a reply.
     sweeping : Out(1)
-        The ids are being cleared after a reset; none may be read.
+        The ids are being cleared after a reset.
+    swept : Out(config.id_width)
+        Lowest id that is not cleared; ids from it on may not be read.
     """
 
     def __init__(self, config: L2SliceConfig):
@@ -79,6 +81,7 @@ class L2Ids(SharedBlock):
                 "ticket": In(config.ticket_width),
                 "next_ticket": Out(config.ticket_width),
                 "youngest": Out(config.mshr_width),
+                "swept": Out(config.id_width),
             }
         )
 
@@ -113,5 +116,6 @@ class L2Ids(SharedBlock):
             ),
             table.written.eq(becomes),
             self.sweeping.eq(table.sweeping),
+            self.swept.eq(table.swept),
         ]
         return m

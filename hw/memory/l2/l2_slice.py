@@ -34,7 +34,7 @@ EVENTS = (
     "write_back",  # a dirty line is written to DRAM
     "prefetch",  # a prefetch begins
 )
-#: High bits of a set's number that are compared with those of the sweep after a reset.
+#: High bits of a set's number, and of an id, that are compared with those of their sweep.
 CLEARED_TOGETHER = 3
 #: Entries of the reply queue, and those reserved for writes in progress.
 REPLIES, REPLIES_KEPT = 8, 3
@@ -161,11 +161,14 @@ class L2Slice(SharedBlock):
         ]
         return replies.o.valid
 
-    def is_cleared(self, line: Value) -> Value:
-        """Return whether the sets of a line's group have been cleared after a reset."""
-        tags, groups = self.tag_array, min(CLEARED_TOGETHER, self.config.l2.set_width)
-        group = self.config.set_of(line)[-groups:]
-        return ~tags.sweeping | (group < tags.swept[-groups:])
+    def is_cleared(self, read) -> Value:
+        """Return whether the sets and ids of a read's groups have been cleared after a reset."""
+        tables = ((self.tag_array, self.config.set_of(read.line)), (self.ids, read.id))
+        cleared = []
+        for table, row in tables:
+            group = slice(-min(CLEARED_TOGETHER, len(row)), None)
+            cleared.append(~table.sweeping | (row[group] < table.swept[group]))
+        return Cat(cleared).all()
 
     def ask(self, m: Module):
         """Connect the arbiter of the next operation."""
@@ -179,9 +182,9 @@ class L2Slice(SharedBlock):
             arbiter.may_answer.eq(self.responder.level < RESPONSES - 2),
             arbiter.may_reply.eq(self.replies.level < REPLIES - REPLIES_KEPT),
             arbiter.may_wait.eq(self.mshrs.room),
-            arbiter.holds.eq(self.flusher.holds | self.ids.sweeping),
-            arbiter.sweeping.eq(self.tag_array.sweeping),
-            arbiter.cleared.eq(self.is_cleared(arbiter.read.payload.line)),
+            arbiter.holds.eq(self.flusher.holds),
+            arbiter.sweeping.eq(self.tag_array.sweeping | self.ids.sweeping),
+            arbiter.cleared.eq(self.is_cleared(arbiter.read.payload)),
             arbiter.done.eq(self.tag_stage.done),
             arbiter.undone.eq(self.tag_stage.undone),
             self.tag_array.ask.eq(arbiter.asks),

@@ -113,6 +113,8 @@ class WritebackSignature(wiring.Signature):
     going : In(1)
         A write-back of the line looked up, or of one with the same key, is in flight.
     room : In(1)
+    is_light : In(1)
+        Fewer than `config.l2.early_write_backs` write-backs are in flight, and there is room.
     number : In(config.back_width)
         Number of the next write-back.
     put : Out(1)
@@ -124,6 +126,7 @@ class WritebackSignature(wiring.Signature):
         super().__init__({
             "going": In(1),
             "room": In(1),
+            "is_light": In(1),
             "number": In(config.back_width),
             "put": Out(1),
             "what": Out(put_layout(config)),

@@ -20,7 +20,9 @@ class L2TagStage(SharedBlock):
     being prefetched takes over its MSHR. If the line has arrived and its fill is deferred, the
     read claims it: one look-up fills the line and answers the read. A write allocates without a
     read of its line; bytes it does not write stay invalid. It stalls while its line is read past
-    the cache, or while the write-back buffer is full.
+    the cache, or while the write-back buffer is full. A write of a whole line also goes to DRAM
+    in its own look-up, unless its line is in flight, its victim is written back, or many
+    write-backs are in flight. The line is then clean.
 
     Parameters
     ----------
@@ -139,13 +141,17 @@ class L2TagStage(SharedBlock):
         return begins
 
     def do_write(self, m: Module) -> Value:
-        """Decide on a write; return whether it is done, into a way."""
+        """Decide on a write; return whether it is done, into a way, and maybe `through` to DRAM."""
         operation, found = self.operation, self.tags.found
         writes, into, past, allows, keeps_order, needs_room = (
             Signal(name=n)
             for n in ("writes", "into", "past", "allows", "keeps_order", "needs_room")
         )
+        self.through = through = Signal(name="through")
         evicts = into & ~found.present & found.given_up
+        # The refill of a line in flight would replace the written bytes of a clean line.
+        in_flight = found.present & found.entry.pending
+        is_whole = into & operation.beats.all() & ~in_flight
         m.d.comb += [
             writes.eq(self.valid & operation.write),
             into.eq(~operation.is_empty & (found.present | (operation.allocates & found.has_way))),
@@ -161,7 +167,8 @@ class L2TagStage(SharedBlock):
             self.undone.eq(writes & ~allows),
             self.replies.eq(self.done & ~past & ~keeps_order),
             self.write_miss.eq(self.done & ~found.present & ~operation.is_empty),
-            self.access.passes.eq(self.done & past),
+            through.eq(self.replies & is_whole & ~evicts & self.writebacks.is_light),
+            self.access.passes.eq((self.done & past) | through),
             self.writebacks.what.owes.eq(self.done & (past | keeps_order)),
         ]
         return self.done & into
@@ -178,7 +185,7 @@ class L2TagStage(SharedBlock):
                 written.tag.eq(self.config.tag_of(operation.line)),
                 written.valid.eq(1),
                 written.pending.eq(begins | (present & found.pending & ~fills)),
-                written.dirty.eq(allocates | (present & found.dirty)),
+                written.dirty.eq((allocates | (present & found.dirty)) & ~self.through),
                 written.full.eq(
                     Mux(present, found.full, 0)
                     | Mux(allocates, operation.beats, 0)
@@ -203,7 +210,7 @@ class L2TagStage(SharedBlock):
             self.writebacks.what.has_line.eq(evicts | self.access.passes),
             self.writebacks.what.line.eq(Mux(evicts, old_line, operation.line)),
             self.writebacks.what.id.eq(operation.id),
-            self.write_back.eq(evicts),
+            self.write_back.eq(evicts | self.through),
         ]
 
     def give_access(self, m: Module, begins, allocates, walks, fresh):
@@ -217,7 +224,7 @@ class L2TagStage(SharedBlock):
             access.writes.eq(allocates),
             access.fills.eq(self.mshrs.line_came),
             access.from_dram.eq(access.responds & operation.fill & ~operation.keeps),
-            access.cleans.eq(walks),
+            access.cleans.eq(walks | self.through),
             access.fresh.eq(fresh),
             access.pushes.eq(self.writebacks.put),
             access.place.eq(Cat(self.tags.found.way, self.config.set_of(operation.line))),

@@ -106,11 +106,14 @@ class L2WritebackBuffer(SharedBlock):
             Signal(self.config.back_width, name=name)
             for name in ("newest", "stored", "sent", "oldest")
         )
+        level, l2 = Signal(self.config.back_width), self.config.l2
         m.d.comb += [
             self.stage.number.eq(newest),
             self.oldest.eq(oldest),
             self.stage.room.eq((newest[:-1] != oldest[:-1]) | (newest[-1] == oldest[-1])),
             self.busy.eq(newest != oldest),
+            level.eq(newest - oldest),
+            self.stage.is_light.eq(level < min(l2.early_write_backs, l2.write_backs)),
         ]
         m.d.sync += [
             newest.eq(newest + self.stage.put),
