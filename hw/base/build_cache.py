@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from .entries_in_use import use_entry
+from .entry_contents import is_whole, record_contents
 from .errors import UserError
 from .file_locks import exclusive
 from .progress import Progress
@@ -39,11 +40,12 @@ def cached(
 
     `build` works in a temporary directory that gets its name only when it is complete, so a
     killed build leaves nothing that looks finished. One process builds an entry; others wait for
-    it, and one of them takes over if it is killed.
+    it, and one of them takes over if it is killed. An entry whose files are not those that were
+    built, for example cut by a full disk, is built again.
     """
     root = cache_directory()
     final = root / f"{kind}-{key}"
-    if use_entry(final):
+    if use_entry(final) and is_whole(final):
         return final
 
     def waiting(holder: str) -> None:
@@ -53,9 +55,12 @@ def cached(
     try:
         root.mkdir(parents=True, exist_ok=True)
         with exclusive(root / f"{kind}-{key}{LOCK_SUFFIX}", waiting):
-            if not use_entry(final):
+            if not (use_entry(final) and is_whole(final)):
                 with working_folder(root) as working:
+                    if final.exists():
+                        os.replace(final, working.with_name("damaged"))
                     build(working)
+                    record_contents(working)
                     place(working, final)
     except OSError as error:
         raise UserError(f"the cache {root} cannot be written: {error.strerror or error}") from error

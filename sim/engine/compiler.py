@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...hw.base.build_cache import cache_directory
 from ...hw.base.build_step import build_step
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
@@ -78,6 +79,10 @@ def candidates() -> list[tuple[str, ...]]:
     return found
 
 
+#: Bytes below which a disk counts as full.
+LEAST_FREE = 16 << 20
+
+
 @functools.cache
 def probe(command: tuple[str, ...]) -> Compiler | None:
     """Return the compiler behind `command`, or None if it does not run."""
@@ -133,14 +138,31 @@ def workers() -> int:
 
 
 def run(command: Sequence[str], what: str) -> None:
-    """Run a tool; raise `UserError` with its first error line if it fails."""
+    """Run a tool; raise `UserError` with its first error line if it fails or writes no output."""
     result = subprocess.run(
         command, capture_output=True, text=True, check=False, env=zig_environment()
     )
     if result.returncode:
-        lines = (result.stderr or result.stdout).splitlines()
-        said = next((line for line in lines if "rror" in line), "no message")
-        raise UserError(f"{what} failed: {said.strip()}")
+        raise UserError(f"{what} failed: {said(result.stderr or result.stdout)}")
+    output = Path(command[command.index("-o") + 1])
+    if not output.is_file():
+        raise UserError(
+            f"{what} failed: {command[0]} ended without writing {output.name}; "
+            "SPICA_CXX must be a C++ compiler"
+        )
+
+
+def said(text: str) -> str:
+    """Return the first error of a tool's output, or its last line, or the likely reason."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if shutil.disk_usage(existing(cache_directory())).free < LEAST_FREE:
+        return f"the disk of {cache_directory()} is full; free some space, or set SPICA_CACHE"
+    return next((line for line in lines if "rror" in line), lines[-1] if lines else "no message")
+
+
+def existing(path: Path) -> Path:
+    """Return a path, or the nearest folder above it that exists."""
+    return next(part for part in (path, *path.parents) if part.exists())
 
 
 def compile_all(
