@@ -187,20 +187,18 @@ class WarpScoreboard(SharedBlock):
     def count(self, m: Module, platform):
         """Count the instructions in flight, apart from products."""
         under_way = Signal(range(2 * UNDER_WAY))
-        done, issued, has_product = [*self.done], self.issued, Const(0)
+        done, issued, is_drained = [*self.done], self.issued, under_way == 0
         if self.config.tensor == "hgmma":
-            done, issued, has_product = self.follow_products(m)
             m.d.comb += self.settled.eq(under_way == 0)
+            done, issued, has_product = self.follow_products(m)
+            is_drained &= ~has_product
         completed = sum(done)
         m.d.sync += under_way.eq(under_way + issued - completed)
         if platform is None:
             m.d.sync += Assert(
                 under_way >= completed, "more instructions completed than were issued"
             )
-        m.d.comb += [
-            self.drained.eq((under_way == 0) & ~has_product),
-            self.crowded.eq(under_way[-1]),
-        ]
+        m.d.comb += [self.drained.eq(is_drained), self.crowded.eq(under_way[-1])]
 
     def follow_products(self, m: Module) -> tuple[list[Value], Value, Value]:
         """Return done and issued results except those of products, and whether there is a product.
