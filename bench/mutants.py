@@ -866,11 +866,11 @@ MUTANTS: tuple[Mutant, ...] = (
         tests=(HGMMA_ISSUE,),
     ),
     Mutant(
-        name="product_results",
-        fault="other float results count as those of a product until its last one",
+        name="product_issue",
+        fault="an instruction issued in the previous cycle is not in flight yet",
         inside="WarpScoreboard",
-        old="~(awaited & self.written[bus][half:]).any()",
-        new="~(awaited.any() & self.written[bus][half:].any())",
+        old="(under_way == ones(awaited)) & ~self.issued.any()",
+        new="(under_way == ones(awaited))",
         tests=(HGMMA_ISSUE,),
     ),
     Mutant(

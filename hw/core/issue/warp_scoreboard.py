@@ -8,6 +8,7 @@ from amaranth.utils import exact_log2
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.operations import Latency, Port, ports_with
+from ...lib.one_hot import ones
 from ..layouts import OPERANDS, REGISTER_WIDTH, REGISTERS, group_fields
 
 __all__ = [
@@ -84,7 +85,7 @@ class WarpScoreboard(SharedBlock):
     drained : Out(1)
         Nothing is in flight.
     settled : Out(1)
-        With ``hgmma``: nothing but products is in flight.
+        With ``hgmma``: nothing but products is in flight. It may follow a cycle late.
     crowded : Out(1)
         Too much is in flight to issue.
     """
@@ -185,39 +186,29 @@ class WarpScoreboard(SharedBlock):
                 )
 
     def count(self, m: Module, platform):
-        """Count the instructions in flight, apart from products."""
+        """Count the instructions in flight."""
         under_way = Signal(range(2 * UNDER_WAY))
-        done, issued, has_product = [*self.done], self.issued, Const(0)
-        if self.config.tensor == "hgmma":
-            done, issued, has_product = self.follow_products(m)
-            m.d.comb += self.settled.eq(under_way == 0)
-        completed = sum(done)
-        m.d.sync += under_way.eq(under_way + issued - completed)
+        done = sum(self.done[bus] for bus in range(self.config.writeback_buses))
+        m.d.sync += under_way.eq(under_way + self.issued - done)
         if platform is None:
-            m.d.sync += Assert(
-                under_way >= completed, "more instructions completed than were issued"
-            )
-        m.d.comb += [
-            self.drained.eq((under_way == 0) & ~has_product),
-            self.crowded.eq(under_way[-1]),
-        ]
+            m.d.sync += Assert(under_way >= done, "more instructions completed than were issued")
+        m.d.comb += [self.drained.eq(under_way == 0), self.crowded.eq(under_way[-1])]
+        if self.config.tensor == "hgmma":
+            self.follow_products(m, under_way)
 
-    def follow_products(self, m: Module) -> tuple[list[Value], Value, Value]:
-        """Return done and issued results except those of products, and whether there is a product.
+    def follow_products(self, m: Module, under_way: Value):
+        """Find out whether only products are in flight, from the state of the previous cycle.
 
         A product has the upper half of the registers for itself, each until it is written.
         """
         half = REGISTERS // 2
         awaited = Signal(half)  # registers with an outstanding result of a product
         begins = self.issued == half
-        others = [
-            self.done[bus] & ~(awaited & self.written[bus][half:]).any()
-            for bus in range(self.config.writeback_buses)
+        written = gated(self.done, self.written)[half:]
+        m.d.sync += [
+            awaited.eq((awaited & ~written) | begins.replicate(half)),
+            self.settled.eq((under_way == ones(awaited)) & ~self.issued.any()),
         ]
-        m.d.sync += awaited.eq(
-            (awaited & ~gated(self.done, self.written)[half:]) | begins.replicate(half)
-        )
-        return others, Mux(begins, 0, self.issued), awaited.any()
 
 
 def reads_own(needs) -> list[Value]:

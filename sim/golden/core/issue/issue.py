@@ -119,12 +119,14 @@ class Result:
 class Warp:
     """A warp: outstanding results by register, older first; instructions in flight; stalled.
 
-    Results of a product of ``hgmma`` are not in flight, but registers in `product`.
+    `product` has the registers with an outstanding result of ``hgmma``. If the warp is settled,
+    nothing but a product was in flight in the previous cycle.
     """
 
     results: dict[int, list[Result]] = field(default_factory=dict)
     under_way: int = 0
     product: set[int] = field(default_factory=set)
+    settled: bool = False
     stopped: bool = False
 
 
@@ -167,9 +169,8 @@ class IssueModel:
         if waits:
             loads = any(result.loaded for result in waits)
             return StallReason.MEMORY if loads else StallReason.SCOREBOARD
-        if state.under_way >= UNDER_WAY or (heads[0].serialises and state.under_way):
-            return StallReason.DRAIN
-        if heads[0].awaits_products and state.product:
+        settled = not state.under_way or (state.settled and not heads[0].awaits_products)
+        if state.under_way >= UNDER_WAY or (heads[0].serialises and not settled):
             return StallReason.DRAIN
         if self.credits.get(heads[0].port) == 0:
             return StallReason.DRAIN
@@ -213,7 +214,7 @@ class IssueModel:
         """Run one cycle."""
         reasons = [self.reason(warp, cycle) for warp in range(self.config.warps)]
         able = {warp for warp, why in enumerate(reasons) if why == StallReason.NONE}
-        drained = {n for n, warp in enumerate(self.warps) if not (warp.under_way or warp.product)}
+        drained = {n for n, warp in enumerate(self.warps) if not warp.under_way}
         held = self.offer(cycle)
         self.slots = list(held)
         visible = [
@@ -275,13 +276,14 @@ class IssueModel:
     def settle(self, cycle: Cycle, taken: int | None, issued: list[Entry]):
         """End the cycle: completed, announced and issued instructions."""
         self.release(cycle)
+        for number, state in enumerate(self.warps):
+            only_products = self.config.tensor == "hgmma" and state.under_way == len(state.product)
+            state.settled = only_products and number != taken
         for done in cycle.written:
             if done is not None:
                 warp, rd, writes = done
-                if rd in self.warps[warp].product:
-                    self.warps[warp].product.remove(rd)
-                else:
-                    self.warps[warp].under_way -= 1
+                self.warps[warp].under_way -= 1
+                self.warps[warp].product.discard(rd)
                 if writes:
                     self.written(self.warps[warp], rd)
         for warp in cycle.resume | cycle.started:
@@ -293,10 +295,9 @@ class IssueModel:
             if entry.port in self.credits:
                 self.credits[entry.port] -= 1
             state = self.warps[taken]
+            state.under_way += entry.results
             if self.config.tensor == "hgmma" and entry.last:
                 state.product |= entry.written_registers
-            else:
-                state.under_way += entry.results
             state.stopped |= entry.stalls_warp
             for rd in entry.written_registers:
                 result = Result(entry.port == Port.MEMORY)
