@@ -35,6 +35,8 @@ HGMMA_ISSUE = (
     "::test_core_with_operands_in_shared_memory_is_the_same_as_the_model"
 )
 PREFETCHES = "tests/hw/memory/l2/test_l2_prefetcher.py"
+SPEED = "tests/hw/memory/l2/test_l2_speed.py"
+EARLY = "tests/hw/memory/l2/test_l2_early_writebacks.py"
 REQUESTS = "tests/hw/memory/memory_unit/test_shared_requests.py"
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -577,6 +579,38 @@ MUTANTS: tuple[Mutant, ...] = (
         old="(self.stage.adopt | self.stage.claim) & (pick == self.stage.ahead)",
         new="self.stage.adopt & (pick == self.stage.ahead)",
         tests=(f"{PREFETCHES}::test_claims_keep_one_order_of_writes",),
+    ),
+    Mutant(
+        name="through_in_flight",
+        fault="a line in flight is written to DRAM with its write, and its refill replaces it",
+        inside="L2TagStage",
+        old="in_flight = found.present & found.entry.pending",
+        new="in_flight = C(0, 1)",
+        tests=(f"{PREFETCHES}::test_a_line_written_while_a_prefetch_reads_it_is_not_overwritten",),
+    ),
+    Mutant(
+        name="through_victim",
+        fault="a write to DRAM with its look-up replaces the write-back of its victim",
+        inside="L2TagStage",
+        old="is_whole & ~evicts & self.writebacks.is_light",
+        new="is_whole & self.writebacks.is_light",
+        tests=(f"{EARLY}::test_one_order_of_writes",),
+    ),
+    Mutant(
+        name="through_room",
+        fault="a line is written to DRAM with its write while the write-back buffer is full",
+        inside="L2WritebackBuffer",
+        old="min(l2.early_write_backs, l2.write_backs)",
+        new="l2.early_write_backs",
+        tests=(f"{EARLY}::test_more_write_backs_than_the_buffer_holds_are_never_begun",),
+    ),
+    Mutant(
+        name="cleared_ids",
+        fault="a read begins before the state of its id is cleared",
+        inside="L2Slice",
+        old="cleared.append(~table.sweeping | (row[group] < table.swept[group]))",
+        new="cleared.append(~self.tag_array.sweeping | (row[group] < table.swept[group]))",
+        tests=(f"{SPEED}::test_a_read_waits_until_the_state_of_its_id_is_cleared",),
     ),
     Mutant(
         name="walk_in_flight",

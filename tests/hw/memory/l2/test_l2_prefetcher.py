@@ -212,14 +212,18 @@ def test_an_error_of_a_line_that_waits_to_be_claimed_is_returned_to_its_read():
 
 
 @pytest.mark.parametrize("wait", range(0, 40, 3))
-def test_a_line_written_while_a_prefetch_reads_it_is_not_overwritten(wait):
-    """Early write-backs begin before the prefetch of line 2 ends, which began before the write."""
-    config = replace(COVERED, l2=replace(COVERED.l2, mshrs=64, prefetch=4, early_write_backs=2))
+@pytest.mark.parametrize(("early", "lines"), [(2, (2, 9, 10, 3)), (1, (2, 9, 34, 3))])
+def test_a_line_written_while_a_prefetch_reads_it_is_not_overwritten(early, lines, wait):
+    """Early write-backs begin before the prefetch of line 2 ends, which began before the write.
+
+    Line 2 stays dirty. With `early` of 1 line 34, in the same set, begins a walk.
+    """
+    config = replace(COVERED, l2=replace(COVERED.l2, mshrs=64, prefetch=4, early_write_backs=early))
     bench = BusyBench(config, random.Random(1), latency=60, window=100)
     first, second, late = (bench.reads(CORE, [n]) for n in (0, 1, 2))
     other = bench.reads(OTHER, [0] * wait, beats=1)
     bench.run(
-        first, [*second, *other], bench.writes(OTHER, [2, 9, 10, 3]), busy_with(bench, 0, 40), late,
+        first, [*second, *other], bench.writes(OTHER, lines), busy_with(bench, 0, 40), late,
         "flush",
     )  # fmt: skip
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from spica.hw.config.l2 import L2Config
-from spica.hw.memory.l2.l2_slice import L2Slice
+from spica.hw.memory.l2.l2_slice import CLEARED_TOGETHER, L2Slice
 from spica.hw.memory.l2.layouts import L2SliceConfig
 from spica.synth.budgets import too_deep
 from spica.synth.measure import measure
@@ -50,8 +50,19 @@ def test_reads_of_cleared_sets_do_not_wait_for_the_rest_of_the_sweep():
     bench = L2Bench(config, random.Random(1), latency=0, span=1 << 15)
     (first,), (last,) = bench.reads(CORE, [0]), bench.reads(OTHER, [config.l2.sets - 1])
     bench.run([first], [last])
-    assert first.ended < (1 << config.id_width) + 20  # the records of ids are cleared first
+    assert first.ended < 2 * CORE + 20  # ids of the groups before its own are cleared first
     assert last.ended > config.l2.sets
+
+
+@pytest.mark.parametrize("identity", [CORE, OTHER, 0x7F])
+def test_a_read_waits_until_the_state_of_its_id_is_cleared(identity):
+    """There are more ids than sets."""
+    config = replace(config_of(L2Config(size=1024, ways=2)), id_width=7)
+    bench = L2Bench(config, random.Random(1), latency=0)
+    reads = bench.reads(identity, range(4))
+    bench.run(reads)
+    group = 1 << config.id_width - CLEARED_TOGETHER
+    assert identity - identity % group <= reads[0].since < 2 * (identity + group) + 20
 
 
 def test_hits_go_at_a_beat_per_cycle_each_way():
