@@ -223,7 +223,7 @@ def test_a_line_written_while_a_prefetch_reads_it_is_not_overwritten(early, line
     first, second, late = (bench.reads(CORE, [n]) for n in (0, 1, 2))
     other = bench.reads(OTHER, [0] * wait, beats=1)
     bench.run(
-        first, [*second, *other], bench.writes(OTHER, lines), busy_with(bench, 0, 40), late,
+        first, [*second, *other], bench.writes(OTHER, lines), busy_with(bench, 0, 80), late,
         "flush",
     )  # fmt: skip
 
