@@ -227,7 +227,14 @@ class Machine:
         return self.last
 
     def run_on_cores(
-        self, kernel: Kernel, sizes: dict[str, int], saving: Saving, **program: Any
+        self,
+        kernel: Kernel,
+        sizes: dict[str, int],
+        saving: Saving,
+        *,
+        includes: tuple[Path, ...] = (),
+        defines: tuple[str, ...] = (),
+        lockstep: bool = False,
     ) -> dict[str, np.ndarray]:
         """Run a kernel, with options of its program; return the final contents of its buffers."""
         options = SimtOptions(
@@ -236,7 +243,9 @@ class Machine:
             saving=saving,
             memory=self.dram,
             allow_spills=bool(kernel.files),
-            **({"lockstep": False} | program),
+            includes=includes,
+            defines=defines,
+            lockstep=lockstep,
         )
         return self.run_workload(KernelWorkload(kernel, sizes), options)
 

@@ -23,7 +23,7 @@ SMALL = L2SliceConfig(
     source_width=1,
     masters=1,
 )
-#: Cycles after reset without lookups: the IDs are cleared one by one.
+#: Cycles in which the IDs are cleared after reset, one by one. Reads of cleared IDs may begin.
 SWEEP = 1 << SMALL.id_width
 #: Number of different lines read: more than the cache holds.
 LINES = 4

@@ -242,7 +242,7 @@ def access_layout(config: L2SliceConfig) -> data.StructLayout:
     """Return the layout of an access to the data array.
 
     ``touches``: the line at ``place`` is read, and written if ``writes`` (the bytes of a write),
-    ``fills`` (all bytes not yet written) or ``cleans`` (no byte is dirty afterwards). ``fresh``: the
+    ``fills`` (all bytes not yet written) or ``cleans`` (no byte stays dirty). ``fresh``: the
     place belongs to another line from now on. ``pushes``: its old contents go to DRAM as
     write-back ``back``, or the written bytes if ``passes``. ``responds``: the line, or else the
     arrived data, answers ``id``, with ``codes`` for beats that are not ``full``.

@@ -223,9 +223,19 @@ def test_a_line_written_while_a_prefetch_reads_it_is_not_overwritten(early, line
     first, second, late = (bench.reads(CORE, [n]) for n in (0, 1, 2))
     other = bench.reads(OTHER, [0] * wait, beats=1)
     bench.run(
-        first, [*second, *other], bench.writes(OTHER, lines), busy_with(bench, 0, 40), late,
+        first, [*second, *other], bench.writes(OTHER, lines), busy_with(bench, 0, 80), late,
         "flush",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("wait", range(0, 36, 3))
+def test_a_whole_line_written_while_a_prefetch_reads_it_stays_dirty(wait):
+    """Part writes delay the write of line 2 until its prefetch has begun, and then ended."""
+    config = replace(COVERED, l2=replace(COVERED.l2, prefetch=4))
+    bench = BusyBench(config, random.Random(wait), latency=60, window=100)
+    first, second, after = (bench.reads(CORE, [n]) for n in (0, 1, 2))
+    parts, pause = bench.writes(OTHER, [40] * wait, strobes=1), busy_with(bench, 0, 80)
+    bench.run(first, [*second, *parts, *bench.writes(OTHER, [2])], pause, after, "flush")
 
 
 @pytest.mark.parametrize("stall", [0, 0.3])
@@ -234,7 +244,7 @@ def test_claims_keep_one_order_of_writes(config, stall):
     """Streams of few reads in flight, while hits and writes of their lines use the look-ups."""
     rng = random.Random(11)
     bench = BusyBench(
-        config, rng, span=8192, latency=12, jitter=20 if stall else 0, stall=stall, window=6,
+        config, rng, span=8192, latency=12, jitter=20 if stall else 0, stall=stall, window=3,
         gated=bool(stall),
     )  # fmt: skip
     phases = []
@@ -246,7 +256,8 @@ def test_claims_keep_one_order_of_writes(config, stall):
             near = rng.randrange(line, line + 8)
             strobes = rng.choice([None, None, 0, 1, rng.getrandbits(32)])
             bursts += bench.writes(rng.choice([OTHER, DMA]), [near], strobes=strobes)
-            bursts += bench.writes(OTHER, [120])
+            for burst in bench.writes(OTHER, [120] * 4):  # a look-up in each cycle
+                bursts.append(replace(burst, beats=1, writes=burst.writes[:1]))
         phases += [bursts, "flush"] if start else [bursts]
     bench.run(*phases)
     assert bench.claims > 2
