@@ -900,14 +900,6 @@ MUTANTS: tuple[Mutant, ...] = (
         tests=(HGMMA_ISSUE,),
     ),
     Mutant(
-        name="product_issue",
-        fault="an instruction issued in the previous cycle is not in flight yet",
-        inside="WarpScoreboard",
-        old="(under_way == ones(awaited)) & ~self.issued.any()",
-        new="(under_way == ones(awaited))",
-        tests=(HGMMA_ISSUE,),
-    ),
-    Mutant(
         name="source_group",
         fault="a product issues before the registers of A and B are written",
         inside="touches_groups",

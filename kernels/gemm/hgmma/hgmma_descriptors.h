@@ -45,7 +45,7 @@ typedef struct {
         .step = {[HGMMA_LANE_(LOCAL)] = HGMMA_SLOT_BYTES - (parts) * HGMMA_BANK_BYTES},      \
     }
 
-/* What all products have in common is there from the start. */
+/* The words that all products have in common are constants. */
 static HgmmaDescriptors hgmma_a_ = HGMMA_DESCRIPTORS_(SPICA_CORES, HGMMA_CORE_M, HGMMA_A_ROW);
 static HgmmaDescriptors hgmma_b_ = HGMMA_DESCRIPTORS_(HGMMA_ACROSS, HGMMA_DEPTH, HGMMA_B_ROW);
 

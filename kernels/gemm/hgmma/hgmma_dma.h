@@ -201,10 +201,13 @@ SPICA_INLINE void hgmma_begin(void)
     hgmma_prepare(&hgmma_a_, SPICA_CORES, HGMMA_CORE_M * a_pitch, HGMMA_A_ROW);
     hgmma_prepare(&hgmma_b_, HGMMA_ACROSS, HGMMA_B_ROW, HGMMA_DEPTH * b_pitch);
     at->row = at->column = at->k = at->slot = at->commanded = 0;
-    at->limit = at->needed = 1;
-    at->rounds = hgmma_rounds();
+    const uint32_t rounds = hgmma_rounds();
+    at->rounds = rounds;
+    at->needed = 1;
+    at->limit = rounds < 2 ? 1 : 2; /* the next step is loaded during the first */
     at->loads = *(volatile uint32_t *)SPICA_DMA_LOADS_DONE;
     hgmma_enter();
+    hgmma_copy_ahead();
     hgmma_copy_ahead();
 }
 
