@@ -586,7 +586,7 @@ MUTANTS: tuple[Mutant, ...] = (
         inside="L2TagStage",
         old="in_flight = found.present & found.entry.pending",
         new="in_flight = C(0, 1)",
-        tests=(f"{PREFETCHES}::test_a_whole_line_written_while_a_prefetch_reads_it_stays_dirty",),
+        tests=(f"{PREFETCHES}::test_a_line_written_while_a_prefetch_reads_it_is_not_overwritten",),
     ),
     Mutant(
         name="through_victim",

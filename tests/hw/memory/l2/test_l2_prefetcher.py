@@ -212,39 +212,29 @@ def test_an_error_of_a_line_that_waits_to_be_claimed_is_returned_to_its_read():
 
 
 @pytest.mark.parametrize("wait", range(0, 40, 3))
-@pytest.mark.parametrize(("early", "lines"), [(2, (2, 9, 10, 3)), (1, (2, 9, 34, 3))])
+@pytest.mark.parametrize(("early", "lines"), [(28, (2,)), (2, (2, 9, 10, 3)), (1, (2, 9, 34, 3))])
 def test_a_line_written_while_a_prefetch_reads_it_is_not_overwritten(early, lines, wait):
-    """Early write-backs begin before the prefetch of line 2 ends, which began before the write.
+    """Part writes delay the write of line 2 until its prefetch has begun, and then ended.
 
     Line 2 stays dirty. With `early` of 1 line 34, in the same set, begins a walk.
     """
     config = replace(COVERED, l2=replace(COVERED.l2, mshrs=64, prefetch=4, early_write_backs=early))
-    bench = BusyBench(config, random.Random(1), latency=60, window=100)
-    first, second, late = (bench.reads(CORE, [n]) for n in (0, 1, 2))
-    other = bench.reads(OTHER, [0] * wait, beats=1)
-    bench.run(
-        first, [*second, *other], bench.writes(OTHER, lines), busy_with(bench, 0, 80), late,
-        "flush",
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("wait", range(0, 36, 3))
-def test_a_whole_line_written_while_a_prefetch_reads_it_stays_dirty(wait):
-    """Part writes delay the write of line 2 until its prefetch has begun, and then ended."""
-    config = replace(COVERED, l2=replace(COVERED.l2, prefetch=4))
     bench = BusyBench(config, random.Random(wait), latency=60, window=100)
     first, second, after = (bench.reads(CORE, [n]) for n in (0, 1, 2))
-    parts, pause = bench.writes(OTHER, [40] * wait, strobes=1), busy_with(bench, 0, 80)
-    bench.run(first, [*second, *parts, *bench.writes(OTHER, [2])], pause, after, "flush")
+    parts, pause = bench.writes(OTHER, [40] * wait, strobes=1), busy_with(bench, 0, 100)
+    writes = bench.writes(OTHER, lines)
+    # The flush ends after the sweep, in which nothing is prefetched.
+    bench.run("flush", first, [*second, *parts, *writes], pause, after, "flush")
 
 
 @pytest.mark.parametrize("stall", [0, 0.3])
 @pytest.mark.parametrize("config", [COVERED, SMALL], ids=["fits", "small"])
-def test_claims_keep_one_order_of_writes(config, stall):
+@pytest.mark.parametrize(("window", "others"), [(3, 0), (100, 0.5)])
+def test_claims_keep_one_order_of_writes(window, others, config, stall):
     """Streams of few reads in flight, while hits and writes of their lines use the look-ups."""
     rng = random.Random(11)
     bench = BusyBench(
-        config, rng, span=8192, latency=12, jitter=20 if stall else 0, stall=stall, window=3,
+        config, rng, span=8192, latency=12, jitter=20 if stall else 0, stall=stall, window=window,
         gated=bool(stall),
     )  # fmt: skip
     phases = []
@@ -253,6 +243,7 @@ def test_claims_keep_one_order_of_writes(config, stall):
         for line in range(start, start + 24):
             bursts += bench.reads(CORE + line % 4, [line])
             bursts += bench.reads(OTHER, [line], beats=1) if rng.random() < 0.2 else []
+            bursts += bench.reads(DMA, [rng.randrange(96)]) if rng.random() < others else []
             near = rng.randrange(line, line + 8)
             strobes = rng.choice([None, None, 0, 1, rng.getrandbits(32)])
             bursts += bench.writes(rng.choice([OTHER, DMA]), [near], strobes=strobes)
@@ -260,7 +251,7 @@ def test_claims_keep_one_order_of_writes(config, stall):
                 bursts.append(replace(burst, beats=1, writes=burst.writes[:1]))
         phases += [bursts, "flush"] if start else [bursts]
     bench.run(*phases)
-    assert bench.claims > 2
+    assert bench.claims > 2 or others
 
 
 def streams_and_more(bench: L2Bench, phases: int) -> list[list[Burst]]:
