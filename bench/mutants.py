@@ -574,10 +574,10 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="claim_in_progress",
-        fault="the fill of a claimed line is issued too, after its MSHR is reused",
+        fault="fills of prefetched lines are not deferred, so that one is issued as it is claimed",
         inside="L2MshrFile",
-        old="(self.stage.adopt | self.stage.claim) & (pick == self.stage.ahead)",
-        new="self.stage.adopt & (pick == self.stage.ahead)",
+        old="states.idle.eq(self.idle | crowded)",
+        new="states.idle.eq(1)",
         tests=(f"{PREFETCHES}::test_claims_keep_one_order_of_writes",),
     ),
     Mutant(

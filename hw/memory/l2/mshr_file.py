@@ -99,6 +99,8 @@ class L2MshrFile(SharedBlock):
         m.submodules.states = states = L2MshrStates(config)
         m.submodules.refill = self.refill = refill = L2Refill(config)
         self.keep_spare(m, states.used)
+        crowded = Signal()  # a cycle later: the choice of an MSHR follows
+        m.d.sync += crowded.eq(~self.room)
         its_mshr, its_old_mshr = Signal(config.mshr_width), Signal(config.mshr_width)
         self.waits, self.follows = Signal(name="waits"), Signal(name="follows")
         chosen = one_hot(m, its_mshr, config.l2.mshrs, "chosen")
@@ -118,7 +120,7 @@ class L2MshrFile(SharedBlock):
             states.ahead.eq(~self.operation.beats.any()),
             states.adopt.eq(self.stage.adopt),
             # Deferred fills make room for reads that wait for an MSHR.
-            states.idle.eq(self.idle | ~self.room),
+            states.idle.eq(self.idle | crowded),
             states.outcome.eq(self.stage.outcome),
             states.is_oldest.eq(self.is_oldest),
             states.line_came.eq(self.stage.line_came),
@@ -132,7 +134,7 @@ class L2MshrFile(SharedBlock):
             self.line.eq(refill.line),
         ]
         self.read_lines(m, its_mshr, chosen)
-        behind = self.choose(m, states)
+        behind = self.choose(m, states, platform)
         m.d.comb += states.wake.eq(behind | self.wake(m))
         return m
 
@@ -170,8 +172,12 @@ class L2MshrFile(SharedBlock):
         ]
         connect(m, fetches.o, flipped(self.fetch))
 
-    def choose(self, m: Module, states: L2MshrStates) -> Value:
-        """Offer an MSHR for look-up; return the successor of the one chosen in the last cycle."""
+    def choose(self, m: Module, states: L2MshrStates, platform) -> Value:
+        """Offer an MSHR for look-up; return the successor of the one chosen in the last cycle.
+
+        An MSHR that is claimed is never chosen: its fill is deferred, and a read that claims was
+        accepted in a cycle with room, so that deferred fills request no look-up in the next.
+        """
         config, again, operation = self.config, self.again.payload, self.operation
         m.submodules.turns = turns = Arbiter(config.l2.mshrs)
         layout = waiting_layout(config)
@@ -189,8 +195,8 @@ class L2MshrFile(SharedBlock):
             chosen.eq(Mux(chains, behind, turns.grant)),
             pick.eq(Mux(chains, behind_mshr, number_of(turns.grant))),
             moves.eq(~again_valid | self.again.ready),
-            # Skip an MSHR that is claimed, or adopted: its new read is stored in this cycle.
-            takes_over.eq((self.stage.adopt | self.stage.claim) & (pick == self.stage.ahead)),
+            # Skip an MSHR that is adopted: its new read is stored in this cycle.
+            takes_over.eq(self.stage.adopt & (pick == self.stage.ahead)),
             turns.taken.eq(moves & ~chains & ~takes_over),
             picks.eq(moves & (chains | states.waits.any()) & ~takes_over),
             states.pick.eq(Mux(moves & ~takes_over, chosen, 0)),
@@ -212,6 +218,9 @@ class L2MshrFile(SharedBlock):
             again.codes.eq(self.refill.codes),
             again.mshr.eq(mshr),
         ]
+        if platform is None:
+            claims = self.stage.claim & (pick == self.stage.ahead)
+            m.d.sync += Assert(~(picks & claims), "the MSHR of a claimed line is chosen")
         with m.If(moves):
             m.d.sync += again_valid.eq(picks)
         with m.If(picks):
