@@ -12,8 +12,8 @@ from spica.synth.budgets import too_deep
 from spica.synth.measure import measure
 from support.memory.l2_bench import Burst, L2Bench
 
-#: Limits of a slice at its default, with 64 MSHRs and 64 write-backs: without deferred fills, claims
-#: of prefetched lines and writes of whole lines to DRAM it had 1,920 cells and 4,400 flip-flops.
+#: Limits of a slice at its default, with 64 MSHRs and 64 write-backs. Without claims of prefetched
+#: lines and writes of whole lines to DRAM they were 1,920 cells and 4,400 flip-flops.
 CELLS, FLIP_FLOPS, DEPTH = 2_060, 4_480, 51
 #: An ID of the DMA, whose misses do not allocate, and two of cores.
 DMA, CORE, OTHER = 0, 0x20, 0x41
