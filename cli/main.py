@@ -44,7 +44,7 @@ for name, (module, function) in COMMANDS.items():
 
 
 class Terminated(KeyboardInterrupt):
-    """Signal SIGTERM: ends a build as an interrupt does, with its compilers and drafts."""
+    """Signal SIGTERM: ends a build as an interrupt does, and removes its drafts."""
 
 
 def terminate(*_):

@@ -210,13 +210,18 @@ class L2Bench:
     def run(self, *phases, timeout: int = 20_000):
         """Issue the bursts of each phase in order, reads and writes in parallel.
 
-        The phase ``"flush"`` flushes the slice.
+        The phase ``"flush"`` flushes the slice, ``"idle"`` waits until it is not busy.
         """
 
         async def bench(ctx):
             for phase in phases:
                 if phase == "flush":
                     await self.flush(ctx)
+                    continue
+                if phase == "idle":
+                    self.near.driven |= NO_OFFERS
+                    while ctx.get(self.dut.busy):
+                        await self.step(ctx, {})
                     continue
                 reads = deque(burst for burst in phase if burst.writes is None)
                 writes = deque(burst for burst in phase if burst.writes is not None)

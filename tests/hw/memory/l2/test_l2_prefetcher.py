@@ -29,9 +29,14 @@ def lines_of(bench: L2Bench) -> list[int]:
 
 
 def one_by_one(config: L2SliceConfig, lines, *, identity: int = CORE, **bench) -> L2Bench:
-    """Request lines, each after the previous one has arrived."""
+    """Request lines, each after the previous one has arrived.
+
+    Nothing is prefetched while the slice is cleared after the reset.
+    """
     bench = L2Bench(config, random.Random(1), span=8192, latency=LATENCY, **bench)
-    bench.run(*([burst] for burst in bench.reads(identity, lines)))
+    bursts = bench.reads(identity, lines)
+    bench.run("idle", *([burst] for burst in bursts))
+    bench.cycle -= bursts[0].since
     return bench
 
 
@@ -188,7 +193,8 @@ def busy_with(bench: L2Bench, line: int, cycles: int) -> list[Burst]:
 def test_a_claimed_line_is_answered_as_fast_as_a_hit():
     bench = BusyBench(CONFIG, random.Random(1), latency=20, window=100)
     (first,), (second,), late = (bench.reads(CORE, [n]) for n in (0, 1, 2))
-    bench.run([first], [second, *busy_with(bench, 0, 60), *late, *busy_with(bench, 0, 20)])
+    rest = [second, *busy_with(bench, 0, 60), *late, *busy_with(bench, 0, 20)]
+    bench.run("idle", [first], rest)
     assert bench.claims == 1
     assert late[0].first - late[0].since == 2
 
@@ -206,7 +212,8 @@ def test_an_error_of_a_line_that_waits_to_be_claimed_is_returned_to_its_read():
     bench = BusyBench(CONFIG, random.Random(1), latency=20, broken=broken, window=100)
     first, second, late = (bench.reads(CORE, [n]) for n in range(3))
     fine = bench.reads(CORE + 1, [3])
-    bench.run(first, [*second, *busy_with(bench, 0, 60), *late, *fine, *busy_with(bench, 0, 20)])
+    rest = [*second, *busy_with(bench, 0, 60), *late, *fine, *busy_with(bench, 0, 20)]
+    bench.run("idle", first, rest)
     assert late[0].codes == [0, 2] and fine[0].codes == [0, 0]
     assert bench.claims == 1
 
