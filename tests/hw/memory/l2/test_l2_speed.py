@@ -39,7 +39,7 @@ def test_latency():
     bench = L2Bench(SMALL, random.Random(1), latency=0)
     first, again, miss = (bench.reads(CORE, [n])[0] for n in (0, 0, 1))
     write = bench.writes(CORE, [0])[0]
-    bench.run([first], [again], [write], [miss])
+    bench.run("idle", [first], [again], [write], [miss])
     assert again.first - again.since == 2
     assert write.ended - write.since == 3
     # 2 cycles to DRAM, 1 there for each of 2 beats, 4 back.
@@ -88,7 +88,7 @@ def misses_per_cycle(identity: int, l2: L2Config, latency: int) -> float:
     """Return the beats per cycle of reads that all miss."""
     bench = L2Bench(config_of(l2), random.Random(1), latency=latency, span=1 << 14)
     bursts = bench.reads(identity, range(2 * l2.mshrs))
-    bench.run(bursts)
+    bench.run("idle", bursts)
     assert len(bench.fetched) == len(bursts)
     return beats_per_cycle(bursts)
 
@@ -111,7 +111,7 @@ def both_ways(identity: int, l2: L2Config, latency: int, lines: int) -> tuple[fl
     bench = L2Bench(config, random.Random(1), latency=latency, span=2 * lines * l2.line_bytes)
     read = bench.reads(identity, range(lines))
     write = bench.writes(identity, range(lines, 2 * lines))
-    bench.run([*read, *write])
+    bench.run("idle", [*read, *write])
     assert len(bench.fetched) == lines
     return beats_per_cycle(read), beats_per_cycle(write)
 
@@ -133,7 +133,7 @@ def test_hits_that_wait_for_a_miss_follow_it_without_a_pause():
     bench = L2Bench(SMALL_OF_MANY, random.Random(1), latency=40)
     warm, miss = bench.reads(CORE, range(8), beats=1), bench.reads(CORE, [20])
     hits = bench.reads(CORE, range(8), beats=1)
-    bench.run(warm, [*miss, *hits])
+    bench.run("idle", warm, [*miss, *hits])
     assert len(bench.fetched) == 9
     ends = [burst.ended for burst in (*miss, *hits)]
     assert ends == list(range(ends[0], ends[0] + 9))
