@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
@@ -16,7 +17,6 @@ from ..hw.base.errors import UserError
 from ..hw.config import PRESETS, ClusterConfig
 from ..hw.config.override import override
 from .files import Draft
-from .widths import piped_width
 
 Config = TypeVar("Config")
 
@@ -31,6 +31,7 @@ __all__ = [
     "choose",
     "configured",
     "new_table",
+    "piped_width",
     "standard_error",
     "standard_output",
 ]
@@ -76,6 +77,16 @@ JsonOption = Annotated[
         validator=not_an_option,
     ),
 ]
+
+
+#: Columns of piped output without ``$COLUMNS``, and the least number that is followed.
+WIDTH, LEAST = 160, 40
+
+
+def piped_width(default: int = WIDTH) -> int:
+    """Return the columns of piped output: ``$COLUMNS``, at least `LEAST`, or a default."""
+    columns = os.environ.get("COLUMNS", "")
+    return max(LEAST, int(columns)) if columns.isascii() and columns.isdecimal() else default
 
 
 def console(stream, *, stderr: bool = False) -> Console:

@@ -8,8 +8,7 @@ from typing import Any
 from ..hw.base.errors import MachineError
 from ..sim.report.result import PASS, SAVED
 from ..sim.report.run_report import WIDTH, report
-from .options import JsonOutput
-from .widths import piped_width
+from .options import JsonOutput, piped_width
 
 __all__ = ["FAILED", "deliver", "deliver_failure"]
 

@@ -11,7 +11,7 @@ import pytest
 from spica.api.progress import ProgressDisplay
 from spica.cli.execution import Terminal
 from spica.cli.main import main
-from spica.cli.widths import piped_width
+from spica.cli.options import piped_width
 
 
 def test_columns_set_the_width_of_piped_output(monkeypatch, capsys):
