@@ -15,8 +15,7 @@ from ..hw.base.errors import MachineError
 from ..hw.config import ClusterConfig
 from ..sim.run.options import RunOptions
 from ..sim.run.workload import Workload, run_workload
-from .dumps import opened, write_dump
-from .files import Draft
+from .files import Draft, opened, write_dump
 from .options import JsonOutput
 from .results import deliver, deliver_failure
 

@@ -1,12 +1,18 @@
 """Output files that appear complete or not at all."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+import numpy as np
 
 from ..hw.base.errors import UserError
 
-__all__ = ["Draft", "write_together"]
+__all__ = ["Draft", "opened", "parsed_dumps", "write_dump", "write_together"]
+
+#: Suffix of arrays of NumPy, contents of buffers and of DRAM after a run.
+DUMP_SUFFIX = ".npy"
 
 
 class Draft:
@@ -94,3 +100,30 @@ def write_together(texts: Sequence[tuple[Path, str]]):
 def _unwritable(path: Path, error: OSError) -> UserError:
     reason = (error.strerror or str(error)).lower()
     return UserError(f"cannot write {path}: {reason}")
+
+
+def parsed_dumps(texts: Sequence[str]) -> list[tuple[str, Path]]:
+    """Return what each ``--dump`` names, and its file."""
+    found = []
+    for text in texts:
+        what, equals, file = text.rpartition("=")
+        if not (what and equals and file.endswith(DUMP_SUFFIX)):
+            raise UserError(
+                f"--dump must be BUFFER=FILE{DUMP_SUFFIX} or ADDRESS:BYTES=FILE{DUMP_SUFFIX}, not {text!r}"
+            )
+        found.append((what, Path(file)))
+    return found
+
+
+@contextmanager
+def opened(dumps: Sequence[tuple[str, Path]]) -> Iterator[list[tuple[str, Draft]]]:
+    """Provide the drafts of dumps, opened before the run."""
+    with ExitStack() as stack:
+        yield [(what, stack.enter_context(Draft(path))) for what, path in dumps]
+
+
+def write_dump(draft: Draft, data: np.ndarray) -> None:
+    """Write an array to its place."""
+    with draft.draft.open("wb") as file:
+        np.save(file, data)
+    draft.commit()

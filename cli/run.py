@@ -25,8 +25,8 @@ from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload, ProgramWorkload
 from ..sim.run.workload import Workload
 from .catalog import ENGINES, kernel_names, list_runs
-from .dumps import parsed_dumps
 from .execution import carry_out
+from .files import parsed_dumps
 from .options import choose, configured
 from .run_options import (
     DRIVERS,

@@ -22,7 +22,7 @@ from ..sim.run.options import (
     SimtOptions,
 )
 from ..sim.trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES
-from .dumps import parsed_dumps
+from .files import parsed_dumps
 from .memory import memory_of, parsed_region
 from .options import WHOLE, Flag, JsonOption, SetOption, choose
 from .sizes import require_at_least
