@@ -109,7 +109,8 @@ def parsed_dumps(texts: Sequence[str]) -> list[tuple[str, Path]]:
         what, equals, file = text.rpartition("=")
         if not (what and equals and file.endswith(DUMP_SUFFIX)):
             raise UserError(
-                f"--dump must be BUFFER=FILE{DUMP_SUFFIX} or ADDRESS:BYTES=FILE{DUMP_SUFFIX}, not {text!r}"
+                f"--dump must be BUFFER=FILE{DUMP_SUFFIX} or ADDRESS:BYTES=FILE{DUMP_SUFFIX}, "
+                f"not {text!r}"
             )
         found.append((what, Path(file)))
     return found
