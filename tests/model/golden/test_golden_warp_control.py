@@ -120,7 +120,7 @@ def test_operands_are_what_the_decoder_says():
     model = ControlModel(CoreBlockConfig.of(config))
     sequence = ControlSequence(model, random.Random(3))
     seen = set()
-    while len(seen) < len(Operation):
+    for _ in range(2000):
         instruction = sequence.next()
         given = instruction.operands
         found = decode(instruction.word, given.pc)
@@ -139,6 +139,7 @@ def test_operands_are_what_the_decoder_says():
             assert found["sources"][EXIT_CODE_OPERAND] == EXIT_CODE
         if given.operation in (Operation.WSPAWN, Operation.BAR, Operation.PRED):
             assert [*found["sources"][:2]] == [RS1, RS2]
+    assert seen == {*Operation} - {Operation.HGMMA_WAIT}  # this machine has no tensor unit
 
 
 @pytest.mark.parametrize("scope", ["cluster", "core"])
