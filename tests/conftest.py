@@ -13,6 +13,10 @@ from support.durations import name_of, recorded_durations
 from support.trace.recorded_core import CONFIG, PROGRAM, run_recorded
 
 
+# Workers of xdist inherit the width of its terminal, which would fold tables.
+os.environ.pop("COLUMNS", None)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Give each worker whole files, longest first, so that a file builds its models once.

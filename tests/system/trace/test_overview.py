@@ -180,7 +180,7 @@ def test_the_suffix_chooses_what_is_traced():
 def test_command_line(monkeypatch, capsys, tmp_path):
     asked = []
 
-    def run(workload, preset, config, options, *, console, progress):
+    def run(workload, preset, config, options, *, console, progress, results):
         options.trace.write_text("drawn")
         asked.append(options)
         raise MachineError("the machine hangs")
