@@ -12,7 +12,6 @@ from spica.sim.trace.pipeline.pipeline import pipeline_of
 from support.durations import name_of, recorded_durations
 from support.trace.recorded_core import CONFIG, PROGRAM, run_recorded
 
-
 # Workers of xdist inherit the width of its terminal, which would fold tables.
 os.environ.pop("COLUMNS", None)
 
