@@ -20,11 +20,12 @@ from ..sim.harness.dram import DramConfig
 from ..sim.machine.saving import Saving, saving_to
 from ..sim.report.result import PASS
 from ..sim.run.exact_kernels import exact_cores_kernel
+from ..sim.run.loading import is_file_name
 from ..sim.run.options import MODEL, RunOptions, SimtOptions
 from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload
 from ..sim.run.workload import Workload, run_workload
-from .own_programs import Arguments, Expected, is_program, own_kernel, restored
+from .own_programs import Arguments, Expected, own_kernel, restored
 from .progress import shown_progress
 from .results import Run
 
@@ -206,7 +207,7 @@ class Machine:
 
         """
         saving = saving_to(save, save_at, restore)
-        if not is_program(program):
+        if not is_file_name(program):
             if files or args or expect:
                 raise UserError(f"kernel {program} has its own files, arguments and check")
             kernel = find_kernel(str(program))

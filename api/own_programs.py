@@ -10,15 +10,10 @@ from ..hw.base.errors import UserError
 from ..kernels.kernel import Buffer, Kernel, Problem
 from ..sim.machine.memory_layout import ARGUMENTS_BYTES
 
-__all__ = ["Arguments", "Expected", "is_program", "own_kernel", "restored"]
+__all__ = ["Arguments", "Expected", "own_kernel", "restored"]
 
 Arguments = Mapping[str, Any] | Sequence[Any]
 Expected = Mapping[str | int, Any]
-
-
-def is_program(name: str | Path) -> bool:
-    """Return whether a name is a file, not a kernel."""
-    return isinstance(name, Path) or "." in name or "/" in name
 
 
 def own_kernel(
@@ -45,22 +40,19 @@ def own_kernel(
         exact.
 
     """
-    names, values = list(named(args)), list(named(args).values())
+    values = named(args)
     if 4 * len(values) > ARGUMENTS_BYTES:
         raise UserError(f"args must be at most {ARGUMENTS_BYTES // 4} words, not {len(values)}")
     arrays = {
         name: stored(name, value)
-        for name, value in zip(names, values, strict=True)
+        for name, value in values.items()
         if isinstance(value, np.ndarray) and value.ndim
     }
-    wanted = {name_of(key, names, arrays): value for key, value in expect.items()}
+    wanted = {name_of(key, [*values], arrays): value for key, value in expect.items()}
     buffers = {
         name: buffer_of(name, array, wanted.get(name), rtol, atol) for name, array in arrays.items()
     }
-    words = [
-        name if name in arrays else number(name, value)
-        for name, value in zip(names, values, strict=True)
-    ]
+    words = (name if name in arrays else number(name, value) for name, value in values.items())
     problem = Problem(buffers=buffers, arguments=tuple(words), operations=0)
     paths = tuple(Path(file) for file in files)
     return Kernel(name=paths[0].name, dimensions=(), pose=lambda _: problem, files=paths)

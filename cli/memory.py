@@ -1,13 +1,12 @@
-"""Options of memory: memory model, and memory that a program may access."""
+"""Options of the memory model."""
 
 from collections.abc import Mapping
 
 from ..hw.base.errors import UserError
-from ..hw.isa.memory_map import DRAM_BASE, DRAM_END
 from ..sim.harness.core_memory import CoreMemoryConfig
 from ..sim.harness.dram import DramConfig
 
-__all__ = ["memory_of", "parsed_region"]
+__all__ = ["memory_of"]
 
 
 def memory_of(
@@ -29,16 +28,3 @@ def memory_of(
     except ValueError as error:
         text = str(error).replace("bytes_per_cycle", "bandwidth", 1)
         raise UserError(f"--dram-{text}") from None
-
-
-def parsed_region(text: str) -> tuple[int, int]:
-    """Return address and size in bytes of ``--allow-region``."""
-    try:
-        address, nbytes = (int(part, 0) for part in text.split(":"))
-    except ValueError:
-        raise UserError(f"--allow-region must be address:bytes, not {text!r}") from None
-    if not (DRAM_BASE <= address < address + nbytes <= DRAM_END):
-        raise UserError(
-            f"--allow-region must lie within {DRAM_BASE:#x} to {DRAM_END:#x}, not {text}"
-        )
-    return address, nbytes

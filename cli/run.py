@@ -20,6 +20,7 @@ from ..sim.run.drivers import (
     usual_preset,
 )
 from ..sim.run.exact_kernels import EXACT_KERNELS, kernel_of
+from ..sim.run.loading import is_file_name
 from ..sim.run.options import MODEL, RunOptions, SimtOptions
 from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload, ProgramWorkload
@@ -152,11 +153,6 @@ def cores_work(
     usual = found.usual or USUAL
     sizes = chosen_sizes(found.dimensions, options.size, options.single_sizes, usual)
     return KernelWorkload(found, sizes), settings
-
-
-def is_file_name(name: str) -> bool:
-    """Return whether a name is a file, not a kernel."""
-    return "." in name or "/" in name
 
 
 def refuse_files(files: Sequence[str]):

@@ -13,6 +13,7 @@ from ..hw.config.arithmetic import ARITHMETIC
 from ..kernels.gemm.data import KINDS
 from ..kernels.gemm.tensor.cores import ARRANGEMENTS
 from ..sim.engine.verilator_engine import GATINGS
+from ..sim.run.dumps import parsed_range
 from ..sim.run.options import (
     BUILDS,
     CLUSTER_TRACES,
@@ -23,7 +24,7 @@ from ..sim.run.options import (
 )
 from ..sim.trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES
 from .files import parsed_dumps
-from .memory import memory_of, parsed_region
+from .memory import memory_of
 from .options import WHOLE, Flag, JsonOption, SetOption, choose
 from .sizes import require_at_least
 
@@ -299,7 +300,7 @@ def host_options(options: Options) -> RunOptions:
 
 def simt_options(options: Options) -> SimtOptions:
     """Return the options of a run of a program; raise unless each has a valid value."""
-    regions = tuple(parsed_region(text) for text in options.allow_region)
+    regions = tuple(parsed_range("--allow-region", text) for text in options.allow_region)
     dumps = tuple(name for name, _ in parsed_dumps(options.dump))
     found = run_options(SimtOptions, options, allow_regions=regions, dumps=dumps)
     choose("--schedule", found.schedule, SCHEDULES)

@@ -31,7 +31,9 @@ __all__ = [
     "failures_of",
     "reproduce",
     "run_of",
+    "run_reports",
     "swept",
+    "table_of",
 ]
 
 SCHEMA = "spica.reproduction"
@@ -151,9 +153,7 @@ class Reproduced:
 
     def markdown(self) -> str:
         """Return the table as Markdown, followed by all figures of the designs at each size."""
-        lines = [f"# {self.table.title}", "", line_of(["design", *self.heads])]
-        lines.append(line_of(["---", *("---:" for _ in self.heads)]))
-        lines += [line_of([label, *cells]) for label, cells in self.lines()]
+        lines = [f"# {self.table.title}", "", *table_of("design", self.heads, self.lines())]
         for note in self.notes:
             lines += ["", note]
         accounts = [each.markdown().replace("# ", "## ", 1) for each in self.comparisons.values()]
@@ -170,18 +170,19 @@ class Reproduced:
             "source": SOURCE,
             "figures": [vars(entry) for entry in self.entries],
             "notes": self.notes,
-            "runs": [
-                {
-                    "preset": run.preset,
-                    "sizes": dict(run.sizes),
-                    "status": row.record.status,
-                    "reason": row.record.reason,
-                    "result": row.record.result,
-                }
-                for run, row in zip(self.runs, self.rows, strict=True)
-            ],
+            "runs": run_reports(zip(self.runs, self.rows, strict=True)),
             "versions": versions(),
         }
+
+
+def table_of(
+    first: str, heads: Sequence[str], lines: Iterable[tuple[str, list[str]]]
+) -> Iterator[str]:
+    """Yield the lines of a table of figures in Markdown; `first` is the head of the labels."""
+    yield line_of([first, *heads])
+    yield line_of(["---", *("---:" for _ in heads)])
+    for label, cells in lines:
+        yield line_of([label, *cells])
 
 
 def results_of(comparison: Comparison) -> dict[str, Mapping[str, Any]]:
@@ -227,6 +228,20 @@ def swept(runs: Sequence[KernelRun], **options) -> list[Row]:
     """Carry out runs as a sweep does, with its options; return their rows."""
     points = [Point(preset=run.preset, settings={}, run=run) for run in runs]
     return sweep(Plan(axes=(), points=points), **options)
+
+
+def run_reports(outcomes: Iterable[tuple[KernelRun, Row]]) -> list[dict[str, Any]]:
+    """Return the runs for JSON, each with its complete result."""
+    return [
+        {
+            "preset": run.preset,
+            "sizes": dict(run.sizes),
+            "status": row.record.status,
+            "reason": row.record.reason,
+            "result": row.record.result,
+        }
+        for run, row in outcomes
+    ]
 
 
 def failures_of(outcomes: Iterable[tuple[KernelRun, Row]]) -> list[str]:

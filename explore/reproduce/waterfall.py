@@ -8,12 +8,11 @@ from typing import Any
 from ...hw.base.progress import Progress
 from ...sim.engine.versions import versions
 from ...sim.report.tables import percent
-from ..comparison import line_of
 from ..table import Row
 from ..work import KernelRun
 from .bars import Bars, Group
 from .published import DESIGNS, MAC_UTILIZATION, SIZES, SOURCE
-from .reproduced import KERNEL, failures_of, run_of, swept
+from .reproduced import KERNEL, failures_of, run_of, run_reports, swept, table_of
 from .restrictions import RESTRICTIONS, Restriction, restricted
 
 __all__ = ["TITLE", "Step", "Waterfall", "waterfall"]
@@ -136,9 +135,8 @@ class Waterfall:
         """Return a table for each size as Markdown."""
         text = [f"# {TITLE}"]
         for size in self.sizes:
-            text += ["", f"## {size} x {size} x {size}", "", line_of(["restriction", *self.heads])]
-            text.append(line_of(["---", *("---:" for _ in self.heads)]))
-            text += [line_of([label, *cells]) for label, cells in self.lines(size)]
+            text += ["", f"## {size} x {size} x {size}", ""]
+            text += table_of("restriction", self.heads, self.lines(size))
         for note in self.notes:
             text += ["", note]
         return "\n".join([*text, ""])
@@ -193,16 +191,7 @@ class Waterfall:
             ],
             "steps": [vars(step) for step in self.steps],
             "notes": self.notes,
-            "runs": [
-                {
-                    "preset": run.preset,
-                    "sizes": dict(run.sizes),
-                    "status": row.record.status,
-                    "reason": row.record.reason,
-                    "result": row.record.result,
-                }
-                for run, row in self.runs.values()
-            ],
+            "runs": run_reports(self.runs.values()),
             "versions": versions(),
         }
 

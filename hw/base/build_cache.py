@@ -45,7 +45,11 @@ def cached(
     """
     root = cache_directory()
     final = root / f"{kind}-{key}"
-    if use_entry(final) and is_whole(final):
+
+    def is_ready() -> bool:
+        return use_entry(final) and is_whole(final)
+
+    if is_ready():
         return final
 
     def waiting(holder: str) -> None:
@@ -55,7 +59,7 @@ def cached(
     try:
         root.mkdir(parents=True, exist_ok=True)
         with exclusive(root / f"{kind}-{key}{LOCK_SUFFIX}", waiting):
-            if not (use_entry(final) and is_whole(final)):
+            if not is_ready():
                 with working_folder(root) as working:
                     if final.exists():
                         os.replace(final, working.with_name("damaged"))

@@ -11,17 +11,20 @@ typedef struct {
     uint64_t fraction;     /* in units of 2^-64; the lowest bit is sticky */
 } Parts;
 
+/* Returns the significand of a finite number, which is significand * 2^places. */
+static uint64_t significand_of(double value, int *places)
+{
+    uint64_t bits = __builtin_bit_cast(uint64_t, value);
+    int exponent = (int)(bits >> 52 & 0x7FF);
+    *places = (exponent ? exponent : 1) - 1075;
+    return (bits & 0xFFFFFFFFFFFFFull) | (uint64_t)(exponent != 0) << 52;
+}
+
 static Parts parts_of(double value)
 {
     Parts parts = {0};
-    uint64_t bits = __builtin_bit_cast(uint64_t, value);
-    int exponent = (int)(bits >> 52 & 0x7FF);
-    uint64_t significand = bits & 0xFFFFFFFFFFFFFull;
-    if (exponent)
-        significand |= 1ull << 52;
-    else
-        exponent = 1;
-    int places = exponent - 1075; /* the value is significand * 2^places */
+    int places;
+    uint64_t significand = significand_of(value, &places);
     if (places >= 0) {
         int limb = places >> 5, shift = places & 31;
         uint64_t low = significand << shift;
@@ -162,14 +165,8 @@ static void shift_in(Big *big, uint64_t value, int places)
  * number is above / below * 10^exponent, with a quotient from 1 to below 10. */
 int spica_write_digits(char *digits, double value, int count)
 {
-    uint64_t bits = __builtin_bit_cast(uint64_t, value);
-    uint64_t significand = bits & 0xFFFFFFFFFFFFFull;
-    int places = (int)(bits >> 52 & 0x7FF);
-    if (places)
-        significand |= 1ull << 52;
-    else
-        places = 1;
-    places -= 1075;
+    int places;
+    uint64_t significand = significand_of(value, &places);
     if (significand == 0) {
         for (int k = 0; k < count; k++)
             digits[k] = '0';

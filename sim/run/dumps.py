@@ -8,7 +8,7 @@ from ...hw.base.errors import UserError
 from ...hw.isa.memory_map import DRAM_BASE, DRAM_END
 from .program_executor import ProgramExecutor
 
-__all__ = ["dumped", "require_dumps"]
+__all__ = ["dumped", "parsed_range", "require_dumps"]
 
 
 def require_dumps(dumps: Iterable[str], buffers: Iterable[str]) -> None:
@@ -20,17 +20,17 @@ def require_dumps(dumps: Iterable[str], buffers: Iterable[str]) -> None:
         if ":" not in dump:
             known = f"one of the buffers {', '.join(names)}, or " if names else ""
             raise UserError(f"a dump must be {known}address:bytes, not {dump!r}")
-        parsed_range(dump)
+        parsed_range("a dump", dump)
 
 
-def parsed_range(text: str) -> tuple[int, int]:
-    """Return address and size in bytes of a range of DRAM."""
+def parsed_range(what: str, text: str) -> tuple[int, int]:
+    """Return address and size in bytes of a range of DRAM; messages begin with `what` it is for."""
     try:
         address, nbytes = (int(part, 0) for part in text.split(":"))
     except ValueError:
-        raise UserError(f"a dump must be address:bytes, not {text!r}") from None
+        raise UserError(f"{what} must be address:bytes, not {text!r}") from None
     if not DRAM_BASE <= address < address + nbytes <= DRAM_END:
-        raise UserError(f"a dump must lie within {DRAM_BASE:#x} to {DRAM_END:#x}, not {text}")
+        raise UserError(f"{what} must lie within {DRAM_BASE:#x} to {DRAM_END:#x}, not {text}")
     return address, nbytes
 
 
@@ -39,7 +39,7 @@ def dumped(executor: ProgramExecutor, dumps: Iterable[str]) -> dict[str, np.ndar
     found = {}
     for dump in dumps:
         if ":" in dump:
-            address, nbytes = parsed_range(dump)
+            address, nbytes = parsed_range("a dump", dump)
             data = np.asarray(executor.read(address, nbytes))
             found[dump] = data if (address | nbytes) % 4 else data.view(np.uint32)
     return found

@@ -14,12 +14,18 @@ from .options import SimtOptions
 __all__ = [
     "SOURCE_SUFFIXES",
     "build",
+    "is_file_name",
     "memory_layout_of",
     "program_regions",
     "require_cores",
 ]
 
 SOURCE_SUFFIXES = (".c", ".cpp", ".cc", ".cxx", ".S", ".elf")
+
+
+def is_file_name(name: str | Path) -> bool:
+    """Return whether a name is a file of a program, not a kernel."""
+    return isinstance(name, Path) or "." in name or "/" in name
 
 
 def require_cores(name: str, preset: str, config: ClusterConfig):

@@ -1,10 +1,10 @@
 /* Copies of operands from DRAM to slots of shared memory by the DMA, commanded by one warp.
  *
- * All warps meet when they have started the product of the first step, and then of every HGMMA_TURN
- * steps. A product starts when the previous one of its warp is complete. At a meeting therefore the
- * slots of all previous steps are read, and the next HGMMA_TURN steps are in shared memory, while
- * the tensor units are busy with the products just started. The first warp of core 0 leads: it
- * waits for the DMA and commands it. */
+ * All warps meet when they have started the product of each of the first HGMMA_SHORT steps, and then
+ * of every HGMMA_TURN steps. A product starts when the previous one of its warp is complete. At a
+ * meeting therefore the slots of all previous steps are read, and the steps up to the next meeting
+ * are in shared memory, while the tensor units are busy with the products just started. The first
+ * warp of core 0 leads: it waits for the DMA and commands it. */
 #ifndef HGMMA_DMA_H
 #define HGMMA_DMA_H
 
