@@ -76,6 +76,8 @@ def sizes(config: ClusterConfig) -> Definitions:
     if config.hgmma_units is not None:
         width = config.hgmma_units.operand_width
         yield "hgmma_operand_bits", str(width), "bits of an element of A and B of hgmma"
+        is_swizzled = int(config.hgmma_units.is_swizzled)
+        yield "hgmma_is_swizzled", str(is_swizzled), "whether its operands have layout swizzle128"
     yield "has_dma", str(int(config.dma is not None)), "whether the cluster has a DMA"
     for name, value in config_sizes(config):
         yield name, str(value), ""

@@ -31,6 +31,9 @@ class PipelineConfig:
         Warps have 8 threads, with ``hmma`` 8 or 32.
     tensor_numerics, tensor_operand : str
         Numerics and operand format of the tensor instructions; see `TensorConfig`.
+    tensor_layout : str
+        Layout of the operands of ``hgmma`` in shared memory, ``dense`` or ``swizzle128``; see
+        `HgmmaConfig`.
     tensor_queue : int
         Products that the unit of ``hgmma`` holds at a time, 1 to 8: queued, computed or written
         to registers.
@@ -73,6 +76,7 @@ class PipelineConfig:
     tensor: str | None = None
     tensor_numerics: str = "virgo_hmma"
     tensor_operand: str = "fp16"
+    tensor_layout: str = "dense"
     tensor_queue: int = 4
     scheduler: str = "round_robin"
     issue_width: int = 1
@@ -101,7 +105,12 @@ class PipelineConfig:
             require_choice("tensor", self.tensor, ("hmma", "hgmma"))
             if self.tensor == "hgmma" and self.threads != 8:
                 raise ValueError(f"threads must be 8 with hgmma, not {self.threads}")
-        _ = self.tensor_config  # its own checks
+        if self.tensor != "hgmma" and self.tensor_layout != "dense":
+            raise ValueError(
+                "tensor_layout applies to tensor hgmma; without it, tensor_layout must be dense, "
+                f"not {self.tensor_layout!r}"
+            )
+        _ = self.hgmma_config if self.tensor == "hgmma" else self.tensor_config  # their own checks
 
     def require_pipeline(self):
         """Raise unless the microarchitectural parameters are in range."""
@@ -137,7 +146,9 @@ class PipelineConfig:
     @property
     def hgmma_config(self) -> HgmmaConfig:
         """Numerics and shape of ``hgmma``."""
-        return HgmmaConfig(numerics=self.tensor_numerics, operand=self.tensor_operand)
+        return HgmmaConfig(
+            numerics=self.tensor_numerics, operand=self.tensor_operand, layout=self.tensor_layout
+        )
 
     @property
     def ports(self) -> tuple[Port, ...]:

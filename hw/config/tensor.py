@@ -6,10 +6,23 @@ from .checks import require_choice
 from .formats import FORMATS
 from .numerics import NUMERICS, TREES, Offer
 
-__all__ = ["READ_BYTES", "TENSOR_NUMERICS", "HgmmaConfig", "TensorConfig", "TensorNumerics"]
+__all__ = [
+    "READ_BYTES",
+    "SWIZZLE_ROW_BYTES",
+    "SWIZZLE_UNIT_BYTES",
+    "TENSOR_LAYOUTS",
+    "TENSOR_NUMERICS",
+    "HgmmaConfig",
+    "TensorConfig",
+    "TensorNumerics",
+]
 
 #: Bytes of a read of shared memory by the unit of ``hgmma``, and alignment of A and B.
 READ_BYTES = 32
+#: Layouts of A and B of ``hgmma`` in shared memory.
+TENSOR_LAYOUTS = ("dense", "swizzle128")
+#: Distance of rows with ``swizzle128``, and the units that it permutes within such a row.
+SWIZZLE_ROW_BYTES, SWIZZLE_UNIT_BYTES = 128, 16
 #: Operand formats of tensor instructions; scaled and packed 4-bit and 6-bit formats have none.
 FORMAT_NAMES = ("fp16", "bf16", "tf32", "fp32", "fp8_e4m3", "fp8_e5m2")
 #: Products per rounding step of the trees, whose numerics do not fix them, by operand format.
@@ -164,7 +177,47 @@ class HgmmaConfig(TensorNumerics):
     C has 16 x 16 numbers. A row of A and a column of B have 16 operand words, so that A and B have
     1024 bytes each: 16 x 16 x 32 with FP16. All configs multiply 32 words of A and of B per cycle,
     so each product takes 128 cycles.
+
+    Parameters
+    ----------
+    **numerics
+        Fields of `TensorNumerics`.
+    layout : str
+        ``dense``: the rows of an operand follow each other without a gap. ``swizzle128``: they are
+        128 bytes apart, and bits 4 to 6 of each address are XORed with bits 7 to 9, as by the
+        128-byte swizzle of ``wgmma`` (PTX ISA, "Shared Memory Matrix Layout"). An operand is then
+        a part of rows of 128 bytes, and does not cross a multiple of 128.
+
     """
+
+    layout: str = "dense"
+
+    def __post_init__(self):
+        super().__post_init__()
+        require_choice("layout of tensor operands", self.layout, TENSOR_LAYOUTS)
+        if self.is_swizzled and self.b_row_bytes < READ_BYTES:
+            raise ValueError(
+                f"layout swizzle128 needs operands of 16 or 32 bits, as rows of B have at least "
+                f"{READ_BYTES} bytes, not {self.operand}"
+            )
+
+    @property
+    def is_swizzled(self) -> bool:
+        """Whether rows are 128 bytes apart."""
+        return self.layout == "swizzle128"
+
+    @property
+    def b_row_bytes(self) -> int:
+        """Bytes of a row of B, whose rows are as many as `depth`: 64, 32 or 16."""
+        return self.operand_bytes // self.depth
+
+    def span(self, row_bytes: int) -> int:
+        """Bytes of shared memory within which an operand with such rows lies.
+
+        They begin at its address; with ``swizzle128`` at the multiple of 128 below it.
+        """
+        rows = self.operand_bytes // row_bytes
+        return rows * SWIZZLE_ROW_BYTES if self.is_swizzled else self.operand_bytes
 
     @property
     def side(self) -> int:
@@ -175,6 +228,11 @@ class HgmmaConfig(TensorNumerics):
     def row_words(self) -> int:
         """Operand words of a row of A, and of a column of B."""
         return 16
+
+    @property
+    def a_row_bytes(self) -> int:
+        """Bytes of a row of A."""
+        return 4 * self.row_words
 
     @property
     def operand_bytes(self) -> int:

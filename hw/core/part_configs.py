@@ -34,7 +34,7 @@ PART_FIELDS: Mapping[str, tuple[str, ...]] = {
 
 #: Fields that each part of a core with tensor instructions depends on: they decide its ports and
 #: the fields of its instructions.
-TENSOR_FIELDS = ("tensor", "tensor_numerics", "tensor_operand", "tensor_queue")
+TENSOR_FIELDS = ("tensor", "tensor_numerics", "tensor_operand", "tensor_layout", "tensor_queue")
 
 
 def part_config(part: type, config: PipelineConfig) -> PipelineConfig:

@@ -76,6 +76,10 @@ class Reason(enum.Enum):
         Cause.MISALIGNED_ACCESS,
         "operand at 0x{address:08x}, which is not a multiple of {first}",
     )
+    OPERAND_SPLIT = (
+        Cause.MISALIGNED_ACCESS,
+        "operand at 0x{address:08x}, whose rows of {first} bytes cross a multiple of {second}",
+    )
     OPERAND_WRITTEN = (
         Cause.RACE,
         "store at 0x{address:08x}, an operand of the hgmma at 0x{first:08x}, which is not complete",

@@ -75,7 +75,10 @@ class NativeConfig(ctypes.Structure):
         ("numerics", NativeNumerics),
         *(
             (name, ctypes.c_uint32)
-            for name in ("barriers", "has_core_barriers", "shared_bytes", "is_random")
+            for name in (
+                *("a_row_bytes", "b_row_bytes", "is_swizzled"),
+                *("barriers", "has_core_barriers", "shared_bytes", "is_random"),
+            )
         ),
         ("seed", ctypes.c_uint64),
     )
@@ -123,6 +126,7 @@ def native_config(
     config: ClusterConfig, core: CoreConfig, *, is_random: bool, seed: int
 ) -> NativeConfig:
     """Return a machine's config in its C++ structure."""
+    tile = core.hgmma_config
     return NativeConfig(
         cores=config.cores,
         warps=core.warps,
@@ -133,6 +137,9 @@ def native_config(
         follows_last_lane=core.divergent_branch == "vortex",
         tensor=TENSORS.index(core.tensor),
         numerics=native_numerics(core.tensor_config),
+        a_row_bytes=tile.a_row_bytes,
+        b_row_bytes=tile.b_row_bytes,
+        is_swizzled=tile.is_swizzled,
         barriers=config.barriers,
         has_core_barriers=config.barrier_scope == "core",
         shared_bytes=config.shared.size,

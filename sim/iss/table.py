@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from ...hw.config import tensor
 from ...hw.isa import memory_map as address_map
 from ...hw.isa.csr import COUNTER_NUMBERS, CSRS, Csr
 from ...hw.isa.encoding import IMMEDIATES, Immediate, RegisterClass
@@ -11,10 +12,12 @@ from .outcome import STOPS
 
 __all__ = ["header"]
 
-#: Constants of the address map that the model uses.
-ADDRESSES = (
-    *("DRAM_BASE", "DRAM_END", "SHARED_BASE", "WINDOW_BYTES", "DMA_BASE", "CONSOLE_BASE"),
-    *("CONSOLE_LANES", "COUNTER_DUMP", "COUNTER_DUMP_BYTES"),
+#: Constants that the model uses: of the address map, and of the operands of ``hgmma``.
+CONSTANTS = (
+    *((address_map, name) for name in ("DRAM_BASE", "DRAM_END", "SHARED_BASE", "WINDOW_BYTES")),
+    *((address_map, name) for name in ("DMA_BASE", "CONSOLE_BASE", "CONSOLE_LANES")),
+    *((address_map, name) for name in ("COUNTER_DUMP", "COUNTER_DUMP_BYTES")),
+    *((tensor, name) for name in ("READ_BYTES", "SWIZZLE_ROW_BYTES", "SWIZZLE_UNIT_BYTES")),
 )
 #: Immediates that are separate fields, not the immediate operand of an instruction.
 FIELDS = ("rm", "zimm", "pred", "succ")
@@ -122,9 +125,9 @@ def header(instructions: Mapping[str, Instruction] = INSTRUCTIONS) -> str:
         compile.
 
     """
-    addresses = "".join(
-        f"inline constexpr uint32_t {name} = {getattr(address_map, name):#x}u;\n"
-        for name in ADDRESSES
+    constants = "".join(
+        f"inline constexpr uint32_t {name} = {getattr(module, name):#x}u;\n"
+        for module, name in CONSTANTS
     )
     reasons = enumeration("Reason", [camel(reason.name) for reason in REASONS], "uint32_t")
     stops = enumeration("StopReason", [camel(stop.name) for stop in STOPS], "uint32_t")
@@ -134,6 +137,6 @@ def header(instructions: Mapping[str, Instruction] = INSTRUCTIONS) -> str:
         + csr_table(CSRS)
         + reasons
         + stops
-        + addresses
+        + constants
         + "\n}  // namespace spica\n"
     )

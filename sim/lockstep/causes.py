@@ -31,7 +31,10 @@ CAUSES: Causes = (
     (FaultCause.BARRIER_FULL, (Reason.BARRIER_FULL,)),
     (FaultCause.WSPAWN_COUNT, (Reason.WSPAWN_COUNT,)),
     (FaultCause.NO_PRODUCT, (Reason.NO_PRODUCT,)),
-    (MemoryFault.MISALIGNED, (Reason.MISALIGNED, Reason.OPERAND_MISALIGNED)),
+    (
+        MemoryFault.MISALIGNED,
+        (Reason.MISALIGNED, Reason.OPERAND_MISALIGNED, Reason.OPERAND_SPLIT),
+    ),
     (MemoryFault.UNADDRESSABLE, (Reason.LOAD_OUTSIDE, Reason.STORE_OUTSIDE)),
     (
         MemoryFault.REFUSED,

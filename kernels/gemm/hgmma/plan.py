@@ -62,13 +62,18 @@ def hgmma_plan(config: ClusterConfig) -> HgmmaPlan:
     Raises
     ------
     UserError
-        If it has no such tensor units, or no DMA.
+        If it has no such tensor units, or no DMA, or another layout of operands.
     ValueError
         If shared memory is too small.
 
     """
     tensor, core, shared = hgmma_unit(config), config.core, config.shared
     assert core is not None
+    if tensor.is_swizzled:
+        raise UserError(
+            "gemm with hgmma needs core.tensor_layout dense, in which the DMA copies its tiles; it "
+            f"must not be {tensor.layout}"
+        )
     if config.dma is None:
         raise UserError("gemm with hgmma needs a DMA, which copies its tiles; dma must not be none")
     across = next(n for n in (4, 2, 1) if core.warps % n == 0)

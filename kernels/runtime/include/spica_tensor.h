@@ -17,8 +17,10 @@
  *     }
  *     SPICA_HGMMA_STORE_FP16(0, row_0 + 4 * thread);
  *
- * A is 16 dense rows of 64 bytes, B has 16 columns in dense rows, in all 1024 bytes: with FP16 32
- * rows. Both begin at a multiple of 32 bytes. */
+ * A is 16 rows of 64 bytes, B has 16 columns in rows of in all 1024 bytes: with FP16 32 rows. Both
+ * begin at a multiple of 32 bytes. The rows are dense. With core.tensor_layout=swizzle128 they are
+ * 128 bytes apart and end within the same 128 bytes; the word at address p of such rows is stored at
+ * spica_swizzled(p). */
 #include "spica.h" /* before the guard: includes all headers in order */
 
 #ifndef SPICA_TENSOR_H
@@ -78,6 +80,13 @@ SPICA_INLINE void spica_hgmma_clear(void)
                      SPICA_CLEAR_(12, 13, 14, 15) SPICA_CLEAR_(16, 17, 18, 19)
                      SPICA_CLEAR_(20, 21, 22, 23) SPICA_CLEAR_(24, 25, 26, 27)
                      SPICA_CLEAR_(28, 29, 30, 31) : : : SPICA_HGMMA_C_);
+}
+
+/* Address in shared memory at which core.tensor_layout=swizzle128 has the byte of an address: bits 4
+ * to 6 are XORed with bits 7 to 9. */
+SPICA_INLINE uint32_t spica_swizzled(uint32_t address)
+{
+    return address ^ (address >> 3 & 0x70u);
 }
 
 /* Starts C := A B + C; a and b are addresses in shared memory. It returns at once. A second product

@@ -15,6 +15,7 @@ struct Config {
     uint32_t follows_last_lane;  // a divergent branch follows the last lane instead of faulting
     Tensor tensor;
     TensorNumerics numerics;  // of tensor instructions
+    uint32_t a_row_bytes, b_row_bytes, is_swizzled;  // operands of hgmma in shared memory
     uint32_t barriers;
     uint32_t has_core_barriers;  // else every barrier spans all cores
     uint32_t shared_bytes;

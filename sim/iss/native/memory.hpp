@@ -8,6 +8,7 @@
 
 #include "archive.hpp"
 #include "decode.hpp"
+#include "tile_operand.hpp"
 
 namespace spica {
 
@@ -15,7 +16,8 @@ namespace spica {
 // `hgmma_wait`. `written` is the first address of a write of a unit or of the host to it, 0 if there
 // is none.
 struct Operand {
-    uint32_t core, warp, pc, first, last, written;
+    uint32_t core, warp, pc, written;
+    TileOperand tile;
 };
 
 // DRAM pages are allocated on first use, filled with zeros. `near_` holds shared memory and the
@@ -81,9 +83,12 @@ public:
             std::memcpy(memory, data + done, n);
             uint32_t at = address + static_cast<uint32_t>(done);
             for (Operand& each : operands_) {
-                uint32_t from = std::max(at, each.first);
-                if (from > std::min(at + static_cast<uint32_t>(n) - 1, each.last)) continue;
-                if (each.written == 0) each.written = from;
+                if (each.written != 0) continue;
+                uint32_t first = each.tile.first();
+                uint32_t end = std::min(at + static_cast<uint32_t>(n), first + each.tile.span());
+                uint32_t from = std::max(at, first);
+                while (from < end && !each.tile.has(from)) ++from;
+                if (from < end) each.written = from;
             }
             forget_code(at, at + static_cast<uint32_t>(n) - 1);
         });

@@ -71,6 +71,7 @@ FIXED = {
     "units": "no matrix units without a DMA",
     "core.tensor": "for warps of 8 or 32 threads only",
     "core.tensor_operand": "one format with the default numerics",
+    "core.tensor_layout": "for tensor instructions on shared memory only",
     "core.l1d.prefetch": "data is not prefetched",
     "axi.data_width": "largest that a line of shared memory holds, smallest that holds results",
     "axi.interleave_bytes": "equal to `l2.line_bytes` with cores",

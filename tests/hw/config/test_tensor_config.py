@@ -90,3 +90,14 @@ def test_refused_cores():
         CoreConfig(tensor="hgmma", threads=32)
     with pytest.raises(ValueError, match="operand of tensor instructions with fp32_rne"):
         CoreConfig(tensor_numerics="fp32_rne")
+    with pytest.raises(ValueError, match="tensor_layout must be dense, not 'swizzle128'"):
+        CoreConfig(tensor="hmma", tensor_layout="swizzle128")
+
+
+def test_refused_layouts():
+    with pytest.raises(ValueError, match=r"layout of tensor operands.*not 'wide'"):
+        CoreConfig(tensor="hgmma", tensor_layout="wide")
+    fp8 = {"tensor_numerics": "nvidia(hopper)", "tensor_operand": "fp8_e4m3"}
+    with pytest.raises(ValueError, match=r"operands of 16 or 32 bits.*not fp8_e4m3"):
+        CoreConfig(tensor="hgmma", tensor_layout="swizzle128", **fp8)
+    CoreConfig(tensor="hgmma", **fp8)

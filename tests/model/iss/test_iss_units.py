@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from spica.hw.config.formats import FP16, FP32
+from spica.hw.config.tensor import HgmmaConfig
 from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.hw.isa.encoding import RegisterClass
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
@@ -13,9 +14,11 @@ from spica.hw.isa.operations import SpecialOperation
 from spica.sim.golden.arith.float.operands import random_bits
 from spica.sim.golden.arith.special.special_function import special_function
 from spica.sim.golden.core.units import tensor as fragments
+from spica.sim.golden.core.units.operand_layout import operand_places, swizzled
 from spica.sim.iss.outcome import Cause
 from spica.sim.iss.program_bench import OLD, give, lanes_of, machine
 from spica.sim.oracle.qemu import OPERATIONS, qemu
+from support.core.hgmma_operands import random_tiles
 from support.oracle.simt_thread import INTEGER
 from support.programs.corner_operands import INTEGERS
 
@@ -244,3 +247,87 @@ def test_a_warp_that_ends_drops_its_products():
     give(iss, {A2: SHARED_BASE + 64}, pc=ENTRY + 8)
     step(iss)
     assert iss.step(0, 0).fault.cause is Cause.BAD_WAIT
+
+
+def swizzled_machine(operand, text, place_a, place_b, seed=12):
+    """Return a model with operands in rows of 128 bytes, and A, B and C."""
+    config = HgmmaConfig(numerics="nvidia(hopper)", operand=operand, layout="swizzle128")
+    fields = {"tensor_numerics": config.numerics, "tensor_operand": operand}
+    iss = machine(text, threads=8, tensor="hgmma", tensor_layout=config.layout, **fields)
+    memory, registers = random_tiles(config, np.random.default_rng(seed), 1)
+    for place, is_a, operand_bytes in ((place_a, True, memory[0]), (place_b, False, memory[1])):
+        for address, byte in zip(
+            operand_places(config, place, is_a), operand_bytes[0], strict=True
+        ):
+            iss.write(int(address), bytes([byte]))
+    give(iss, {A0: place_a, A1: place_b}, mask=-1)
+    iss.set_warp(0, 0, floats=registers[0])
+    a, b = fragments.hgmma_operands(memory[0, 0], memory[1, 0], config)
+    return iss, fragments.hgmma(a, b, registers[0], config)
+
+
+@pytest.mark.parametrize("operand", ["fp16", "tf32"])
+@pytest.mark.parametrize(("at_a", "at_b"), [(0, 64), (128 * 3 + 64, 128 * 5), (32, 8192)])
+def test_swizzled_operands(operand, at_a, at_b):
+    iss, expected = swizzled_machine(
+        operand, "hgmma a0, a1", SHARED_BASE + at_a, SHARED_BASE + at_b
+    )
+    step(iss)
+    assert np.array_equal(iss.warp(0, 0).floats, expected)
+
+
+def test_the_swizzle_permutes_units_of_16_bytes():
+    """Row r of 128 bytes has unit u at u ^ (r mod 8), as in the PTX ISA's 128-byte swizzle."""
+    for row in (0, 1, 7, 8, 13):
+        for unit in range(8):
+            stored = swizzled(SHARED_BASE + 128 * row + 16 * unit + 5)
+            assert stored == SHARED_BASE + 128 * row + 16 * (unit ^ row % 8) + 5
+
+
+@pytest.mark.parametrize("operand", ["fp16", "tf32"])
+def test_stores_to_swizzled_operands_are_races_and_others_are_not(operand):
+    """Each word of the rows that hold A: half of them are B's or nobody's."""
+    at_a, at_b = SHARED_BASE + 1024 + 64, SHARED_BASE + 8192
+    text = "hgmma a0, a1\nsw a3, 0(a2)"
+    iss, _ = swizzled_machine(operand, text, at_a, at_b)
+    config = HgmmaConfig(numerics="nvidia(hopper)", operand=operand, layout="swizzle128")
+    places = set(operand_places(config, at_a, is_a=True).tolist())
+    assert len(places) == 1024
+    step(iss)
+    races = set()
+    for address in range(SHARED_BASE + 1024 - 64, SHARED_BASE + 1024 + 2048 + 64, 4):
+        give(iss, {A2: address}, pc=ENTRY + 4)
+        fault = iss.step(0, 0).fault
+        if fault is not None:
+            assert (fault.cause, fault.address) == (Cause.RACE, address)
+            races.add(address)
+    assert races == {address for address in places if address % 4 == 0}
+
+
+def test_a_unit_s_write_to_a_swizzled_operand_is_reported():
+    at_a, at_b = SHARED_BASE, SHARED_BASE + 8192
+    for first, is_race in ((64, False), (0, True), (128 + 48, True), (2048, False)):
+        iss, _ = swizzled_machine("fp16", "hgmma a0, a1\nhgmma_wait", at_a, at_b)
+        step(iss)
+        iss.write(SHARED_BASE + first, bytes(48))  # row 1 has its first units at 16, 0, 48, 32
+        fault = iss.step(0, 0).fault
+        assert (fault is not None) == is_race
+        if fault is not None:
+            assert (fault.cause, fault.address) == (Cause.RACE, SHARED_BASE + first)
+
+
+@pytest.mark.parametrize(
+    ("place", "cause", "says"),
+    [
+        (SHARED_BASE + 96, Cause.MISALIGNED_ACCESS, "rows of 64 bytes cross a multiple of 128"),
+        (SHARED_BASE + 16, Cause.MISALIGNED_ACCESS, "not a multiple of 32"),
+        (SHARED_BASE + 14 * 1024 + 128, Cause.OUTSIDE_MEMORY, "operand of 2048 bytes"),
+    ],
+)
+def test_misplaced_swizzled_operands(place, cause, says):
+    text = "hgmma a0, a1"
+    iss = machine(text, threads=8, tensor="hgmma", tensor_layout="swizzle128")
+    give(iss, {A0: place, A1: SHARED_BASE}, mask=-1)
+    fault = iss.step(0, 0).fault
+    assert (fault.cause, fault.address) == (cause, place)
+    assert says in fault.sentence

@@ -13,18 +13,33 @@ typedef struct {
     uint32_t *halves;      /* the same, two FP16 values per word */
 } Arguments;
 
-static void copy(uint32_t place, const uint32_t *words)
+/* Operands of a warp: dense one after the other, or side by side in swizzled rows of 128 bytes. */
+#if SPICA_HGMMA_IS_SWIZZLED
+#define ROOM 4096u
+#define PLACE_OF_B 64u
+#else
+#define ROOM (2 * TILE)
+#define PLACE_OF_B TILE
+#endif
+
+static void copy(uint32_t place, const uint32_t *words, uint32_t row_words)
 {
-    volatile uint32_t *to = (volatile uint32_t *)place;
-    for (uint32_t k = vx_thread_id(); k < TILE / 4; k += SPICA_THREADS)
-        to[k] = words[k];
+    for (uint32_t k = vx_thread_id(); k < TILE / 4; k += SPICA_THREADS) {
+#if SPICA_HGMMA_IS_SWIZZLED
+        uint32_t to = spica_swizzled(place + 128 * (k / row_words) + 4 * (k % row_words));
+#else
+        uint32_t to = place + 4 * k;
+        (void)row_words;
+#endif
+        *(volatile uint32_t *)to = words[k];
+    }
 }
 
 static void entry(void *argument)
 {
     const Arguments *arguments = argument;
     uint32_t warp = vx_core_id() * SPICA_WARPS + vx_warp_id(), thread = vx_thread_id();
-    uint32_t a = SPICA_SHARED_BASE + 2 * TILE * warp, b = a + TILE;
+    uint32_t a = SPICA_SHARED_BASE + ROOM * warp, b = a + PLACE_OF_B;
     const uint32_t *from_a = arguments->a + warp * arguments->steps * (TILE / 4);
     const uint32_t *from_b = arguments->b + warp * arguments->steps * (TILE / 4);
     char *c = (char *)(arguments->c + 256 * warp + 2 * thread);
@@ -41,8 +56,8 @@ static void entry(void *argument)
         ALL(LOAD);
     }
     for (uint32_t step = 0; step < arguments->steps; step++) {
-        copy(a, from_a);
-        copy(b, from_b);
+        copy(a, from_a, 16);
+        copy(b, from_b, 8);
         vx_fence();
         spica_hgmma(a, b);
         from_a += TILE / 4, from_b += TILE / 4;

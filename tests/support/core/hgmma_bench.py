@@ -8,17 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from spica.hw.config import CoreConfig, HgmmaUnitConfig, SharedPortConfig
-from spica.hw.config.tensor import READ_BYTES, HgmmaConfig
+from spica.hw.config.tensor import READ_BYTES, SWIZZLE_ROW_BYTES, HgmmaConfig
 from spica.hw.core.layouts import operation_layout, result_layout
 from spica.hw.core.units.lsu.memory_layouts import memory_fault_layout
 from spica.hw.isa.memory_map import SHARED_BASE
 from spica.sim.engine.block_bench import BlockBench
+from spica.sim.golden.core.units.operand_layout import operand_places
 from spica.sim.golden.core.units.tensor import hgmma, hgmma_operands
 from support.core.hgmma_operands import random_tiles
 
 __all__ = ["SIZE", "HgmmaRun", "Product", "products", "results_of", "unit_config"]
 
 SIZE = 16 * 1024
+#: Bytes of shared memory that a product's operands are placed in, a quarter.
+REGION = SIZE // 4
 REGISTERS, LANES = 32, 8
 RESULT_FIELDS = ("warp", "mask", "pc", "rd", "writes", "flags", "more")
 
@@ -26,7 +29,11 @@ RESULT_FIELDS = ("warp", "mask", "pc", "rd", "writes", "flags", "more")
 def unit_config(tile: HgmmaConfig, *, latency: int = 2, **fields) -> HgmmaUnitConfig:
     """Return a unit with these numerics on a small shared memory."""
     core = CoreConfig(
-        tensor="hgmma", tensor_numerics=tile.numerics, tensor_operand=tile.operand, **fields
+        tensor="hgmma",
+        tensor_numerics=tile.numerics,
+        tensor_operand=tile.operand,
+        tensor_layout=tile.layout,
+        **fields,
     )
     return HgmmaUnitConfig(core=core, shared=SharedPortConfig(size=SIZE, read_latency=latency))
 
@@ -72,21 +79,40 @@ def products(config: HgmmaUnitConfig, count: int, seed: int) -> list[Product]:
     """Return random products, at most one per warp at a time; places of operands repeat."""
     rng, numbers = random.Random(seed), np.random.default_rng(seed)
     memory, registers = random_tiles(config.hgmma, numbers, count)
-    places = list(range(0, SIZE, 1024))
     found, warps = [], config.core.warps
     for k in range(count):
         # Operands of the last few products are never overwritten: each has its own place.
-        first = 4 * (k % 4)
-        pair = rng.sample(places[first : first + 3], 2)
-        offsets = [place + rng.randrange(0, 1024, 32) for place in pair]
-        if abs(offsets[0] - offsets[1]) < 1024:
-            offsets = pair
+        pair = (swizzled_places if config.hgmma.is_swizzled else dense_places)(config.hgmma, rng)
+        offsets = [REGION * (k % 4) + place for place in pair]
         mask = rng.choice([255, rng.randrange(1, 256)])
         addresses = numbers.integers(0, 1 << 32, (2, LANES), dtype=np.uint32)
         addresses[:, mask.bit_length() - 1] = [SHARED_BASE + offset for offset in offsets]
         fields = {"warp": k % warps, "mask": mask, "pc": rng.getrandbits(32)}
         found.append(Product(fields, addresses, memory[0, k], memory[1, k], registers[k]))
     return found
+
+
+def dense_places(config: HgmmaConfig, rng: random.Random) -> list[int]:
+    """Return places of A and B in a region, which do not overlap."""
+    pair = rng.sample(range(0, REGION - 1024, 1024), 2)
+    offsets = [place + rng.randrange(0, 1024, 32) for place in pair]
+    return pair if abs(offsets[0] - offsets[1]) < 1024 else offsets
+
+
+def swizzled_places(config: HgmmaConfig, rng: random.Random) -> list[int]:
+    """Return places of A and B in a region of 32 rows of 128 bytes, side by side."""
+    sizes = [config.a_row_bytes, config.b_row_bytes]
+    order = rng.sample(range(2), 2)
+    columns, at = [0, 0], 0
+    for number in order:
+        columns[number] = at
+        at += sizes[number]
+    shift = rng.randrange(0, SWIZZLE_ROW_BYTES - at + 1, READ_BYTES)
+    spare = [REGION // SWIZZLE_ROW_BYTES - config.operand_bytes // size for size in sizes]
+    rows = [rng.randint(0, free) for free in spare]
+    return [
+        SWIZZLE_ROW_BYTES * row + column + shift for row, column in zip(rows, columns, strict=True)
+    ]
 
 
 def results_of(config: HgmmaUnitConfig, product: Product) -> list[dict]:
@@ -184,9 +210,10 @@ class HgmmaRun:
             self.in_flight.add(warp)
             product = self.waiting.pop(0)
             for place, operand in zip(product.places, (product.a, product.b), strict=True):
-                offset = place - SHARED_BASE
-                if 0 <= offset <= SIZE - 1024:
-                    self.memory[offset : offset + 1024] = operand
+                addresses = operand_places(self.config.hgmma, place, operand is product.a)
+                offsets = addresses.astype(np.int64) - SHARED_BASE
+                if offsets.min() >= 0 and offsets.max() < SIZE:
+                    self.memory[offsets] = operand
             self.begun.append(product.operations)
             self.credits -= 1
         if not self.begun:

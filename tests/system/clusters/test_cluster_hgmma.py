@@ -13,6 +13,7 @@ from spica.hw.core.control.faults import FaultCause
 from spica.hw.core.units.lsu.memory_layouts import MemoryFault
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
+from spica.sim.golden.core.units.operand_layout import operand_places
 from spica.sim.golden.core.units.tensor import hgmma, hgmma_operands
 from spica.sim.harness.dram import DramConfig
 from spica.sim.harness.stop_reason import StopReason
@@ -36,8 +37,9 @@ CONFIGS = {
     },
     "virgo": {"warps": 2},
     "fp32": {"warps": 2, "tensor_numerics": "fp32_rne", "tensor_operand": "fp32"},
+    "swizzled": {"warps": 2, "tensor_layout": "swizzle128", **HOPPER},
 }
-SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("other", "virgo", "fp32")]
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in CONFIGS if name != "hopper"]
 
 #: Directed cases by name: instructions that follow each other in every warp.
 CASES = {
@@ -128,8 +130,11 @@ def test_values_are_those_of_the_golden_model(machine_of, name):
     pool, registers = operands_of(machine, 2)
     _, after = execute(machine, CASES["chain"], pool, registers)
     expected = registers
+    memory = pool.ravel()
     for a, b in ((0, 1), (1, 0), (0, 0)):
-        expected = hgmma(*hgmma_operands(pool[a], pool[b], tile), expected, tile)
+        places = (operand_places(tile, PLACES[k], is_a) for k, is_a in ((a, True), (b, False)))
+        factors = hgmma_operands(*(memory[each - SHARED_BASE] for each in places), tile)
+        expected = hgmma(*factors, expected, tile)
     assert np.array_equal(after, expected)
 
 

@@ -153,15 +153,18 @@ def test_tensor_instruction_on_registers(optimize, steps):
         assert np.array_equal(found, expected + warp)
 
 
-@pytest.mark.parametrize("optimize", [0, 2, 3])
-def test_tensor_instruction_on_shared_memory(optimize):
+@pytest.mark.parametrize(
+    ("optimize", "layout"), [(0, "dense"), (2, "dense"), (3, "dense"), (2, "swizzle128")]
+)
+def test_tensor_instruction_on_shared_memory(optimize, layout):
     """Chains of products, with C from memory in odd warps; FP32 and FP16 results."""
     rng, steps, warps = np.random.default_rng(7), 3, 2
     a = rng.integers(-3, 4, (warps, steps, 16, 32))
     b = rng.integers(-3, 4, (warps, steps, 32, 16))
     c = rng.integers(-9, 10, (warps, 16, 16)).astype(np.float32)
     tiles = b"".join(each.astype(np.float16).tobytes() for each in (a, b))
-    config = replace(PRESETS["core"], core=CoreConfig(warps=warps, threads=8, tensor="hgmma"))
+    core = CoreConfig(warps=warps, threads=8, tensor="hgmma", tensor_layout=layout)
+    config = replace(PRESETS["core"], core=core)
     size, results = len(tiles) // 2, DATA + 0x8000
     arguments = [steps, DATA, DATA + size, results, results + c.nbytes]
     data = {DATA: tiles, results: c}

@@ -7,10 +7,11 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ....config import SharedPortConfig
+from ....config import HgmmaUnitConfig, SharedPortConfig
 from ....config.tensor import READ_BYTES
 from ....lib.interfaces.shared_memory import WideReadSignature
 from .layouts import HALF_LINES, OPERAND_LINES, SLOTS
+from .operand_lines import column_bits, exchanged, line_offset, permuted, row_parity
 
 __all__ = ["HgmmaFetch", "line_width", "operands_layout"]
 
@@ -36,17 +37,19 @@ class HgmmaFetch(wiring.Component):
 
     Parameters
     ----------
-    config : SharedPortConfig
+    config : HgmmaUnitConfig
 
     Members
     -------
-    i : In(stream.Signature(operands_layout(config)))
+    i : In(stream.Signature(operands_layout(config.shared)))
         Products, held until accepted.
-    read : Out(WideReadSignature(config, READ_BYTES))
+    read : Out(WideReadSignature(config.shared, READ_BYTES))
     free : In(1)
         Frees the slot of the oldest product.
     write : Out(1), slot : Out(range(SLOTS)), is_b : Out(1), line : Out(range(OPERAND_LINES))
-        A line arrives, with its data on `read`; lines of A are ordered by half, then by row.
+        A line arrives; lines of A are ordered by half, then by row.
+    data : Out(8 * READ_BYTES)
+        The line, with its numbers in the order of columns.
     arrived : Out(range(2 * OPERAND_LINES + 1)).array(SLOTS)
         Lines present in each slot, in the order of requests; those of this cycle not yet.
     """
@@ -58,18 +61,20 @@ class HgmmaFetch(wiring.Component):
     slot: Signal
     is_b: Signal
     line: Signal
+    data: Signal
     arrived: list  # of Signal
 
-    def __init__(self, config: SharedPortConfig):
+    def __init__(self, config: HgmmaUnitConfig):
         self.config = config
         super().__init__({
-            "i": In(stream.Signature(operands_layout(config))),
-            "read": Out(WideReadSignature(config, READ_BYTES)),
+            "i": In(stream.Signature(operands_layout(config.shared))),
+            "read": Out(WideReadSignature(config.shared, READ_BYTES)),
             "free": In(1),
             "write": Out(1),
             "slot": Out(range(SLOTS)),
             "is_b": Out(1),
             "line": Out(range(OPERAND_LINES)),
+            "data": Out(8 * READ_BYTES),
             "arrived": Out(range(2 * OPERAND_LINES + 1)).array(SLOTS),
         })
 
@@ -81,9 +86,10 @@ class HgmmaFetch(wiring.Component):
         begins, goes = Signal(), Signal()
         is_b, half = order[exact_log2(HALF_LINES)], order[-1]
         number = order[: exact_log2(HALF_LINES)]
-        first = Mux(is_b, self.i.payload.b, self.i.payload.a)
-        offset = Mux(is_b, Cat(number, half), Cat(half, number))
-        place = Signal(line_width(self.config), reset_less=True)
+        hgmma, first = self.config.hgmma, Mux(is_b, self.i.payload.b, self.i.payload.a)
+        of_a = line_offset(hgmma, Cat(half, number), hgmma.a_row_bytes)
+        of_b = line_offset(hgmma, Cat(number, half), hgmma.b_row_bytes)
+        place = Signal(line_width(self.config.shared), reset_less=True)
         m.d.comb += [
             begins.eq(order == 0),
             goes.eq(
@@ -97,17 +103,28 @@ class HgmmaFetch(wiring.Component):
         with m.If(~request.valid | request.ready):
             m.d.sync += request.valid.eq(goes)
         with m.If(goes):
-            m.d.sync += [place.eq(first + offset), order.eq(order + 1)]
+            line = (first + Mux(is_b, of_b, of_a))[: len(place)]
+            m.d.sync += [place.eq(permuted(hgmma, line)), order.eq(order + 1)]
         m.d.sync += [
             next_slot.eq(next_slot + self.i.ready),
             oldest.eq(oldest + self.free),
             taken.eq((taken | ((goes & begins) << next_slot)) & ~(self.free << oldest)),
         ]
-        self.place(m, oldest)
+        parities = [
+            Signal(2, name=f"parities_{number}", reset_less=True) for number in range(SLOTS)
+        ]
+        for number, parity in enumerate(parities):
+            with m.If(goes & begins & (next_slot == number)):
+                m.d.sync += parity.eq(Cat(map(row_parity, (self.i.payload.a, self.i.payload.b))))
+        self.place(m, oldest, parities)
         return m
 
-    def place(self, m: Module, oldest: Value):
-        """Give each arriving line its place, and count it."""
+    def place(self, m: Module, oldest: Value, parities: list[Signal]):
+        """Give each arriving line its place, and count it.
+
+        `parities` has for each slot those of the first rows of A and B in shared memory.
+        """
+        hgmma, data = self.config.hgmma, self.read.response.payload
         order, slot = Signal(range(2 * OPERAND_LINES)), Signal(range(SLOTS))
         valid = self.read.response.valid
         m.d.sync += [order.eq(order + valid), slot.eq(slot + (valid & order.all()))]
@@ -117,6 +134,12 @@ class HgmmaFetch(wiring.Component):
             self.is_b.eq(order[exact_log2(HALF_LINES)]),
             self.line.eq(Cat(order[: exact_log2(HALF_LINES)], order[-1])),
         ]
+        if hgmma.is_swizzled:
+            row = Mux(self.is_b, self.line[column_bits(hgmma.b_row_bytes)], self.line[0])
+            first = Cat(parities).word_select(slot, 2).bit_select(self.is_b, 1)
+            m.d.comb += self.data.eq(exchanged(data, row ^ first))
+        else:
+            m.d.comb += self.data.eq(data)
         for number, arrived in enumerate(self.arrived):
             with m.If(self.free & (oldest == number)):
                 m.d.sync += arrived.eq(0)

@@ -111,7 +111,7 @@ class HgmmaUnit(wiring.Component):
         m = Module()
         core, hgmma = self.config.core, self.config.hgmma
         m.submodules.queue = self.queue = queue = ProductQueue(self.config)
-        m.submodules.fetch = self.fetch = fetch = HgmmaFetch(self.config.shared)
+        m.submodules.fetch = self.fetch = fetch = HgmmaFetch(self.config)
         m.submodules.loader = self.loader = BlockLoader(hgmma)
         m.submodules.tiles = self.tiles = tiles = AccumulatorTiles(hgmma, core.tensor_queue)
         m.submodules.drain = drain = ResultDrain(core)
@@ -200,7 +200,7 @@ class HgmmaUnit(wiring.Component):
             m.d.comb += [
                 sram.write_mask.eq(fetch.write & (fetch.is_b == is_b)),
                 sram.write_address.eq(Cat(fetch.line, fetch.slot)),
-                sram.write_data.eq(self.read.response.payload),
+                sram.write_data.eq(fetch.data),
             ]
             srams.append(sram)
         a, b = srams

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from ....config import HgmmaUnitConfig
-from ....config.tensor import READ_BYTES
+from ....config.tensor import READ_BYTES, SWIZZLE_ROW_BYTES
 from ....isa.memory_map import SHARED_BASE
 from ....lib.one_hot import lowest, select, select_one
 from ....lib.streams import Queue
@@ -14,6 +14,7 @@ from ...layouts import operation_layout
 from ..lsu.memory_layouts import MemoryFault, memory_fault_layout
 from .hgmma_fetch import operands_layout
 from .layouts import product_layout
+from .operand_lines import is_split
 
 __all__ = ["ProductQueue"]
 
@@ -27,9 +28,9 @@ class ProductQueue(wiring.Component):
     stages, each at its own pace: their operands are fetched; they are computed, once all of C is
     gathered; they are drained.
 
-    A product whose operands do not lie in shared memory, or at no multiple of 32 bytes, is
-    reported in `fault`. It is neither fetched nor computed nor drained. So its warp, which waits
-    for the result, stalls forever.
+    A product is reported in `fault` if an operand does not lie in shared memory or at a multiple of
+    32 bytes, or if its rows cross a multiple of 128 with layout ``swizzle128``. It is neither
+    fetched nor computed nor drained. So its warp, which waits for the result, stalls forever.
 
     Parameters
     ----------
@@ -165,13 +166,21 @@ class ProductQueue(wiring.Component):
                 Cat(new.a, new.b).eq(select(given.mask, rows)),
             ]
         low, width = exact_log2(READ_BYTES), config.shared.address_width
-        a_is_outside, b_is_outside = (self.is_outside(each) for each in (new.a, new.b))
-        a_is_wrong = a_is_outside | new.a[:low].any()
+        hgmma = self.config.hgmma
+        sizes = hgmma.a_row_bytes, hgmma.b_row_bytes
+        (a_is_outside, a_is_misplaced), (b_is_outside, b_is_misplaced) = (
+            (
+                self.is_outside(address, hgmma.span(size)),
+                address[:low].any() | is_split(hgmma, address, size),
+            )
+            for address, size in zip((new.a, new.b), sizes, strict=True)
+        )
+        a_is_wrong = a_is_outside | a_is_misplaced
         is_wrong, fails = Signal(), Signal()
         m.submodules.operands = operands = Queue(operands_layout(config.shared), self.tiles)
         connect(m, operands.o, flipped(self.operands))
         m.d.comb += [
-            is_wrong.eq(a_is_wrong | b_is_outside | new.b[:low].any()),
+            is_wrong.eq(a_is_wrong | b_is_outside | b_is_misplaced),
             fails.eq(is_new & is_wrong),
             operands.i.valid.eq(is_new & ~is_wrong),
             operands.i.payload.a.eq(new.a[low:width]),
@@ -193,9 +202,12 @@ class ProductQueue(wiring.Component):
             ]
         return refused
 
-    def is_outside(self, address: Value) -> Value:
-        """Return whether an operand at this address does not lie in shared memory."""
-        width, size = self.config.shared.address_width, self.config.hgmma.operand_bytes
-        offset = exact_log2(size)
-        is_near_end = address[offset:width].all() & address[:offset].any()
+    def is_outside(self, address: Value, span: int) -> Value:
+        """Return whether an operand at this address, within `span` bytes, is not in shared memory.
+
+        With layout ``swizzle128`` the span begins at a multiple of 128 bytes.
+        """
+        width, end = self.config.shared.address_width, exact_log2(span)
+        begin = exact_log2(SWIZZLE_ROW_BYTES) if self.config.hgmma.is_swizzled else 0
+        is_near_end = address[end:width].all() & address[begin:end].any()
         return (address[width:] != SHARED_BASE >> width) | is_near_end

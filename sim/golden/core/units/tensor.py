@@ -185,7 +185,7 @@ def pack_tile(c) -> np.ndarray:
 
 
 def stored_matrix(matrix, config: HgmmaConfig = VIRGO_TILE) -> np.ndarray:
-    """Return the bytes of a factor of ``hgmma`` in shared memory: dense, row by row."""
+    """Return the bytes of a factor of ``hgmma``, row by row; `operand_places` has their places."""
     matrix = np.asarray(matrix, np.uint32)
     width = config.operand_width
     containers = matrix << np.uint32(width - FORMATS[config.operand].width)
@@ -194,7 +194,7 @@ def stored_matrix(matrix, config: HgmmaConfig = VIRGO_TILE) -> np.ndarray:
 
 
 def hgmma_operands(a, b, config: HgmmaConfig = VIRGO_TILE) -> tuple[np.ndarray, np.ndarray]:
-    """Return A and B from their bytes in shared memory."""
+    """Return A and B from their bytes, row by row."""
     form, width = FORMATS[config.operand], config.operand_width
     numbers = (
         np.asarray(x, np.uint8).view(f"<u{width // 8}").astype(np.uint32)

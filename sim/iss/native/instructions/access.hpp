@@ -139,14 +139,15 @@ bool load_lanes(Step& step) {
 }
 
 // Whether no lane writes an operand of a product that its warp has not waited for.
-inline bool spares_operands(Step& step, const Addresses& addresses, uint32_t size) {
+inline bool spares_operands(Step& step, const Addresses& addresses) {
     const std::vector<Operand>& operands = step.machine.memory.operands();
     bool is_legal = true;
     for (const Operand& each : operands) {
-        if (addresses.largest + size - 1 < each.first || addresses.least > each.last) continue;
+        uint32_t first = each.tile.first();
+        if (addresses.largest < first || addresses.least >= first + each.tile.span()) continue;
         for_lanes(step.warp.mask(), [&](uint32_t lane) {
             uint32_t address = addresses.lane[lane];
-            if (!is_legal || address + size - 1 < each.first || address > each.last) return;
+            if (!is_legal || !each.tile.has(address)) return;
             is_legal = step.fault_at(Reason::OperandWritten, 1u << lane, address, each.pc);
         });
     }
@@ -156,7 +157,7 @@ inline bool spares_operands(Step& step, const Addresses& addresses, uint32_t siz
 template <typename Type>
 bool store_slowly(Step& step, const Addresses& addresses) {
     if (!all_may(step, addresses, sizeof(Type), true)) return false;
-    if (!spares_operands(step, addresses, sizeof(Type))) return false;
+    if (!spares_operands(step, addresses)) return false;
     Warp& warp = step.warp;
     Machine& machine = step.machine;
     const uint32_t* values = warp.row(step.code.b);
@@ -194,7 +195,7 @@ bool store_lanes(Step& step) {
         memory = step.machine.memory.span(addresses.least, last);
     }
     if (memory == nullptr) return store_slowly<Type>(step, addresses);
-    if (!spares_operands(step, addresses, sizeof(Type))) return false;
+    if (!spares_operands(step, addresses)) return false;
     const uint32_t* values = warp.row(step.code.b);
     for_lanes(warp.mask(), [&](uint32_t lane) {
         std::memcpy(memory + (addresses.lane[lane] - addresses.least), &values[lane],

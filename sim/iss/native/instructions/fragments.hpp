@@ -6,7 +6,6 @@
 namespace spica {
 
 inline constexpr uint32_t kFloats = 32, kFirstAccumulator = 16;
-inline constexpr uint32_t kTileOperandBytes = 1024, kTileOperandAlignment = 32;
 
 // Writes a computed fragment to the float registers of a warp.
 inline void take(Warp& warp, const uint32_t* values) {
@@ -47,17 +46,29 @@ inline bool release_operands(Step& step) {
 inline bool multiply_tiles(Step& step) {
     Warp& warp = step.warp;
     Memory& memory = step.machine.memory;
-    const uint8_t* operands[2];
-    uint32_t addresses[2];
+    const Config& config = step.machine.config;
+    const uint32_t row_bytes[] = {config.a_row_bytes, config.b_row_bytes};
+    TileOperand tiles[2];
+    uint8_t operands[2][kTileOperandBytes];
     for (uint32_t k = 0; k < 2; ++k) {
-        uint32_t address = addresses[k] = warp.scalar(k == 0 ? step.code.a : step.code.b);
-        operands[k] = memory.shared(address, kTileOperandBytes);
+        uint32_t address = warp.scalar(k == 0 ? step.code.a : step.code.b);
+        const TileOperand& tile = tiles[k] = {address, row_bytes[k], config.is_swizzled};
+        const uint8_t* bytes = memory.shared(tile.first(), tile.span());
         uint32_t lane = 1u << warp.last_lane();
-        if (operands[k] == nullptr) {
-            return step.fault_at(Reason::OperandOutside, lane, address, kTileOperandBytes);
+        if (bytes == nullptr) {
+            return step.fault_at(Reason::OperandOutside, lane, address, tile.span());
         }
-        if (address & (kTileOperandAlignment - 1)) {
-            return step.fault_at(Reason::OperandMisaligned, lane, address, kTileOperandAlignment);
+        if (address % READ_BYTES != 0) {
+            return step.fault_at(Reason::OperandMisaligned, lane, address, READ_BYTES);
+        }
+        if (tile.is_split()) {
+            step.fault_at(Reason::OperandSplit, lane, address, tile.row_bytes);
+            step.machine.fault.second = SWIZZLE_ROW_BYTES;
+            return false;
+        }
+        for (uint32_t byte = 0; byte < kTileOperandBytes; byte += SWIZZLE_UNIT_BYTES) {
+            std::memcpy(operands[k] + byte, bytes + (tile.place(byte) - tile.first()),
+                        SWIZZLE_UNIT_BYTES);
         }
     }
     if (!release_operands(step)) return false;
@@ -65,8 +76,8 @@ inline bool multiply_tiles(Step& step) {
     std::memcpy(values, warp.row(kFloatRow), sizeof values);
     hgmma(step.machine.config.numerics, operands[0], operands[1], values);
     take(warp, values);
-    for (uint32_t address : addresses) {
-        memory.hold({warp.core, warp.number, warp.pc, address, address + kTileOperandBytes - 1, 0});
+    for (const TileOperand& tile : tiles) {
+        memory.hold({warp.core, warp.number, warp.pc, 0, tile});
     }
     warp.has_product = true;
     return true;

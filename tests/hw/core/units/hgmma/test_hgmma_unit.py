@@ -15,6 +15,7 @@ from spica.synth.measure import measure
 from support.core.hgmma_bench import SIZE, HgmmaRun, products, results_of, unit_config
 
 HOPPER = HgmmaConfig(numerics="nvidia(hopper)")
+SWIZZLED = replace(HOPPER, layout="swizzle128")
 VIRGO, FP32 = HgmmaConfig(), HgmmaConfig(numerics="fp32_rne", operand="fp32")
 ALL = [
     HgmmaConfig(numerics=numerics, operand=operand)
@@ -68,6 +69,13 @@ def check(bench_of, config: HgmmaUnitConfig, count: int, seed: int = 1, **option
 )
 def test_products_match_the_golden_model(bench_of, stalls):
     check(bench_of, unit_config(HOPPER), 8, **stalls)
+
+
+@pytest.mark.parametrize("operand", ["fp16", "tf32"])
+def test_swizzled_operands(bench_of, operand):
+    """Rows of B of 32 and of 64 bytes, A and B side by side in rows of 128 bytes."""
+    tile = replace(SWIZZLED, operand=operand)
+    check(bench_of, unit_config(tile), 12, pause=0.2, stall=0.3, busy=0.3)
 
 
 @pytest.mark.slow
@@ -137,8 +145,25 @@ def test_results_that_wait_do_not_stop_the_unit_at_once(bench_of):
     ],
 )
 def test_refused_operands(bench_of, operand, address, kind):
-    """A refused product is reported once; those before and after it are complete."""
-    config = unit_config(HOPPER)
+    check_refused(bench_of, unit_config(HOPPER), operand, address, kind)
+
+
+@pytest.mark.parametrize(
+    ("operand", "address", "kind"),
+    [
+        (0, SHARED_BASE + SIZE // 2 + 96, MemoryFault.MISALIGNED),
+        (1, SHARED_BASE + SIZE // 2 + 16, MemoryFault.MISALIGNED),
+        (0, SHARED_BASE + SIZE - 2048 + 128, MemoryFault.NOT_SHARED),
+        (1, SHARED_BASE + SIZE - 4096 + 160, MemoryFault.NOT_SHARED),
+    ],
+)
+def test_refused_swizzled_operands(bench_of, operand, address, kind):
+    """Rows of A have 64 bytes of 128, and do not cross their end."""
+    check_refused(bench_of, unit_config(SWIZZLED), operand, address, kind)
+
+
+def check_refused(bench_of, config, operand, address, kind):
+    """Run a refused product among others; it is reported once, the others are complete."""
     given = products(config, 7, 5)
     refused = given[2]
     refused.addresses[operand, refused.last_lane] = address
@@ -159,6 +184,16 @@ def test_the_last_place_of_shared_memory_is_legal(bench_of):
     config = unit_config(HOPPER)
     given = products(config, 1, 6)
     given[0].addresses[:, given[0].last_lane] = [SHARED_BASE + SIZE - 1024, SHARED_BASE]
+    run = HgmmaRun(config, given, bench=bench_of(config))
+    assert run.results == results_of(config, given[0])
+
+
+@pytest.mark.parametrize("a, b", [(2048 - 64, 4096), (2048 - 32, 4096), (2048, 4096 - 96)])
+def test_the_last_swizzled_places_are_legal(bench_of, a, b):
+    config = unit_config(SWIZZLED)
+    given = products(config, 1, 6)
+    given[0].addresses[:, given[0].last_lane] = [SHARED_BASE + SIZE - each for each in (a, b)]
+    assert given[0].places[0] != given[0].places[1]
     run = HgmmaRun(config, given, bench=bench_of(config))
     assert run.results == results_of(config, given[0])
 
