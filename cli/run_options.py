@@ -210,6 +210,8 @@ class Options(PointOptions):
         Preset of `spica list`; programs on the cores need a preset with cores. Default: virgo for
         kernels of `spica list` that multiply on a matrix unit, virgo_hetero for gemm_pair, else
         core.
+    profile
+        Report the time of warps by function and source line, and what they waited for.
     trace
         Trace file, by suffix: waveform (.vcd), timeline of the cluster (.html, .svg, or .json for
         Perfetto), and of cores pipeline log for Konata (.kanata) or instruction log (.log).
@@ -232,6 +234,7 @@ class Options(PointOptions):
     """
 
     preset: Annotated[str, MACHINE, Parameter(show_default=False)] = ""
+    profile: Annotated[bool | None, OUTPUT, Parameter(negative=()), Only.CORES] = None
     trace: Annotated[Path | None, OUTPUT, Only.RTL] = None
     trace_window: Annotated[str | None, OUTPUT, Only.RTL] = None
     save: Annotated[Path | None, SAVED] = None

@@ -23,7 +23,7 @@ SECTIONS = {
         *("issue_utilization", "lane_utilization", "instructions_per_cycle"),
         *("operations", "operations_per_instruction", "polling_share", "clocked_cycles", "speed"),
     ),
-    "cores": ("instructions", "cores", "profile", "console", "notes"),
+    "cores": ("instructions", "cores", "profile", "source_profile", "console", "notes"),
     "memory": (
         *("memory", "counters", "shared_read_bytes", "load_latency", "cache_latency", "tiling"),
     ),

@@ -11,8 +11,10 @@ from ...kernels.inlining import CallChains
 from ...kernels.program import Program
 from .harness import Harness
 
-__all__ = ["POLLING", "FunctionProfile", "Profiling", "polled"]
+__all__ = ["POLLING", "REASONS", "FunctionProfile", "Profiling", "polled"]
 
+#: Values of a stall reason in the stalls of a profile, which have 4 bits.
+REASONS = 16
 #: Functions of the runtime in which a warp polls a register.
 POLLING = ("spica_tile_await", "virgo_await", "virgo_dma_fence", "virgo_fence", "vx_wspawn_wait")
 
@@ -80,6 +82,18 @@ class Profiling:
             rows = (ctypes.c_void_p(each[core].ctypes.data) for each in (done, cycles))
             self.library.profile_copy(profile, *rows)
         return done, cycles
+
+    def stalls(self) -> np.ndarray:
+        """Return the cycles that active warps spent before the issue of each place, by reason.
+
+        uint64 of shape (cores, places, `REASONS`), by `StallReason`. A warp that waits for nothing
+        of its own, with reason `NONE`, issues or waits for its turn.
+        """
+        places = int(self.library.profile_places(self.profiles[0]))
+        found = np.zeros((len(self.profiles), places, REASONS), np.uint64)
+        for core, profile in enumerate(self.profiles):
+            self.library.profile_copy_stalls(profile, ctypes.c_void_p(found[core].ctypes.data))
+        return found
 
     def functions(self) -> dict[str, FunctionProfile]:
         """Return the profile of each function over all warps, most cycles first."""

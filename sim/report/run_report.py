@@ -7,6 +7,7 @@ from typing import Any
 
 from ...hw.config.tensor import HgmmaConfig, TensorConfig
 from .check_report import check_lines
+from .profile_report import profile_tables
 from .result import FAIL, ISSUE_SLOTS, ISSUED, PASS
 from .tables import activity_table, percent, share_table, text_of
 from .utilization import ACTIVITIES, USEFUL
@@ -34,7 +35,7 @@ def report(result: Mapping[str, Any], width: int = WIDTH) -> str:
     parts = [
         wrapped(summary_lines(result), width),
         wrapped([*check_lines(result), *detail_lines(result)], width),
-        *(text_of(table, width) for table in tables(result)),
+        *(text_of(table, width) for table in tables(result, width)),
         wrapped(setting_lines(result), width),
     ]
     return "\n".join(parts)
@@ -255,8 +256,8 @@ def memory_text(model: str, parameters: Mapping[str, Any]) -> str:
     return text
 
 
-def tables(result: Mapping[str, Any]) -> Iterator:
-    """Yield the breakdowns: cycles of matrix units, issue slots, instructions."""
+def tables(result: Mapping[str, Any], width: int) -> Iterator:
+    """Yield the breakdowns: cycles of matrix units, issue slots, instructions, source lines."""
     units = result["matrix_units"] or {}
     for name, unit in units.items():
         title = "Cycles of the matrix unit" + (f" {name}" if len(units) > 1 else "")
@@ -268,6 +269,8 @@ def tables(result: Mapping[str, Any]) -> Iterator:
     if result["instructions"] is not None and result["instructions"]["by_unit"]:
         counts = result["instructions"]["by_unit"]
         yield share_table("Instructions by unit", "instructions", "unit", counts)
+    if result["source_profile"] is not None:
+        yield from profile_tables(result["source_profile"], width)
 
 
 def outcome(key: str) -> str:

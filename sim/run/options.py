@@ -114,6 +114,8 @@ class SimtOptions(RunOptions):
         Warp schedule of the model, one of `SCHEDULES`.
     lockstep : bool
         Whether the model checks every instruction of the RTL.
+    profile : bool
+        Whether the result of a run on the RTL has the time of warps by source line.
     allow_spills : bool
         Whether a kernel may keep values on its stack for want of registers.
     allow_regions : tuple of (int, int)
@@ -130,6 +132,7 @@ class SimtOptions(RunOptions):
     dumps: tuple[str, ...] = ()
     schedule: str = "round_robin"
     lockstep: bool = True
+    profile: bool = False
     allow_spills: bool = False
     allow_regions: tuple[tuple[int, int], ...] = ()
 

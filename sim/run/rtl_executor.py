@@ -12,6 +12,7 @@ from ...hw.config import ClusterConfig
 from ...kernels.program import Program
 from ..diagnose.core_diagnostics import core_diagnostics_text, explain_core
 from ..diagnose.diagnostics import ProgramError
+from ..diagnose.source_profile import source_profile
 from ..harness.dram import DramConfig, traffic
 from ..harness.error_registers import describe_faults
 from ..harness.load_latency import summed
@@ -80,7 +81,7 @@ def build_machine(
         progress=progress,
         **trace_options(options),
     )
-    if isinstance(options.memory, DramConfig):
+    if isinstance(options.memory, DramConfig) or options.profile:
         machine.profiled = program
     return machine
 
@@ -184,6 +185,9 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
                 model=self.machine.verilated, cycles_per_second=outcome.cycles_per_second
             ),
         }
+        if self.options.profile:
+            assert self.machine.profiling is not None
+            found["source_profile"] = source_profile(self.program, self.machine.profiling)
         return found | self.cluster_account(outcome, found) if self.is_cluster else found
 
     def cluster_account(self, outcome: ProgramOutcome, found: dict[str, Any]) -> dict[str, Any]:

@@ -12,24 +12,60 @@ Profile::Profile(const CorePorts& ports, uint32_t first, uint32_t end)
       first_(first),
       done_((end - first) / 4 + 1),
       cycles_(done_.size()),
-      last_(ports.warps()) {}
+      stalls_(done_.size() * kReasons),
+      last_(ports.warps()),
+      waited_(ports.warps() * kReasons),
+      latest_(ports.warps(), static_cast<uint32_t>(done_.size() - 1)) {}
+
+size_t Profile::place_of(uint32_t pc) const {
+    return std::min<size_t>((pc - first_) / 4, done_.size() - 1);
+}
 
 bool Profile::step(uint64_t now, const uint32_t* outputs, const uint32_t*) {
     uint32_t active = ports_.active.get(outputs);
     for (uint32_t begun = active & ~active_; begun != 0; begun &= begun - 1) {
         last_[static_cast<size_t>(__builtin_ctz(begun))] = now;
     }
+    // A warp that ended has issued for the last time.
+    for (uint32_t ended = active_ & ~active; ended != 0; ended &= ended - 1) {
+        uint32_t warp = static_cast<uint32_t>(__builtin_ctz(ended));
+        charge(warp, latest_[warp]);
+    }
     active_ = active;
+    wait(outputs);
+    complete(now, outputs);
+    return true;
+}
+
+// The cycles that a warp waited count for the instruction that it issues next.
+void Profile::wait(const uint32_t* outputs) {
+    for (uint32_t left = active_; left != 0; left &= left - 1) {
+        uint32_t warp = static_cast<uint32_t>(__builtin_ctz(left));
+        waited_[warp * kReasons + ports_.reason(outputs, warp)]++;
+    }
+    for (const CollectedPorts& port : ports_.collected) {
+        if (port.valid.get(outputs)) charge(port.warp.get(outputs), place_of(port.pc.get(outputs)));
+    }
+}
+
+void Profile::charge(uint32_t warp, size_t place) {
+    latest_[warp] = static_cast<uint32_t>(place);
+    for (size_t reason = 0; reason < kReasons; reason++) {
+        uint64_t& waited = waited_[warp * kReasons + reason];
+        stalls_[place * kReasons + reason] += waited;
+        waited = 0;
+    }
+}
+
+void Profile::complete(uint64_t now, const uint32_t* outputs) {
     for (const DonePorts& port : ports_.done) {
         if (!port.valid.get(outputs)) continue;
-        uint32_t pc = port.pc.get(outputs);
-        size_t place = std::min<size_t>((pc - first_) / 4, done_.size() - 1);
+        size_t place = place_of(port.pc.get(outputs));
         uint64_t& last = last_[port.warp.get(outputs)];
         done_[place]++;
         cycles_[place] += now - std::min(last, now);
         last = now;
     }
-    return true;
 }
 
 }  // namespace spica
@@ -51,6 +87,10 @@ uint64_t profile_places(const Profile* profile) { return profile->done().size();
 void profile_copy(const Profile* profile, uint64_t* done, uint64_t* cycles) {
     std::copy(profile->done().begin(), profile->done().end(), done);
     std::copy(profile->cycles().begin(), profile->cycles().end(), cycles);
+}
+
+void profile_copy_stalls(const Profile* profile, uint64_t* stalls) {
+    std::copy(profile->stalls().begin(), profile->stalls().end(), stalls);
 }
 
 }  // extern "C"
