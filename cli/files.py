@@ -1,6 +1,7 @@
 """Output files that appear complete or not at all."""
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 
 from ..hw.base.errors import UserError
 
-__all__ = ["Draft", "opened", "parsed_dumps", "write_dump", "write_together"]
+__all__ = ["Draft", "make_folder", "opened", "parsed_dumps", "write_dump", "write_together"]
 
 #: Suffix of arrays of NumPy, contents of buffers and of DRAM after a run.
 DUMP_SUFFIX = ".npy"
@@ -24,7 +25,8 @@ class Draft:
     Parameters
     ----------
     path : str or Path
-        The place. Missing folders above it are created. A device or pipe is written directly.
+        The place. Missing folders above it are created, with a note. A device or pipe is written
+        directly.
 
     """
 
@@ -41,7 +43,7 @@ class Draft:
         draft = self.path.with_name(name)
         self.draft = self.path if self.special else draft
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path.parent)
             if not self.special:
                 self.draft.touch()
                 if self.path.exists() and not os.access(self.path, os.W_OK):
@@ -95,6 +97,13 @@ def write_together(texts: Sequence[tuple[Path, str]]):
     finally:
         for draft in drafts:
             draft.discard()
+
+
+def make_folder(folder: Path):
+    """Create a folder and those above it, and say so; it may exist."""
+    if not folder.is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        print(f"note: created the folder {folder}", file=sys.stderr)
 
 
 def _unwritable(path: Path, error: OSError) -> UserError:

@@ -14,6 +14,7 @@ from ..hw.emit.emitter import emit
 from ..sim.run.fpga_self_test import BAUD, test_of, verdict_of
 from ..synth.fpga.bitstream import Build, board_top, build_bitstream, require_tools
 from ..synth.fpga.boards import find_board
+from .files import make_folder
 from .options import (
     WHOLE,
     Flag,
@@ -102,7 +103,7 @@ def fpga(
             )
             (folder / f"{DESIGN}.v").write_text(verilog)
             (folder / "board.v").write_text(board_top(target, DESIGN))
-            output.mkdir(parents=True, exist_ok=True)
+            make_folder(output)
             for file in FILES:
                 (output / file).write_bytes((folder / file).read_bytes())
         meets = build.fmax >= target.frequency

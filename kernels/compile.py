@@ -43,6 +43,8 @@ FLAGS = (
     "-fconvergent-functions",
     # Source lines for reports, no other debug information.
     "-gline-tables-only",
+    # Without atomic instructions atomics become calls of a library that relies on them.
+    "-Werror=atomic-alignment",
 )
 LANGUAGES = {
     ".S": ("cc", ()),
@@ -50,6 +52,10 @@ LANGUAGES = {
     ".cpp": ("c++", ("-std=gnu++20", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics")),
 }
 LANGUAGES[".cc"] = LANGUAGES[".cxx"] = LANGUAGES[".cpp"]
+#: The compiler's words for an atomic access that becomes a call, and names of such calls.
+ATOMIC_ACCESS = re.compile(r"large atomic operation .* \[-Werror,-Watomic-alignment\]")
+ATOMIC_CALL = re.compile(rb"\0(__(?:sync|atomic)_\w+)\0")
+NO_ATOMICS = "the cores have no atomic instructions: order accesses by barriers and vx_fence"
 #: Compiler output lines that a message quotes.
 QUOTED_LINES = 10
 
@@ -94,7 +100,7 @@ def first_errors(output: str) -> str:
     """Return the compiler's output from its first error on, shortened to `QUOTED_LINES` lines."""
     lines = [line for line in output.splitlines() if line.strip()]
     first = next((k for k, line in enumerate(lines) if "error:" in line), 0)
-    said = lines[first:]
+    said = [ATOMIC_ACCESS.sub(NO_ATOMICS, line) for line in lines[first:]]
     more = [f"… {len(said) - QUOTED_LINES} more lines"] if len(said) > QUOTED_LINES else []
     return "\n".join([*said[:QUOTED_LINES], *more]) or "no message"
 
@@ -249,4 +255,8 @@ def link(objects: Sequence[Path], target: Path) -> None:
         "-Wl,--gc-sections,--no-eh-frame-hdr",
         f"-Wl,-T,{LINKER_SCRIPT}",
     ]
+    for path in objects:
+        if call := ATOMIC_CALL.search(path.read_bytes()):
+            what = "the program does not link"
+            raise UserError(f"{what}: it calls {call[1].decode()}, but {NO_ATOMICS}")
     tool("cc", [*flags, *map(str, objects), "-o", str(target)], "the program does not link")

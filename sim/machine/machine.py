@@ -245,6 +245,9 @@ class Machine(Generic[HarnessT, MemoryT]):
         saved, model = snapshot.machine.get("model"), self.verilated
         if saved != model:
             raise UserError(f"the model must be of kind {saved}, as in the checkpoint, not {model}")
+        if bool(snapshot.model) != (self.iss is not None):
+            was, now = ("on", "off") if snapshot.model else ("off", "on")
+            raise UserError(f"lockstep must be {was} as in the checkpoint, not {now}")
         if snapshot.identity != self.identity:
             raise UserError(
                 "a checkpoint must be of this design and this version of Spica: save it again"

@@ -138,6 +138,21 @@ def test_amaranth_has_no_state_to_save():
         require_checkpointable(AmaranthEngine.__new__(AmaranthEngine))
 
 
+def test_lockstep_must_be_as_in_the_checkpoint():
+    config = small_config(cores=2, warps=2, threads=2)
+    with ProgramMachine(config, optimize=0, lockstep=True) as machine:
+        machine.run(5)
+        saved = machine.save()
+    with ProgramMachine(config, optimize=0) as machine:
+        with pytest.raises(UserError, match="lockstep must be on as in the checkpoint, not off"):
+            machine.restore(saved)
+        machine.run(5)
+        saved = machine.save()
+    refused = pytest.raises(UserError, match="lockstep must be off as in the checkpoint, not on")
+    with ProgramMachine(config, optimize=0, lockstep=True) as machine, refused:
+        machine.restore(saved)
+
+
 def test_what_has_not_begun_or_has_ended_is_not_saved():
     with ProgramMachine(small_config(cores=2, warps=2, threads=2), optimize=0) as machine:
         with pytest.raises(UserError, match="only after its start and before its end"):

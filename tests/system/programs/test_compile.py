@@ -197,6 +197,32 @@ def test_errors_of_the_compiler(tmp_path):
     assert f"{path}:1:43: error: static assertion failed" in error_of([path])
 
 
+ATOMICS = {
+    "builtin": ("a.c", "static int x;\nint main(void) { return __atomic_fetch_add(&x, 1, 5); }\n"),
+    "header": (
+        "a.c",
+        "#include <stdatomic.h>\n"
+        "int main(void) { static atomic_int x; return atomic_fetch_add(&x, 1); }\n",
+    ),
+    "load": ("a.c", "static int x;\nint main(void) { return __atomic_load_n(&x, 2); }\n"),
+}
+
+
+@pytest.mark.parametrize("case", ATOMICS)
+def test_atomics_are_refused_where_they_are(case, tmp_path):
+    name, text = ATOMICS[case]
+    path = source_file(tmp_path, text, name)
+    error = error_of([path])
+    assert f"{path}:2:" in error
+    assert "error: the cores have no atomic instructions: order accesses by barriers" in error
+
+
+def test_calls_of_atomics_are_refused(tmp_path):
+    text = "static int x;\nint main(void) { return __sync_fetch_and_add(&x, 1); }\n"
+    error = error_of([source_file(tmp_path, text)])
+    assert "it calls __atomic_fetch_add_4, but the cores have no atomic instructions" in error
+
+
 def test_many_errors_are_cut(tmp_path):
     path = source_file(tmp_path, "#warning first\n" + "int f(void) { return x; }\n" * 30)
     lines = error_of([path]).splitlines()
