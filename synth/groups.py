@@ -18,7 +18,7 @@ OUTSIDE: Mapping[Port, tuple[str, ...]] = {
         "SharedLanes",
         "UnitRegisterPort",
     ),
-    Port.TENSOR: ("DotProduct",),
+    Port.TENSOR: ("DotProduct", "HgmmaUnit"),
 }
 
 #: Classes by group, in the order of tables. A class that is not listed, such as a common helper,
