@@ -80,6 +80,10 @@ class Reason(enum.Enum):
         Cause.MISALIGNED_ACCESS,
         "operand at 0x{address:08x}, whose rows of {first} bytes cross a multiple of {second}",
     )
+    STACK_EXCEEDED = (
+        Cause.STACK_EXCEEDED,
+        "stack pointer 0x{address:08x}, {first} bytes below the thread's stack of {second} bytes",
+    )
     OPERAND_WRITTEN = (
         Cause.RACE,
         "store at 0x{address:08x}, an operand of the hgmma at 0x{first:08x}, which is not complete",

@@ -50,6 +50,13 @@ class HostMemory:
             )
         self.native.call("iss_allow", address, address + nbytes - 1)
 
+    def limit_stacks(self, top: int, nbytes: int) -> None:
+        """Report a stack that grows into the next one; all have `nbytes`, from `top` down.
+
+        Loads and stores relative to the stack pointer are checked.
+        """
+        self.native.call("iss_limit_stacks", top, nbytes)
+
     def is_allowed(self, address: int, nbytes: int) -> bool:
         """Return whether programs may access these bytes of DRAM."""
         return bool(self.native.call("iss_is_allowed", address, ctypes.c_uint64(nbytes)))

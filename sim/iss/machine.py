@@ -102,6 +102,10 @@ class Iss:
         """Place a region of DRAM: programs may access placed regions only."""
         self.memory.allow(address, nbytes)
 
+    def limit_stacks(self, top: int, nbytes: int) -> None:
+        """Report a stack that grows into the next one; see `HostMemory.limit_stacks`."""
+        self.memory.limit_stacks(top, nbytes)
+
     def run(self, limit: int = 100_000_000) -> Outcome:
         """Run until all warps have ended, a fault, a deadlock, or `limit` instructions."""
         if limit < 0:

@@ -38,6 +38,7 @@ class Cause(enum.Enum):
     BAD_BARRIER = "bad barrier"
     BAD_WSPAWN = "bad wspawn"
     BAD_WAIT = "bad wait"
+    STACK_EXCEEDED = "stack exceeded"
     RACE = "race"
     DEVICE = "device"
 

@@ -49,7 +49,9 @@ CAUSES: Causes = (
 #: Unplaced DRAM of a cluster reads as 0, which is an illegal instruction.
 CLUSTER_CAUSES: Causes = ((FaultCause.ILLEGAL, (Reason.NOT_PLACED,)),)
 MEMORY_CAUSE = 16  #: in C++, memory causes start here
-RACE = 31  #: in C++, races, which cores cannot report
+RACE = 31  #: in C++, causes that cores cannot report
+#: Causes that only the model reports.
+OF_MODEL = (Cause.RACE, Cause.STACK_EXCEEDED)
 
 
 def cause_masks(is_cluster: bool) -> ctypes.Array[ctypes.c_uint32]:
@@ -60,7 +62,7 @@ def cause_masks(is_cluster: bool) -> ctypes.Array[ctypes.c_uint32]:
         for reason in reasons:
             masks[REASONS.index(reason)] |= 1 << bit
     for number, reason in enumerate(REASONS):
-        if reason.cause is Cause.RACE:
+        if reason.cause in OF_MODEL:
             masks[number] |= 1 << RACE
     return masks
 

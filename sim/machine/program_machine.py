@@ -156,6 +156,11 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
         if self.iss is not None:
             self.iss.allow(address, nbytes)
 
+    def limit_stacks(self, top: int, nbytes: int) -> None:
+        """Report a stack that grows into the next one, in lockstep."""
+        if self.iss is not None:
+            self.iss.limit_stacks(top, nbytes)
+
     def run(self, max_cycles: int = 1 << 40, commands: CommandList | None = None) -> ProgramOutcome:
         """Run until everything is idle, an error occurs, or `max_cycles` have passed.
 

@@ -6,7 +6,7 @@ from ...hw.isa.memory_map import STACK_BYTES, STACK_TOP
 from ...kernels.program import Program
 from ..iss.outcome import WarpState
 
-__all__ = ["core_of", "owner_of", "stack_top", "stacks_bytes", "strayed_lanes"]
+__all__ = ["core_of", "has_usual_stacks", "owner_of", "stack_top", "stacks_bytes", "strayed_lanes"]
 
 STACK_POINTER = INTEGER_NAMES.index("sp")
 #: Start-up code that uses this layout of stacks; programs without it may use another.
@@ -41,13 +41,18 @@ def owner_of(config: ClusterConfig, address: int) -> tuple[int, int, int]:
     return hart >> widths.thread_width + widths.warp_width, warp, lane
 
 
+def has_usual_stacks(program: Program) -> bool:
+    """Return whether a program's start-up code gives each thread its stack below `STACK_TOP`."""
+    return START_UP in program.symbols
+
+
 def strayed_lanes(
     program: Program, config: ClusterConfig, core: int, warp: int, state: WarpState
 ) -> list[list[int]]:
     """Return the active lanes whose stack pointer is below their stack, with the distance."""
     strayed: list[list[int]] = []
     pointers = state.integers[STACK_POINTER].tolist()
-    if START_UP not in program.symbols:
+    if not has_usual_stacks(program):
         return strayed
     for lane, pointer in enumerate(pointers):
         low = stack_top(config, core, warp, lane) - STACK_BYTES

@@ -70,6 +70,10 @@ void iss_allow(Machine* machine, uint32_t first, uint32_t last) {
     machine->memory.allow(first, last);
 }
 
+void iss_limit_stacks(Machine* machine, uint32_t top, uint32_t bytes) {
+    machine->stacks = {top, bytes};
+}
+
 int iss_is_allowed(Machine* machine, uint32_t address, uint64_t size) {
     return machine->memory.may_touch(address, size);
 }

@@ -29,6 +29,11 @@ struct Counts {
     uint64_t thread_instructions = 0, divergent_splits = 0;
 };
 
+// Stacks of threads: `bytes` for each, below `top` and one after the other; 0 bytes for no limit.
+struct StackLimit {
+    uint32_t top = 0, bytes = 0;
+};
+
 class Machine {
 public:
     using Stepped = iss::Stepped;
@@ -53,6 +58,7 @@ public:
     Devices devices;
     Counts counts;
     Fault fault{};
+    StackLimit stacks;
     std::string console;
     std::vector<uint8_t> saved;  // bytes of the last `iss_save`
 

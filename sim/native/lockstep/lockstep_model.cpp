@@ -37,7 +37,7 @@ bool Lockstep::execute(Warp& warp, Flight& flight) {
         model_.fault(model_.machine, &flight.fault);
         uint32_t reason = static_cast<uint32_t>(flight.fault.reason);
         if (reason < LockstepSetup::kReasons && (setup_.causes[reason] >> LockstepSetup::kRace & 1)) {
-            differ_by_fault(warp.number, flight, "the program has a race", kNoCause);
+            differ_by_fault(warp.number, flight, "only the model reports a fault", kNoCause);
             return false;
         }
     }

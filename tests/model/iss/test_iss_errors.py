@@ -5,7 +5,7 @@ import pytest
 
 from spica.hw.isa.assembly import INTEGER_NAMES, disassemble
 from spica.hw.isa.instructions import INSTRUCTIONS
-from spica.hw.isa.memory_map import CONSOLE_BASE, ENTRY, SHARED_BASE
+from spica.hw.isa.memory_map import CONSOLE_BASE, ENTRY, SHARED_BASE, STACK_TOP
 from spica.hw.isa.program import assemble_program
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.outcome import Cause
@@ -184,6 +184,45 @@ def test_operands_of_hgmma_lie_in_shared_memory(place, cause, wrong):
 def test_wait_without_a_product():
     iss = placed("hgmma_wait", threads=8, tensor="hgmma")
     fault_of(iss, Cause.BAD_WAIT, says="no hgmma of this warp since its last hgmma_wait")
+
+
+# Stacks of threads
+
+SP = INTEGER_NAMES.index("sp")
+
+
+def stack_end(lane: int) -> int:
+    """Return the lower end of the stack of a lane of warp `WARP` of core `CORE`."""
+    hart = ((CORE << 2 | WARP) << 2) + lane
+    return STACK_TOP - (hart + 1) * 256
+
+
+@pytest.mark.parametrize("text", ["sw a0, 4(sp)", "lbu a0, 4(sp)", "fsw f1, 8(sp)"])
+def test_a_stack_that_grows_into_the_next_one(text):
+    places = [stack_end(lane) + 16 for lane in range(4)]
+    places[2] -= 48
+    iss = placed(text, {SP: places}, warps=4, threads=4)
+    iss.limit_stacks(STACK_TOP, 256)
+    says = "32 bytes below the thread's stack of 256 bytes"
+    fault_of(iss, Cause.STACK_EXCEEDED, lanes=0b0100, address=places[2], says=says)
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        [stack_end(lane) for lane in range(4)],
+        [STACK_TOP - 8192 - 64] * 4,  # a stack of the program's own
+    ],
+)
+def test_stack_pointers_within_their_stacks_or_elsewhere(places):
+    iss = placed("sw a0, 4(sp)", {SP: places}, warps=4, threads=4)
+    iss.limit_stacks(STACK_TOP, 256)
+    assert iss.step(CORE, WARP).fault is None
+
+
+def test_stacks_without_a_limit():
+    iss = placed("sw a0, 4(sp)", {SP: stack_end(1) - 64}, warps=4, threads=4)
+    assert iss.step(CORE, WARP).fault is None
 
 
 # Divergence stack

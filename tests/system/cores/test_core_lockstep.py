@@ -12,7 +12,6 @@ from spica.hw.isa.program import assemble_program
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.faults import REASONS, Reason
-from spica.sim.iss.outcome import Cause
 from spica.sim.iss.program_bench import END, START, small_config
 from spica.sim.lockstep import causes
 from spica.sim.machine.program_machine import ProgramMachine
@@ -202,8 +201,8 @@ def test_a_fault_of_another_cause_is_a_difference(monkeypatch, machine_of, numbe
 def test_every_cause_has_reasons_and_every_reason_a_cause():
     assert [cause for cause, _ in causes.CAUSES] == [*FaultCause, *MemoryFault]
     told = {reason for _, reasons in causes.CAUSES for reason in reasons}
-    races = {reason for reason in REASONS if reason.cause is Cause.RACE}
-    assert set(REASONS) - told == {Reason.DEVICE, *races}
+    of_model = {reason for reason in REASONS if reason.cause in causes.OF_MODEL}
+    assert set(REASONS) - told == {Reason.DEVICE, *of_model}
 
 
 #: An instruction of the cores, its replacement in the model, and the report.

@@ -32,6 +32,8 @@ struct Addresses {
     }
 };
 
+inline constexpr uint32_t kStackPointer = 2;  // row of x2
+
 inline bool is_console(uint32_t address) { return address - CONSOLE_BASE < CONSOLE_LANES; }
 
 inline bool is_register(const Step& step, uint32_t address) {
@@ -93,6 +95,30 @@ uint32_t extended(const uint8_t* memory) {
     return static_cast<uint32_t>(static_cast<int32_t>(value));
 }
 
+// Whether no active lane has the stack pointer in the stack of a later thread, if stacks have a
+// limit: a stack that grows into another one destroys values of that thread. A stack of the program's
+// own is elsewhere.
+inline bool keeps_to_stacks(Step& step) {
+    const Config& config = step.machine.config;
+    const StackLimit& stacks = step.machine.stacks;
+    if (step.code.a != kStackPointer || stacks.bytes == 0) return true;
+    Warp& warp = step.warp;
+    uint32_t hart = ((warp.core << config.warp_width) | warp.number) << config.thread_width;
+    const uint32_t* pointers = warp.row(kStackPointer);
+    uint32_t all = config.cores * stacks.bytes << (config.warp_width + config.thread_width);
+    uint32_t lanes = 0, furthest = 0;
+    for_lanes(warp.mask(), [&](uint32_t lane) {
+        uint32_t end = stacks.top - (hart + lane + 1) * stacks.bytes;
+        if (pointers[lane] >= end || pointers[lane] < stacks.top - all) return;
+        lanes |= 1u << lane;
+        furthest = std::max(furthest, end - pointers[lane]);
+    });
+    if (lanes == 0) return true;
+    step.fault_at(Reason::StackExceeded, lanes, pointers[lowest_lane(lanes)], furthest);
+    step.machine.fault.second = stacks.bytes;
+    return false;
+}
+
 template <typename Type>
 bool load_slowly(Step& step, const Addresses& addresses) {
     if (!all_may(step, addresses, sizeof(Type), false)) return false;
@@ -121,6 +147,7 @@ bool load_slowly(Step& step, const Addresses& addresses) {
 template <typename Type>
 bool load_lanes(Step& step) {
     Warp& warp = step.warp;
+    if (!keeps_to_stacks(step)) return false;
     Addresses addresses(step);
     uint32_t last = addresses.largest + sizeof(Type) - 1;
     const uint8_t* memory = nullptr;
@@ -188,6 +215,7 @@ bool store_slowly(Step& step, const Addresses& addresses) {
 template <typename Type>
 bool store_lanes(Step& step) {
     Warp& warp = step.warp;
+    if (!keeps_to_stacks(step)) return false;
     Addresses addresses(step);
     uint32_t last = addresses.largest + sizeof(Type) - 1;
     uint8_t* memory = nullptr;

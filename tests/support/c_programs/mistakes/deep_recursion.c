@@ -3,9 +3,10 @@
 
 static volatile uint32_t sink;
 
-__attribute__((noinline)) static uint32_t sum(volatile uint32_t *from, uint32_t n) {
+__attribute__((noinline))
+static uint32_t sum(volatile uint32_t *from, uint32_t n) { /* MISTAKE */
     volatile uint32_t kept[64];
-    kept[n & 63] = n; /* MISTAKE */
+    kept[n & 63] = n;
     return n + sum(kept, from[n & 63] + 1);
 }
 
