@@ -17,8 +17,9 @@ ROOMS = root_module("formal.sources").ROOMS
 
 
 def run(*command, **options):
+    options = {"stderr": subprocess.PIPE} | options
     return subprocess.run(
-        [str(part) for part in command], check=True, capture_output=True, text=True, **options
+        [str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True, **options
     ).stdout
 
 
@@ -30,7 +31,9 @@ def wheel(tmp_path_factory):
         shutil.copytree(ROOT / room, folder / room, ignore=shutil.ignore_patterns("__pycache__"))
     for file in ("__init__.py", "py.typed", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / file, folder)
-    run(sys.executable, "-m", "build", "--wheel", "--outdir", folder / "dist", folder)
+    command = (sys.executable, "-m", "build", "--wheel", "--outdir", folder / "dist", folder)
+    said = run(*command, stderr=subprocess.STDOUT)
+    assert "absent from the `packages` configuration" not in said
     (wheel,) = (folder / "dist").glob("*.whl")
     return wheel
 
