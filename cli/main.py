@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from ..hw.base.errors import MachineError, UserError
+from ..hw.base.tools import stop_tools
 
 __all__ = ["app", "main"]
 
@@ -48,8 +49,15 @@ class Terminated(KeyboardInterrupt):
 
 
 def terminate(*_):
-    """Raise `Terminated`."""
+    """End the tools and raise `Terminated`."""
+    stop_tools()
     raise Terminated
+
+
+def interrupt(*_):
+    """End the tools and raise `KeyboardInterrupt`."""
+    stop_tools()
+    raise KeyboardInterrupt
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,6 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, terminate)
+        signal.signal(signal.SIGINT, interrupt)
     if not given or given[0] not in COMMANDS:
         import_commands()
     try:

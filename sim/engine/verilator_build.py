@@ -1,7 +1,6 @@
 """C++ that Verilator generates from Verilog, and its compilation."""
 
 import os
-import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,6 +9,7 @@ from ...hw.base.build_cache import scratch_folder
 from ...hw.base.build_step import build_step
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
+from ...hw.base.tools import run_tool
 from ..harness.binding import TOP
 from .compiler import Compiler, compile_all, precompile
 
@@ -74,7 +74,7 @@ def generate(
     command += ["--prefix", "Vtop", str(directory / "design.v")]
     environment = os.environ | {"VERILATOR_ROOT": str(root)}
     with build_step(progress, "verilating", size=len(verilog)):
-        run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+        run = run_tool(command, env=environment)
     if run.returncode:
         said = next((line for line in run.stderr.splitlines() if "%Error" in line), "no message")
         raise UserError(f"Verilator failed on {name}: {said.replace(str(directory) + os.sep, '')}")

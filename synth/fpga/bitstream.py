@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
+from ...hw.base.tools import run_tool as run_process
 from ..yosys import run_yosys
 from .boards import Board
 from .technology import flow
@@ -221,9 +222,7 @@ def run_tool(package: str, function: str, arguments: list[str], folder: Path):
     program = f"import sys, {package} as tools; sys.exit(tools.{function}(sys.argv[1:]))"
     command = [sys.executable, "-c", program, *arguments]
     try:
-        run = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
+        run = run_process(command, cwd=folder, timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         raise UserError(
             f"{function[4:]} must end within {PATIENCE // 3600} hours and did not: take a "

@@ -4,7 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +15,7 @@ from spica.api.progress import ProgressDisplay
 from spica.cli.execution import Terminal
 from spica.cli.main import main
 from spica.cli.options import piped_width
+from spica.hw.base import tools
 
 
 def test_columns_set_the_width_of_piped_output(monkeypatch, capsys):
@@ -63,4 +67,40 @@ def test_a_signal_ends_a_build(number, tmp_path):
         rest = process.stderr.read()
     assert process.returncode == code
     assert rest.splitlines()[-1] == f"spica: {word}"
+    assert not [path for path in tmp_path.rglob("*") if path.name.startswith("building-")]
     assert not list(tmp_path.glob("program-*"))
+    assert not processes_of(str(tmp_path))
+
+
+def processes_of(folder: str) -> list[str]:
+    """Return the commands of running processes that have this folder as cache."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if f"SPICA_CACHE={folder}".encode() in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_bytes().decode().replace("\0", " "))
+    return found
+
+
+def test_no_tool_starts_once_tools_are_stopped(monkeypatch):
+    monkeypatch.setattr(tools, "_STOPPED", threading.Event())
+    assert tools.run_tool((sys.executable, "-c", "print(5)")).stdout == "5\n"
+    child = subprocess.Popen((sys.executable, "-c", SLEEPER), stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    below = int(child.stdout.readline())
+    assert {child.pid, below} <= set(tools.descendants(os.getpid()))
+    monkeypatch.setattr(tools, "descendants", lambda _: [child.pid, below])
+    tools.stop_tools()
+    assert child.wait() == -signal.SIGKILL
+    assert not child.stdout.read()  # the process below has ended, too
+    child.stdout.close()
+    with pytest.raises(tools.ToolsStoppedError, match="this process ends"):
+        tools.run_tool((sys.executable, "-c", "print(5)"))
+
+
+#: A process with another one below, which writes its number.
+SLEEPER = """
+import subprocess, sys
+command = (sys.executable, "-c", "import os, time; print(os.getpid(), flush=True); time.sleep(99)")
+subprocess.run(command)
+"""
