@@ -14,7 +14,7 @@ from ...hw.isa.memory_map import CORES, CORES_BASE, SHARED_BASE
 from ...hw.isa.operations import Port
 from ...kernels.commands import CommandList
 from .binding import Layout
-from .core_harness import CoreMarks, ProgramHarness, words
+from .core_harness import ProgramHarness, words
 from .dram import ChannelStatistics, DramConfig
 from .harness import RawStatistics, response_name
 from .load_latency import PLACES, LoadCounts, LoadLatency
@@ -104,15 +104,6 @@ class ClusterHarness(ProgramHarness):
             return ""
         command, address, response = self.errors()[-1]
         return f"host access {command} to {address:#06x} got the response {response_name(response)}"
-
-    def marks(self) -> list[CoreMarks]:
-        """Return the markers of each core in this run."""
-        found = [CoreMarks() for _ in range(self.config.cores)]
-        for core, marks in enumerate(found):
-            self.library.harness_cluster_marks(
-                self.handle, ctypes.c_uint32(core), ctypes.byref(marks)
-            )
-        return found
 
     def cores_end(self) -> int:
         """Return the first cycle of the run after which no core was busy."""

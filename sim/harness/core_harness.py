@@ -63,7 +63,7 @@ class CoreState(ctypes.Structure):
 
 
 class CoreMarks(ctypes.Structure):
-    """`CoreMarks` of sim/native/cores/cluster_cores.hpp."""
+    """`CoreMarks` of sim/native/cores/markers.hpp."""
 
     _fields_ = tuple(
         (name, ctypes.c_uint64) for name in ("first_begin", "last_end", "begins", "ends")
@@ -81,8 +81,10 @@ class CoreMarks(ctypes.Structure):
 class ProgramHarness(Harness):
     """Harness with cores that run programs: progress and observers.
 
-    Cores alone have no host, markers or channels; a cluster overrides the methods on them.
+    Cores alone have no host or channels; a cluster overrides the methods on them.
     """
+
+    config: ClusterConfig
 
     def prepare(self, commands: CommandList | None) -> None:
         """Queue host commands for the next run."""
@@ -98,7 +100,12 @@ class ProgramHarness(Harness):
 
     def marks(self) -> list[CoreMarks]:
         """Return the markers of each core in this run."""
-        return []
+        found = [CoreMarks() for _ in range(self.config.cores)]
+        for core, marks in enumerate(found):
+            self.library.harness_cores_marks(
+                self.handle, ctypes.c_uint32(core), ctypes.byref(marks)
+            )
+        return found
 
     def marked(self) -> list[ChannelStatistics]:
         """Return each channel's statistics at the completion of the first begin marker."""
@@ -176,6 +183,7 @@ class CoreHarness(ProgramHarness):
             interleave_bytes=64,
             access_cycles=1,
         )
+        self.config = config
         self.library.harness_cores(self.handle, ctypes.byref(native_core_memory(memory, config)))
 
     def error(self) -> str:

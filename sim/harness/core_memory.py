@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ...hw.config import ClusterConfig
 from ...hw.config.checks import require_integer
+from ...hw.isa.markers import BEGIN_MARKER, END_MARKER
 from ...hw.isa.memory_map import (
     CONSOLE_BASE,
     CONSOLE_LANES,
@@ -70,6 +71,7 @@ class NativeCoreMemory(ctypes.Structure):
             for name in (
                 *("near_base", "near_bytes", "console_base", "console_bytes"),
                 *("dump_base", "dump_bytes", "latency", "jitter", "is_shuffled", "padding"),
+                *("begin_marker", "end_marker"),
             )
         ),
         *((name, ctypes.c_double) for name in ("stall", "silence", "split")),
@@ -87,6 +89,8 @@ def native_core_memory(memory: CoreMemoryConfig, config: ClusterConfig) -> Nativ
         console_bytes=CONSOLE_LANES,
         dump_base=COUNTER_DUMP,
         dump_bytes=config.cores * COUNTER_DUMP_BYTES,
+        begin_marker=BEGIN_MARKER,
+        end_marker=END_MARKER,
         latency=memory.latency,
         jitter=memory.jitter,
         is_shuffled=memory.shuffle,

@@ -35,8 +35,8 @@ void harness_core_state(const Harness* harness, uint32_t core, spica::CoreState*
     *state = harness->cores->core_state(core);
 }
 
-void harness_cluster_marks(const Harness* harness, uint32_t core, spica::CoreMarks* marks) {
-    *marks = harness->cluster->marks(core);
+void harness_cores_marks(const Harness* harness, uint32_t core, spica::CoreMarks* marks) {
+    *marks = harness->cores->marks(core);
 }
 
 uint64_t harness_cluster_cores_end(const Harness* harness) { return harness->cluster->cores_end(); }

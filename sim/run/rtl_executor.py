@@ -185,25 +185,30 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
                 model=self.machine.verilated, cycles_per_second=outcome.cycles_per_second
             ),
         }
+        for core, (begin, end) in zip(found["cores"], outcome.marks, strict=True):
+            core["region"] = region_section(begin, end)
+        found["region"] = region = marked_region(outcome)
+        if region is not None:
+            found["cycles"] = region["end"] - region["begin"]
         if self.options.profile:
             assert self.machine.profiling is not None
             found["source_profile"] = source_profile(self.program, self.machine.profiling)
         return found | self.cluster_account(outcome, found) if self.is_cluster else found
 
     def cluster_account(self, outcome: ProgramOutcome, found: dict[str, Any]) -> dict[str, Any]:
-        """Return the sections on units and DRAM; add the region of each core to `found`."""
+        """Return the sections on units and DRAM."""
         machine, dram = self.machine, self.machine.memory
         assert isinstance(dram, DramConfig)
-        for core, (begin, end) in zip(found["cores"], outcome.marks, strict=True):
-            core["region"] = region_section(begin, end)
-        region, traffic_of_region = marked_region(outcome, dram.bytes_per_cycle)
         whole = traffic(outcome.channels, outcome.cycles, dram.bytes_per_cycle)
+        marked = None
+        if found["region"] is not None:
+            # All traffic from the first marker to the end of the run, when DRAM holds everything.
+            cycles = outcome.cycles - found["region"]["begin"]
+            marked = traffic(outcome.marked_channels, cycles, dram.bytes_per_cycle)
         profile = machine.profile()
         return {
             "instructions": found["instructions"] | {"polling": polled(profile).instructions},
-            "cycles": found["cycles"] if region is None else region["end"] - region["begin"],
             "flush_cycles": outcome.flush_cycles,
-            "region": region,
             "profile": {name: dataclasses.asdict(spent) for name, spent in profile.items()},
             "counters": machine.cluster.events(),
             "load_latency": {
@@ -213,26 +218,22 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
                 cache: summed(parts, by="slice" if cache == "l2" else "core")
                 for cache, parts in machine.cluster.cache_latency().items()
             },
-            "memory": memory_section(dram, traffic_section(whole, traffic_of_region)),
+            "memory": memory_section(dram, traffic_section(whole, marked)),
         }
 
 
-def marked_region(
-    outcome: ProgramOutcome, bytes_per_cycle: float
-) -> tuple[dict[str, Any] | None, dict[str, float] | None]:
-    """Return the region that the program marked, and the traffic of DRAM it caused.
+def marked_region(outcome: ProgramOutcome) -> dict[str, Any] | None:
+    """Return the region that the program marked, None without markers.
 
-    The region lasts from the first begin marker to the later of the last end marker and the DMA's
-    last write response. Its traffic is all traffic from the first marker to the end of the run,
-    when DRAM holds everything, over that time. Both are None without markers.
+    It lasts from the first begin marker to the later of the last end marker and the DMA's last
+    write response.
     """
     if outcome.first_begin is None or outcome.last_end is None:
-        return None, None
+        return None
     begin, end, response = outcome.first_begin, outcome.last_end, outcome.last_response or 0
-    region = region_section(
+    return region_section(
         begin,
         max(end, response),
         begin_event="begin_marker",
         end_event="end_marker" if end >= response else "last_write_response",
     )
-    return region, traffic(outcome.marked_channels, outcome.cycles - begin, bytes_per_cycle)

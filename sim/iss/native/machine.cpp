@@ -34,7 +34,7 @@ void Machine::reset(uint32_t entry) {
 }
 
 void Machine::archive(Archive& archive) {
-    archive(memory, cores, barriers, counts, fault, console);
+    archive(memory, cores, barriers, counts, fault, console, stacks);
     for (auto& warp : warps_) archive(*warp);
     archive(turn_core_, turn_warp_, random_state_);
 }

@@ -25,7 +25,10 @@ void ClusterCores::Traffic::reset() {
 
 ClusterCores::ClusterCores(const PortTable& ports, Memory& dram,
                            const ClusterCoresParameters& parameters)
-    : Cores(ports), parameters_(parameters), dram_(dram) {
+    : Cores(ports),
+      parameters_(parameters),
+      dram_(dram),
+      markers_(dram, parameters.begin_marker, parameters.end_marker) {
     for (const auto& core : cores_) {
         traffic_.emplace_back(size_t{1} << core->ports.data.tag.width);
         caches_[kL1Instructions].emplace_back(CacheReadPorts(core->ports.fetch));
@@ -61,23 +64,23 @@ void ClusterCores::begin(bool starts, uint64_t max_cycles, uint64_t watchdog) {
         for (CacheLatency& each : level) each.reset();
     }
     std::fill(counted_.begin(), counted_.end(), 0);
-    marks_.assign(count(), {kNever, kNever, 0, 0});
-    has_begun_ = marks_begin_ = false;
+    markers_.reset(count());
+    has_begun_ = false;
     cores_end_ = 0;
     idle_cycles_ = 0;
 }
 
 void ClusterCores::archive(Archive& archive) {
     Cores::archive(archive);
-    archive(regions_, traffic_, counted_, console_, marks_);
-    archive(has_begun_, marks_begin_, cores_end_, idle_cycles_);
+    archive(regions_, traffic_, counted_, console_, markers_);
+    archive(has_begun_, cores_end_, idle_cycles_);
     for (auto& level : caches_) {
         for (CacheLatency& each : level) each.archive(archive);
     }
 }
 
 StopReason ClusterCores::step(const uint32_t* outputs, const Surroundings& surroundings) {
-    marks_begin_ = false;
+    markers_.begin_cycle();
     for (uint32_t core = 0; core < count(); core++) follow(core, outputs);
     for (auto& level : caches_) {
         for (CacheLatency& each : level) each.step(now_, outputs);
@@ -122,7 +125,7 @@ void ClusterCores::follow(uint32_t core, const uint32_t* outputs) {
     if (ports.console.moves(outputs)) {
         console_.push_back(static_cast<char>(ports.console.word.get(outputs)));
     }
-    find_markers(core, outputs);
+    markers_.follow(core, ports, now_, outputs);
 }
 
 // Requests are in order of dispatch, those of one instruction with ascending parts.
@@ -171,24 +174,6 @@ void ClusterCores::follow_answer(uint32_t core, const uint32_t* outputs) {
     uint32_t lanes = port.answer_mask.get(outputs);
     traffic_[core].owed_lanes -= static_cast<uint32_t>(std::popcount(lanes));
     traffic_[core].latency.answer(now_, port.answer_tag.get(outputs), lanes);
-}
-
-void ClusterCores::find_markers(uint32_t core, const uint32_t* outputs) {
-    CoreMarks& marks = marks_[core];
-    for (const DonePorts& each : cores_[core]->ports.done) {
-        if (!each.valid.get(outputs)) continue;
-        uint32_t pc = each.pc.get(outputs);
-        if (!dram_.contains(pc, 4)) continue;
-        uint32_t word = dram_.word(pc);
-        if (word == parameters_.begin_marker) {
-            marks_begin_ |= std::all_of(marks_.begin(), marks_.end(),
-                                        [](const CoreMarks& each) { return each.begins == 0; });
-            if (marks.begins++ == 0) marks.first_begin = now_;
-        } else if (word == parameters_.end_marker) {
-            marks.ends++;
-            marks.last_end = now_;
-        }
-    }
 }
 
 StopReason ClusterCores::judge(const uint32_t* outputs, bool owes) {

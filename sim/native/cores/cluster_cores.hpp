@@ -30,12 +30,6 @@ extern "C" struct ClusterCoresParameters {
     uint32_t shared_base, shared_bytes;
 };
 
-// Completed markers of a core in this run; a cycle of all ones means none.
-extern "C" struct CoreMarks {
-    uint64_t first_begin, last_end;
-    uint64_t begins, ends;  // number of markers
-};
-
 enum CacheLevel : uint32_t { kL1Instructions, kL1Data, kL2, kCacheLevels };
 
 // Activity around the cores in one cycle.
@@ -54,7 +48,7 @@ public:
     const std::string& console() const override { return console_; }
     CoreState core_state(uint32_t core) const override;
     void archive(Archive& archive) override;
-    const CoreMarks& marks(uint32_t core) const { return marks_[core]; }
+    const CoreMarks& marks(uint32_t core) const override { return markers_.of(core); }
     const LoadLatency& latency(uint32_t core) const { return traffic_[core].latency; }
     // `level` is a `CacheLevel`, `number` a core or an L2 slice.
     const CacheLatency& cache_latency(uint32_t level, uint32_t number) const {
@@ -63,14 +57,12 @@ public:
     // First cycle after the last one with a busy core.
     uint64_t cores_end() const { return cores_end_; }
     // Whether the first begin marker of the run completed in the last cycle.
-    bool marks_begin() const { return marks_begin_; }
+    bool marks_begin() const { return markers_.begins_now(); }
 
     // Sums of the ports ``events_{counter}``, in order of their names.
     const std::vector<uint64_t>& counted() const { return counted_; }
 
 private:
-    static constexpr uint64_t kNever = ~uint64_t{0};
-
     // An instruction with accesses still to be requested.
     struct Asking {
         uint32_t warp, pc;
@@ -101,7 +93,6 @@ private:
     void follow_request(uint32_t core, const uint32_t* outputs);
     void follow_answer(uint32_t core, const uint32_t* outputs);
     void follow_load(uint32_t core, const uint32_t* outputs);
-    void find_markers(uint32_t core, const uint32_t* outputs);
     StopReason judge(const uint32_t* outputs, bool owes);
 
     const ClusterCoresParameters parameters_;
@@ -113,8 +104,8 @@ private:
     std::vector<Event> events_;
     std::vector<uint64_t> counted_;
     std::string console_;
-    std::vector<CoreMarks> marks_;
-    bool has_begun_ = false, marks_begin_ = false;
+    Markers markers_;
+    bool has_begun_ = false;
     uint64_t cores_end_ = 0;
     uint32_t idle_cycles_ = 0;
 };

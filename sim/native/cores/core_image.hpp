@@ -16,6 +16,7 @@ struct CoreMemoryParameters {
     uint32_t console_base, console_bytes;
     uint32_t dump_base, dump_bytes;  // counters that programs dump
     uint32_t latency, jitter, is_shuffled, padding;
+    uint32_t begin_marker, end_marker;  // instructions
     double stall, silence, split;
     uint64_t seed;
 };

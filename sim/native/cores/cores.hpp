@@ -7,6 +7,7 @@
 
 #include "cores/core_monitor.hpp"
 #include "cores/core_ports.hpp"
+#include "cores/markers.hpp"
 #include "observer.hpp"
 #include "ports.hpp"
 #include "stop_reason.hpp"
@@ -34,6 +35,8 @@ public:
     virtual CoreState core_state(uint32_t core) const {
         return cores_[core]->monitor.state(outputs_.data());
     }
+    // Markers that a core has completed.
+    virtual const CoreMarks& marks(uint32_t core) const = 0;
     CoresState state() const;
 
     // Both runs must have the same observers in the same order.

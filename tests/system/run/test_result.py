@@ -185,6 +185,33 @@ def test_a_product_commanded_by_cores():
     assert lines[3].startswith("Largest losses: no compute ")
 
 
+MARKED = """\
+#include <spica.h>
+static volatile int values[64];
+int main(void) {
+    for (int k = 0; k < 64; k++) values[k] = k;
+    spica_begin();
+    int sum = 0;
+    for (int k = 0; k < 10; k++) sum += values[k];
+    spica_end();
+    for (int k = 0; k < 64; k++) values[k] = sum;
+    return sum - 45;
+}
+"""
+
+
+@pytest.mark.parametrize("machine", [ALONE, CLUSTER])
+def test_markers_bound_the_measured_cycles(machine, tmp_path):
+    """Start-up, the stores before and those after the markers are not part of them."""
+    result = valid(program(tmp_path, MARKED, **machine))
+    region = result["region"]
+    assert result["cycles"] == region["end"] - region["begin"] > 20
+    assert (region["begin_event"], region["end_event"]) == ("begin_marker", "end_marker")
+    assert 0 < region["begin"] < region["end"] < result["run_cycles"] - 100
+    assert result["cores"][0]["region"] == {"begin": region["begin"], "end": region["end"]}
+    assert f"Cycles: {result['cycles']:,}, begin marker to end marker" in report(result)
+
+
 def test_a_kernel_on_cores_alone():
     result = valid(kernel(**ALONE))
     assert (result["memory"]["model"], result["memory"]["traffic"]) == ("simple", None)
