@@ -268,7 +268,7 @@ def account_products(
     """Return the sections of a result on matrix units commanded by the cores.
 
     If several units have products, the time of each is the region of the core of its number.
-    Without a marked region there are no sections.
+    Without a marked region, and on cores alone, there are no sections.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def account_products(
         The sections of the executor.
 
     """
-    if not done.get("region"):
+    if not done.get("region") or "counters" not in done:
         return {}
     elapsed = {number: done["cycles"] for number, wanted in enumerate(macs) if wanted}
     if len(elapsed) > 1:
