@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ..hw.base.errors import UserError
 from ..hw.cluster.artifacts import sizes as config_sizes
 from ..hw.cluster.register_blocks import register_blocks
-from ..hw.config import ClusterConfig
+from ..hw.config import ClusterConfig, tensor
 from ..hw.isa import memory_map as address_map
 from ..hw.isa.commands import Function, rocc_word
 from ..hw.isa.csr import COUNTER_NUMBERS, COUNTERS, CSRS
@@ -87,6 +87,8 @@ def addresses() -> Definitions:
     """Yield name, value and meaning of each address common to all machines."""
     for name in ADDRESSES:
         yield name, f"{getattr(address_map, name):#x}", ""
+    for name in ("SWIZZLE_ROW_BYTES", "SWIZZLE_UNIT_BYTES"):
+        yield name, str(getattr(tensor, name)), ""
 
 
 def windows(config: ClusterConfig) -> Definitions:

@@ -11,7 +11,7 @@ from ...kernels.program import Program
 from ..harness.profile import Profiling
 from .source_locations import Locator
 
-__all__ = ["READY", "source_profile"]
+__all__ = ["STATES", "source_profile"]
 
 #: Key of the cycles in which a warp waits for nothing of its own: it issues, or another warp does.
 READY = "ready"

@@ -9,12 +9,11 @@ import numpy as np
 
 from ...kernels.inlining import CallChains
 from ...kernels.program import Program
+from .core_harness import REASONS
 from .harness import Harness
 
-__all__ = ["POLLING", "REASONS", "FunctionProfile", "Profiling", "polled"]
+__all__ = ["POLLING", "FunctionProfile", "Profiling", "polled"]
 
-#: Values of a stall reason in the stalls of a profile, which have 4 bits.
-REASONS = 16
 #: Functions of the runtime in which a warp polls a register.
 POLLING = ("spica_tile_await", "virgo_await", "virgo_dma_fence", "virgo_fence", "vx_wspawn_wait")
 

@@ -17,9 +17,9 @@
  *     }
  *     SPICA_HGMMA_STORE_FP16(0, row_0 + 4 * thread);
  *
- * A is 16 rows of 64 bytes, B has 16 columns in rows of in all 1024 bytes: with FP16 32 rows. Both
- * begin at a multiple of 32 bytes. The rows are dense. With core.tensor_layout=swizzle128 they are
- * 128 bytes apart and end within the same 128 bytes; the word at address p of such rows is stored at
+ * A is 16 rows of 64 bytes. B has 16 columns and in all 1024 bytes, with FP16 32 rows. Both begin at
+ * a multiple of 32 bytes. Their rows are dense. With core.tensor_layout=swizzle128 they are 128 bytes
+ * apart and end within the same 128 bytes; the word at address p of such rows is stored at
  * spica_swizzled(p). */
 #include "spica.h" /* before the guard: includes all headers in order */
 
@@ -86,7 +86,8 @@ SPICA_INLINE void spica_hgmma_clear(void)
  * to 6 are XORed with bits 7 to 9. */
 SPICA_INLINE uint32_t spica_swizzled(uint32_t address)
 {
-    return address ^ (address >> 3 & 0x70u);
+    const uint32_t units = SPICA_SWIZZLE_ROW_BYTES / SPICA_SWIZZLE_UNIT_BYTES;
+    return address ^ address / SPICA_SWIZZLE_ROW_BYTES % units * SPICA_SWIZZLE_UNIT_BYTES;
 }
 
 /* Starts C := A B + C; a and b are addresses in shared memory. It returns at once. A second product

@@ -25,10 +25,9 @@ void ClusterCores::Traffic::reset() {
 
 ClusterCores::ClusterCores(const PortTable& ports, Memory& dram,
                            const ClusterCoresParameters& parameters)
-    : Cores(ports),
+    : Cores(ports, {dram, parameters.begin_marker, parameters.end_marker}),
       parameters_(parameters),
-      dram_(dram),
-      markers_(dram, parameters.begin_marker, parameters.end_marker) {
+      dram_(dram) {
     for (const auto& core : cores_) {
         traffic_.emplace_back(size_t{1} << core->ports.data.tag.width);
         caches_[kL1Instructions].emplace_back(CacheReadPorts(core->ports.fetch));
@@ -64,7 +63,6 @@ void ClusterCores::begin(bool starts, uint64_t max_cycles, uint64_t watchdog) {
         for (CacheLatency& each : level) each.reset();
     }
     std::fill(counted_.begin(), counted_.end(), 0);
-    markers_.reset(count());
     has_begun_ = false;
     cores_end_ = 0;
     idle_cycles_ = 0;
@@ -72,7 +70,7 @@ void ClusterCores::begin(bool starts, uint64_t max_cycles, uint64_t watchdog) {
 
 void ClusterCores::archive(Archive& archive) {
     Cores::archive(archive);
-    archive(regions_, traffic_, counted_, console_, markers_);
+    archive(regions_, traffic_, counted_, console_);
     archive(has_begun_, cores_end_, idle_cycles_);
     for (auto& level : caches_) {
         for (CacheLatency& each : level) each.archive(archive);
@@ -80,7 +78,6 @@ void ClusterCores::archive(Archive& archive) {
 }
 
 StopReason ClusterCores::step(const uint32_t* outputs, const Surroundings& surroundings) {
-    markers_.begin_cycle();
     for (uint32_t core = 0; core < count(); core++) follow(core, outputs);
     for (auto& level : caches_) {
         for (CacheLatency& each : level) each.step(now_, outputs);
@@ -125,7 +122,6 @@ void ClusterCores::follow(uint32_t core, const uint32_t* outputs) {
     if (ports.console.moves(outputs)) {
         console_.push_back(static_cast<char>(ports.console.word.get(outputs)));
     }
-    markers_.follow(core, ports, now_, outputs);
 }
 
 // Requests are in order of dispatch, those of one instruction with ascending parts.

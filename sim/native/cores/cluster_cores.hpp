@@ -48,7 +48,6 @@ public:
     const std::string& console() const override { return console_; }
     CoreState core_state(uint32_t core) const override;
     void archive(Archive& archive) override;
-    const CoreMarks& marks(uint32_t core) const override { return markers_.of(core); }
     const LoadLatency& latency(uint32_t core) const { return traffic_[core].latency; }
     // `level` is a `CacheLevel`, `number` a core or an L2 slice.
     const CacheLatency& cache_latency(uint32_t level, uint32_t number) const {
@@ -104,7 +103,6 @@ private:
     std::vector<Event> events_;
     std::vector<uint64_t> counted_;
     std::string console_;
-    Markers markers_;
     bool has_begun_ = false;
     uint64_t cores_end_ = 0;
     uint32_t idle_cycles_ = 0;

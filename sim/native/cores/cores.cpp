@@ -4,7 +4,7 @@
 
 namespace spica {
 
-Cores::Cores(const PortTable& ports) {
+Cores::Cores(const PortTable& ports, const Markers& markers) : markers_(markers) {
     for (uint32_t number = 0;; number++) {
         std::string name = "core" + std::to_string(number);
         if (!ports.output(name + "_fetch_valid").exists()) break;
@@ -26,13 +26,14 @@ void Cores::begin(bool starts, uint64_t max_cycles, uint64_t watchdog) {
         now_ = 0;
         last_progress_ = 0;
         for (auto& core : cores_) core->monitor.reset();
+        markers_.reset(count());
     }
     limit_ = max_cycles > ~now_ ? ~uint64_t{0} : now_ + max_cycles;
 }
 
 void Cores::archive(Archive& archive) {
     for (auto& core : cores_) archive(core->monitor);
-    archive(starts_, now_, limit_, watchdog_, last_progress_, outputs_, stop_);
+    archive(markers_, starts_, now_, limit_, watchdog_, last_progress_, outputs_, stop_);
     archive.same(observers_.size());
     for (auto& each : observers_) archive(*each);
 }
@@ -45,7 +46,11 @@ bool Cores::look(const uint32_t* outputs, const uint32_t* inputs) {
 
 bool Cores::monitor(const uint32_t* outputs) {
     bool moved = false;
-    for (auto& core : cores_) moved |= core->monitor.step(now_, outputs);
+    markers_.begin_cycle();
+    for (uint32_t number = 0; number < count(); number++) {
+        moved |= cores_[number]->monitor.step(now_, outputs);
+        markers_.follow(number, ports(number), now_, outputs);
+    }
     return moved;
 }
 

@@ -24,7 +24,7 @@ struct CoresState {
 
 class Cores {
 public:
-    explicit Cores(const PortTable& ports);
+    Cores(const PortTable& ports, const Markers& markers);
     virtual ~Cores() = default;
 
     // Begins a run, from reset if `starts`, else from the end of the previous run.
@@ -36,7 +36,7 @@ public:
         return cores_[core]->monitor.state(outputs_.data());
     }
     // Markers that a core has completed.
-    virtual const CoreMarks& marks(uint32_t core) const = 0;
+    const CoreMarks& marks(uint32_t core) const { return markers_.of(core); }
     CoresState state() const;
 
     // Both runs must have the same observers in the same order.
@@ -59,7 +59,7 @@ protected:
 
     // Calls all observers; returns whether none found a difference.
     bool look(const uint32_t* outputs, const uint32_t* inputs);
-    // Updates all monitors; returns whether any instruction was collected or completed.
+    // Updates all monitors and markers; returns whether any instruction was collected or completed.
     bool monitor(const uint32_t* outputs);
     bool has_fault() const;
     bool is_busy() const;
@@ -68,6 +68,7 @@ protected:
     StopReason count_cycle(StopReason stop, const uint32_t* outputs);
 
     std::vector<std::unique_ptr<Core>> cores_;
+    Markers markers_;
     bool starts_ = false;
     uint64_t now_ = 0, limit_ = 0, watchdog_ = 0, last_progress_ = 0;
 

@@ -3,10 +3,9 @@
 namespace spica {
 
 LoneCores::LoneCores(const PortTable& ports, Memory& dram, const CoreMemoryParameters& parameters)
-    : Cores(ports),
+    : Cores(ports, {dram, parameters.begin_marker, parameters.end_marker}),
       image(dram, parameters),
-      start_(ports.input("start")),
-      markers_(dram, parameters.begin_marker, parameters.end_marker) {
+      start_(ports.input("start")) {
     for (uint32_t number = 0; number < count(); number++) {
         memories_.push_back(
             std::make_unique<CoreMemory>(cores_[number]->ports, image, parameters, number));
@@ -17,13 +16,12 @@ void LoneCores::begin(bool starts, uint64_t max_cycles, uint64_t watchdog) {
     Cores::begin(starts, max_cycles, watchdog);
     if (!starts) return;
     image.console.clear();
-    markers_.reset(count());
     for (auto& memory : memories_) memory->reset();
 }
 
 void LoneCores::archive(Archive& archive) {
     Cores::archive(archive);
-    archive(image, markers_);
+    archive(image);
     for (auto& memory : memories_) archive(*memory);
 }
 
@@ -42,9 +40,6 @@ StopReason LoneCores::step(const uint32_t* outputs, uint32_t* inputs) {
 
 bool LoneCores::move(const uint32_t* outputs, uint32_t* inputs) {
     bool moved = monitor(outputs);
-    for (uint32_t core = 0; core < count(); core++) {
-        markers_.follow(core, ports(core), now_, outputs);
-    }
     for (auto& memory : memories_) moved |= memory->step(now_, outputs, inputs);
     return moved;
 }

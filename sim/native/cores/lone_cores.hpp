@@ -20,7 +20,6 @@ public:
     void allow(uint64_t first, uint64_t last) override { image.allow(first, last); }
     const std::string& console() const override { return image.console; }
     CoreState core_state(uint32_t core) const override;
-    const CoreMarks& marks(uint32_t core) const override { return markers_.of(core); }
     std::string violation() const;
     void archive(Archive& archive) override;
 
@@ -31,7 +30,6 @@ private:
     StopReason judge(const uint32_t* outputs);
 
     Field start_;
-    Markers markers_;
     std::vector<std::unique_ptr<CoreMemory>> memories_;
 };
 

@@ -110,21 +110,31 @@ class HgmmaFetch(wiring.Component):
             oldest.eq(oldest + self.free),
             taken.eq((taken | ((goes & begins) << next_slot)) & ~(self.free << oldest)),
         ]
+        self.place(m, oldest)
+        data = self.read.response.payload
+        if hgmma.is_swizzled:
+            data = self.ordered(m, data, (goes & begins) << next_slot)
+        m.d.comb += self.data.eq(data)
+        return m
+
+    def ordered(self, m: Module, data: Value, begins: Value) -> Value:
+        """Return an arriving line of a swizzled operand with its numbers in the order of columns.
+
+        `begins` has the slot, one-hot, of a product whose first line is requested.
+        """
+        operands = self.i.payload
         parities = [
             Signal(2, name=f"parities_{number}", reset_less=True) for number in range(SLOTS)
         ]
-        for number, parity in enumerate(parities):
-            with m.If(goes & begins & (next_slot == number)):
-                m.d.sync += parity.eq(Cat(map(row_parity, (self.i.payload.a, self.i.payload.b))))
-        self.place(m, oldest, parities)
-        return m
+        for number, parity in enumerate(parities):  # of the first rows in shared memory
+            with m.If(begins[number]):
+                m.d.sync += parity.eq(Cat(row_parity(operands.a), row_parity(operands.b)))
+        row = Mux(self.is_b, self.line[column_bits(self.config.hgmma.b_row_bytes)], self.line[0])
+        first = Cat(parities).word_select(self.slot, 2).bit_select(self.is_b, 1)
+        return exchanged(data, row ^ first)
 
-    def place(self, m: Module, oldest: Value, parities: list[Signal]):
-        """Give each arriving line its place, and count it.
-
-        `parities` has for each slot those of the first rows of A and B in shared memory.
-        """
-        hgmma, data = self.config.hgmma, self.read.response.payload
+    def place(self, m: Module, oldest: Value):
+        """Give each arriving line its place, and count it."""
         order, slot = Signal(range(2 * OPERAND_LINES)), Signal(range(SLOTS))
         valid = self.read.response.valid
         m.d.sync += [order.eq(order + valid), slot.eq(slot + (valid & order.all()))]
@@ -134,12 +144,6 @@ class HgmmaFetch(wiring.Component):
             self.is_b.eq(order[exact_log2(HALF_LINES)]),
             self.line.eq(Cat(order[: exact_log2(HALF_LINES)], order[-1])),
         ]
-        if hgmma.is_swizzled:
-            row = Mux(self.is_b, self.line[column_bits(hgmma.b_row_bytes)], self.line[0])
-            first = Cat(parities).word_select(slot, 2).bit_select(self.is_b, 1)
-            m.d.comb += self.data.eq(exchanged(data, row ^ first))
-        else:
-            m.d.comb += self.data.eq(data)
         for number, arrived in enumerate(self.arrived):
             with m.If(self.free & (oldest == number)):
                 m.d.sync += arrived.eq(0)

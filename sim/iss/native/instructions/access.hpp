@@ -78,9 +78,8 @@ inline bool all_may(Step& step, const Addresses& addresses, uint32_t size, bool 
         if (verdict.reason == reason) wrong |= 1u << lane;
     });
     if (wrong == 0) return true;
-    step.fault_at(reason, wrong, addresses.lane[lowest_lane(wrong)], size);
-    step.machine.fault.second = wrong_for_any_reason;
-    return false;
+    uint32_t address = addresses.lane[lowest_lane(wrong)];
+    return step.fault_at(reason, wrong, address, size, wrong_for_any_reason);
 }
 
 // Fault raised by a unit model, which holds the message.
@@ -114,9 +113,8 @@ inline bool keeps_to_stacks(Step& step) {
         furthest = std::max(furthest, end - pointers[lane]);
     });
     if (lanes == 0) return true;
-    step.fault_at(Reason::StackExceeded, lanes, pointers[lowest_lane(lanes)], furthest);
-    step.machine.fault.second = stacks.bytes;
-    return false;
+    uint32_t pointer = pointers[lowest_lane(lanes)];
+    return step.fault_at(Reason::StackExceeded, lanes, pointer, furthest, stacks.bytes);
 }
 
 template <typename Type>

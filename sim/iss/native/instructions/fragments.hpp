@@ -62,9 +62,8 @@ inline bool multiply_tiles(Step& step) {
             return step.fault_at(Reason::OperandMisaligned, lane, address, READ_BYTES);
         }
         if (tile.is_split()) {
-            step.fault_at(Reason::OperandSplit, lane, address, tile.row_bytes);
-            step.machine.fault.second = SWIZZLE_ROW_BYTES;
-            return false;
+            return step.fault_at(Reason::OperandSplit, lane, address, tile.row_bytes,
+                                 SWIZZLE_ROW_BYTES);
         }
         for (uint32_t byte = 0; byte < kTileOperandBytes; byte += SWIZZLE_UNIT_BYTES) {
             std::memcpy(operands[k] + byte, bytes + (tile.place(byte) - tile.first()),

@@ -16,8 +16,9 @@ struct Step {
                          lanes,  0,         0,           first,   second};
         return false;
     }
-    bool fault_at(Reason reason, uint32_t lanes, uint32_t address, uint32_t first = 0) {
-        fault(reason, lanes, first);
+    bool fault_at(Reason reason, uint32_t lanes, uint32_t address, uint32_t first = 0,
+                  uint32_t second = 0) {
+        fault(reason, lanes, first, second);
         machine.fault.has_address = 1;
         machine.fault.address = address;
         return false;
