@@ -10,22 +10,21 @@ from ..explore.work import failure_of
 from ..hw.base.errors import MachineError, UserError
 from ..hw.base.progress import Progress
 from ..hw.config import PRESETS, ClusterConfig
-from ..hw.config.arithmetic import ARITHMETIC
 from ..hw.config.override import override
-from ..kernels.elements import NATIVE, nearest, values_of
 from ..kernels.gemm.target import product_operand
 from ..kernels.kernel import Kernel, find_kernel
 from ..sim.engine.engines import ENGINES
 from ..sim.harness.dram import DramConfig
 from ..sim.machine.saving import Saving, saving_to
 from ..sim.report.result import PASS
-from ..sim.run.exact_kernels import exact_cores_kernel
+from ..sim.run.exact_kernels import EXACT_KERNELS
 from ..sim.run.loading import is_file_name
 from ..sim.run.options import MODEL, RunOptions, SimtOptions
 from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload
 from ..sim.run.workload import Workload, run_workload
 from .own_programs import Arguments, Expected, own_kernel, restored
+from .products import Product, products_of, result_of
 from .progress import shown_progress
 from .results import Run
 
@@ -63,6 +62,8 @@ class Machine:
     ----------
     last : Run or None
         Measurements of the last run.
+    runs : tuple of Run
+        Measurements of every run of the last call: of `matmul`, one per product of its batch.
 
     """
 
@@ -99,13 +100,21 @@ class Machine:
         self.engine, self.seed, self.progress = engine, seed, progress
         self.dram = dram
         self.on_cores = bool(self.config.cores) and driver != "host"
-        self.last: Run | None = None
+        self.runs: tuple[Run, ...] = ()
+
+    @property
+    def last(self) -> Run | None:
+        """Measurements of the last run."""
+        return self.runs[-1] if self.runs else None
 
     def matmul(
         self,
         a: np.ndarray,
         b: np.ndarray,
         *,
+        bias: np.ndarray | None = None,
+        activation: str | None = None,
+        add: np.ndarray | None = None,
         c_format: str | None = None,
         save: Path | str | None = None,
         save_at: int | None = None,
@@ -113,11 +122,23 @@ class Machine:
     ) -> np.ndarray:
         """Return the product of two matrices, computed by matrix or tensor units and checked.
 
+        ``activation(a @ b + bias)`` and ``a @ b + add`` are computed by the cores while a matrix
+        unit multiplies; see kernels ``gemm_bias`` and ``gemm_add``.
+
         Parameters
         ----------
         a, b : ndarray
-            Shapes (m, k) and (k, n). Values are rounded to the unit's operand format, to nearest
-            even.
+            Shapes (…, m, k) and (…, k, n), of any NumPy or `ml_dtypes` type of numbers. Values are
+            rounded to the unit's operand format, to nearest even. The dimensions before the last
+            two are a batch, broadcast as by `numpy.matmul`. If `b` has none, all rows of `a` are
+            one product; else each product of the batch is a run of its own.
+        bias : ndarray or None
+            A value per column, shape (n,), in FP32.
+        activation : str or None
+            ``relu`` or ``gelu`` (the approximation by tanh), applied to each element.
+        add : ndarray or None
+            Matrix that is added to the product, in the format of the result; it excludes `bias`
+            and `activation`. Broadcast to the shape of the result.
         c_format : str or None
             Format of the result; None for the operand format's narrow result format.
         save : path or None
@@ -130,28 +151,36 @@ class Machine:
         Returns
         -------
         ndarray
-            Shape (m, n), in NumPy's type of the format; float64 if NumPy has none.
+            Shape (…, m, n), in the type of the format: of NumPy, or of `ml_dtypes` for bf16.
 
         """
-        operand = product_operand(self.config, "matmul")
-        a, b = (as_matrix(name, array) for name, array in (("a", a), ("b", b)))
-        if a.shape[1] != b.shape[0]:
-            raise UserError(
-                f"a must have as many columns as b has rows, not {a.shape[1]} and {b.shape[0]}"
-            )
+        batch = products_of(
+            product_operand(self.config, "matmul"),
+            *(a, b),
+            bias=bias,
+            activation=activation,
+            add=add,
+            c_format=c_format,
+        )
         saving = saving_to(save, save_at, restore)
-        form = c_format or ARITHMETIC[operand].narrow
-        stored = as_elements(a, operand), as_elements(b, operand)
-        sizes = {"m": a.shape[0], "n": b.shape[1], "k": a.shape[1]}
+        if saving.is_wanted and len(batch.products) > 1:
+            raise UserError(f"a checkpoint has one product, not a batch of {len(batch.products)}")
+        if not self.on_cores and batch.kernel != "gemm":
+            raise UserError("bias, activation and add need driver cores: cores finish the product")
+        runs = [self.multiplied(batch.kernel, product, saving) for product in batch.products]
+        self.runs = tuple(runs)
+        return result_of(batch, [run["c"] for run in runs])
+
+    def multiplied(self, kernel: str, product: Product, saving: Saving) -> Run:
+        """Run one product."""
         if self.on_cores:
-            kernel = exact_cores_kernel(self.config, given=stored, c_format=c_format)
-            results = self.run_on_cores(kernel, sizes, saving)
-        else:
-            product = ProductWorkload(**sizes, operands=stored, c_format=c_format)
-            options = RunOptions(engine=self.engine, memory=self.dram, saving=saving)
-            results = self.run_workload(product, options)
-        c = results["c"]
-        return c if form in NATIVE else values_of(c, form)
+            program = EXACT_KERNELS[kernel](self.config, **product.options)
+            return self.run_on_cores(program, product.sizes, saving)
+        workload = ProductWorkload(
+            **product.sizes, data="given", operands=product.given, c_format=product.c_format
+        )
+        options = RunOptions(engine=self.engine, memory=self.dram, saving=saving)
+        return self.run_workload(workload, options)
 
     def run(
         self,
@@ -215,7 +244,7 @@ class Machine:
             raise UserError(f"{program} has no size {next(iter(sizes))}; give it in args")
         else:
             kernel = own_kernel((program, *files), args, expect or {}, rtol=rtol, atol=atol)
-        self.run_on_cores(
+        run = self.run_on_cores(
             kernel,
             sizes,
             saving,
@@ -223,9 +252,8 @@ class Machine:
             defines=tuple(defines),
             lockstep=lockstep,
         )
-        assert self.last is not None
-        restored(args, self.last.buffers)
-        return self.last
+        restored(args, run.buffers)
+        return run
 
     def run_on_cores(
         self,
@@ -236,8 +264,8 @@ class Machine:
         includes: tuple[Path, ...] = (),
         defines: tuple[str, ...] = (),
         lockstep: bool = False,
-    ) -> dict[str, np.ndarray]:
-        """Run a kernel, with options of its program; return the final contents of its buffers."""
+    ) -> Run:
+        """Run a kernel, with options of its program."""
         options = SimtOptions(
             engine=self.engine,
             seed=self.seed,
@@ -250,20 +278,18 @@ class Machine:
         )
         return self.run_workload(KernelWorkload(kernel, sizes), options)
 
-    def run_workload(self, workload: Workload, options: RunOptions) -> dict[str, np.ndarray]:
-        """Run a workload and keep its measurements as `last`; return its final buffers.
-
-        Raise `MachineError` if its check fails.
-        """
+    def run_workload(self, workload: Workload, options: RunOptions) -> Run:
+        """Run a workload and keep its measurements; raise `MachineError` if its check fails."""
         results: dict[str, np.ndarray] = {}
         with shown_progress(self.progress, delay=DELAY, runs=False) as progress:
             done = run_workload(
                 workload, self.name, self.config, options, progress=progress, results=results
             )
-        self.last = Run(done, results)
+        run = Run(done, results)
+        self.runs = (run,)
         if done["check"]["verdict"] != PASS:
             raise MachineError(f"{workload_name(done)} failed its check: {failure(done['check'])}")
-        return results
+        return run
 
 
 def setting(value: Any) -> str:
@@ -284,22 +310,3 @@ def failure(check: Mapping[str, Any]) -> str:
         for example in buffer["examples"][:1]
     ]
     return "; ".join([failure_of(check), *examples])
-
-
-def as_matrix(name: str, array: np.ndarray) -> np.ndarray:
-    """Return a non-empty two-dimensional array of numbers; raise `UserError` for anything else."""
-    matrix = np.asarray(array)
-    if matrix.ndim != 2 or not matrix.size or matrix.dtype.kind not in "fiub":
-        raise UserError(
-            f"{name} must be a matrix of numbers with at least one element, not {matrix.dtype} of "
-            f"shape {matrix.shape}"
-        )
-    return matrix
-
-
-def as_elements(array: np.ndarray, form: str) -> np.ndarray:
-    """Return an array in a format; infinities and NaN are kept if NumPy has the float format."""
-    if form in NATIVE and np.dtype(NATIVE[form]).kind == "f":
-        with np.errstate(over="ignore"):
-            return array.astype(NATIVE[form])
-    return nearest(array.astype(np.float64), form)

@@ -29,6 +29,8 @@ class Buffer:
         results whose arithmetic has a golden model.
     is_checked : bool
         Whether the final contents are checked.
+    form : str or None
+        Format of floats without a type in NumPy, whose bits `data` holds.
 
     """
 
@@ -37,6 +39,7 @@ class Buffer:
     bound: np.ndarray | float = 0.0
     bits: np.ndarray | None = None
     is_checked: bool = True
+    form: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

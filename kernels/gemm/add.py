@@ -24,24 +24,27 @@ def cores_kernel(config: ClusterConfig, **options) -> Kernel:
     return finished_kernel("gemm_add", config, posed)
 
 
-def pose(config: ClusterConfig, rng: np.random.Generator, **options) -> tuple[Problem, GemmProblem]:
+def pose(
+    config: ClusterConfig, rng: np.random.Generator, *, c: np.ndarray | None = None, **options
+) -> tuple[Problem, GemmProblem]:
     """Return the problem for a program, and the product for models.
 
     The product is rounded to the accumulator's format, its sum with C to the same format, and the
-    result to the format of C; integers wrap. Options are those of `kernels.gemm.cores.pose`.
+    result to the format of C; integers wrap. `c` has the initial elements of C in its format; None
+    for elements from `rng`. Options are those of `kernels.gemm.cores.pose`.
     """
     problem, product, values, bound = posed_product(config, rng, **options)
-    c = problem.buffers["c"].data
-    before = addends(rng, c.shape, product, options.get("data", "random"))
+    shape = problem.buffers["c"].data.shape
+    before = addends(rng, shape, product, options.get("data", "random")) if c is None else c
     added = before[:, : product.n].astype(np.float64)
     with np.errstate(all="ignore"):
         total = values + added
         if product.c_format == "int32":
             total = total.astype(np.int64).astype(np.uint32).view(np.int32).astype(np.float64)
-        bound = rounded(total, bound, "fp32" if c.dtype.kind == "f" else "int32")
+        bound = rounded(total, bound, "fp32" if before.dtype.kind == "f" else "int32")
         if product.c_format == "fp16":
             bound = rounded(total, bound, "fp16")
-    expected, bounds = with_gaps(before, total, bound)
+    expected, bounds = with_gaps(before, total, bound, product.c_format)
     buffers = problem.buffers | {"c": Buffer(data=before, expected=expected, bound=bounds)}
     operations = problem.operations + product.m * product.n
     return replace(problem, buffers=buffers, operations=operations), product

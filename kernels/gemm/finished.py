@@ -38,6 +38,8 @@ def posed_product(
     of `pose`.
     """
     problem, product = pose(config, rng, **options)
+    if product.c_format == "bf16":
+        raise UserError("C of a product finished by the cores must be fp16 or fp32, not bf16")
     a, b = stored_operands(problem, product)
     values, bound = reference(wide_problem(product), a, b, systolic_unit(config).rows)
     return problem, product, values, bound

@@ -5,9 +5,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...hw.base.errors import UserError
 from ...hw.config.arithmetic import ARITHMETIC
-from ..elements import NATIVE
+from ..elements import NATIVE, values_of
 from ..kernel import Buffer, Problem
 from .data import operands
 from .problem import GemmProblem
@@ -67,8 +66,6 @@ def pose_product(
 
     """
     c_format = c_format or ARITHMETIC[operand].narrow
-    if c_format not in NATIVE:
-        raise UserError(f"C must have one of the formats {', '.join(NATIVE)}, not {c_format}")
     pitches = [size + gap for size, gap in zip((k, n, n), gaps, strict=True)]
     try:
         problem = GemmProblem.placed(
@@ -78,12 +75,18 @@ def pose_product(
     except (TypeError, ValueError) as error:
         raise ValueError(str(error)) from None
     a, b = given or operands(problem, data, int(rng.integers(1 << 32)))
-    before = np.full((m, pitches[2]), -1, problem.dtype("c"))
-    expected, bound = with_gaps(before, *reference(problem, a, b))
+    element = problem.dtype("c")
+    before = np.full((m, pitches[2] * element.itemsize), 0xFF, np.uint8).view(element)
+    expected, bound = with_gaps(before, *reference(problem, a, b), c_format)
     buffers = {
         "a": Buffer(data=widened(a, pitches[0])),
         "b": Buffer(data=widened(b, pitches[1])),
-        "c": Buffer(data=before, expected=expected, bound=bound),
+        "c": Buffer(
+            data=before,
+            expected=expected,
+            bound=bound,
+            form=None if c_format in NATIVE else c_format,
+        ),
     }
     is_wide = c_format == ARITHMETIC[operand].accumulator
     posed = Problem(
@@ -121,11 +124,10 @@ def widened(matrix: np.ndarray, pitch: int) -> np.ndarray:
 
 
 def with_gaps(
-    before: np.ndarray, value: np.ndarray, bound: np.ndarray
+    before: np.ndarray, value: np.ndarray, bound: np.ndarray, form: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the expected C and its bound, with the gaps between its rows unchanged."""
-    with np.errstate(invalid="ignore"):
-        expected = before.astype(np.float64)
+    """Return the expected C of a format and its bound, with the gaps between its rows unchanged."""
+    expected = values_of(before, form)
     bounds = np.zeros(before.shape)
     expected[:, : value.shape[1]], bounds[:, : value.shape[1]] = value, bound
     return expected, bounds

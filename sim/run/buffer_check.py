@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from ...hw.config.formats import FORMATS, FloatFormat
+from ...kernels.elements import values_of
 from ...kernels.kernel import Buffer
-from .result_check import Check, compare
+from .result_check import Check, compare, overflow_of
 
 __all__ = ["check_buffer"]
 
@@ -26,8 +28,13 @@ def check_buffer(name: str, buffer: Buffer, found: np.ndarray) -> Check:
     if data.dtype.kind == "f":
         largest = np.finfo(data.dtype).max
         overflow = float(largest) + (float(largest) - float(np.nextafter(largest, 0))) / 2
+    values = found.view(data.dtype).reshape(data.shape)
+    if buffer.form is not None:
+        kind = FORMATS[buffer.form]
+        assert isinstance(kind, FloatFormat)
+        values, overflow = values_of(values, buffer.form), overflow_of(kind)
     return compare(
-        found.view(data.dtype).reshape(data.shape),
+        values,
         expected,
         found.view(unsigned).reshape(data.shape),
         None if bits is None else np.ascontiguousarray(bits).view(unsigned),

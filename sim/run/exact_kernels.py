@@ -2,12 +2,13 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...hw.config import ClusterConfig
-from ...kernels.gemm import add, bias_gelu, cores, pair
+from ...kernels.gemm import add, bias, cores, pair
 from ...kernels.gemm.cores import command_depth
 from ...kernels.gemm.hgmma import cores as hgmma_cores
 from ...kernels.gemm.problem import GemmProblem
@@ -15,15 +16,15 @@ from ...kernels.gemm.product import stored_operands, wide_problem, with_bits
 from ...kernels.gemm.target import cores_unit, is_on_tensor_units
 from ...kernels.gemm.tensor import cores as tensor_cores
 from ...kernels.kernel import Kernel, Problem, find_kernel
-from ..golden.matrix.gemm_finish import add_to, gelu_of_biased
+from ..golden.matrix.gemm_finish import add_to, finished
 from ..golden.matrix.tensor_gemm import tensor_gemm
 from ..iss.device.unit_models import golden_product
 
 __all__ = [
     "EXACT_KERNELS",
     "exact_add_kernel",
+    "exact_bias_kernel",
     "exact_cores_kernel",
-    "exact_gelu_kernel",
     "exact_pair_kernel",
     "kernel_of",
 ]
@@ -81,17 +82,17 @@ def exact_add_kernel(config: ClusterConfig, **options) -> Kernel:
     return dataclasses.replace(add.cores_kernel(config, **options), pose=posed)
 
 
-def exact_gelu_kernel(config: ClusterConfig, **options) -> Kernel:
-    """Return ``gemm_bias_gelu``, with C checked bit by bit; arguments as `exact_cores_kernel`."""
+def exact_bias_kernel(name: str, config: ClusterConfig, **options) -> Kernel:
+    """Return a kernel of `bias.ACTIVATIONS`, with C checked bit by bit; options of `bias.pose`."""
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
-        problem, product = bias_gelu.pose(config, rng, **sizes, **options)
+        problem, product = bias.pose(name, config, rng, **sizes, **options)
         total = accumulated(config, problem, product)
         return with_bits(
-            problem, gelu_of_biased(total, problem.buffers["bias"].data, product.c_format)
+            problem, finished(name, total, problem.buffers["bias"].data, product.c_format)
         )
 
-    return dataclasses.replace(bias_gelu.cores_kernel(config, **options), pose=posed)
+    return dataclasses.replace(bias.cores_kernel(name, config, **options), pose=posed)
 
 
 def exact_pair_kernel(config: ClusterConfig, **options) -> Kernel:
@@ -114,7 +115,7 @@ def exact_pair_kernel(config: ClusterConfig, **options) -> Kernel:
 EXACT_KERNELS: dict[str, Callable[..., Kernel]] = {
     "gemm": exact_cores_kernel,
     "gemm_add": exact_add_kernel,
-    "gemm_bias_gelu": exact_gelu_kernel,
+    **{name: partial(exact_bias_kernel, name) for name in bias.ACTIVATIONS},
     "gemm_pair": exact_pair_kernel,
 }
 

@@ -21,6 +21,8 @@ from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
 KERNELS = ("gemm_add", "gemm_bias_gelu")
+#: Kernels that differ from these in one function of an element.
+SIMPLE = ("gemm_bias", "gemm_bias_relu")
 SIZES = [(1, 1, 1), (17, 33, 65), (128, 64, 128), (100, 130, 70)]
 #: Unused elements at the ends of rows: odd, and such that words stay aligned.
 ODD_GAPS, EVEN_GAPS = (3, 5, 7), (3, 5, 2)
@@ -77,6 +79,28 @@ def test_results_are_right_to_the_bit(name, preset, size, c_format, gaps):
     result = run(name, PRESETS[preset], size, c_format=c_format, gaps=gaps)
     assert_right(result)
     assert result["check"]["code_warnings"] == []
+
+
+@pytest.mark.parametrize("c_format", ["fp16", "fp32"])
+@pytest.mark.parametrize("name", SIMPLE)
+def test_bias_and_relu_are_right_to_the_bit(name, c_format):
+    for size, data in (((1, 1, 1), "random"), ((50, 35, 70), "extreme")):
+        result = run(name, TINY, size, c_format=c_format, gaps=EVEN_GAPS, data=data)
+        assert_right(result)
+        assert result["check"]["code_warnings"] == []
+
+
+def test_relu_keeps_nan_and_clears_negative_elements(tmp_path):
+    size = (50, 35, 70)
+    unchanged = [("x & ~(x >> 31)", "x")]
+    broken_relu = broken(tmp_path, "gemm_bias_relu", TINY, *unchanged, gaps=ODD_GAPS)
+    assert run("", TINY, size, kernel=broken_relu)["check"]["verdict"] == "fail"
+    problem = EXACT_KERNELS["gemm_bias_relu"](TINY, data="extreme").problem(
+        dict(zip("mnk", size, strict=True)), 1
+    )
+    bits = problem.buffers["c"].bits
+    assert bits is not None and np.isnan(bits).any()
+    assert not np.signbit(bits[~np.isnan(bits)]).any() and (bits == 0).any() and (bits > 0).any()
 
 
 @pytest.mark.parametrize("gaps", [(0, 0, 0), EVEN_GAPS], ids=str)
@@ -235,6 +259,12 @@ def test_commands_are_those_of_gemm_but_for_spills(monkeypatch):
     # Neither operand's panels fit besides the tile of C: either choice loads the same amount.
     assert told[DMA_BASE + DMA["start"].offset] <= 2 * 32
     assert sum(told.values()) <= 7 * 64 + 3 * (2 * 32 + 8 + 2) + 2 * 8 + 4
+
+
+def test_bf16_results_are_refused():
+    config = changed(TINY, matrix={"operand": "bf16"})
+    with pytest.raises(UserError, match="must be fp16 or fp32, not bf16"):
+        run("gemm_add", config, (4, 4, 4))
 
 
 def test_machines_that_cannot_are_refused():

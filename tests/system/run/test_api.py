@@ -1,9 +1,11 @@
 """Tests of the Python interface `import spica`."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from spica import Machine
+from spica.api.products import as_elements
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 
@@ -92,12 +94,103 @@ def test_a_machine_that_cannot_be(arguments, words):
         (np.ones((2, 3)), np.ones((2, 3)), "as many columns"),
         (np.ones(3), np.ones((3, 1)), "a must be a matrix"),
         (np.ones((2, 2)), np.ones((2, 0)), "b must be a matrix"),
-        (np.ones((2, 2)), np.full((2, 2), "x"), "b must be a matrix"),
+        (np.ones((2, 2)), np.full((2, 2), "x"), "b must be an array of numbers"),
+        (np.ones((2, 2, 2)), np.ones((3, 2, 2)), "one shape or broadcast"),
     ],
 )
 def test_matrices_that_cannot_be(a, b, words):
     with pytest.raises(UserError, match=words):
         Machine(PRESETS["tiny"], engine="iss").matmul(a, b)
+
+
+SQUARE = np.eye(2)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"activation": "tanh"}, "relu, gelu or None, not 'tanh'"),
+        ({"bias": np.ones(3)}, r"shape \(2,\), not \(3,\)"),
+        ({"bias": ["x", "y"]}, "bias must be an array of numbers"),
+        ({"add": np.ones((3, 2))}, r"add must have the shape \(2, 2\) or broadcast"),
+        ({"add": SQUARE, "activation": "relu"}, "not both"),
+        ({"c_format": "bf16"}, "fp16, fp32, not 'bf16' with operands in fp16"),
+    ],
+)
+def test_options_of_a_product_that_cannot_be(options, words):
+    with pytest.raises(UserError, match=words):
+        Machine("tiny", engine="iss").matmul(SQUARE, SQUARE, **options)
+
+
+def test_a_product_is_finished_only_by_cores_beside_a_matrix_unit():
+    with pytest.raises(UserError, match="need driver cores"):
+        Machine("tiny_matrix").matmul(SQUARE, SQUARE, add=SQUARE)
+    with pytest.raises(UserError, match="gemm_bias_relu needs a matrix unit"):
+        Machine("ampere", engine="iss").matmul(SQUARE, SQUARE, activation="relu")
+
+
+def test_a_batch_with_one_b_is_one_product():
+    rng = np.random.default_rng(3)
+    a, b, add = (rng.integers(-4, 5, shape) for shape in ((2, 3, 5, 9), (9, 4), (3, 1, 4)))
+    machine = Machine("tiny", engine="iss")
+    assert np.array_equal(machine.matmul(a, b), a @ b)
+    assert len(machine.runs) == 1
+    assert np.array_equal(machine.matmul(a, b[None], add=add), a @ b + add)
+
+
+def test_a_batch_is_broadcast(tmp_path):
+    rng = np.random.default_rng(4)
+    a, b = rng.integers(-4, 5, (2, 1, 5, 9)), rng.integers(-4, 5, (3, 9, 4))
+    bias = rng.integers(-4, 5, 4)
+    machine = Machine("tiny", engine="iss")
+    assert np.array_equal(machine.matmul(a, b), a @ b)
+    assert len(machine.runs) == 6 and machine.last is machine.runs[-1]
+    finished = machine.matmul(a, b[:1], bias=bias, activation="relu")
+    assert np.array_equal(finished, np.maximum(a @ b[:1] + bias, 0))
+    assert np.array_equal(machine.matmul(a[0, 0], b[0], bias=bias), a[0, 0] @ b[0] + bias)
+    with pytest.raises(UserError, match="one product, not a batch of 6"):
+        machine.matmul(a, b, save=tmp_path / "run.spica", save_at=50)
+
+
+def test_gelu_alone():
+    a = np.linspace(-4, 4, 33)[:, None]
+    c = Machine("tiny", engine="iss").matmul(a, np.ones((1, 1)), activation="gelu", c_format="fp32")
+    x = a.astype(np.float16).astype(np.float64)
+    gelu = x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) / 2
+    assert np.abs(c - gelu).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("machine", "options"),
+    [("tiny", {"engine": "iss"}), ("tiny_matrix", {"engine": "amaranth"})],
+)
+def test_types_of_ml_dtypes(machine, options):
+    rng = np.random.default_rng(5)
+    a = rng.standard_normal((6, 8)).astype(ml_dtypes.bfloat16)
+    b = rng.standard_normal((8, 5)).astype(ml_dtypes.float8_e4m3fn)
+    a[0, 0] = np.nan
+    wide = a.astype(np.float32) @ b.astype(np.float32)
+    c = Machine(machine, set={"matrix.operand": "bf16"}, **options).matmul(a, b)
+    assert c.dtype == ml_dtypes.bfloat16 and np.isnan(c[0].astype(np.float32)).all()
+    assert np.abs(c[1:].astype(np.float32) - wide[1:]).max() < 0.05
+
+
+@pytest.mark.parametrize("form", ["bf16", "fp8_e4m3", "fp8_e5m2"])
+def test_elements_are_rounded_as_by_ml_dtypes(form):
+    """Except that finite values beyond the range saturate, and fp8_e4m3 saturates infinities."""
+    dtype = np.dtype(
+        ml_dtypes.bfloat16 if form == "bf16" else f"float8_{form[4:]}".replace("e4m3", "e4m3fn")
+    )
+    largest = float(ml_dtypes.finfo(dtype).max)
+    values = np.random.default_rng(6).standard_normal(2000) * np.geomspace(1e-9, largest / 8, 2000)
+    values[:3] = np.nan, np.inf, -np.inf
+    found = as_elements(values, form)
+    expected = values.astype(np.float32).astype(dtype) if form == "bf16" else values.astype(dtype)
+    start = 3 if form == "fp8_e4m3" else 1
+    assert np.array_equal(found[start:], expected.view(found.dtype)[start:])
+    assert np.isnan(found[:1].view(dtype).astype(float)).all()
+    if start == 3:
+        assert list(found[1:3].view(dtype).astype(float)) == [largest, -largest]
 
 
 def test_a_machine_without_matrix_unit_says_so():

@@ -1,0 +1,222 @@
+"""Products of arrays: their batch, their epilogue, and elements in the formats of the unit."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ..hw.base.errors import UserError
+from ..hw.config.arithmetic import ARITHMETIC
+from ..hw.config.checks import require_choice
+from ..hw.config.formats import FORMATS, FloatFormat
+from ..kernels.elements import NATIVE, nearest
+
+__all__ = ["Batch", "Product", "products_of", "result_of"]
+
+#: Kernels of products with a bias, by activation.
+BIAS_KERNELS = {None: "gemm_bias", "relu": "gemm_bias_relu", "gelu": "gemm_bias_gelu"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Product:
+    """One product: operands as `kernels.elements` holds them, and the data of its epilogue.
+
+    Parameters
+    ----------
+    given : tuple of ndarray
+        A and B.
+    epilogue : dict
+        Further options of its kernel.
+    c_format : str
+        Format of the result.
+
+    """
+
+    given: tuple[np.ndarray, np.ndarray]
+    epilogue: dict[str, Any]
+    c_format: str
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Its sizes by dimension."""
+        a, b = self.given
+        return {"m": a.shape[0], "n": b.shape[1], "k": a.shape[1]}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of its kernel."""
+        return {"given": self.given, "c_format": self.c_format, **self.epilogue}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Products of one call, in the order of the result.
+
+    Parameters
+    ----------
+    kernel : str
+        Kernel that computes each.
+    products : list of Product
+        The products.
+    shape : tuple of int
+        Shape of the result.
+
+    """
+
+    kernel: str
+    products: list[Product]
+    shape: tuple[int, ...]
+
+
+def products_of(
+    operand: str,
+    a: np.ndarray,
+    b: np.ndarray,
+    *,
+    bias: np.ndarray | None = None,
+    activation: str | None = None,
+    add: np.ndarray | None = None,
+    c_format: str | None = None,
+) -> Batch:
+    """Return the products of two arrays on a unit with operands of a format.
+
+    Arguments are those of `Machine.matmul`; raise `UserError` if they do not fit each other.
+    """
+    a, b = (as_matrices(name, array) for name, array in (("a", a), ("b", b)))
+    if a.shape[-1] != b.shape[-2]:
+        raise UserError(
+            f"a must have as many columns as b has rows, not {a.shape[-1]} and {b.shape[-2]}"
+        )
+    shape = (*common_shape(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
+    c_format = chosen_format(operand, c_format)
+    kernel, given = epilogue_of(shape, c_format, bias, activation, add)
+    a, b = as_elements(a, operand), as_elements(b, operand)
+    products = [
+        Product(given=(x, y), epilogue=given | more, c_format=c_format)
+        for x, y, more in matrices(a, b, shape, added_of(add, shape, c_format))
+    ]
+    return Batch(kernel=kernel, products=products, shape=shape)
+
+
+def result_of(batch: Batch, results: list[np.ndarray]) -> np.ndarray:
+    """Return the result of a call, in the type of its format, from those of its products."""
+    c_format = batch.products[0].c_format
+    return np.concatenate(results).reshape(batch.shape).view(type_of(c_format))
+
+
+def type_of(form: str) -> np.dtype:
+    """Return the type of a format in NumPy or `ml_dtypes`."""
+    return np.dtype(NATIVE[form] if form in NATIVE else ml_dtypes.bfloat16)
+
+
+def common_shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of the batch."""
+    try:
+        return np.broadcast_shapes(first, second)
+    except ValueError:
+        raise UserError(
+            f"the batches of a and b must have one shape or broadcast, not {first} and {second}"
+        ) from None
+
+
+def chosen_format(operand: str, c_format: str | None) -> str:
+    """Return the format of the result; raise `UserError` if the operands do not have it."""
+    formats = ARITHMETIC[operand].c_formats
+    try:
+        require_choice("c_format", c_format or formats[0], formats)
+    except ValueError as error:
+        raise UserError(f"{error} with operands in {operand}") from None
+    return c_format or formats[0]
+
+
+def epilogue_of(
+    shape: tuple[int, ...],
+    c_format: str,
+    bias: np.ndarray | None,
+    activation: str | None,
+    add: np.ndarray | None,
+) -> tuple[str, dict[str, Any]]:
+    """Return the kernel of a product, and the options that all products of a batch share."""
+    if activation not in BIAS_KERNELS:
+        raise UserError(f"activation must be relu, gelu or None, not {activation!r}")
+    if bias is None and activation is None:
+        return ("gemm" if add is None else "gemm_add"), {}
+    if add is not None:
+        raise UserError("a product has add, or bias and activation, not both")
+    columns = shape[-1]
+    values = np.zeros(columns) if bias is None else as_numbers("bias", bias)
+    if values.shape != (columns,):
+        raise UserError(f"bias must have the shape ({columns},), not {values.shape}")
+    with np.errstate(over="ignore"):
+        return BIAS_KERNELS[activation], {"bias": values.astype(np.float32)}
+
+
+def added_of(add: np.ndarray | None, shape: tuple[int, ...], c_format: str) -> np.ndarray | None:
+    """Return the added matrix, in the shape and format of the result."""
+    if add is None:
+        return None
+    values = as_numbers("add", add)
+    try:
+        values = np.broadcast_to(values, shape)
+    except ValueError:
+        raise UserError(
+            f"add must have the shape {shape} or broadcast, not {values.shape}"
+        ) from None
+    return as_elements(values, c_format)
+
+
+def matrices(
+    a: np.ndarray, b: np.ndarray, shape: tuple[int, ...], add: np.ndarray | None
+) -> Iterator[tuple[np.ndarray, np.ndarray, dict[str, Any]]]:
+    """Yield the operands of each product and its `add`: one product if all share B."""
+    m, n = shape[-2:]
+    batch = shape[:-2]
+    if math.prod(b.shape[:-2]) == 1:
+        rows = math.prod(batch) * m
+        a = np.broadcast_to(a, (*batch, *a.shape[-2:])).reshape(rows, -1)
+        yield a, b.reshape(b.shape[-2:]), {} if add is None else {"c": add.reshape(rows, n)}
+        return
+    a, b = (np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, b))
+    for place in np.ndindex(batch):
+        more = {} if add is None else {"c": add[place]}
+        yield np.ascontiguousarray(a[place]), np.ascontiguousarray(b[place]), more
+
+
+def as_matrices(name: str, array: np.ndarray) -> np.ndarray:
+    """Return a non-empty array of matrices of numbers; raise `UserError` for anything else."""
+    found = as_numbers(name, array)
+    if found.ndim < 2 or not found.size:
+        raise UserError(
+            f"{name} must be a matrix of numbers with at least one element, or a batch of them, "
+            f"not {found.dtype} of shape {found.shape}"
+        )
+    return found
+
+
+def as_numbers(name: str, array: np.ndarray) -> np.ndarray:
+    """Return an array of real numbers, of NumPy or `ml_dtypes`, or raise `UserError`."""
+    found = np.asarray(array)
+    is_extension = found.dtype.kind == "V" and found.dtype.isbuiltin == 2
+    if found.dtype.kind not in "fiub" and not is_extension:
+        raise UserError(f"{name} must be an array of numbers, not {found.dtype}")
+    return found
+
+
+def as_elements(array: np.ndarray, form: str) -> np.ndarray:
+    """Return an array in a format; NaN and infinities are kept if the format has them."""
+    if form in NATIVE and np.dtype(NATIVE[form]).kind == "f":
+        with np.errstate(over="ignore"):
+            return array.astype(NATIVE[form])
+    values = array.astype(np.float64)
+    target = FORMATS[form]
+    if not isinstance(target, FloatFormat):
+        return nearest(values, form)
+    elements = nearest(np.nan_to_num(values, nan=0.0), form)
+    sign = np.signbit(values).astype(elements.dtype) << target.magnitude_width
+    elements = np.where(np.isnan(values), elements.dtype.type(target.nan), elements)
+    if target.has_infinity:
+        elements = np.where(np.isinf(values), target.infinity | sign, elements)
+    return elements.astype(f"u{target.width // 8}")

@@ -1,0 +1,1 @@
+"""C = relu(A B + bias): the cores finish each tile while the matrix unit computes the next."""
