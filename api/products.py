@@ -109,7 +109,7 @@ def result_of(batch: Batch, results: list[np.ndarray]) -> np.ndarray:
 
 def type_of(form: str) -> np.dtype:
     """Return the type of a format in NumPy or `ml_dtypes`."""
-    return np.dtype(NATIVE[form] if form in NATIVE else ml_dtypes.bfloat16)
+    return np.dtype(NATIVE.get(form, ml_dtypes.bfloat16))
 
 
 def common_shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:

@@ -3,10 +3,12 @@
  * Every core starts here with thread 0 of warp 0 only. All threads of all warps get their gp, sp
  * and tp, which they keep; then main runs in thread 0 of warp 0 of every core.
  *
- * Initial memory contents are undefined, also for variables with initial value 0. Core 0 clears
- * these variables before its other warps start work. The cores then meet at a barrier, so that no
- * core reads a variable before it is cleared. Programs without such variables, and machines with
- * one core, have no barrier. */
+ * Initial memory contents are undefined, also for variables with initial value 0. All warps of core
+ * 0 clear these variables. The cores then meet at a barrier, so that no core reads a variable before
+ * it is cleared. Programs without such variables, and machines with one core, have no barrier.
+ *
+ * In a program without markers of its own the measured region begins here, before constructors and
+ * main. */
 #include "spica.h"
 
     .section .text.start, "ax"
@@ -19,7 +21,6 @@ _start:
     li t0, -1
     .insn r SPICA_INSN_VX_TMC, x0, t0, x0
     call spica_prepare_threads
-    call spica_clear
     li t0, 1
     .insn r SPICA_INSN_VX_TMC, x0, t0, x0
 1:  csrr t1, SPICA_CSR_WARP_MASK
@@ -27,7 +28,11 @@ _start:
     call spica_this_record
     sw x0, 8(t0)
     call spica_meet
-    call spica_construct
+    lui t0, %hi(spica_own_markers)
+    addi t0, t0, %lo(spica_own_markers)
+    bnez t0, 1f
+    slti x0, x1, SPICA_MARKER_BEGIN
+1:  call spica_construct
     li a0, 0
     li a1, 0
     call main
@@ -42,7 +47,7 @@ spica_prepare_warp:
     .insn r SPICA_INSN_VX_TMC, x0, x0, x0
     .size spica_prepare_warp, . - spica_prepare_warp
 
-/* All threads of a warp: set the registers that they keep. */
+/* All threads of a warp: set the registers that they keep, and clear variables. */
     .type spica_prepare_threads, @function
 spica_prepare_threads:
     .option push
@@ -55,11 +60,11 @@ spica_prepare_threads:
     li sp, SPICA_STACK_TOP
     sub sp, sp, t0
     la tp, _end
-    ret
+    /* Goes on. */
     .size spica_prepare_threads, . - spica_prepare_threads
 
-/* All threads of warp 0 of core 0: each thread clears every num_threads-th word, from its own
- * on. */
+/* All threads of all warps of core 0: each clears a word, then the one as far on as they are
+ * threads. */
     .type spica_clear, @function
 spica_clear:
     csrr t0, SPICA_CSR_CORE_ID
@@ -68,6 +73,11 @@ spica_clear:
     la t2, __bss_end
     csrr t3, SPICA_CSR_NUM_THREADS
     slli t3, t3, 2
+    csrr t4, SPICA_CSR_WARP_ID
+    mul t4, t4, t3
+    add t1, t1, t4                  /* first word of this warp */
+    csrr t4, SPICA_CSR_NUM_WARPS
+    mul t3, t3, t4                  /* bytes that all warps clear at a time */
     csrr t4, SPICA_CSR_THREAD_ID
     slli t4, t4, 2
     add t4, t4, t1

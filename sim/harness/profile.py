@@ -12,7 +12,7 @@ from ...kernels.program import Program
 from .core_harness import REASONS
 from .harness import Harness
 
-__all__ = ["POLLING", "FunctionProfile", "Profiling", "polled"]
+__all__ = ["POLLING", "FunctionProfile", "Profiling", "function_of", "polled"]
 
 #: Functions of the runtime in which a warp polls a register.
 POLLING = ("spica_tile_await", "virgo_await", "virgo_dma_fence", "virgo_fence", "vx_wspawn_wait")

@@ -25,6 +25,8 @@ EVENTS = {
     "begin_marker": "begin marker",
     "end_marker": "end marker",
     "last_write_response": "last write response",
+    "main": "start of main",
+    "end_of_run": "end of run",
 }
 PLACES = {"dram": "DRAM", "shared": "shared memory"}
 CACHES = {"l1i": "L1I", "l1d": "L1D", "l2": "L2"}

@@ -6,10 +6,13 @@ from pathlib import Path
 
 from ...hw.cluster.counters import counter_table
 from ...hw.config import ClusterConfig
+from ...kernels.program import Program
 from ..machine.machine import Machine
 from ..trace import write_overview
-from ..trace.overview.cluster_records import ALL, ClusterRecording, ClusterRecords
+from ..trace.overview.activity_records import ALL, ClusterRecords, merged
+from ..trace.overview.cluster_records import ClusterRecording
 from ..trace.overview.cluster_signals import cluster_signals
+from ..trace.overview.function_records import FunctionRecording
 from .options import RunOptions
 
 __all__ = ["Overview", "drawn"]
@@ -28,11 +31,17 @@ class Overview:
         Config of the cluster.
     window : tuple of int or None
         First recorded cycle and the cycle after the last; None for all.
+    program : Program or None
+        Program of the cores, whose functions are recorded too.
 
     """
 
     def __init__(
-        self, machine: Machine, config: ClusterConfig, window: tuple[int, int] | None = None
+        self,
+        machine: Machine,
+        config: ClusterConfig,
+        window: tuple[int, int] | None = None,
+        program: Program | None = None,
     ):
         layout = machine.engine.layout
         self.config = config
@@ -40,10 +49,16 @@ class Overview:
         self.recording = ClusterRecording(
             self.harness, layout, cluster_signals(config, layout), window=window or ALL
         )
+        self.functions = None
+        if program is not None and program.functions:
+            self.functions = FunctionRecording(
+                self.harness, config.cores, program, window=window or ALL
+            )
 
     def records(self) -> ClusterRecords:
         """Return the records so far."""
-        return self.recording.fetch()
+        functions = self.functions.fetch() if self.functions is not None else []
+        return merged(self.recording.fetch(), functions)
 
     def marks(self, records: ClusterRecords) -> dict[str, int]:
         """Return the named cycles of this run that are in the records."""
@@ -73,13 +88,20 @@ class Overview:
 
 @contextmanager
 def drawn(
-    machine: Machine, config: ClusterConfig, options: RunOptions, title: str
+    machine: Machine,
+    config: ClusterConfig,
+    options: RunOptions,
+    title: str,
+    program: Program | None = None,
 ) -> Iterator[None]:
-    """Record the timeline of the cluster if the options request it; write it at every end."""
+    """Record the timeline of the cluster if the options request it; write it at every end.
+
+    With `program`, that of the cores, it has the functions that they execute.
+    """
     if options.overview is None:
         yield
         return
-    overview = Overview(machine, config, options.trace_window)
+    overview = Overview(machine, config, options.trace_window, program)
     try:
         yield
     finally:

@@ -40,6 +40,8 @@ from .program_executor import ProgramExecutor
 
 __all__ = ["RtlExecutor", "build_machine"]
 
+#: Symbol of the linker script: bytes of marks of `spica_begin`, 0 without any.
+OWN_MARKERS = "spica_own_markers"
 #: Cycles between two points at which a run can be interrupted or show progress.
 CHUNK = 200_000
 #: Suffixes of the traces of cores.
@@ -119,7 +121,7 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
             self.run_until(limit, sentence, progress)
 
         title = sentence.removeprefix("running ")
-        drawing = drawn(machine, machine.config, options, title)
+        drawing = drawn(machine, machine.config, options, title, self.program)
         with drawing if self.is_cluster else nullcontext():
             if not options.saving.drive(machine, arguments, options.max_cycles, advance):
                 return False
@@ -187,7 +189,8 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
         }
         for core, (begin, end) in zip(found["cores"], outcome.marks, strict=True):
             core["region"] = region_section(begin, end)
-        found["region"] = region = marked_region(outcome)
+        is_marked = self.program.symbols.get(OWN_MARKERS) != 0
+        found["region"] = region = marked_region(outcome, is_marked=is_marked)
         if region is not None:
             found["cycles"] = region["end"] - region["begin"]
         if self.options.profile:
@@ -222,18 +225,24 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
         }
 
 
-def marked_region(outcome: ProgramOutcome) -> dict[str, Any] | None:
-    """Return the region that the program marked, None without markers.
+def marked_region(outcome: ProgramOutcome, *, is_marked: bool) -> dict[str, Any] | None:
+    """Return the measured region; None if no begin marker was executed.
 
-    It lasts from the first begin marker to the later of the last end marker and the DMA's last
-    write response.
+    It lasts from the first begin marker, of start-up code unless the program `is_marked`, to the
+    later of the last end marker and the DMA's last write response. Without an end marker it lasts
+    to the end of the run.
     """
-    if outcome.first_begin is None or outcome.last_end is None:
-        return None
     begin, end, response = outcome.first_begin, outcome.last_end, outcome.last_response or 0
+    if begin is None:
+        return None
+    begin_event = "begin_marker" if is_marked else "main"
+    if end is None:
+        return region_section(
+            begin, outcome.cycles, begin_event=begin_event, end_event="end_of_run"
+        )
     return region_section(
         begin,
         max(end, response),
-        begin_event="begin_marker",
+        begin_event=begin_event,
         end_event="end_marker" if end >= response else "last_write_response",
     )

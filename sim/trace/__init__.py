@@ -6,8 +6,8 @@ from pathlib import Path
 from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ...kernels.program import Program
+from .overview.activity_records import ClusterRecords
 from .overview.chrome import overview_trace
-from .overview.cluster_records import ClusterRecords
 from .overview.overview_page import overview_page
 from .overview.svg import overview_picture
 from .pipeline.chrome import chrome_trace

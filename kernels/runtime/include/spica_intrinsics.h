@@ -93,10 +93,12 @@ SPICA_INLINE void vx_fence(void)
     __asm__ volatile("fence" : : : "memory");
 }
 
-/* Markers of the measured region: from the first begin to the last end executed by any warp. */
+/* Markers of the measured region: from the first begin to the last end executed by any warp. A
+ * program without `spica_begin` is measured from main on. */
 SPICA_INLINE void spica_begin(void)
 {
-    __asm__ volatile("slti x0, x1, " SPICA_TEXT(SPICA_MARKER_BEGIN) : : : "memory");
+    __asm__ volatile(".pushsection .spica.markers,\"\",@progbits\n\t.byte 1\n\t.popsection\n\t"
+                     "slti x0, x1, " SPICA_TEXT(SPICA_MARKER_BEGIN) : : : "memory");
 }
 
 SPICA_INLINE void spica_end(void)

@@ -1,14 +1,10 @@
-// Recorder of a design's activity: sums over bins of cycles, and intervals of cycles.
-//
-// Both have the finest resolution within their limits: if there are too many, bins are merged in
-// pairs, and so are intervals close to each other. A recording covers a run of any length.
+// Recorder of a design's signals over time.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "observer.hpp"
+#include "recorders/activity_recorder.hpp"
 
 namespace spica {
 
@@ -25,51 +21,17 @@ extern "C" struct RecordedSignal {
     uint32_t has_intervals;
 };
 
-// Cycles from `start` to before `end`.
-struct Interval {
-    uint64_t start, end;
-};
-
-class ClusterRecorder : public Observer {
+class ClusterRecorder : public ActivityRecorder {
 public:
-    // Records cycles from `first` to before `end`, counted from cycle `base` on, in at most `bins`
-    // bins, and per signal at most `intervals` intervals in which it is not 0. Both limits are at
-    // least 2.
-    ClusterRecorder(std::vector<RecordedSignal> signals, uint64_t base, uint64_t first,
-                    uint64_t end, uint64_t bins, uint64_t intervals);
+    ClusterRecorder(std::vector<RecordedSignal> signals, uint64_t base,
+                    const RecordingLimits& limits);
 
-    bool step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) override;
-    void archive(Archive& archive) override {
-        archive(base_, bin_cycles_, seen_, sums_, tracks_);
-    }
-
-    uint64_t first() const { return first_; }
-    // Cycle after the last sampled one; delayed ports do not cover the last cycles yet.
-    uint64_t end() const { return seen_; }
-    uint64_t bin_cycles() const { return bin_cycles_; }
-    // One row per bin, one column per signal.
-    const std::vector<uint32_t>& sums() const { return sums_; }
-    const std::vector<Interval>& intervals(size_t signal) const { return tracks_[signal].found; }
-    // Intervals fewer cycles apart than this are merged.
-    uint64_t gap(size_t signal) const { return tracks_[signal].gap; }
+    // Delayed ports do not cover the last cycles yet.
+    bool step(uint64_t cycle, const uint32_t* outputs, const uint32_t* inputs) override;
 
 private:
-    struct Track {
-        std::vector<Interval> found;
-        uint64_t gap = 1;
-
-        void archive(Archive& archive) { archive(found, gap); }
-    };
-
-    void add(size_t signal, uint64_t cycle, uint32_t value);
-    void join_bins();
-    void join_intervals(Track& track) const;
-
-    std::vector<RecordedSignal> signals_;
-    uint64_t base_, first_, end_, bin_limit_, interval_limit_;
-    uint64_t bin_cycles_ = 1, seen_, slowest_ = 0;
-    std::vector<uint32_t> sums_;
-    std::vector<Track> tracks_;
+    const std::vector<RecordedSignal> signals_;
+    uint64_t slowest_ = 0;
 };
 
 }  // namespace spica

@@ -8,7 +8,7 @@ import numpy as np
 
 from ....hw.config import ClusterConfig
 from ..pipeline.chrome import named
-from .cluster_records import ClusterRecords
+from .activity_records import ClusterRecords
 from .tracks import Drawing, Series, Track, cluster_tracks
 
 __all__ = ["overview_trace"]

@@ -7,7 +7,7 @@ import numpy as np
 
 from ....hw.config import ClusterConfig
 from ..page import filled
-from .cluster_records import ClusterRecords
+from .activity_records import ClusterRecords
 from .tracks import Series, Track, cluster_tracks
 
 __all__ = ["overview_data", "overview_page"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .cluster_records import ClusterRecords
+from .activity_records import ClusterRecords
 
 __all__ = ["COLOURS", "Drawing", "Series", "Track"]
 

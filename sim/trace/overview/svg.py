@@ -6,7 +6,7 @@ from html import escape
 import numpy as np
 
 from ....hw.config import ClusterConfig
-from .cluster_records import ClusterRecords
+from .activity_records import ClusterRecords
 from .tracks import Drawing, Track, cluster_tracks
 
 __all__ = ["overview_picture"]

@@ -10,9 +10,10 @@ from ....hw.config import WORD_BYTES, ClusterConfig
 from ....hw.core.issue.stall_reason import StallReason
 from ....hw.matrix.registry import kind_of
 from ....hw.memory.shared.shared_memory import cluster_ports
+from .activity_records import ClusterRecords
 from .cache_tracks import CACHES, cache_tracks
-from .cluster_records import ClusterRecords
 from .cluster_signals import slot_name
+from .function_tracks import function_tracks
 from .series import COLOURS, Drawing, Series, Track
 
 __all__ = ["COLOURS", "Drawing", "Series", "Track", "cluster_tracks"]
@@ -44,6 +45,7 @@ def cluster_tracks(
         *dma_tracks(config, dma, "write"),
         *(track for unit in caches for track in cache_tracks(config, unit, caches[unit])),
         *(track for number in range(shown) for track in core_tracks(config, number)),
+        *function_tracks(config, records, shown),
     ]
     kept = (
         replace(track, series=tuple(one for one in track.series if one.names <= {*records.sums}))

@@ -6,7 +6,7 @@ from spica.hw.cluster.counters import counter_table
 from spica.hw.config import ClusterConfig
 from spica.hw.emit.emission import EmittedPort
 from spica.sim.harness.binding import Layout
-from spica.sim.trace.overview.cluster_records import ClusterRecords
+from spica.sim.trace.overview.activity_records import ClusterRecords
 from spica.sim.trace.overview.cluster_signals import cluster_signals
 
 __all__ = ["made_up"]

@@ -141,8 +141,9 @@ def test_a_kernel_on_the_model(name, schedule):
 def test_a_kernel_on_a_cluster(lockstep):
     result = valid(kernel(lockstep=lockstep, **CLUSTER))
     assert result["memory"]["model"] == "dram"
-    assert result["cycles"] == result["run_cycles"] > result["flush_cycles"] > 0
-    assert result["region"] is None and result["mac_utilization"] is None
+    assert result["cycles"] == result["run_cycles"] - result["region"]["begin"]
+    assert result["cycles"] > result["flush_cycles"] > 0
+    assert result["mac_utilization"] is None
     (core,) = result["cores"]
     assert list(core["issue_slots"]) == list(ISSUE_SLOTS)
     assert core["issue_slots"]["issued"] == core["instructions"]
@@ -212,12 +213,39 @@ def test_markers_bound_the_measured_cycles(machine, tmp_path):
     assert f"Cycles: {result['cycles']:,}, begin marker to end marker" in report(result)
 
 
+UNMARKED = """\
+#include <spica.h>
+static volatile int values[5000], sums[3];
+int main(void) {
+    for (int k = 0; k < 5000; k += 100) sums[1] += values[k];
+    for (int k = 0; k < 3; k++) sums[0] |= sums[k];
+    return sums[0];
+}
+"""
+
+
+@pytest.mark.parametrize("machine", [ALONE, CLUSTER])
+def test_start_up_is_not_measured(machine, tmp_path):
+    """All warps clear variables before main; the region is from there to the end of the run."""
+    result = valid(program(tmp_path, UNMARKED, **machine))
+    region = result["region"]
+    assert (region["begin_event"], region["end_event"]) == ("main", "end_of_run")
+    assert region["end"] == result["run_cycles"] > region["begin"] + 50
+    assert result["cycles"] == region["end"] - region["begin"]
+    assert f"Cycles: {result['cycles']:,}, start of main to end of run" in report(result)
+    text = UNMARKED.replace("values[5000]", "values[4 * 5000]")
+    larger = valid(program(tmp_path, text, **machine))
+    assert larger["region"]["begin"] > 2 * region["begin"]
+    before, after = (run["cycles"] - (run["flush_cycles"] or 0) for run in (result, larger))
+    assert after < 1.05 * before, "without the final write-back of the cleared variables"
+
+
 def test_a_kernel_on_cores_alone():
     result = valid(kernel(**ALONE))
     assert (result["memory"]["model"], result["memory"]["traffic"]) == ("simple", None)
     assert (result["counters"], result["load_latency"], result["profile"]) == (None,) * 3
     assert result["instructions"]["polling"] is None
-    assert result["cycles"] == result["run_cycles"]
+    assert result["cycles"] == result["run_cycles"] - result["region"]["begin"]
     assert "Memory: simple memory, latency 3 cycles, jitter up to 2 cycles" in report(result)
 
 

@@ -11,8 +11,8 @@ from spica.sim.engine.verilator_model import build_harness
 from spica.sim.harness.binding import Layout
 from spica.sim.harness.dram import DramConfig
 from spica.sim.harness.harness import Harness
+from spica.sim.trace.overview.activity_records import ALL
 from spica.sim.trace.overview.cluster_records import (
-    ALL,
     ClusterRecording,
     RecordedSignal,
     SignalKind,

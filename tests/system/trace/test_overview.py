@@ -25,12 +25,15 @@ from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import small_config
 from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.machine.program_machine import ProgramMachine
-from spica.sim.run.options import RunOptions
+from spica.sim.run.options import RunOptions, SimtOptions
 from spica.sim.run.overview_recording import Overview
 from spica.sim.run.product_workload import ProductWorkload, pose
+from spica.sim.run.program_workload import ProgramWorkload
 from spica.sim.run.workload import run_workload
 from spica.sim.trace import OVERVIEW_SUFFIXES
+from spica.sim.trace.overview.activity_records import merged
 from spica.sim.trace.overview.cluster_signals import cluster_signals, slot_name
+from spica.sim.trace.overview.function_records import series_name
 from spica.sim.trace.overview.tracks import Drawing, cluster_tracks
 from support.core.core_bench import image
 from support.programs.cluster_programs import ROOM, SOURCE, WORDS, unit_program
@@ -168,6 +171,58 @@ def test_a_kernel_draws_its_timeline(suffix, tmp_path):
         assert totals["DMA"]["descriptor done"] == result["counters"]["dma_descriptors"]
     else:
         assert "gemm 40 x 24 x 48 on tiny_matrix</" in text
+
+
+TWO_FUNCTIONS = """\
+#include <spica.h>
+static volatile int sum;
+__attribute__((noinline)) static void add(int n) { for (int k = 0; k < n; k++) sum += k; }
+__attribute__((noinline)) static void take(int n) { for (int k = 0; k < n; k++) sum -= k; }
+int main(void) { add(40); take(40); return sum; }
+"""
+
+
+def test_functions_of_a_program_are_drawn(tmp_path):
+    """The instructions of all functions are those of the core; intervals follow the calls."""
+    source, path = tmp_path / "two.c", tmp_path / "two.json"
+    source.write_text(TWO_FUNCTIONS)
+    options = SimtOptions(engine="verilator", memory=DramConfig(), trace=path)
+    result = run_workload(ProgramWorkload([source]), "tiny", PRESETS["tiny"], options)
+    assert result["check"]["verdict"] == "pass"
+    trace = json.loads(path.read_text())
+    totals = trace["otherData"]["totals"]["core 0 functions"]
+    assert sum(totals.values()) == result["cores"][0]["instructions"]
+    assert {"add", "take", "main", "_start"} <= set(totals)
+    assert 40 * 3 < totals["add"] <= totals["take"] + 10
+    spans = {name: [] for name in totals}
+    for event in trace["traceEvents"]:
+        if event["ph"] == "X" and event["name"] in spans:
+            spans[event["name"]].append((event["ts"], event["ts"] + event["dur"]))
+    assert spans["_start"][0][0] < spans["add"][0][0]
+    assert spans["add"][-1][1] < spans["take"][0][0] + 20, "they complete out of order"
+
+
+def test_functions_with_few_instructions_share_a_series():
+    config = PRESETS["tiny"]
+    records = made_up(config)
+    names = [f"f{number}" for number in range(14)]
+    for number, name in enumerate(names):
+        records.sums[series_name(0, name)] = np.full(records.bins, number, np.uint32)
+    (track,) = (one for one in cluster_tracks(config, records) if one.title == "core 0 functions")
+    assert [one.label for one in track.series] == [*names[:3:-1], "3 other functions"]
+    assert track.series[-1].sums(records)[0] == 1 + 2 + 3
+
+
+def test_records_of_different_bins_are_merged():
+    records = made_up(PRESETS["tiny"], cycles=1003, bin_cycles=8)
+    fine = np.arange(502, dtype=np.uint32)
+    other = replace(records, bin_cycles=2, sums={"more": fine}, intervals={}, gaps={})
+    together = merged(records, [other])
+    assert together.bin_cycles == 8 and together.bins == len(together.sums["more"])
+    assert together.sums["more"].tolist() == [int(fine[k : k + 4].sum()) for k in range(0, 502, 4)]
+    assert together.total("dma_busy") == records.total("dma_busy")
+    coarse = replace(other, bin_cycles=32, sums={"more": np.ones(32, np.uint32)})
+    assert merged(records, [coarse]).bins == 32
 
 
 def test_the_suffix_chooses_what_is_traced():

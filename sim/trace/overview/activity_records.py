@@ -1,0 +1,160 @@
+"""Recorded activity of a cluster: sums over bins of cycles, and busy intervals."""
+
+import ctypes
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ....hw.base.errors import UserError
+from ....hw.config.checks import require_integer
+
+__all__ = [
+    "ALL",
+    "BINS",
+    "INTERVALS",
+    "ClusterRecords",
+    "Limits",
+    "fetched",
+    "merged",
+    "recording_limits",
+]
+
+#: Default maximum of bins, and of intervals per signal.
+BINS = 16384
+INTERVALS = 4096
+NEVER = 1 << 62
+#: The window of all cycles.
+ALL = (0, NEVER)
+
+
+@dataclass(frozen=True)
+class ClusterRecords:
+    """Recorded activity; cycles count from the creation of the recording.
+
+    Attributes
+    ----------
+    first, end : int
+        The first cycle, and the one after the last.
+    bin_cycles : int
+        Cycles of a bin, a power of two; the last bin may have fewer.
+    sums : dict of str to numpy.ndarray
+        Sum of each signal in each bin, as uint32.
+    intervals : dict of str to numpy.ndarray
+        Intervals of each signal that has them, int64 of shape (n, 2): first cycle, and the cycle
+        after the last.
+    gaps : dict of str to int
+        Minimum gap per signal: intervals fewer cycles apart are merged; 1 if all are exact.
+
+    """
+
+    first: int
+    end: int
+    bin_cycles: int
+    sums: dict[str, np.ndarray]
+    intervals: dict[str, np.ndarray] = field(default_factory=dict)
+    gaps: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def bins(self) -> int:
+        """Number of bins."""
+        return -(-(self.end - self.first) // self.bin_cycles)
+
+    def total(self, name: str) -> int:
+        """Return the sum of a signal over all bins."""
+        return int(self.sums[name].sum(dtype=np.uint64))
+
+
+class Limits(ctypes.Structure):
+    """`RecordingLimits` of sim/native/recorders/activity_recorder.hpp."""
+
+    _fields_ = [(name, ctypes.c_uint64) for name in ("first", "end", "bins", "intervals")]
+
+
+class Header(ctypes.Structure):
+    """`ActivityState` of sim/native/recorders/activity_recorder.cpp."""
+
+    _fields_ = [(name, ctypes.c_uint64) for name in ("first", "end", "bin_cycles", "bins")]
+
+    first: int
+    end: int
+    bin_cycles: int
+    bins: int
+
+
+def recording_limits(window: tuple[int, int], bins: int, intervals: int) -> Limits:
+    """Return the limits of a recorder; raise `UserError` if there is nothing to record.
+
+    `window` has the first cycle and the cycle after the last; `bins` and `intervals` are the most
+    bins, and the most intervals per series.
+    """
+    first, end = window
+    require_integer("first cycle", first, 0, NEVER)
+    require_integer("bins", bins, 2, 1 << 24)
+    require_integer("intervals", intervals, 2, 1 << 24)
+    if end <= first:
+        raise UserError(f"the window must end after it begins, not be cycles {first} to {end - 1}")
+    return Limits(first, end, bins, intervals)
+
+
+def fetched(
+    library: ctypes.CDLL,
+    recorder: ctypes.c_void_p,
+    names: Sequence[str],
+    with_intervals: Collection[str],
+) -> ClusterRecords:
+    """Return a copy of the records of a recorder whose series have these names."""
+    header = Header()
+    library.activity_state(recorder, ctypes.byref(header))
+    # The recorder stores no sums for trailing bins without activity.
+    bins = -(-(header.end - header.first) // header.bin_cycles)
+    sums = np.zeros((bins, len(names)), np.uint32)
+    library.activity_sums(recorder, ctypes.c_void_p(sums.ctypes.data))
+    records = ClusterRecords(
+        first=header.first,
+        end=header.end,
+        bin_cycles=header.bin_cycles,
+        sums={name: sums[:, k].copy() for k, name in enumerate(names)},
+    )
+    for number, name in enumerate(names):
+        if name in with_intervals:
+            found, gap = fetched_intervals(library, recorder, number)
+            records.intervals[name], records.gaps[name] = found, gap
+    return records
+
+
+def fetched_intervals(
+    library: ctypes.CDLL, recorder: ctypes.c_void_p, number: int
+) -> tuple[np.ndarray, int]:
+    """Return the intervals of a series and the minimum gap between them."""
+    gap, which = ctypes.c_uint64(), ctypes.c_uint64(number)
+    size = library.activity_intervals
+    size.restype = ctypes.c_uint64
+    found = np.empty((size(recorder, which, ctypes.byref(gap)), 2), np.int64)
+    library.activity_copy(recorder, which, ctypes.c_void_p(found.ctypes.data))
+    return found, gap.value
+
+
+def merged(records: ClusterRecords, others: Sequence[ClusterRecords]) -> ClusterRecords:
+    """Return records of one run together, in bins of the longest of their lengths.
+
+    All have the cycles of the first.
+    """
+    bin_cycles = max(each.bin_cycles for each in (records, *others))
+    sums: dict[str, np.ndarray] = {}
+    intervals, gaps = dict(records.intervals), dict(records.gaps)
+    for each in (records, *others):
+        sums |= joined_bins(each.sums, bin_cycles // each.bin_cycles)
+        intervals |= each.intervals
+        gaps |= each.gaps
+    return replace(records, bin_cycles=bin_cycles, sums=sums, intervals=intervals, gaps=gaps)
+
+
+def joined_bins(sums: Mapping[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
+    """Return sums over `count` bins each."""
+    return {
+        name: np.add.reduceat(each, np.arange(0, len(each), count), dtype=np.uint32)
+        if len(each)
+        else each
+        for name, each in sums.items()
+    }

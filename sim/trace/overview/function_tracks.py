@@ -1,0 +1,47 @@
+"""Tracks of the functions that the cores execute."""
+
+from collections.abc import Iterator
+
+from ....hw.config import ClusterConfig
+from .activity_records import ClusterRecords
+from .function_records import series_name
+from .series import COLOURS, Series, Track
+
+__all__ = ["function_tracks"]
+
+#: Functions with a colour of their own: those with most instructions. All others share one.
+MOST_FUNCTIONS = 10
+#: Degrees between the hues of successive functions: the golden angle, so neighbours differ.
+HUE_STEP = 137.5
+
+
+def function_tracks(config: ClusterConfig, records: ClusterRecords, cores: int) -> Iterator[Track]:
+    """Yield a track for each of the first cores: completed instructions by function.
+
+    None if functions are not recorded. Colours are the same on all cores.
+    """
+    prefix = series_name(0, "")
+    names = [name.removeprefix(prefix) for name in records.sums if name.startswith(prefix)]
+    if not names or config.core is None:
+        return
+    totals = {
+        name: sum(records.total(series_name(core, name)) for core in range(config.cores))
+        for name in names
+    }
+    order = sorted((name for name in names if totals[name]), key=lambda name: -totals[name])
+    shown, rest = order[:MOST_FUNCTIONS], order[MOST_FUNCTIONS:]
+    for core in range(cores):
+        series = [
+            Series(
+                label=name,
+                colour=f"hsl({round(HUE_STEP * rank) % 360} 50% 60%)",
+                signals=(series_name(core, name),),
+            )
+            for rank, name in enumerate(shown)
+        ]
+        if rest:
+            signals = tuple(series_name(core, name) for name in rest)
+            label = f"{len(rest)} other functions"
+            series.append(Series(label=label, colour=COLOURS["idle"], signals=signals))
+        most = max(config.core.issue_width, config.core.writeback_buses)
+        yield Track(title=f"core {core} functions", most=most, series=tuple(series))
