@@ -49,10 +49,8 @@ def main():
         machine = spica.Machine(preset)
         for width in (1, 4):
             done = run(machine, pixels, width)
-            rate = len(pixels) / done.cycles
-            print(
-                f"{preset}, pixels per load {width}: {done.cycles:,} cycles, {rate:.2f} pixels per cycle"
-            )
+            rate = f"{len(pixels) / done.cycles:.2f} pixels per cycle"
+            print(f"{preset}, pixels per load {width}: {done.cycles:,} cycles, {rate}")
             show_profile(done, options.lines)
 
 

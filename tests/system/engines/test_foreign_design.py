@@ -45,5 +45,5 @@ def test_testbench_simulates_the_design(testbench):
 
 
 def test_bad_verilog_is_one_sentence(testbench):
-    with pytest.raises(UserError, match="Verilator failed on counter: %Error: design.v:3"):
+    with pytest.raises(UserError, match=r"Verilator failed on counter: %Error: design\.v:3"):
         build_foreign_design("counter", COUNTER.replace("initial", "initial initial"), testbench)
