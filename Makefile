@@ -9,6 +9,7 @@
 #   make mutate      plants faults in the RTL and the models: each must fail a test
 #   make formal      proves properties of queues, arbiters, MSHRs, barriers and the scoreboard, and
 #                    plants faults that each proof must detect
+#   make examples    runs all of examples/: own kernel, C driver, cocotb, LiteX, notebook
 #   make bench       measures the figures of README and docs, into bench/results/
 #   make PYTHON=/path/to/python3 ...   chooses the interpreter .venv is built with
 
@@ -24,7 +25,8 @@ PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	"$$python" -c '$(SUPPORTED)' 2>/dev/null && echo "$$python" && break; done)
 endif
 
-.PHONY: venv demo test check durations test-slow mutate formal bench lint format docs clean
+.PHONY: venv demo examples test check durations test-slow mutate formal bench lint format docs \
+	clean
 .DEFAULT_GOAL := venv
 
 venv: $(VENV)/dev.stamp
@@ -46,6 +48,19 @@ $(VENV)/dev.stamp: pyproject.toml | $(VENV)/bin/python
 demo: $(VENV)/core.stamp
 	$(BIN)/spica run gemm --preset virgo --size 256 --json $(DEMO)/gemm.json --trace $(DEMO)/gemm.html
 	$(BIN)/spica generate virgo -o $(DEMO)/verilog
+
+$(VENV)/examples.stamp: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[examples]'
+	@touch $(VENV)/core.stamp $@
+
+examples: $(VENV)/examples.stamp
+	$(BIN)/python examples/own_kernel/run.py
+	$(BIN)/python examples/bare_metal/run.py
+	$(BIN)/python examples/cocotb/run.py
+	$(BIN)/python examples/litex/run.py
+	@mkdir -p build/examples
+	$(BIN)/jupyter-execute --output=../build/examples/sweep examples/sweep.ipynb
+	@echo "All examples passed; the executed notebook is build/examples/sweep.ipynb"
 
 test: $(VENV)/dev.stamp lint
 	$(BIN)/python -m pytest -n $(WORKERS) $(HANGS)
@@ -98,8 +113,10 @@ docs: $(VENV)/dev.stamp
 	$(BIN)/python docs/isa.py
 	$(BIN)/python docs/pipeline.py
 	$(BIN)/python docs/results.py
+	$(BIN)/python docs/profile_picture.py
 	$(BIN)/spica run gemm --preset virgo --size 256 --trace docs/pictures/overview.svg
 	$(BIN)/spica run gemm --preset ampere --size 128x128x512 --trace docs/pictures/tensor_cores.svg
+	$(BIN)/spica run gemm --preset hopper --size 128x64x512 --trace docs/pictures/shared_operands.svg
 
 clean:
 	rm -rf $(VENV) build dist spica.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -193,6 +193,7 @@ class Machine:
         includes: Sequence[str | Path] = (),
         defines: Sequence[str] = (),
         lockstep: bool = False,
+        profile: bool = False,
         save: Path | str | None = None,
         save_at: int | None = None,
         restore: Path | str | None = None,
@@ -224,6 +225,9 @@ class Machine:
             Its macros, as ``NAME`` or ``NAME=VALUE``.
         lockstep : bool
             Whether the instruction-set model checks every instruction of the RTL.
+        profile : bool
+            Whether the result has ``source_profile``: time by function and source line, and what
+            warps waited for.
         save, save_at, restore
             As for `matmul`.
         **sizes : int
@@ -236,6 +240,8 @@ class Machine:
 
         """
         saving = saving_to(save, save_at, restore)
+        if profile and self.engine == MODEL:
+            raise UserError(f"profile needs an engine with a clock, not {MODEL}")
         if not is_file_name(program):
             if files or args or expect:
                 raise UserError(f"kernel {program} has its own files, arguments and check")
@@ -251,6 +257,7 @@ class Machine:
             includes=tuple(map(Path, includes)),
             defines=tuple(defines),
             lockstep=lockstep,
+            profile=profile,
         )
         restored(args, run.buffers)
         return run
@@ -260,21 +267,16 @@ class Machine:
         kernel: Kernel,
         sizes: dict[str, int],
         saving: Saving,
-        *,
-        includes: tuple[Path, ...] = (),
-        defines: tuple[str, ...] = (),
-        lockstep: bool = False,
+        **program: Any,
     ) -> Run:
-        """Run a kernel, with options of its program."""
+        """Run a kernel, with `SimtOptions` of its program."""
         options = SimtOptions(
             engine=self.engine,
             seed=self.seed,
             saving=saving,
             memory=self.dram,
             allow_spills=bool(kernel.files),
-            includes=includes,
-            defines=defines,
-            lockstep=lockstep,
+            **program,
         )
         return self.run_workload(KernelWorkload(kernel, sizes), options)
 

@@ -11,9 +11,11 @@ from ..hw.cluster.artifacts import MARK, artifacts
 from ..hw.config.rtl_support import require_rtl
 from ..hw.emit.emission import Emission
 from ..hw.emit.sram_macros import MacroLimits
+from ..kernels.gemm.exported import exported_product
 from ..sim.engine.emission_cache import emit_cached
 from .files import write_together
 from .options import Flag, JsonOption, JsonOutput, SetOption, Whole, configured, standard_output
+from .sizes import parsed_size
 
 __all__ = ["generate"]
 
@@ -29,6 +31,7 @@ def generate(
     sram_macros: Flag = False,
     sram_minimum: Whole = None,
     sram_words: Whole = None,
+    commands: Annotated[str | None, Parameter(show_default=False)] = None,
     settings: SetOption = (),
     json: JsonOption = None,
 ):
@@ -51,6 +54,9 @@ def generate(
         Smallest memory, in bits, that becomes a macro; default: 1024.
     sram_words
         Smallest memory, in words, that becomes a macro; default: 32.
+    commands
+        Also write the command list of a product for a host, as JSON and as C, for example
+        `--commands gemm:64x64x64` (docs/integration.md).
 
     """
     config = configured(preset, settings)
@@ -58,14 +64,15 @@ def generate(
     if output.exists() and not output.is_dir():
         raise UserError(f"--output must be a folder, not the file {output}")
     limits = macro_limits(sram_macros, sram_minimum, sram_words)
+    lists = {} if commands is None else exported_product(config, preset, **product(commands))
     endings = [".v", ".h", ".json"] + (["_sram.v"] if limits else [])
-    paths = [output / f"{preset}{ending}" for ending in endings]
+    paths = [output / name for name in (*(f"{preset}{ending}" for ending in endings), *lists)]
     if not force:
         refuse_foreign(paths)
     with JsonOutput(json) as result:
         with ProgressDisplay() as progress:
             emission = emit_cached(config, preset, progress, limits=limits)
-        texts = artifacts(emission)
+        texts = artifacts(emission) | lists
         write_together([(output / name, text) for name, text in texts.items()])
         people = result.write({
             "preset": preset,
@@ -81,6 +88,16 @@ def generate(
         if emission.srams is not None:
             shapes, srams = len(emission.srams), count_srams(emission)
             out.print(f"SRAM macros: {srams:,} memories of {shapes} shapes")
+
+
+def product(commands: str) -> dict[str, int]:
+    """Return the sizes of ``--commands``."""
+    kernel, colon, size = commands.partition(":")
+    if not colon or kernel != "gemm":
+        raise UserError(
+            f"--commands must be gemm:MxNxK, for example gemm:64x64x64, not {commands!r}"
+        )
+    return parsed_size(("m", "n", "k"), size, "--commands gemm")
 
 
 def count_srams(emission: Emission) -> int:

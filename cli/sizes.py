@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from ..hw.base.errors import UserError
 
-__all__ = ["chosen_sizes", "require_at_least"]
+__all__ = ["chosen_sizes", "parsed_size", "require_at_least"]
 
 
 def chosen_sizes(
@@ -52,20 +52,19 @@ def chosen_sizes(
     return {name: given[name] for name in dimensions}
 
 
-def parsed_size(dimensions: Sequence[str], size: str) -> dict[str, int]:
-    """Return the sizes of ``--size``."""
+def parsed_size(dimensions: Sequence[str], size: str, option: str = "--size") -> dict[str, int]:
+    """Return the sizes of `option`, by dimension."""
     parts = size.lower().split("x")
     if not all(re.fullmatch(r"-?[0-9]+", part) for part in parts):
-        raise UserError(f"--size must be a number, or numbers joined by x, not {size!r}")
+        raise UserError(f"{option} must be a number, or numbers joined by x, not {size!r}")
     numbers = [int(part) for part in parts]
     if len(numbers) == 1:
         numbers *= len(dimensions)
     if len(numbers) != len(dimensions):
-        raise UserError(
-            f"--size must have one number or {len(dimensions)}, {'x'.join(dimensions)}, not {size}"
-        )
+        several = f"{len(dimensions)}, {'x'.join(dimensions)}"
+        raise UserError(f"{option} must have one number or {several}, not {size}")
     for number in numbers:
-        require_at_least(1, {"--size": number})
+        require_at_least(1, {option: number})
     return dict(zip(dimensions, numbers, strict=True))
 
 

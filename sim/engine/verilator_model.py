@@ -21,7 +21,17 @@ from .driven_top import driven_top
 from .verilator_build import compile_generated, generate, left_for_later, together
 from .word_memories import with_whole_words
 
-__all__ = ["IDENTITY", "Verilator", "build_harness", "build_model", "find_verilator"]
+__all__ = [
+    "IDENTITY",
+    "VERILATE_FLAGS",
+    "Verilator",
+    "build_harness",
+    "build_model",
+    "find_verilator",
+    "model_flags",
+    "runtime_objects",
+    "tool_key",
+]
 
 NATIVE = Path(__file__).parents[1] / "native"
 #: Headers that the harness shares with the separate library of the instruction-set model.

@@ -1,9 +1,6 @@
 """Tests of emitted clusters in Icarus Verilog with third-party AXI models."""
 
 import functools
-import importlib.util
-import os
-import shutil
 import warnings
 from pathlib import Path
 
@@ -17,27 +14,12 @@ from spica.kernels.gemm.problem import GUARD_BYTES, GemmProblem
 from spica.kernels.gemm.schedule import schedule
 from spica.sim.engine.emission_cache import emit_cached
 from spica.sim.golden.matrix.gemm import gemm
+from support.need_tools import need_icarus
 
 #: Limits that make every memory a macro: its initial contents are undefined.
 EVERY = MacroLimits(bits=0, words=0)
 MEMORIES = {"memories": None, "macros": EVERY}
 BENCHES = Path(__file__).parents[2] / "support" / "cocotb_benches"
-
-
-def need_tools():
-    """Skip, in CI fail, if a tool is missing that Spica does not install."""
-    missing = [
-        f"{name} ({hint})"
-        for name, found, hint in (
-            ("iverilog", shutil.which("iverilog"), "apt-get install iverilog"),
-            ("cocotb", importlib.util.find_spec("cocotb"), "pip install cocotb"),
-            ("cocotbext-axi", importlib.util.find_spec("cocotbext"), "pip install cocotbext-axi"),
-        )
-        if not found
-    ]
-    if missing:
-        reason = f"missing: {', '.join(missing)}"
-        pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
 
 
 def wrapper(emission) -> str:
@@ -90,7 +72,7 @@ def task(problem, config, seed, pause_share):
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
     """Return a function that compiles an emitted cluster once."""
-    need_tools()
+    need_icarus()
     return functools.cache(lambda *which: compiled_cluster(tmp_path_factory, *which))
 
 

@@ -15,7 +15,9 @@ from spica.sim.report.result import result_schema
 from spica.sim.units.arith.catalog import every_unit
 
 ROOT = Path(__file__).parents[3]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    page for folder in (".", "docs", "examples") for page in sorted((ROOT / folder).glob("*.md"))
+]
 README = (ROOT / "README.md").read_text()
 
 

@@ -11,15 +11,15 @@ import pytest
 ROOT = Path(__file__).parents[3]
 FOLDERS = (
     *("hw", "kernels", "sim", "synth", "explore", "api", "cli"),
-    *("bench", "formal", "docs", "tests"),
+    *("bench", "formal", "docs", "examples", "tests"),
 )
 SOURCES = sorted(
     path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py") if path.is_file()
 )
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("examples/*.md")])
 NATIVE = sorted(
     path
-    for folder in ("kernels", "sim")
+    for folder in ("kernels", "sim", "examples")
     for path in (ROOT / folder).rglob("*")
     if path.suffix in {".c", ".cpp", ".h", ".hpp"}
 )

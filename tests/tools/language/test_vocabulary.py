@@ -18,7 +18,7 @@ from spica.sim.report.result import result_schema
 ROOT = Path(__file__).parents[3]
 FOLDERS = (
     *("hw", "kernels", "sim", "synth", "explore", "api", "cli"),
-    *("bench", "formal", "docs", "tests"),
+    *("bench", "formal", "docs", "examples", "tests"),
 )
 #: Replaced terms by the kind of name that must not carry them.
 TERMS = json.loads(Path(__file__).with_name("old_terms.json").read_text())

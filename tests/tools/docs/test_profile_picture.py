@@ -1,0 +1,33 @@
+"""Tests of the picture of a profile report in docs/measuring.md."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+SUMS = {"cycles": 40, "instructions": 8, "states": {"memory": 30, "ready": 10}}
+PROFILE = SUMS | {
+    "functions": [{"function": "scale", "file": "scale.c"} | SUMS],
+    "lines": [{"file": "scale.c", "line": 7, "function": "scale", "text": "y[i] = a;"} | SUMS],
+}
+
+
+def shown(svg):
+    """Return the text of a picture with ordinary spaces."""
+    return svg.replace("&#160;", " ")
+
+
+def test_picture_shows_the_tables_without_a_network(page_writer):
+    svg = page_writer("profile_picture").picture(PROFILE)
+    assert "scale.c:7" in shown(svg)
+    assert "memory 75 %" in shown(svg)
+    assert "url(http" not in svg and "@font-face" not in svg
+
+
+def test_picture_is_of_the_command_of_the_page(page_writer):
+    writer = page_writer("profile_picture")
+    page = (ROOT / "docs" / "measuring.md").read_text()
+    assert f"{writer.COMMAND}\n" in page
+    stored = shown(writer.PICTURE.read_text())
+    assert writer.COMMAND in stored
+    line = next(line for line in page.splitlines() if line.startswith("   27.37 %"))
+    for cell in line.split()[:4]:
+        assert cell in stored
