@@ -204,9 +204,9 @@ class Iss:
     def set_warp(self, core: int, warp: int, **changes: Any) -> None:
         """Change the given fields of a warp's state, for tests.
 
-        Parameters are ``pc``, ``mask``, ``active``, ``fflags``, ``frm``, ``mscratch``, and
-        ``integers`` and ``floats``, (32, threads) words. A mask makes the warp active unless it
-        is 0 or `active` says otherwise.
+        Parameters are ``pc``, ``mask``, ``active``, ``fflags``, ``frm``, ``mscratch``, ``mepc``,
+        and ``integers`` and ``floats``, (32, threads) words. A mask makes the warp active unless
+        it is 0 or `active` says otherwise.
         """
         words = self.warp_words(core, warp)
         change_warp(words, self.core.threads, **changes)
