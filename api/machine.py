@@ -163,6 +163,7 @@ class Machine:
         atol: float = 0.0,
         includes: Sequence[str | Path] = (),
         defines: Sequence[str] = (),
+        stack_bytes: int | None = None,
         lockstep: bool = False,
         save: Path | str | None = None,
         save_at: int | None = None,
@@ -193,6 +194,9 @@ class Machine:
             Further folders of headers of an own program.
         defines : sequence of str
             Its macros, as ``NAME`` or ``NAME=VALUE``.
+        stack_bytes : int or None
+            Bytes of each thread's stack, a multiple of 16; None for 8192, or for an ELF file with
+            stacks of its own.
         lockstep : bool
             Whether the instruction-set model checks every instruction of the RTL.
         save, save_at, restore
@@ -221,6 +225,7 @@ class Machine:
             saving,
             includes=tuple(map(Path, includes)),
             defines=tuple(defines),
+            stack_bytes=stack_bytes,
             lockstep=lockstep,
         )
         assert self.last is not None
@@ -228,14 +233,7 @@ class Machine:
         return self.last
 
     def run_on_cores(
-        self,
-        kernel: Kernel,
-        sizes: dict[str, int],
-        saving: Saving,
-        *,
-        includes: tuple[Path, ...] = (),
-        defines: tuple[str, ...] = (),
-        lockstep: bool = False,
+        self, kernel: Kernel, sizes: dict[str, int], saving: Saving, **of_program: Any
     ) -> dict[str, np.ndarray]:
         """Run a kernel, with options of its program; return the final contents of its buffers."""
         options = SimtOptions(
@@ -244,9 +242,7 @@ class Machine:
             saving=saving,
             memory=self.dram,
             allow_spills=bool(kernel.files),
-            includes=includes,
-            defines=defines,
-            lockstep=lockstep,
+            **{"lockstep": False} | of_program,
         )
         return self.run_workload(KernelWorkload(kernel, sizes), options)
 

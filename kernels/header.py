@@ -41,7 +41,7 @@ CUSTOM_OPCODES = (0x0B, 0x7B)
 UNSUPPORTED = ("fcvt.h.s", "fcvt.bf16.s")
 #: Constants of the address map for programs, under their names there.
 ADDRESSES = (
-    *("DRAM_BASE", "DRAM_END", "SHARED_BASE", "ENTRY", "STACK_TOP", "STACK_BYTES", "ARGUMENTS"),
+    *("DRAM_BASE", "DRAM_END", "SHARED_BASE", "ENTRY", "STACK_TOP", "ARGUMENTS"),
     *("WINDOW_BYTES", "PRINT_BYTES", "CONSOLE_BASE", "CONSOLE_LANES"),
     *("COUNTER_DUMP", "COUNTER_DUMP_BYTES", "MATRIX_STRIDE"),
 )
@@ -49,8 +49,8 @@ ADDRESSES = (
 Definitions = Iterator[tuple[str, str, str]]
 
 
-def sizes(config: ClusterConfig) -> Definitions:
-    """Yield name, value and meaning of each size of the cluster."""
+def sizes(config: ClusterConfig, stack_bytes: int) -> Definitions:
+    """Yield name, value and meaning of each size of the cluster and of the program."""
     core = config.core
     assert core is not None
     yield "cores", str(config.cores), "cores of the cluster"
@@ -61,6 +61,7 @@ def sizes(config: ClusterConfig) -> Definitions:
     yield "barriers", str(config.barriers), "barriers, numbered from 0"
     is_wide = int(config.barrier_scope == "cluster")
     yield "barriers_of_cluster", str(is_wide), "whether barriers span all cores"
+    yield "stack_bytes", str(stack_bytes), "bytes of each thread's stack"
     yield "shared_bytes", str(config.shared.size), "bytes of shared memory"
     yield "matrices", str(len(config.units)), "matrix units"
     for number, matrix in enumerate(config.units):
@@ -175,8 +176,8 @@ def library_header() -> str:
     return text("programs of any machine", common())
 
 
-def program_header(config: ClusterConfig) -> str:
-    """Return the text of `spica.h` for programs of a cluster.
+def program_header(config: ClusterConfig, stack_bytes: int = address_map.STACK_BYTES) -> str:
+    """Return the text of `spica.h` for programs of a cluster with stacks of this size.
 
     Assembly can use its constants; declarations are for C and C++ only.
     """
@@ -185,7 +186,7 @@ def program_header(config: ClusterConfig) -> str:
     cores = f"{config.cores} core{'s' if config.cores > 1 else ''}"
     title = f"programs of {cores}, {config.core.warps} warps of {config.core.threads} threads each"
     own = {
-        "Sizes": sizes(config),
+        "Sizes": sizes(config, stack_bytes),
         "Registers of devices": windows(config),
         "Commands of the matrix units": commands(config),
     }

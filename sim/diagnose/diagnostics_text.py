@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ...hw.isa.memory_map import STACK_BYTES
 from ..iss.faults import lane_text, numbers_text
 
 __all__ = ["counted", "diagnostics_text", "spot", "warps_text"]
@@ -51,7 +50,7 @@ def fault_lines(diagnostics: dict[str, Any], after: str) -> Iterator[str]:
         yield from place_lines(diagnostics["came_from"])
     if diagnostics["cause"] in ADVICE:
         yield f"  {ADVICE[diagnostics['cause']]}"
-    yield from stray_lines(diagnostics["strayed"], "  ")
+    yield from stray_lines(diagnostics, "  ")
     yield from address_lines(diagnostics["addresses"])
     if diagnostics["registers"]:
         yield f"  source registers of {diagnostics['assembly']}"
@@ -120,14 +119,14 @@ def address_lines(addresses: list[list]) -> Iterator[str]:
         yield f"  and {len(addresses) - SHOWN} more lanes"
 
 
-def stray_lines(strayed: list[list[int]], indent: str) -> Iterator[str]:
-    """Yield the lines about stack pointers that are outside their stacks."""
-    if strayed:
+def stray_lines(state: dict[str, Any], indent: str) -> Iterator[str]:
+    """Yield the lines about stack pointers of a warp that are outside their stacks."""
+    if strayed := state["strayed"]:
         lanes = lane_text(mask_of(lane for lane, _ in strayed))
         furthest = max(nbytes for _, nbytes in strayed)
         yield (
-            f"{indent}stack pointer {furthest:,} bytes below the stack of {STACK_BYTES:,} bytes in "
-            f"{lanes}:"
+            f"{indent}stack pointer {furthest:,} bytes below the stack of "
+            f"{state['stack_bytes']:,} bytes in {lanes}:"
         )
         yield f"{indent}  calls are too deep, or local variables are too large"
 
@@ -165,7 +164,7 @@ def group_lines(diagnostics: dict[str, Any]) -> Iterator[str]:
     groups = sorted(diagnostics["groups"], key=telling)
     for group in groups[:SHOWN]:
         yield f"  {warps_text(group['warps'])} {doing(group)}"
-        yield from stray_lines(group["strayed"], "    ")
+        yield from stray_lines(group, "    ")
         if "locations" in group:
             yield from loop_lines(group["locations"])
         elif group["location"] is not None:

@@ -3,14 +3,13 @@
 from typing import Any, Generic, TypeVar
 
 from ...hw.base.progress import Progress
-from ...hw.isa.memory_map import STACK_BYTES, STACK_TOP
+from ...hw.isa.memory_map import STACK_TOP
 from ...kernels.program import Program
 from ..iss.machine import Iss
 from ..iss.outcome import Outcome
 from ..machine.memory_layout import MemoryLayout
 from ..machine.program_machine import ProgramMachine
 from ..machine.program_outcome import ProgramOutcome
-from ..machine.stacks import has_usual_stacks
 from .options import SimtOptions
 from .workload import Console
 
@@ -53,8 +52,8 @@ class ProgramExecutor(Generic[MachineT]):
             self.machine.allow(region.address, region.nbytes)
         for address, data in self.program.segments:
             self.machine.write(address, data)
-        if has_usual_stacks(self.program):
-            self.machine.limit_stacks(STACK_TOP, STACK_BYTES)
+        if self.memory_layout.has_stacks:
+            self.machine.limit_stacks(STACK_TOP, self.memory_layout.stacks_of.bytes_per_thread)
 
     def execute(
         self, sentence: str, progress: Progress | None, arguments: dict[str, Any], /

@@ -10,7 +10,7 @@ import numpy as np
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
 from ...hw.config import ClusterConfig
-from ...hw.isa.memory_map import ARGUMENTS
+from ...hw.isa.memory_map import ARGUMENTS, STACK_BYTES
 from ...kernels.gemm.target import cores_unit
 from ...kernels.inspection import inspect_program
 from ...kernels.kernel import Kernel, Problem
@@ -21,6 +21,7 @@ from ..iss.machine import Iss
 from ..machine.memory_layout import ARGUMENTS_BYTES, Region, place_buffers
 from ..machine.saving import data_digest
 from ..machine.snapshot import program_digest
+from ..machine.stacks import require_stack_bytes
 from ..report.result import FAIL, PASS, check_section
 from ..report.utilization import account_units, shared_footprint
 from .buffer_check import check_buffer
@@ -85,6 +86,8 @@ class ProgramWorkload:
         """Require cores; return the entries in the options of the result."""
         require_cores(self.name, preset, config)
         require_dumps(options.dumps, self.buffer_names)
+        if options.stack_bytes is not None:
+            require_stack_bytes(config, options.stack_bytes)
         settings: dict[str, Any] = {
             "optimize": options.optimize,
             "allow_spills": options.allow_spills,
@@ -104,7 +107,7 @@ class ProgramWorkload:
     ) -> Iterator[ProgramExecutor]:
         """Provide the machine with the program and its data in its memory."""
         self.program = program = build(self.paths, config, options, progress)
-        layout = memory_layout_of(config, program, self.place(config), options)
+        layout = memory_layout_of(config, program, self.place(config, options), options)
         if options.engine == MODEL:
             build_library(progress=progress)
             iss = Iss(config, schedule=options.schedule, seed=options.seed)
@@ -118,7 +121,7 @@ class ProgramWorkload:
                 executor.write(address, data)
             yield executor
 
-    def place(self, config: ClusterConfig) -> Iterable[Region]:
+    def place(self, config: ClusterConfig, options: SimtOptions) -> Iterable[Region]:
         """Place the buffers; return their regions."""
         return ()
 
@@ -132,6 +135,7 @@ class ProgramWorkload:
             "code": program_digest(self.program),
             "data": data_digest(self.data),
             "allow_regions": options.allow_regions,
+            "stack_bytes": options.stack_bytes,
         }
 
     def check(
@@ -206,10 +210,10 @@ class KernelWorkload(ProgramWorkload):
         settings["arrangement"] = self.problem.arrangement
         return settings
 
-    def place(self, config: ClusterConfig) -> Iterable[Region]:
+    def place(self, config: ClusterConfig, options: SimtOptions) -> Iterable[Region]:
         """Place the buffers; return their regions."""
         sizes = zip(self.problem.buffers, map(len, self.data), strict=True)
-        self.regions = place_buffers(dict(sizes), config)
+        self.regions = place_buffers(dict(sizes), config, options.stack_bytes or STACK_BYTES)
         return self.regions.values()
 
     def image(self) -> Iterable[tuple[int, bytes]]:
