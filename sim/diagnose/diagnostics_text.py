@@ -100,7 +100,12 @@ def spot(place: dict[str, Any] | None) -> str:
     if place["line"] is None:
         return f"in {place['function']}, without source lines"
     calls = "".join(f", called at {call}" for call in place["calls"][:2])
-    return f"{place['file']}:{place['line']} in {place['function']}{calls}"
+    return f"{place['file']}:{place['line']}{inside(place['function'])}{calls}"
+
+
+def inside(function: str | None) -> str:
+    """Return the function around a line as text, "" if it is not known."""
+    return f" in {function}" if function else ""
 
 
 def source_line(number: int, text: str, indent: str) -> str:
@@ -224,7 +229,7 @@ def loop_lines(spans: list[dict[str, Any]]) -> Iterator[str]:
     for span in spans[:2]:
         first, last = min(span["texts"]), max(span["texts"])
         lines = f"{first}" if first == last else f"{first}-{last}"
-        yield f"    {span['file']}:{lines} in {span['function']}"
+        yield f"    {span['file']}:{lines}{inside(span['function'])}"
         for number, text in list(span["texts"].items())[:4]:
             if text is not None:
                 yield source_line(number, text, "    ")

@@ -17,6 +17,7 @@ from ...hw.isa.memory_map import (
     STACK_TOP,
     WINDOW_BYTES,
 )
+from ...kernels.demangle import demangled
 from .stacks import Stacks
 
 __all__ = [
@@ -153,7 +154,7 @@ class MemoryLayout:
         if not named or not any(address in r for r in self.dram if r.name == PROGRAM):
             return ""
         name = max(named, key=lambda name: self.symbols[name])
-        return f", {amount(address - self.symbols[name])} from the start of {name}"
+        return f", {amount(address - self.symbols[name])} from the start of {demangled(name)}"
 
     def describe_register(self, offset: int) -> str:
         """Return the register at an offset of the register window as text."""

@@ -15,6 +15,7 @@ from ...kernels.gemm.target import cores_unit
 from ...kernels.inspection import inspect_program
 from ...kernels.kernel import Kernel, Problem
 from ...kernels.program import Program
+from ..harness.dram import DramConfig
 from ..harness.profile import POLLING
 from ..iss.library import build_library
 from ..iss.machine import Iss
@@ -29,7 +30,7 @@ from .dumps import dumped, require_dumps
 from .iss_executor import IssExecutor
 from .loading import build, memory_layout_of, require_cores
 from .model_choice import Work
-from .options import MODEL, SimtOptions
+from .options import MODEL, SimtOptions, with_memory
 from .program_executor import ProgramExecutor
 from .rtl_executor import RtlExecutor, build_machine
 from .workload import Console
@@ -38,10 +39,9 @@ __all__ = ["KernelWorkload", "ProgramWorkload"]
 
 
 class ProgramWorkload:
-    """Program from sources or from one ELF file; its verdict is that of its exit code.
+    """Program from sources or from one ELF file; it passes with exit code 0 and no error of a unit.
 
-    Warnings of the inspection and errors of devices are part of the result and do not change the
-    verdict.
+    Warnings of the inspection are part of the result and do not change the verdict.
 
     Parameters
     ----------
@@ -110,7 +110,8 @@ class ProgramWorkload:
         layout = memory_layout_of(config, program, self.place(config, options), options)
         if options.engine == MODEL:
             build_library(progress=progress)
-            iss = Iss(config, schedule=options.schedule, seed=options.seed)
+            alone = not isinstance(with_memory(config, options).memory, DramConfig)
+            iss = Iss(config, schedule=options.schedule, seed=options.seed, alone=alone)
             executor = IssExecutor(iss, program, layout, options)
         else:
             machine = build_machine(config, program, options, progress, self.work)
@@ -142,10 +143,11 @@ class ProgramWorkload:
         self, executor: ProgramExecutor, options: SimtOptions, done: dict[str, Any]
     ) -> tuple[dict[str, Any], Mapping[str, np.ndarray]]:
         """Return the check of the exit code; a program has no known buffers."""
+        code, errors = executor.exit_code, executor.device_errors
         check = check_section(
-            FAIL if executor.exit_code else PASS,
-            exit_code=executor.exit_code,
-            device_errors=executor.device_errors,
+            FAIL if code or errors else PASS,
+            exit_code=code,
+            device_errors=errors,
             code_warnings=inspect_program(self.program),
         )
         return {"check": check}, dumped(executor, options.dumps)

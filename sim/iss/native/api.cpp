@@ -127,6 +127,16 @@ void iss_write_register(Machine* machine, uint32_t core, uint32_t number, uint32
     }
 }
 
+// First instruction that sent a word to a matrix unit: core, warp and pc; returns whether one has.
+int iss_sender(Machine* machine, uint32_t word, uint32_t* place) {
+    const SentWord* sent = machine->sent.find(word);
+    if (sent == nullptr) return 0;
+    place[0] = sent->core;
+    place[1] = sent->warp;
+    place[2] = sent->pc;
+    return 1;
+}
+
 // Copies the last retired instructions of a warp into `past`, oldest first; returns their number.
 uint64_t iss_history(Machine* machine, uint32_t core, uint32_t number, Past* past) {
     Warp& warp = machine->warp(core, number);

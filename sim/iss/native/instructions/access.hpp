@@ -191,6 +191,9 @@ bool store_slowly(Step& step, const Addresses& addresses) {
         uint32_t address = addresses.lane[lane];
         if (!(warp.mask() >> lane & 1) || !is_register(step, address)) continue;
         uint32_t offset = address - SHARED_BASE - machine.config.shared_bytes;
+        if (offset >= MATRIX_BASE) {
+            machine.sent.add({values[lane], warp.core, warp.number, warp.pc});
+        }
         if (!machine.devices.write(offset, values[lane])) {
             return device_fault(step, lane, address);
         }

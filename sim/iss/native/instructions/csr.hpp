@@ -66,8 +66,11 @@ inline bool write_csr(Step& step, uint32_t number, uint32_t value) {
         warp.fflags = value & 0x1F;
         warp.frm = value >> 5 & 7;
     }
-    if (number == static_cast<uint32_t>(Csr::AccelCisc) && !step.machine.devices.cisc(value)) {
-        return step.fault(Reason::Device, 1u << warp.last_lane());
+    if (number == static_cast<uint32_t>(Csr::AccelCisc)) {
+        step.machine.sent.add({value, warp.core, warp.number, warp.pc});
+        if (!step.machine.devices.cisc(value)) {
+            return step.fault(Reason::Device, 1u << warp.last_lane());
+        }
     }
     return true;
 }
