@@ -81,7 +81,9 @@ class Iss:
         self.seed = seed
         self.on_console: Callable[[bytes], None] | None = None
         self.native = NativeMachine(
-            native_config(config, config.core, is_random=schedule == "random", seed=seed)
+            native_config(
+                config, config.core, is_alone=alone, is_random=schedule == "random", seed=seed
+            )
         )
         self.memory = HostMemory(self.native)
         self.reset()

@@ -16,7 +16,7 @@ __all__ = ["built", "environment_program", "linked"]
 
 FLAGS = (
     *("-target", "riscv32-freestanding-none", "-mcpu=generic_rv32+m+f", "-mabi=ilp32f"),
-    *("-nostdlib", "-nostartfiles", "-static", "-fno-sanitize=all"),
+    *("-g0", "-nostdlib", "-static", "-fno-sanitize=all"),
 )
 LAYOUT = """
 ENTRY(_start)

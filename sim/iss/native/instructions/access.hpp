@@ -37,8 +37,9 @@ inline constexpr uint32_t kStackPointer = 2;  // row of x2
 inline bool is_console(uint32_t address) { return address - CONSOLE_BASE < CONSOLE_LANES; }
 
 inline bool is_register(const Step& step, uint32_t address) {
-    uint32_t window = SHARED_BASE + step.machine.config.shared_bytes;
-    return address - window < WINDOW_BYTES && address - window >= DMA_BASE;
+    const Config& config = step.machine.config;
+    uint32_t window = SHARED_BASE + config.shared_bytes;
+    return !config.is_alone && address - window < WINDOW_BYTES && address - window >= DMA_BASE;
 }
 
 inline bool is_in_dram(uint32_t address, uint32_t size) {
