@@ -145,7 +145,7 @@ class Machine:
         sizes = {"m": a.shape[0], "n": b.shape[1], "k": a.shape[1]}
         if self.on_cores:
             kernel = exact_cores_kernel(self.config, given=stored, c_format=c_format)
-            results = self.run_on_cores(kernel, sizes, saving)
+            results = self.run_on_cores(kernel, sizes, saving, lockstep=False)
         else:
             product = ProductWorkload(**sizes, operands=stored, c_format=c_format)
             options = RunOptions(engine=self.engine, memory=self.dram, saving=saving)
@@ -242,7 +242,7 @@ class Machine:
             saving=saving,
             memory=self.dram,
             allow_spills=bool(kernel.files),
-            **{"lockstep": False} | of_program,
+            **of_program,
         )
         return self.run_workload(KernelWorkload(kernel, sizes), options)
 
