@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..explore.work import failure_of
 from ..hw.base.errors import MachineError, UserError
 from ..hw.base.progress import Progress
 from ..hw.config import PRESETS, ClusterConfig
@@ -26,7 +25,7 @@ from ..sim.run.workload import Workload, run_workload
 from .own_programs import Arguments, Expected, own_kernel, restored
 from .products import Product, products_of, result_of
 from .progress import shown_progress
-from .results import Run
+from .results import Run, failure, workload_name
 
 __all__ = ["Machine"]
 
@@ -192,6 +191,7 @@ class Machine:
         atol: float = 0.0,
         includes: Sequence[str | Path] = (),
         defines: Sequence[str] = (),
+        stack_bytes: int | None = None,
         lockstep: bool = False,
         profile: bool = False,
         save: Path | str | None = None,
@@ -223,6 +223,9 @@ class Machine:
             Further folders of headers of an own program.
         defines : sequence of str
             Its macros, as ``NAME`` or ``NAME=VALUE``.
+        stack_bytes : int or None
+            Bytes of each thread's stack, a multiple of 16; None for 8192, or for an ELF file with
+            stacks of its own.
         lockstep : bool
             Whether the instruction-set model checks every instruction of the RTL.
         profile : bool
@@ -256,6 +259,7 @@ class Machine:
             saving,
             includes=tuple(map(Path, includes)),
             defines=tuple(defines),
+            stack_bytes=stack_bytes,
             lockstep=lockstep,
             profile=profile,
         )
@@ -297,18 +301,3 @@ class Machine:
 def setting(value: Any) -> str:
     """Return a value as it is written on the command line."""
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-
-
-def workload_name(result: Mapping[str, Any]) -> str:
-    """Return the kernel or the program of a result."""
-    return result["kernel"] or " ".join(result["program"])
-
-
-def failure(check: Mapping[str, Any]) -> str:
-    """Return the reason of a failed check, with an example of each wrong buffer."""
-    examples = [
-        f"{name}{example['index']} is {example['got']}, not {example['expected']}"
-        for name, buffer in check["buffers"].items()
-        for example in buffer["examples"][:1]
-    ]
-    return "; ".join([failure_of(check), *examples])

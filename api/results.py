@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..explore.metrics import RUN_METRICS, figures_of
+from ..explore.work import failure_of
 from .frames import required_pandas
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Run"]
+__all__ = ["Run", "failure", "workload_name"]
 
 
 class Run(Mapping[str, np.ndarray]):
@@ -69,3 +70,18 @@ class Run(Mapping[str, np.ndarray]):
         row = {"preset": self.result["preset"], "engine": self.result["engine"]}
         row |= figures_of(RUN_METRICS, self.result) | self.counters
         return required_pandas("to_pandas").DataFrame([row])
+
+
+def workload_name(result: Mapping[str, Any]) -> str:
+    """Return the kernel or the program of a result."""
+    return result["kernel"] or " ".join(result["program"])
+
+
+def failure(check: Mapping[str, Any]) -> str:
+    """Return the reason of a failed check, with an example of each wrong buffer."""
+    examples = [
+        f"{name}{example['index']} is {example['got']}, not {example['expected']}"
+        for name, buffer in check["buffers"].items()
+        for example in buffer["examples"][:1]
+    ]
+    return "; ".join([failure_of(check), *examples])

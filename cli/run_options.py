@@ -146,6 +146,9 @@ class PointOptions:
     allow_spills
         Pass a kernel although its compiled code breaks the rules, for example by spills to the
         stack.
+    stack_bytes
+        Bytes of each thread's stack; default: 8192. A program from elsewhere with stacks below
+        0xff000000 is checked against this size if it is given.
     allow_region
         Further DRAM that a program may access, as address:bytes; may be repeated.
 
@@ -178,6 +181,7 @@ class PointOptions:
     schedule: Annotated[str | None, ENGINE, Only.MODEL] = None
     max_instructions: Annotated[int | None, ENGINE, WHOLE, Only.MODEL] = None
     allow_spills: Annotated[Flag, PROGRAM] = False
+    stack_bytes: Annotated[int | None, PROGRAM, WHOLE, Only.PROGRAMS] = None
     allow_region: Annotated[tuple[str, ...], PROGRAM, Repeated, Only.PROGRAMS] = ()
     settings: Annotated[SetOption, MACHINE] = ()
 

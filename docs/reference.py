@@ -59,7 +59,8 @@ def core_memory() -> str:
         (address_map.ARGUMENTS, "kernel arguments"),
         (
             address_map.STACK_TOP,
-            f"top of the stacks, which grow down; {address_map.STACK_BYTES} bytes per thread",
+            f"top of the stacks, which grow down; {address_map.STACK_BYTES} bytes per thread "
+            "unless `--stack-bytes` changes it",
         ),
         (address_map.SHARED_BASE, "shared memory"),
         (window, f"print buffers, {address_map.PRINT_BYTES:#x} bytes per core"),

@@ -8,7 +8,7 @@ from ..hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS
 from ..hw.isa.instructions import find
 from .program import Function, Program
 
-__all__ = ["Body", "Step", "bodies_of", "parallel_block", "steps", "task_functions"]
+__all__ = ["Body", "Step", "bodies_of", "parallel_block", "references", "steps"]
 
 STACK_POINTER = INTEGER_NAMES.index("sp")
 RETURN_ADDRESS = INTEGER_NAMES.index("ra")
@@ -132,42 +132,3 @@ def parallel_block(body: Body) -> list[Step]:
                 visited.add(state)
                 waiting.append(state)
     return [body.steps[pc] for pc, is_wide in sorted(visited) if is_wide]
-
-
-def words_of_data(program: Program) -> set[int]:
-    """Return every word outside the text; function pointers are among them.
-
-    Constructors do not count: they run before `main`, in one thread.
-    """
-    symbols = program.symbols
-    left_out = [range(address, address + len(data)) for address, data in program.text]
-    left_out.append(range(symbols.get("__init_array_start", 0), symbols.get("__init_array_end", 0)))
-    left_out.append(program.bss)
-    return {
-        int.from_bytes(data[offset : offset + 4], "little")
-        for address, data in program.segments
-        for offset in range(0, len(data) - 3, 4)
-        if not any(address + offset in part for part in left_out)
-    }
-
-
-def task_functions(program: Program, bodies: dict[int, Body]) -> list[Body]:
-    """Return the user's functions that many threads run.
-
-    They are the functions whose address the program holds (launches take addresses), the functions
-    that parallel blocks call, and everything these call. Functions that `main` calls by name are
-    not included.
-    """
-    pointers = words_of_data(program)
-    waiting = []
-    for body in bodies.values():
-        pointers |= references(body.steps.values())[1]
-        waiting += references(parallel_block(body))[0]
-    waiting += [address for address in bodies if address in pointers]
-    reached: dict[int, Body] = {}
-    while waiting:
-        address = waiting.pop()
-        if address in bodies and address not in reached:
-            reached[address] = bodies[address]
-            waiting += references(bodies[address].steps.values())[0]
-    return [reached[address] for address in sorted(reached)]

@@ -16,6 +16,7 @@ from ..hw.base.errors import UserError
 from ..hw.base.progress import Progress
 from ..hw.base.tools import run_tool
 from ..hw.config import ClusterConfig
+from ..hw.isa.memory_map import STACK_BYTES
 from .header import library_header, program_header
 
 __all__ = [
@@ -198,6 +199,7 @@ def compile_program(
     optimize: int = 3,
     includes: Sequence[Path] = (),
     defines: Sequence[str] = (),
+    stack_bytes: int = STACK_BYTES,
     progress: Progress | None = None,
 ) -> Path:
     """Return the ELF file of a program for a cluster; build it if it is not cached.
@@ -214,6 +216,8 @@ def compile_program(
         Further folders of headers, searched before those of the library.
     defines : sequence of str
         Macros, as ``NAME`` or ``NAME=VALUE``.
+    stack_bytes : int
+        Bytes of each thread's stack, a multiple of 16.
     progress : callable or None
         Progress callback.
 
@@ -221,7 +225,7 @@ def compile_program(
     sources = [Path(source).resolve() for source in sources]
     folders = [Path(folder).resolve() for folder in includes]
     require_sources(sources, optimize, folders, defines)
-    header = program_header(config)
+    header = program_header(config, stack_bytes)
     files = [*sources, *included(sources, folders)]
     parts = [*texts(files), *map(str, folders), *defines]
 

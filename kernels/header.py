@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from ..hw.base.errors import UserError
 from ..hw.cluster.artifacts import sizes as config_sizes
 from ..hw.cluster.register_blocks import register_blocks
-from ..hw.config import ClusterConfig, tensor
+from ..hw.config import ClusterConfig, PipelineConfig, tensor
+from ..hw.core.front_end.decode_table import RULES
 from ..hw.isa import memory_map as address_map
 from ..hw.isa.commands import Function, rocc_word
 from ..hw.isa.csr import COUNTER_NUMBERS, COUNTERS, CSRS
 from ..hw.isa.instructions import INSTRUCTIONS
 from ..hw.isa.markers import MARKERS
+from ..hw.isa.operations import Unit
 from ..hw.matrix.registry import kind_of
 
 __all__ = ["EXIT_CODES", "library_header", "program_header"]
@@ -36,12 +38,12 @@ INCLUDED = (
     "spica_devices.h",
     "spica_tensor.h",
 )
-#: Opcodes whose instructions the compiler does not support, custom-0 and custom-3, and others.
-CUSTOM_OPCODES = (0x0B, 0x7B)
-UNSUPPORTED = ("fcvt.h.s", "fcvt.bf16.s")
+#: Operands of instructions of the form ``.insn r``.
+R_OPERANDS = {"rd", "fd", "rs1", "fs1", "rs2", "fs2", "rm"}
+NOT_HERE = "and this machine has none"
 #: Constants of the address map for programs, under their names there.
 ADDRESSES = (
-    *("DRAM_BASE", "DRAM_END", "SHARED_BASE", "ENTRY", "STACK_TOP", "STACK_BYTES", "ARGUMENTS"),
+    *("DRAM_BASE", "DRAM_END", "SHARED_BASE", "ENTRY", "STACK_TOP", "ARGUMENTS"),
     *("WINDOW_BYTES", "PRINT_BYTES", "CONSOLE_BASE", "CONSOLE_LANES"),
     *("COUNTER_DUMP", "COUNTER_DUMP_BYTES", "MATRIX_STRIDE"),
 )
@@ -49,8 +51,8 @@ ADDRESSES = (
 Definitions = Iterator[tuple[str, str, str]]
 
 
-def sizes(config: ClusterConfig) -> Definitions:
-    """Yield name, value and meaning of each size of the cluster."""
+def sizes(config: ClusterConfig, stack_bytes: int) -> Definitions:
+    """Yield name, value and meaning of each size of the cluster and of the program."""
     core = config.core
     assert core is not None
     yield "cores", str(config.cores), "cores of the cluster"
@@ -61,6 +63,7 @@ def sizes(config: ClusterConfig) -> Definitions:
     yield "barriers", str(config.barriers), "barriers, numbered from 0"
     is_wide = int(config.barrier_scope == "cluster")
     yield "barriers_of_cluster", str(is_wide), "whether barriers span all cores"
+    yield "stack_bytes", str(stack_bytes), "bytes of each thread's stack"
     yield "shared_bytes", str(config.shared.size), "bytes of shared memory"
     yield "matrices", str(len(config.units)), "matrix units"
     for number, matrix in enumerate(config.units):
@@ -109,14 +112,35 @@ def exit_codes() -> Definitions:
         yield f"exit_{name}", str(code), meaning
 
 
-def encodings() -> Definitions:
-    """Yield name, leading operands of ``.insn r`` and operands of each custom instruction."""
+def encodings(core: PipelineConfig) -> Definitions:
+    """Yield name, leading operands of ``.insn r`` and operands of each instruction of its form.
+
+    In place of an instruction that the core does not have, a sentence is defined, which the
+    compiler quotes where the instruction is used.
+    """
     for instruction in INSTRUCTIONS.values():
-        word = instruction.match
-        if word & 0x7F in CUSTOM_OPCODES or instruction.name in UNSUPPORTED:
+        if instruction.unit is Unit.SYSTEM or not R_OPERANDS.issuperset(instruction.operands):
+            continue
+        word, rule = instruction.match, RULES[instruction.name]
+        name = re.sub(r"\W", "_", instruction.name)
+        if core.executes(rule.port, rule.operation):
             text = f"{word & 0x7F:#04x}, {word >> 12 & 7}, {word >> 25:#04x}"
-            name = re.sub(r"\W", "_", instruction.name)
-            yield f"insn_{name}", text, instruction.syntax
+            fixed = "" if "rs2" in instruction.registers else f", rs2 = {word >> 20 & 0x1F}"
+            yield f"insn_{name}", text, instruction.syntax + fixed
+        else:
+            unit = f"core.tensor={name.removesuffix('_wait')}"
+            yield (
+                f"lacks_{name}",
+                f'"{instruction.name} needs tensor units of {unit} {NOT_HERE}"',
+                "",
+            )
+            yield f"insn_{name}", f"SPICA_LACKS_{name.upper()}", ""
+
+
+def missing(config: ClusterConfig) -> Definitions:
+    """Yield a sentence for each kind of unit outside the cores that the cluster does not have."""
+    if not config.units:
+        yield "lacks_matrix", f'"this needs a matrix unit {NOT_HERE}"', ""
 
 
 def commands(config: ClusterConfig) -> Definitions:
@@ -159,12 +183,12 @@ def text(title: str, sections: dict[str, Definitions]) -> str:
     return "\n".join(lines)
 
 
-def common() -> dict[str, Definitions]:
-    """Return the definitions common to all machines."""
+def common(core: PipelineConfig) -> dict[str, Definitions]:
+    """Return the definitions common to all machines, and the instructions of a core."""
     return {
         "Addresses": addresses(),
         "Control and status registers": registers_of_control(),
-        "Instructions: opcode, funct3 and funct7 for .insn r": encodings(),
+        "Instructions: opcode, funct3 and funct7 for .insn r": encodings(core),
         "Markers": markers(),
         "Exit codes": exit_codes(),
     }
@@ -172,11 +196,11 @@ def common() -> dict[str, Definitions]:
 
 def library_header() -> str:
     """Return the text of `spica.h` for the machine-independent library; it has no sizes."""
-    return text("programs of any machine", common())
+    return text("programs of any machine", common(PipelineConfig()))
 
 
-def program_header(config: ClusterConfig) -> str:
-    """Return the text of `spica.h` for programs of a cluster.
+def program_header(config: ClusterConfig, stack_bytes: int = address_map.STACK_BYTES) -> str:
+    """Return the text of `spica.h` for programs of a cluster with stacks of this size.
 
     Assembly can use its constants; declarations are for C and C++ only.
     """
@@ -185,8 +209,9 @@ def program_header(config: ClusterConfig) -> str:
     cores = f"{config.cores} core{'s' if config.cores > 1 else ''}"
     title = f"programs of {cores}, {config.core.warps} warps of {config.core.threads} threads each"
     own = {
-        "Sizes": sizes(config),
+        "Sizes": sizes(config, stack_bytes),
         "Registers of devices": windows(config),
         "Commands of the matrix units": commands(config),
+        "Missing units": missing(config),
     }
-    return text(title, common() | own)
+    return text(title, common(config.core) | own)

@@ -10,9 +10,13 @@ from elftools.dwarf.dwarfinfo import DWARFInfo
 from elftools.dwarf.ranges import BaseAddressEntry
 from elftools.elf.elffile import ELFFile
 
+from .demangle import demangled
 from .program import Program, SourceLine, file_names, read_or
 
 __all__ = ["CallChains"]
+
+#: Attributes with the name of a function, the complete one first.
+NAMES = ("DW_AT_linkage_name", "DW_AT_name")
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,9 @@ class CallChains:
         places = []
         place = (line.file, line.line)
         for body in around:
-            places.append(SourceLine(*place, body.name))
+            # Debug information has a function's short name only.
+            whole = self.program.function_of(pc) if body.call is None else None
+            places.append(SourceLine(*place, whole or body.name))
             if body.call is None:
                 break
             place = body.call
@@ -143,7 +149,9 @@ def addresses(die: DIE) -> Iterator[range]:
 def name_of(die: DIE) -> str:
     """Return the name of a function, or of the function that an inlined call refers to."""
     for reference in ("DW_AT_abstract_origin", "DW_AT_specification"):
-        if "DW_AT_name" not in die.attributes and reference in die.attributes:
+        if reference in die.attributes and not any(name in die.attributes for name in NAMES):
             return name_of(die.get_DIE_from_attribute(reference))
-    name = die.attributes.get("DW_AT_name")
-    return name.value.decode(errors="replace") if name is not None else "?"
+    for attribute in NAMES:
+        if name := die.attributes.get(attribute):
+            return demangled(name.value.decode(errors="replace"))
+    return "?"

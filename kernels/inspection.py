@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from .bodies import Body, Step, bodies_of, parallel_block, references, steps, task_functions
+from .bodies import Body, Step, bodies_of, parallel_block, references, steps
+from .launches import task_functions
 from .program import Program
 
 __all__ = ["inspect_program"]
@@ -114,10 +115,10 @@ def divergence(program: Program, body: Body) -> Iterator[str]:
 def inspect_program(program: Program) -> list[str]:
     """Return the complaints about a program, one sentence each.
 
-    - A function that threads run (its address is taken, or a parallel block or such a function
+    - A function that threads run (a launch starts it, or a parallel block or such a function
       calls it) stores relative to the stack pointer. Stacks of threads are 8 KB apart, so every
-      such store takes as many accesses as there are threads. Functions that only `main` calls may
-      do so, and so may the runtime.
+      such store takes as many accesses as there are threads. Functions that run in one thread may
+      do so: `main`, and those that only `main` calls, by name or by address. So may the runtime.
     - The parallel block of a function uses the stack.
     - Threads call compiler arithmetic that branches on its operands.
     - Splits and joins of a function do not pair.

@@ -2,7 +2,6 @@
 
 import bisect
 import io
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,13 +15,11 @@ from elftools.elf.elffile import ELFFile
 from ..hw.base.errors import UserError
 from ..hw.isa.memory_map import ENTRY
 from .elf_check import checked_segments
+from .symbols import Function, Symbol, functions, labels, symbol_table, symbols
 
 __all__ = ["Function", "Program", "SourceLine", "file_names", "read_or"]
 
 RUNTIME_SECTION = ".text.runtime"
-#: Symbol types: function, and every type with an address (none, object, function).
-FUNCTION_KIND = 2
-NAMED_KINDS = (0, 1, 2)
 
 
 @dataclass(frozen=True)
@@ -36,15 +33,6 @@ class SourceLine:
     def __str__(self):
         inside = f" in {self.function}" if self.function else ""
         return f"{Path(self.file).name}:{self.line}{inside}"
-
-
-@dataclass(frozen=True)
-class Function:
-    """A function: name, first address, and the address after its last byte."""
-
-    name: str
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +60,8 @@ class Program:
         Whether `text` has no data; False without sections, where it is the executable segments.
     damage : list of str
         A sentence for each part of the file that cannot be read and is not needed to run.
+    labels : list of (int, str)
+        Address and name of each symbol in the text that is no function, ascending.
 
     """
 
@@ -85,6 +75,7 @@ class Program:
     image: bytes = field(repr=False)
     is_text_exact: bool = True
     damage: list[str] = field(default_factory=list, repr=False)
+    labels: list[tuple[int, str]] = field(default_factory=list, repr=False)
 
     @classmethod
     def load(cls, path: Path) -> "Program":
@@ -100,14 +91,17 @@ class Program:
         parts = checked_segments(image, Path(path).name)
         damage: list[str] = []
         sections = read_or(Sections(), damage, "sections", lambda: sections_of(image, damage))
+        text = sections.text or [
+            (part.address, part.contents) for part in parts if part.is_executable
+        ]
         return cls(
             path=Path(path),
             entry=ENTRY,
             segments=[(part.address, part.contents) for part in parts],
             symbols=symbols(sections.table),
             functions=functions(sections.table),
-            text=sections.text
-            or [(part.address, part.contents) for part in parts if part.is_executable],
+            labels=labels(sections.table, text),
+            text=text,
             is_text_exact=bool(sections.text),
             runtime=sections.runtime,
             image=image,
@@ -132,9 +126,27 @@ class Program:
         return None
 
     def function_of(self, pc: int) -> str | None:
-        """Return the name of the function that contains an address."""
-        function = self.function_at(pc)
-        return function.name if function else None
+        """Return the name of the function that contains an address, or of the label before it."""
+        named = self.named_at(pc)
+        return named[0] if named else None
+
+    def named_at(self, pc: int) -> tuple[str, int] | None:
+        """Return name and address of the function that contains an address, or of the label."""
+        if function := self.function_at(pc):
+            return function.name, function.start
+        index = bisect.bisect_right(self.labels, pc, key=lambda label: label[0])
+        for address, data in self.text if index else ():
+            start, name = self.labels[index - 1]
+            if address <= start <= pc < address + len(data):
+                return name, start
+        return None
+
+    def word_at(self, pc: int) -> int | None:
+        """Return the word at an address of the text, None elsewhere."""
+        for address, data in self.text:
+            if address <= pc <= address + len(data) - 4:
+                return int.from_bytes(data[pc - address : pc - address + 4], "little")
+        return None
 
     def line_of(self, pc: int) -> SourceLine | None:
         """Return the source line of the instruction at an address."""
@@ -171,7 +183,7 @@ def read_or(default: Part, damage: list[str], what: str, read: Callable[[], Part
 class Sections:
     """Contents of a program's sections: symbols, instructions, addresses of the runtime."""
 
-    table: list["Symbol"] = field(default_factory=list)
+    table: list[Symbol] = field(default_factory=list)
     text: list[tuple[int, bytes]] = field(default_factory=list)
     runtime: range = range(0)
 
@@ -238,54 +250,6 @@ def file_names(table: LineProgram) -> dict[int, str]:
 def decoded(name: str | bytes) -> str:
     """Return a name as text."""
     return name.decode(errors="replace") if isinstance(name, bytes) else name
-
-
-@dataclass(frozen=True)
-class Symbol:
-    """A row of the symbol table: name, value, size and type, and whether it is defined here."""
-
-    name: str
-    value: int
-    size: int
-    kind: int
-    is_defined: bool
-
-
-def symbol_table(elf: ELFFile) -> list[Symbol]:
-    """Return the symbols; parsed directly, since a library takes seconds for thousands of them."""
-    table = elf.get_section_by_name(".symtab")
-    if table is None:
-        return []
-    names = elf.get_section(table["sh_link"]).data()
-    return [
-        Symbol(
-            name=names[at : names.index(b"\0", at)].decode(errors="replace"),
-            value=value,
-            size=size,
-            kind=info & 0xF,
-            is_defined=section != 0,
-        )
-        for at, value, size, info, _, section in struct.iter_unpack("<IIIBBH", table.data())
-    ]
-
-
-def symbols(table: list[Symbol]) -> dict[str, int]:
-    """Return the addresses of named symbols."""
-    return {
-        symbol.name: symbol.value
-        for symbol in table
-        if symbol.name and symbol.kind in NAMED_KINDS and symbol.is_defined
-    }
-
-
-def functions(table: list[Symbol]) -> list[Function]:
-    """Return the functions, in the order of their addresses."""
-    found = {
-        symbol.value: Function(symbol.name, symbol.value, symbol.value + symbol.size)
-        for symbol in table
-        if symbol.kind == FUNCTION_KIND and symbol.size
-    }
-    return [found[start] for start in sorted(found)]
 
 
 def runtime_addresses(elf: ELFFile) -> range:

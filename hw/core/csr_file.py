@@ -34,9 +34,10 @@ def csr_answer_layout() -> data.StructLayout:
     """Return the layout of a register that is read.
 
     ``value`` is common to all threads. With ``per_thread`` the thread index is to be added; its
-    bits are 0 in ``value``.
+    bits are 0 in ``value``. ``mepc`` is that of the warp, unless mscratch was selected.
     """
-    return data.StructLayout({"value": 32, "per_thread": 1, "exists": 1, "writable": 1})
+    fields = {"value": 32, "per_thread": 1, "exists": 1, "writable": 1, "mepc": 32}
+    return data.StructLayout(fields)
 
 
 def core_shape(cores: int) -> int:
@@ -78,9 +79,11 @@ class CsrFile(SharedBlock):
     core : In(core_shape(config.cores))
         Number of this core.
     look : In(1)
-        Selects `look_warp` for the following reads; in an earlier cycle than the read, and not
-        in the cycle of a write.
+        Selects `look_warp` and mscratch or mepc for the following reads; in an earlier cycle
+        than the read, and not in the cycle of a write.
     look_warp : In(warp_shape(config.core))
+    look_scratch : In(1)
+        Selects mscratch, otherwise mepc.
     number : In(12)
     warp : In(warp_shape(config.core))
     warps : In(warps)
@@ -92,8 +95,8 @@ class CsrFile(SharedBlock):
     is_command : Out(1)
         A write is a command word for the cluster's matrix units.
     write : In(1)
-        The register takes `write_value`. Only float registers and mscratch are written here;
-        other writes have no effect in this block.
+        The register takes `write_value`. Only float registers, mscratch and mepc are written
+        here; other writes have no effect in this block.
     write_value : In(32)
     flags : In(flags_layout(config.core))
     frm : Out(ArrayLayout(3, warps))
@@ -119,6 +122,7 @@ class CsrFile(SharedBlock):
     core: Signal
     look: Signal
     look_warp: Signal
+    look_scratch: Signal
     number: Signal
     warp: Signal
     warps: Signal
@@ -145,6 +149,7 @@ class CsrFile(SharedBlock):
             "core": In(core_shape(config.cores)),
             "look": In(1),
             "look_warp": In(warp_shape(shape)),
+            "look_scratch": In(1),
             "number": In(12),
             "warp": In(warp_shape(shape)),
             "warps": In(shape.warps),
@@ -167,20 +172,21 @@ class CsrFile(SharedBlock):
     def build(self, platform):
         m = Module()
         fcsr = self.keep_float_registers(m)
-        scratch = self.keep_scratch(m)
+        word = self.keep_words(m)
         m.d.comb += [
             self.mcycle.eq(count(m, self.cycles, self.busy)),
             self.minstret.eq(count(m, self.instructions, self.retired)),
             self.counter_number.eq(self.number),
             self.is_command.eq(self.number == CSRS["accel_cisc"].number),
+            self.answer.mepc.eq(word),
             self.answer.per_thread.eq(
                 (self.number == CSRS["thread_id"].number) | (self.number == CSRS["mhartid"].number)
             ),
         ]
-        self.read(m, self.values(fcsr, scratch))
+        self.read(m, self.values(fcsr, word))
         return m
 
-    def values(self, fcsr, scratch) -> dict[str, Value | int]:
+    def values(self, fcsr, word) -> dict[str, Value | int]:
         """Return register values by name; registers not listed read 0."""
         shape = self.shape
         thread = Const(0, shape.thread_width)
@@ -189,7 +195,8 @@ class CsrFile(SharedBlock):
             "fflags": fcsr[:FLAGS_WIDTH],
             "frm": fcsr[FLAGS_WIDTH:],
             "fcsr": fcsr,
-            "mscratch": scratch,
+            "mscratch": word,
+            "mepc": word,
             "misa": ISA,
             "mcycle": self.mcycle[:32],
             "mcycleh": self.mcycle[32:],
@@ -253,19 +260,26 @@ class CsrFile(SharedBlock):
                 ]
         return fcsr
 
-    def keep_scratch(self, m: Module) -> Value:
-        """Keep a scratch word per warp; return that of the warp selected by `look`."""
+    def keep_words(self, m: Module) -> Value:
+        """Keep mscratch and mepc of each warp; return the one selected by `look`."""
         warps = self.shape.warps
-        m.submodules.scratch = scratch = Sram(depth=max(2, warps), width=32, ports=ONE_PORT)
+        m.submodules.words = words = Sram(depth=2 * warps, width=32, ports=ONE_PORT)
         # The memory has no reset: a word reads 0 until it is written.
-        written = Signal(warps)
-        writes = self.write & (self.number == CSRS["mscratch"].number)
+        scratches, returns = Signal(warps), Signal(warps)
+        is_scratch = self.number == CSRS["mscratch"].number
+        writes_scratch = self.write & is_scratch
+        writes_return = self.write & (self.number == CSRS["mepc"].number)
         m.d.comb += [
-            scratch.read_enable.eq(self.look),
-            scratch.read_address.eq(self.look_warp),
-            scratch.write_mask.eq(writes),
-            scratch.write_address.eq(self.warp),
-            scratch.write_data.eq(self.write_value),
+            words.read_enable.eq(self.look),
+            words.read_address.eq(Cat(self.look_scratch, self.look_warp)),
+            words.write_mask.eq(writes_scratch | writes_return),
+            words.write_address.eq(Cat(writes_scratch, self.warp)),
+            # Instructions are aligned to words.
+            words.write_data.eq(self.write_value & Cat(writes_scratch.replicate(2), ~Const(0, 30))),
         ]
-        m.d.sync += written.eq(written | Mux(writes, self.warps, 0))
-        return Mux((self.warps & written).any(), scratch.read_data, 0)
+        m.d.sync += [
+            scratches.eq(scratches | Mux(writes_scratch, self.warps, 0)),
+            returns.eq(returns | Mux(writes_return, self.warps, 0)),
+        ]
+        written = Mux(is_scratch, scratches, returns)
+        return Mux((self.warps & written).any(), words.read_data, 0)

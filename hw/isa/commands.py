@@ -8,6 +8,7 @@ from amaranth.lib.data import Field, FlexibleLayout, StructLayout
 __all__ = [
     "CISC_MAPS",
     "FLOAT_ONE",
+    "ROCC_OPCODE",
     "CiscCommand",
     "CiscKind",
     "ConfigKind",

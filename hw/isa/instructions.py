@@ -124,6 +124,7 @@ def _control() -> list[Instruction]:
         Instruction("fence.i", Unit.SYSTEM, _word(0x0F, 1), ""),
         Instruction("ecall", Unit.SYSTEM, 0x73, ""),
         Instruction("ebreak", Unit.SYSTEM, _word(0x73, rs2=1), ""),
+        Instruction("mret", Unit.SYSTEM, _word(0x73, funct7=0x18, rs2=2), ""),
     ]
 
 

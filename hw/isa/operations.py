@@ -164,6 +164,7 @@ class ControlOperation(enum.IntEnum, shape=OPERATION_WIDTH):
     CSRRC = 14
     END = 16  #: ecall, ebreak
     HGMMA_WAIT = 17  #: completes when the products of the warp have
+    MRET = 18  #: continues at the address in mepc
     ILLEGAL = 31  #: no instruction, or one this core does not have
 
 

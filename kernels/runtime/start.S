@@ -11,6 +11,10 @@
  * main. */
 #include "spica.h"
 
+/* Reports know stacks of this size by this symbol. */
+    .globl spica_stack_bytes
+    .set spica_stack_bytes, SPICA_STACK_BYTES
+
     .section .text.start, "ax"
     .globl _start
     .type _start, @function

@@ -13,7 +13,7 @@ from ..harness.stop_reason import StopReason
 from ..iss.machine import Iss
 from ..iss.outcome import Cause, Fault, Outcome, WarpState
 from ..machine.memory_layout import MemoryLayout
-from ..machine.stacks import core_of, strayed_lanes
+from ..machine.stacks import core_of
 from .diagnostics_text import diagnostics_text
 from .source_locations import Locator
 
@@ -50,8 +50,8 @@ def explain(
         assert outcome.fault is not None
         fault = outcome.fault
         state = iss.warp(fault.core, fault.warp)
-        strayed = strayed_lanes(program, memory_layout.config, fault.core, fault.warp, state)
-        return found | explain_fault(iss, locator, memory_layout, fault) | {"strayed": strayed}
+        strays = strayed(memory_layout, fault.core, fault.warp, state)
+        return found | explain_fault(iss, locator, memory_layout, fault) | strays
     if outcome.stop is StopReason.DEADLOCK:
         sentence = "deadlock: every warp that has not ended waits at a barrier"
     else:
@@ -59,8 +59,7 @@ def explain(
     groups: dict[str, dict[str, Any]] = {}
     for core, warp, state in warps_of(iss, memory_layout):
         stands = where_it_stands(iss, locator, core, warp, state)
-        strayed = strayed_lanes(program, memory_layout.config, core, warp, state)
-        stands |= {"strayed": strayed} if state.active else {"strayed": []}
+        stands |= strayed(memory_layout, core, warp, state)
         group = groups.setdefault(repr(stands), stands | {"warps": []})
         group["warps"].append([core, warp])
     return found | {
@@ -70,6 +69,14 @@ def explain(
         "devices": iss.devices.describe(),
         "devices_idle": iss.devices.idle,
     }
+
+
+def strayed(memory_layout: MemoryLayout, core: int, warp: int, state: WarpState) -> dict[str, Any]:
+    """Return the lanes of a warp that left their stacks, and the bytes of a stack."""
+    stacks = memory_layout.stacks_of
+    checks = memory_layout.has_stacks and state.active
+    lanes = stacks.strayed(core, warp, state) if checks else []
+    return {"strayed": lanes, "stack_bytes": stacks.bytes_per_thread}
 
 
 def warps_of(iss: Iss, memory_layout: MemoryLayout) -> Iterator[tuple[int, int, WarpState]]:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ...hw.isa.memory_map import STACK_BYTES
 from ..iss.faults import lane_text, numbers_text
 
 __all__ = ["counted", "diagnostics_text", "spot", "warps_text"]
@@ -51,7 +50,7 @@ def fault_lines(diagnostics: dict[str, Any], after: str) -> Iterator[str]:
         yield from place_lines(diagnostics["came_from"])
     if diagnostics["cause"] in ADVICE:
         yield f"  {ADVICE[diagnostics['cause']]}"
-    yield from stray_lines(diagnostics["strayed"], "  ")
+    yield from stray_lines(diagnostics, "  ")
     yield from address_lines(diagnostics["addresses"])
     if diagnostics["registers"]:
         yield f"  source registers of {diagnostics['assembly']}"
@@ -101,7 +100,12 @@ def spot(place: dict[str, Any] | None) -> str:
     if place["line"] is None:
         return f"in {place['function']}, without source lines"
     calls = "".join(f", called at {call}" for call in place["calls"][:2])
-    return f"{place['file']}:{place['line']} in {place['function']}{calls}"
+    return f"{place['file']}:{place['line']}{inside(place['function'])}{calls}"
+
+
+def inside(function: str | None) -> str:
+    """Return the function around a line as text, "" if it is not known."""
+    return f" in {function}" if function else ""
 
 
 def source_line(number: int, text: str, indent: str) -> str:
@@ -120,14 +124,14 @@ def address_lines(addresses: list[list]) -> Iterator[str]:
         yield f"  and {len(addresses) - SHOWN} more lanes"
 
 
-def stray_lines(strayed: list[list[int]], indent: str) -> Iterator[str]:
-    """Yield the lines about stack pointers that are outside their stacks."""
-    if strayed:
+def stray_lines(state: dict[str, Any], indent: str) -> Iterator[str]:
+    """Yield the lines about stack pointers of a warp that are outside their stacks."""
+    if strayed := state["strayed"]:
         lanes = lane_text(mask_of(lane for lane, _ in strayed))
         furthest = max(nbytes for _, nbytes in strayed)
         yield (
-            f"{indent}stack pointer {furthest:,} bytes below the stack of {STACK_BYTES:,} bytes in "
-            f"{lanes}:"
+            f"{indent}stack pointer {furthest:,} bytes below the stack of "
+            f"{state['stack_bytes']:,} bytes in {lanes}:"
         )
         yield f"{indent}  calls are too deep, or local variables are too large"
 
@@ -165,7 +169,7 @@ def group_lines(diagnostics: dict[str, Any]) -> Iterator[str]:
     groups = sorted(diagnostics["groups"], key=telling)
     for group in groups[:SHOWN]:
         yield f"  {warps_text(group['warps'])} {doing(group)}"
-        yield from stray_lines(group["strayed"], "    ")
+        yield from stray_lines(group, "    ")
         if "locations" in group:
             yield from loop_lines(group["locations"])
         elif group["location"] is not None:
@@ -225,7 +229,7 @@ def loop_lines(spans: list[dict[str, Any]]) -> Iterator[str]:
     for span in spans[:2]:
         first, last = min(span["texts"]), max(span["texts"])
         lines = f"{first}" if first == last else f"{first}-{last}"
-        yield f"    {span['file']}:{lines} in {span['function']}"
+        yield f"    {span['file']}:{lines}{inside(span['function'])}"
         for number, text in list(span["texts"].items())[:4]:
             if text is not None:
                 yield source_line(number, text, "    ")

@@ -1,6 +1,6 @@
 """Error registers of a cluster, and the state of its units after a hang, as text."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ...hw.cluster.register_blocks import unit_blocks
 from ...hw.config import MOST_UNITS, ClusterConfig
@@ -58,18 +58,29 @@ def units_of(values: dict[str, int], kind: str, register: str) -> Iterator[tuple
             yield name, first if not number else other.format(number)
 
 
-def describe_faults(values: dict[str, int]) -> str:
-    """Return the errors in the registers of `fault_registers` as text; "" without an error."""
+def describe_faults(
+    values: dict[str, int], command: Callable[[int, int], str] = lambda number, word: ""
+) -> str:
+    """Return the errors in the registers of `fault_registers` as text; "" without an error.
+
+    Parameters
+    ----------
+    values : dict of str to int
+        The registers.
+    command : callable
+        ``command(number, word)``: text to follow the refused word of matrix unit `number`.
+
+    """
     parts = []
     for unit, words in units_of(values, "dma", "error"):
         if error := values[f"{unit}_error"]:
             parts.append(f"{words} reported {named(error, DMA_ERRORS)}")
-    for unit, words in units_of(values, "matrix", "error"):
+    for number, (unit, words) in enumerate(units_of(values, "matrix", "error")):
         if error := values[f"{unit}_error"]:
             sentence = f"{words} reported {named(error, MATRIX_ERRORS)}"
             if error & MATRIX_WORD_ERRORS:
                 word = values[f"{unit}_error_word"]
-                sentence += f" (first rejected command: 0x{word:08X})"
+                sentence += f" (first rejected command: 0x{word:08X}{command(number, word)})"
             parts.append(sentence)
     state = values.get("cores_state", 0)
     if state & FAULT_RECORDED:

@@ -13,7 +13,7 @@ from .device.memory import DeviceMemory, Memory
 from .device.unit_models import UNIT_MODELS
 from .device.work_queue import SCHEDULES, Agenda, DeviceFault
 
-__all__ = ["SCHEDULES", "DeviceFault", "Devices"]
+__all__ = ["SCHEDULES", "UNIT_SHIFT", "DeviceFault", "Devices"]
 
 #: Status registers that programs poll.
 POLLED = {*DMA_STATUS, "busy", "running", "computes_done"}
@@ -156,15 +156,19 @@ class Devices:
         """Whether any error register is not 0."""
         return any(unit.error for unit in self.units.values())
 
-    def describe(self) -> str:
-        """Return progress, pending work and errors of each unit as text."""
-        parts = [unit.describe() for unit in self.units.values()]
+    def errors(self) -> dict[str, int]:
+        """Return the error registers, as the input of `describe_faults`."""
         values = {f"{name}_error": unit.error for name, unit in self.units.items()}
         for number, matrix in enumerate(self.matrices):
             values[f"{numbered('matrix', number)}_error_word"] = matrix.read("error_word")
+        return values
+
+    def describe(self) -> str:
+        """Return progress, pending work and errors of each unit as text."""
+        parts = [unit.describe() for unit in self.units.values()]
         if not self.idle:
             parts.append(f"pending: {self.agenda.describe()}")
-        if errors := describe_faults(values):
+        if errors := describe_faults(self.errors()):
             parts.append(errors)
         return "; ".join(parts)
 

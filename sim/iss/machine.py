@@ -3,6 +3,7 @@
 import ctypes
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,9 @@ class Iss:
         one at random, which exposes races.
     seed : int
         Seed of the random schedule.
+    alone : bool
+        Whether the cores are simulated without DMA and matrix units, as on the RTL with a simple
+        memory.
 
     Attributes
     ----------
@@ -58,18 +62,28 @@ class Iss:
 
     """
 
-    def __init__(self, config: ClusterConfig, *, schedule: str = "round_robin", seed: int = 1):
+    def __init__(
+        self,
+        config: ClusterConfig,
+        *,
+        schedule: str = "round_robin",
+        seed: int = 1,
+        alone: bool = False,
+    ):
         if config.core is None:
             raise UserError("the instruction-set model needs cores; this cluster has none")
         if schedule not in SCHEDULES:
             raise UserError(f"schedule must be one of {', '.join(SCHEDULES)}, not {schedule!r}")
         self.config = config
         self.core = config.core
+        self.around = replace(config, dma=None, units=()) if alone else config
         self.schedule = schedule
         self.seed = seed
         self.on_console: Callable[[bytes], None] | None = None
         self.native = NativeMachine(
-            native_config(config, config.core, is_random=schedule == "random", seed=seed)
+            native_config(
+                config, config.core, is_alone=alone, is_random=schedule == "random", seed=seed
+            )
         )
         self.memory = HostMemory(self.native)
         self.reset()
@@ -79,7 +93,7 @@ class Iss:
         if entry % 4 or not 0 <= entry < 1 << 32:
             raise UserError(f"entry must be a 32-bit multiple of 4, not {entry:#x}")
         self.devices = Devices(
-            self.config,
+            self.around,
             self.memory,
             schedule=self.schedule,
             seed=self.seed,
@@ -150,6 +164,14 @@ class Iss:
         said = self.link.take() if REASONS[native.reason] is Reason.DEVICE else ""
         return fault_of(native, said)
 
+    def sender(self, word: int) -> tuple[int, int, int] | None:
+        """Return core, warp and pc of the first instruction that sent a word to a matrix unit."""
+        place = np.zeros(3, np.uint32)
+        if not self.native.call("iss_sender", word, pointer_to(place)):
+            return None
+        core, warp, pc = place.tolist()
+        return core, warp, pc
+
     def device_fault(self) -> Fault:
         """Return the fault of a unit that occurred outside any instruction."""
         return Fault(Cause.DEVICE, 0, 0, 0, 0, 0, None, f"device: {self.link.take()}")
@@ -204,9 +226,9 @@ class Iss:
     def set_warp(self, core: int, warp: int, **changes: Any) -> None:
         """Change the given fields of a warp's state, for tests.
 
-        Parameters are ``pc``, ``mask``, ``active``, ``fflags``, ``frm``, ``mscratch``, and
-        ``integers`` and ``floats``, (32, threads) words. A mask makes the warp active unless it
-        is 0 or `active` says otherwise.
+        Parameters are ``pc``, ``mask``, ``active``, ``fflags``, ``frm``, ``mscratch``, ``mepc``,
+        and ``integers`` and ``floats``, (32, threads) words. A mask makes the warp active unless
+        it is 0 or `active` says otherwise.
         """
         words = self.warp_words(core, warp)
         change_warp(words, self.core.threads, **changes)

@@ -77,7 +77,7 @@ class NativeConfig(ctypes.Structure):
             (name, ctypes.c_uint32)
             for name in (
                 *("a_row_bytes", "b_row_bytes", "is_swizzled"),
-                *("barriers", "has_core_barriers", "shared_bytes", "is_random"),
+                *("barriers", "has_core_barriers", "shared_bytes", "is_alone", "is_random"),
             )
         ),
         ("seed", ctypes.c_uint64),
@@ -123,7 +123,7 @@ class Callbacks(ctypes.Structure):
 
 
 def native_config(
-    config: ClusterConfig, core: CoreConfig, *, is_random: bool, seed: int
+    config: ClusterConfig, core: CoreConfig, *, is_alone: bool, is_random: bool, seed: int
 ) -> NativeConfig:
     """Return a machine's config in its C++ structure."""
     tile = core.hgmma_config
@@ -143,6 +143,7 @@ def native_config(
         barriers=config.barriers,
         has_core_barriers=config.barrier_scope == "core",
         shared_bytes=config.shared.size,
+        is_alone=is_alone,
         is_random=is_random,
         seed=seed & 0xFFFF_FFFF_FFFF_FFFF,
     )

@@ -176,7 +176,7 @@ class WarpState:
         Barrier at which the warp waits, as text; empty if it can run.
     integers, floats : numpy.ndarray
         uint32, (32, threads).
-    fflags, frm, mscratch : int
+    fflags, frm, mscratch, mepc : int
     stack : tuple of StackEntry
         Open divergent splits, innermost last.
 
@@ -191,6 +191,7 @@ class WarpState:
     fflags: int
     frm: int
     mscratch: int
+    mepc: int
     stack: tuple[StackEntry, ...]
 
 

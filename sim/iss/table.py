@@ -15,7 +15,7 @@ __all__ = ["header"]
 #: Constants that the model uses: of the address map, and of the operands of ``hgmma``.
 CONSTANTS = (
     *((address_map, name) for name in ("DRAM_BASE", "DRAM_END", "SHARED_BASE", "WINDOW_BYTES")),
-    *((address_map, name) for name in ("DMA_BASE", "CONSOLE_BASE", "CONSOLE_LANES")),
+    *((address_map, name) for name in ("DMA_BASE", "MATRIX_BASE", "CONSOLE_BASE", "CONSOLE_LANES")),
     *((address_map, name) for name in ("COUNTER_DUMP", "COUNTER_DUMP_BYTES")),
     *((tensor, name) for name in ("READ_BYTES", "SWIZZLE_ROW_BYTES", "SWIZZLE_UNIT_BYTES")),
 )

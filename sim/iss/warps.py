@@ -11,7 +11,8 @@ from .outcome import StackEntry, WarpState
 __all__ = ["change_warp", "describe_wait", "head_of", "warp_state", "words_of_warp"]
 
 #: Names of the first words; register rows and stack entries follow.
-HEAD = ("pc", "mask", "active", "waiting", "barrier", "fflags", "frm", "mscratch", "depth")
+CONTROL_REGISTERS = ("fflags", "frm", "mscratch", "mepc")
+HEAD = ("pc", "mask", "active", "waiting", "barrier", *CONTROL_REGISTERS, "depth")
 ROWS = 64
 STACK_WORDS = 4 * 32
 
@@ -46,6 +47,7 @@ def warp_state(words: np.ndarray, threads: int, waits: str) -> WarpState:
         fflags=head["fflags"],
         frm=head["frm"],
         mscratch=head["mscratch"],
+        mepc=head["mepc"],
         stack=tuple(stack),
     )
 
@@ -67,7 +69,7 @@ def change_warp(
     if active is not None:
         given["active"] = active
     for name, value in given.items():
-        if name not in ("pc", "mask", "active", "fflags", "frm", "mscratch"):
+        if name not in ("pc", "mask", "active", *CONTROL_REGISTERS):
             raise TypeError(f"a warp has no field {name} that can be set")
         words[HEAD.index(name)] = int(value)
     rows = rows_of(words, threads)

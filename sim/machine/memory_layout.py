@@ -17,7 +17,8 @@ from ...hw.isa.memory_map import (
     STACK_TOP,
     WINDOW_BYTES,
 )
-from .stacks import owner_of, stack_top, stacks_bytes
+from ...kernels.demangle import demangled
+from .stacks import Stacks
 
 __all__ = [
     "ARGUMENTS_BYTES",
@@ -58,16 +59,17 @@ class Region:
         return self.address <= address < self.end
 
 
-def stacks(config: ClusterConfig) -> Region:
+def region_of(stacks: Stacks) -> Region:
     """Return the region of all threads' stacks, which are contiguous."""
-    nbytes = stacks_bytes(config)
-    return Region("the stacks", STACK_TOP - nbytes, nbytes)
+    return Region("the stacks", STACK_TOP - stacks.total, stacks.total)
 
 
-def place_buffers(sizes: Mapping[str, int], config: ClusterConfig) -> dict[str, Region]:
+def place_buffers(
+    sizes: Mapping[str, int], config: ClusterConfig, stack_bytes: int = STACK_BYTES
+) -> dict[str, Region]:
     """Return regions for buffers of these sizes: page-aligned, each followed by an unused page."""
     address, placed = BUFFERS_BASE, {}
-    limit = stacks(config).address - PAGE
+    limit = region_of(Stacks(config, stack_bytes)).address - PAGE
     for name, nbytes in sizes.items():
         if address < ARGUMENTS + ARGUMENTS_BYTES and address + nbytes > ARGUMENTS - PAGE:
             address = ARGUMENTS + ARGUMENTS_BYTES + PAGE
@@ -92,6 +94,10 @@ class MemoryLayout:
         Regions of the program and its buffers.
     symbols : mapping of str to int
         Addresses of the program's variables and functions.
+    stack_bytes : int
+        Bytes of each thread's stack.
+    has_stacks : bool
+        Whether the program's start-up code gives each thread such a stack below `STACK_TOP`.
 
     """
 
@@ -100,10 +106,15 @@ class MemoryLayout:
         config: ClusterConfig,
         regions: Iterable[Region],
         symbols: Mapping[str, int] | None = None,
+        *,
+        stack_bytes: int = STACK_BYTES,
+        has_stacks: bool = True,
     ):
         self.config = config
+        self.stacks_of = Stacks(config, stack_bytes)
+        self.has_stacks = has_stacks
         self.symbols = symbols or {}
-        self.stacks = stacks(config)
+        self.stacks = region_of(self.stacks_of)
         self.arguments = Region("the arguments", ARGUMENTS, ARGUMENTS_BYTES)
         #: Allowed regions of DRAM; shared memory is allowed as a whole.
         self.dram = [*regions, self.arguments, self.stacks]
@@ -143,7 +154,7 @@ class MemoryLayout:
         if not named or not any(address in r for r in self.dram if r.name == PROGRAM):
             return ""
         name = max(named, key=lambda name: self.symbols[name])
-        return f", {amount(address - self.symbols[name])} from the start of {name}"
+        return f", {amount(address - self.symbols[name])} from the start of {demangled(name)}"
 
     def describe_register(self, offset: int) -> str:
         """Return the register at an offset of the register window as text."""
@@ -155,8 +166,8 @@ class MemoryLayout:
 
     def describe_stack(self, address: int) -> str:
         """Return the stack that contains an address as text."""
-        core, warp, lane = owner_of(self.config, address)
-        above = STACK_BYTES - (stack_top(self.config, core, warp, lane) - address)
+        core, warp, lane = self.stacks_of.owner(address)
+        above = self.stacks_of.bytes_per_thread - (self.stacks_of.top(core, warp, lane) - address)
         return (
             f"in the stack of core {core}, warp {warp}, lane {lane}, "
             f"{amount(above)} above its lower end"

@@ -132,7 +132,7 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
     def iss(self) -> Iss | None:
         """Instruction-set model in lockstep, or None."""
         if self.model is None and self.is_lockstep:
-            self.model = Iss(self.config)
+            self.model = Iss(self.config, alone=not isinstance(self.memory, DramConfig))
         return self.model
 
     @property

@@ -15,16 +15,16 @@ def check_lines(result: Mapping[str, Any]) -> Iterator[str]:
     is_program = result["program"] is not None
     if is_program:
         yield f"Exit code: {exit_text(check['exit_code'])}"
+        if check["device_errors"]:
+            yield f"Error: {check['device_errors']}"
     elif check["verdict"] == PASS:
         yield f"Check: {agreement(check['buffers'])}"
     else:
         yield "Check:"
         yield from fault_lines(check)
-    # Warnings and errors that decide nothing.
+    # Warnings that decide nothing.
     for warning in check["code_warnings"] if is_program or check["verdict"] == PASS else ():
         yield f"Warning: {warning}"
-    if is_program and check["device_errors"]:
-        yield f"Warning: {check['device_errors']}"
 
 
 def exit_text(code: int) -> str:

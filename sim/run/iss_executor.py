@@ -6,11 +6,13 @@ from typing import Any
 
 from ...hw.base.progress import Progress
 from ..diagnose.diagnostics import ProgramError, explain
+from ..harness.error_registers import describe_faults
 from ..harness.stop_reason import StopReason
 from ..iss.machine import Iss
 from ..iss.outcome import Statistics
 from ..machine.stacks import core_of
 from ..report.result import core_section, instruction_section, speed_section
+from .host_target import CHECKED_INSTRUCTIONS
 from .program_executor import ProgramExecutor
 from .workload import Console
 
@@ -36,9 +38,10 @@ class IssExecutor(ProgramExecutor[Iss]):
     ) -> bool:
         """Run to the end and return True; raise `ProgramError` on a fault, deadlock or limit."""
         began = time.perf_counter()
+        chunk = CHUNK if self.host_target is None else CHECKED_INSTRUCTIONS
         while True:
             left = self.options.max_instructions - self.instructions
-            outcome = self.machine.run(min(CHUNK, left))
+            outcome = self.ended(self.machine.run(min(chunk, left)))
             self.instructions += outcome.instructions
             over = self.instructions >= self.options.max_instructions
             if outcome.stop is not StopReason.LIMIT or over:
@@ -56,13 +59,13 @@ class IssExecutor(ProgramExecutor[Iss]):
     @property
     def device_errors(self) -> str:
         """Errors in the units' error registers, as text; "" without an error."""
-        devices = self.machine.devices
-        return devices.describe() if devices.error else ""
+        return describe_faults(self.machine.devices.errors(), self.refused_command)
 
     def account(self) -> dict[str, Any]:
         """Return the sections of the result that the run has measured."""
         counts = self.machine.statistics
         return {
+            "notes": self.parking_notes,
             "cores": [core_section(instructions) for instructions in counts.core_instructions],
             **counted_instructions(counts, core_of(self.memory_layout.config).threads),
             "console": self.machine.console.decode(errors="replace"),

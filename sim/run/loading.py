@@ -6,9 +6,11 @@ from pathlib import Path
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
 from ...hw.config import PRESETS, ClusterConfig
+from ...hw.isa.memory_map import STACK_BYTES
 from ...kernels.compile import compile_program
 from ...kernels.program import Program
 from ..machine.memory_layout import PAGE, PROGRAM, MemoryLayout, Region
+from ..machine.stacks import stack_bytes_of
 from .options import SimtOptions
 
 __all__ = [
@@ -61,6 +63,7 @@ def build(
             optimize=options.optimize,
             includes=options.includes,
             defines=options.defines,
+            stack_bytes=options.stack_bytes or STACK_BYTES,
             progress=progress,
         )
     )
@@ -71,7 +74,14 @@ def memory_layout_of(
 ) -> MemoryLayout:
     """Return where everything lies that a program may touch."""
     more = [Region("allowed memory", *region) for region in options.allow_regions]
-    return MemoryLayout(config, [*program_regions(program), *buffers, *more], program.symbols)
+    stack_bytes = stack_bytes_of(program, options.stack_bytes)
+    return MemoryLayout(
+        config,
+        [*program_regions(program), *buffers, *more],
+        program.symbols,
+        stack_bytes=stack_bytes or STACK_BYTES,
+        has_stacks=stack_bytes is not None,
+    )
 
 
 def program_regions(program: Program) -> list[Region]:

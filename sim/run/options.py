@@ -118,6 +118,9 @@ class SimtOptions(RunOptions):
         Whether the result of a run on the RTL has the time of warps by source line.
     allow_spills : bool
         Whether a kernel may keep values on its stack for want of registers.
+    stack_bytes : int or None
+        Bytes of each thread's stack; None for the runtime's, or for a program from elsewhere with
+        stacks of its own.
     allow_regions : tuple of (int, int)
         Address and bytes of further DRAM that the program may access.
 
@@ -134,6 +137,7 @@ class SimtOptions(RunOptions):
     lockstep: bool = True
     profile: bool = False
     allow_spills: bool = False
+    stack_bytes: int | None = None
     allow_regions: tuple[tuple[int, int], ...] = ()
 
 

@@ -1,22 +1,26 @@
 """Executor of a program: common part of the instruction-set model and of the RTL."""
 
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from ...hw.base.progress import Progress
-from ...hw.isa.memory_map import STACK_BYTES, STACK_TOP
+from ...hw.isa.memory_map import STACK_TOP
 from ...kernels.program import Program
+from ..diagnose.refused_command import RefusedCommand
+from ..harness.stop_reason import StopReason
 from ..iss.machine import Iss
 from ..iss.outcome import Outcome
 from ..machine.memory_layout import MemoryLayout
 from ..machine.program_machine import ProgramMachine
 from ..machine.program_outcome import ProgramOutcome
-from ..machine.stacks import has_usual_stacks
+from .host_target import HostTarget
 from .options import SimtOptions
 from .workload import Console
 
 __all__ = ["ProgramExecutor"]
 
 MachineT = TypeVar("MachineT", Iss, ProgramMachine)
+OutcomeT = TypeVar("OutcomeT", Outcome, ProgramOutcome)
 
 
 class ProgramExecutor(Generic[MachineT]):
@@ -45,6 +49,7 @@ class ProgramExecutor(Generic[MachineT]):
         self.machine, self.program = machine, program
         self.memory_layout, self.options = memory_layout, options
         self.write, self.read = machine.write, machine.read
+        self.host_target = HostTarget.of(program)
 
     def load(self, console: Console | None) -> None:
         """Load the program; only the program and its data are allowed."""
@@ -53,8 +58,8 @@ class ProgramExecutor(Generic[MachineT]):
             self.machine.allow(region.address, region.nbytes)
         for address, data in self.program.segments:
             self.machine.write(address, data)
-        if has_usual_stacks(self.program):
-            self.machine.limit_stacks(STACK_TOP, STACK_BYTES)
+        if self.memory_layout.has_stacks:
+            self.machine.limit_stacks(STACK_TOP, self.memory_layout.stacks_of.bytes_per_thread)
 
     def execute(
         self, sentence: str, progress: Progress | None, arguments: dict[str, Any], /
@@ -67,6 +72,12 @@ class ProgramExecutor(Generic[MachineT]):
         raise NotImplementedError
 
     @property
+    def refused_command(self) -> RefusedCommand:
+        """Description of a command that a matrix unit refused."""
+        iss = self.machine if isinstance(self.machine, Iss) else self.machine.iss
+        return RefusedCommand(self.memory_layout.config, self.program, iss)
+
+    @property
     def device_errors(self) -> str:
         """Errors that the units report about the program, as text; "" without an error."""
         raise NotImplementedError
@@ -74,7 +85,22 @@ class ProgramExecutor(Generic[MachineT]):
     @property
     def exit_code(self) -> int:
         """Exit code of the program, valid after its end."""
-        return 0 if self.outcome is None else self.outcome.exit_code
+        code = 0 if self.outcome is None else self.outcome.exit_code
+        return code if self.host_target is None else self.host_target.exit_code(code)
+
+    def ended(self, outcome: OutcomeT) -> OutcomeT:
+        """Return the outcome of a part of the run, done if only parked warps are left."""
+        is_over = (
+            outcome.stop is StopReason.LIMIT
+            and self.host_target is not None
+            and self.host_target.ends(self.machine)
+        )
+        return replace(outcome, stop=StopReason.DONE) if is_over else outcome
+
+    @property
+    def parking_notes(self) -> list[str]:
+        """Sentences on parked warps."""
+        return [] if self.host_target is None else list(self.host_target.notes())
 
     def close(self) -> None:
         """Free the machine."""

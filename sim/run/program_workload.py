@@ -10,17 +10,19 @@ import numpy as np
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
 from ...hw.config import ClusterConfig
-from ...hw.isa.memory_map import ARGUMENTS
+from ...hw.isa.memory_map import ARGUMENTS, STACK_BYTES
 from ...kernels.gemm.target import cores_unit
 from ...kernels.inspection import inspect_program
 from ...kernels.kernel import Kernel, Problem
 from ...kernels.program import Program
+from ..harness.dram import DramConfig
 from ..harness.profile import POLLING
 from ..iss.library import build_library
 from ..iss.machine import Iss
 from ..machine.memory_layout import ARGUMENTS_BYTES, Region, place_buffers
 from ..machine.saving import data_digest
 from ..machine.snapshot import program_digest
+from ..machine.stacks import require_stack_bytes
 from ..report.result import FAIL, PASS, check_section
 from ..report.utilization import account_units, shared_footprint
 from .buffer_check import check_buffer
@@ -28,7 +30,7 @@ from .dumps import dumped, require_dumps
 from .iss_executor import IssExecutor
 from .loading import build, memory_layout_of, require_cores
 from .model_choice import Work
-from .options import MODEL, SimtOptions
+from .options import MODEL, SimtOptions, with_memory
 from .program_executor import ProgramExecutor
 from .rtl_executor import RtlExecutor, build_machine
 from .workload import Console
@@ -37,10 +39,9 @@ __all__ = ["KernelWorkload", "ProgramWorkload"]
 
 
 class ProgramWorkload:
-    """Program from sources or from one ELF file; its verdict is that of its exit code.
+    """Program from sources or from one ELF file; it passes with exit code 0 and no error of a unit.
 
-    Warnings of the inspection and errors of devices are part of the result and do not change the
-    verdict.
+    Warnings of the inspection are part of the result and do not change the verdict.
 
     Parameters
     ----------
@@ -85,6 +86,8 @@ class ProgramWorkload:
         """Require cores; return the entries in the options of the result."""
         require_cores(self.name, preset, config)
         require_dumps(options.dumps, self.buffer_names)
+        if options.stack_bytes is not None:
+            require_stack_bytes(config, options.stack_bytes)
         settings: dict[str, Any] = {
             "optimize": options.optimize,
             "allow_spills": options.allow_spills,
@@ -104,10 +107,11 @@ class ProgramWorkload:
     ) -> Iterator[ProgramExecutor]:
         """Provide the machine with the program and its data in its memory."""
         self.program = program = build(self.paths, config, options, progress)
-        layout = memory_layout_of(config, program, self.place(config), options)
+        layout = memory_layout_of(config, program, self.place(config, options), options)
         if options.engine == MODEL:
             build_library(progress=progress)
-            iss = Iss(config, schedule=options.schedule, seed=options.seed)
+            alone = not isinstance(with_memory(config, options).memory, DramConfig)
+            iss = Iss(config, schedule=options.schedule, seed=options.seed, alone=alone)
             executor = IssExecutor(iss, program, layout, options)
         else:
             machine = build_machine(config, program, options, progress, self.work)
@@ -118,7 +122,7 @@ class ProgramWorkload:
                 executor.write(address, data)
             yield executor
 
-    def place(self, config: ClusterConfig) -> Iterable[Region]:
+    def place(self, config: ClusterConfig, options: SimtOptions) -> Iterable[Region]:
         """Place the buffers; return their regions."""
         return ()
 
@@ -132,16 +136,18 @@ class ProgramWorkload:
             "code": program_digest(self.program),
             "data": data_digest(self.data),
             "allow_regions": options.allow_regions,
+            "stack_bytes": options.stack_bytes,
         }
 
     def check(
         self, executor: ProgramExecutor, options: SimtOptions, done: dict[str, Any]
     ) -> tuple[dict[str, Any], Mapping[str, np.ndarray]]:
         """Return the check of the exit code; a program has no known buffers."""
+        code, errors = executor.exit_code, executor.device_errors
         check = check_section(
-            FAIL if executor.exit_code else PASS,
-            exit_code=executor.exit_code,
-            device_errors=executor.device_errors,
+            FAIL if code or errors else PASS,
+            exit_code=code,
+            device_errors=errors,
             code_warnings=inspect_program(self.program),
         )
         return {"check": check}, dumped(executor, options.dumps)
@@ -206,10 +212,10 @@ class KernelWorkload(ProgramWorkload):
         settings["arrangement"] = self.problem.arrangement
         return settings
 
-    def place(self, config: ClusterConfig) -> Iterable[Region]:
+    def place(self, config: ClusterConfig, options: SimtOptions) -> Iterable[Region]:
         """Place the buffers; return their regions."""
         sizes = zip(self.problem.buffers, map(len, self.data), strict=True)
-        self.regions = place_buffers(dict(sizes), config)
+        self.regions = place_buffers(dict(sizes), config, options.stack_bytes or STACK_BYTES)
         return self.regions.values()
 
     def image(self) -> Iterable[tuple[int, bytes]]:

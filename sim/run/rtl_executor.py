@@ -32,6 +32,7 @@ from ..report.result import (
     traffic_section,
 )
 from ..trace import TRACE_SUFFIXES, write_trace
+from .host_target import CHECKED_CYCLES
 from .iss_executor import counted_instructions
 from .model_choice import Work, composed
 from .options import WAVEFORM, SimtOptions
@@ -105,8 +106,10 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
     @property
     def device_errors(self) -> str:
         """Errors that the units report about the program, as text."""
-        config = self.machine.config
-        return describe_faults(read_faults(self.machine, config)) if self.is_cluster else ""
+        if not self.is_cluster:
+            return ""
+        faults = read_faults(self.machine, self.machine.config)
+        return describe_faults(faults, self.refused_command)
 
     def execute(
         self, sentence: str, progress: Progress | None, arguments: dict[str, Any], /
@@ -136,8 +139,9 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
     def run_until(self, limit: int, sentence: str, progress: Progress | None) -> None:
         """Continue to the end, or to cycle `limit`."""
         done = self.machine.cycles
+        chunk = CHUNK if self.host_target is None else CHECKED_CYCLES
         while True:
-            self.outcome = outcome = self.machine.run(min(CHUNK, limit - done))
+            self.outcome = outcome = self.ended(self.machine.run(min(chunk, limit - done)))
             done = outcome.cycles
             if outcome.stop is not StopReason.LIMIT or done >= limit:
                 return
@@ -180,7 +184,7 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
             ],
             "clocked_cycles": outcome.clocked,
             **counts,
-            "notes": list(self.notes),
+            "notes": [*self.notes, *self.parking_notes],
             "console": self.machine.console.decode(errors="replace"),
             "memory": memory_section(self.machine.memory),
             "speed": speed_section(

@@ -8,7 +8,9 @@ import numpy as np
 
 from ...hw.base.progress import Progress
 from ...hw.config import ClusterConfig
+from ...hw.config.rtl_support import require_rtl
 from ..engine.versions import versions
+from ..harness.dram import DramConfig
 from ..report.result import (
     FUNCTIONAL,
     complete,
@@ -127,6 +129,8 @@ def run_workload(
     options.saving.require_sound(options.engine, options.trace is not None, options.max_cycles)
     if options.engine != MODEL:
         options = with_memory(config, options)
+        if isinstance(options.memory, DramConfig):
+            require_rtl(config)  # before anything is generated
     settings = workload.pose(preset, config, options)
     result = new_result(
         preset=preset,

@@ -113,6 +113,11 @@ class ControlEffects(SharedBlock):
                 pass  # a fence is issued after everything before it has completed
             with m.Case(Operation.FENCE_I):
                 m.d.comb += o.turn.warps.eq(given.warps)
+            with m.Case(Operation.MRET):
+                m.d.comb += [
+                    o.turn.warps.eq(given.warps),
+                    o.turn.pc.eq(self.situation.register.mepc),
+                ]
             with m.Case(Operation.CSRRW, Operation.CSRRS, Operation.CSRRC):
                 self.access_register(m)
             with m.Case(Operation.END):

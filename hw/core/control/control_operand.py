@@ -9,7 +9,7 @@ from ...lib.interfaces.core_memory import warp_shape
 from ...lib.one_hot import select
 from ..layouts import REGISTER_WIDTH
 
-__all__ = ["EXIT_CODE_OPERAND", "control_layout", "reduce_operands"]
+__all__ = ["CSR_WIDTH", "EXIT_CODE_OPERAND", "control_layout", "reduce_operands"]
 
 #: Operand index of x3 in instructions that may end a warp: `TMC`, `PRED` and `END`.
 EXIT_CODE_OPERAND = 2

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import CoreBlockConfig
 from ...emit.shared_block import SharedBlock
+from ...isa.csr import CSRS
 from ...isa.operations import ControlOperation
 from ...lib.streams import ResponseSignature
 from ..csr_file import CsrFile, core_shape, flags_layout
@@ -15,7 +16,7 @@ from ..front_end_layouts import redirect_layout
 from ..layouts import branch_layout, operation_layout, result_layout
 from .barrier import Barrier, barrier_layout, barrier_request_layout
 from .control_effects import ControlEffects
-from .control_operand import control_layout, reduce_operands
+from .control_operand import CSR_WIDTH, control_layout, reduce_operands
 from .divergence_stack import DivergenceStack, StackChange
 from .faults import fault_layout
 from .redirects import Redirects
@@ -29,7 +30,7 @@ class WarpControl(SharedBlock):
 
     | cycle | event                                                                    |
     |-------|--------------------------------------------------------------------------|
-    | 0     | accepted on `i`; the warp's stack and mscratch are read                  |
+    | 0     | accepted on `i`; the warp's stack, mscratch or mepc are read             |
     | 1     | executed: masks, stack and registers change, or a fault is found         |
     | 2     | result on `o`; `resume` with `redirect`, or `fault`; masks are updated   |
 
@@ -209,6 +210,8 @@ class WarpControl(SharedBlock):
                 kept.look_warp.eq(warp),
                 answer.eq(kept.answer),
             ]
+        scratch = self.i.payload.immediate[:CSR_WIDTH] == CSRS["mscratch"].number
+        m.d.comb += self.registers.look_scratch.eq(scratch)
         for name in ("number", "warp", "warps", "mask"):
             m.d.comb += getattr(self.registers, name).eq(getattr(self.given, name))
         for name in ("core", "flags", "busy", "retired", "counter"):

@@ -44,6 +44,10 @@ class ImmediateFormat(enum.Enum, shape=3):
     WORD = 6
 
 
+#: A bit for each rounding mode: whether it is reserved.
+RESERVED_ROUNDINGS = Const(sum(1 << mode for mode in range(len(Rounding), DYNAMIC)), 8)
+
+
 def choice_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of a decode result without operand fields.
 
@@ -171,7 +175,7 @@ class Decode(SharedBlock):
         found = Signal(layout, init=ILLEGAL)
         self.look_up(m, found)
         rounding = self.word[12:15]
-        is_reserved = (rounding >= len(Rounding)) & (rounding != DYNAMIC)
+        is_reserved = RESERVED_ROUNDINGS.bit_select(rounding, 1)
         rd, rs1, rs2, rs3 = fields = [self.word[low : low + 5] for low in REGISTER_FIELDS.values()]
         is_refused = self.failed | (found.rounds & is_reserved)
         sizes = self.config.group_sizes

@@ -61,6 +61,16 @@ SPICA_INLINE void virgo_fence(uint32_t loops)
     while (spica_load_register(SPICA_OF_UNIT(MATRIX, RUNNING)) > loops)
         ;
 }
+#elif defined(SPICA_LACKS_MATRIX)
+SPICA_LACKING(SPICA_LACKS_MATRIX) void spica_rocc(uint32_t instruction, uint64_t rs1, uint64_t rs2)
+{
+    (void)instruction, (void)rs1, (void)rs2;
+}
+
+SPICA_LACKING(SPICA_LACKS_MATRIX) void virgo_fence(uint32_t loops)
+{
+    (void)loops;
+}
 #endif
 
 #endif

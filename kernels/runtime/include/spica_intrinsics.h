@@ -13,6 +13,10 @@
 /* Text of an R-type instruction: operands rd, rs1 and rs2, and its name in spica.h. */
 #define SPICA_INSN(operands, ...) ".insn r " SPICA_TEXT(__VA_ARGS__) ", " operands
 
+/* Functions of a unit that this machine does not have: a use is an error of the compiler, which says
+ * what is missing. */
+#define SPICA_LACKING(sentence) SPICA_INLINE __attribute__((unavailable(sentence)))
+
 /* All reads are volatile, although most values are constant: if a function wakes other threads by
  * vx_tmc, the value must be read after that, in each thread. */
 #define SPICA_CSR_READ_(name, number)                                   \

@@ -26,11 +26,22 @@
 #ifndef SPICA_TENSOR_H
 #define SPICA_TENSOR_H
 
+#ifdef SPICA_LACKS_HMMA
+#define SPICA_HMMA_FUNCTION_ SPICA_LACKING(SPICA_LACKS_HMMA)
+#else
+#define SPICA_HMMA_FUNCTION_ SPICA_INLINE
+#endif
+#ifdef SPICA_LACKS_HGMMA
+#define SPICA_HGMMA_FUNCTION_ SPICA_LACKING(SPICA_LACKS_HGMMA)
+#else
+#define SPICA_HGMMA_FUNCTION_ SPICA_INLINE
+#endif
+
 #define SPICA_REGISTER_(name, number, value) \
     register float name __asm__("f" #number) = (value)
 
 /* c += a * b for one 8 x 8 x 16 tile, accumulator set 0. */
-SPICA_INLINE void spica_hmma(float c[8], const float a[8], const float b[8])
+SPICA_HMMA_FUNCTION_ void spica_hmma(float c[8], const float a[8], const float b[8])
 {
     SPICA_REGISTER_(a0, 0, a[0]);
     SPICA_REGISTER_(a1, 1, a[1]);
@@ -93,14 +104,14 @@ SPICA_INLINE uint32_t spica_swizzled(uint32_t address)
 /* Starts C := A B + C; a and b are addresses in shared memory. It returns at once. A second product
  * of the warp starts when the first is complete. A and B must not be written until the wait, or until
  * the second has started. */
-SPICA_INLINE void spica_hgmma(uint32_t a, uint32_t b)
+SPICA_HGMMA_FUNCTION_ void spica_hgmma(uint32_t a, uint32_t b)
 {
     __asm__ volatile(SPICA_INSN("x0, %0, %1", SPICA_INSN_HGMMA)
                      : : "r"(a), "r"(b) : "memory", SPICA_HGMMA_C_);
 }
 
 /* Waits for all products of the warp; it must have started one since the last wait. */
-SPICA_INLINE void spica_hgmma_wait(void)
+SPICA_HGMMA_FUNCTION_ void spica_hgmma_wait(void)
 {
     __asm__ volatile(SPICA_INSN("x0, x0, x0", SPICA_INSN_HGMMA_WAIT) : : : "memory");
 }

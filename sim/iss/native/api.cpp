@@ -12,7 +12,7 @@ namespace {
 // State of a warp as an array of words: this head, both register files without padding lanes, then
 // the stack.
 struct WarpHead {
-    uint32_t pc, mask, is_active, is_waiting, barrier, fflags, frm, mscratch, depth;
+    uint32_t pc, mask, is_active, is_waiting, barrier, fflags, frm, mscratch, mepc, depth;
 };
 
 uint32_t* rows_out(const Machine& machine, Warp& warp, uint32_t* words) {
@@ -88,7 +88,7 @@ void iss_warp(Machine* machine, uint32_t core, uint32_t number, uint32_t* words)
     const Core& of = machine->cores[core];
     WarpHead head{warp.pc,      warp.mask(), of.active >> number & 1, of.waiting >> number & 1,
                   warp.barrier, warp.fflags, warp.frm,                warp.mscratch,
-                  warp.depth};
+                  warp.mepc,    warp.depth};
     std::memcpy(words, &head, sizeof head);
     words = rows_out(*machine, warp, words + sizeof head / 4);
     for (uint32_t k = 0; k < warp.depth; ++k) {
@@ -108,6 +108,7 @@ void iss_set_warp(Machine* machine, uint32_t core, uint32_t number, const uint32
     warp.fflags = head.fflags & 0x1F;
     warp.frm = head.frm & 7;
     warp.mscratch = head.mscratch;
+    warp.mepc = head.mepc & ~3u;
     uint32_t bit = 1u << number;
     uint32_t& active = machine->cores[core].active;
     active = head.is_active ? active | bit : active & ~bit;
@@ -124,6 +125,16 @@ void iss_write_register(Machine* machine, uint32_t core, uint32_t number, uint32
     for (uint32_t lane = 0; lane < machine->config.threads; ++lane) {
         if (lanes >> lane & 1) registers[lane] = values[lane];
     }
+}
+
+// First instruction that sent a word to a matrix unit: core, warp and pc; returns whether one has.
+int iss_sender(Machine* machine, uint32_t word, uint32_t* place) {
+    const SentWord* sent = machine->sent.find(word);
+    if (sent == nullptr) return 0;
+    place[0] = sent->core;
+    place[1] = sent->warp;
+    place[2] = sent->pc;
+    return 1;
 }
 
 // Copies the last retired instructions of a warp into `past`, oldest first; returns their number.

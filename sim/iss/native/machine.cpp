@@ -29,12 +29,13 @@ void Machine::reset(uint32_t entry) {
     barriers.reset();
     counts = {};
     console.clear();
+    sent.clear();
     turn_core_ = turn_warp_ = 0;
     random_state_ = config.seed * 0x9E37'79B9'7F4A'7C15u + 1;
 }
 
 void Machine::archive(Archive& archive) {
-    archive(memory, cores, barriers, counts, fault, console, stacks);
+    archive(memory, cores, barriers, counts, fault, console, stacks, sent);
     for (auto& warp : warps_) archive(*warp);
     archive(turn_core_, turn_warp_, random_state_);
 }

@@ -9,6 +9,7 @@
 #include "barriers.hpp"
 #include "memory.hpp"
 #include "retired.hpp"
+#include "sent_words.hpp"
 #include "warp.hpp"
 
 namespace spica {
@@ -59,6 +60,7 @@ public:
     Counts counts;
     Fault fault{};
     StackLimit stacks;
+    SentWords sent;
     std::string console;
     std::vector<uint8_t> saved;  // bytes of the last `iss_save`
 

@@ -39,7 +39,7 @@ public:
         std::fill(registers_.begin(), registers_.end(), 0);
         pc = entry;
         set_mask(is_active ? 1 : 0);
-        fflags = frm = mscratch = 0;
+        fflags = frm = mscratch = mepc = 0;
         depth = 0;
         has_product = false;
         retired = 0;
@@ -63,7 +63,7 @@ public:
         history[retired++ % kHistory] = {pc, word, lanes};
     }
     void archive(Archive& archive) {
-        archive(pc, fflags, frm, mscratch, depth, stack, has_product, barrier, retired, history);
+        archive(pc, fflags, frm, mscratch, mepc, depth, stack, has_product, barrier, retired, history);
         archive(mask_, last_lane_, lanes_, registers_);
     }
 
@@ -71,6 +71,7 @@ public:
     const uint32_t stride;  // words between two rows: a multiple of the chunk size
     uint32_t pc = 0;
     uint32_t fflags = 0, frm = 0, mscratch = 0;
+    uint32_t mepc = 0;  // address at which `mret` continues
     uint32_t depth = 0;
     std::array<Divergence, kMaxThreads> stack;
     bool has_product = false;  // an `hgmma` that no `hgmma_wait` has followed

@@ -28,10 +28,7 @@ class Names:
     def word(self, pc: int, word: int | None) -> int | None:
         """Return an instruction word: the fetched one, else the one in the program."""
         if word is None and self.program is not None:
-            for address, data in self.program.text:
-                if address <= pc <= address + len(data) - 4:
-                    at = pc - address
-                    return int.from_bytes(data[at : at + 4], "little")
+            return self.program.word_at(pc)
         return word
 
     def text(self, pc: int, word: int | None) -> str:
@@ -48,8 +45,8 @@ class Names:
         if self.program is None:
             return "", ""
         if pc not in self.places:
-            function, line = self.program.function_at(pc), self.program.line_of(pc)
-            name = f"{function.name} + {pc - function.start:#x}" if function else ""
+            named, line = self.program.named_at(pc), self.program.line_of(pc)
+            name = f"{named[0]} + {pc - named[1]:#x}" if named else ""
             self.places[pc] = name, str(line).partition(" in ")[0] if line else ""
         return self.places[pc]
 

@@ -14,7 +14,8 @@ from spica.sim.golden.core.control.warp_control import ControlModel, Effect, Ope
 from spica.synth.measure import measure
 from support.core.small_core import small_core
 
-FFLAGS, FRM, FCSR, MSCRATCH = (CSRS[name].number for name in ("fflags", "frm", "fcsr", "mscratch"))
+NAMES = ("fflags", "frm", "fcsr", "mscratch", "mepc")
+FFLAGS, FRM, FCSR, MSCRATCH, MEPC = (CSRS[name].number for name in NAMES)
 
 
 def make(**config):
@@ -27,9 +28,11 @@ async def read(ctx, dut, warp, number):
     """Return the value of a warp's register, and its flags."""
     ctx.set(dut.look, 1)
     ctx.set(dut.look_warp, warp)
+    ctx.set(dut.look_scratch, number == MSCRATCH)
     await ctx.tick()
     ctx.set(dut.look, 0)
     ctx.set(dut.look_warp, 0)
+    ctx.set(dut.look_scratch, 0)
     ctx.set(dut.number, number)
     ctx.set(dut.warp, warp)
     ctx.set(dut.warps, 1 << warp)
@@ -132,7 +135,8 @@ def test_registers_of_warps(warps):
 
     async def bench(ctx):
         for _ in range(300):
-            number, warp = rng.choice((FFLAGS, FRM, FCSR, MSCRATCH, 0x300)), rng.randrange(warps)
+            number = rng.choice((FFLAGS, FRM, FCSR, MSCRATCH, MEPC, 0x300))
+            warp = rng.randrange(warps)
             given = Operands(warp=warp, mask=1, pc=0, operation=Operation.CSRRW, rows=())
             assert (await read(ctx, dut, warp, number))[0] == model.read(given, number)
             if rng.random() < 0.3:
@@ -153,7 +157,11 @@ def test_writes_are_for_one_warp():
     async def bench(ctx):
         await write(ctx, dut, 1, MSCRATCH, 0xFFFF_FFFF)
         await write(ctx, dut, 1, FCSR, 0xFFFF_FFFF)
+        assert (await read(ctx, dut, 1, MEPC))[0] == 0
+        await write(ctx, dut, 1, MEPC, 0x8000_1237)
         assert (await read(ctx, dut, 0, MSCRATCH))[0] == 0
+        assert (await read(ctx, dut, 0, MEPC))[0] == 0
+        assert (await read(ctx, dut, 1, MEPC))[0] == 0x8000_1234
         assert (await read(ctx, dut, 0, FCSR))[0] == 0
         assert (await read(ctx, dut, 1, MSCRATCH))[0] == 0xFFFF_FFFF
         assert (await read(ctx, dut, 1, FCSR))[0] == 0xFF

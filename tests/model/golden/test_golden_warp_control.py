@@ -103,7 +103,7 @@ class Pair:
         assert self.iss.exit_code & 0xFFFF_FFFF == model.exit_code
         assert (state.mask, state.active) == (model.masks[warp], bool(model.active >> warp & 1))
         assert state.frm << 5 | state.fflags == model.fcsr[warp]
-        assert state.mscratch == model.mscratch[warp]
+        assert (state.mscratch, state.mepc) == (model.mscratch[warp], model.mepc[warp])
         assert bool(state.waits) == bool(model.waiting >> warp & 1)
         stack = [(e.both, 0 if e.is_second else e.rest, e.pc) for e in state.stack]
         assert stack == model.stacks[warp]

@@ -24,7 +24,7 @@ def everything(iss):
         for warp in range(iss.core.warps):
             state = iss.warp(core, warp)
             kept = (state.pc, state.mask, state.active, state.waits, state.stack)
-            found += [*kept, state.fflags, state.frm, state.mscratch]
+            found += [*kept, state.fflags, state.frm, state.mscratch, state.mepc]
             found += [state.integers.tobytes(), state.floats.tobytes()]
     found += [iss.read(DATA, 4096).tobytes(), iss.read(ENTRY, 4096).tobytes()]
     return [*found, iss.read(SHARED_BASE, iss.config.shared.size).tobytes()]
@@ -79,7 +79,7 @@ def fault_of(iss, cause, *, lanes=0b0110, address=None, says=""):
         (0x4000_1033, "0x40001033"),  # sll with the bit of sub
         (0x0000_3003, "0x00003003"),  # a load of 64 bits
         (0x0200_0053, "0x02000053"),  # fadd.d
-        (0x3020_0073, "0x30200073"),  # mret
+        (0x1020_0073, "0x10200073"),  # sret
         (0x0000_600B, "0x0000600b"),  # warp instruction 6
         (0x8000_600B, "0x8000600b"),  # special function 6
         (0x1005_22AF, "atomic"),  # lr.w

@@ -19,7 +19,8 @@ def test_first_state_is_lane_0_of_warp_0_of_each_core():
             is_first = warp == 0
             assert (state.active, state.mask) == (is_first, int(is_first))
             assert not state.integers.any() and not state.floats.any()
-            assert (state.fflags, state.frm, state.mscratch, state.stack) == (0, 0, 0, ())
+            assert (state.fflags, state.frm, state.mscratch, state.mepc) == (0, 0, 0, 0)
+            assert state.stack == ()
         assert iss.warp(core, 0).pc == ENTRY
 
 

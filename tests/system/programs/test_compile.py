@@ -171,8 +171,15 @@ def test_headers_draw_no_warnings(tmp_path, language):
 def test_library_knows_no_sizes():
     """The library is compiled once for all machines, so it must not depend on one."""
     text = library_header()
-    assert "SPICA_STACK_BYTES" in text
-    for name in ("SPICA_CORES", "SPICA_WARPS", "SPICA_THREADS", "SPICA_BARRIERS", "SPICA_CONFIG"):
+    assert "SPICA_STACK_TOP" in text
+    for name in (
+        "SPICA_STACK_BYTES",
+        "SPICA_CORES",
+        "SPICA_WARPS",
+        "SPICA_THREADS",
+        "SPICA_BARRIERS",
+        "SPICA_CONFIG",
+    ):
         assert name not in text
 
 
@@ -215,6 +222,64 @@ def test_atomics_are_refused_where_they_are(case, tmp_path):
     error = error_of([path])
     assert f"{path}:2:" in error
     assert "error: the cores have no atomic instructions: order accesses by barriers" in error
+
+
+UNITS = {
+    "hmma": (
+        "tiny",
+        "int main(void) { float c[8] = {0}; spica_hmma(c, c, c); return (int)c[0]; }\n",
+        "hmma needs tensor units of core.tensor=hmma and this machine has none",
+    ),
+    "hgmma": (
+        "tiny",
+        "int main(void) { spica_hgmma(0, 0); return 0; }\n",
+        "hgmma needs tensor units of core.tensor=hgmma and this machine has none",
+    ),
+    "hgmma beside hmma": (
+        "ampere",
+        "int main(void) { spica_hgmma_wait(); return 0; }\n",
+        "hgmma needs tensor units of core.tensor=hgmma and this machine has none",
+    ),
+    "assembler": (
+        "tiny",
+        'int main(void) { __asm__(SPICA_INSN("x0, x0, x0", SPICA_INSN_HMMA)); return 0; }\n',
+        "hmma needs tensor units of core.tensor=hmma and this machine has none",
+    ),
+    "RoCC": (
+        "core",
+        "int main(void) { spica_rocc(0, 0, 0); return 0; }\n",
+        "this needs a matrix unit and this machine has none",
+    ),
+    "virgo": (
+        "core",
+        "int main(void) { virgo_fence(0); return 0; }\n",
+        "this needs a matrix unit and this machine has none",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNITS)
+def test_intrinsics_of_missing_units_are_refused_where_they_are(case, tmp_path):
+    preset, text, sentence = UNITS[case]
+    path = source_file(tmp_path, f"#include <spica.h>\n{text}")
+    error = error_of([path], PRESETS[preset])
+    assert f"{path}:2:" in error or "<inline asm>" in error
+    assert "error: " in error and sentence in error
+
+
+def test_every_instruction_of_registers_can_be_written(tmp_path):
+    """A machine with the unit has it, and an integer instruction needs no entry of its own."""
+    for preset, name in (("ampere", "HMMA"), ("hopper", "HGMMA")):
+        text = program_header(PRESETS[preset])
+        assert f"#define SPICA_INSN_{name} 0x7b, 0, 0x00" in text
+        assert f"SPICA_LACKS_{name} " not in text
+    source = (
+        "#include <spica.h>\nint main(void) { uint32_t x;\n"
+        '__asm__(SPICA_INSN("%0, %1, %2", SPICA_INSN_MULHU) : "=r"(x) : "r"(1u << 31), "r"(10));\n'
+        "return (int)x - 5; }\n"
+    )
+    program = Program.load(compile_program([source_file(tmp_path, source)], CORE))
+    assert program.segments
 
 
 def test_calls_of_atomics_are_refused(tmp_path):

@@ -18,6 +18,7 @@ from spica.kernels.program import Program
 SOURCE = "#include <spica.h>\nint main(void) { return (int)vx_thread_id(); }\n"
 #: Offsets of fields in the header of the file, and in a segment's.
 TYPE, MACHINE, ENTRY, SEGMENTS, SECTIONS, FLAGS, SECTION_COUNT = 16, 18, 24, 28, 32, 36, 48
+SECTION_NAMES = 50
 OFFSET, ADDRESS, IN_FILE, IN_MEMORY = 4, 12, 16, 20
 RUN = ("--preset", "tiny", "--engine", "iss")
 
@@ -113,6 +114,18 @@ def test_no_section_headers_at_all(image, tmp_path, capsys):
     assert CallChains(program).at(program.entry) == []
     assert main(("run", str(tmp_path / "program.elf"), *RUN)) == 0
     assert "PASS" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("engine", ["iss", "verilator"])
+def test_no_section_headers_on_a_cluster(image, tmp_path, capsys, engine):
+    """Profile and reports do without names."""
+    bare = changed(changed(image, SECTIONS, 0), SECTION_COUNT, 0, 2)
+    path = tmp_path / "program.elf"
+    path.write_bytes(changed(bare, SECTION_NAMES, 0, 2))
+    command = ("run", str(path), "--preset", "tiny", "--engine", engine)
+    assert main((*command, *(("--profile",) if engine == "verilator" else ()))) == 0
+    printed = capsys.readouterr().out
+    assert "PASS" in printed and "None" not in printed
 
 
 def test_damaged_sections_are_one_note(image, tmp_path, capsys):

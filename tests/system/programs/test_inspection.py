@@ -29,6 +29,27 @@ SOUND = {
         "int main(void)\n"
         '{ vx_spawn_tasks(9, task, 0); printf("%u", sum(3)); return (int)sum(4); }\n'
     ),
+    "a function that main calls by its address": (
+        f"{TASK} {{ ((uint32_t *)argument)[i] = i; }}\n"
+        "typedef uint32_t (*Function)(uint32_t);\n"
+        "__attribute__((noinline)) static uint32_t sum(uint32_t n)\n"
+        "{ volatile uint32_t x[20]; for (uint32_t k = 0; k < 20; k++) x[k] = n; return x[n]; }\n"
+        "static volatile Function function = sum;\n"
+        "int main(void) { vx_spawn_tasks(9, task, 0); return (int)function(4); }\n"
+    ),
+    "no launch": (
+        "typedef uint32_t (*Function)(uint32_t);\n"
+        "__attribute__((noinline)) static uint32_t sum(uint32_t n)\n"
+        "{ volatile uint32_t x[20]; for (uint32_t k = 0; k < 20; k++) x[k] = n; return x[n]; }\n"
+        "static volatile Function function = sum;\n"
+        "int main(void) { return (int)function(4); }\n"
+    ),
+    "main whose address is taken": (
+        "int main(void);\nint (*volatile again)(void) = main;\n"
+        "static const spica_task tasks[] = {0, 0};\n"
+        "int main(void)\n{ volatile uint32_t x[20]; x[3] = 1;\n"
+        "  vx_spawn_tasks(x[5], tasks[x[3]], 0);\n  return again == main ? (int)x[3] : 0; }\n"
+    ),
     "parallel block": (
         "int main(void)\n"
         "{ SPICA_PARALLEL { ((uint32_t *)0x90000000u)[spica_thread()] = 1; } SPICA_END_PARALLEL\n"
@@ -64,6 +85,12 @@ SPILLS = {
         "static void task(void *argument)\n"
         "{ volatile uint32_t x[4]; x[3] = vx_thread_id();\nx[0] = x[3]; }\n"
         "int main(void) { spica_launch(task, 0); return 0; }\n"
+    ),
+    "beside a function of main": (
+        f"{TASK}\n{{ volatile uint32_t x[4]; x[0] = i; }}\n"
+        "static volatile spica_task other;\n"
+        "static void one(uint32_t i, void *argument) { volatile uint32_t x[4]; x[i] = 1; }\n"
+        "int main(void) { other = one; other(1, 0); vx_spawn_tasks(9, task, 0); return 0; }\n"
     ),
     "pointer in a table": (
         f"{TASK}\n{{ volatile uint32_t x[4]; x[0] = i; }}\n"

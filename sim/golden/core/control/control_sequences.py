@@ -29,6 +29,7 @@ WEIGHTS = {
     Operation.CSRRC: 9,
     Operation.FENCE: 1,
     Operation.FENCE_I: 2,
+    Operation.MRET: 3,
     Operation.ILLEGAL: 1,
     Operation.END: 0.3,
 }
@@ -41,11 +42,13 @@ NAMES = {
     Operation.PRED: "vx_pred",
     Operation.FENCE: "fence",
     Operation.FENCE_I: "fence.i",
+    Operation.MRET: "mret",
     Operation.END: "ecall",
 }
 #: Registers with state are chosen more often.
+STATEFUL = ("fflags", "frm", "fcsr", "mscratch", "mepc")
 REGISTERS = [csr.number for csr in CSRS.values()] + [
-    *(CSRS[name].number for name in ("fflags", "frm", "fcsr", "mscratch") for _ in range(8)),
+    *(CSRS[name].number for name in STATEFUL for _ in range(8)),
     *(numbers[3] for numbers in COUNTER_NUMBERS),
 ]
 

@@ -102,6 +102,7 @@ class ControlModel:
         self.stacks: list[list[tuple[int, int, int]]] = [[] for _ in self.masks]
         self.fcsr = [0 for _ in self.masks]
         self.mscratch = [0 for _ in self.masks]
+        self.mepc = [0 for _ in self.masks]
         self.exit_code = 0
         self.products = 0  # warps with a product that they have not waited for
 
@@ -182,6 +183,9 @@ class ControlModel:
     def fetch_again(self, given: Operands, effect: Effect) -> None:
         effect.turns.append((given.warp, given.pc + 4 & WORD))
 
+    def go_back(self, given: Operands, effect: Effect) -> None:
+        effect.turns.append((given.warp, self.mepc[given.warp]))
+
     def wait(self, given: Operands, effect: Effect) -> None:
         if not self.products >> given.warp & 1:
             raise RefusedError(FaultCause.NO_PRODUCT)
@@ -213,6 +217,7 @@ class ControlModel:
             "frm": self.fcsr[warp] >> 5,
             "fcsr": self.fcsr[warp],
             "mscratch": self.mscratch[warp],
+            "mepc": self.mepc[warp],
             "misa": ISA,
             "warp_id": warp,
             "core_id": self.core,
@@ -244,6 +249,8 @@ class ControlModel:
             effect.command = value
         elif name == "mscratch":
             self.mscratch[warp] = value
+        elif name == "mepc":
+            self.mepc[warp] = value & ~3
         elif name in ("fflags", "frm", "fcsr"):
             self.fcsr[warp] = {
                 "fflags": fcsr & 0xE0 | value & 31,
@@ -273,5 +280,6 @@ ACTIONS = {
     Operation.CSRRC: ControlModel.access_register,
     Operation.END: ControlModel.end,
     Operation.HGMMA_WAIT: ControlModel.wait,
+    Operation.MRET: ControlModel.go_back,
     Operation.ILLEGAL: ControlModel.illegal,
 }

@@ -26,6 +26,7 @@ Decoded = dict
 
 FLOAT = 32  # number of f0 among all registers
 EXIT_CODE = 3
+RETURN = 0x302  # bits 31:20 of mret
 
 #: Opcodes that no manual defines: custom-0 to custom-3.
 CUSTOM = (0x0B, 0x2B, 0x5B, 0x7B)
@@ -237,6 +238,8 @@ def _system(word: int, pc: int) -> Decoded:
     if word & 0x7F == 0x0F:
         what = ControlOperation.FENCE_I if funct3 else ControlOperation.FENCE
         return _fields(word, pc, (Port.CONTROL, what), serialises=1)
+    if not funct3 and word >> 20 == RETURN:
+        return _fields(word, pc, (Port.CONTROL, ControlOperation.MRET), immediate=RETURN)
     if not funct3:
         what = (Port.CONTROL, ControlOperation.END)
         return _fields(word, pc, what, sources=(None, None, EXIT_CODE), serialises=1)

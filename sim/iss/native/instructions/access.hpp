@@ -37,8 +37,9 @@ inline constexpr uint32_t kStackPointer = 2;  // row of x2
 inline bool is_console(uint32_t address) { return address - CONSOLE_BASE < CONSOLE_LANES; }
 
 inline bool is_register(const Step& step, uint32_t address) {
-    uint32_t window = SHARED_BASE + step.machine.config.shared_bytes;
-    return address - window < WINDOW_BYTES && address - window >= DMA_BASE;
+    const Config& config = step.machine.config;
+    uint32_t window = SHARED_BASE + config.shared_bytes;
+    return !config.is_alone && address - window < WINDOW_BYTES && address - window >= DMA_BASE;
 }
 
 inline bool is_in_dram(uint32_t address, uint32_t size) {
@@ -191,6 +192,9 @@ bool store_slowly(Step& step, const Addresses& addresses) {
         uint32_t address = addresses.lane[lane];
         if (!(warp.mask() >> lane & 1) || !is_register(step, address)) continue;
         uint32_t offset = address - SHARED_BASE - machine.config.shared_bytes;
+        if (offset >= MATRIX_BASE) {
+            machine.sent.add({values[lane], warp.core, warp.number, warp.pc});
+        }
         if (!machine.devices.write(offset, values[lane])) {
             return device_fault(step, lane, address);
         }

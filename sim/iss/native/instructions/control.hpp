@@ -22,6 +22,12 @@ inline bool end_of_core(Step& step) {
     return true;
 }
 
+// There are no traps to return from: programs set mepc and continue there.
+inline bool jump_to_mepc(Step& step) {
+    step.next = step.warp.mepc;
+    return true;
+}
+
 // A warp without active lanes has ended; gp of warp 0 is then the core's exit code.
 inline bool change_mask(Step& step, uint32_t mask) {
     Warp& warp = step.warp;

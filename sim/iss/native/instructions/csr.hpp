@@ -18,6 +18,7 @@ inline bool read_csr(Step& step, uint32_t number, uint32_t lane, uint32_t& value
         case Csr::Frm: value = warp.frm; return true;
         case Csr::Fcsr: value = warp.frm << 5 | warp.fflags; return true;
         case Csr::Mscratch: value = warp.mscratch; return true;
+        case Csr::Mepc: value = warp.mepc; return true;
         case Csr::Misa: value = kIsa; return true;
         // The model has no clock: a cycle is an instruction of the core.
         case Csr::Mcycle:
@@ -40,9 +41,9 @@ inline bool read_csr(Step& step, uint32_t number, uint32_t lane, uint32_t& value
         case Csr::Satp:
         case Csr::Mstatus:
         case Csr::Medeleg:
+        case Csr::Mideleg:
         case Csr::Mie:
         case Csr::Mtvec:
-        case Csr::Mepc:
         case Csr::Pmpcfg0:
         case Csr::Pmpaddr0:
         case Csr::Mnstatus:
@@ -60,12 +61,16 @@ inline bool write_csr(Step& step, uint32_t number, uint32_t value) {
     if (number == static_cast<uint32_t>(Csr::Fflags)) warp.fflags = value & 0x1F;
     if (number == static_cast<uint32_t>(Csr::Frm)) warp.frm = value & 7;
     if (number == static_cast<uint32_t>(Csr::Mscratch)) warp.mscratch = value;
+    if (number == static_cast<uint32_t>(Csr::Mepc)) warp.mepc = value & ~3u;
     if (number == static_cast<uint32_t>(Csr::Fcsr)) {
         warp.fflags = value & 0x1F;
         warp.frm = value >> 5 & 7;
     }
-    if (number == static_cast<uint32_t>(Csr::AccelCisc) && !step.machine.devices.cisc(value)) {
-        return step.fault(Reason::Device, 1u << warp.last_lane());
+    if (number == static_cast<uint32_t>(Csr::AccelCisc)) {
+        step.machine.sent.add({value, warp.core, warp.number, warp.pc});
+        if (!step.machine.devices.cisc(value)) {
+            return step.fault(Reason::Device, 1u << warp.last_lane());
+        }
     }
     return true;
 }

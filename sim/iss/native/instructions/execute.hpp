@@ -65,6 +65,7 @@ inline bool execute(Step& s) {
         case Op::FenceI: return true;
         case Op::Ecall: return end_of_core(s);
         case Op::Ebreak: return end_of_core(s);
+        case Op::Mret: return jump_to_mepc(s);
 
         case Op::Lb: return load_lanes<int8_t>(s);
         case Op::Lh: return load_lanes<int16_t>(s);

@@ -1,0 +1,143 @@
+"""Programs that end as riscv-tests do: by an exit code that names a test, with parked harts.
+
+A program with a symbol ``tohost`` ends with gp, or stores to that word, twice the number of the
+test that failed plus 1, so 1 if none did. The harts that it does not use repeat a branch to itself.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...hw.isa.encoding import IMMEDIATES
+from ...hw.isa.instructions import find
+from ...kernels.program import Program
+from ..iss.machine import Iss
+from ..machine.program_machine import ProgramMachine
+from ..machine.stacks import core_of
+
+__all__ = ["CHECKED_CYCLES", "CHECKED_INSTRUCTIONS", "HostTarget"]
+
+SYMBOL = "tohost"
+#: Instructions on the model, and cycles on the RTL, between two checks for the end.
+CHECKED_INSTRUCTIONS, CHECKED_CYCLES = 1_000, 500
+#: Cycles in which a warp must issue nothing but its branch to count as parked.
+WATCHED_CYCLES = 64
+
+
+@dataclass(frozen=True)
+class ParkedWarp:
+    """Warp that repeats the branch at `pc` for ever."""
+
+    core: int
+    warp: int
+    pc: int
+
+
+class HostTarget:
+    """End of a program with the word ``tohost``.
+
+    Parameters
+    ----------
+    program : Program
+
+    Attributes
+    ----------
+    parked : list of ParkedWarp
+        Warps that were parked when the program ended.
+    word : int
+        Value that the program stored to ``tohost``, 0 if it ended otherwise.
+
+    """
+
+    def __init__(self, program: Program):
+        self.program = program
+        self.parked: list[ParkedWarp] = []
+        self.word = 0
+
+    @staticmethod
+    def of(program: Program) -> "HostTarget | None":
+        """Return the end of a program, None if it has no such word."""
+        return HostTarget(program) if SYMBOL in program.symbols else None
+
+    def exit_code(self, code: int) -> int:
+        """Return the exit code for a program that ended with `code` in gp: the failed test."""
+        code = self.word or code
+        return code >> 1 if code & 1 else code
+
+    def notes(self) -> Iterator[str]:
+        """Yield a sentence on each parked warp."""
+        for each in self.parked:
+            function = self.program.function_of(each.pc)
+            inside = f", in {function}" if function else ""
+            yield f"Parked: core {each.core}, warp {each.warp} at {each.pc:#010x}{inside}"
+
+    def ends(self, machine: Iss | ProgramMachine) -> bool:
+        """Return whether a program that has not ended will do nothing more."""
+        model = machine if isinstance(machine, Iss) else machine.iss
+        memory = machine if model is None else model
+        word = memory.read(self.program.symbols[SYMBOL], 4).view(np.uint32)
+        self.word = int(word[0])
+        if self.word:
+            return True
+        if model is not None:
+            found = warps_of_model(self.program, model)
+        else:
+            assert isinstance(machine, ProgramMachine)
+            found = warps_of_rtl(self.program, machine)
+        self.parked = found or []
+        return found is not None
+
+
+def is_loop(program: Program, pc: int) -> bool:
+    """Return whether the instruction at an address is a branch or jump to itself."""
+    word = program.word_at(pc)
+    instruction = None if word is None else find(word)
+    if word is None or instruction is None or instruction.operands[-1:] not in (("b",), ("j",)):
+        return False
+    return IMMEDIATES[instruction.operands[-1]].decode(word) == 0
+
+
+def warps_of_model(program: Program, iss: Iss) -> list[ParkedWarp] | None:
+    """Return the active warps of a model with an ended core, None unless all of them are parked.
+
+    A warp is parked if all of its last instructions were the same branch to itself: nothing else
+    can change its registers.
+    """
+    found, ended = [], 0
+    for core in range(iss.config.cores):
+        active = [warp for warp in range(iss.core.warps) if iss.warp(core, warp).active]
+        ended += not active
+        for warp in active:
+            pcs = {pc for pc, _, _ in iss.history(core, warp)}
+            if len(pcs) != 1 or not is_loop(program, min(pcs)):
+                return None
+            found.append(ParkedWarp(core, warp, min(pcs)))
+    return found if ended else None
+
+
+def warps_of_rtl(program: Program, machine: ProgramMachine) -> list[ParkedWarp] | None:
+    """Return the parked warps of the RTL in the same way; the machine runs on for some cycles."""
+    first = last_issued(machine)
+    done = [state.instructions for state in machine.core_states()]
+    cores = {core for core, _ in first}
+    if len(cores) == machine.config.cores or not all(is_loop(program, pc) for pc in first.values()):
+        return None
+    for _ in range(WATCHED_CYCLES):
+        machine.run(1)
+        if last_issued(machine) != first:
+            return None
+    states = machine.core_states()
+    if any(states[core].instructions == done[core] for core in cores):
+        return None
+    return [ParkedWarp(core, warp, pc) for (core, warp), pc in first.items()]
+
+
+def last_issued(machine: ProgramMachine) -> dict[tuple[int, int], int]:
+    """Return the pc of the last issued instruction of each active warp, by core and warp."""
+    return {
+        (core, warp): state.pc[warp]
+        for core, state in enumerate(machine.core_states())
+        for warp in range(core_of(machine.config).warps)
+        if state.active >> warp & 1
+    }

@@ -1,0 +1,147 @@
+"""Tests of programs for the bare machine mode of RISC-V: `mret`, ``tohost``, parked harts."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spica.kernels.program import Program
+from spica.sim.diagnose.diagnostics import ProgramError
+from spica.sim.harness.core_memory import CoreMemoryConfig
+from spica.sim.harness.dram import DramConfig
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_workload import ProgramWorkload
+from spica.sim.run.workload import run_workload
+from support.cluster.two_cores import TWO
+from support.programs.bare_machine import built, environment_program, linked
+
+#: Checkout of riscv-tests with its submodule; its published tests run if it is given.
+CHECKOUT = "SPICA_RISCV_TESTS"
+SOUND = """
+    li gp, 2
+    li a0, 20
+    addi a1, a0, 22
+    li t2, 42
+    bne a1, t2, fail
+test_3:
+    li gp, 3
+    lw a3, data
+    li t2, 0xff00ff
+    bne a3, t2, fail
+    li gp, 4
+    csrr a0, mideleg
+    bnez a0, fail
+    csrr a0, mepc
+    la a1, begin
+    bne a0, a1, fail
+"""
+#: Engines and memories: the model, a cluster in lockstep and without, cores alone.
+MACHINES = {
+    "model": {"engine": "iss"},
+    "cluster": {"engine": "verilator", "memory": DramConfig(latency=20)},
+    "no lockstep": {"engine": "verilator", "memory": DramConfig(latency=20), "lockstep": False},
+    "cores alone": {"engine": "verilator", "memory": CoreMemoryConfig()},
+}
+on_every_machine = pytest.mark.parametrize("name", MACHINES)
+
+
+def run(path, name="model", config=TWO, **options):
+    chosen = SimtOptions(
+        **{"max_cycles": 40_000, "max_instructions": 40_000} | MACHINES[name] | options
+    )
+    return run_workload(ProgramWorkload([path]), "tiny", config, chosen)
+
+
+@pytest.fixture
+def sound(tmp_path):
+    return built(tmp_path, environment_program(SOUND))
+
+
+@on_every_machine
+def test_a_test_passes_and_other_harts_are_parked(sound, name):
+    result = run(sound, name)
+    assert (result["check"]["verdict"], result["check"]["exit_code"]) == ("pass", 0)
+    loop = Program.load(sound).symbols["reset"] + 4 * 32
+    assert result["notes"] == [f"Parked: core 1, warp 0 at {loop:#010x}, in reset"]
+
+
+def test_one_core_parks_nothing(sound):
+    result = run(sound, config=replace(TWO, cores=1))
+    assert result["check"]["verdict"] == "pass" and result["notes"] == []
+
+
+@pytest.mark.parametrize("name", ["model", "cluster"])
+def test_the_exit_code_is_the_number_of_the_failed_test(tmp_path, name):
+    path = built(tmp_path, environment_program(SOUND.replace("addi a1, a0, 22", "addi a1, a0, 21")))
+    check = run(path, name)["check"]
+    assert (check["verdict"], check["exit_code"]) == ("fail", 2)
+
+
+@on_every_machine
+def test_the_run_ends_when_tohost_is_written(tmp_path, name):
+    """As by the handler of traps; the RTL without lockstep holds the word in its caches."""
+    test = "    li gp, 7\n    la t0, traps\n    jr t0\n"
+    path = built(tmp_path, environment_program(test))
+    if name == "no lockstep":
+        with pytest.raises(ProgramError, match="had not ended when its limit of cycles"):
+            run(path, name)
+        return
+    check = run(path, name)["check"]
+    assert (check["verdict"], check["exit_code"]) == ("fail", 3)
+
+
+def test_a_loop_of_several_instructions_is_not_parked(tmp_path):
+    """A hart that can still do something is waited for."""
+    text = environment_program(SOUND).replace("1:  bnez a0, 1b", "    bnez a0, other")
+    text = text.replace("fail:\n", "other: addi a1, a1, 1\n    bnez a0, other\nfail:\n", 1)
+    with pytest.raises(ProgramError, match="limit was reached"):
+        run(built(tmp_path, text))
+
+
+def test_a_program_without_tohost_that_parks_hangs(tmp_path):
+    text = environment_program(SOUND).replace("tohost", "other_word")
+    path = built(tmp_path, text.replace(".other_word", ".tohost"))
+    with pytest.raises(ProgramError, match="limit was reached"):
+        run(path)
+
+
+@pytest.mark.parametrize("line", ["jal x0, loop", "beq a0, a0, loop", "bgeu a0, x0, loop"])
+def test_branches_to_themselves_park(tmp_path, line):
+    text = environment_program(SOUND).replace(
+        "1:  bnez a0, 1b", f"    beqz a0, 2f\nloop: {line}\n2:"
+    )
+    result = run(built(tmp_path, text))
+    assert result["check"]["verdict"] == "pass"
+    (note,) = result["notes"]
+    assert note.endswith(", in loop")
+
+
+def published():
+    """Return the sources of the published tests for the instructions of the cores."""
+    root = os.environ.get(CHECKOUT)
+    if not root:
+        return []
+    folders = [Path(root) / "isa" / name for name in ("rv32ui", "rv32um", "rv32uf")]
+    return [path for folder in folders for path in sorted(folder.glob("*.S"))]
+
+
+#: Published tests of something that the cores do not have.
+NOT_FOR_CORES = {
+    "ma_data": "accesses must be aligned",
+    "ldst": "has instructions of extension D",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not published(), reason=f"{CHECKOUT} names no checkout of riscv-tests")
+@pytest.mark.parametrize("name", ["model", "cluster"])
+@pytest.mark.parametrize("source", published(), ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_published(tmp_path, source, name):
+    if source.stem in NOT_FOR_CORES:
+        pytest.skip(NOT_FOR_CORES[source.stem])
+    root = source.parents[2]
+    folders = (root / "env" / "p", root / "isa" / "macros" / "scalar", source.parent)
+    path = linked(source, folders[0] / "link.ld", tmp_path / "test.elf", folders)
+    result = run(path, name, max_cycles=400_000, max_instructions=400_000)
+    assert (result["check"]["verdict"], result["check"]["exit_code"]) == ("pass", 0)
