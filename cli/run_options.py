@@ -16,6 +16,7 @@ from ..sim.engine.verilator_engine import GATINGS
 from ..sim.run.dumps import parsed_range
 from ..sim.run.options import (
     BUILDS,
+    CHECKS,
     CLUSTER_TRACES,
     SCHEDULES,
     TRACES,
@@ -141,6 +142,8 @@ class PointOptions:
         Macro of a program, as NAME or NAME=VALUE; may be repeated.
     schedule
         Warp schedule of engine iss: round_robin (default) or random.
+    check
+        Check of engine iss: races, a fault at two conflicting accesses without an order.
     max_instructions
         Limit of warp instructions on engine iss, after which the run fails; default: 1,000,000,000.
     allow_spills
@@ -176,6 +179,7 @@ class PointOptions:
     ] = ()
     defines: Annotated[tuple[str, ...], PROGRAM, Repeated, Parameter(name="-D"), Only.PROGRAMS] = ()
     schedule: Annotated[str | None, ENGINE, Only.MODEL] = None
+    check: Annotated[str | None, ENGINE, Only.MODEL] = None
     max_instructions: Annotated[int | None, ENGINE, WHOLE, Only.MODEL] = None
     allow_spills: Annotated[Flag, PROGRAM] = False
     allow_region: Annotated[tuple[str, ...], PROGRAM, Repeated, Only.PROGRAMS] = ()
@@ -307,6 +311,8 @@ def simt_options(options: Options) -> SimtOptions:
     dumps = tuple(name for name, _ in parsed_dumps(options.dump))
     found = run_options(SimtOptions, options, allow_regions=regions, dumps=dumps)
     choose("--schedule", found.schedule, SCHEDULES)
+    if found.check is not None:
+        choose("--check", found.check, CHECKS)
     require_rtl_choices(found, TRACES)
     if not 0 <= found.optimize <= 3:
         raise UserError(f"--optimize must be between 0 and 3, not {found.optimize}")

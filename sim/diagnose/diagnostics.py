@@ -99,6 +99,7 @@ def explain_fault(
         "pc": fault.pc,
         "assembly": disassemble(fault.word) if fault.word else None,
         "location": locator.at(fault.pc),
+        "partner": partner_of(fault, locator),
         "came_from": None if locator.own(fault.pc) else locator.latest(pcs),
         "address": fault.address,
         "addresses": [
@@ -121,6 +122,13 @@ def explain_fault(
             if word
         ],
     }
+
+
+def partner_of(fault: Fault, locator: Locator) -> dict[str, Any] | None:
+    """Return the other access of a race, with its location, None for other faults."""
+    if fault.partner is None:
+        return None
+    return vars(fault.partner) | {"location": locator.at(fault.partner.pc)}
 
 
 def near_addresses(

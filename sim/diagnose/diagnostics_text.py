@@ -49,6 +49,7 @@ def fault_lines(diagnostics: dict[str, Any], after: str) -> Iterator[str]:
     if diagnostics["came_from"] is not None:
         yield "  reached from"
         yield from place_lines(diagnostics["came_from"])
+    yield from partner_lines(diagnostics["partner"])
     if diagnostics["cause"] in ADVICE:
         yield f"  {ADVICE[diagnostics['cause']]}"
     yield from stray_lines(diagnostics["strayed"], "  ")
@@ -62,6 +63,18 @@ def fault_lines(diagnostics: dict[str, Any], after: str) -> Iterator[str]:
         yield f"  last instructions of core {diagnostics['core']}, warp {diagnostics['warp']}"
     for each in diagnostics["history"]:
         yield history_line(each)
+
+
+def partner_lines(partner: dict[str, Any] | None) -> Iterator[str]:
+    """Yield the lines about the other access of a race."""
+    if partner is None:
+        return
+    what = f"{partner['what']} of core {partner['core']}, warp {partner['warp']}"
+    yield f"  races with {what}, at {partner['pc']:#010x}"
+    yield from place_lines(partner["location"])
+    yield from textwrap.wrap(
+        partner["advice"], WIDTH, initial_indent="  ", subsequent_indent="    "
+    )
 
 
 def split_lines(diagnostics: dict[str, Any]) -> Iterator[str]:

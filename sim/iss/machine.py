@@ -18,6 +18,7 @@ from .host_memory import HostMemory
 from .native_machine import NativeMachine, pointer_to
 from .native_types import HISTORY, NativeFault, NativeRetired, native_config
 from .outcome import STOPS, Cause, Fault, Outcome, Retired, Statistics, WarpState
+from .races import Races
 from .retirement import retired_of
 from .statistics import COUNT_WORDS, statistics_of
 from .warps import change_warp, describe_wait, head_of, warp_state, words_of_warp
@@ -42,6 +43,8 @@ class Iss:
         one at random, which exposes races.
     seed : int
         Seed of the random schedule.
+    checks_races : bool
+        Whether two conflicting accesses without an order between them are a fault.
 
     Attributes
     ----------
@@ -58,7 +61,14 @@ class Iss:
 
     """
 
-    def __init__(self, config: ClusterConfig, *, schedule: str = "round_robin", seed: int = 1):
+    def __init__(
+        self,
+        config: ClusterConfig,
+        *,
+        schedule: str = "round_robin",
+        seed: int = 1,
+        checks_races: bool = False,
+    ):
         if config.core is None:
             raise UserError("the instruction-set model needs cores; this cluster has none")
         if schedule not in SCHEDULES:
@@ -69,8 +79,15 @@ class Iss:
         self.seed = seed
         self.on_console: Callable[[bytes], None] | None = None
         self.native = NativeMachine(
-            native_config(config, config.core, is_random=schedule == "random", seed=seed)
+            native_config(
+                config,
+                config.core,
+                is_random=schedule == "random",
+                seed=seed,
+                checks_races=checks_races,
+            )
         )
+        self.races = Races(self.native, config) if checks_races else None
         self.memory = HostMemory(self.native)
         self.reset()
 
@@ -78,12 +95,15 @@ class Iss:
         """Reset every warp and start warp 0 of each core at `entry`; memory is kept."""
         if entry % 4 or not 0 <= entry < 1 << 32:
             raise UserError(f"entry must be a 32-bit multiple of 4, not {entry:#x}")
+        if self.races is not None:
+            self.races.reset()
         self.devices = Devices(
             self.config,
             self.memory,
             schedule=self.schedule,
             seed=self.seed,
             allowed=self.memory.is_allowed,
+            watcher=self.races,
         )
         self.link = DeviceLink(self.devices)
         self.native.call("iss_devices", ctypes.byref(self.link.callbacks))
@@ -101,6 +121,11 @@ class Iss:
     def allow(self, address: int, nbytes: int) -> None:
         """Place a region of DRAM: programs may access placed regions only."""
         self.memory.allow(address, nbytes)
+
+    def add_flags(self, address: int, nbytes: int) -> None:
+        """Declare flags: their stores and loads make an order, and are no races."""
+        if nbytes:
+            self.native.call("iss_flags", address, address + nbytes - 1)
 
     def limit_stacks(self, top: int, nbytes: int) -> None:
         """Report a stack that grows into the next one; see `HostMemory.limit_stacks`."""
@@ -147,8 +172,10 @@ class Iss:
         """Return the fault that ended the last run."""
         native = NativeFault()
         self.native.call("iss_fault", ctypes.byref(native))
-        said = self.link.take() if REASONS[native.reason] is Reason.DEVICE else ""
-        return fault_of(native, said)
+        reason = REASONS[native.reason]
+        if reason is Reason.ACCESS_RACE and self.races is not None:
+            return fault_of(native, *self.races.found())
+        return fault_of(native, self.link.take() if reason is Reason.DEVICE else "")
 
     def device_fault(self) -> Fault:
         """Return the fault of a unit that occurred outside any instruction."""

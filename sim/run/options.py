@@ -12,6 +12,7 @@ from ..trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES
 
 __all__ = [
     "BUILDS",
+    "CHECKS",
     "CLUSTER_TRACES",
     "MODEL",
     "SCHEDULES",
@@ -26,6 +27,7 @@ __all__ = [
 MODEL = "iss"
 BUILDS = ("quick", "fast")
 SCHEDULES = ("round_robin", "random")
+CHECKS = ("races",)
 WAVEFORM = ".vcd"
 #: Suffixes of the traces of a cluster commanded by a host, and of a machine that runs programs.
 CLUSTER_TRACES = (WAVEFORM, *OVERVIEW_SUFFIXES)
@@ -112,6 +114,8 @@ class SimtOptions(RunOptions):
         Buffers, or ranges of DRAM as ``address:bytes``, to return after the run.
     schedule : str
         Warp schedule of the model, one of `SCHEDULES`.
+    check : str or None
+        ``races`` for a fault of the model at two conflicting accesses without an order.
     lockstep : bool
         Whether the model checks every instruction of the RTL.
     profile : bool
@@ -131,6 +135,7 @@ class SimtOptions(RunOptions):
     defines: tuple[str, ...] = ()
     dumps: tuple[str, ...] = ()
     schedule: str = "round_robin"
+    check: str | None = None
     lockstep: bool = True
     profile: bool = False
     allow_spills: bool = False

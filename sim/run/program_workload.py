@@ -90,7 +90,7 @@ class ProgramWorkload:
             "allow_spills": options.allow_spills,
         }
         if options.engine == MODEL:
-            return settings | {"schedule": options.schedule}
+            return settings | {"schedule": options.schedule, "check": options.check}
         return settings | {"lockstep": options.lockstep, "gating": options.gating}
 
     @contextmanager
@@ -107,7 +107,12 @@ class ProgramWorkload:
         layout = memory_layout_of(config, program, self.place(config), options)
         if options.engine == MODEL:
             build_library(progress=progress)
-            iss = Iss(config, schedule=options.schedule, seed=options.seed)
+            iss = Iss(
+                config,
+                schedule=options.schedule,
+                seed=options.seed,
+                checks_races=options.check is not None,
+            )
             executor = IssExecutor(iss, program, layout, options)
         else:
             machine = build_machine(config, program, options, progress, self.work)

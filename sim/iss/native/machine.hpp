@@ -8,6 +8,7 @@
 
 #include "barriers.hpp"
 #include "memory.hpp"
+#include "races/races.hpp"
 #include "retired.hpp"
 #include "warp.hpp"
 
@@ -55,6 +56,7 @@ public:
     Memory memory;
     std::vector<Core> cores;
     Barriers barriers;
+    const std::unique_ptr<Races> races;  // nullptr unless it checks for races; never archived
     Devices devices;
     Counts counts;
     Fault fault{};
