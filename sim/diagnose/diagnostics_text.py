@@ -215,7 +215,10 @@ def barrier_text(barrier: dict[str, Any]) -> str:
         f"{counted('core', cores)}: {here} of {count} warps arrived"
         for here, cores in alike.items()
     ]
-    return f"{head}: {'; '.join(drawn_together(present, 'groups'))}"
+    text = f"{head}: {'; '.join(drawn_together(present, 'groups'))}"
+    if barrier["missing"]:
+        text += f"; missing: {warps_text(barrier['missing'])}"
+    return text
 
 
 def doing(group: dict[str, Any]) -> str:
