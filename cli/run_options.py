@@ -18,6 +18,7 @@ from ..sim.run.options import (
     BUILDS,
     CHECKS,
     CLUSTER_TRACES,
+    RACES,
     SCHEDULES,
     TRACES,
     RunOptions,
@@ -134,6 +135,9 @@ class PointOptions:
         Limit of cycles, after which the run fails.
     lockstep
         Compare every retired instruction with the instruction-set model; on by default.
+    races
+        Loads that missed a store for want of a fence, found in lockstep: report (default) or
+        ignore, where the model continues with the value of the RTL.
     optimize
         Optimization level of the compiler of programs, 0 to 3; default: 3.
     includes
@@ -173,6 +177,7 @@ class PointOptions:
     build: Annotated[str | None, ENGINE, Only.RTL] = None
     max_cycles: Annotated[int | None, ENGINE, WHOLE, Only.RTL] = None
     lockstep: Annotated[bool | None, ENGINE, Only.CORES] = None
+    races: Annotated[str | None, ENGINE, Only.CORES] = None
     optimize: Annotated[int | None, PROGRAM, WHOLE, Only.PROGRAMS] = None
     includes: Annotated[
         tuple[Path, ...], PROGRAM, Repeated, Parameter(name="-I"), Only.PROGRAMS
@@ -313,6 +318,9 @@ def simt_options(options: Options) -> SimtOptions:
     choose("--schedule", found.schedule, SCHEDULES)
     if found.check is not None:
         choose("--check", found.check, CHECKS)
+    choose("--races", found.races, RACES)
+    if options.races is not None and not found.lockstep:
+        raise UserError("--races needs lockstep; leave out --no-lockstep")
     require_rtl_choices(found, TRACES)
     if not 0 <= found.optimize <= 3:
         raise UserError(f"--optimize must be between 0 and 3, not {found.optimize}")

@@ -10,7 +10,7 @@ from typing import Any
 from ...hw.isa.memory_map import STACK_BYTES
 from ..iss.faults import lane_text, numbers_text
 
-__all__ = ["counted", "diagnostics_text", "spot", "warps_text"]
+__all__ = ["counted", "diagnostics_text", "place_lines", "spot", "warps_text"]
 
 WIDTH = 100
 SCREEN = 40

@@ -23,6 +23,11 @@ def check_lines(result: Mapping[str, Any]) -> Iterator[str]:
     # Warnings and errors that decide nothing.
     for warning in check["code_warnings"] if is_program or check["verdict"] == PASS else ():
         yield f"Warning: {warning}"
+    if check["ignored_races"]:
+        yield (
+            f"Warning: {check['ignored_races']:,} loads missed a store for want of a fence "
+            "(--races ignore)"
+        )
     if is_program and check["device_errors"]:
         yield f"Warning: {check['device_errors']}"
 

@@ -15,6 +15,7 @@ __all__ = [
     "CHECKS",
     "CLUSTER_TRACES",
     "MODEL",
+    "RACES",
     "SCHEDULES",
     "TRACES",
     "WAVEFORM",
@@ -28,6 +29,7 @@ MODEL = "iss"
 BUILDS = ("quick", "fast")
 SCHEDULES = ("round_robin", "random")
 CHECKS = ("races",)
+RACES = ("report", "ignore")
 WAVEFORM = ".vcd"
 #: Suffixes of the traces of a cluster commanded by a host, and of a machine that runs programs.
 CLUSTER_TRACES = (WAVEFORM, *OVERVIEW_SUFFIXES)
@@ -118,6 +120,9 @@ class SimtOptions(RunOptions):
         ``races`` for a fault of the model at two conflicting accesses without an order.
     lockstep : bool
         Whether the model checks every instruction of the RTL.
+    races : str
+        ``report`` a load that missed a store for want of a fence as a difference in lockstep, or
+        ``ignore`` and count it: the model takes over the value of the core.
     profile : bool
         Whether the result of a run on the RTL has the time of warps by source line.
     allow_spills : bool
@@ -137,6 +142,7 @@ class SimtOptions(RunOptions):
     schedule: str = "round_robin"
     check: str | None = None
     lockstep: bool = True
+    races: str = "report"
     profile: bool = False
     allow_spills: bool = False
     allow_regions: tuple[tuple[int, int], ...] = ()

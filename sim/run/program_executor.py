@@ -76,5 +76,10 @@ class ProgramExecutor(Generic[MachineT]):
         """Exit code of the program, valid after its end."""
         return 0 if self.outcome is None else self.outcome.exit_code
 
+    @property
+    def ignored_races(self) -> int | None:
+        """Loads that lockstep let pass although a fence was missing; None without lockstep."""
+        return None
+
     def close(self) -> None:
         """Free the machine."""

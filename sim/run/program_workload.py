@@ -91,7 +91,8 @@ class ProgramWorkload:
         }
         if options.engine == MODEL:
             return settings | {"schedule": options.schedule, "check": options.check}
-        return settings | {"lockstep": options.lockstep, "gating": options.gating}
+        on_rtl = {"lockstep": options.lockstep, "gating": options.gating}
+        return settings | on_rtl | {"races": options.races if options.lockstep else None}
 
     @contextmanager
     def prepare(
@@ -148,6 +149,7 @@ class ProgramWorkload:
             exit_code=executor.exit_code,
             device_errors=executor.device_errors,
             code_warnings=inspect_program(self.program),
+            ignored_races=executor.ignored_races,
         )
         return {"check": check}, dumped(executor, options.dumps)
 
@@ -251,6 +253,7 @@ class KernelWorkload(ProgramWorkload):
             device_errors=errors,
             code_warnings=warnings,
             buffers={name: check.as_dict() for name, check in checks.items()},
+            ignored_races=executor.ignored_races,
         )
         config = executor.memory_layout.config
         of_units = account_products(config, problem.macs, done)
