@@ -97,7 +97,7 @@ def explain_core(
         "trace": None if trace is None else str(trace),
     }
     if found["race"]:
-        found["sentence"] = "race: a load missed a store because no fence lies between them"
+        found["sentence"] = "race: a load missed a store for want of a fence"
     if outcome.fault is not None:
         found |= explain_fault(outcome.fault, locator)
     if machine.iss is not None and outcome.stop in ALIKE:
