@@ -44,7 +44,7 @@ class Iss:
     seed : int
         Seed of the random schedule.
     checks_races : bool
-        Whether two conflicting accesses without an order between them are a fault.
+        Whether two conflicting accesses without an order between them are a fault of `run`.
 
     Attributes
     ----------

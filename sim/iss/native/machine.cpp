@@ -123,15 +123,16 @@ Decoded* Machine::fetch(Warp& warp) {
     return nullptr;
 }
 
+template <bool kChecksRaces>
 bool Machine::execute_one(Warp& warp) {
     Decoded* code = fetch(warp);
     if (code == nullptr) return false;
     uint32_t word = code->word, lanes = warp.mask();
     Op op = code->op;
     Step step{*this, warp, *code, warp.pc + 4};
-    if (races && !races->enter(step)) return false;
+    if (kChecksRaces && !races->enter(step)) return false;
     if (!execute(step)) return false;
-    if (races && !races->leave(step)) return false;
+    if (kChecksRaces && !races->leave(step)) return false;
     warp.remember(word, lanes);
     warp.pc = step.next;
     ++cores[warp.core].instructions;
@@ -148,7 +149,7 @@ StopReason Machine::run(uint64_t limit) {
             stop = is_done() ? StopReason::Done : StopReason::Deadlock;
             break;
         }
-        if (!execute_one(*warp)) {
+        if (!(races ? execute_one<true>(*warp) : execute_one<false>(*warp))) {
             stop = StopReason::Fault;
             // The next run starts with this warp.
             turn_warp_ = warp->number;
@@ -225,7 +226,7 @@ Machine::Stepped Machine::step(uint32_t core, uint32_t number, Retired& retired)
     retired.word = copy.word;
     retired.flags = flags_of(copy);
     note_access(*this, stepped, copy, retired.access);
-    if (!execute_one(stepped)) return Stepped::Fault;
+    if (!execute_one<false>(stepped)) return Stepped::Fault;
     if (copy.op == Op::Hmma || copy.op == Op::Hgmma) {
         note_accumulators(stepped, config, copy, retired);
         return Stepped::Retired;

@@ -44,6 +44,7 @@ public:
     void reset(uint32_t entry);
     // Runs up to `limit` instructions; returns `Limit` if the program has not ended.
     StopReason run(uint64_t limit);
+    // Executes one instruction of a warp, without the check for races.
     Stepped step(uint32_t core, uint32_t warp, Retired& retired);
 
     Warp& warp(uint32_t core, uint32_t number) { return *warps_[core * config.warps + number]; }
@@ -71,6 +72,9 @@ private:
     Warp* next() { return config.is_random ? next_random() : next_in_turn(); }
     Decoded* fetch(Warp& warp);
     bool fetch_fault(Warp& warp, Reason reason, uint32_t word);
+    // Executes an instruction; false after a fault. Compiled twice, so that the check for races costs
+    // nothing unless it is on.
+    template <bool kChecksRaces>
     bool execute_one(Warp& warp);
     uint64_t random();
 
