@@ -69,8 +69,7 @@ def partner_lines(partner: dict[str, Any] | None) -> Iterator[str]:
     """Yield the lines about the other access of a race."""
     if partner is None:
         return
-    what = f"{partner['what']} of core {partner['core']}, warp {partner['warp']}"
-    yield f"  races with {what}, at {partner['pc']:#010x}"
+    yield f"  races with {partner['what']}, at {partner['pc']:#010x}"
     yield from place_lines(partner["location"])
     yield from textwrap.wrap(
         partner["advice"], WIDTH, initial_indent="  ", subsequent_indent="    "

@@ -51,7 +51,7 @@ class Partner:
     Attributes
     ----------
     what : str
-        The access in words: ``the store``, or a work of a unit.
+        The access in words, with its warp: a store, a load, or a work of a unit.
     core, warp : int
         Warp of the access, or that started the work.
     pc : int

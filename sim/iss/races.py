@@ -82,19 +82,20 @@ class Races:
         """Return the last race in words, and its earlier access."""
         race = NativeRace()
         self.native.call("iss_race", ctypes.byref(race))
-        agent, what = race.agent, "the store" if race.is_store else "the load"
+        agent, what = race.agent, f"the {'store' if race.is_store else 'load'} of "
         if agent >= self.all_warps:
             stream = agent - self.all_warps
-            what = self.names[stream][race.time - 1]
+            what = f"{self.names[stream][race.time - 1]}, started by "
             agent = self.native.call("iss_work_starter", stream, race.time)
         core, warp = divmod(agent, self.warps)
         before = f"core {core}, warp {warp}"
-        partner = Partner(what, core, warp, race.pc, ADVICE[race.lack].format(before=before))
+        advice = ADVICE[race.lack].format(before=before)
+        partner = Partner(what + before, core, warp, race.pc, advice)
         mine = f"{'store' if race.with_store else 'load'} of {race.size} bytes"
         if race.later >= self.all_warps:
             work = self.names[race.later - self.all_warps][race.later_time - 1]
             mine = f"{'write' if race.with_store else 'read'} by {work}"
-        return f"{mine} at 0x{race.address:08x}, in no order with {what} of {before}", partner
+        return f"{mine} at 0x{race.address:08x}, in no order with {partner.what}", partner
 
 
 def region_of(region: Region, *, is_store: bool) -> NativeRegion:
