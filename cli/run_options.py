@@ -16,7 +16,9 @@ from ..sim.engine.verilator_engine import GATINGS
 from ..sim.run.dumps import parsed_range
 from ..sim.run.options import (
     BUILDS,
+    CHECKS,
     CLUSTER_TRACES,
+    RACES,
     SCHEDULES,
     TRACES,
     RunOptions,
@@ -133,6 +135,9 @@ class PointOptions:
         Limit of cycles, after which the run fails.
     lockstep
         Compare every retired instruction with the instruction-set model; on by default.
+    races
+        Loads that missed a store for want of a fence, found in lockstep: report (default) or
+        ignore, where the model continues with the value of the RTL.
     optimize
         Optimization level of the compiler of programs, 0 to 3; default: 3.
     includes
@@ -141,6 +146,8 @@ class PointOptions:
         Macro of a program, as NAME or NAME=VALUE; may be repeated.
     schedule
         Warp schedule of engine iss: round_robin (default) or random.
+    check
+        Check of engine iss: races, a fault at two conflicting accesses without an order.
     max_instructions
         Limit of warp instructions on engine iss, after which the run fails; default: 1,000,000,000.
     allow_spills
@@ -173,12 +180,14 @@ class PointOptions:
     build: Annotated[str | None, ENGINE, Only.RTL] = None
     max_cycles: Annotated[int | None, ENGINE, WHOLE, Only.RTL] = None
     lockstep: Annotated[bool | None, ENGINE, Only.CORES] = None
+    races: Annotated[str | None, ENGINE, Only.CORES] = None
     optimize: Annotated[int | None, PROGRAM, WHOLE, Only.PROGRAMS] = None
     includes: Annotated[
         tuple[Path, ...], PROGRAM, Repeated, Parameter(name="-I"), Only.PROGRAMS
     ] = ()
     defines: Annotated[tuple[str, ...], PROGRAM, Repeated, Parameter(name="-D"), Only.PROGRAMS] = ()
     schedule: Annotated[str | None, ENGINE, Only.MODEL] = None
+    check: Annotated[str | None, ENGINE, Only.MODEL] = None
     max_instructions: Annotated[int | None, ENGINE, WHOLE, Only.MODEL] = None
     allow_spills: Annotated[Flag, PROGRAM] = False
     stack_bytes: Annotated[int | None, PROGRAM, WHOLE, Only.PROGRAMS] = None
@@ -311,6 +320,11 @@ def simt_options(options: Options) -> SimtOptions:
     dumps = tuple(name for name, _ in parsed_dumps(options.dump))
     found = run_options(SimtOptions, options, allow_regions=regions, dumps=dumps)
     choose("--schedule", found.schedule, SCHEDULES)
+    if found.check is not None:
+        choose("--check", found.check, CHECKS)
+    choose("--races", found.races, RACES)
+    if options.races is not None and not found.lockstep:
+        raise UserError("--races needs lockstep; leave out --no-lockstep")
     require_rtl_choices(found, TRACES)
     if not 0 <= found.optimize <= 3:
         raise UserError(f"--optimize must be between 0 and 3, not {found.optimize}")

@@ -116,7 +116,8 @@ class KernelRun:
             options = with_memory(self.config, options)
         workload.pose(self.preset, self.config, options)
         if isinstance(workload, KernelWorkload):
-            workload.place(self.config)
+            assert isinstance(options, SimtOptions)
+            workload.place(self.config, options)
 
     def record(self) -> Record:
         """Run the kernel; return verdict, figures, counters and result."""

@@ -1,6 +1,7 @@
 """Diagnosis of a program that failed on the RTL, with the state of each warp and memory port."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from ...hw.core.control.faults import FaultCause
@@ -11,11 +12,12 @@ from ...kernels.program import Program
 from ..harness.stop_reason import StopReason
 from ..iss.faults import lane_text
 from ..iss.outcome import Outcome
+from ..lockstep.missed_store import MissedStore
 from ..machine.memory_layout import MemoryLayout
 from ..machine.program_machine import ProgramMachine
 from ..machine.program_outcome import CoreFault, ProgramOutcome
 from .diagnostics import explain
-from .diagnostics_text import counted, diagnostics_text, spot, warps_text
+from .diagnostics_text import counted, diagnostics_text, place_lines, spot, warps_text
 from .source_locations import Locator
 
 __all__ = ["core_diagnostics_text", "explain_core"]
@@ -69,9 +71,13 @@ WAITS = {
 
 
 def explain_core(
-    machine: ProgramMachine, program: Program, memory_layout: MemoryLayout, outcome: ProgramOutcome
+    machine: ProgramMachine,
+    program: Program,
+    memory_layout: MemoryLayout,
+    outcome: ProgramOutcome,
+    trace: Path | None = None,
 ) -> dict[str, Any]:
-    """Return the diagnosis of a run that did not end normally.
+    """Return the diagnosis of a run that did not end normally; `trace` is that of a difference.
 
     In lockstep the model has the state of the RTL, and adds its knowledge of the program, unless
     only the RTL has the fault: the model's units refuse nothing.
@@ -87,7 +93,11 @@ def explain_core(
         "units": outcome.waits,
         "lockstep": machine.iss is not None,
         "program": None,
+        "race": None if outcome.missed is None else explain_race(outcome.missed, locator),
+        "trace": None if trace is None else str(trace),
     }
+    if found["race"]:
+        found["sentence"] = "race: a load missed a store for want of a fence"
     if outcome.fault is not None:
         found |= explain_fault(outcome.fault, locator)
     if machine.iss is not None and outcome.stop in ALIKE:
@@ -118,6 +128,27 @@ def explain_fault(fault: CoreFault, locator: Locator) -> dict[str, Any]:
     }
 
 
+def explain_race(missed: MissedStore, locator: Locator) -> dict[str, Any]:
+    """Return a load that missed a store, and that store, with their locations."""
+    return vars(missed) | {
+        "who": missed.who,
+        "location": locator.at(missed.pc),
+        "writer_location": missed.writer and locator.at(missed.writer[2]),
+    }
+
+
+def race_lines(race: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines about a load that missed a store."""
+    load = f"core {race['core']}, warp {race['warp']} loads at {race['pc']:#010x}"
+    yield f"  {load} from {race['address']:#010x} what was there before the store"
+    yield from place_lines(race["location"])
+    place = f" at {race['writer'][2]:#010x}" if race["writer"] else ""
+    yield f"  {race['who']} stored{place}; this was complete in cycle {race['written']:,}"
+    if race["writer"]:
+        yield from place_lines(race["writer_location"])
+    yield "  call vx_fence before the load, or choose --races ignore"
+
+
 def cores(machine: ProgramMachine, locator: Locator) -> Iterator[dict[str, Any]]:
     """Yield the state of each core and its warps."""
     for number, state in enumerate(machine.core_states()):
@@ -144,7 +175,13 @@ def core_diagnostics_text(diagnostics: dict[str, Any]) -> str:
     """Return the result of `explain_core` as text of at most a screen."""
     when = f"in cycle {diagnostics['cycles']:,}, after {diagnostics['instructions']:,} instructions"
     if diagnostics["mismatch"]:
-        lines = [f"{diagnostics['sentence']}, {when}", *diagnostics["mismatch"].splitlines()]
+        lines = [f"{diagnostics['sentence']}, {when}"]
+        if diagnostics["race"]:
+            lines += race_lines(diagnostics["race"])
+        if diagnostics["trace"]:
+            lines.append("  the instructions before it, with operands:")
+            lines.append(f"  {diagnostics['trace']}")
+        lines += diagnostics["mismatch"].splitlines()
     elif diagnostics["program"] is not None:
         lines = [*diagnostics_text(diagnostics["program"]).splitlines(), f"  {when}"]
     else:

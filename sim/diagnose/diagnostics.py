@@ -1,6 +1,6 @@
 """Diagnosis of a program that ended in a fault, in a deadlock or at its limit."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...hw.base.errors import MachineError
@@ -106,6 +106,7 @@ def explain_fault(
         "pc": fault.pc,
         "assembly": disassemble(fault.word) if fault.word else None,
         "location": locator.at(fault.pc),
+        "partner": partner_of(fault, locator),
         "came_from": None if locator.own(fault.pc) else locator.latest(pcs),
         "address": fault.address,
         "addresses": [
@@ -128,6 +129,13 @@ def explain_fault(
             if word
         ],
     }
+
+
+def partner_of(fault: Fault, locator: Locator) -> dict[str, Any] | None:
+    """Return the other access of a race, with its location, None for other faults."""
+    if fault.partner is None:
+        return None
+    return vars(fault.partner) | {"location": locator.at(fault.partner.pc)}
 
 
 def near_addresses(
@@ -201,18 +209,43 @@ def barrier_of(state: WarpState, word: int) -> list[int] | None:
 
 
 def barriers(iss: Iss, memory_layout: MemoryLayout) -> Iterator[dict[str, Any]]:
-    """Yield each barrier with waiting warps: number, count and arrivals per core."""
-    arrived: dict[tuple[int, int], list[int]] = {}
+    """Yield each barrier with waiting warps: number, count, arrivals per core, missing warps."""
+    arrived: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    begun: list[tuple[int, int]] = []
     for core, warp, state in warps_of(iss, memory_layout):
         history = iss.history(core, warp)
+        begun += [(core, warp)] if history else []
         if not (state.active and state.waits and history):
             continue
         barrier = barrier_of(state, history[-1][1])
         if barrier is not None:
-            counts = arrived.setdefault((barrier[0], barrier[1]), [0] * memory_layout.config.cores)
+            arrived.setdefault((barrier[0], barrier[1]), []).append((core, warp))
+    for (number, count), warps in arrived.items():
+        counts = [0] * memory_layout.config.cores
+        for core, _ in warps:
             counts[core] += 1
-    for (number, count), counts in arrived.items():
-        yield {"number": number, "count": count, "arrived": counts}
+        yield {
+            "number": number,
+            "count": count,
+            "arrived": counts,
+            "missing": missing_warps(number, count, warps, begun, counts),
+        }
+
+
+def missing_warps(
+    number: int,
+    count: int,
+    arrived: Sequence[tuple[int, int]],
+    begun: Sequence[tuple[int, int]],
+    counts: Sequence[int],
+) -> list[list[int]]:
+    """Return the warps that a barrier of warps lacks; none if it could be any of several."""
+    if number >> 31:
+        return []
+    absent = [[core, warp] for core, warp in begun if (core, warp) not in arrived]
+    lacking = [sum(core == other for other, _ in absent) for core in range(len(counts))]
+    unclear = {core for core, here in enumerate(counts) if count - here != lacking[core]}
+    return [[core, warp] for core, warp in absent if core not in unclear]
 
 
 def lanes_of(mask: int) -> list[int]:

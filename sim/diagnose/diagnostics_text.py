@@ -9,7 +9,7 @@ from typing import Any
 
 from ..iss.faults import lane_text, numbers_text
 
-__all__ = ["counted", "diagnostics_text", "spot", "warps_text"]
+__all__ = ["counted", "diagnostics_text", "place_lines", "spot", "warps_text"]
 
 WIDTH = 100
 SCREEN = 40
@@ -48,6 +48,7 @@ def fault_lines(diagnostics: dict[str, Any], after: str) -> Iterator[str]:
     if diagnostics["came_from"] is not None:
         yield "  reached from"
         yield from place_lines(diagnostics["came_from"])
+    yield from partner_lines(diagnostics["partner"])
     if diagnostics["cause"] in ADVICE:
         yield f"  {ADVICE[diagnostics['cause']]}"
     yield from stray_lines(diagnostics, "  ")
@@ -61,6 +62,17 @@ def fault_lines(diagnostics: dict[str, Any], after: str) -> Iterator[str]:
         yield f"  last instructions of core {diagnostics['core']}, warp {diagnostics['warp']}"
     for each in diagnostics["history"]:
         yield history_line(each)
+
+
+def partner_lines(partner: dict[str, Any] | None) -> Iterator[str]:
+    """Yield the lines about the other access of a race."""
+    if partner is None:
+        return
+    yield f"  races with {partner['what']}, at {partner['pc']:#010x}"
+    yield from place_lines(partner["location"])
+    yield from textwrap.wrap(
+        partner["advice"], WIDTH, initial_indent="  ", subsequent_indent="    "
+    )
 
 
 def split_lines(diagnostics: dict[str, Any]) -> Iterator[str]:
@@ -206,7 +218,10 @@ def barrier_text(barrier: dict[str, Any]) -> str:
         f"{counted('core', cores)}: {here} of {count} warps arrived"
         for here, cores in alike.items()
     ]
-    return f"{head}: {'; '.join(drawn_together(present, 'groups'))}"
+    text = f"{head}: {'; '.join(drawn_together(present, 'groups'))}"
+    if barrier["missing"]:
+        text += f"; missing: {warps_text(barrier['missing'])}"
+    return text
 
 
 def doing(group: dict[str, Any]) -> str:

@@ -11,12 +11,16 @@ from .device.dma import STATUS as DMA_STATUS
 from .device.dma import DmaDevice
 from .device.memory import DeviceMemory, Memory
 from .device.unit_models import UNIT_MODELS
-from .device.work_queue import SCHEDULES, Agenda, DeviceFault
+from .device.work_queue import KINDS, SCHEDULES, Agenda, DeviceFault, Watcher
 
 __all__ = ["SCHEDULES", "UNIT_SHIFT", "DeviceFault", "Devices"]
 
-#: Status registers that programs poll.
-POLLED = {*DMA_STATUS, "busy", "running", "computes_done"}
+#: Status registers that programs poll, with the kinds of work that they show as done.
+POLLED = dict.fromkeys((*DMA_STATUS, "busy", "running"), KINDS) | {
+    "loads_done": ("load",),
+    "stores_done": ("store",),
+    "computes_done": ("compute",),
+}
 #: Bits of a command word that name the matrix unit.
 UNIT_SHIFT, UNIT_MASK = 5, 3
 
@@ -45,6 +49,8 @@ class Devices:
         Seed of the random schedule.
     allowed : callable or None
         ``allowed(address, nbytes)``: whether this DRAM may be accessed; None allows all of it.
+    watcher : Watcher or None
+        Observer of the work.
 
     """
 
@@ -56,8 +62,9 @@ class Devices:
         schedule: str = "round_robin",
         seed: int = 1,
         allowed: Callable[[int, int], bool] | None = None,
+        watcher: Watcher | None = None,
     ):
-        self.agenda = Agenda(schedule, seed)
+        self.agenda = Agenda(schedule, seed, watcher)
         self.dmas: list[DmaDevice] = []
         self.matrices: list[Any] = []
         if config.dma is not None:
@@ -110,6 +117,7 @@ class Devices:
         self.agenda.before_access()
         value = self.units[unit].read(name)
         if name in POLLED:
+            self.agenda.tell(unit, POLLED[name])
             self.agenda.after_poll()
         return value
 

@@ -4,7 +4,7 @@ import enum
 
 from ...hw.isa.assembly import disassemble
 from .native_types import NativeFault
-from .outcome import Cause, Fault
+from .outcome import Cause, Fault, Partner
 
 __all__ = ["REASONS", "Reason", "fault_of", "lane_text", "numbers_text"]
 
@@ -93,6 +93,7 @@ class Reason(enum.Enum):
         "an operand of the hgmma at 0x{first:08x} was overwritten at 0x{address:08x} before this "
         "instruction",
     )
+    ACCESS_RACE = (Cause.RACE, "{sentence}")
     NO_PRODUCT = (Cause.BAD_WAIT, "no hgmma of this warp since its last hgmma_wait")
     DIVERGENT_BRANCH = (
         Cause.DIVERGENT_BRANCH,
@@ -144,8 +145,8 @@ def lane_text(mask: int) -> str:
     return numbers_text("lane", mask)
 
 
-def fault_of(native: NativeFault, said: str) -> Fault:
-    """Return a fault from its C++ structure, with its message; `said` is a unit's message."""
+def fault_of(native: NativeFault, said: str, partner: Partner | None = None) -> Fault:
+    """Return a fault from its C++ structure; `said` is the message of a unit or of a race."""
     reason = REASONS[native.reason]
     middle = reason.middle.format(
         word=native.word,
@@ -165,4 +166,5 @@ def fault_of(native: NativeFault, said: str) -> Fault:
         lanes=native.lanes,
         address=native.address if native.has_address else None,
         sentence=f"{reason.cause.value}: {middle} ({place}, pc 0x{native.pc:08x}{what})",
+        partner=partner,
     )

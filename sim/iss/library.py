@@ -15,7 +15,7 @@ from .table import header
 __all__ = ["build_library", "load_library", "model_identity"]
 
 NATIVE = Path(__file__).with_name("native")
-SOURCES = ("machine.cpp", "api.cpp")
+SOURCES = ("machine.cpp", "api.cpp", "races/races.cpp")
 # The processor's floats compute the machine's, so the compiler must not contract or reorder them.
 FLAGS = ("-std=c++20", "-fPIC", "-ffp-contract=off", "-fno-fast-math", "-Wall", "-Wextra")
 

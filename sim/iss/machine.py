@@ -19,6 +19,7 @@ from .host_memory import HostMemory
 from .native_machine import NativeMachine, pointer_to
 from .native_types import HISTORY, NativeFault, NativeRetired, native_config
 from .outcome import STOPS, Cause, Fault, Outcome, Retired, Statistics, WarpState
+from .races import Races
 from .retirement import retired_of
 from .statistics import COUNT_WORDS, statistics_of
 from .warps import change_warp, describe_wait, head_of, warp_state, words_of_warp
@@ -46,6 +47,8 @@ class Iss:
     alone : bool
         Whether the cores are simulated without DMA and matrix units, as on the RTL with a simple
         memory.
+    checks_races : bool
+        Whether two conflicting accesses without an order between them are a fault of `run`.
 
     Attributes
     ----------
@@ -69,6 +72,7 @@ class Iss:
         schedule: str = "round_robin",
         seed: int = 1,
         alone: bool = False,
+        checks_races: bool = False,
     ):
         if config.core is None:
             raise UserError("the instruction-set model needs cores; this cluster has none")
@@ -82,9 +86,15 @@ class Iss:
         self.on_console: Callable[[bytes], None] | None = None
         self.native = NativeMachine(
             native_config(
-                config, config.core, is_alone=alone, is_random=schedule == "random", seed=seed
+                config,
+                config.core,
+                is_alone=alone,
+                is_random=schedule == "random",
+                seed=seed,
+                checks_races=checks_races,
             )
         )
+        self.races = Races(self.native, config) if checks_races else None
         self.memory = HostMemory(self.native)
         self.reset()
 
@@ -92,12 +102,15 @@ class Iss:
         """Reset every warp and start warp 0 of each core at `entry`; memory is kept."""
         if entry % 4 or not 0 <= entry < 1 << 32:
             raise UserError(f"entry must be a 32-bit multiple of 4, not {entry:#x}")
+        if self.races is not None:
+            self.races.reset()
         self.devices = Devices(
             self.around,
             self.memory,
             schedule=self.schedule,
             seed=self.seed,
             allowed=self.memory.is_allowed,
+            watcher=self.races,
         )
         self.link = DeviceLink(self.devices)
         self.native.call("iss_devices", ctypes.byref(self.link.callbacks))
@@ -115,6 +128,11 @@ class Iss:
     def allow(self, address: int, nbytes: int) -> None:
         """Place a region of DRAM: programs may access placed regions only."""
         self.memory.allow(address, nbytes)
+
+    def add_flags(self, address: int, nbytes: int) -> None:
+        """Declare flags: their stores and loads make an order, and are no races."""
+        if nbytes:
+            self.native.call("iss_flags", address, address + nbytes - 1)
 
     def limit_stacks(self, top: int, nbytes: int) -> None:
         """Report a stack that grows into the next one; see `HostMemory.limit_stacks`."""
@@ -161,8 +179,10 @@ class Iss:
         """Return the fault that ended the last run."""
         native = NativeFault()
         self.native.call("iss_fault", ctypes.byref(native))
-        said = self.link.take() if REASONS[native.reason] is Reason.DEVICE else ""
-        return fault_of(native, said)
+        reason = REASONS[native.reason]
+        if reason is Reason.ACCESS_RACE and self.races is not None:
+            return fault_of(native, *self.races.found())
+        return fault_of(native, self.link.take() if reason is Reason.DEVICE else "")
 
     def sender(self, word: int) -> tuple[int, int, int] | None:
         """Return core, warp and pc of the first instruction that sent a word to a matrix unit."""

@@ -12,7 +12,10 @@ __all__ = [
     "NativeConfig",
     "NativeFault",
     "NativeNumerics",
+    "NativeRace",
+    "NativeRegion",
     "NativeRetired",
+    "NativeWork",
     "native_config",
     "native_numerics",
 ]
@@ -77,7 +80,8 @@ class NativeConfig(ctypes.Structure):
             (name, ctypes.c_uint32)
             for name in (
                 *("a_row_bytes", "b_row_bytes", "is_swizzled"),
-                *("barriers", "has_core_barriers", "shared_bytes", "is_alone", "is_random"),
+                *("barriers", "has_core_barriers", "shared_bytes", "is_alone", "line_bytes"),
+                *("checks_races", "is_random"),
             )
         ),
         ("seed", ctypes.c_uint64),
@@ -94,6 +98,32 @@ class NativeFault(ctypes.Structure):
             *("first", "second"),
         )
     )
+
+
+class NativeRace(ctypes.Structure):
+    """`RaceReport` of native/races/races.hpp."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_uint32)
+        for name in (
+            *("agent", "time", "pc", "is_store", "address", "lack"),
+            *("later", "later_time", "with_store", "size"),
+        )
+    )
+
+
+class NativeRegion(ctypes.Structure):
+    """`UnitRegion` of native/races/races.hpp."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_uint32) for name in ("start", "pitch", "rows", "width", "is_store")
+    )
+
+
+class NativeWork(ctypes.Structure):
+    """`UnitWork` of native/races/races.hpp."""
+
+    _fields_ = (("stream", ctypes.c_uint32), ("time", ctypes.c_uint32))
 
 
 class NativeRetired(ctypes.Structure):
@@ -123,7 +153,13 @@ class Callbacks(ctypes.Structure):
 
 
 def native_config(
-    config: ClusterConfig, core: CoreConfig, *, is_alone: bool, is_random: bool, seed: int
+    config: ClusterConfig,
+    core: CoreConfig,
+    *,
+    is_alone: bool,
+    is_random: bool,
+    seed: int,
+    checks_races: bool = False,
 ) -> NativeConfig:
     """Return a machine's config in its C++ structure."""
     tile = core.hgmma_config
@@ -144,6 +180,8 @@ def native_config(
         has_core_barriers=config.barrier_scope == "core",
         shared_bytes=config.shared.size,
         is_alone=is_alone,
+        line_bytes=core.l1d.line_bytes,
+        checks_races=checks_races,
         is_random=is_random,
         seed=seed & 0xFFFF_FFFF_FFFF_FFFF,
     )

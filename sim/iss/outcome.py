@@ -15,6 +15,7 @@ __all__ = [
     "Cause",
     "Fault",
     "Outcome",
+    "Partner",
     "Retired",
     "Statistics",
     "WarpState",
@@ -44,6 +45,30 @@ class Cause(enum.Enum):
 
 
 @dataclass(frozen=True)
+class Partner:
+    """The earlier one of two accesses that race.
+
+    Attributes
+    ----------
+    what : str
+        The access in words, with its warp: a store, a load, or a work of a unit.
+    core, warp : int
+        Warp of the access, or that started the work.
+    pc : int
+        Address of its instruction.
+    advice : str
+        What orders the two.
+
+    """
+
+    what: str
+    core: int
+    warp: int
+    pc: int
+    advice: str
+
+
+@dataclass(frozen=True)
 class Fault:
     """Instruction that could not be executed; the state of the machine is that before it.
 
@@ -60,6 +85,8 @@ class Fault:
         Faulting address of the lowest of these lanes, if any.
     sentence : str
         Complete message.
+    partner : Partner or None
+        Other access of a race.
 
     """
 
@@ -71,6 +98,7 @@ class Fault:
     lanes: int
     address: int | None
     sentence: str
+    partner: Partner | None = None
 
 
 @dataclass(frozen=True)

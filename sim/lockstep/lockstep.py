@@ -20,12 +20,12 @@ from ..iss.machine import Iss
 from ..iss.native_types import HISTORY, MAX_THREADS
 from .causes import cause_masks, cause_name
 from .mirror import mirror_setup
+from .missed_store import MissedStore, missed_store_of
 from .native_types import FAULT, LANES, NUMBERS, Calls, Difference, Flight, Setup
 
 __all__ = ["Lockstep"]
 
 NO_CAUSE = 0xFFFF_FFFF
-NOBODY = 0xFFFF_FFFF  #: `Mirror::kNobody`
 #: Limits of a report: lanes, previous instructions, and instructions in flight.
 SHOWN_LANES, SHOWN_BEFORE, SHOWN_FLIGHTS = 8, 10, 12
 LINES = 40
@@ -61,6 +61,16 @@ class Lockstep:
         Of the same config, with the same memory, at the start of the program.
     placed : sequence of (int, int)
         Addresses and sizes of the regions of a cluster's DRAM compared at the end.
+    ignores_races : bool
+        Whether a load of a cluster that missed a store for want of a fence is no difference: the
+        model continues with the value of the core.
+
+    Attributes
+    ----------
+    cycle : int or None
+        Cycle of the first difference of an instruction, after `finish`.
+    missed : MissedStore or None
+        The race that this difference is, if it is one.
 
     """
 
@@ -70,20 +80,26 @@ class Lockstep:
         config: ClusterConfig,
         iss: Iss,
         placed: Sequence[tuple[int, int]] = (),
+        *,
+        ignores_races: bool = False,
     ):
         assert config.core is not None
         self.config, self.core, self.iss = config, config.core, iss
         self.harness, self.placed = harness, placed
+        self.cycle: int | None = None
+        self.missed: MissedStore | None = None
         self.is_cluster = isinstance(harness, ClusterHarness)
         self.library = harness.library
         if self.is_cluster:
             self.library.harness_mirror(harness.handle, ctypes.byref(mirror_setup(config, iss)))
         self.library.harness_lockstep_add.restype = ctypes.c_void_p
         self.library.harness_lockstep_in_flight.restype = ctypes.c_uint64
+        self.library.harness_lockstep_ignored.restype = ctypes.c_uint64
         self.handles = [
             ctypes.c_void_p(
                 self.library.harness_lockstep_add(
-                    harness.handle, ctypes.byref(setup(core, self.core, iss, self.is_cluster))
+                    harness.handle,
+                    ctypes.byref(setup(core, self.core, iss, self.is_cluster, ignores_races)),
                 )
             )
             for core in range(config.cores)
@@ -116,8 +132,14 @@ class Lockstep:
             if not self.library.harness_lockstep_finish(
                 handle, ctypes.c_int(is_over), ctypes.byref(difference)
             ):
+                self.cycle, self.missed = difference.cycle, missed_store_of(difference)
                 return "\n".join(self.lines(handle, difference)[:LINES])
         return self.end_text(exit_codes, console) if stop is StopReason.DONE else ""
+
+    @property
+    def ignored_races(self) -> int:
+        """Loads so far that missed a store for want of a fence, if these are ignored."""
+        return sum(self.library.harness_lockstep_ignored(handle) for handle in self.handles)
 
     def end_text(self, exit_codes: list[int] | None, console: bytes | None) -> str:
         """Return the differences between the final states of cores and model."""
@@ -185,11 +207,10 @@ class Lockstep:
                 yield f"  the model: {fault_of(difference.fault, '').sentence}"
             if got[0] != NO_CAUSE:
                 yield f"  the core: {cause_name(got[0])}"
-        if difference.is_stale:
-            writer = "the DMA" if difference.writer == NOBODY else f"core {difference.writer}"
+        if missed := missed_store_of(difference):
             yield (
-                f"  the core loaded the bytes from before the write of {writer} that completed in "
-                f"cycle {difference.written}; call vx_fence before the load"
+                f"  the core loaded the bytes from before the store of {missed.who} that completed "
+                f"in cycle {missed.written}; call vx_fence before the load"
             )
 
     def before(self, core: int, warp: int) -> Iterator[str]:
@@ -227,7 +248,7 @@ class Lockstep:
         return f"{pc:#010x}: {text_of(word)}"
 
 
-def setup(core: int, config: CoreConfig, iss: Iss, is_cluster: bool) -> Setup:
+def setup(core: int, config: CoreConfig, iss: Iss, is_cluster: bool, ignores_races: bool) -> Setup:
     """Return the description of a core and of the model for C++."""
     library = iss.native.library
     step, write_register, fault = (
@@ -247,6 +268,7 @@ def setup(core: int, config: CoreConfig, iss: Iss, is_cluster: bool) -> Setup:
         unaddressable=MemoryFault.UNADDRESSABLE,
         refused=MemoryFault.REFUSED,
         first_address=1 << UPPER_HALF,
+        ignores_races=ignores_races,
         causes=cause_masks(is_cluster),
     )
 

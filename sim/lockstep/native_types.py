@@ -27,7 +27,7 @@ class Setup(ctypes.Structure):
             for name in (
                 *("core", "slot_bits", "integer_port", "memory_port", "control_port"),
                 *("tensor_port", "misaligned_jump", "misaligned", "unaddressable", "refused"),
-                "first_address",
+                *("first_address", "ignores_races"),
             )
         ),
         ("causes", ctypes.c_uint32 * 64),
@@ -44,8 +44,10 @@ class Difference(ctypes.Structure):
         ("got", ctypes.c_uint32 * MAX_THREADS),
         ("fault", NativeFault),
         ("what", ctypes.c_char * 80),
-        ("is_stale", ctypes.c_uint32),
-        ("writer", ctypes.c_uint32),
+        *(
+            (name, ctypes.c_uint32)
+            for name in ("is_stale", "writer", "writer_warp", "writer_pc", "address")
+        ),
         ("written", ctypes.c_uint64),
     )
 

@@ -61,6 +61,9 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
         Memory timing; None for the default of `CoreMemoryConfig`.
     lockstep : bool
         Whether to compare every instruction with the instruction-set model, which is then `iss`.
+    ignores_races : bool
+        Whether lockstep continues after a load that missed a store for want of a fence, with the
+        value of the core.
     record : tuple of int or None
         Recorded cycles: the first, and the one after the last.
     window : tuple of int or None
@@ -85,11 +88,14 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
         *,
         memory: CoreMemoryConfig | DramConfig | None = None,
         lockstep: bool = False,
+        ignores_races: bool = False,
         record: Window | None = None,
         window: Window | None = None,
         design: wiring.Component | None = None,
         **options: Any,
     ):
+        self.made = {"memory": memory, "lockstep": lockstep, "ignores_races": ignores_races}
+        self.made |= {"design": design, **options}
         if config.core is None:
             raise UserError("the machine needs cores; this cluster has none")
         self.config = config
@@ -99,7 +105,7 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
         self.profiling: Profiling | None = None
         self.record = record
         self.recording: Recording | None = None
-        self.is_lockstep = lockstep
+        self.is_lockstep, self.ignores_races = lockstep, ignores_races
         self.model: Iss | None = None
         self.lockstep: Lockstep | None = None
         self.placed: list[tuple[int, int]] = []
@@ -114,6 +120,10 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
             window = window and (window[0] + 1, window[1] + 1)
         options = defaults | {"memory": memory, "window": window} | options
         super().__init__(config if design is None else design, **options)
+
+    def twin(self, record: Window) -> "ProgramMachine":
+        """Return an equal machine before its first run, which records these cycles."""
+        return ProgramMachine(self.config, **self.made | {"record": record, "vcd": None})
 
     def make_harness(self) -> ProgramHarness:
         """Return the harness with the machine's memory."""
@@ -201,7 +211,13 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
         if self.iss is not None:
             if self.has_run:
                 self.iss.reset()
-            self.lockstep = Lockstep(self.harness, self.config, self.iss, self.placed)
+            self.lockstep = Lockstep(
+                self.harness,
+                self.config,
+                self.iss,
+                self.placed,
+                ignores_races=self.ignores_races,
+            )
         if self.record is not None:
             self.recording = Recording(
                 self.harness, cores=self.config.cores, threads=self.core.threads, window=self.record
@@ -231,6 +247,9 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
             exit_codes=tuple(codes),
             fault=fault,
             mismatch=mismatch,
+            missed=None if self.lockstep is None else self.lockstep.missed,
+            mismatch_cycle=None if self.lockstep is None else self.lockstep.cycle,
+            ignored_races=0 if self.lockstep is None else self.lockstep.ignored_races,
             cores_end=harness.cores_end(),
             marks=tuple(core.cycles for core in marks),
             begins=sum(core.begins for core in marks),
@@ -266,6 +285,7 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
         """Return the machine's parameters that affect a run."""
         return super().parameters() | {
             "lockstep": self.is_lockstep,
+            "ignores_races": self.ignores_races,
             "record": self.record,
             "profiled": None if self.profiled is None else program_digest(self.profiled),
         }

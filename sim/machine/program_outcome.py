@@ -6,6 +6,7 @@ from ...hw.core.control.faults import FaultCause
 from ...hw.core.units.lsu.memory_layouts import MemoryFault
 from ..harness.dram import ChannelStatistics
 from ..harness.stop_reason import StopReason
+from ..lockstep.missed_store import MissedStore
 from .outcome import Outcome
 
 __all__ = ["CoreFault", "ProgramOutcome"]
@@ -59,6 +60,12 @@ class ProgramOutcome(Outcome):
     fault : CoreFault or None
     mismatch : str
         First difference from the model, in words.
+    missed : MissedStore or None
+        The race that this difference is, if it is one.
+    mismatch_cycle : int or None
+        Cycle of this difference; None of a difference at the end of the run.
+    ignored_races : int
+        Loads that missed a store for want of a fence, and whose values the model took over.
     cores_end : int
         First cycle after which no core was busy.
     marks : tuple of (int or None, int or None)
@@ -83,6 +90,9 @@ class ProgramOutcome(Outcome):
     exit_codes: tuple[int, ...]
     fault: CoreFault | None
     mismatch: str
+    missed: MissedStore | None
+    mismatch_cycle: int | None
+    ignored_races: int
     cores_end: int
     marks: tuple[tuple[int | None, int | None], ...]
     begins: int

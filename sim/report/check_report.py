@@ -25,6 +25,11 @@ def check_lines(result: Mapping[str, Any]) -> Iterator[str]:
     # Warnings that decide nothing.
     for warning in check["code_warnings"] if is_program or check["verdict"] == PASS else ():
         yield f"Warning: {warning}"
+    if check["ignored_races"]:
+        yield (
+            f"Warning: {check['ignored_races']:,} loads missed a store for want of a fence "
+            "(--races ignore)"
+        )
 
 
 def exit_text(code: int) -> str:

@@ -161,6 +161,7 @@ def check_section(
     device_errors: str = "",
     code_warnings: Sequence[str] = (),
     buffers: Mapping[str, dict[str, Any]] | None = None,
+    ignored_races: int | None = None,
 ) -> dict[str, Any]:
     """Return the `check` of a result."""
     return {
@@ -169,6 +170,7 @@ def check_section(
         "device_errors": device_errors,
         "code_warnings": list(code_warnings),
         "buffers": dict(buffers or {}),
+        "ignored_races": ignored_races,
     }
 
 

@@ -2,9 +2,11 @@
 
 import dataclasses
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from ...hw.base.progress import Progress
+from ...kernels.program import Program
 from ..diagnose.diagnostics import ProgramError, explain
 from ..harness.error_registers import describe_faults
 from ..harness.stop_reason import StopReason
@@ -20,6 +22,8 @@ __all__ = ["IssExecutor", "counted_instructions"]
 
 #: Instructions between two checks for an interrupt and progress reports.
 CHUNK = 2_000_000
+#: Symbols of the linker script around flags: cleared ones, and those that are not.
+FLAG_REGIONS = (("__flags_begin", "__flags_end"), ("__unset_flags_begin", "__unset_flags_end"))
 
 
 class IssExecutor(ProgramExecutor[Iss]):
@@ -31,6 +35,8 @@ class IssExecutor(ProgramExecutor[Iss]):
     def load(self, console: Console | None) -> None:
         """Load the program, and reset the model to its entry."""
         super().load(console)
+        for address, nbytes in flag_regions(self.program):
+            self.machine.add_flags(address, nbytes)
         self.machine.reset(self.program.entry)
 
     def execute(
@@ -90,3 +96,10 @@ def counted_instructions(counts: Statistics, threads: int) -> dict[str, Any]:
         },
         threads,
     )
+
+
+def flag_regions(program: Program) -> Iterator[tuple[int, int]]:
+    """Yield addresses and sizes of a program's flags (``SPICA_FLAG``)."""
+    for begin, end in FLAG_REGIONS:
+        if begin in program.symbols:
+            yield program.symbols[begin], program.symbols[end] - program.symbols[begin]

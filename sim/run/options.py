@@ -12,8 +12,10 @@ from ..trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES
 
 __all__ = [
     "BUILDS",
+    "CHECKS",
     "CLUSTER_TRACES",
     "MODEL",
+    "RACES",
     "SCHEDULES",
     "TRACES",
     "WAVEFORM",
@@ -26,6 +28,8 @@ __all__ = [
 MODEL = "iss"
 BUILDS = ("quick", "fast")
 SCHEDULES = ("round_robin", "random")
+CHECKS = ("races",)
+RACES = ("report", "ignore")
 WAVEFORM = ".vcd"
 #: Suffixes of the traces of a cluster commanded by a host, and of a machine that runs programs.
 CLUSTER_TRACES = (WAVEFORM, *OVERVIEW_SUFFIXES)
@@ -112,8 +116,13 @@ class SimtOptions(RunOptions):
         Buffers, or ranges of DRAM as ``address:bytes``, to return after the run.
     schedule : str
         Warp schedule of the model, one of `SCHEDULES`.
+    check : str or None
+        ``races`` for a fault of the model at two conflicting accesses without an order.
     lockstep : bool
         Whether the model checks every instruction of the RTL.
+    races : str
+        ``report`` a load that missed a store for want of a fence as a difference in lockstep, or
+        ``ignore`` and count it: the model takes over the value of the core.
     profile : bool
         Whether the result of a run on the RTL has the time of warps by source line.
     allow_spills : bool
@@ -134,7 +143,9 @@ class SimtOptions(RunOptions):
     defines: tuple[str, ...] = ()
     dumps: tuple[str, ...] = ()
     schedule: str = "round_robin"
+    check: str | None = None
     lockstep: bool = True
+    races: str = "report"
     profile: bool = False
     allow_spills: bool = False
     stack_bytes: int | None = None

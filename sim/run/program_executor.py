@@ -102,5 +102,10 @@ class ProgramExecutor(Generic[MachineT]):
         """Sentences on parked warps."""
         return [] if self.host_target is None else list(self.host_target.notes())
 
+    @property
+    def ignored_races(self) -> int | None:
+        """Loads that lockstep let pass although a fence was missing; None without lockstep."""
+        return None
+
     def close(self) -> None:
         """Free the machine."""

@@ -93,8 +93,9 @@ class ProgramWorkload:
             "allow_spills": options.allow_spills,
         }
         if options.engine == MODEL:
-            return settings | {"schedule": options.schedule}
-        return settings | {"lockstep": options.lockstep, "gating": options.gating}
+            return settings | {"schedule": options.schedule, "check": options.check}
+        on_rtl = {"lockstep": options.lockstep, "gating": options.gating}
+        return settings | on_rtl | {"races": options.races if options.lockstep else None}
 
     @contextmanager
     def prepare(
@@ -110,8 +111,13 @@ class ProgramWorkload:
         layout = memory_layout_of(config, program, self.place(config, options), options)
         if options.engine == MODEL:
             build_library(progress=progress)
-            alone = not isinstance(with_memory(config, options).memory, DramConfig)
-            iss = Iss(config, schedule=options.schedule, seed=options.seed, alone=alone)
+            iss = Iss(
+                config,
+                schedule=options.schedule,
+                seed=options.seed,
+                alone=not isinstance(with_memory(config, options).memory, DramConfig),
+                checks_races=options.check is not None,
+            )
             executor = IssExecutor(iss, program, layout, options)
         else:
             machine = build_machine(config, program, options, progress, self.work)
@@ -149,6 +155,7 @@ class ProgramWorkload:
             exit_code=code,
             device_errors=errors,
             code_warnings=inspect_program(self.program),
+            ignored_races=executor.ignored_races,
         )
         return {"check": check}, dumped(executor, options.dumps)
 
@@ -252,6 +259,7 @@ class KernelWorkload(ProgramWorkload):
             device_errors=errors,
             code_warnings=warnings,
             buffers={name: check.as_dict() for name, check in checks.items()},
+            ignored_races=executor.ignored_races,
         )
         config = executor.memory_layout.config
         of_units = account_products(config, problem.macs, done)

@@ -4,7 +4,10 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
@@ -18,6 +21,7 @@ from ..harness.error_registers import describe_faults
 from ..harness.load_latency import summed
 from ..harness.profile import polled
 from ..harness.stop_reason import StopReason
+from ..machine.memory_layout import MemoryLayout
 from ..machine.program_machine import NEVER, ProgramMachine
 from ..machine.program_outcome import ProgramOutcome
 from ..machine.unit_report import read_faults
@@ -32,6 +36,7 @@ from ..report.result import (
     traffic_section,
 )
 from ..trace import TRACE_SUFFIXES, write_trace
+from .difference_trace import record_difference, window_before
 from .host_target import CHECKED_CYCLES
 from .iss_executor import counted_instructions
 from .model_choice import Work, composed
@@ -77,6 +82,7 @@ def build_machine(
         memory=options.memory,
         engine=options.engine,
         lockstep=options.lockstep,
+        ignores_races=options.races == "ignore",
         gating=options.gating,
         seed=options.seed,
         optimize=options.model_optimize,
@@ -94,6 +100,22 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
 
     notes: Sequence[str] = ()
 
+    def __init__(
+        self,
+        machine: ProgramMachine,
+        program: Program,
+        memory_layout: MemoryLayout,
+        options: SimtOptions,
+    ):
+        super().__init__(machine, program, memory_layout, options)
+        self.image: list[tuple[int, bytes | np.ndarray]] = []
+        self.write = self.write_image
+
+    def write_image(self, address: int, data: bytes | np.ndarray) -> None:
+        """Write bytes to memory, and keep them for a second run."""
+        self.image.append((address, data))
+        self.machine.write(address, data)
+
     @property
     def is_cluster(self) -> bool:
         """Whether the machine is a cluster with DRAM."""
@@ -110,6 +132,13 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
             return ""
         faults = read_faults(self.machine, self.machine.config)
         return describe_faults(faults, self.refused_command)
+
+    @property
+    def ignored_races(self) -> int | None:
+        """Loads that lockstep let pass although a fence was missing; None without lockstep."""
+        if self.machine.iss is None or not isinstance(self.outcome, ProgramOutcome):
+            return None
+        return self.outcome.ignored_races
 
     def execute(
         self, sentence: str, progress: Progress | None, arguments: dict[str, Any], /
@@ -132,9 +161,24 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
         outcome = self.outcome
         assert isinstance(outcome, ProgramOutcome), "the run must have a cycle limit"
         if outcome.stop is not StopReason.DONE:
-            diagnostics = explain_core(machine, self.program, self.memory_layout, outcome)
+            trace = self.trace_difference(outcome.mismatch_cycle)
+            diagnostics = explain_core(machine, self.program, self.memory_layout, outcome, trace)
             raise ProgramError(diagnostics, core_diagnostics_text(diagnostics))
         return True
+
+    def trace_difference(self, cycle: int | None) -> Path | None:
+        """Return the trace of the cycles before a difference, by a second run from the start.
+
+        None without a difference, and for a run that began at a checkpoint.
+        """
+        if cycle is None or self.options.saving.restored is not None:
+            return None
+        with self.machine.twin(window_before(cycle)) as twin:
+            again = RtlExecutor(twin, self.program, self.memory_layout, self.options)
+            again.load(None)
+            for address, data in self.image:
+                again.write(address, data)
+            return record_difference(twin, self.program, cycle)
 
     def run_until(self, limit: int, sentence: str, progress: Progress | None) -> None:
         """Continue to the end, or to cycle `limit`."""

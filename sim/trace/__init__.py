@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ...kernels.program import Program
@@ -14,11 +16,18 @@ from .pipeline.chrome import chrome_trace
 from .pipeline.core_records import CoreRecords
 from .pipeline.kanata import kanata_log
 from .pipeline.naming import Names
+from .pipeline.operands import operands_of
 from .pipeline.pipeline import pipeline_of
 from .pipeline.retire import retire_log
 from .pipeline.timeline_page import html_page
 
-__all__ = ["OVERVIEW_SUFFIXES", "TRACE_SUFFIXES", "write_overview", "write_trace"]
+__all__ = [
+    "OVERVIEW_SUFFIXES",
+    "TRACE_SUFFIXES",
+    "write_difference",
+    "write_overview",
+    "write_trace",
+]
 
 WRITERS = {
     ".kanata": kanata_log,
@@ -62,6 +71,40 @@ def write_trace(
     pipelines = [pipeline_of(core) for core in records]
     write(path, WRITERS[path.suffix](pipelines, config, Names(program)))
     return [pipeline.sentence for pipeline in pipelines if pipeline.sentence]
+
+
+def write_difference(
+    path: Path,
+    records: Sequence[CoreRecords],
+    config: ClusterConfig,
+    program: Program,
+    registers: Sequence[Mapping[int, np.ndarray]],
+    first: int,
+) -> None:
+    """Write a log of the instructions that complete from cycle `first` on, with their operands.
+
+    Parameters
+    ----------
+    path : Path
+        Log file.
+    records : sequence of CoreRecords
+        Records of each core.
+    config : ClusterConfig
+        Config of the machine.
+    program : Program
+        Source of function names and source lines.
+    registers : sequence of mappings
+        Of each core: registers of its warps at the first recorded cycle, (64, threads).
+    first : int
+        First cycle of the log.
+
+    """
+    names, pipelines = Names(program), [pipeline_of(core) for core in records]
+    operands = [
+        operands_of(pipeline, names, files)
+        for pipeline, files in zip(pipelines, registers, strict=True)
+    ]
+    write(path, retire_log(pipelines, config, names, operands, first))
 
 
 def write_overview(

@@ -24,8 +24,9 @@ typedef struct {
     uint32_t needed[TENSOR_GROUPS], read[TENSOR_GROUPS];
 } TensorCommands;
 
-/* In memory: a warp has no registers for it. Start-up does not clear it. */
-static volatile TensorCommands tensor_at __attribute__((section(".unset")));
+/* In memory: a warp has no registers for it. The leading warps of the groups share it without meeting,
+ * so it consists of flags. Start-up does not clear it. */
+static volatile TensorCommands tensor_at __attribute__((section(".unset.flags")));
 
 /* Commands loads of `count` panels, one to each bank at a time. */
 SPICA_INLINE void tensor_load_panels(uint32_t local, uint32_t dram, uint32_t pitch, uint32_t bytes,

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from ....hw.isa.memory_map import DMA, SHARED_BASE
+from ....hw.isa.memory_map import DMA, SHARED_BASE, numbered
 from ....hw.lib.interfaces.shared_memory import Direction
 from ...golden.memory.dma.dma import DmaDescriptor
 from .memory import DeviceMemory
@@ -32,6 +32,7 @@ class DmaDevice:
     """
 
     def __init__(self, agenda: Agenda, memory: DeviceMemory, number: int = 0):
+        self.unit = numbered("dma", number)
         self.name = f"port {number} of the DMA" if number else "the DMA"
         self.agenda = agenda
         self.memory = memory
@@ -95,6 +96,7 @@ class DmaDevice:
         before = [self.last[direction]] if direction in self.last else []
         work = Work(
             what=what,
+            unit=self.unit,
             kind=direction.name.lower(),
             act=lambda: self.finish(descriptor),
             reads=reads,

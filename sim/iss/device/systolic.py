@@ -125,6 +125,7 @@ class SystolicDevice:
         before = [self.last[kind]] if kind in self.last else []
         work = Work(
             what=f"{what} of {command.what}",
+            unit=self.name,
             kind=kind,
             act=finish,
             reads=regions[0],

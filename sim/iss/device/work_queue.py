@@ -3,12 +3,14 @@
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from .region import Region
 
-__all__ = ["SCHEDULES", "Agenda", "DeviceFault", "Work"]
+__all__ = ["KINDS", "SCHEDULES", "Agenda", "DeviceFault", "Watcher", "Work"]
 
 SCHEDULES = ("round_robin", "random")
+KINDS = ("load", "store", "compute", "nothing")
 #: Maximum number of pending items in a report.
 TOLD = 8
 
@@ -25,6 +27,8 @@ class Work:
     ----------
     what : str
         Name in messages.
+    unit : str
+        Name of the unit.
     kind : str
         ``load``, ``store``, ``compute`` or ``nothing``; the random schedule has a speed per kind.
     act : callable
@@ -39,6 +43,7 @@ class Work:
     """
 
     what: str
+    unit: str
     kind: str
     act: Callable[[], None]
     reads: Sequence[Region] = ()
@@ -65,6 +70,22 @@ class Work:
         return False
 
 
+class Watcher(Protocol):
+    """Observer of an agenda and of the waits for its work."""
+
+    def started(self, work: Work) -> None:
+        """Note work that was queued; earlier work of its unit and kind ends before it ends."""
+        ...
+
+    def ended(self, work: Work) -> None:
+        """Note that work has been executed."""
+        ...
+
+    def awaited(self, unit: str, kinds: Sequence[str]) -> None:
+        """Note that a program has read that the ended work of these kinds is done."""
+        ...
+
+
 class Agenda:
     """Queue of pending work that executes one item per call of `advance`.
 
@@ -77,19 +98,21 @@ class Agenda:
         next.
     seed : int
         Seed of the random schedule.
+    watcher : Watcher or None
+        Observer of the work.
 
     """
 
-    def __init__(self, schedule: str, seed: int):
+    def __init__(self, schedule: str, seed: int, watcher: Watcher | None = None):
         if schedule not in SCHEDULES:
             raise ValueError(f"schedule must be one of {', '.join(SCHEDULES)}, not {schedule!r}")
         self.is_random = schedule == "random"
         self.rng = random.Random(seed)
         # Runs with late loads find other errors than runs with late computes.
         self.haste = self.rng.choice((0.0, 0.3, 0.8)) if self.is_random else 0.0
-        kinds = ("load", "store", "compute", "nothing")
-        self.speeds = {kind: self.rng.choice((0.01, 1.0)) for kind in kinds}
+        self.speeds = {kind: self.rng.choice((0.01, 1.0)) for kind in KINDS}
         self.pending: list[Work] = []
+        self.watcher = watcher
 
     def add(self, work: Work):
         """Queue `work`; raise `DeviceFault` if it conflicts with unordered pending work."""
@@ -97,6 +120,8 @@ class Agenda:
             if hazard := describe_hazard(work, other):
                 raise DeviceFault(hazard)
         self.pending.append(work)
+        if self.watcher is not None:
+            self.watcher.started(work)
 
     def advance(self) -> bool:
         """Execute one item that may be next; return whether there was one."""
@@ -109,12 +134,19 @@ class Agenda:
         self.pending.remove(work)
         work.done, work.after, work.beside = True, (), ()
         work.act()
+        if self.watcher is not None:
+            self.watcher.ended(work)
         return True
 
     def before_access(self):
         """Execute a random number of items before an access; none with ``round_robin``."""
         while self.is_random and self.rng.random() < self.haste and self.advance():
             pass
+
+    def tell(self, unit: str, kinds: Sequence[str]):
+        """Tell the watcher that a program has read that ended work of these kinds is done."""
+        if self.watcher is not None:
+            self.watcher.awaited(unit, kinds)
 
     def after_poll(self):
         """Execute an item after a read of a status register, so that polling makes progress."""

@@ -159,6 +159,27 @@ void iss_barrier(Machine* machine, uint32_t core, uint32_t number, uint32_t* wor
     words[3] = of_cores ? 0 : barriers.complete_cores(id);
 }
 
+// Accesses to flags make an order; they never race.
+void iss_flags(Machine* machine, uint32_t first, uint32_t last) {
+    if (machine->races) machine->races->add_flags(first, last);
+}
+
+// Start of a unit's work by the current instruction, its end, and a wait for the ended ones.
+void iss_work_starts(Machine* machine, uint32_t stream, const UnitRegion* regions, uint32_t count,
+                     const UnitWork* after, uint32_t afters) {
+    machine->races->start(stream, regions, count, after, afters);
+}
+
+void iss_work_ends(Machine* machine, uint32_t stream) { machine->races->end(stream); }
+
+void iss_work_is_known(Machine* machine, uint32_t stream) { machine->races->poll(stream); }
+
+uint32_t iss_work_starter(Machine* machine, uint32_t stream, uint32_t time) {
+    return machine->races->starter(stream, time);
+}
+
+void iss_race(const Machine* machine, RaceReport* report) { *report = machine->races->report(); }
+
 // Counts by operation number, then thread instructions and divergent splits.
 void iss_counts(const Machine* machine, uint64_t* words) {
     const Counts& counts = machine->counts;

@@ -37,6 +37,15 @@ inline bool exists(Op op, Tensor tensor) {
     return true;
 }
 
+// Size of a load or store in bytes, 0 for other instructions.
+inline uint32_t access_size(Op op, bool& is_store) {
+    is_store = op == Op::Sb || op == Op::Sh || op == Op::Sw || op == Op::Fsw;
+    if (op == Op::Lb || op == Op::Lbu || op == Op::Sb) return 1;
+    if (op == Op::Lh || op == Op::Lhu || op == Op::Sh) return 2;
+    if (op == Op::Lw || op == Op::Flw || op == Op::Sw || op == Op::Fsw) return 4;
+    return 0;
+}
+
 // Decodes `word`; returns `Undecoded` and sets `why` if it is not an instruction.
 inline Decoded decode(uint32_t word, Tensor tensor, Reason& why) {
     constexpr uint32_t atomic = 0x2F;

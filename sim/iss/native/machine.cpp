@@ -9,7 +9,8 @@ Machine::Machine(const Config& given)
     : config(given),
       memory(given.shared_bytes, given.cores),
       cores(given.cores),
-      barriers(config, cores) {
+      barriers(config, cores),
+      races(given.checks_races ? std::make_unique<Races>(config) : nullptr) {
     for (uint32_t core = 0; core < config.cores; ++core) {
         for (uint32_t warp = 0; warp < config.warps; ++warp) {
             warps_.push_back(std::make_unique<Warp>(core, warp, config.threads));
@@ -27,6 +28,7 @@ void Machine::reset(uint32_t entry) {
         core.active = 1;
     }
     barriers.reset();
+    if (races) races->reset();
     counts = {};
     console.clear();
     sent.clear();
@@ -122,13 +124,16 @@ Decoded* Machine::fetch(Warp& warp) {
     return nullptr;
 }
 
+template <bool kChecksRaces>
 bool Machine::execute_one(Warp& warp) {
     Decoded* code = fetch(warp);
     if (code == nullptr) return false;
     uint32_t word = code->word, lanes = warp.mask();
     Op op = code->op;
     Step step{*this, warp, *code, warp.pc + 4};
+    if (kChecksRaces && !races->enter(step)) return false;
     if (!execute(step)) return false;
+    if (kChecksRaces && !races->leave(step)) return false;
     warp.remember(word, lanes);
     warp.pc = step.next;
     ++cores[warp.core].instructions;
@@ -145,7 +150,7 @@ StopReason Machine::run(uint64_t limit) {
             stop = is_done() ? StopReason::Done : StopReason::Deadlock;
             break;
         }
-        if (!execute_one(*warp)) {
+        if (!(races ? execute_one<true>(*warp) : execute_one<false>(*warp))) {
             stop = StopReason::Fault;
             // The next run starts with this warp.
             turn_warp_ = warp->number;
@@ -157,15 +162,6 @@ StopReason Machine::run(uint64_t limit) {
 }
 
 namespace {
-
-// Size of a load or store in bytes, 0 for other instructions.
-uint32_t access_size(Op op, bool& is_store) {
-    is_store = op == Op::Sb || op == Op::Sh || op == Op::Sw || op == Op::Fsw;
-    if (op == Op::Lb || op == Op::Lbu || op == Op::Sb) return 1;
-    if (op == Op::Lh || op == Op::Lhu || op == Op::Sh) return 2;
-    if (op == Op::Lw || op == Op::Flw || op == Op::Sw || op == Op::Fsw) return 4;
-    return 0;
-}
 
 // Flags of an instruction that a lockstep needs to interpret its result.
 uint32_t flags_of(const Decoded& code) {
@@ -231,7 +227,7 @@ Machine::Stepped Machine::step(uint32_t core, uint32_t number, Retired& retired)
     retired.word = copy.word;
     retired.flags = flags_of(copy);
     note_access(*this, stepped, copy, retired.access);
-    if (!execute_one(stepped)) return Stepped::Fault;
+    if (!execute_one<false>(stepped)) return Stepped::Fault;
     if (copy.op == Op::Hmma || copy.op == Op::Hgmma) {
         note_accumulators(stepped, config, copy, retired);
         return Stepped::Retired;

@@ -8,6 +8,7 @@
 
 #include "barriers.hpp"
 #include "memory.hpp"
+#include "races/races.hpp"
 #include "retired.hpp"
 #include "sent_words.hpp"
 #include "warp.hpp"
@@ -44,6 +45,7 @@ public:
     void reset(uint32_t entry);
     // Runs up to `limit` instructions; returns `Limit` if the program has not ended.
     StopReason run(uint64_t limit);
+    // Executes one instruction of a warp, without the check for races.
     Stepped step(uint32_t core, uint32_t warp, Retired& retired);
 
     Warp& warp(uint32_t core, uint32_t number) { return *warps_[core * config.warps + number]; }
@@ -56,6 +58,7 @@ public:
     Memory memory;
     std::vector<Core> cores;
     Barriers barriers;
+    const std::unique_ptr<Races> races;  // nullptr unless it checks for races; never archived
     Devices devices;
     Counts counts;
     Fault fault{};
@@ -71,6 +74,9 @@ private:
     Warp* next() { return config.is_random ? next_random() : next_in_turn(); }
     Decoded* fetch(Warp& warp);
     bool fetch_fault(Warp& warp, Reason reason, uint32_t word);
+    // Executes an instruction; false after a fault. Compiled twice, so that the check for races costs
+    // nothing unless it is on.
+    template <bool kChecksRaces>
     bool execute_one(Warp& warp);
     uint64_t random();
 

@@ -22,7 +22,7 @@ Lockstep::Lockstep(const CorePorts& ports, const LockstepSetup& setup, Mirror* m
 
 void Lockstep::archive(Archive& archive) {
     archive(warps_, requests_, refusals_, commands_, bytes_, now_);
-    archive(agrees_, has_ended_, difference_);
+    archive(agrees_, has_ended_, difference_, ignored_);
 }
 
 bool Lockstep::step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) {

@@ -51,6 +51,7 @@ struct LockstepSetup {
     uint32_t misaligned_jump;  // cause with an address
     uint32_t misaligned, unaddressable, refused;
     uint32_t first_address;  // lowest address of memory
+    uint32_t ignores_races;  // a load that missed a store for want of a fence is no difference
     uint32_t causes[kReasons];
 };
 
@@ -63,8 +64,9 @@ struct Difference {
     iss::Fault fault;  // for `kFault`; `lanes` is 0 if the model has no fault
     char what[80];
     // For a load: whether the core loaded the bytes from before a write that had taken effect by
-    // cycle `written`; `writer` is a core, or `Mirror::kNobody` for the DMA.
-    uint32_t is_stale, writer;
+    // cycle `written`; `writer` is a core, or `Mirror::kNobody` for the DMA. Of the store of a core also
+    // warp and pc; `address` is that of the load.
+    uint32_t is_stale, writer, writer_warp, writer_pc, address;
     uint64_t written;
 };
 
@@ -94,6 +96,8 @@ public:
 
     bool agrees() const { return agrees_; }
     const Difference& difference() const { return difference_; }
+    // Loads that missed a store for want of a fence, if these are ignored.
+    uint64_t ignored() const { return ignored_; }
     uint64_t in_flight(uint32_t warp, FlightState* states, uint64_t most) const;
 
 private:
@@ -141,6 +145,7 @@ private:
     void follow_store(const Warp& warp, Flight& flight);
     void end_store(const Flight& flight);
     void explain_stale(const Flight& flight, uint32_t wrong);
+    Missed missed(const Flight& flight, uint32_t lane, uint32_t got) const;
     bool is_refused_by_device(const Flight& flight, uint32_t lanes) const;
     void see_sent(const uint32_t* outputs);
     void compare_sent(Sent& sent);
@@ -186,6 +191,7 @@ private:
     Sent bytes_{"byte printed", "a byte that the core never prints",
                 "a byte printed that the model does not print", {}, {}};
     uint64_t now_ = 0;
+    uint64_t ignored_ = 0;
     bool agrees_ = true, has_ended_ = false;
     Difference difference_{};
 };

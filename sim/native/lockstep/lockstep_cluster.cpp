@@ -22,6 +22,7 @@ void Lockstep::take_over(const Warp& warp, Flight& flight, const uint32_t* value
     if (access.size == 0 || access.is_store || flight.model_faults) return;
     if (retired.row == iss::kDroppedRow) return;
     uint32_t taken = 0;
+    bool is_ignored = false;
     for (uint32_t rest = retired.mask; rest != 0; rest &= rest - 1) {
         uint32_t lane = static_cast<uint32_t>(std::countr_zero(rest));
         uint32_t expected = retired.values[lane], got = values[lane];
@@ -31,15 +32,19 @@ void Lockstep::take_over(const Warp& warp, Flight& flight, const uint32_t* value
         bool is_signed = access.size < 4 && !(retired.word >> 14 & 1);
         uint32_t low = access.size < 4 ? got & ((1u << bits) - 1) : got;
         uint32_t filled = is_signed && low >> (bits - 1) & 1 ? low | ~0u << bits : low;
-        if (is_known && (filled != got ||
-                         !mirror_->explains(setup_.core, flight.began, now_,
-                                            access.addresses[lane], access.size, expected, got))) {
-            continue;
+        if (is_known) {
+            if (filled != got) continue;
+            bool is_racing = mirror_->explains(setup_.core, flight.began, now_,
+                                               access.addresses[lane], access.size, expected, got);
+            bool is_stale = !is_racing && setup_.ignores_races && missed(flight, lane, got).is_found;
+            if (!is_racing && !is_stale) continue;
+            is_ignored |= is_stale;
         }
         retired.values[lane] = got;
         taken |= 1u << lane;
     }
     if (taken == 0) return;
+    ignored_ += is_ignored;
     model_.write_register(model_.machine, setup_.core, warp.number, retired.row, taken,
                           retired.values.data());
 }
@@ -65,7 +70,7 @@ void Lockstep::follow_store(const Warp& warp, Flight& flight) {
         }
     }
     compare_sent(bytes_);
-    flight.first_write = mirror_->begin_store(setup_.core, flight.began, kept, access);
+    flight.first_write = mirror_->begin_store(flight.retired, flight.began, kept);
     flight.writes_made = static_cast<uint32_t>(std::popcount(kept));
     if (flight.is_done) end_store(flight);
 }
@@ -80,13 +85,21 @@ void Lockstep::explain_stale(const Flight& flight, uint32_t wrong) {
     const iss::Access& access = flight.retired.access;
     if (mirror_ == nullptr || access.size == 0 || access.is_store) return;
     uint32_t lane = static_cast<uint32_t>(std::countr_zero(wrong));
-    Missed missed =
-        mirror_->missed(setup_.core, flight.began, access.addresses[lane], access.size,
-                        flight.retired.values[lane], flight.values[lane]);
-    if (!missed.is_found) return;
+    Missed store = missed(flight, lane, flight.values[lane]);
+    if (!store.is_found) return;
     difference_.is_stale = true;
-    difference_.writer = missed.writer;
-    difference_.written = missed.cycle;
+    difference_.writer = store.writer;
+    difference_.writer_warp = store.warp;
+    difference_.writer_pc = store.pc;
+    difference_.written = store.cycle;
+    difference_.address = access.addresses[lane];
+}
+
+// Store of others that was complete before a load began whose lane returned the bytes before it.
+Missed Lockstep::missed(const Flight& flight, uint32_t lane, uint32_t got) const {
+    const iss::Access& access = flight.retired.access;
+    return mirror_->missed(setup_.core, flight.began, access.addresses[lane], access.size,
+                           flight.retired.values[lane], got);
 }
 
 // Whether all faulting lanes access unit registers; the model has no errors of units.

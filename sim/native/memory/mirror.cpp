@@ -89,6 +89,7 @@ void Mirror::take_piece(uint32_t address, const uint8_t* bytes, uint64_t strobes
     write.strobes = strobes;
     write.address = address;
     write.core = kNobody;
+    write.warp = write.pc = 0;
     setup_.read(setup_.machine, address, write.before.data(), size);
     write.after = write.before;
     for (uint64_t rest = strobes; rest != 0; rest &= rest - 1) {
@@ -132,8 +133,8 @@ Mirror::Write& Mirror::add() {
     return writes_.emplace_back();
 }
 
-uint64_t Mirror::begin_store(uint32_t core, uint64_t begin, uint32_t lanes,
-                             const iss::Access& access) {
+uint64_t Mirror::begin_store(const iss::Retired& store, uint64_t begin, uint32_t lanes) {
+    const iss::Access& access = store.access;
     uint64_t number = first_ + writes_.size();
     for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
         size_t lane = static_cast<size_t>(std::countr_zero(rest));
@@ -144,7 +145,9 @@ uint64_t Mirror::begin_store(uint32_t core, uint64_t begin, uint32_t lanes,
         write.end = kOpen;
         write.strobes = uint64_t{(1u << access.size) - 1} << (address & 3);
         write.address = address & ~3u;
-        write.core = core;
+        write.core = store.core;
+        write.warp = store.warp;
+        write.pc = store.pc;
         std::memcpy(write.before.data(), &access.before[lane], 4);
         std::memcpy(write.after.data(), &data, 4);
     }
@@ -188,7 +191,7 @@ Missed Mirror::missed(uint32_t core, uint64_t from, uint32_t address, uint32_t s
         });
         if (write == writes_.rend()) return {};
         if (!missed.is_found || write->end > missed.cycle) {
-            missed = {true, write->core, write->end};
+            missed = {true, write->core, write->warp, write->pc, write->end};
         }
     }
     return missed;

@@ -31,6 +31,7 @@ extern "C" struct MirrorSetup {
 struct Missed {
     bool is_found = false;
     uint32_t writer = 0;  // the core, or `kNobody` for the DMA
+    uint32_t warp = 0, pc = 0;  // of the store of a core
     uint64_t cycle = 0;   // by which it had taken effect
 };
 
@@ -46,8 +47,7 @@ public:
 
     // Adds a store of a core that the model has executed. It takes effect between `begin` and the
     // cycle given to `end_store` for the returned number.
-    uint64_t begin_store(uint32_t core, uint64_t begin, uint32_t lanes,
-                         const iss::Access& access);
+    uint64_t begin_store(const iss::Retired& store, uint64_t begin, uint32_t lanes);
     void end_store(uint64_t first, uint32_t count, uint64_t end);
     // Whether a load of a core between these cycles may return `got` instead of the model's
     // `expected`, both as register values.
@@ -76,7 +76,7 @@ private:
     // Write of up to 64 bytes, those selected by `strobes`.
     struct Write {
         uint64_t begin, end, strobes;
-        uint32_t address, core;
+        uint32_t address, core, warp, pc;
         std::array<uint8_t, kBytes> before, after;
 
         // Whether it includes the byte at this address; sets `place` to its index.

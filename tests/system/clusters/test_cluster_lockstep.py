@@ -47,7 +47,8 @@ def machine_of():
 
     def give(dram=None):
         if dram not in machines:
-            machines[dram] = two_cores(lockstep=True, memory=dram, watchdog=5000)
+            memory = dram or DramConfig()
+            machines[dram] = two_cores(lockstep=True, memory=memory, watchdog=5000)
             machines[dram].allow(ENTRY, ROOM)
         return machines[dram]
 
@@ -309,11 +310,12 @@ def test_an_old_copy_is_told_as_such(machine_of, writer):
     place(machine, WRITERS[writer][0]("nop"))
     outcome = machine.run(LIMIT)
     assert outcome.stop is StopReason.MISMATCH
+    stored = "core 0, warp 0" if writer == "core 0" else writer
     first, where, lane, told, *_ = outcome.mismatch.splitlines()
     assert first.endswith(": result") and ": lw a" in where
     assert "of the model, 0x00000000 of the core" in lane
     assert re.fullmatch(
-        f"  the core loaded the bytes from before the write of {writer} that completed in cycle "
+        f"  the core loaded the bytes from before the store of {stored} that completed in cycle "
         r"\d+; call vx_fence before the load",
         told,
     )

@@ -121,6 +121,20 @@ def test_mistake_of_programming_is_reported_so(example, capsys):
     assert [line[:4] for line in said] == [line[:4] for line in lines]
 
 
+def test_race_of_programming_is_reported_so(tmp_path, monkeypatch, capsys):
+    """Compared without addresses, which depend on the compiler."""
+    monkeypatch.chdir(tmp_path)
+    (program,) = re.findall(r"```c race.c\n(.*?)```", PROGRAMMING, re.DOTALL)
+    (command,) = re.findall(r"```sh\n(spica run race.c .*)\n```", PROGRAMMING)
+    (shown,) = re.findall(r"```\nspica: (race: load of.*?)```", PROGRAMMING, re.DOTALL)
+    Path("race.c").write_text(program)
+    assert main(shlex.split(command)[1:]) == 1
+    said = capsys.readouterr().err.partition("spica: ")[2].splitlines()
+    address = re.compile(r"0x\w{8}|: \w+ \w+, .*")
+    for got, expected in zip(said, shown.splitlines(), strict=False):
+        assert address.sub("", got) == address.sub("", expected)
+
+
 def test_page_of_arithmetic_has_every_format_and_unit(page_writer):
     """Figures are measured; the list of units and their cycles are known without measurement."""
     arithmetic = page_writer("arithmetic")

@@ -1,0 +1,278 @@
+#include "races/races.hpp"
+
+#include <algorithm>
+
+#include "instructions/lanes.hpp"
+#include "machine.hpp"
+
+namespace spica {
+
+namespace {
+
+bool is_csr(Op op) {
+    return op == Op::Csrrw || op == Op::Csrrs || op == Op::Csrrc || op == Op::Csrrwi ||
+           op == Op::Csrrsi || op == Op::Csrrci;
+}
+
+// Whether the core executes it only after all earlier accesses of its warp are complete.
+bool waits_for_accesses(Op op) {
+    return op == Op::Fence || op == Op::FenceI || op == Op::VxBar || op == Op::VxTmc ||
+           op == Op::VxWspawn || op == Op::HgmmaWait || op == Op::Ecall || op == Op::Ebreak ||
+           is_csr(op);
+}
+
+bool is_dram(uint32_t address) { return address - DRAM_BASE < DRAM_END - DRAM_BASE; }
+
+}  // namespace
+
+Races::Races(const Config& config) : config_(config) { reset(); }
+
+void Races::reset() {
+    warps_.assign(config_.cores * config_.warps, {});
+    snapshots_.assign(warps_.size(), nullptr);
+    cores_.assign(config_.cores, {});
+    streams_.clear();
+    flags_.clear();
+    shadow_.clear();
+}
+
+bool Races::enter(Step& step) {
+    Op op = step.code.op;
+    Warp& warp = step.warp;
+    current_ = agent_of(warp);
+    current_pc_ = warp.pc;
+    has_raced_ = false;
+    if (waits_for_accesses(op)) drain(current_, op == Op::Fence);
+    if (op == Op::Hgmma || op == Op::HgmmaWait) {
+        // The unit reads the operands of the previous product until now.
+        for (const Operand& each : step.machine.memory.operands()) {
+            bool is_own = each.core == warp.core && each.warp == warp.number;
+            if (is_own && !touch_operand(step, each.tile)) return false;
+        }
+    }
+    if (op == Op::Hgmma) {
+        TileOperand a{warp.scalar(step.code.a), config_.a_row_bytes, config_.is_swizzled};
+        TileOperand b{warp.scalar(step.code.b), config_.b_row_bytes, config_.is_swizzled};
+        return touch_operand(step, a) && touch_operand(step, b);
+    }
+    bool is_store, is_free = true;
+    uint32_t size = access_size(op, is_store);
+    if (size == 0) return true;
+    for_lanes(warp.mask(), [&](uint32_t lane) {
+        uint32_t address = warp.row(step.code.a)[lane] + step.code.immediate;
+        if (is_free) is_free = touch(step, address, size, is_store, lane);
+    });
+    return is_free;
+}
+
+bool Races::leave(Step& step) {
+    if (has_raced_) {
+        uint32_t lanes = step.warp.mask();
+        return step.fault_at(Reason::AccessRace, lanes, report_.address);
+    }
+    Op op = step.code.op;
+    Warp& warp = step.warp;
+    if (op == Op::VxBar) {
+        meet(step);
+    } else if (op == Op::VxWspawn) {
+        uint32_t first = warp.core * config_.warps, count = warp.scalar(step.code.a);
+        for (uint32_t each = first; each < first + count; ++each) {
+            if (each != current_) warps_[each].join(warps_[current_]);
+            snapshots_[each] = nullptr;
+        }
+    } else if (is_csr(op) && step.code.immediate == static_cast<uint32_t>(Csr::WarpMask)) {
+        for (uint32_t each = 0; each < config_.warps; ++each) {
+            if (step.core().active >> each & 1) continue;
+            warps_[current_].join(warps_[warp.core * config_.warps + each]);
+        }
+        snapshots_[current_] = nullptr;
+    } else if (op == Op::Ecall || op == Op::Ebreak) {
+        cores_[warp.core].waiting = 0;
+    }
+    return true;
+}
+
+void Races::drain(uint32_t agent, bool is_fence) {
+    Knowledge& known = warps_[agent];
+    known.complete.advance(agent, known.complete[agent] + 1);
+    if (!is_fence) return;
+    known.fenced.advance(agent, known.complete[agent]);
+    snapshots_[agent] = nullptr;
+    CoreState& core = cores_[core_of(agent)];
+    ++core.fence;
+    core.fenced.join(known.fenced);
+}
+
+// All warps that the arrival of the current one has released come after what each of them did.
+void Races::meet(Step& step) {
+    std::vector<uint32_t> met;
+    for (uint32_t core = 0; core < config_.cores; ++core) {
+        uint32_t waiting = step.machine.cores[core].waiting;
+        uint32_t before = cores_[core].waiting;
+        if (core == step.warp.core) before |= 1u << step.warp.number;
+        cores_[core].waiting = waiting;
+        for (uint32_t left = before & ~waiting; left != 0; left &= left - 1) {
+            uint32_t number = static_cast<uint32_t>(std::countr_zero(left));
+            met.push_back(core * config_.warps + number);
+        }
+    }
+    Knowledge all;
+    for (uint32_t each : met) all.join(warps_[each]);
+    for (uint32_t each : met) {
+        warps_[each] = all;
+        snapshots_[each] = nullptr;
+    }
+}
+
+bool Races::touch_operand(Step& step, const TileOperand& tile) {
+    if (!step.machine.memory.shared(tile.first(), tile.span())) return true;
+    for (uint32_t byte = 0; byte < kTileOperandBytes; byte += 4) {
+        if (!touch(step, tile.place(byte), 4, false, step.warp.last_lane())) return false;
+    }
+    return true;
+}
+
+bool Races::touch(Step& step, uint32_t address, uint32_t size, bool is_store, uint32_t lane) {
+    if (address % size != 0 || !step.machine.memory.span(address, address + size - 1)) return true;
+    if (touch_flag(current_, address, is_store)) return true;
+    Accessor accessor{.agent = current_,
+                      .time = warps_[current_].complete[current_] + 1,
+                      .pc = current_pc_,
+                      .own = current_,
+                      .core = step.warp.core,
+                      .is_store = is_store};
+    if (check(accessor, address & ~3u, static_cast<uint8_t>(((1u << size) - 1) << address % 4))) {
+        return true;
+    }
+    report_.size = size;
+    return step.fault_at(Reason::AccessRace, 1u << lane, address);
+}
+
+// A flag passes on what the storing warp knows; returns whether the address is that of a flag.
+bool Races::touch_flag(uint32_t agent, uint32_t address, bool is_store) {
+    bool is_flag = std::any_of(flag_ranges_.begin(), flag_ranges_.end(), [&](const Range& each) {
+        return address >= each.first && address <= each.last;
+    });
+    if (!is_flag) return false;
+    Knowledge& flag = flags_[address / 4];
+    if (is_store) {
+        flag.join(warps_[agent]);
+    } else {
+        warps_[agent].join(flag);
+        snapshots_[agent] = nullptr;
+    }
+    return true;
+}
+
+// Checks the access to bytes of a word, and records it unless it races.
+bool Races::check(const Accessor& accessor, uint32_t address, uint8_t bytes) {
+    Shadow::Word& word = shadow_.at(address);
+    const Knowledge& known = warps_[current_];
+    Entry entry{accessor.time, accessor.pc, static_cast<uint16_t>(accessor.agent), bytes,
+                accessor.is_store};
+    bool is_load_of_warp = accessor.core && !accessor.is_store;
+    if (is_load_of_warp && is_dram(address)) copied(accessor.agent, address);
+    for (const Entry& each : word) {
+        if (!each.conflicts(bytes, accessor.is_store)) continue;
+        Lack found = lack(accessor, each, address, known);
+        if (found == Lack::None) continue;
+        report_ = {each.agent,     each.time,     each.pc,           each.is_store, address,
+                   static_cast<uint32_t>(found), accessor.agent, accessor.time,
+                   accessor.is_store, 4};
+        return false;
+    }
+    if (!word.empty()) {
+        const Entry& last = word.back();
+        bool is_same = last.agent == entry.agent && last.time == entry.time &&
+                       last.is_store == entry.is_store && (bytes & ~last.bytes) == 0;
+        if (is_same) return true;
+    }
+    Shadow::add(word, entry, [&](const Entry& each) {
+        return entry.is_store || each.agent == entry.agent ||
+               each.time <= known.complete[each.agent];
+    });
+    return true;
+}
+
+Lack Races::lack(const Accessor& accessor, const Entry& entry, uint32_t address,
+                 const Knowledge& known) {
+    uint32_t agent = entry.agent;
+    bool is_of_unit = !accessor.core;
+    if (agent == accessor.own) return Lack::None;
+    // The model of the units checks their works against each other.
+    if (is_of_unit && agent >= warps_.size()) return Lack::None;
+    if (entry.time > known.complete[agent]) {
+        return is_of_unit && agent == current_ ? Lack::Command : Lack::Order;
+    }
+    if (!is_dram(address) || !entry.is_store) return Lack::None;
+    if (!is_of_unit && core_of(agent) == *accessor.core) return Lack::None;
+    if (entry.time > known.fenced[agent]) return Lack::Fence;
+    if (is_of_unit || accessor.is_store) return Lack::None;
+    bool is_new = entry.time <= (*copied(accessor.agent, address))[agent] ||
+                  entry.time <= cores_[*accessor.core].fenced[agent];
+    return is_new ? Lack::None : Lack::Copy;
+}
+
+// Stores that the core's copy of a line is known to have; a load makes a copy unless there is one.
+const Clock* Races::copied(uint32_t agent, uint32_t address) {
+    CoreState& core = cores_[core_of(agent)];
+    Copy& copy = core.copies[address / config_.line_bytes];
+    if (copy.fence != core.fence) {
+        auto& snapshot = snapshots_[agent];
+        if (!snapshot) snapshot = std::make_shared<const Clock>(warps_[agent].fenced);
+        copy = {core.fence, snapshot};
+    }
+    return copy.fenced.get();
+}
+
+void Races::start(uint32_t number, const UnitRegion* regions, uint32_t count,
+                  const UnitWork* after, uint32_t afters) {
+    if (number >= streams_.size()) streams_.resize(number + 1);
+    uint32_t warps = static_cast<uint32_t>(warps_.size());
+    Work work{current_, warps_[current_]};
+    for (uint32_t k = 0; k < afters; ++k) {
+        const Stream& other = streams_[after[k].stream];
+        bool is_over = after[k].time <= other.ended;
+        work.known.join(is_over ? other.known : other.works[after[k].time - 1].known);
+        work.known.advance(warps + after[k].stream, after[k].time);
+    }
+    streams_[number].works.push_back(std::move(work));
+    Accessor accessor{.agent = warps + number,
+                      .time = static_cast<uint32_t>(streams_[number].works.size()),
+                      .pc = current_pc_,
+                      .own = kNobody,
+                      .core = {},
+                      .is_store = false};
+    for (uint32_t k = 0; k < count && !has_raced_; ++k) {
+        const UnitRegion& region = regions[k];
+        accessor.is_store = region.is_store;
+        for (uint32_t row = 0; row < region.rows && !has_raced_; ++row) {
+            uint32_t first = region.start + row * region.pitch, end = first + region.width;
+            for (uint32_t at = first & ~3u; at < end && !has_raced_; at += 4) {
+                uint32_t bytes = at < first ? 0xFu << (first - at) : 0xFu;
+                if (end - at < 4) bytes &= 0xFu >> (4 - (end - at));
+                has_raced_ = !check(accessor, at, static_cast<uint8_t>(bytes & 0xF));
+            }
+        }
+    }
+}
+
+void Races::end(uint32_t number) {
+    Stream& stream = streams_[number];
+    stream.known.join(stream.works[stream.ended].known);
+    stream.works[stream.ended].known = {};
+    ++stream.ended;
+    stream.known.advance(static_cast<uint32_t>(warps_.size()) + number, stream.ended);
+}
+
+void Races::poll(uint32_t number) {
+    if (number >= streams_.size()) return;
+    warps_[current_].join(streams_[number].known);
+    snapshots_[current_] = nullptr;
+}
+
+uint32_t Races::starter(uint32_t stream, uint32_t time) const {
+    return streams_[stream].works[time - 1].starter;
+}
+
+}  // namespace spica

@@ -1,0 +1,134 @@
+// Detection of races: conflicting accesses of two agents without an order between them.
+//
+// The order is happens-before, kept by vector clocks as in FastTrack (Flanagan and Freund, PLDI
+// 2009): program order, barriers, starts and ends of warps, commands of units and the waits for
+// them, and stores and loads of flags. Stores to DRAM need fences in addition: one of the storing
+// warp before other cores or units can read them, and one of the loading core if it may hold an old
+// copy of the line in its L1D.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "config.hpp"
+#include "decode.hpp"
+#include "races/clocks.hpp"
+#include "races/shadow.hpp"
+#include "warp.hpp"
+
+namespace spica {
+
+class Machine;
+struct Step;
+struct TileOperand;
+
+// Why two accesses have no order. `Command`: the warp has not waited for its own access before it
+// starts a unit.
+enum class Lack : uint32_t { None, Order, Fence, Copy, Command };
+
+extern "C" {
+
+// The earlier access of a race, and agent, time, kind and bytes of the later one. Agents from the
+// number of warps on are streams.
+struct RaceReport {
+    uint32_t agent, time, pc, is_store, address, lack;
+    uint32_t later, later_time, with_store, size;
+};
+
+// Rows that a work of a unit reads or writes.
+struct UnitRegion {
+    uint32_t start, pitch, rows, width, is_store;
+};
+
+struct UnitWork {
+    uint32_t stream, time;
+};
+
+}  // extern "C"
+
+class Races {
+public:
+    explicit Races(const Config& config);
+    void reset();
+
+    // Before an instruction: completes accesses that it waits for, then checks and records its own.
+    // Returns false after a race, with the fault of the step.
+    bool enter(Step& step);
+    // After an instruction: the order that it makes. Returns false after a race of a command.
+    bool leave(Step& step);
+
+    // A unit's work, started by the current instruction, that ends after the works `after`.
+    void start(uint32_t stream, const UnitRegion* regions, uint32_t count, const UnitWork* after,
+               uint32_t afters);
+    void end(uint32_t stream);
+    // The current instruction reads that the ended works of a stream are complete.
+    void poll(uint32_t stream);
+    // Accesses to these bytes make an order and never race.
+    void add_flags(uint32_t first, uint32_t last) { flag_ranges_.push_back({first, last}); }
+    const RaceReport& report() const { return report_; }
+    // Warp that started a work.
+    uint32_t starter(uint32_t stream, uint32_t time) const;
+
+private:
+    // Accessing side of a check: `own` is exempt from it, kNobody if none is.
+    struct Accessor {
+        uint32_t agent, time, pc, own;
+        std::optional<uint32_t> core;  // of a warp
+        bool is_store;
+    };
+    struct Copy {
+        uint64_t fence = 0;
+        std::shared_ptr<const Clock> fenced;
+    };
+    struct Work {
+        uint32_t starter;
+        Knowledge known;
+    };
+    struct Stream {
+        std::vector<Work> works;
+        uint32_t ended = 0;
+        Knowledge known;  // at the end of the last one
+    };
+    struct CoreState {
+        uint64_t fence = 1;  // number of fences, from 1 on
+        Clock fenced;        // stores that any copy has that was made since the last fence
+        std::unordered_map<uint32_t, Copy> copies;
+        uint32_t waiting = 0;
+    };
+    struct Range {
+        uint32_t first, last;
+    };
+
+    static constexpr uint32_t kNobody = ~0u;
+
+    uint32_t agent_of(const Warp& warp) const { return warp.core * config_.warps + warp.number; }
+    uint32_t core_of(uint32_t agent) const {
+        return agent < warps_.size() ? agent / config_.warps : kNobody;
+    }
+    void drain(uint32_t agent, bool is_fence);
+    bool touch(Step& step, uint32_t address, uint32_t size, bool is_store, uint32_t lane);
+    bool touch_flag(uint32_t agent, uint32_t address, bool is_store);
+    bool touch_operand(Step& step, const TileOperand& tile);
+    bool check(const Accessor& accessor, uint32_t address, uint8_t bytes);
+    Lack lack(const Accessor& accessor, const Entry& entry, uint32_t address,
+              const Knowledge& known);
+    const Clock* copied(uint32_t agent, uint32_t address);
+    void meet(Step& step);
+
+    const Config& config_;
+    std::vector<Knowledge> warps_;
+    std::vector<std::shared_ptr<const Clock>> snapshots_;  // of `fenced` of the warps
+    std::vector<CoreState> cores_;
+    std::vector<Stream> streams_;
+    std::vector<Range> flag_ranges_;
+    std::unordered_map<uint32_t, Knowledge> flags_;
+    Shadow shadow_;
+    uint32_t current_ = 0, current_pc_ = 0;
+    bool has_raced_ = false;  // a work that the current instruction started
+    RaceReport report_{};
+};
+
+}  // namespace spica

@@ -1,0 +1,16 @@
+/* All warps but one meet; that one has ended. */
+#include <spica.h>
+
+static void meet(void *argument)
+{
+    if (vx_warp_id() == 2)
+        return;
+    vx_barrier(0, SPICA_WARPS); /* WAITS */
+    (void)argument;
+} /* ENDED */
+
+int main(void)
+{
+    spica_launch(meet, 0);
+    return 0;
+}

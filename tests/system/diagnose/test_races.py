@@ -1,0 +1,196 @@
+"""Tests of the check for races: planted ones by line and warp, none in shipped kernels."""
+
+import itertools
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import spica.kernels
+from spica.hw.base.errors import UserError
+from spica.hw.config import PRESETS
+from spica.kernels.kernel import every_kernel
+from spica.sim.diagnose.diagnostics import ProgramError
+from spica.sim.iss.machine import Iss
+from spica.sim.report.result import PASS
+from spica.sim.run.exact_kernels import EXACT_KERNELS, kernel_of
+from spica.sim.run.iss_executor import IssExecutor
+from spica.sim.run.loading import memory_layout_of
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_workload import KernelWorkload, ProgramWorkload
+from spica.sim.run.workload import run_workload
+
+FOLDER = Path(__file__).parents[2] / "support" / "c_programs" / "races"
+KERNELS = Path(spica.kernels.__file__).parent
+#: Program, preset, and words of the report.
+PLANTED = {
+    "shared_word": ("core", "nothing orders the two"),
+    "dram_bytes": ("core", "nothing orders the two"),
+    "missing_fence": ("virgo", "call vx_fence after it, in core 0, warp 0"),
+    "stale_copy": ("virgo", "call vx_fence before the load"),
+    "early_load": ("virgo", "load 1 of the DMA"),
+    "early_store": ("virgo", "call vx_fence between the two"),
+    "early_spill": ("virgo", "the store of matrix command 2"),
+    "flag": ("core", "nothing orders the two"),
+}
+
+
+def run(name, preset, **options):
+    options = SimtOptions(check="races", **options)
+    work = ProgramWorkload([FOLDER / f"{name}.c"])
+    return run_workload(work, preset, PRESETS[preset], options)
+
+
+def marked(name, mark):
+    """Return the numbers of the program lines with a comment that contains `mark`."""
+    lines = (FOLDER / f"{name}.c").read_text().splitlines()
+    return [number for number, line in enumerate(lines, 1) if mark in line.partition("/* ")[2]]
+
+
+@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_a_planted_race_is_reported(name, seed):
+    preset, words = PLANTED[name]
+    with pytest.raises(ProgramError) as caught:
+        run(name, preset, schedule="random", seed=seed)
+    found, text = caught.value.diagnostics, str(caught.value)
+    assert found["cause"] == "race" and text.startswith("race: ")
+    partner = found["partner"]
+    lines = {partner["location"]["line"], found["location"]["line"]}
+    pairs = itertools.product(marked(name, "FIRST"), marked(name, "SECOND"))
+    assert lines in [set(pair) for pair in pairs]
+    assert all(f"{name}.c:{line} in " in text for line in lines)
+    if not name.startswith("early_"):
+        assert (partner["core"], partner["warp"]) != (found["core"], found["warp"])
+    assert words in " ".join(text.split())
+    assert f"core {partner['core']}, warp {partner['warp']}" in text
+    assert json.loads(json.dumps(found))
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_the_right_program_has_no_race(name):
+    for seed in range(1, 6):
+        result = run(name, PLANTED[name][0], schedule="random", seed=seed, defines=("RIGHT",))
+        assert result["check"]["verdict"] == PASS
+        assert result["options"]["check"] == "races"
+
+
+#: Small sizes by number of dimensions, and of kernels whose dimensions are not sides.
+SIZES = {1: (61,), 2: (9, 11), 3: (17, 20, 19)}
+SIZES_OF = {"chase": (5, 3, 2), "random_access": (61, 7), "strided": (61, 7)}
+SHIPPED = [kernel.name for kernel in every_kernel()] + list(EXACT_KERNELS)
+MACHINES = ("core", "tiny", "virgo", "virgo_hetero", "hopper", "ampere", "volta")
+SEVERAL = {
+    ("gemm", "virgo"): (130, 70, 200),
+    ("gemm_bias_gelu", "virgo"): (130, 70, 20),
+    ("gemm", "hopper"): (70, 70, 100),
+    ("gemm", "ampere"): (70, 130, 200),
+    ("gemm", "volta"): (70, 130, 200),
+}
+
+
+def assert_no_race(name, preset, seeds):
+    config = PRESETS[preset]
+    try:
+        kernel = kernel_of(name, config, {})
+    except UserError as error:
+        pytest.skip(str(error))
+    size = SIZES_OF.get(name) or SIZES[len(kernel.dimensions)]
+    size = SEVERAL.get((name, preset), size)
+    work = KernelWorkload(kernel, dict(zip(kernel.dimensions, size, strict=True)))
+    options = SimtOptions(check="races", schedule="random")
+    assert run_workload(work, preset, config, options)["check"]["verdict"] == PASS
+    layout = memory_layout_of(config, work.program, work.place(config), options)
+    for seed in seeds:
+        iss = Iss(config, schedule="random", seed=seed, checks_races=True)
+        executor = IssExecutor(iss, work.program, layout, options)
+        executor.load(None)
+        for address, data in work.image():
+            executor.write(address, data)
+        assert executor.execute("", None, {}) and executor.exit_code == 0, seed
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("preset", ["core", "virgo"])
+def test_shipped_kernels_have_no_race(name, preset):
+    assert_no_race(name, preset, [2])
+
+
+@pytest.mark.parametrize("preset", MACHINES)
+def test_products_have_no_race(preset):
+    if preset != "core":
+        assert_no_race("gemm", preset, [2, 3])
+
+
+#: Presets on which each kind of kernel runs in many orders.
+OF_CORES = ("core", "virgo")
+MANY = [
+    (name, preset)
+    for name in SHIPPED
+    for preset in (MACHINES if name in EXACT_KERNELS else OF_CORES)
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "preset"), MANY)
+def test_shipped_kernels_have_no_race_in_many_orders(name, preset):
+    assert_no_race(name, preset, range(2, 102))
+
+
+@pytest.mark.parametrize(
+    ("file", "right", "wrong", "preset", "changes"),
+    [
+        ("tensor/tensor_positions.h", "tile < 2", "tile < 1", "volta", {"warps": 4}),
+        ("tensor/tensor_dma.h", ".unset.flags", ".unset", "ampere", {}),
+        (
+            "tensor/tensor_dma.h",
+            "    spica_tile_await(tensor_at.loads + needed",
+            "    (void)(needed",
+            "ampere",
+            {},
+        ),
+    ],
+)
+def test_a_fault_planted_in_a_product_is_found(file, right, wrong, preset, changes, tmp_path):
+    folder = shutil.copytree(KERNELS / "gemm", tmp_path / "gemm")
+    text = (folder / file).read_text()
+    assert right in text
+    (folder / file).write_text(text.replace(right, wrong))
+    config = PRESETS[preset]
+    config = replace(config, core=replace(config.core, **changes))
+    kernel = replace(kernel_of("gemm", config, {}), folder=folder / "tensor")
+    work = KernelWorkload(kernel, {"m": 70, "n": 130, "k": 200})
+    with pytest.raises(ProgramError, match=r"^race: "):
+        for seed in range(1, 6):
+            options = SimtOptions(check="races", schedule="random", seed=seed, allow_spills=True)
+            run_workload(work, preset, config, options)
+
+
+def test_the_check_changes_no_order():
+    """The same seed executes the same instructions in the same order."""
+    results = [
+        run_workload(
+            KernelWorkload(kernel_of("reduce", PRESETS["virgo"], {}), {"n": 999}),
+            "virgo",
+            PRESETS["virgo"],
+            SimtOptions(check=check, schedule="random", seed=5),
+        )
+        for check in (None, "races")
+    ]
+    assert results[0]["instructions"] == results[1]["instructions"]
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"), [("missing_partner", "ELSEWHERE"), ("ended_partner", "ENDED")]
+)
+def test_a_missing_partner_is_named(name, mark):
+    with pytest.raises(ProgramError) as caught:
+        run(name, "core")
+    text = str(caught.value)
+    assert text.startswith("deadlock: ")
+    (waits,), elsewhere = marked(name, "WAITS"), marked(name, mark)
+    assert f"{name}.c:{waits} in meet" in text
+    assert any(f"{name}.c:{line} in meet" in text for line in elsewhere)
+    assert "barrier 0: core 0: 7 of 8 warps arrived; missing: core 0, warp 2\n" in text
