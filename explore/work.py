@@ -14,7 +14,7 @@ from ..hw.config.rtl_support import require_rtl
 from ..hw.emit.shared_block import describe
 from ..sim.engine.versions import versions
 from ..sim.run.exact_kernels import kernel_of
-from ..sim.run.options import MODEL, RunOptions, with_memory
+from ..sim.run.options import MODEL, RunOptions, SimtOptions, with_memory
 from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload
 from ..sim.run.workload import Workload, run_workload
