@@ -72,7 +72,7 @@ def test_a_planted_race_is_reported(name, seed):
 @pytest.mark.parametrize("name", PLANTED)
 def test_the_right_program_has_no_race(name):
     for seed in range(1, 6):
-        result = run(name, PLANTED[name][0], schedule="random", seed=seed, defines=("RIGHT",))
+        result = run(name, PLANTED[name][0], schedule="random", seed=seed, defines=("CORRECT",))
         assert result["check"]["verdict"] == PASS
         assert result["options"]["check"] == "races"
 
