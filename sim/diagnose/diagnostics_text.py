@@ -178,6 +178,12 @@ def group_lines(diagnostics: dict[str, Any]) -> Iterator[str]:
     """Yield the state of the warps, grouped by location."""
     texts = [barrier_text(barrier) for barrier in diagnostics["barriers"]]
     yield from (f"  {text}" for text in drawn_together(texts, "barriers"))
+    missing = [
+        f"missing at barrier {each['number']}: {warps_text(each['missing'])}"
+        for each in diagnostics["barriers"]
+        if each["missing"]
+    ]
+    yield from (f"  {text}" for text in drawn_together(missing, "barriers"))
     groups = sorted(diagnostics["groups"], key=telling)
     for group in groups[:SHOWN]:
         yield f"  {warps_text(group['warps'])} {doing(group)}"
@@ -218,10 +224,7 @@ def barrier_text(barrier: dict[str, Any]) -> str:
         f"{counted('core', cores)}: {here} of {count} warps arrived"
         for here, cores in alike.items()
     ]
-    text = f"{head}: {'; '.join(drawn_together(present, 'groups'))}"
-    if barrier["missing"]:
-        text += f"; missing: {warps_text(barrier['missing'])}"
-    return text
+    return f"{head}: {'; '.join(drawn_together(present, 'groups'))}"
 
 
 def doing(group: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "machine.hpp"
+#include "races/races.hpp"
 
 using namespace spica;
 

@@ -2,6 +2,7 @@
 #include "machine.hpp"
 
 #include "instructions/execute.hpp"
+#include "races/races.hpp"
 
 namespace spica {
 
@@ -17,6 +18,8 @@ Machine::Machine(const Config& given)
         }
     }
 }
+
+Machine::~Machine() = default;
 
 void Machine::reset(uint32_t entry) {
     for (auto& warp : warps_) {

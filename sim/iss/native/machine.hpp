@@ -8,7 +8,6 @@
 
 #include "barriers.hpp"
 #include "memory.hpp"
-#include "races/races.hpp"
 #include "retired.hpp"
 #include "sent_words.hpp"
 #include "warp.hpp"
@@ -36,11 +35,14 @@ struct StackLimit {
     uint32_t top = 0, bytes = 0;
 };
 
+class Races;
+
 class Machine {
 public:
     using Stepped = iss::Stepped;
 
     explicit Machine(const Config& config);
+    ~Machine();
 
     void reset(uint32_t entry);
     // Runs up to `limit` instructions; returns `Limit` if the program has not ended.

@@ -95,4 +95,4 @@ def test_ignored_races_are_counted():
 
 
 def test_the_right_program_has_none():
-    assert execute(executor(defines=("RIGHT",))) == (0, 0)
+    assert execute(executor(defines=("CORRECT",))) == (0, 0)

@@ -72,7 +72,7 @@ def test_a_planted_race_is_reported(name, seed):
 @pytest.mark.parametrize("name", PLANTED)
 def test_the_right_program_has_no_race(name):
     for seed in range(1, 6):
-        result = run(name, PLANTED[name][0], schedule="random", seed=seed, defines=("RIGHT",))
+        result = run(name, PLANTED[name][0], schedule="random", seed=seed, defines=("CORRECT",))
         assert result["check"]["verdict"] == PASS
         assert result["options"]["check"] == "races"
 
@@ -193,4 +193,5 @@ def test_a_missing_partner_is_named(name, mark):
     (waits,), elsewhere = marked(name, "WAITS"), marked(name, mark)
     assert f"{name}.c:{waits} in meet" in text
     assert any(f"{name}.c:{line} in meet" in text for line in elsewhere)
-    assert "barrier 0: core 0: 7 of 8 warps arrived; missing: core 0, warp 2\n" in text
+    assert "barrier 0: core 0: 7 of 8 warps arrived\n" in text
+    assert "  missing at barrier 0: core 0, warp 2\n" in text

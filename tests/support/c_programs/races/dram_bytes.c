@@ -1,11 +1,11 @@
-/* All warps store to one byte of DRAM. RIGHT: each to a byte of its own. */
+/* All warps store to one byte of DRAM. CORRECT: each to a byte of its own. */
 #include <spica.h>
 
 static volatile uint8_t last[SPICA_WARPS];
 
 static void note(void *argument)
 {
-#ifdef RIGHT
+#ifdef CORRECT
     last[vx_warp_id()] = 1;
 #else
     last[1] = (uint8_t)vx_warp_id(); /* FIRST SECOND */

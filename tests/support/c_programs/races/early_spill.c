@@ -1,4 +1,4 @@
-/* The matrix unit stores a product to shared memory. RIGHT: the program waits for it. */
+/* The matrix unit stores a product to shared memory. CORRECT: the program waits for it. */
 #include <virgo.h>
 
 int main(void)
@@ -9,7 +9,7 @@ int main(void)
     virgo_tile(VIRGO_ROWS, VIRGO_COLUMNS, VIRGO_ROWS);
     virgo_compute(0, 4096, 0);
     virgo_spill(8192, VIRGO_WIDE); /* FIRST */
-#ifdef RIGHT
+#ifdef CORRECT
     virgo_fence(0);
 #endif
     return words[2048] == 9; /* SECOND */

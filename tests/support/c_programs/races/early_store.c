@@ -1,4 +1,4 @@
-/* The DMA stores a word of shared memory. RIGHT: the program fences before the command. */
+/* The DMA stores a word of shared memory. CORRECT: the program fences before the command. */
 #include <virgo.h>
 
 static uint32_t rows[64];
@@ -9,7 +9,7 @@ int main(void)
     if (vx_core_id() != 0)
         return 0;
     words[3] = 9; /* FIRST */
-#ifdef RIGHT
+#ifdef CORRECT
     vx_fence();
 #endif
     virgo_dma_store(rows, 0, 64, 64, 4, 64); /* SECOND */

@@ -1,7 +1,7 @@
-/* Warp 0 waits for a flag of warp 1. RIGHT: the program declares it. */
+/* Warp 0 waits for a flag of warp 1. CORRECT: the program declares it. */
 #include <spica.h>
 
-#ifdef RIGHT
+#ifdef CORRECT
 static volatile SPICA_FLAG uint32_t flag;
 #else
 static volatile uint32_t flag;

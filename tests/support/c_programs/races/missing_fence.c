@@ -1,4 +1,4 @@
-/* Core 0 stores to DRAM and meets core 1, which loads. RIGHT: it fences before. */
+/* Core 0 stores to DRAM and meets core 1, which loads. CORRECT: it fences before. */
 #include <spica.h>
 
 static volatile uint32_t value;
@@ -7,7 +7,7 @@ int main(void)
 {
     if (vx_core_id() == 0) {
         value = 1; /* FIRST */
-#ifdef RIGHT
+#ifdef CORRECT
         vx_fence();
 #endif
     }

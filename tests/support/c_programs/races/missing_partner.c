@@ -1,9 +1,9 @@
-/* All warps but one meet; that one waits elsewhere. RIGHT: all meet. */
+/* All warps but one meet; that one waits elsewhere. CORRECT: all meet. */
 #include <spica.h>
 
 static void meet(void *argument)
 {
-#ifndef RIGHT
+#ifndef CORRECT
     if (vx_warp_id() == 2) {
         vx_barrier(1, 2); /* ELSEWHERE */
         return;

@@ -1,4 +1,4 @@
-/* Every warp reads the word of another warp in shared memory. RIGHT: after a barrier. */
+/* Every warp reads the word of another warp in shared memory. CORRECT: after a barrier. */
 #include <spica.h>
 
 static void meet(void *argument)
@@ -6,7 +6,7 @@ static void meet(void *argument)
     volatile uint32_t *words = spica_shared();
     const uint32_t warp = vx_warp_id(), lane = vx_thread_id();
     words[warp * SPICA_THREADS + lane] = warp; /* FIRST */
-#ifdef RIGHT
+#ifdef CORRECT
     spica_barrier();
 #endif
     if (words[(warp ^ 1) * SPICA_THREADS + lane] > SPICA_WARPS) /* SECOND */

@@ -1,4 +1,4 @@
-/* Core 1 has a copy of the line that core 0 stores to. RIGHT: core 1 fences before it loads again. */
+/* Core 1 has a copy of the line that core 0 stores to. CORRECT: core 1 fences before it loads again. */
 #include <spica.h>
 
 static volatile uint32_t value;
@@ -15,7 +15,7 @@ int main(void)
     }
     vx_barrier(0, 1);
     if (vx_core_id() == 1) {
-#ifdef RIGHT
+#ifdef CORRECT
         vx_fence();
 #endif
         seen += value; /* SECOND */
