@@ -153,7 +153,8 @@ class MemoryLayout:
         named = [name for name in self.symbols if self.symbols[name] <= address]
         if not named or not any(address in r for r in self.dram if r.name == PROGRAM):
             return ""
-        name = max(named, key=lambda name: self.symbols[name])
+        # At the same address, a variable rather than a name of the linker script.
+        name = max(named, key=lambda name: (self.symbols[name], not name.startswith("__")))
         return f", {amount(address - self.symbols[name])} from the start of {demangled(name)}"
 
     def describe_register(self, offset: int) -> str:

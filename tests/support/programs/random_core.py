@@ -244,7 +244,9 @@ class CoreWriter(SimtWriter):
     def jump(self):
         """Append a jump by register, maybe to an odd address, or a branch uniform in the warp."""
         end, name = self.label(), self.rng.choice(BRANCHES)
-        if self.rng.getrandbits(1):
+        if self.rng.random() < 0.2:
+            self.emit(f"la {OTHER}, {end}", f"csrrw {self.target()}, mepc, {OTHER}", "mret")
+        elif self.rng.getrandbits(1):
             self.emit(
                 f"la {OTHER}, {end}", f"jalr {self.target()}, {self.rng.getrandbits(1)}({OTHER})"
             )

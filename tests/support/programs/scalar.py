@@ -26,7 +26,8 @@ MIDDLE = WINDOW + WINDOW_BYTES // 2
 SCALAR_NAMES = tuple(
     name
     for name, each in INSTRUCTIONS.items()
-    if each.unit not in (Unit.WARP, Unit.SFU, Unit.TENSOR) and name not in HALVES.values()
+    if each.unit not in (Unit.WARP, Unit.SFU, Unit.TENSOR)
+    if name not in (*HALVES.values(), "mret")
 )
 MODES = range(len(Rounding))
 FFLAGS, FRM, FCSR, MSCRATCH = (CSRS[n].number for n in ("fflags", "frm", "fcsr", "mscratch"))

@@ -63,8 +63,16 @@ def control_program(config: ClusterConfig) -> PlacedProgram:
     lines = [START, "li gp, 8", "csrr a0, thread_id", "csrr a1, warp_id"]
     for is_in_then in (True, False):
         lines += nest(core.threads, is_in_then)
-    lines += [*splits(core.threads), *masks(core.threads), "fence rw, rw", END]
+    lines += [*splits(core.threads), *masks(core.threads), *returns(), "fence rw, rw", END]
     return PlacedProgram("\n".join(lines))
+
+
+def returns() -> list[str]:
+    """Return jumps by ``mret``, to an address whose lowest bits do not count and to one read."""
+    lines = ["la t0, third", "la t1, second", "ori t1, t1, 3", "csrw mscratch, t0"]
+    lines += ["csrrw a2, mepc, t1", "mret", "addi a1, a1, 64"]
+    lines += ["second: csrr a3, mepc", "csrrw a2, mepc, t0", "mret", "addi a1, a1, 64"]
+    return [*lines, "third: csrr a4, mscratch", "xor a4, a4, a2"]
 
 
 #: Instructions with a latency, accumulating in a register, and an immediate consumer of each.

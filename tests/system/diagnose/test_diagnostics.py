@@ -66,7 +66,8 @@ FAULTS = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_faults(name):
-    found, text = diagnostics(name)
+    # Cores alone have no registers of units.
+    found, text = diagnostics(name, PRESETS["tiny"] if FAULTS[name][0] == "device" else CORE)
     cause, words = FAULTS[name]
     assert (found["stop"], found["cause"]) == ("fault", cause)
     assert text.startswith(f"{cause}: ")
@@ -216,7 +217,7 @@ def test_many_loops_are_still_one_screen():
     for warp in range(6):
         where = rf"many_loops.c:{10 + 8 * warp}-"
         assert re.search(rf"cores 0-7, warp {warp} loop in \d+ instructions, .*\n.*{where}", text)
-    assert "\n  and 16 more warps\n" in text
+    assert text.endswith("\n  and 16 more warps")
     for group in found["groups"]:
         group["locations"] = 2 * group.get("locations", [])
     assert (
