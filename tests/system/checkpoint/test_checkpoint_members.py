@@ -15,7 +15,7 @@ MADE = {
     "AxiPort": {"name_", "p_", "beat_bytes_", "write_capacity_"},
     "Channel": {"p_", "write_capacity_", "beat_cost_"},
     "ClusterCores": {"events_"},
-    "ClusterRecorder": {"signals_", "first_", "end_", "bin_limit_", "interval_limit_", "slowest_"},
+    "ActivityRecorder": {"signals_", "first_", "end_", "bin_limit_", "interval_limit_", "slowest_"},
     "Composition": {
         *("libraries_", "steps_", "sampled_", "busy_", "input_widths_", "input_words_"),
     },
@@ -34,7 +34,7 @@ MADE = {
 }
 #: Classes that must be among those checked.
 WANTED = {
-    *("Host", "Harness", "Lockstep", "Warp", "Sent", "Recorder", "ClusterRecorder", "Profile"),
+    *("Host", "Harness", "Lockstep", "Warp", "Sent", "Recorder", "ActivityRecorder", "Profile"),
     *("AxiPort", "Channel", "Mirror", "DmaWrites", "Burst", "ClusterCores", "Traffic"),
     *("LoadLatency", "CoreMonitor", "CoreMemory", "Cores", "Regions", "Track"),
 }
@@ -128,7 +128,7 @@ def test_the_classes_that_matter_are_looked_at():
     assert {"faults", "awaits_counter"} < members["Warp"]
     assert {"expected", "seen"} <= members["Sent"]
     assert {"offers_", "slots_seen_"} < members["Recorder"]
-    assert {"base_", "tracks_"} < members["ClusterRecorder"]
+    assert {"base_", "tracks_"} < members["ActivityRecorder"]
     assert {"start_", "dma_response_"} < members["Harness"]
 
 
