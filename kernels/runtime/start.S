@@ -85,11 +85,15 @@ spica_clear:
     csrr t4, SPICA_CSR_THREAD_ID
     slli t4, t4, 2
     add t4, t4, t1
-1:  bgeu t1, t2, 2f
+1:  bgeu t1, t2, 3f
     sw x0, 0(t4)
     add t4, t4, t3
     add t1, t1, t3
     j 1b
+3:
+#if SPICA_CORES > 1
+    fence                           /* of each warp: for the other cores */
+#endif
 2:  ret
     .size spica_clear, . - spica_clear
 

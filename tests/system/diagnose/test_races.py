@@ -102,7 +102,7 @@ def assert_no_race(name, preset, seeds):
     work = KernelWorkload(kernel, dict(zip(kernel.dimensions, size, strict=True)))
     options = SimtOptions(check="races", schedule="random")
     assert run_workload(work, preset, config, options)["check"]["verdict"] == PASS
-    layout = memory_layout_of(config, work.program, work.place(config), options)
+    layout = memory_layout_of(config, work.program, work.place(config, options), options)
     for seed in seeds:
         iss = Iss(config, schedule="random", seed=seed, checks_races=True)
         executor = IssExecutor(iss, work.program, layout, options)
