@@ -33,7 +33,9 @@ def show_profile(run, lines):
         state, _ = max(row["states"].items(), key=lambda item: item[1])
         place = f"{Path(row['file'] or '').name}:{row['line']}" if row["line"] else row["function"]
         share = row["cycles"] / profile["cycles"]
-        print(f"    {share:6.1%}  {state:10}  {place:18}  {(row['text'] or '').strip()[:56]}")
+        print(
+            f"    {share:6.1%}  {state:10}  {place:18}  {(row['text'] or '').strip()[:56].rstrip()}"
+        )
 
 
 def main():
