@@ -56,7 +56,10 @@ def test_arguments_have_names_or_places(program):
 
 def test_cycles_counters_and_frame(program):
     made = machine(engine="verilator", dram=spica.Dram(latency=30))
-    run = made.run(program, args=[2.0, 20, X, Y], expect={3: 2 * X + Y}, lockstep=True)
+    run = made.run(
+        program, args=[2.0, 20, X, Y], expect={3: 2 * X + Y}, lockstep=True, profile=True
+    )
+    assert "scale.c" in {str(row["file"]) for row in run.to_dict()["source_profile"]["lines"]}
     assert run.cycles is not None and run.cycles > 100 and made.last is run
     assert run.counters["l1d_reads"] > 0
     assert run.to_dict()["kernel"] == "scale.c"
@@ -64,6 +67,11 @@ def test_cycles_counters_and_frame(program):
     assert frame.shape[0] == 1
     assert frame["cycles"][0] == run.cycles and frame["preset"][0] == "tiny"
     assert frame["l1d_reads"][0] == run.counters["l1d_reads"]
+
+
+def test_a_profile_needs_a_clock(program):
+    with pytest.raises(UserError, match="profile needs an engine with a clock, not iss"):
+        machine().run(program, args=[2.0, 20, X, Y], profile=True)
 
 
 def test_settings_change_the_machine():
