@@ -139,9 +139,12 @@ def cores_work(
         require_product_choices(options)
         options.refuse(f"{kernel}, which runs on the whole cluster with DRAM", Only.SIMPLE_MEMORY)
     on_model = (Only.RTL, Only.SIMPLE_MEMORY, Only.CORES, Only.DRAM)
+    what = f"{kernel} on engine {options.engine}"
+    if options.engine != MODEL:
+        options.refuse(what, Only.MODEL, instead=f"--engine {MODEL}")
     options.refuse(
-        f"{kernel} on engine {options.engine}",
-        *(on_model if options.engine == MODEL else (Only.MODEL,)),
+        what,
+        *(on_model if options.engine == MODEL else ()),
         *(() if on_matrix else (Only.PRODUCT,)),
         *((Only.KERNELS,) if is_own else ()),
     )

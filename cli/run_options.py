@@ -204,13 +204,14 @@ class PointOptions:
         """Given options of the data of a product, by their names in Python."""
         return given(data=self.data, c_format=self.c, arrangement=self.arrange)
 
-    def refuse(self, what: str, *runs: Only):
-        """Raise if an option is given that is restricted to these runs."""
+    def refuse(self, what: str, *runs: Only, instead: str = ""):
+        """Raise if an option is given that is restricted to these runs; `instead` allows it."""
+        advice = f"leave it out, or choose {instead}" if instead else "leave it out"
         for restriction in runs:
             for each in fields(self):
                 metadata = getattr(each.type, "__metadata__", ())
                 if restriction in metadata and is_given(self, each.name):
-                    raise UserError(f"{flag_of(each.name)} does not apply to {what}; leave it out")
+                    raise UserError(f"{flag_of(each.name)} does not apply to {what}; {advice}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -157,6 +157,7 @@ def test_every_default_size_is_legal():
             (*ON_RTL, "--max-instructions", "9"),
             "--max-instructions does not apply to vecadd on engine veri",
         ),
+        ((*ON_RTL, "--check", "races"), "verilator; leave it out, or choose --engine iss"),
         ((*ON_RTL, "--data", "random"), "--data does not apply to vecadd on engine verilator"),
         ((*ON_RTL, "--memory-latency", "0"), "--memory-latency must be between 1 and 10000, not 0"),
         ((*ON_RTL, "--memory-stall", "1"), "--memory-stall must be at least 0 and below 1, not 1"),
