@@ -75,6 +75,7 @@ spica_clear:
     bnez t0, 2f
     la t1, __bss_start
     la t2, __bss_end
+    beq t1, t2, 2f
     csrr t3, SPICA_CSR_NUM_THREADS
     slli t3, t3, 2
     csrr t4, SPICA_CSR_WARP_ID

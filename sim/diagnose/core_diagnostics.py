@@ -193,7 +193,8 @@ def core_diagnostics_text(diagnostics: dict[str, Any]) -> str:
         lines += [f"  {part}" for part in diagnostics["units"].split("; ") if part]
     if diagnostics["stop"] in ("fault", "deadlock") and not diagnostics["lockstep"]:
         lines.append("  run in lockstep with the model for details")
-    lines = [line[:WIDTH].rstrip() for line in lines]
+    whole = f"  {diagnostics['trace']}"  # a file name is not cut
+    lines = [line if line == whole else line[:WIDTH].rstrip() for line in lines]
     if len(lines) > SCREEN:
         lines[SCREEN - 1 :] = ["  and more; --json FILE has all of it"]
     return "\n".join(lines)

@@ -15,7 +15,6 @@ MADE = {
     "AxiPort": {"name_", "p_", "beat_bytes_", "write_capacity_"},
     "Channel": {"p_", "write_capacity_", "beat_cost_"},
     "ClusterCores": {"events_"},
-    "ActivityRecorder": {"signals_", "first_", "end_", "bin_limit_", "interval_limit_", "slowest_"},
     "Composition": {
         *("libraries_", "steps_", "sampled_", "busy_", "input_widths_", "input_words_"),
     },
