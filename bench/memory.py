@@ -162,8 +162,8 @@ def of(runs: list[dict], *kernels: str) -> list[dict]:
 
 
 def share_of(run: dict) -> float:
-    """Return which part of DRAM's bandwidth a run used."""
-    return run["memory"]["traffic"]["run"]["utilization"]
+    """Return which part of DRAM's bandwidth a run used, from main to the final write-back."""
+    return run["memory"]["traffic"]["region"]["utilization"]
 
 
 def targets(runs: list[dict], quick: bool) -> Iterator[Target]:
