@@ -224,7 +224,7 @@ def traffic_table(runs: list[dict]):
         numbers=["cycles", "instructions", "read KiB", "written KiB", "B/cycle", "DRAM share"],
     )
     for run in runs:
-        traffic = run["memory"]["traffic"]["run"]
+        traffic = run["memory"]["traffic"]["region"]
         table.add_row(
             run["kernel"],
             size_of(run),

@@ -123,7 +123,7 @@ def test_targets_of_memory(bench):
     memory = bench("memory")
     rates = {"bytes_per_cycle": 48.0, "utilization": 0.75}
     moved = rates | {"read_bytes": 1024, "written_bytes": 2048}
-    traffic = {"memory": {"traffic": {"run": moved}}}
+    traffic = {"memory": {"traffic": {"run": moved, "region": moved}}}
     shared = {"check": {"verdict": "pass"}, "instructions": {"warp": 7}, **traffic}
     product = {"cycles": 9, "mac_utilization": 0.5, "allocates": True}
     copy = {**shared, "kernel": "copy", "machine": "virgo", "sizes": {"n": 8}, "cycles": 9}
@@ -156,7 +156,7 @@ def test_targets_of_instructions_from_dram(bench):
             "instructions": {"warp": 7},
             "memory": {
                 "traffic": {
-                    "run": {"bytes_per_cycle": 1, "utilization": 1 / 64}
+                    "region": {"bytes_per_cycle": 1, "utilization": 1 / 64}
                     | {"read_bytes": 1024, "written_bytes": 2048}
                 }
             },
