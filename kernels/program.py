@@ -114,6 +114,12 @@ class Program:
         return max(address + len(data) for address, data in self.segments)
 
     @property
+    def text_addresses(self) -> range:
+        """Addresses from the first word of the text to its end, with gaps between sections."""
+        ends = (address + len(data) for address, data in self.text)
+        return range(min(address for address, _ in self.text), max(ends))
+
+    @property
     def bss(self) -> range:
         """Addresses of zero-initialised variables; start-up code clears them."""
         return range(self.symbols.get("__bss_start", 0), self.symbols.get("__bss_end", 0))

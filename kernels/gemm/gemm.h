@@ -83,6 +83,13 @@ SPICA_INLINE void gemm_supply(void)
     __builtin_unreachable();
 }
 
+/* Errors of the matrix unit and the DMA: 0 if every command was right. */
+SPICA_INLINE int gemm_error(void)
+{
+    return (int)(spica_load_register(SPICA_OF_UNIT(MATRIX, ERROR)) |
+                 spica_load_register(SPICA_OF_UNIT(DMA, ERROR)));
+}
+
 /* Computes C; C is in DRAM on return. One thread of warp 0 calls this. Warp 1 must be idle, and
  * nothing else may use the DMA or the matrix unit. Shared memory is overwritten. */
 static void gemm_run(const Gemm *from)

@@ -1,10 +1,5 @@
 /* C = gelu(A * B + bias): the matrix unit multiplies while the cores apply bias and gelu. */
-#include "../gemm/gemm_finish.h"
-
-SPICA_INLINE float finish_column(const void *more, uint32_t column)
-{
-    return ((const float *)more)[column];
-}
+#include "../gemm_bias/gemm_bias.h"
 
 /* x / (1 + 2^(x (k0 + k1 x^2))) equals x (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715
  * x^3); k0 = -2 log2(e) sqrt(2 / pi), k1 = 0.044715 k0. */
@@ -19,6 +14,5 @@ SPICA_INLINE float finish_element(float sum, float bias, float before)
 int main(void)
 {
     finish_run();
-    return (int)(spica_load_register(SPICA_OF_UNIT(MATRIX, ERROR)) |
-                 spica_load_register(SPICA_OF_UNIT(DMA, ERROR)));
+    return gemm_error();
 }

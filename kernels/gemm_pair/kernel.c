@@ -16,6 +16,5 @@ int main(void)
     spica_begin();
     gemm_run(all);
     spica_end();
-    return (int)(spica_load_register(SPICA_OF_UNIT(MATRIX, ERROR)) |
-                 spica_load_register(SPICA_OF_UNIT(DMA, ERROR)));
+    return gemm_error();
 }

@@ -11,6 +11,5 @@ int second_product(const Gemm *gemm)
     spica_begin();
     gemm_run(gemm);
     spica_end();
-    return (int)(spica_load_register(SPICA_OF_UNIT(MATRIX, ERROR)) |
-                 spica_load_register(SPICA_OF_UNIT(DMA, ERROR)));
+    return gemm_error();
 }

@@ -1,7 +1,7 @@
 """The first command that a matrix unit refused: its name, and the instruction that sent it."""
 
 from ...hw.config import ClusterConfig
-from ...hw.isa.commands import ROCC_OPCODE, Function
+from ...hw.isa.commands import ROCC_OPCODE, Function, cisc_word, rocc_layout
 from ...hw.matrix.registry import kind_of
 from ...kernels.program import Program
 from ..iss.devices import UNIT_SHIFT
@@ -10,9 +10,6 @@ from .diagnostics_text import spot
 from .source_locations import Locator
 
 __all__ = ["RefusedCommand"]
-
-CODE_MASK = 0x1F
-FUNCTION_SHIFT, OPCODE_MASK = 25, 0x7F
 
 
 class RefusedCommand:
@@ -40,11 +37,12 @@ class RefusedCommand:
 
     def name_of(self, number: int, word: int) -> str:
         """Return the name of an operation, "" if the unit has none of this code."""
-        if word & OPCODE_MASK == ROCC_OPCODE:
-            function = word >> FUNCTION_SHIFT
+        rocc = rocc_layout.from_bits(word)
+        if rocc.opcode == ROCC_OPCODE:
+            function = rocc.function
             return Function(function).name.lower() if function in list(Function) else ""
         matrix = self.config.units[number]
-        return kind_of(matrix).operations(matrix).get(word & CODE_MASK, "")
+        return kind_of(matrix).operations(matrix).get(cisc_word.from_bits(word).operation, "")
 
     def location_of(self, number: int, word: int) -> str:
         """Return core, warp and source line of the first instruction that sent a word."""

@@ -57,8 +57,7 @@ class Profiling:
     def __init__(self, harness: Harness, cores: int, program: Program):
         self.library = harness.library
         self.program = program
-        self.first = min(address for address, _ in program.text)
-        end = max(address + len(data) for address, data in program.text)
+        self.first, end = program.text_addresses.start, program.text_addresses.stop
         add = self.library.harness_profile_add
         add.restype = ctypes.c_void_p
         self.library.profile_places.restype = ctypes.c_uint64

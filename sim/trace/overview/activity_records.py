@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ....hw.base.errors import UserError
 from ....hw.config.checks import require_integer
+from ..window import require_window
 
 __all__ = [
     "ALL",
@@ -88,13 +88,10 @@ def recording_limits(window: tuple[int, int], bins: int, intervals: int) -> Limi
     `window` has the first cycle and the cycle after the last; `bins` and `intervals` are the most
     bins, and the most intervals per series.
     """
-    first, end = window
-    require_integer("first cycle", first, 0, NEVER)
+    require_window(window, NEVER)
     require_integer("bins", bins, 2, 1 << 24)
     require_integer("intervals", intervals, 2, 1 << 24)
-    if end <= first:
-        raise UserError(f"the window must end after it begins, not be cycles {first} to {end - 1}")
-    return Limits(first, end, bins, intervals)
+    return Limits(*window, bins, intervals)
 
 
 def fetched(

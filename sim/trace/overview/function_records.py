@@ -36,10 +36,9 @@ class FunctionRecording:
         self, harness: Harness, cores: int, program: Program, window: tuple[int, int] = ALL
     ):
         self.library = harness.library
-        first = min(address for address, _ in program.text)
-        end = max(address + len(data) for address, data in program.text)
+        words = program.text_addresses[::4]
         chains = CallChains(program)
-        names = [function_of(chains, program, pc) for pc in range(first, end, 4)]
+        names = [function_of(chains, program, pc) for pc in words]
         self.names = list(dict.fromkeys([*names, "elsewhere"]))
         numbers = {name: number for number, name in enumerate(self.names)}
         table = np.array([numbers[name] for name in (*names, "elsewhere")], np.uint32)
@@ -51,7 +50,7 @@ class FunctionRecording:
                 add(
                     harness.handle,
                     ctypes.c_uint32(core),
-                    ctypes.c_uint32(first),
+                    ctypes.c_uint32(words.start),
                     ctypes.c_void_p(table.ctypes.data),
                     *map(ctypes.c_uint64, (len(table), len(self.names))),
                     ctypes.byref(limits),
@@ -62,11 +61,11 @@ class FunctionRecording:
 
     def fetch(self) -> list[ClusterRecords]:
         """Return the records of each core so far; series have the names of `series_name`."""
-        return [
-            fetched(self.library, recorder, names, names)
-            for core, recorder in enumerate(self.recorders)
-            for names in [[series_name(core, name) for name in self.names]]
-        ]
+        found = []
+        for core, recorder in enumerate(self.recorders):
+            names = [series_name(core, name) for name in self.names]
+            found.append(fetched(self.library, recorder, names, names))
+        return found
 
 
 def series_name(core: int, function: str) -> str:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....hw.base.errors import UserError
 from ....hw.config.checks import require_integer
 from ...harness.harness import Harness
+from ..window import require_window
 
 __all__ = ["LIMIT", "MEMORY_CAUSE", "NO_WARP", "RECORD", "CoreRecords", "Kind", "Recording"]
 
@@ -127,13 +127,9 @@ class Recording:
         window: tuple[int, int],
         limit: int = LIMIT,
     ):
-        first, end = window
-        require_integer("first cycle", first, 0, (1 << 63) - 1)
+        require_window(window, (1 << 63) - 1)
         require_integer("limit", limit, 1, 1 << 32)
-        if end <= first:
-            raise UserError(
-                f"the window must end after it begins, not be cycles {first} to {end - 1}"
-            )
+        first, end = window
         self.library = harness.library
         self.threads = threads
         add = self.library.harness_recorder_add

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ....hw.core.layouts import REGISTERS
 from ....hw.isa.encoding import REGISTER_FIELDS, RegisterClass
 from ....hw.isa.instructions import find
 from ....hw.isa.operations import Port
@@ -15,8 +16,7 @@ __all__ = ["Operands", "operands_of"]
 #: Values of the source registers of instructions: by number of the instruction, then of the
 #: register (f0 to f31 are 32 to 63), by thread.
 Operands = dict[int, dict[int, np.ndarray]]
-FLOATS = 32
-REGISTERS = 64
+FLOATS = REGISTERS // 2
 
 
 def operands_of(pipeline: Pipeline, names: Names, registers: Mapping[int, np.ndarray]) -> Operands:

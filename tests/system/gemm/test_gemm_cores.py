@@ -201,7 +201,9 @@ def reached(body, step):
 def test_the_result_is_there_on_return(tmp_path):
     """The program checks this itself: at its end the model would complete queued commands."""
     config = PRESETS["tiny"]
-    looks = ("MATRIX, ERROR", "MATRIX, BUSY")
+    registers = ("MATRIX, BUSY", "DMA, ERROR")
+    words = " | ".join(f"spica_load_register(SPICA_OF_UNIT({each}))" for each in registers)
+    looks = ("gemm_error()", f"(int)({words})")
     for fence, expected in (("    virgo_fence(0);\n", {0}), ("", {0, 1})):
         kernel = broken(tmp_path, config, "    virgo_fence(0);\n", fence)
         program = tmp_path / "kernel.c"

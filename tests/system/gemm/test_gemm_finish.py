@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections import Counter
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 import pytest
@@ -153,7 +153,8 @@ def broken(tmp_path, name, config, *changes, **options):
     """Return a kernel with a fault in its source or in the library."""
     kernel = EXACT_KERNELS[name](config, **options)
     folder = kernel.sources[0].parent
-    paths = [*kernel.sources, *(folder.with_name("gemm")).glob("*.h")]
+    shared = (folder.with_name(name).glob("*.h") for name in ("gemm", "gemm_bias"))
+    paths = [*kernel.sources, *chain.from_iterable(shared)]
     texts = {path: path.read_text() for path in paths}
     for old, new in changes:
         assert sum(text.count(old) for text in texts.values()) == 1, old
