@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "ARGUMENTS",
+    "CISC_OFFSET",
     "CONSOLE_BASE",
     "CONSOLE_LANES",
     "CONSOLE_OFFSET",
@@ -25,6 +26,7 @@ __all__ = [
     "DRAM_END",
     "ENTRY",
     "IDENTITY",
+    "INSTRUCTION_OFFSET",
     "MAP_VERSION",
     "MATRIX",
     "MATRIX_BASE",
@@ -178,6 +180,8 @@ MATRIX = {
     "rs2_high": Register(offset=0x1C, access="rw", meaning="rs2, bits 63:32"),
     **UNIT_REGISTERS,
 }
+#: Offsets of the registers that receive command words.
+INSTRUCTION_OFFSET, CISC_OFFSET = MATRIX["instruction"].offset, MATRIX["cisc"].offset
 
 
 def numbered(name: str, number: int) -> str:

@@ -16,6 +16,7 @@ __all__ = ["header"]
 CONSTANTS = (
     *((address_map, name) for name in ("DRAM_BASE", "DRAM_END", "SHARED_BASE", "WINDOW_BYTES")),
     *((address_map, name) for name in ("DMA_BASE", "MATRIX_BASE", "CONSOLE_BASE", "CONSOLE_LANES")),
+    *((address_map, name) for name in ("MATRIX_STRIDE", "INSTRUCTION_OFFSET", "CISC_OFFSET")),
     *((address_map, name) for name in ("COUNTER_DUMP", "COUNTER_DUMP_BYTES")),
     *((tensor, name) for name in ("READ_BYTES", "SWIZZLE_ROW_BYTES", "SWIZZLE_UNIT_BYTES")),
 )

@@ -180,6 +180,12 @@ inline bool spares_operands(Step& step, const Addresses& addresses) {
     return is_legal;
 }
 
+// Whether a register of the units, at an offset in the window, receives command words.
+inline bool is_command(uint32_t offset) {
+    uint32_t within = offset % MATRIX_STRIDE;
+    return offset >= MATRIX_BASE && (within == INSTRUCTION_OFFSET || within == CISC_OFFSET);
+}
+
 template <typename Type>
 bool store_slowly(Step& step, const Addresses& addresses) {
     if (!all_may(step, addresses, sizeof(Type), true)) return false;
@@ -192,7 +198,7 @@ bool store_slowly(Step& step, const Addresses& addresses) {
         uint32_t address = addresses.lane[lane];
         if (!(warp.mask() >> lane & 1) || !is_register(step, address)) continue;
         uint32_t offset = address - SHARED_BASE - machine.config.shared_bytes;
-        if (offset >= MATRIX_BASE) {
+        if (is_command(offset)) {
             machine.sent.add({values[lane], warp.core, warp.number, warp.pc});
         }
         if (!machine.devices.write(offset, values[lane])) {
