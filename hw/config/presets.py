@@ -18,17 +18,16 @@ TINY_MATRIX = ClusterConfig(
     dma=DmaConfig(outstanding=16),
 )
 
-VIRGO = ClusterConfig(cores=4, core=CoreConfig(shared_ports=2))
+VIRGO = ClusterConfig(
+    cores=4, core=CoreConfig(shared_ports=2), units=(SystolicConfig(row_scale=True),)
+)
+
+FP32_UNIT = SystolicConfig(
+    rows=8, columns=8, operand="fp32", accumulator_bytes=16 * 1024, tile=(64, 64, 64)
+)
 
 #: Shared memory and unit for FP32 operands.
-MATRIX_FP32 = ClusterConfig(
-    shared=SharedMemoryConfig(size=256 * 1024, banks=8),
-    units=(
-        SystolicConfig(
-            rows=8, columns=8, operand="fp32", accumulator_bytes=16 * 1024, tile=(64, 64, 64)
-        ),
-    ),
-)
+MATRIX_FP32 = ClusterConfig(shared=SharedMemoryConfig(size=256 * 1024, banks=8), units=(FP32_UNIT,))
 
 #: A core that multiplies fragments in its registers.
 TENSOR_CORE = CoreConfig(tensor="hmma", shared_ports=1)
@@ -88,7 +87,11 @@ PRESETS: dict[str, ClusterConfig] = {
         cores=1, core=CoreConfig(), shared=SharedMemoryConfig(size=16 * 1024), units=()
     ),
     "virgo": VIRGO,
-    "virgo_fp32": replace(VIRGO, shared=MATRIX_FP32.shared, units=MATRIX_FP32.units),
+    "virgo_fp32": replace(
+        VIRGO,
+        shared=MATRIX_FP32.shared,
+        units=(replace(FP32_UNIT, row_scale=True),),
+    ),
     "virgo_hetero": replace(VIRGO, units=(*VIRGO.units, SMALL_MATRIX)),
     "ampere": AMPERE,
     "ampere_fp32": AMPERE_FP32,

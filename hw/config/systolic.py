@@ -35,6 +35,9 @@ class SystolicConfig(UnitConfig):
         Capacity of the accumulator SRAM in bytes. A power of two.
     read_scale : bool
         Whether a read of the accumulator can be scaled by an FP32 factor.
+    row_scale : bool
+        Whether a compute can multiply each row of the accumulator by a scale of its own before it
+        adds to it. Weight-stationary arrays with floats only; up to M of `tile` rows.
     tile : tuple of int
         (M, N, K) of a CISC compute command, in elements.
     cisc_map : str
@@ -49,6 +52,7 @@ class SystolicConfig(UnitConfig):
     add_latency: int = 2
     accumulator_bytes: int = 32 * 1024
     read_scale: bool = True
+    row_scale: bool = False
     tile: tuple[int, int, int] = (128, 64, 128)
     cisc_map: str = "current"
 
@@ -62,6 +66,10 @@ class SystolicConfig(UnitConfig):
         require_integer("add_latency", self.add_latency, 1, 4)
         require_power_of_two("accumulator_bytes", self.accumulator_bytes, 64, 1 << 20)
         require_choice("cisc_map", self.cisc_map, ("current", "legacy"))
+        if self.row_scale:
+            require_choice("dataflow with row_scale", self.dataflow, ("weight_stationary",))
+            if not isinstance(self.accumulator_format, FloatFormat):
+                raise ValueError(f"row_scale needs an operand with FP32 sums, not {self.operand}")
         m, n, k = self.tile
         for name, extent, unit in (
             ("M", m, self.rows),

@@ -41,6 +41,7 @@ class Function(enum.IntEnum):
     STRIDES_AB = 12  #: rs1, rs2 = elements between rows of A and of B in DRAM
     STRIDES_DC = 13  #: rs1, rs2 = elements between rows of D and of C in DRAM
     SPAD_AB = 24  #: rs1 = first row of A, rs2 = row after the last of B, in shared memory
+    ACCUMULATOR = 26  #: rs1 = first accumulator row of C, rs2 = row of shared memory with scales
 
 
 class ConfigKind(enum.IntEnum):
@@ -70,12 +71,14 @@ bounds_pads = FlexibleLayout(64, {"i": Field(16, 0), "j": Field(16, 16), "k": Fi
 bounds_sizes = FlexibleLayout(64, {"i": Field(16, 0), "j": Field(16, 16), "k": Field(16, 32)})
 
 #: rs1 of LOOP_WS. `full_c` stores C in the accumulator's format; `low_d` concerns only D.
+#: `scale_rows` multiplies each row of the accumulator by its scale before the sums are added.
 loop_control = FlexibleLayout(
     64,
     {
         "accumulate": Field(1, 0),
         "full_c": Field(1, 1),
         "low_d": Field(1, 2),
+        "scale_rows": Field(1, 3),
         "activation": Field(8, 8),
         "spads": Field(4, 16),
     },
@@ -129,7 +132,7 @@ class CiscKind(enum.IntEnum):
     LOOP = 0  #: BOUNDS of the tile, SPAD_AB if there are operands, LOOP_WS
     STRIDES_AB = 1
     STRIDES_DC = 2
-    CONFIG = 3  #: resets activation, scale and transposes
+    CONFIG = 3  #: resets activation, scale, transposes and the first accumulator row
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,10 +7,12 @@ from amaranth.utils import bits_for, exact_log2
 
 from ..config import MatrixUnitConfig
 
-__all__ = ["OperationLimits", "operation", "output_groups"]
+__all__ = ["SCALE_BYTES", "OperationLimits", "operation", "output_groups"]
 
 FIELD_MAXIMUM = 65535  # of rows and of bytes in a DMA descriptor
 ACCUMULATOR_ELEMENT = 4  # bytes
+#: Bytes of the scale of a row.
+SCALE_BYTES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +36,17 @@ class OperationLimits:
     def b_lines(self) -> int:
         """Size of shared memory in reads of B."""
         return self.config.shared.size // self.config.matrix.b_bytes
+
+    @property
+    def scale_lines(self) -> int:
+        """Most reads of A that the scales of a command's rows occupy."""
+        matrix = self.config.matrix
+        return -(-self.scaled_rows * SCALE_BYTES // matrix.a_bytes)
+
+    @property
+    def scaled_rows(self) -> int:
+        """Most rows of C that a command can scale."""
+        return self.config.matrix.tile[0]
 
     @property
     def i_blocks(self) -> int:
@@ -69,7 +82,8 @@ def operation(config: MatrixUnitConfig) -> data.StructLayout:
 
     Lines are units of ``a_bytes`` (A and C) or ``b_bytes`` (B) in shared memory. `height`, `width`
     and `depth` are M, N and K in elements; `last_height` and `last_depth` are the parts of M and K
-    in the last block.
+    in the last block. C begins at accumulator row `base`. `scale_lines` lines of scales, one FP32
+    value per row, begin at `scales_line`; 0: rows are not scaled. All rows of C are below `end`.
     """
     matrix, limits = config.matrix, OperationLimits(config=config)
     return data.StructLayout({
@@ -95,6 +109,16 @@ def operation(config: MatrixUnitConfig) -> data.StructLayout:
         "a_line": bits_for(limits.a_lines - 1),
         "b_line": bits_for(limits.b_lines - 1),
         "c_line": bits_for(limits.a_lines - 1),
+        "base": matrix.accumulator_address_width,
+        "end": matrix.accumulator_address_width + 1,
+        **(
+            {
+                "scale_lines": bits_for(limits.scale_lines),
+                "scales_line": bits_for(limits.a_lines - 1),
+            }
+            if matrix.row_scale
+            else {}
+        ),
         "a_address": 32,
         "b_address": 32,
         "c_address": 32,

@@ -1,40 +1,79 @@
 """Accumulator: an SRAM of partial-sum rows that adds or overwrites incoming rows."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
-from amaranth.utils import exact_log2
+from amaranth.lib.wiring import Flow, In, Out
+from amaranth.utils import bits_for, ceil_log2, exact_log2
 
 from ...arith.float.add import Add, AddConfig
+from ...arith.float.multiply import Multiply, MultiplyConfig
 from ...config import SystolicConfig
 from ...config.formats import FloatFormat, IntFormat
 from ...emit.shared_block import SharedBlock
+from ...isa.commands import FLOAT_ONE
 from ...lib.sram import Sram
 
 __all__ = [
+    "SCALE_LATENCY",
     "STORED_LATENCY",
     "Accumulator",
     "AccumulatorLane",
     "LaneConfig",
     "accumulator_banks",
     "accumulator_target",
+    "addend_latency",
+    "row_scales",
+    "scale_members",
 ]
 
 #: Cycles from the read of a row to its sums. Block RAMs of FPGAs respond late in a cycle, so their
 #: output is registered before any logic.
 STORED_LATENCY = 2
+#: Cycles of the multiplication of a row by its scale.
+SCALE_LATENCY = 4
+SCALE_WIDTH = 32
 
 
 def accumulator_target(config: SystolicConfig) -> data.StructLayout:
-    """Layout of the destination of a row of sums, and whether it is added to that row."""
-    return data.StructLayout({"address": config.accumulator_address_width, "accumulate": 1})
+    """Layout of the destination of a row of sums, and whether it is added to that row.
+
+    With `scaled` that row is multiplied first, by the scale of the row's position in its pass: 0 if
+    it `starts` the pass.
+    """
+    return data.StructLayout({
+        "address": config.accumulator_address_width,
+        "accumulate": 1,
+        **({"scaled": 1, "starts": 1} if config.row_scale else {}),
+    })
+
+
+def addend_latency(config: SystolicConfig) -> int:
+    """Return the cycles from the target of a row to its sums, which meet the addend of the row."""
+    return STORED_LATENCY + (SCALE_LATENCY if config.row_scale else 0)
+
+
+def row_scales(config: SystolicConfig) -> data.StructLayout:
+    """Layout of a line of scales: FP32 values of consecutive rows, and the number of the line."""
+    words = config.a_bytes * 8 // SCALE_WIDTH
+    return data.StructLayout({
+        "line": config.a_bytes * 8,
+        "number": bits_for(-(-config.tile[0] // words) - 1),
+    })
 
 
 def accumulator_banks(config: SystolicConfig) -> int:
     """Return the number of SRAMs that hold the rows: two if each has several rows."""
     return 2 if config.accumulator_rows % 2 == 0 and config.accumulator_rows >= 4 else 1
+
+
+def scale_members(config: SystolicConfig, flow: Flow) -> dict[str, Any]:
+    """Return the members for scales of rows, if the accumulator multiplies by them."""
+    if not config.row_scale:
+        return {}
+    return {"scales": flow(row_scales(config)), "scales_valid": flow(1)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,18 +138,21 @@ class AccumulatorLane(SharedBlock):
 class Accumulator(wiring.Component):
     """Accumulator: adds or overwrites one SRAM row of partial sums per cycle.
 
-    `target` precedes its `sums` by `STORED_LATENCY` cycles. The row is written ``STORED_LATENCY +
+    `target` precedes its `sums` by L = ``addend_latency(config)`` cycles. The row is written ``L +
     add_latency`` cycles after `target` and visible to reads in later cycles. `target` may
-    therefore name a row again with `accumulate` only ``STORED_LATENCY + add_latency + 1`` cycles
-    later (simulation asserts it). There is no back-pressure on `target`. Even and odd rows are in
+    therefore name a row again with `accumulate` only ``L + add_latency + 1`` cycles later
+    (simulation asserts it). There is no back-pressure on `target`. Even and odd rows are in
     separate SRAMs (`accumulator_banks`), each with one read port. A row with `accumulate` takes
     the port of its SRAM; other reads of that SRAM wait. If rows are added to in order, every
     second cycle has room for another read::
 
-        cycle     0        1        2    ...  2 + add_latency
+        cycle     0        1        2    ...  L    ...  L + add_latency
         target    x
-        sums                        x
-        SRAM      read x   answers            write x
+        sums                                  x
+        SRAM      read x   answers                      write x
+
+    With `config.row_scale` a row of the SRAM is multiplied by its scale, if its target says so, and
+    rounded to FP32 before the addition. Scales are held in a memory of M values, M of the tile.
 
     Parameters
     ----------
@@ -120,6 +162,10 @@ class Accumulator(wiring.Component):
     -------
     target : In(accumulator_target(config))
     target_valid : In(1)
+    scales : In(row_scales(config))
+    scales_valid : In(1)
+        Written in this cycle. No target of the three cycles around it is `scaled`. Both members
+        only with `config.row_scale`.
     sums : In(columns * accumulator width)
         Column 0 lowest.
     read : In(stream.Signature(address))
@@ -133,6 +179,8 @@ class Accumulator(wiring.Component):
 
     target: data.View
     target_valid: Signal
+    scales: data.View
+    scales_valid: Signal
     sums: Signal
     read: stream.Interface
     stored: Signal
@@ -144,6 +192,7 @@ class Accumulator(wiring.Component):
         super().__init__({
             "target": In(accumulator_target(config)),
             "target_valid": In(1),
+            **scale_members(config, In),
             "sums": In(width),
             "read": In(stream.Signature(config.accumulator_address_width)),
             "stored": Out(width),
@@ -187,9 +236,11 @@ class Accumulator(wiring.Component):
         ]
         m.d.comb += self.stored.eq(stored)
 
+        addends = self.scaled(m, addends)
+
         # The last entry of each shift register belongs to the row that leaves the adders.
         address_width = config.accumulator_address_width
-        cycles = STORED_LATENCY + config.add_latency
+        cycles = addend_latency(config) + config.add_latency
         valid_line = Signal(cycles)
         address_line = Signal(cycles * address_width, reset_less=True)
         m.d.sync += [
@@ -216,6 +267,53 @@ class Accumulator(wiring.Component):
                 sums.word_select(column, width).eq(lane.o),
             ]
         return m
+
+    def scaled(self, m: Module, addends: Value) -> Value:
+        """Return the row of an earlier target times its scale, `SCALE_LATENCY` cycles later."""
+        config, width = self.config, self.config.accumulator_format.width
+        if not config.row_scale:
+            return addends
+        scale = self.scale_of_row(m)
+        product = Signal.like(addends, name="product")
+        for column in range(config.columns):
+            multiply = Multiply(
+                MultiplyConfig(form=config.accumulator_format, latency=SCALE_LATENCY)
+            )
+            m.submodules[f"scale_{column}"] = multiply
+            m.d.comb += [
+                multiply.a.eq(addends.word_select(column, width)),
+                multiply.b.eq(scale),
+                product.word_select(column, width).eq(multiply.o),
+            ]
+        return product
+
+    def scale_of_row(self, m: Module) -> Value:
+        """Return the scale of the row of a target, `STORED_LATENCY` cycles later; 1 if unscaled."""
+        layout = row_scales(self.config)
+        words = layout["line"].width // SCALE_WIDTH
+        lines = -(-self.config.tile[0] // words)
+        select = ceil_log2(words)
+        m.submodules.scales = scales = Sram(depth=max(2, lines), width=layout["line"].width)
+        number, following = Signal(range(lines * words)), Signal(range(lines * words))
+        word, is_scaled = Signal(select, reset_less=True), Signal(reset_less=True)
+        scale = Signal(SCALE_WIDTH, reset_less=True)
+        takes = self.target_valid & self.target.scaled
+        m.d.comb += [
+            number.eq(Mux(self.target.starts, 0, following)),
+            scales.read_enable.eq(takes),
+            scales.read_address.eq(number[select:]),
+            scales.write_mask.eq(self.scales_valid),
+            scales.write_address.eq(self.scales.number),
+            scales.write_data.eq(self.scales.line),
+        ]
+        with m.If(takes):
+            m.d.sync += following.eq(number + 1)
+        m.d.sync += [
+            word.eq(number[:select]),
+            is_scaled.eq(self.target.scaled),
+            scale.eq(Mux(is_scaled, scales.read_data.word_select(word, SCALE_WIDTH), FLOAT_ONE)),
+        ]
+        return scale
 
     def banks(self, m: Module) -> list[Sram]:
         """Return the SRAMs; the lowest bits of a row's address select one."""

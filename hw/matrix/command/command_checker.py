@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...config import MatrixUnitConfig
-from ..operation import OperationLimits, operation
+from ..operation import SCALE_BYTES, OperationLimits, operation
 from .extents import Extents
 from .state import command_state
 
@@ -74,6 +74,7 @@ class CommandChecker(wiring.Component):
         ]
         self.derive_parts(m)
         self.derive_sizes(m, extents)
+        self.derive_rows(m, extents)
         self.check_legality(m)
         self.check_sizes(m)
         self.check_extents(m, extents)
@@ -128,6 +129,22 @@ class CommandChecker(wiring.Component):
             ),
         ]
 
+    def derive_rows(self, m, extents):
+        """Set the accumulator rows, and the scales of their rows."""
+        matrix, state, operation = self.config.matrix, self.state, self.operation
+        row_shift = exact_log2(matrix.rows)
+        m.d.comb += [
+            operation.base.eq(state.base),
+            operation.end.eq(state.base + (extents.ij << row_shift)),
+        ]
+        if matrix.row_scale:
+            words = matrix.a_bytes // SCALE_BYTES
+            lines = operation.height + words - 1 >> exact_log2(words)
+            m.d.comb += [
+                operation.scale_lines.eq(Mux(state.control.scale_rows, lines, 0)),
+                operation.scales_line.eq(state.scales_line),
+            ]
+
     def check_legality(self, m):
         """Refuse operations that this unit does not support."""
         matrix, state, operation = self.config.matrix, self.state, self.operation
@@ -142,6 +159,9 @@ class CommandChecker(wiring.Component):
             parts.next_accumulator,
             control.spads.any(),
             control.activation > MOST_ACTIVATIONS,
+            # Scales are those of rows that are added to.
+            state.control.scale_rows
+            & (~state.control.accumulate | parts.skip_compute | int(not matrix.row_scale)),
             operation.load_a & pads_a,
             operation.load_b & pads_b,
             operation.transpose_a & operation.transpose_b,
@@ -181,11 +201,15 @@ class CommandChecker(wiring.Component):
         b_lines = extents.kj << row_shift
         wrong = [
             (operation.compute | operation.store)
-            & ((extents.ij << row_shift) > matrix.accumulator_rows),
+            & (state.base + (extents.ij << row_shift) > matrix.accumulator_rows),
             (operation.compute | operation.load_a)
             & (state.a_line + (extents.ik << row_shift) > limits.a_lines),
             (operation.compute | operation.load_b)
             & ((state.b_end > limits.b_lines) | (b_lines > state.b_end)),
             operation.store & operation.spill & (state.parts.c_row + c_lines > limits.a_lines),
         ]
+        if matrix.row_scale:
+            too_many = operation.height > limits.scaled_rows
+            beyond = state.scales_line + operation.scale_lines > limits.a_lines
+            wrong.append(state.control.scale_rows & (too_many | beyond))
         m.d.comb += self.extents_wrong.eq(Cat(wrong).any())

@@ -26,7 +26,7 @@ from ...isa.commands import (
 )
 from ..operation import operation
 from .command_checker import CommandChecker
-from .state import command_state
+from .state import ROW_WIDTH, command_state
 
 __all__ = ["CommandDecoder", "command_word"]
 
@@ -162,6 +162,9 @@ class CommandDecoder(wiring.Component):
                     m.d.sync += state.c_stride.eq(rs2)
             with m.Case(Function.SPAD_AB):
                 set_pair(state.a_line, state.b_end, too_long)
+            with m.Case(Function.ACCUMULATOR):
+                row_too_high = (rs1[ROW_WIDTH:] | rs2[ROW_WIDTH:]).any()
+                set_pair(state.base, state.scales_line, row_too_high)
             with m.Default():
                 m.d.comb += refuse_word.eq(1)
 
@@ -217,6 +220,7 @@ class CommandDecoder(wiring.Component):
                             state.scale.eq(FLOAT_ONE),
                             state.transpose_a.eq(0),
                             state.transpose_b.eq(0),
+                            state.base.eq(0),
                         ]
                     else:
                         self.set_loop(m, state, command, word)

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import SystolicConfig
-from ..accumulator.accumulator import STORED_LATENCY, Accumulator
+from ..accumulator.accumulator import Accumulator, addend_latency, scale_members
 from ..accumulator.drain import Drain, drain_command
 from .dataflows import dataflow_of
 from .output_stationary_mesh import OutputStationaryMesh
@@ -63,6 +63,10 @@ class MatrixArray(wiring.Component):
     step : In(array_step(config))
     step_valid : In(1)
         These two only if output-stationary.
+    scales : In(row_scales(config))
+    scales_valid : In(1)
+        Scales of rows, as in `Accumulator`; no scaled row of earlier offers is unwritten. Only with
+        `config.row_scale`.
     drain_command : In(stream.Signature(drain_command(config)))
     unfinished : In(1)
     drain : Out(stream.Signature(8 * drain_bytes))
@@ -83,6 +87,8 @@ class MatrixArray(wiring.Component):
     weights_valid: Signal
     step: data.View
     step_valid: Signal
+    scales: data.View
+    scales_valid: Signal
     drain_command: stream.Interface
     unfinished: Signal
     drain: stream.Interface
@@ -97,6 +103,7 @@ class MatrixArray(wiring.Component):
         self.flow = dataflow_of(config)
         super().__init__({
             **self.flow.operand_members(config, In),
+            **scale_members(config, In),
             "drain_command": In(stream.Signature(drain_command(config))),
             "unfinished": In(1),
             "drain": Out(stream.Signature(8 * config.drain_bytes)),
@@ -115,7 +122,7 @@ class MatrixArray(wiring.Component):
     @property
     def revisit_latency(self) -> int:
         """Minimum cycles between two offers of an accumulator row, the later with `accumulate`."""
-        return STORED_LATENCY + self.config.add_latency + 1
+        return addend_latency(self.config) + self.config.add_latency + 1
 
     def elaborate(self, platform):
         m = Module()
@@ -130,6 +137,11 @@ class MatrixArray(wiring.Component):
             *self.flow.connect_operands(config, self, mesh),
             self.events.mac_row.eq(getattr(self, f"{multiplied}_valid")),
         ]
+        if config.row_scale:
+            m.d.comb += [
+                accumulator.scales.eq(self.scales),
+                accumulator.scales_valid.eq(self.scales_valid),
+            ]
         connect(m, flipped(self.drain_command), drain.command)
         connect(m, drain.read, accumulator.read)
         connect(m, drain.o, flipped(self.drain))

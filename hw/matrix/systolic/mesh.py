@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arith.float.unpack import Unpack, UnpackConfig, operand_layout
 from ...config import SystolicConfig
-from ..accumulator.accumulator import STORED_LATENCY, accumulator_target
+from ..accumulator.accumulator import accumulator_target, addend_latency
 from .dataflows import dataflow_of
 from .skew import Skew, SkewConfig
 
@@ -17,7 +17,7 @@ class Mesh(wiring.Component):
     """Frame of the meshes of both dataflows.
 
     One offer of each operand per cycle, no back-pressure. The target of a row of sums precedes it
-    by `STORED_LATENCY` cycles.
+    by `addend_latency` cycles.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Mesh(wiring.Component):
     row, row_valid, weights, weights_valid, or step, step_valid
         `Dataflow.operand_members`.
     target : Out(accumulator_target(config))
-        Destination of the sums that follow in `STORED_LATENCY` cycles.
+        Destination of the sums that follow in `addend_latency` cycles.
     target_valid : Out(1)
     sums : Out(columns * accumulator width)
     in_flight : Out(1)
@@ -68,7 +68,7 @@ class Mesh(wiring.Component):
 
         Return the valid bits of all stages, the oldest last, and the target of the last stage.
         """
-        cycles = latency - STORED_LATENCY
+        cycles = latency - addend_latency(self.config)
         layout = accumulator_target(self.config)
         width = Shape.cast(layout).width
         offered = Signal(layout)
@@ -78,6 +78,8 @@ class Mesh(wiring.Component):
             offered.address.eq(operand.address),
             offered.accumulate.eq(operand.accumulate),
         ]
+        if self.config.row_scale:
+            m.d.comb += [offered.scaled.eq(operand.scaled), offered.starts.eq(operand.swap)]
         m.d.sync += [
             valid_line.eq(Cat(valid, valid_line)),
             target_line.eq(Cat(offered, target_line)),

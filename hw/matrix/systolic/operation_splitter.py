@@ -30,8 +30,9 @@ def descriptor_tag(slot):
 class OperationSplitter(wiring.Component):
     """Operation splitter: issues the parts of one operation after another.
 
-    An operation starts when there is a slot and room for all its parts. Its loads follow, one per
-    cycle if the DMA accepts them. Loads therefore reach the DMA in the order of the operations and
+    An operation starts when there is a slot and room for all its parts, one cycle later if its rows
+    are scaled: a walk over the scales precedes that over A. Its loads follow, one per cycle if the
+    DMA accepts them. Loads therefore reach the DMA in the order of the operations and
     never wait for computes.
 
     Parameters
@@ -82,15 +83,16 @@ class OperationSplitter(wiring.Component):
         loads = operation.load_a | operation.load_b
         loads_b = Signal()
         m.d.comb += loads_b.eq(~operation.load_a)
+        scales = self.walk_scales(m, operation, room)
 
         # These three go to queues with a `ready` that does not depend on `valid`.
         m.d.comb += [
-            self.walk_a.valid.eq(self.begin & operation.compute),
+            self.walk_a.valid.eq(scales | (self.begin & operation.compute)),
             self.walk_b.valid.eq(self.begin & operation.compute),
             self.work.valid.eq(self.begin & computes),
         ]
         with m.FSM():
-            with m.State("BEGIN"), m.If(self.i.valid & room):
+            with m.State("BEGIN"), m.If(self.i.valid & room & ~scales):
                 m.d.comb += [self.begin.eq(1), self.i.ready.eq(~loads)]
                 m.d.sync += slot.eq(self.slot)
                 with m.If(loads):
@@ -108,11 +110,36 @@ class OperationSplitter(wiring.Component):
                 with m.If(self.load.ready):
                     m.next = "BEGIN"
         self.form_load(m, operation, slot, loads_b)
-        m.d.comb += dataflow_of(self.config.matrix).form_walks(
-            self.config, operation, self.walk_a.payload, self.walk_b.payload
-        )
+        with m.If(scales):
+            m.d.comb += self.form_scales(operation)
+        with m.Else():
+            m.d.comb += dataflow_of(self.config.matrix).form_walks(
+                self.config, operation, self.walk_a.payload, self.walk_b.payload
+            )
         self.form_work(m, operation)
         return m
+
+    def walk_scales(self, m, operation, room) -> Value:
+        """Return whether the walk of A is that over scales, which precedes that over the tile."""
+        if not self.config.matrix.row_scale:
+            return C(0)
+        walks, has_walked = Signal(), Signal()
+        m.d.comb += walks.eq(self.i.valid & room & operation.scale_lines.any() & ~has_walked)
+        m.d.sync += has_walked.eq((has_walked | walks) & ~self.begin)
+        return walks
+
+    def form_scales(self, operation) -> list:
+        """Return the walk of A over the scales, or nothing if rows are not scaled."""
+        if not self.config.matrix.row_scale:
+            return []
+        walk = self.walk_a.payload
+        return [
+            walk.base.eq(operation.scales_line),
+            walk.line_step.eq(1),
+            walk.line.eq(operation.scale_lines - 1),
+            walk.by_element.eq(1),
+            walk.last_count.eq(self.config.matrix.rows),
+        ]
 
     def form_load(self, m, operation, slot, loads_b):
         """Set the load of A or of B; a transposed operand has its axes swapped."""
@@ -150,6 +177,8 @@ class OperationSplitter(wiring.Component):
             issue.compute.eq(operation.compute),
             issue.store.eq(operation.store),
             issue.accumulate.eq(operation.accumulate),
+            issue.base.eq(operation.base),
+            issue.end.eq(operation.end),
             issue.i_blocks.eq(operation.i_blocks),
             *dataflow_of(matrix).form_loops(self.config, operation, issue),
             store.spill.eq(operation.spill),
@@ -158,6 +187,7 @@ class OperationSplitter(wiring.Component):
             store.scale.eq(operation.scale),
             store.address.eq(operation.c_address),
             store.pitch.eq(operation.c_pitch),
+            store.base.eq(operation.base),
             store.line.eq(operation.c_line),
             store.line_pitch.eq(result_bytes(operation.j_blocks << column_shift)),
             store.height.eq(operation.height),
@@ -165,3 +195,5 @@ class OperationSplitter(wiring.Component):
             store.j_blocks.eq(operation.j_blocks),
             store.i_blocks.eq(operation.i_blocks),
         ]
+        if matrix.row_scale:
+            m.d.comb += issue.scale_lines.eq(operation.scale_lines)

@@ -96,7 +96,7 @@ class OutputStationaryMesh(Mesh):
     valid step leaves its tile unchanged. L tiles are thus interleaved, for instance L
     neighbouring column blocks of C, which share each column of A. A tile's row r has its sums
     ``output_stationary_latency(config) + r * slots`` cycles after its last step, with slots =
-    max(2, L), and its target `STORED_LATENCY` cycles earlier. Two last steps at a distance
+    max(2, L), and its target `addend_latency` cycles earlier. Two last steps at a distance
     divisible by slots must be at least ``rows * slots`` cycles apart. Then the rows of interleaved
     tiles leave one per cycle, while the next tiles are computed::
 

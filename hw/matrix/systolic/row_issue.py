@@ -19,7 +19,8 @@ class RowIssue(SystolicIssue):
     - the first of a tile: until its weights are available (`Weights`);
     - any row that an active drain has not read: until it is read;
     - with `accumulate`: until its address was last offered `revisit_latency` cycles ago. A pass
-      counts its rows and the cycles after it, so that only small tiles wait.
+      counts its rows and the cycles after it, so that only small tiles wait;
+    - if rows are scaled: until all scales have arrived, ahead of the first row.
 
     A store starts in the last column block of the compute before it, if both have the same shape,
     several column blocks, and no drain is active: its drain reads the finished column blocks
@@ -34,9 +35,10 @@ class RowIssue(SystolicIssue):
 
     def elaborate(self, platform):
         m = Module()
-        work, computing, storing = self.advance(m)
+        work, computing, takes, storing = self.advance(m)
         available = self.load_weights(m)
-        pass_begins, pass_ends, is_ending = self.count(m, work)
+        unscaled = self.load_scales(m, work, computing, takes)
+        pass_begins, pass_ends, is_ending = self.count(m, work, takes)
         too_soon, fits = self.revisit(m, work, computing, pass_begins, pass_ends)
 
         undrained, weightless = Signal(), Signal()
@@ -48,8 +50,12 @@ class RowIssue(SystolicIssue):
             ),
             weightless.eq(self.row.swap & ~available),
             self.row.a.eq(self.a.payload),
-            self.row_valid.eq(computing & self.a.valid & ~(undrained | weightless | too_soon)),
-            self.a.ready.eq(self.row_valid),
+            self.row_valid.eq(
+                computing & self.a.valid & ~(undrained | weightless | too_soon | unscaled)
+            ),
+            self.a.ready.eq(
+                self.row_valid | (self.scales_valid if self.config.matrix.row_scale else 0)
+            ),
         ]
         self.start_stores(m, computing, storing, fits, is_ending)
         self.report(
@@ -58,7 +64,7 @@ class RowIssue(SystolicIssue):
             computing,
             storing & ~computing,
             undrained=undrained,
-            too_soon=too_soon,
+            too_soon=too_soon & ~unscaled,
             weightless=weightless,
         )
         return m
@@ -91,7 +97,34 @@ class RowIssue(SystolicIssue):
         ]
         return weights.available
 
-    def count(self, m, work):
+    def load_scales(self, m, work, computing, takes) -> Value:
+        """Offer the lines of scales that precede the rows of A; return whether any is missing.
+
+        They overwrite those of the last compute with scales, so they wait until its rows are
+        written.
+        """
+        if not self.config.matrix.row_scale:
+            return C(0)
+        number = Signal.like(work.scale_lines, name="scale_line")
+        in_use = Signal(range(self.write_latency + 1))
+        missing = Signal()
+        m.d.comb += [
+            missing.eq(computing & (number != work.scale_lines)),
+            self.scales_valid.eq(missing & self.a.valid & ~in_use.any()),
+            self.scales.line.eq(self.a.payload),
+            self.scales.number.eq(number),
+        ]
+        with m.If(self.scales_valid):
+            m.d.sync += number.eq(number + 1)
+        with m.If(takes):
+            m.d.sync += number.eq(0)
+        with m.If(self.row_valid & self.row.scaled):
+            m.d.sync += in_use.eq(self.write_latency)
+        with m.Elif(in_use.any()):
+            m.d.sync += in_use.eq(in_use - 1)
+        return missing
+
+    def count(self, m, work, takes):
         """Count rows, passes and blocks.
 
         Return whether a pass begins, whether it ends here, and whether the last of several blocks
@@ -123,16 +156,21 @@ class RowIssue(SystolicIssue):
                 m.d.sync += [k_block.eq(0), block.eq(block + 1)]
                 m.d.sync += [address.eq(next_block), block_address.eq(next_block)]
                 with m.If(block == work.block):
-                    m.d.sync += [block.eq(0), address.eq(0), block_address.eq(0)]
+                    m.d.sync += block.eq(0)
+        with m.If(takes):
+            m.d.sync += [each.eq(self.i.payload.base) for each in (address, block_address)]
+        if self.config.matrix.row_scale:
+            m.d.comb += target.scaled.eq(work.scale_lines.any() & (k_block == 0))
         is_ending = block.any() & (block == work.block) & (work.k_block - k_block <= work.block)
         return row == 0, pass_ends, is_ending
 
     def revisit(self, m, work, computing, pass_begins, pass_ends):
         """Return whether this row must wait, and whether `i` has the shape of the last compute."""
         latency = self.revisit_latency
-        shape = Cat(work.row, work.block, work.i_blocks)
+        shape = Cat(work.row, work.block, work.i_blocks, work.base)
         last_shape = Signal.like(shape, reset_less=True)
-        same_shape, fits = Signal(), Signal()
+        last_base, last_end = (Signal.like(work[name], reset_less=True) for name in ("base", "end"))
+        same_shape, fits, is_apart = Signal(), Signal(), Signal()
         # Offers of the last pass plus cycles since its end; `since_end` counts only the latter.
         since_start = Signal(range(latency + 1), init=latency)
         since_end = Signal(range(latency + 1), init=latency)
@@ -140,7 +178,11 @@ class RowIssue(SystolicIssue):
         following = self.i.payload
         m.d.comb += [
             same_shape.eq(shape == last_shape),
-            fits.eq(Cat(following.row, following.block, following.i_blocks) == last_shape),
+            is_apart.eq((work.base >= last_end) | (work.end <= last_base)),
+            fits.eq(
+                Cat(following.row, following.block, following.i_blocks, following.base)
+                == last_shape
+            ),
         ]
 
         with m.If((self.row_valid | between) & (since_start != latency)):
@@ -148,12 +190,18 @@ class RowIssue(SystolicIssue):
         with m.If(between & (since_end != latency)):
             m.d.sync += since_end.eq(since_end + 1)
         with m.If(self.row_valid):
-            m.d.sync += [between.eq(pass_ends), last_shape.eq(shape)]
+            m.d.sync += [
+                between.eq(pass_ends),
+                last_shape.eq(shape),
+                last_base.eq(work.base),
+                last_end.eq(work.end),
+            ]
             with m.If(pass_begins):
                 m.d.sync += since_start.eq(1)
             with m.If(pass_ends):
                 m.d.sync += since_end.eq(1)
 
-        settled = Mux(same_shape, since_start, since_end) == latency
+        # Rows before those of the last pass are as old as its start.
+        settled = Mux(same_shape | is_apart, since_start, since_end) == latency
         too_soon = computing & pass_begins & self.row.accumulate & ~settled
         return too_soon, fits

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ...config import MatrixUnitConfig
 from ...lib.interfaces.shared_memory import Direction, WideReadSignature, dma_descriptor, dma_done
 from ...lib.streams import Queue, ResponseSignature
+from ..accumulator.accumulator import scale_members
 from ..accumulator.drain_reader import drain_command
 from ..operation import operation
 from .dataflows import dataflow_of
@@ -54,8 +55,8 @@ class Sequencer(wiring.Component):
         Completions; those with even tags belong to other units.
     loading : In(1)
         As in `unit_members`.
-    row, row_valid, weights, weights_valid, or step, step_valid; drain_command, unfinished,
-    in_flight, drain_pointer, drain_end
+    row, row_valid, weights, weights_valid, or step, step_valid; scales, scales_valid;
+    drain_command, unfinished, in_flight, drain_pointer, drain_end
         The array's ports.
     running : In(1)
         An operation is unfinished.
@@ -81,6 +82,8 @@ class Sequencer(wiring.Component):
     weights_valid: Signal
     step: data.View
     step_valid: Signal
+    scales: data.View
+    scales_valid: Signal
     drain_command: stream.Interface
     unfinished: Signal
     in_flight: Signal
@@ -107,6 +110,7 @@ class Sequencer(wiring.Component):
             "done": In(ResponseSignature(dma_done)),
             "loading": In(1),
             **self.flow.operand_members(matrix, Out),
+            **scale_members(matrix, Out),
             "drain_command": Out(stream.Signature(drain_command(matrix))),
             "unfinished": Out(1),
             "in_flight": In(1),
@@ -131,7 +135,10 @@ class Sequencer(wiring.Component):
 
         a, b = (self.fetch(m, name, dispatch, tracker) for name in ("a", "b"))
         m.submodules.issue = issue = ISSUES[self.config.matrix.dataflow](
-            self.config, self.revisit_latency, len(b.level)
+            self.config,
+            write_latency=self.write_latency,
+            revisit_latency=self.revisit_latency,
+            level_width=len(b.level),
         )
         connect(m, a.o, issue.a)
         connect(m, b.o, issue.b)
@@ -153,6 +160,8 @@ class Sequencer(wiring.Component):
             self.unfinished.eq(issue.unfinished),
             self.events.eq(issue.events),
         ]
+        if self.config.matrix.row_scale:
+            m.d.comb += [self.scales.eq(issue.scales), self.scales_valid.eq(issue.scales_valid)]
         self.send_descriptors(m, dispatch, store)
         self.track(m, dispatch, tracker, issue)
         return m

@@ -27,7 +27,7 @@ class StepIssue(SystolicIssue):
     def elaborate(self, platform):
         m = Module()
         tiles = self.config.matrix.element_latency
-        work, computing, storing = self.advance(m)
+        work, computing, takes, storing = self.advance(m)
 
         stores = storing & ~computing  # all steps before are offered
         # Counts only while an operation runs, so that clock gating before changes nothing.
@@ -40,7 +40,7 @@ class StepIssue(SystolicIssue):
             m.d.sync += phase.eq(Mux(phase == tiles - 1, 0, phase + 1))
             m.d.sync += in_frame.eq(frame & (phase != tiles - 1))
 
-        ends_tiles, ends_all, is_first, is_tile = self.count(m, work, frame, phase)
+        ends_tiles, ends_all, is_first, is_tile = self.count(m, work, takes, frame, phase)
         undrained, too_soon = self.hazards(m, work, phase, ends_tiles, is_first)
         operands = self.a.valid & (self.b_level >= tiles)
         m.d.comb += [
@@ -66,7 +66,7 @@ class StepIssue(SystolicIssue):
         )
         return m
 
-    def count(self, m, work, frame, phase):
+    def count(self, m, work, takes, frame, phase):
         """Count steps, row blocks and groups.
 
         Return whether the frame ends its tiles, whether it ends the operation, whether its tiles
@@ -106,8 +106,10 @@ class StepIssue(SystolicIssue):
                 m.d.sync += [i_block.eq(0), group.eq(group + 1), group_address.eq(next_group)]
                 m.d.sync += [row_address.eq(next_group), address.eq(next_group)]
             with m.If(ends_all):
-                m.d.sync += [group.eq(0), group_address.eq(0)]
-                m.d.sync += [row_address.eq(0), address.eq(0)]
+                m.d.sync += group.eq(0)
+        with m.If(takes):
+            base = self.i.payload.base
+            m.d.sync += [each.eq(base) for each in (group_address, row_address, address)]
         is_first = (i_block == 0) & (group == 0)
         is_tile = (group != work.group) | (phase < work.last_tiles)
         return ends_tiles, ends_all, is_first, is_tile

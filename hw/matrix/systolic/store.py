@@ -14,7 +14,10 @@ __all__ = ["Store", "store_work"]
 
 
 def store_work(config: MatrixUnitConfig) -> data.StructLayout:
-    """Layout of the store of C; `bytes` and `line_pitch` refer to its stored format."""
+    """Layout of the store of C from accumulator row `base` on.
+
+    `bytes` and `line_pitch` refer to its stored format.
+    """
     limits = OperationLimits(config=config)
     return data.StructLayout({
         "spill": 1,
@@ -23,6 +26,7 @@ def store_work(config: MatrixUnitConfig) -> data.StructLayout:
         "scale": 32,
         "address": 32,
         "pitch": 32,
+        "base": config.matrix.accumulator_address_width,
         "line": bits_for(limits.a_lines - 1),
         "line_pitch": config.shared.address_width + 1,
         "height": 16,
@@ -105,6 +109,7 @@ class Store(wiring.Component):
                 )
             ),
             descriptor.tag.eq(self.tag),
+            command.address.eq(work.base),
             command.rows.eq(work.height),
             command.blocks.eq(work.j_blocks),
             command.block_stride.eq(work.i_blocks << exact_log2(matrix.rows)),

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from ...config import MatrixUnitConfig
+from ..accumulator.accumulator import scale_members
 from ..operation import OperationLimits
 from .dataflows import dataflow_of
 
@@ -17,17 +18,21 @@ SLOT_WIDTH = 3
 def issue_work(config: MatrixUnitConfig) -> data.StructLayout:
     """Layout of an operation's work for the array; loops are given by their last index.
 
-    `compute` runs through the tile; column blocks are `i_blocks` blocks of accumulator rows apart.
+    `compute` runs through the tile, accumulator rows `base` to `end` - 1; column blocks are
+    `i_blocks` blocks of these rows apart. `scale_lines` lines of scales precede the rows of A.
     `store` then drains it. If column blocks are computed together, the last group has `last_tiles`
     of them.
     """
-    flow = dataflow_of(config.matrix)
+    flow, limits = dataflow_of(config.matrix), OperationLimits(config=config)
     return data.StructLayout({
         "slot": SLOT_WIDTH,
         "compute": 1,
         "store": 1,
         "accumulate": 1,
-        "i_blocks": bits_for(OperationLimits(config=config).i_blocks),
+        "base": config.matrix.accumulator_address_width,
+        "end": config.matrix.accumulator_address_width + 1,
+        **({"scale_lines": bits_for(limits.scale_lines)} if config.matrix.row_scale else {}),
+        "i_blocks": bits_for(limits.i_blocks),
         **{name: bits_for(count - 1) for name, count in flow.loops(config).items()},
         **({"last_tiles": 3} if flow.is_interleaved else {}),
     })
@@ -50,6 +55,8 @@ class SystolicIssue(wiring.Component):
     Parameters
     ----------
     config : MatrixUnitConfig
+    write_latency : int
+        Cycles from the offer of a row to the write of its sums.
     revisit_latency : int
         Minimum cycles between two offers of an accumulator row, the later with `accumulate`.
     level_width : int
@@ -69,6 +76,8 @@ class SystolicIssue(wiring.Component):
         As in `unit_members`.
     row, row_valid, weights, weights_valid, or step, step_valid
         Operands of the array, `Dataflow.operand_members`.
+    scales, scales_valid
+        Scales of rows for the accumulator, `scale_members`.
     store_valid : Out(1)
         The store of `i` may start.
     store_ready : In(1)
@@ -100,6 +109,8 @@ class SystolicIssue(wiring.Component):
     weights_valid: Signal
     step: data.View
     step_valid: Signal
+    scales: data.View
+    scales_valid: Signal
     store_valid: Signal
     store_ready: Signal
     last_row: Signal
@@ -108,8 +119,16 @@ class SystolicIssue(wiring.Component):
     running: Signal
     events: data.View
 
-    def __init__(self, config: MatrixUnitConfig, revisit_latency: int, level_width: int):
+    def __init__(
+        self,
+        config: MatrixUnitConfig,
+        *,
+        write_latency: int,
+        revisit_latency: int,
+        level_width: int,
+    ):
         self.config = config
+        self.write_latency = write_latency
         self.revisit_latency = revisit_latency
         matrix = config.matrix
         width, element = matrix.accumulator_address_width, matrix.operand_format.width
@@ -123,6 +142,7 @@ class SystolicIssue(wiring.Component):
             "drain_end": In(width + 1),
             "loading": In(1),
             **dataflow_of(matrix).operand_members(matrix, Out),
+            **scale_members(matrix, Out),
             "store_valid": Out(1),
             "store_ready": In(1),
             "last_row": Out(1),
@@ -132,11 +152,12 @@ class SystolicIssue(wiring.Component):
             "events": Out(issue_events),
         })
 
-    def advance(self, m) -> tuple[data.View, Signal, Signal]:
+    def advance(self, m) -> tuple[data.View, Signal, Signal, Signal]:
         """Advance from compute to compute, and from store to store.
 
-        Return the compute in progress, whether there is one, and whether a store is next in order:
-        it follows the compute in progress, or the last one. Later computes wait for its start.
+        Return the compute in progress, whether there is one, whether that of `i` begins, and
+        whether a store is next in order: it follows the compute in progress, or the last one. Later
+        computes wait for its start.
         """
         following, stores = self.i.payload, self.store_valid & self.store_ready
         work = Signal(issue_work(self.config), reset_less=True)
@@ -154,7 +175,7 @@ class SystolicIssue(wiring.Component):
             m.d.sync += [work.eq(following), computing.eq(1), is_taken.eq(following.store)]
         with m.If(stores):
             m.d.sync += is_taken.eq(0)
-        return work, computing, storing
+        return work, computing, takes, storing
 
     def report(self, m, offer, waits, storing, *, undrained, too_soon, weightless):
         """Drive the event of this cycle; `waits`: a compute is due, `storing`: only a store is."""

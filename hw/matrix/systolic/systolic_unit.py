@@ -75,6 +75,11 @@ class SystolicUnit(SharedBlock):
         connect(m, flipped(self.done), sequencer.done)
         connect(m, sequencer.drain_command, array.drain_command)
         connect(m, array.drain, flipped(self.drain))
+        if self.config.matrix.row_scale:
+            m.d.comb += [
+                array.scales.eq(sequencer.scales),
+                array.scales_valid.eq(sequencer.scales_valid),
+            ]
         m.d.comb += [
             *array.flow.connect_operands(self.config.matrix, sequencer, array),
             array.unfinished.eq(sequencer.unfinished),

@@ -14,14 +14,15 @@ __all__ = ["WeightStationary", "array_row", "array_weights", "weight_stationary_
 def array_row(config: SystolicConfig) -> data.StructLayout:
     """Layout of a row of A: stored operands, with the sums' accumulator row `address`.
 
-    `accumulate` adds the sums to that row; `swap` activates the weights loaded last, from this
-    row on.
+    `accumulate` adds the sums to that row, multiplied by its scale if `scaled`. `swap` activates
+    the weights loaded last, in the first row of a pass.
     """
     return data.StructLayout({
         "a": data.ArrayLayout(config.operand_format.width, config.rows),
         "swap": 1,
         "address": config.accumulator_address_width,
         "accumulate": 1,
+        **({"scaled": 1} if config.row_scale else {}),
     })
 
 

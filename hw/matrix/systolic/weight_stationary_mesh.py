@@ -16,7 +16,7 @@ class WeightStationaryMesh(Mesh):
 
     The chain begins at +0 in array row 0 and ends in the last. A row of A offered in cycle t has
     all its sums in cycle ``t + weight_stationary_latency(config)``, and its target
-    `STORED_LATENCY` cycles earlier; one row of A and one of weights per cycle, no back-pressure.
+    `addend_latency` cycles earlier; one row of A and one of weights per cycle, no back-pressure.
     Array row r receives a row of A ``r * element_latency`` cycles after array row 0. Weight row r
     may therefore be offered only if more than that many cycles have passed since the row of A with
     the last `swap`. It must be offered no later than that many cycles after the row of A whose

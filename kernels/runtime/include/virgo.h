@@ -55,6 +55,11 @@
 #define VIRGO_ONLY_STORE 0x78u
 #define VIRGO_ONLY_SPILL 0x278u
 #define VIRGO_ACCUMULATE 1u
+/* With VIRGO_ACCUMULATE: multiplies each row by its scale first (virgo_accumulator). */
+#define VIRGO_SCALE_ROWS 8u
+/* Added to VIRGO_ONLY_COMPUTE: A, or B, is stored transposed. */
+#define VIRGO_TRANSPOSED_A 1u
+#define VIRGO_TRANSPOSED_B 2u
 /* Options of virgo_store: accumulator format instead of the narrow one; negative results as 0. */
 #define VIRGO_WIDE 2u
 #define VIRGO_RELU 0x100u
@@ -148,6 +153,14 @@ SPICA_INLINE void virgo_instruction(uint32_t instruction, uint32_t rs1, uint32_t
 SPICA_INLINE void virgo_operands(uint32_t a, uint32_t b_end)
 {
     virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_SPAD_AB), a / VIRGO_A_BLOCK, b_end / VIRGO_B_BLOCK);
+}
+
+/* Sets the first accumulator row of C for the following computes and stores, and the place of the
+ * scales of its rows, FP32 values for computes with VIRGO_SCALE_ROWS. Stays set until the next
+ * call. */
+SPICA_INLINE void virgo_accumulator(uint32_t row, uint32_t scales)
+{
+    virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_ACCUMULATOR), row, scales / VIRGO_A_BLOCK);
 }
 
 /* Writes everything of a compute except the word that starts it. */

@@ -161,6 +161,10 @@ class SystolicDevice:
                 take()
 
         reads = [self.tile(operation, name) for name in "ab"]
+        if operation.get("scale_lines"):
+            start = SHARED_BASE + operation["scales_line"] * self.matrix.a_bytes
+            size = 4 * operation["height"]
+            reads.append(Region(start, size, 1, size))
         self.queue(command, "the compute", "compute", act, (reads, []), loads)
 
     def queue_store(self, command: Command, operation: dict, descriptor: DmaDescriptor):
@@ -187,7 +191,7 @@ class SystolicDevice:
     def accumulator_rows(self, operation: dict, height: int) -> np.ndarray:
         """Return the accumulator rows of the first `height` rows of an operation."""
         blocks = np.arange(operation["j_blocks"]) * operation["i_blocks"] * self.matrix.rows
-        return (blocks[:, None] + np.arange(height)).ravel()
+        return operation["base"] + (blocks[:, None] + np.arange(height)).ravel()
 
     def require_written(self, command: Command, rows: np.ndarray, verb: str):
         """Raise `DeviceFault` if a command uses undefined rows of the accumulator."""

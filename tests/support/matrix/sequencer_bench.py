@@ -83,6 +83,7 @@ class SequencerSurroundings:
         self.offering = False
         self.responses = {name: deque([None] * self.config.shared.read_latency) for name in "ab"}
         self.rows, self.weights, self.steps = [], [], []
+        self.scaled, self.scales, self.last_scaled = [], [], LONG_AGO
         self.row_cycles, self.swaps, self.deadlines = [], [], []
         self.read_cycles = []
         self.written: dict[int, int] = {}  # last offer of each accumulator row
@@ -151,6 +152,8 @@ class SequencerSurroundings:
                 (dut.weights_valid, dut.weights, "weights", self.take_weights),
                 (dut.row_valid, dut.row, "row", self.take_row),
             ]
+            if self.matrix.row_scale:
+                operands.append((dut.scales_valid, dut.scales, "scales", self.take_scales))
         else:
             operands = [(dut.step_valid, dut.step, "step", self.take_step)]
         streams = [
@@ -240,11 +243,20 @@ class SequencerSurroundings:
         self.write(row.address, self.cycle, row.accumulate)
         self.enter()
         self.rows.append((list(row.a), row.swap, row.address, row.accumulate))
+        if self.matrix.row_scale:
+            self.scaled.append(row.scaled)
+            if row.scaled:
+                self.last_scaled = self.cycle
         if row.swap:
             latency, rows = self.matrix.element_latency, self.matrix.rows
             first = len(self.swaps) * rows
             self.swaps.append(self.cycle)
             self.deadlines += [(self.cycle + r * latency, first + r) for r in range(rows)]
+
+    def take_scales(self, scales):
+        """Record a line of scales, and check that no row in flight uses the ones before."""
+        assert self.cycle - self.last_scaled > WRITE_LATENCY
+        self.scales.append((len(self.rows), scales.number, scales.line))
 
     def meet_deadlines(self):
         """Check that rows of weights are not too late."""
@@ -283,7 +295,7 @@ class SequencerSurroundings:
     def start_drain(self, drain):
         """Accept a drain; one that may overtake the array must use the array's order."""
         addresses = [
-            drain.block_stride * block + row
+            drain.address + drain.block_stride * block + row
             for block in range(drain.blocks)
             for row in range(drain.rows)
         ]
@@ -295,7 +307,14 @@ class SequencerSurroundings:
             written = [self.written.get(address, LONG_AGO) for address in offered]
             if self.cycle - max(written) <= WRITE_LATENCY:
                 assert all(later > earlier for earlier, later in pairwise(written))
-        self.drains.append((drain.rows, drain.blocks, drain.block_stride, drain.wide, drain.relu))
+        self.drains.append((
+            drain.address,
+            drain.rows,
+            drain.blocks,
+            drain.block_stride,
+            drain.wide,
+            drain.relu,
+        ))
         self.pointer, self.end = addresses[0], addresses[-1] + 1
         self.drain_addresses = deque(addresses)
 
@@ -346,7 +365,25 @@ class SequencerSurroundings:
                 expected["steps"] += expected_steps(*arguments)
         assert {name: getattr(self, name) for name in expected} == expected
         assert self.computed == len(computes)
+        if self.matrix.row_scale:
+            self.check_scales(computes)
         self.check_descriptors()
+
+    def check_scales(self, computes):
+        """Compare the scales of each compute, which precede its rows, and the rows scaled."""
+        size, first, scales, scaled = self.matrix.a_bytes, 0, [], []
+        for operation in computes:
+            lines = operation["scale_lines"]
+            for number in range(lines):
+                start = (operation["scales_line"] + number) * size
+                line = int.from_bytes(self.memory[start : start + size], "little")
+                scales.append((first, number, line))
+            for _ in range(operation["j_blocks"]):
+                for k_block in range(operation["k_blocks"]):
+                    scaled += [int(lines > 0 and k_block == 0)] * operation["height"]
+            first += self.row_count(operation)
+        assert self.scales == scales
+        assert self.scaled == scaled
 
     def check_descriptors(self):
         """Compare descriptors (loads and stores separately) and the commands of the drain."""
@@ -374,6 +411,7 @@ class SequencerSurroundings:
             ]
         assert self.drains == [
             (
+                operation["base"],
                 operation["height"],
                 operation["j_blocks"],
                 operation["i_blocks"] * self.matrix.rows,

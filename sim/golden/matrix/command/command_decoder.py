@@ -64,12 +64,13 @@ class CommandModel:
         self.addresses = {"a": 0, "b": 0, "c": 0}
         self.strides = {"a": 0, "b": 0, "c": 0}
         self.has_d = False
-        self.a_line = self.b_end = 0
+        self.a_line = self.b_end = self.scales_line = 0
         self.reset_config()
 
     def reset_config(self):
         """Restore the state after reset."""
         self.relu, self.scale, self.transposes = 0, ONE, (0, 0)
+        self.base = 0
 
     def write(self, offset: int, data: int):
         """Write one register."""
@@ -170,8 +171,10 @@ class CommandModel:
             self.strides["c"] = rs2
         elif function == 24 and fits:
             self.a_line, self.b_end = rs1, rs2
+        elif function == 26 and not (rs1 >> 20 or rs2 >> 20):
+            self.base, self.scales_line = rs1, rs2
         else:
-            raise RefusedError(OUT_OF_RANGE if function in (10, 11, 12, 13, 24) else ILLEGAL)
+            raise RefusedError(OUT_OF_RANGE if function in (10, 11, 12, 13, 24, 26) else ILLEGAL)
 
     def configure(self, rs1, rs2):
         """Execute a CONFIG word."""
@@ -200,8 +203,10 @@ class CommandModel:
         packs_badly = [
             extent * matrix.operand_bytes < 4 for extent in (matrix.rows, matrix.columns)
         ]
+        scales_rows = rs1 >> 3 & 1
         if (
             rs2 & 0b100
+            or (scales_rows and not (rs1 & 1 and matrix.row_scale and not skip["ex"]))
             or (not skip["d"] and self.has_d)
             or rs2 & 0x100
             or bits(rs1, 19, 16)
@@ -219,6 +224,15 @@ class CommandModel:
         spill, c_line = rs2 >> 9 & 1, rs2 >> 32
         self.require_fit(skip, element, c_line if spill else None)
         (i, j, k), (pad_i, pad_j, pad_k) = self.sizes, self.pads
+        scales = -(-4 * (i * matrix.rows - pad_i) // matrix.a_bytes)
+        if scales_rows and (
+            i * matrix.rows - pad_i > matrix.tile[0]
+            or (self.scales_line + scales) * matrix.a_bytes > self.config.shared.size
+        ):
+            raise RefusedError(OUT_OF_RANGE)
+        rows = {"base": self.base, "end": self.base + i * matrix.rows * j}
+        if matrix.row_scale:
+            rows |= {"scale_lines": scales * scales_rows, "scales_line": self.scales_line}
         self.operations.append({
             "load_a": 1 - skip["a"],
             "load_b": 1 - skip["b"],
@@ -231,6 +245,7 @@ class CommandModel:
             "wide": int(wide),
             "relu": self.relu | activation,
             "scale": self.scale,
+            **rows,
             "i_blocks": i,
             "j_blocks": j,
             "k_blocks": k,
@@ -270,7 +285,7 @@ class CommandModel:
         computes = not skip["ex"]
         stores = not skip["c"]
         if computes or stores:
-            fits = fits and i * rows * j <= matrix.accumulator_rows
+            fits = fits and self.base + i * rows * j <= matrix.accumulator_rows
         if computes or not skip["a"]:
             fits = fits and (self.a_line + i * rows * k) * matrix.a_bytes <= size
         if computes or not skip["b"]:

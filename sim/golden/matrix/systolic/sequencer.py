@@ -48,7 +48,7 @@ def expected_rows(config: MatrixUnitConfig, operation: dict, memory: bytes) -> l
                 for offset in range(rows)
             ],
             int(i == 0),
-            j_block * operation["i_blocks"] * rows + i,
+            operation["base"] + j_block * operation["i_blocks"] * rows + i,
             int(operation["accumulate"] or k_block > 0),
         )
         for j_block in range(operation["j_blocks"])
@@ -94,7 +94,8 @@ def expected_steps(config: MatrixUnitConfig, operation: dict, memory: bytes) -> 
                     ]
                     step = (column, row, int(k == 0), int(k == depth - 1))
                     if k == depth - 1:
-                        address = (j_block * operation["i_blocks"] + i_block) * rows
+                        block = j_block * operation["i_blocks"] + i_block
+                        address = operation["base"] + block * rows
                         step += (address, int(operation["accumulate"]))
                     steps.append(step)
     return steps

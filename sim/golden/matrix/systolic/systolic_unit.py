@@ -12,7 +12,7 @@ from ...memory.dma.dma import DmaDescriptor
 from .sequencer import expected_descriptors
 from .systolic import read_out, systolic_os, systolic_ws
 
-__all__ = ["SystolicModel", "operand_a", "operand_b", "transfers"]
+__all__ = ["SystolicModel", "operand_a", "operand_b", "scales_of", "transfers"]
 
 
 def operand_a(matrix: SystolicConfig, operation: dict, shared: np.ndarray) -> np.ndarray:
@@ -29,6 +29,14 @@ def operand_b(matrix: SystolicConfig, operation: dict, shared: np.ndarray) -> np
     k, j = operation["k_blocks"] * matrix.rows, operation["j_blocks"] * matrix.columns
     tile = whole(lines, j, k).T if operation["transpose_b"] else whole(lines, k, j)
     return tile[: operation["depth"]]
+
+
+def scales_of(matrix: SystolicConfig, operation: dict, shared: np.ndarray) -> np.ndarray | None:
+    """Return the scales of the rows of a compute in FP32; None if it scales none."""
+    if not operation.get("scale_lines"):
+        return None
+    start = operation["scales_line"] * matrix.a_bytes
+    return shared[start : start + 4 * operation["height"]].view(np.float32)
 
 
 def accesses(matrix: SystolicConfig, shared: np.ndarray, size: int, count: int) -> np.ndarray:
@@ -74,12 +82,15 @@ class SystolicModel:
 
     def tile(self, operation: dict) -> np.ndarray:
         """Return a view of the accumulator, ``[j_blocks, rows of whole blocks, columns]``."""
-        rows = operation["i_blocks"] * self.matrix.rows
-        used = self.accumulator[: operation["j_blocks"] * rows]
+        rows, base = operation["i_blocks"] * self.matrix.rows, operation["base"]
+        used = self.accumulator[base : base + operation["j_blocks"] * rows]
         return used.reshape(operation["j_blocks"], rows, self.matrix.columns)
 
     def compute(self, operation: dict, shared: np.ndarray):
-        """Multiply A and B held in `shared`, the bytes of shared memory."""
+        """Multiply A and B held in `shared`, the bytes of shared memory.
+
+        Rows with scales are multiplied by them and rounded to FP32 before the first slab is added.
+        """
         matrix, tile = self.matrix, self.tile(operation)
         a, b = (operand(matrix, operation, shared) for operand in (operand_a, operand_b))
         stays = matrix.dataflow == "output_stationary"
@@ -89,6 +100,10 @@ class SystolicModel:
         before = None
         if operation["accumulate"]:
             before = tile[:, : len(a)].transpose(1, 0, 2).reshape(len(a), -1)
+            scales = scales_of(matrix, operation, shared)
+            if scales is not None:
+                with np.errstate(all="ignore"):
+                    before = before * scales[:, None]
         multiply, length = (
             (systolic_os, operation["depth"]) if stays else (systolic_ws, matrix.rows)
         )

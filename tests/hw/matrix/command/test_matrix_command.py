@@ -34,10 +34,12 @@ WIDE = MatrixUnitConfig(
         read_scale=False,
     ),
 )
+SCALED = replace(TINY, matrix=replace(TINY.matrix, row_scale=True, tile=(16, 8, 8)))
 STAYS = replace(TINY, matrix=replace(TINY.matrix, dataflow="output_stationary"))
 CONFIGS = {
     "output-stationary": STAYS,
     "tiny": TINY,
+    "scaled rows": SCALED,
     "legacy": LEGACY,
     "matrix": MatrixUnitConfig.of(PRESETS["matrix"]),
     "wide": WIDE,
@@ -89,7 +91,7 @@ def bounds(config, rng):
 def random_command(config, rng):
     """Return the writes of one random command, legal in most of its parts."""
     matrix, size = config.matrix, config.shared.size
-    function = rng.choice([0, 8, 8, 8, 9, 9, 10, 11, 12, 13, 24, 24, "cisc", "cisc", "odd"])
+    function = rng.choice([0, 8, 8, 8, 9, 9, 10, 11, 12, 13, 24, 24, 26, "cisc", "cisc", "odd"])
     long = rng.choice([0, 0, 0, 0, 0, 1 << rng.randrange(30, 64)])
     word = rng.getrandbits
     if function == 0:
@@ -102,7 +104,8 @@ def random_command(config, rng):
         parts = rng.choice([0x2B8, 0x238, 0x2E0, 0x78, 0x278, 0x2F8, 0x20, word(10)])
         if rng.random() < 0.7:
             parts &= 0x2F8
-        control = rng.choice([0, 1, 2, 3, 0x100, 0x200, 0x10000, word(20)])
+        scaled = [9, 9, 11] if matrix.row_scale else [9]
+        control = rng.choice([0, 1, 2, 3, *scaled, 0x100, 0x200, 0x10000, word(20)])
         return fire(8, control, parts | rng.randrange(size // matrix.a_bytes + 9) << 32)
     if function == 9:
         return fire(9, *bounds(config, rng))
@@ -115,6 +118,14 @@ def random_command(config, rng):
             24,
             rng.choice([0, rng.randrange(size // matrix.a_bytes)]) | long,
             rng.choice([size // matrix.b_bytes, rng.randrange(size // matrix.b_bytes + 2)]),
+        )
+    if function == 26:
+        rows = matrix.accumulator_rows
+        return fire(
+            26,
+            rng.choice([0] * 8 + [rng.randrange(rows // 4)] * 3 + [rng.randrange(rows), 1 << 20])
+            | long,
+            rng.choice([0, rng.randrange(size // matrix.a_bytes + 2)]) | long,
         )
     if function == "cisc":
         code = rng.choice([*CISC_MAPS[matrix.cisc_map], 31])
@@ -133,6 +144,9 @@ def relevant(operation):
         "a_line": not (operation["load_a"] or operation["compute"]),
         "b_line": not (operation["load_b"] or operation["compute"]),
         "c_line": not (operation["store"] and operation["spill"]),
+        "base": not (operation["compute"] or operation["store"]),
+        "end": not (operation["compute"] or operation["store"]),
+        "scales_line": not operation.get("scale_lines"),
     }
     return {name: value for name, value in operation.items() if not dropped.get(name)}
 
@@ -145,7 +159,7 @@ def test_random_commands_match_golden_model(name, stall):
     require_no_loop(Command, config)
     rng = random.Random(name)
     writes = []
-    for _ in range(400):
+    for _ in range(800):
         writes += random_command(config, rng)
         if rng.random() < 0.1:
             writes.append((MATRIX["error"].offset, 0))

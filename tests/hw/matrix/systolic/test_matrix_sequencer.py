@@ -45,6 +45,8 @@ CONFIGS = {
     "output-stationary latency 6 2x8": with_matrix(
         dataflow="output_stationary", multiply_add_latency=6, rows=2, columns=8
     ),
+    "scaled rows": with_matrix(row_scale=True, tile=(24, 8, 8)),
+    "scaled rows fp32": with_matrix(row_scale=True, operand="fp32", tile=(24, 8, 8)),
     "memory latency 5": replace(BASE, shared=replace(BASE.shared, read_latency=5)),
 }
 
@@ -54,7 +56,7 @@ def random_operation(config, rng, **changes):
     matrix, lines = config.matrix, config.shared.size
     while True:
         i, j, k = (rng.choice(counts) for counts in ([1, 1, 2, 3, 5], [1, 1, 2, 5, 7], [1, 2, 4]))
-        if i * j * matrix.rows <= matrix.accumulator_rows:
+        if (rows := i * j * matrix.rows) <= matrix.accumulator_rows:
             break
     pad_i, pad_j, pad_k = (
         rng.choice([0, 0, rng.randrange(limit)])
@@ -69,13 +71,26 @@ def random_operation(config, rng, **changes):
     if transposed == "b" and matrix.dataflow == "output_stationary":
         transposed = None
     parts = rng.choice(["load", "compute", "compute", "compute", "store", "both", "all", "none"])
+    base = rng.choice([0, 0, rng.randrange(matrix.accumulator_rows - rows + 1)])
+    accumulate, height = rng.random() < 0.5, i * matrix.rows - pad_i
+    scales = {}
+    if matrix.row_scale:
+        is_scaled = accumulate and parts in ("compute", "both", "all") and rng.random() < 0.6
+        count = -(-4 * height // matrix.a_bytes)
+        scales = {
+            "scale_lines": count if is_scaled else 0,
+            "scales_line": rng.randrange(config.shared.size // matrix.a_bytes - count + 1),
+        }
     return {
         "load_a": parts in ("load", "all"),
         "load_b": parts in ("load", "all"),
         "compute": parts in ("compute", "both", "all"),
         "store": parts in ("store", "both", "all"),
         "spill": rng.random() < 0.3,
-        "accumulate": rng.random() < 0.5,
+        "accumulate": accumulate,
+        "base": base,
+        "end": base + rows,
+        **scales,
         "transpose_a": transposed == "a",
         "transpose_b": transposed == "b",
         "wide": rng.random() < 0.5,
@@ -84,7 +99,7 @@ def random_operation(config, rng, **changes):
         "i_blocks": i,
         "j_blocks": j,
         "k_blocks": k,
-        "height": i * matrix.rows - pad_i,
+        "height": height,
         "width": j * matrix.columns - pad_j,
         "depth": k * matrix.rows - pad_k,
         "last_height": matrix.rows - pad_i,

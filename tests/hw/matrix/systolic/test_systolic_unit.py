@@ -257,6 +257,54 @@ def test_a_tile_is_spilled_scaled_and_used_as_an_operand():
     assert np.array_equal(bits_of(found), bits_of(expected))
 
 
+@pytest.mark.parametrize("operand", ["fp16", "fp32"])
+@pytest.mark.parametrize("stall", [0.0, 0.3])
+def test_two_tiles_share_the_accumulator_and_one_is_scaled_by_rows(operand, stall):
+    matrix = replace(FP16.matrix, operand=operand, row_scale=True)
+    config = replace(FP16, matrix=matrix)
+    m, n, k, rounds, upper = 13, 8, 11, 4, 32
+    a, b = operands(config, (m, n, k), 3)
+    words = -(-m * 4 // matrix.a_bytes) * matrix.a_bytes // 4
+    scales = np.random.default_rng(7).normal(size=(rounds, words)).astype(np.float32)
+    scales[1, :4] = [0.0, -0.0, np.inf, 1e-40]
+    place = config.shared.size // 2
+
+    def compute(first, number):
+        line = (place + number * words * 4) // matrix.a_bytes
+        again = int(number > 0)
+        control = encode(loop_control, accumulate=again, scale_rows=again)
+        return [*fire(Function.ACCUMULATOR, first, line), *fire(Function.LOOP_WS, control, 0x2B8)]
+
+    def store(first, address):
+        return [
+            *fire(Function.ACCUMULATOR, first),
+            *fire(Function.ADDRESSES_DC, 0, address),
+            *fire(Function.LOOP_WS, encode(loop_control, full_c=1), 0x78),
+        ]
+
+    writes = [*loop(config, (m, n, k), parts=0xE0, half=0), WAIT]
+    for number in range(rounds):
+        writes += [*compute(upper, number), *compute(0, 0)]
+    # Two computes with scales in succession: the second waits for the rows of the first.
+    writes += [*compute(upper, 1), *compute(upper, 2)]
+    below = C_ADDRESS + 0x1000
+    machine = MatrixHost(config, [*writes, *store(upper, C_ADDRESS), *store(0, below)], stall=stall)
+    machine.put(A_ADDRESS, a)
+    machine.put(B_ADDRESS, b)
+    machine.shared[place : place + scales.nbytes] = scales.tobytes()
+    simulate(machine.dut, machine.run)
+
+    plain = systolic_ws(a, b, matrix.rows, operand=operand)
+    total = plain
+    for number in [*range(1, rounds), 1, 2]:
+        with np.errstate(all="ignore"):
+            before = total * scales[number, :m, None]
+        total = systolic_ws(a, b, matrix.rows, before, operand=operand)
+    for address, expected in ((C_ADDRESS, total), (below, plain)):
+        found = machine.get(address, (m, n), np.float32)
+        assert np.array_equal(bits_of(found), bits_of(expected))
+
+
 def test_a_refused_command_disturbs_nothing():
     config = FP16
     a, b = operands(config, (8, 8, 8), 7)
