@@ -1,0 +1,1 @@
+"""Attention on a matrix unit or on tensor units: O = softmax(scale · Q Kᵀ) V by heads."""
