@@ -14,6 +14,7 @@ from ..kernel import Buffer, Kernel, Problem
 from .data import Operands, operands
 from .problem import OPERANDS, AttentionProblem
 from .reference import reference
+from .systolic.plan import attention_plan
 
 __all__ = ["DIMENSIONS", "USUAL", "attention_kernel", "attention_unit", "pose", "style_of"]
 
@@ -174,9 +175,16 @@ def pose(
         data="given" if given else data,
         causal=problem.causal,
         scale=problem.exact_scale,
-        defines=(f"ATTENTION_DEPTH={problem.depth}",),
+        defines=(f"ATTENTION_DEPTH={problem.depth}", *plan_defines(config, problem)),
     )
     return posed, problem
+
+
+def plan_defines(config: ClusterConfig, problem: AttentionProblem) -> tuple[str, ...]:
+    """Return the macros of the program for the machine's unit."""
+    if style_of(config) != "systolic":
+        return ()
+    return attention_plan(config, problem.depth).defines
 
 
 def unset(shape: tuple[int, ...], form: str) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""Attention on a matrix unit: the unit multiplies, the cores compute softmax."""

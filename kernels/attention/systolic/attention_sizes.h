@@ -1,0 +1,41 @@
+/* Sizes and places of attention on a matrix unit. Block sizes and places are macros of the compiler,
+ * from plan.py. */
+#ifndef ATTENTION_SIZES_H
+#define ATTENTION_SIZES_H
+
+#include "../attention.h"
+#include <spica_special.h>
+#include <virgo.h>
+
+enum {
+    LANES = SPICA_THREADS,
+    PER_LANE = ATTENTION_PER_LANE,
+    BLOCK_ROWS = ATTENTION_ROWS,
+    BLOCK_KEYS = ATTENTION_KEYS,
+    DEPTH = ATTENTION_DEPTH,
+    SLOTS = ATTENTION_SLOTS,
+    PARTS = SPICA_WARPS, /* parts of the keys of a block, one for each warp */
+    PART_KEYS = BLOCK_KEYS / PARTS,
+    SETS = BLOCK_ROWS / PER_LANE, /* sets of PER_LANE queries, each of one lane */
+    GROUPS = SETS / LANES,        /* groups of queries, each of one core */
+    ROW_BYTES = DEPTH * VIRGO_OPERAND_BYTES,
+    KEY_BYTES = BLOCK_KEYS * ROW_BYTES,
+    QUERY_BYTES = BLOCK_ROWS * ROW_BYTES,
+    /* Scores are at the start of the accumulator, O behind them. */
+    O_BASE = BLOCK_KEYS * BLOCK_ROWS / VIRGO_COLUMNS,
+};
+
+_Static_assert(GROUPS <= SPICA_CORES, "a block must have at most one group of queries per core");
+
+/* Word of shared memory at a place. */
+SPICA_INLINE volatile float *attention_at(uint32_t place)
+{
+    return (volatile float *)(SPICA_SHARED_BASE + place);
+}
+
+SPICA_INLINE uint32_t attention_choose(uint32_t second, uint32_t place0, uint32_t place1)
+{
+    return second & 1 ? place1 : place0;
+}
+
+#endif
