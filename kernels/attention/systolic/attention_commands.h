@@ -28,7 +28,7 @@ typedef struct {
 
 SPICA_INLINE AttentionState *attention_state(void)
 {
-    return (AttentionState *)(SPICA_SHARED_BASE + ATTENTION_STATE_PLACE);
+    return (AttentionState *)ATTENTION_ANEW(SPICA_SHARED_BASE + ATTENTION_STATE_PLACE);
 }
 
 #if ATTENTION_SLOTS > 2
@@ -71,7 +71,7 @@ SPICA_INLINE void attention_load_queries(const Attention *attention, AttentionSt
 {
     const AttentionStep *step = &state->keys;
     uint32_t rows = attention_rows(attention, step);
-    uint32_t place = attention_choose(state->key_query, ATTENTION_Q0_PLACE, ATTENTION_Q1_PLACE);
+    uint32_t place = ATTENTION_PLACE(state->key_query, Q);
     uint32_t first = step->problem * attention->queries + step->query;
     const char *from = attention->q + first * ROW_BYTES;
     attention_await_computes(state->query_user[state->key_query & 1]);
@@ -131,13 +131,13 @@ SPICA_INLINE void attention_score(const Attention *attention, AttentionState *st
     if (attention_is_over(attention, step))
         return;
     uint32_t slot = state->score_slot, block = state->score_query;
-    uint32_t query = attention_choose(block, ATTENTION_Q0_PLACE, ATTENTION_Q1_PLACE);
+    uint32_t query = ATTENTION_PLACE(block, Q);
     virgo_tile(attention_keys(attention, step), BLOCK_ROWS, DEPTH);
     virgo_accumulator(0, 0);
     attention_await_loads(state->key_load[slot]);
     attention_multiply(state, SLOT_(slot, K), query + QUERY_BYTES, 0, VIRGO_TRANSPOSED_B);
     state->key_user[slot] = state->query_user[block & 1] = state->computes;
-    virgo_spill(attention_choose(state->score_number, ATTENTION_S0_PLACE, ATTENTION_S1_PLACE),
+    virgo_spill(ATTENTION_PLACE(state->score_number, S),
                 VIRGO_WIDE);
     state->score_store[state->score_number & 1] = ++state->stores;
     state->score_number++;
@@ -152,11 +152,10 @@ SPICA_INLINE void attention_store(const Attention *attention, AttentionState *st
                                   const AttentionStep *step, uint32_t number)
 {
     uint32_t rows = attention_rows(attention, step);
-    virgo_tile(BLOCK_ROWS, DEPTH, 1);
-    virgo_accumulator(O_BASE, attention_choose(number, ATTENTION_INVERSES0_PLACE,
-                                               ATTENTION_INVERSES1_PLACE));
-    attention_multiply(state, ATTENTION_ZEROS_PLACE,
-                       ATTENTION_ZEROS_PLACE + VIRGO_B_BYTES(DEPTH, 1),
+    virgo_tile(ATTENTION_ANEW(BLOCK_ROWS), DEPTH, 1);
+    virgo_accumulator(ATTENTION_ANEW(O_BASE), ATTENTION_PLACE(number, INVERSES));
+    uint32_t zeros = ATTENTION_ANEW(ATTENTION_ZEROS_PLACE);
+    attention_multiply(state, zeros, zeros + ATTENTION_ANEW(VIRGO_B_BYTES(DEPTH, 1)),
                        VIRGO_ACCUMULATE | VIRGO_SCALE_ROWS, VIRGO_TRANSPOSED_A);
     uint32_t first = step->problem * attention->queries + step->query;
     char *to = attention->o + first * ROW_BYTES;
@@ -178,12 +177,12 @@ SPICA_INLINE void attention_add(const Attention *attention, AttentionState *stat
                                 const AttentionStep *step, uint32_t number)
 {
     uint32_t slot = state->output_slot;
-    uint32_t scales = attention_choose(number, ATTENTION_SCALES0_PLACE, ATTENTION_SCALES1_PLACE);
-    virgo_tile(BLOCK_ROWS, DEPTH, attention_keys(attention, step));
-    virgo_accumulator(O_BASE, scales);
+    uint32_t scales = ATTENTION_PLACE(number, SCALES);
+    virgo_tile(ATTENTION_ANEW(BLOCK_ROWS), DEPTH, attention_keys(attention, step));
+    virgo_accumulator(ATTENTION_ANEW(O_BASE), scales);
     attention_await_loads(state->value_load[slot]);
     attention_multiply(state,
-                       attention_choose(number, ATTENTION_P0_PLACE, ATTENTION_P1_PLACE),
+                       ATTENTION_PLACE(number, P),
                        SLOT_(slot, V) + VIRGO_B_BYTES(DEPTH, attention_keys(attention, step)),
                        step->key ? VIRGO_ACCUMULATE | VIRGO_SCALE_ROWS : 0, VIRGO_TRANSPOSED_A);
     state->value_user[slot] = state->computes;
@@ -219,7 +218,8 @@ SPICA_INLINE void attention_start(const Attention *attention)
 SPICA_INLINE void attention_await_scores(uint32_t number)
 {
     const AttentionState *state = attention_state();
-    const volatile uint32_t *place = (const volatile uint32_t *)SPICA_OF_UNIT(MATRIX, RUNNING);
+    const volatile uint32_t *place =
+        (const volatile uint32_t *)ATTENTION_ANEW(SPICA_OF_UNIT(MATRIX, RUNNING));
     /* Running commands that are no computes are stores. They are read before the number of computes
      * done, so that there can only appear to be more. */
     uint32_t computes = state->computes, stores = state->stores - state->score_store[number & 1];

@@ -33,9 +33,17 @@ SPICA_INLINE volatile float *attention_at(uint32_t place)
     return (volatile float *)(SPICA_SHARED_BASE + place);
 }
 
-SPICA_INLINE uint32_t attention_choose(uint32_t second, uint32_t place0, uint32_t place1)
-{
-    return second & 1 ? place1 : place0;
-}
+/* A constant that is loaded at its use: the compiler would keep it in a register of all warps. */
+#define ATTENTION_ANEW(number)                                                \
+    ({                                                                        \
+        uint32_t loaded_;                                                     \
+        __asm__ volatile("li %0, %1" : "=r"(loaded_) : "i"((int32_t)(number))); \
+        loaded_;                                                              \
+    })
+
+/* Place of the first of two arrays of a name if `number` is even, else of the second. */
+#define ATTENTION_PLACE(number, name)                        \
+    ((number) & 1 ? ATTENTION_ANEW(ATTENTION_##name##1_PLACE) \
+                  : ATTENTION_ANEW(ATTENTION_##name##0_PLACE))
 
 #endif

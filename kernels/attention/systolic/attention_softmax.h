@@ -9,7 +9,9 @@
 
 #include "attention_steps.h"
 
-#define MINUS_INFINITY (-__builtin_inff())
+#define MINUS_INFINITY spica_float(ATTENTION_ANEW(0xFF800000))
+#define LN_2 spica_float(ATTENTION_ANEW(0x3F317218))
+#define SLACK spica_float(ATTENTION_ANEW(0x41000000)) /* 8 */
 
 /* Maxima of the lane's queries, and sums of the powers of this warp's keys. */
 typedef struct {
@@ -36,10 +38,32 @@ SPICA_INLINE void attention_clear(AttentionRows *rows)
     }
 }
 
+/* Place of the lane's first score among those of this warp's keys. */
+SPICA_INLINE volatile float *attention_scores(uint32_t place)
+{
+    return attention_at(place) + vx_warp_id() * PART_KEYS * BLOCK_ROWS + attention_set();
+}
+
+/* Sets scores of keys that a query does not see to -infinity, in shared memory. */
+SPICA_INLINE void attention_mask(const Attention *attention, const AttentionStep *step,
+                                 uint32_t place)
+{
+    volatile float *word = attention_scores(place);
+    const uint32_t query = step->query + attention_set() * PER_LANE;
+    int32_t rest = attention_seen(attention, query) - (int32_t)step->key;
+    rest -= (int32_t)(vx_warp_id() * PART_KEYS);
+#pragma clang loop unroll(disable)
+    for (uint32_t key = 0; key < PART_KEYS; key++, rest--, word += BLOCK_ROWS)
+#pragma unroll
+        for (int i = 0; i < PER_LANE; i++) {
+            const int32_t seen = attention->causal ? rest + i : rest;
+            word[i * SETS] = spica_selectf(seen > 0, word[i * SETS], MINUS_INFINITY);
+        }
+}
+
 SPICA_INLINE AttentionScores attention_read(uint32_t place)
 {
-    const volatile float *from =
-        attention_at(place) + vx_warp_id() * PART_KEYS * BLOCK_ROWS + attention_set();
+    const volatile float *from = attention_scores(place);
     AttentionScores scores;
 #pragma unroll
     for (int key = 0; key < PART_KEYS; key++)
@@ -47,21 +71,6 @@ SPICA_INLINE AttentionScores attention_read(uint32_t place)
         for (int i = 0; i < PER_LANE; i++)
             scores.x[key][i] = from[key * BLOCK_ROWS + i * SETS];
     return scores;
-}
-
-/* Sets scores of keys that a query does not see to -infinity. */
-SPICA_INLINE void attention_mask(const Attention *attention, const AttentionStep *step,
-                                 AttentionScores *scores)
-{
-    uint32_t first = step->query + attention_set() * PER_LANE;
-#pragma unroll
-    for (int i = 0; i < PER_LANE; i++) {
-        int32_t seen = attention_seen(attention, first + i);
-        int32_t rest = seen - (int32_t)(step->key + vx_warp_id() * PART_KEYS);
-#pragma unroll
-        for (int key = 0; key < PART_KEYS; key++)
-            scores->x[key][i] = spica_selectf(key < rest, scores->x[key][i], MINUS_INFINITY);
-    }
 }
 
 /* Place of this lane among the values that warps exchange, first those of the first queries. */
@@ -95,7 +104,7 @@ SPICA_INLINE void attention_raise(AttentionRows *rows, float scale)
         for (int part = 0; part < PARTS; part++)
             maximum = fmaxf(maximum, from[part * BLOCK_ROWS + i * SETS]);
         if (PER_LANE > 1) {
-            uint32_t rises = (maximum - rows->maximum[i]) * scale > 8.0f;
+            uint32_t rises = (maximum - rows->maximum[i]) * scale > SLACK;
             maximum = spica_selectf(rises, maximum, rows->maximum[i]);
         }
         rows->maximum[i] = maximum;
@@ -104,7 +113,8 @@ SPICA_INLINE void attention_raise(AttentionRows *rows, float scale)
 
 SPICA_INLINE float attention_safe(float maximum)
 {
-    return spica_selectf(maximum == MINUS_INFINITY, 0.0f, maximum);
+    const uint32_t bits = spica_bits(maximum);
+    return spica_float(spica_select(bits == spica_bits(MINUS_INFINITY), 0, bits));
 }
 
 SPICA_INLINE uint32_t attention_packed(const float *x)
@@ -122,7 +132,7 @@ SPICA_INLINE uint32_t attention_packed(const float *x)
 SPICA_INLINE void attention_powers(AttentionScores *scores, AttentionRows *rows,
                                    const AttentionRows *old, float scale, uint32_t number)
 {
-    uint32_t place = attention_choose(number, ATTENTION_P0_PLACE, ATTENTION_P1_PLACE);
+    uint32_t place = ATTENTION_PLACE(number, P);
     volatile uint32_t *to = (volatile uint32_t *)attention_at(place) +
                             vx_warp_id() * PART_KEYS * SETS + attention_set();
     float shift[PER_LANE], factor[PER_LANE], sum[PER_LANE];
@@ -145,7 +155,7 @@ SPICA_INLINE void attention_powers(AttentionScores *scores, AttentionRows *rows,
             sum[i] = key ? sum[i] + scores->x[key][i] : scores->x[key][i];
     }
     volatile float *scales = attention_at(
-        attention_choose(number, ATTENTION_SCALES0_PLACE, ATTENTION_SCALES1_PLACE));
+        ATTENTION_PLACE(number, SCALES));
 #pragma unroll
     for (int i = 0; i < PER_LANE; i++) {
         rows->sum[i] = __builtin_fmaf(rows->sum[i], factor[i], sum[i]);
@@ -169,7 +179,7 @@ SPICA_INLINE void attention_finish(const Attention *attention, const AttentionSt
 {
     const volatile float *from = attention_exchanged(ATTENTION_SUMS_PLACE, 0);
     volatile float *inverses = attention_at(
-        attention_choose(number, ATTENTION_INVERSES0_PLACE, ATTENTION_INVERSES1_PLACE));
+        ATTENTION_PLACE(number, INVERSES));
     uint32_t first = attention_set() * PER_LANE, left = attention->queries - step->query;
     float *lse = attention->lse + step->problem * attention->queries + step->query + first;
 #pragma unroll
@@ -178,11 +188,11 @@ SPICA_INLINE void attention_finish(const Attention *attention, const AttentionSt
 #pragma unroll
         for (int part = 1; part < PARTS; part++)
             sum += from[part * BLOCK_ROWS + i * SETS];
-        inverses[first + i] = spica_selectf(sum == 0.0f, 0.0f, spica_rcpf(sum));
+        inverses[first + i] = spica_selectf(spica_bits(sum) == 0, 0.0f, spica_rcpf(sum));
         float exponent =
             __builtin_fmaf(rows->maximum[i], attention->scale_log2, spica_log2f(sum));
         SPICA_IF (first + i < left) {
-            lse[i] = exponent * 0.69314718055994530942f;
+            lse[i] = exponent * LN_2;
         } SPICA_END_IF
     }
 }

@@ -60,12 +60,16 @@ SPICA_INLINE void attention_next(const Attention *attention, AttentionStep *step
 /* Queries, and keys, of a step. */
 SPICA_INLINE uint32_t attention_rows(const Attention *attention, const AttentionStep *step)
 {
-    return attention_least(attention->queries - step->query, BLOCK_ROWS);
+    uint32_t rows = attention_least(attention->queries - step->query, BLOCK_ROWS);
+    SPICA_ANEW(rows); /* or sizes derived from it need constants in registers */
+    return rows;
 }
 
 SPICA_INLINE uint32_t attention_keys(const Attention *attention, const AttentionStep *step)
 {
-    return attention_least(attention->keys - step->key, BLOCK_KEYS);
+    uint32_t keys = attention_least(attention->keys - step->key, BLOCK_KEYS);
+    SPICA_ANEW(keys);
+    return keys;
 }
 
 #endif

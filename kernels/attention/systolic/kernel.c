@@ -6,32 +6,41 @@
 #include "attention_commands.h"
 #include "attention_softmax.h"
 
+/* Numbers of cores and warps are read again at each use, as registers are few. */
+SPICA_INLINE int attention_has_queries(void)
+{
+    return vx_core_id() < GROUPS;
+}
+
+SPICA_INLINE int attention_commands(void)
+{
+    return (vx_core_id() | vx_warp_id()) == 0;
+}
+
 /* Softmax of a step. Cores without queries only meet the others. */
 SPICA_INLINE void attention_soften(const Attention *attention, const AttentionStep *step,
                                    AttentionRows *rows, uint32_t number)
 {
-    const int has_queries = vx_core_id() < GROUPS;
     const float scale = attention->scale_log2;
     AttentionScores scores;
     AttentionRows old = *rows;
-    if (has_queries) {
-        scores = attention_read(
-            attention_choose(number, ATTENTION_S0_PLACE, ATTENTION_S1_PLACE));
-        int32_t seen = attention_seen(attention, step->query);
-        if ((int32_t)(step->key + BLOCK_KEYS) > seen)
-            attention_mask(attention, step, &scores);
+    if (attention_has_queries()) {
+        const uint32_t place = ATTENTION_PLACE(number, S);
+        if ((int32_t)(step->key + BLOCK_KEYS) > attention_seen(attention, step->query))
+            attention_mask(attention, step, place);
+        scores = attention_read(place);
         attention_write_maxima(&scores);
     }
     virgo_meet();
-    if (has_queries) {
+    if (attention_has_queries()) {
         attention_raise(rows, scale);
         attention_powers(&scores, rows, &old, scale, number);
     }
     if (attention_is_last(step)) {
-        if (has_queries)
+        if (attention_has_queries())
             attention_write_sums(rows);
         virgo_meet();
-        if (has_queries && vx_warp_id() == 0)
+        if (attention_has_queries() && vx_warp_id() == 0)
             attention_finish(attention, step, rows, number);
         attention_clear(rows);
     }
@@ -41,8 +50,7 @@ SPICA_INLINE void attention_run(void)
 {
     spica_begin();
     const Attention *attention = spica_arguments();
-    const int commands = vx_core_id() == 0 && vx_warp_id() == 0;
-    if (commands) {
+    if (attention_commands()) {
         SPICA_IF (vx_thread_id() == 0) {
             attention_start(attention);
         } SPICA_END_IF
@@ -51,7 +59,7 @@ SPICA_INLINE void attention_run(void)
     AttentionRows rows;
     attention_clear(&rows);
     for (uint32_t number = 0; !attention_is_over(attention, &step); number++) {
-        if (commands) {
+        if (attention_commands()) {
             SPICA_IF (vx_thread_id() == 0) {
                 attention_await_scores(number);
             } SPICA_END_IF
@@ -59,14 +67,14 @@ SPICA_INLINE void attention_run(void)
         virgo_meet();
         attention_soften(attention, &step, &rows, number);
         virgo_meet();
-        if (commands) {
+        if (attention_commands()) {
             SPICA_IF (vx_thread_id() == 0) {
                 attention_command(attention, &step, number);
             } SPICA_END_IF
         }
         attention_next(attention, &step);
     }
-    if (commands) {
+    if (attention_commands()) {
         SPICA_IF (vx_thread_id() == 0) {
             virgo_fence(0);
         } SPICA_END_IF

@@ -1,0 +1,187 @@
+"""Programs of attention, bit by bit against the golden models of their units."""
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spica.hw.config import PRESETS
+from spica.hw.config.formats import FORMATS
+from spica.kernels.attention.cores import attention_unit
+from spica.kernels.elements import nearest, values_of
+from spica.sim.diagnose.diagnostics import ProgramError
+from spica.sim.run.exact_kernels import exact_attention_kernel
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_workload import KernelWorkload
+from spica.sim.run.workload import run_workload
+
+VIRGO = PRESETS["virgo"]
+CONFIGS = {
+    "virgo_fp32": PRESETS["virgo_fp32"],
+    "virgo": VIRGO,
+    "virgo bf16": replace(VIRGO, units=(replace(VIRGO.units[0], operand="bf16"),)),
+}
+MACHINES = tuple(CONFIGS)
+
+
+def run(
+    machine,
+    queries,
+    depth=64,
+    *,
+    seed=1,
+    engine="iss",
+    schedule="round_robin",
+    check=None,
+    **options,
+):
+    """Run attention and return its result."""
+    config = CONFIGS[machine]
+    kernel = exact_attention_kernel(config, **options)
+    sizes = {"queries": queries, "depth": depth}
+    settings = SimtOptions(engine=engine, schedule=schedule, check=check, seed=seed)
+    return run_workload(KernelWorkload(kernel, sizes), "machine", config, settings)
+
+
+def assert_right(result):
+    assert result["check"]["verdict"] == "pass", result["check"]
+    assert result["check"]["code_warnings"] == []
+
+
+@pytest.mark.parametrize("depth", [64, 128])
+@pytest.mark.parametrize("queries", [1, 63, 64, 65])
+@pytest.mark.parametrize("machine", MACHINES)
+def test_lengths_around_a_block(machine, queries, depth):
+    assert_right(run(machine, queries, depth))
+
+
+@pytest.mark.parametrize("depth", [64, 128])
+@pytest.mark.parametrize("queries, keys", [(9, 200), (150, 40)])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("machine", MACHINES)
+def test_queries_and_keys_differ(machine, causal, queries, keys, depth):
+    """With fewer keys than queries, the first rows of a causal mask see none."""
+    result = run(machine, queries, depth, keys=keys, causal=causal)
+    assert_right(result)
+
+
+@pytest.mark.parametrize("data", ["large", "zeros"])
+@pytest.mark.parametrize("machine", MACHINES)
+def test_special_values(machine, data):
+    """Large scores change the maxima often; FP16 keeps those that change little."""
+    assert_right(run(machine, 70, keys=300, data=data))
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_extreme_values_to_the_bit(machine):
+    """Rounding errors of FP32 scores of 1e25 exceed the range of a power, also in the model."""
+    result = run(machine, 70, keys=300, data="extreme")
+    assert [result["check"]["buffers"][name]["mismatches"] for name in ("o", "lse")] == [0, 0]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_grouped_heads(machine):
+    assert_right(run(machine, 20, keys=70, batch=2, heads=4, kv_heads=2, causal=True))
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_several_tiles_of_queries(machine):
+    """All warps together have 256 queries of `ampere_fp32`, and 384 of `ampere`."""
+    assert_right(run(machine, 400, keys=33, causal=True))
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_rows_without_keys(machine):
+    """Queries that see no key have O = 0 and LSE = -infinity."""
+    queries, keys, depth = 100, 30, 64
+    config = CONFIGS[machine]
+    kernel = exact_attention_kernel(config, keys=keys, causal=True)
+    problem = kernel.problem({"queries": queries, "depth": depth}, seed=1)
+    o, lse = (problem.buffers[name].bits for name in ("o", "lse"))
+    blind = queries - keys
+    assert not o[0, :blind].any()
+    assert np.all(lse[0, :blind] == -np.inf)
+    assert np.all(np.isfinite(lse[0, blind:]))
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_nan_stays_in_its_row(machine):
+    config = CONFIGS[machine]
+    rng = np.random.default_rng(5)
+    form = attention_unit(config).operand
+    q, k, v = (nearest(rng.standard_normal((1, 40, 64)), form) for _ in range(3))
+    q.view(f"u{q.itemsize}")[0, 13, 5] = FORMATS[form].nan
+    result = run(machine, 40, given=(q, k, v))
+    assert_right(result)
+    problem = exact_attention_kernel(config, given=(q, k, v)).problem(
+        {"queries": 40, "depth": 64}, seed=1
+    )
+    is_nan = np.isnan(values_of(problem.buffers["o"].bits[0], form))
+    assert is_nan[13].all()
+    assert is_nan.sum() == 64
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_order_of_warps_does_harm(machine, seed):
+    assert_right(run(machine, 300, keys=200, schedule="random", seed=seed))
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_races(machine):
+    assert_right(run(machine, 80, keys=200, causal=True, check="races"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("machine", MACHINES)
+def test_long_sequence(machine, causal):
+    assert_right(run(machine, 1000, causal=causal))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("machine", MACHINES)
+def test_rtl_in_lockstep(machine):
+    result = run(machine, 20, keys=100, causal=True, engine="verilator")
+    assert_right(result)
+    assert result["check"]["code_warnings"] == []
+
+
+#: Statements of the programs, each with a fault that a result must show.
+FAULTS = [
+    ("virgo_fp32", "attention_softmax.h", "seen > 0", "seen >= 0"),
+    ("virgo", "attention_softmax.h", "rest + i : rest", "rest : rest"),
+    (
+        "virgo_fp32",
+        "attention_commands.h",
+        "VIRGO_ACCUMULATE | VIRGO_SCALE_ROWS : 0",
+        "VIRGO_ACCUMULATE : 0",
+    ),
+    ("virgo_fp32", "attention_commands.h", "attention_await_loads(state->value_load[slot]);", ""),
+    ("virgo_fp32", "attention_commands.h", "attention_await_loads(state->key_load[slot]);", ""),
+    ("virgo_fp32", "kernel.c", "virgo_meet();\n    if (attention_has_queries()) {", "{"),
+    ("virgo_fp32", "kernel.c", "attention_await_scores(number);", ""),
+    ("virgo", "attention_commands.h", "+ i * ROW_BYTES, PER_LANE", "+ ROW_BYTES, PER_LANE"),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault[2])
+def test_faults_are_detected(fault, tmp_path):
+    machine, name, old, new = fault
+    config = CONFIGS[machine]
+    kernel = exact_attention_kernel(config, keys=100, causal=True)
+    folder = tmp_path / "program"
+    shutil.copytree(kernel.sources[0].parent, folder)
+    shutil.copy(kernel.sources[0].parent.parent / "attention.h", tmp_path)
+    text = (folder / name).read_text()
+    assert text.count(old) == 1
+    (folder / name).write_text(text.replace(old, new))
+    broken = replace(kernel, folder=folder)
+    options = SimtOptions(engine="iss", schedule="random", check="races", seed=2)
+    workload = KernelWorkload(broken, {"queries": 120, "depth": 64})
+    try:
+        result = run_workload(workload, "machine", config, options)
+    except ProgramError:
+        return
+    assert result["check"]["verdict"] == "fail"
