@@ -163,7 +163,7 @@ def cisc_meaning(command: CiscCommand) -> str:
     if command.kind is CiscKind.STRIDES_DC:
         return "elements between rows in DRAM: `first` of D, `second` of C"
     if command.kind is CiscKind.CONFIG:
-        return "resets activation, scale and transposes"
+        return "resets activation, scale, transposes and the first accumulator row"
     parts = [f"loop over the tile with parts `{command.parts:#05x}`"]
     if command.operands and command.quarters is None:
         parts.append("A from sixteenth `a` of shared memory, B to the end of sixteenth `b`")
