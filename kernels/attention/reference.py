@@ -174,7 +174,7 @@ def weights_of(
     e = error + scale_error * below + 2 * ROUNDOFF * (exponents + 1 + blocks) + shift
     grown = p * np.exp(np.minimum(e * SECOND_ORDER, MOST))
     steps = (visible.shape[1] - 1 + 2 * blocks) * ROUNDOFF
-    # What is lost of tiny weights, relative to the row's sum.
+    # Loss of tiny weights, relative to the row's sum.
     tiny = visible.sum(axis=1, keepdims=True) * tiny_weight(form, blocks) / total
     growth = grown.sum(axis=1, keepdims=True) * (1 + roundoff(form)) / (1 - steps - tiny)
     return Weights(
