@@ -167,7 +167,9 @@ def weights_of(
     magnitude = finite_magnitude(q, k.T)
     error = scale * (errors.relative * magnitude + errors.least)
     is_sound = visible & np.isfinite(x)
-    is_unbounded = (is_sound & (magnitude * (1 + errors.relative) >= errors.overflow)).any(axis=1)
+    is_unbounded = (is_sound & (magnitude * (1 + errors.relative) >= errors.overflow)).any(
+        axis=1, keepdims=True
+    )
     # The largest score, a NaN if there is one; then the whole row is NaN.
     most = x.max(axis=1, keepdims=True)
     below = np.where(visible, most - x, 0.0)
@@ -196,7 +198,7 @@ def weights_of(
         growth=np.where(steps + tiny < 0.5, growth, np.inf),
         lazy=lazy,
         scale_error=scale_error,
-        is_unbounded=is_unbounded[:, None] | (shift >= MOST_SHIFT),
+        is_unbounded=is_unbounded | (shift >= MOST_SHIFT),
     )
 
 
