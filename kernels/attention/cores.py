@@ -107,6 +107,9 @@ def pose(
 ) -> tuple[Problem, AttentionProblem]:
     """Return the problem for a program, and the attention for models.
 
+    Its multiply-adds are those of visible pairs of queries and keys, 2 `depth` for each, so that
+    skipped blocks of a causal mask do not count as work.
+
     Parameters
     ----------
     config : ClusterConfig

@@ -154,6 +154,15 @@ def test_sums_that_may_overflow_and_special_values_have_no_bound():
     assert np.isfinite(bound).all()
 
 
+def test_scores_beyond_the_digits_of_fp32_have_no_bound():
+    problem, unit, arrays = posed("virgo_fp32", scale=1.0)
+    arrays[0][0, 3] *= 2.0**22
+    expected = reference(problem, unit, *arrays)
+    for bound in (expected.o_bound[0], expected.lse_bound[0]):
+        assert np.isinf(bound[3]).all()
+        assert np.isfinite(np.delete(bound, 3, axis=0)).all()
+
+
 def test_shorter_blocks_widen_the_bound():
     problem, unit, arrays = posed("virgo_fp32")
     usual, single = (
