@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ....hw.base.errors import UserError
-from ....hw.config import ClusterConfig, SystolicConfig
+from ....hw.config import ClusterConfig, CoreConfig, SystolicConfig
 from ...gemm.target import systolic_unit
 
 __all__ = ["KEYS", "AttentionPlan", "attention_plan"]
@@ -29,6 +29,8 @@ class AttentionPlan:
         Queries of a lane: as many as elements of P in a word.
     slots : int
         Blocks of K, and of V, in shared memory.
+    parts : int
+        Parts of the keys of a block, each of one warp.
     is_bf16 : bool
         Whether P has this format.
     places : dict of str to int
@@ -39,6 +41,7 @@ class AttentionPlan:
     rows: int
     per_lane: int
     slots: int
+    parts: int
     is_bf16: bool
     places: dict[str, int]
 
@@ -54,16 +57,17 @@ class AttentionPlan:
 def attention_plan(config: ClusterConfig, depth: int) -> AttentionPlan:
     """Return the plan for a head dimension; raise `UserError` if the machine is too small."""
     matrix = systolic_unit(config, "attention")
-    require_fit(config, matrix)
+    core = suitable_core(config, matrix)
     per_lane = WORD // matrix.operand_bytes
-    rows = block_rows(config, matrix, depth, per_lane)
+    rows = block_rows(config.cores, core, matrix, depth)
     for slots in range(MOST_SLOTS, 1, -1):
-        places = place_all(config, sizes_of(config, matrix, depth, rows, slots))
+        places = place_all(config, sizes_of(core, matrix, depth, rows, slots))
         if places is not None:
             return AttentionPlan(
                 rows=rows,
                 per_lane=per_lane,
                 slots=slots,
+                parts=core.warps,
                 is_bf16=matrix.operand == "bf16",
                 places=places,
             )
@@ -73,28 +77,30 @@ def attention_plan(config: ClusterConfig, depth: int) -> AttentionPlan:
     )
 
 
-def require_fit(config: ClusterConfig, matrix: SystolicConfig) -> None:
-    """Raise `UserError` if the unit or the cores lack what the program needs."""
+def suitable_core(config: ClusterConfig, matrix: SystolicConfig) -> CoreConfig:
+    """Return the config of the cores; raise `UserError` if they or the unit lack what is needed."""
     if not matrix.row_scale:
         raise UserError("attention needs matrix.row_scale=true; this machine has it off")
     if matrix.rows != matrix.columns:
         raise UserError(
             f"attention needs a square array, which transposes, not {matrix.rows}x{matrix.columns}"
         )
-    if not config.cores or config.dma is None:
+    if config.core is None or config.dma is None:
         raise UserError("attention needs cores and a DMA")
     if KEYS % config.core.warps or KEYS % matrix.rows:
         raise UserError(
             f"attention needs core.warps and matrix.rows that divide its blocks of {KEYS} keys"
         )
+    return config.core
 
 
-def block_rows(config: ClusterConfig, matrix: SystolicConfig, depth: int, per_lane: int) -> int:
+def block_rows(cores: int, core: CoreConfig, matrix: SystolicConfig, depth: int) -> int:
     """Return the queries of a block: those whose scores and O fit the accumulator together."""
-    least = max(matrix.rows, config.core.threads * per_lane)
+    per_core = core.threads * WORD // matrix.operand_bytes
+    least = max(matrix.rows, per_core)
     most = min(
         matrix.accumulator_bytes // (WORD * (KEYS + depth)),
-        config.cores * config.core.threads * per_lane,
+        cores * per_core,
         matrix.tile[0],
     )
     rows = least
@@ -103,15 +109,15 @@ def block_rows(config: ClusterConfig, matrix: SystolicConfig, depth: int, per_la
     if rows > most:
         raise UserError(
             f"attention with depth {depth} needs an accumulator of "
-            f"{least * WORD * (KEYS + depth)} bytes and {least} lanes, not "
+            f"{least * WORD * (KEYS + depth)} bytes and {least * matrix.operand_bytes // WORD} lanes, not "
             f"{matrix.accumulator_bytes} bytes and "
-            f"{config.cores * config.core.threads} lanes"
+            f"{cores * core.threads} lanes"
         )
     return rows
 
 
 def sizes_of(
-    config: ClusterConfig, matrix: SystolicConfig, depth: int, rows: int, slots: int
+    core: CoreConfig, matrix: SystolicConfig, depth: int, rows: int, slots: int
 ) -> dict[str, tuple[str, int]]:
     """Return the class and the bytes of each array.
 
@@ -120,7 +126,7 @@ def sizes_of(
     """
     row = depth * matrix.operand_bytes
     scores = KEYS * rows
-    exchanged = config.core.warps * rows * WORD
+    exchanged = core.warps * rows * WORD
     return {
         **{f"k{slot}": ("k", KEYS * row) for slot in range(slots)},
         "p0": ("p0", scores * matrix.operand_bytes),

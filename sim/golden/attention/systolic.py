@@ -41,7 +41,6 @@ def attention(
         head(
             matrix,
             plan,
-            config.core.warps,
             problem,
             *(x[number // problem.group] if x is not q else x[number] for x in (q, k, v)),
         )
@@ -52,7 +51,7 @@ def attention(
 
 
 def head(
-    matrix: SystolicConfig, plan: AttentionPlan, parts: int, problem: AttentionProblem, q, k, v
+    matrix: SystolicConfig, plan: AttentionPlan, problem: AttentionProblem, q, k, v
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return O and LSE of one head; each row of a block of queries has the same steps."""
     rows = np.arange(problem.queries)
@@ -60,7 +59,7 @@ def head(
     last = np.minimum(rows // plan.rows * plan.rows + plan.rows, problem.queries) - 1
     end = np.maximum(seen[last], 1)
     maximum = np.full(len(rows), MINUS_INFINITY)
-    sums = np.zeros((len(rows), parts), np.float32)
+    sums = np.zeros((len(rows), plan.parts), np.float32)
     o = np.zeros((len(rows), problem.depth), np.float32)
     with np.errstate(all="ignore"):
         for first in range(0, problem.keys, KEYS):
@@ -68,8 +67,8 @@ def head(
             block = slice(first, min(first + KEYS, problem.keys))
             scores = masked_scores(matrix, q[used], k[block], seen[used] - first)
             maximum[used], factor, powers = softmax_step(matrix, problem, maximum[used], scores)
-            older = np.broadcast_to(factor[:, None], (len(used), parts))
-            sums[used] = fused(sums[used], np.array(older), part_sums(powers, parts))
+            older = np.broadcast_to(factor[:, None], (len(used), plan.parts))
+            sums[used] = fused(sums[used], np.array(older), part_sums(powers, plan.parts))
             before = None if first == 0 else o[used] * factor[:, None]
             p = stored(powers[:, : block.stop - first], problem.operand)
             o[used] = systolic_ws(p, v[block], matrix.rows, before, operand=matrix.operand)
