@@ -1,0 +1,136 @@
+/* Sizes of attention on tensor units, and places of its data.
+ *
+ * A warp has a tile of 8 queries, and all warps together process the keys of a head in blocks. A
+ * block of K and V is in shared memory as fragments, once for all warps, and the next block is
+ * copied meanwhile. A panel is the fragments of 8 keys of K along d, or of 8 columns of V along the
+ * keys. Panel p is in bank p modulo ATTENTION_BANKS. A warp has its scores, and the fragments of
+ * its queries and its accumulators of O, in the bank of its core. If shared memory has no room for
+ * the latter two, they are in DRAM, behind the L1D.
+ *
+ * Register plan of a warp, by phase:
+ *
+ *   phase     f0-f7                         f8-f15     f16-f31
+ *   scores    queries                       keys       scores of 16 keys
+ *   maximum   maxima of two rows, sums      sums       the last 16 keys of a block
+ *   powers    scale, shifts, sums           sums       scores, then powers of 16 keys
+ *   product   powers                        V          16 columns of O
+ *
+ * Maxima and sums of a lane's two rows are in integer registers between these phases. The last
+ * scores of a block stay in f16-f31, the others wait in shared memory. */
+#ifndef ATTENTION_SIZES_H
+#define ATTENTION_SIZES_H
+
+#include <spica.h>
+#include <spica_parallel.h>
+
+#include "../attention.h"
+
+#define ATTENTION ((const Attention *)spica_arguments())
+#define ATTENTION_BLOCKS(size, block) (((size) + (block)-1) / (block))
+
+/* Keys of a block: fewer for rows of many words, whose panels are larger. */
+#ifndef ATTENTION_KEYS
+#define ATTENTION_KEYS (ATTENTION_DEPTH * SPICA_TENSOR_OPERAND_BITS > 2048 ? 32 : 64)
+#endif
+
+enum {
+    ATTENTION_LANES = 8,
+    ATTENTION_EACH = 32 / SPICA_TENSOR_OPERAND_BITS, /* elements of a word */
+    ROW_WORDS = ATTENTION_DEPTH / ATTENTION_EACH,
+    ROW_BYTES = 4 * ROW_WORDS,
+    REGISTER_BYTES = 4 * ATTENTION_LANES,
+    FRAGMENT_BYTES = 8 * REGISTER_BYTES,
+    CHUNK = 16, /* columns of two accumulators */
+    CHUNK_BYTES = CHUNK * REGISTER_BYTES,
+    SCORE_CHUNKS = ATTENTION_KEYS / CHUNK,
+    OUTPUT_CHUNKS = ATTENTION_DEPTH / CHUNK,
+    /* Instructions along d for scores, and along the keys of a block for O. */
+    SCORE_STEPS = ROW_WORDS / 8,
+    OUTPUT_STEPS = ATTENTION_KEYS / ATTENTION_EACH / 8,
+    /* Bytes between the fragments of powers: those of 16 keys are where their scores were. */
+    POWER_STRIDE = FRAGMENT_BYTES * ATTENTION_EACH,
+    K_PANEL_BYTES = ROW_WORDS * REGISTER_BYTES,
+    V_PANEL_BYTES = ATTENTION_KEYS / ATTENTION_EACH * REGISTER_BYTES,
+    ATTENTION_BANKS = SPICA_CONFIG_SHARED_BANKS,
+    BANK_BYTES = SPICA_SHARED_BYTES / ATTENTION_BANKS,
+    /* In each bank, for each of two buffers. */
+    K_BYTES = ATTENTION_BLOCKS(ATTENTION_KEYS / 8, ATTENTION_BANKS) * K_PANEL_BYTES,
+    V_BYTES = ATTENTION_BLOCKS(ATTENTION_DEPTH / 8, ATTENTION_BANKS) * V_PANEL_BYTES,
+    BUFFER_BYTES = K_BYTES + V_BYTES,
+    SCORE_BYTES = SCORE_CHUNKS * CHUNK_BYTES,
+    QUERY_BYTES = ROW_WORDS * REGISTER_BYTES,
+    OUTPUT_BYTES = OUTPUT_CHUNKS * CHUNK_BYTES,
+    CORES_OF_BANK = ATTENTION_BLOCKS(SPICA_CORES, ATTENTION_BANKS),
+    ROOM_BYTES = (BANK_BYTES - 2 * BUFFER_BYTES) / CORES_OF_BANK,
+    /* Warps of a core that take part, and what they have in shared memory. */
+    FITTING_WARPS = ROOM_BYTES / SCORE_BYTES,
+    ATTENTION_WARPS = FITTING_WARPS < SPICA_WARPS ? FITTING_WARPS : SPICA_WARPS,
+    HAS_QUERIES = ATTENTION_WARPS * (SCORE_BYTES + QUERY_BYTES) <= ROOM_BYTES,
+    HAS_OUTPUT = ATTENTION_WARPS * (SCORE_BYTES + QUERY_BYTES + OUTPUT_BYTES) <= ROOM_BYTES,
+    WARP_BYTES = SCORE_BYTES + (HAS_QUERIES ? QUERY_BYTES : 0) + (HAS_OUTPUT ? OUTPUT_BYTES : 0),
+    ALL_WARPS = ATTENTION_WARPS * SPICA_CORES,
+    TILE_ROWS = 8 * ALL_WARPS, /* queries of all warps */
+};
+_Static_assert(ATTENTION_KEYS % 16 == 0 && ATTENTION_KEYS <= 64, "a block has 16 to 64 keys");
+_Static_assert(SPICA_THREADS == ATTENTION_LANES, "fragments are those of warps of 8 threads");
+_Static_assert(BANK_BYTES >= 2 * BUFFER_BYTES && FITTING_WARPS > 0,
+               "shared memory must hold two blocks of K and V and the scores of a warp");
+
+/* Queries and accumulators of all warps that are not in shared memory. Start-up does not clear them.
+ */
+static char attention_rest[ALL_WARPS * ((HAS_QUERIES ? 0 : QUERY_BYTES) +
+                                        (HAS_OUTPUT ? 0 : OUTPUT_BYTES)) + 1]
+    __attribute__((section(".unset"), aligned(64)));
+
+/* Number of the warp; warps of different cores follow each other. */
+SPICA_INLINE uint32_t attention_warp(void)
+{
+    return vx_warp_id() * SPICA_CORES + vx_core_id();
+}
+
+/* Address of the lane's word in the first register of a panel. */
+SPICA_INLINE char *attention_panel(uint32_t panel, uint32_t panel_bytes, uint32_t start)
+{
+    uint32_t row = panel / ATTENTION_BANKS;
+    SPICA_ANEW(row); /* or masks of merged shifts occupy registers */
+    return (char *)(SPICA_SHARED_BASE + start + panel % ATTENTION_BANKS * BANK_BYTES +
+                    row * panel_bytes + 4 * vx_thread_id());
+}
+
+/* Panels of K and V in a buffer. */
+SPICA_INLINE char *attention_k(uint32_t buffer, uint32_t panel)
+{
+    return attention_panel(panel, K_PANEL_BYTES, buffer * BUFFER_BYTES);
+}
+
+SPICA_INLINE char *attention_v(uint32_t buffer, uint32_t panel)
+{
+    return attention_panel(panel, V_PANEL_BYTES, buffer * BUFFER_BYTES + K_BYTES);
+}
+
+/* Addresses of the lane's words in the data of its warp. */
+typedef struct {
+    char *scores, *queries, *output;
+} AttentionPlaces;
+
+SPICA_INLINE AttentionPlaces attention_places(void)
+{
+    const uint32_t core = vx_core_id(), lane = 4 * vx_thread_id();
+    const uint32_t number = core / ATTENTION_BANKS * ATTENTION_WARPS + vx_warp_id();
+    char *at = (char *)(SPICA_SHARED_BASE + core % ATTENTION_BANKS * BANK_BYTES + 2 * BUFFER_BYTES +
+                        number * WARP_BYTES + lane);
+    char *rest = attention_rest + lane;
+    const uint32_t warp = attention_warp();
+    AttentionPlaces places = {.scores = at};
+    at += SCORE_BYTES;
+    if (HAS_OUTPUT) {
+        places.output = at + QUERY_BYTES;
+    } else {
+        places.output = rest + warp * OUTPUT_BYTES;
+        rest += ALL_WARPS * OUTPUT_BYTES;
+    }
+    places.queries = HAS_QUERIES ? at : rest + warp * QUERY_BYTES;
+    return places;
+}
+
+#endif

@@ -1,0 +1,160 @@
+/* Online softmax of the scores of a block, in the order in which accumulators hold them.
+ *
+ * A lane has columns of two rows: `first` is row l & 5, `second` the one two below it. Lane l ^ 2
+ * has the other columns of both. Values of rows are bits of FP32 in integer registers. */
+#ifndef ATTENTION_SOFTMAX_H
+#define ATTENTION_SOFTMAX_H
+
+#include "attention_fragments.h"
+
+/* A value of each of the lane's rows. */
+typedef struct {
+    uint32_t first, second;
+} AttentionPair;
+
+/* State of the lane's rows: maxima of the scores, and its shares of the sums of powers. */
+typedef struct {
+    AttentionPair maximum, sum;
+} AttentionRows;
+
+#define MINUS_INFINITY 0xFF800000u
+
+/* Sets scores of 16 keys from `key` on that are not below the limits of their rows to -infinity. */
+SPICA_INLINE void attention_mask(char *scores, int32_t key, int32_t first, int32_t second)
+{
+    int32_t column = key + (int32_t)(vx_thread_id() & 2);
+    uint32_t *word = (uint32_t *)scores;
+#pragma unroll 1
+    for (uint32_t q = 0; q < 16; q++, word += ATTENTION_LANES) {
+        const int32_t own = column + (int32_t)(q & 13);
+        const uint32_t is_hidden = q & 2 ? own >= second : own >= first;
+        *word = spica_select(is_hidden, MINUS_INFINITY, *word);
+    }
+}
+
+/* Maxima of the scores in the accumulators and of values before. */
+SPICA_INLINE AttentionPair attention_maximum(AttentionPair before)
+{
+    __asm__ volatile(
+        "fmv.w.x f0, %0\n\tfmv.w.x f1, %1\n\t"
+        "fmax.s f2, f16, f17\n\tfmax.s f3, f18, f19\n\tfmax.s f4, f20, f21\n\t"
+        "fmax.s f5, f22, f23\n\tfmax.s f6, f24, f25\n\tfmax.s f7, f26, f27\n\t"
+        "fmax.s f8, f28, f29\n\tfmax.s f9, f30, f31\n\tfmax.s f2, f2, f4\n\tfmax.s f3, f3, f5\n\t"
+        "fmax.s f6, f6, f8\n\tfmax.s f7, f7, f9\n\tfmax.s f2, f2, f6\n\tfmax.s f3, f3, f7\n\t"
+        "fmax.s f0, f0, f2\n\tfmax.s f1, f1, f3\n\tfmv.x.w %0, f0\n\tfmv.x.w %1, f1"
+        : "+r"(before.first), "+r"(before.second) : : LOWER_FLOATS_);
+    return before;
+}
+
+/* Maxima of both lanes of a row; `room` are two rows of memory. */
+SPICA_INLINE AttentionPair attention_exchange(AttentionPair own, char *room)
+{
+    __asm__ volatile(
+        "sw %0, 0(%2)\n\tsw %1, 32(%2)\n\tflw f2, 0(%3)\n\tflw f3, 32(%3)\n\t"
+        "fmv.w.x f0, %0\n\tfmv.w.x f1, %1\n\tfmax.s f0, f0, f2\n\tfmax.s f1, f1, f3\n\t"
+        "fmv.x.w %0, f0\n\tfmv.x.w %1, f1"
+        : "+r"(own.first), "+r"(own.second)
+        : "r"(room), "r"((uint32_t)room ^ 8) : LOWER_FLOATS_, "memory");
+    return own;
+}
+
+/* Keeps maxima that new ones exceed by at most 8 as exponents of 2, so that O keeps its scale. */
+SPICA_INLINE AttentionPair attention_kept(AttentionPair old, AttentionPair new)
+{
+    uint32_t first, second;
+    __asm__ volatile(
+        "fmv.w.x f0, %2\n\tfmv.w.x f1, %3\n\tfmv.w.x f2, %4\n\tfmv.w.x f3, %5\n\t"
+        "fmv.w.x f4, %6\n\tfmv.w.x f5, %7\n\tfsub.s f0, f0, f2\n\tfsub.s f1, f1, f3\n\t"
+        "fmul.s f0, f0, f4\n\tfmul.s f1, f1, f4\n\tflt.s %0, f5, f0\n\tflt.s %1, f5, f1"
+        : "=&r"(first), "=&r"(second)
+        : "r"(new.first), "r"(new.second), "r"(old.first), "r"(old.second),
+          "r"(ATTENTION->scale_log2), "r"(0x41000000)
+        : LOWER_FLOATS_);
+    old.first ^= (old.first ^ new.first) & -first;
+    old.second ^= (old.second ^ new.second) & -second;
+    return old;
+}
+
+SPICA_INLINE uint32_t attention_safe(uint32_t maximum)
+{
+    return spica_select(maximum == MINUS_INFINITY, 0, maximum);
+}
+
+/* Begins the powers of a block: leaves the scale in f0, the shifts in f1 and f2, and the rescaled
+ * sums in f3 and f4. Returns the factors of sums and accumulators, and updates the maxima. */
+SPICA_INLINE AttentionPair attention_begin_powers(AttentionRows *rows, AttentionPair maximum)
+{
+    AttentionPair factor;
+    __asm__ volatile(
+        "fmv.w.x f0, %2\n\tfmv.w.x f1, %3\n\tfmv.w.x f2, %4\n\tfmv.w.x f5, %5\n\t"
+        "fmv.w.x f6, %6\n\tfmv.w.x f3, %7\n\tfmv.w.x f4, %8\n\t"
+        "fsub.s f5, f5, f1\n\tfsub.s f6, f6, f2\n\tfmul.s f5, f5, f0\n\tfmul.s f6, f6, f0\n\t"
+        SPICA_INSN("f5, f5, f0", SPICA_INSN_FEXP2_S) "\n\t"
+        SPICA_INSN("f6, f6, f0", SPICA_INSN_FEXP2_S) "\n\t"
+        "fmul.s f1, f1, f0\n\tfmul.s f2, f2, f0\n\tfneg.s f1, f1\n\tfneg.s f2, f2\n\t"
+        "fmul.s f3, f3, f5\n\tfmul.s f4, f4, f6\n\tfmv.x.w %0, f5\n\tfmv.x.w %1, f6"
+        : "=&r"(factor.first), "=&r"(factor.second)
+        : "r"(ATTENTION->scale_log2), "r"(attention_safe(maximum.first)),
+          "r"(attention_safe(maximum.second)), "r"(rows->maximum.first),
+          "r"(rows->maximum.second), "r"(rows->sum.first), "r"(rows->sum.second)
+        : LOWER_FLOATS_);
+    rows->maximum = maximum;
+    return factor;
+}
+
+#define SHIFT_FIRST_(n) "fmadd.s f" #n ", f" #n ", f0, f1\n\t"
+#define SHIFT_SECOND_(n) "fmadd.s f" #n ", f" #n ", f0, f2\n\t"
+#define POWER_(n, offset) SPICA_INSN("f" #n ", f" #n ", f0", SPICA_INSN_FEXP2_S) "\n\t"
+#ifdef ATTENTION_BF16
+#define PACK_INSN_ SPICA_INSN_FPACK_BF16_S
+#else
+#define PACK_INSN_ SPICA_INSN_FPACK_H_S
+#endif
+#define PACK_(a, b) SPICA_INSN("f" #a ", f" #a ", f" #b, PACK_INSN_) "\n\t"
+#define PACK_ALL_                                                                              \
+    PACK_(16, 17) PACK_(18, 19) PACK_(20, 21) PACK_(22, 23) PACK_(24, 25) PACK_(26, 27)        \
+    PACK_(28, 29) PACK_(30, 31)
+
+/* Replaces the scores in the accumulators by powers, and adds these to the sums. */
+SPICA_INLINE void attention_powers(void)
+{
+    __asm__ volatile(
+        EACH_FIRST_(SHIFT_FIRST_) EACH_SECOND_(SHIFT_SECOND_) EACH_UPPER_(POWER_)
+        "fadd.s f5, f16, f17\n\tfadd.s f9, f18, f19\n\tfadd.s f6, f20, f21\n\t"
+        "fadd.s f10, f22, f23\n\tfadd.s f7, f24, f25\n\tfadd.s f11, f26, f27\n\t"
+        "fadd.s f8, f28, f29\n\tfadd.s f12, f30, f31\n\tfadd.s f5, f5, f6\n\t"
+        "fadd.s f9, f9, f10\n\tfadd.s f7, f7, f8\n\tfadd.s f11, f11, f12\n\tfadd.s f5, f5, f7\n\t"
+        "fadd.s f9, f9, f11\n\tfadd.s f3, f3, f5\n\tfadd.s f4, f4, f9"
+        : : : LOWER_FLOATS_, UPPER_FLOATS_);
+}
+
+/* Stores the powers in the accumulators as fragments of A: rows are lanes, keys are words. */
+SPICA_INLINE void attention_store_powers(char *scores)
+{
+    const uint32_t lane = vx_thread_id();
+    char *to = scores - 4 * lane + 4 * (lane & 5) +
+               (lane & 2) / ATTENTION_EACH * REGISTER_BYTES;
+#if SPICA_TENSOR_OPERAND_BITS == 32
+    __asm__ volatile("fsw f16, 0(%0)\n\tfsw f17, 32(%0)\n\tfsw f18, 8(%0)\n\tfsw f19, 40(%0)\n\t"
+                     "fsw f20, 128(%0)\n\tfsw f21, 160(%0)\n\tfsw f22, 136(%0)\n\t"
+                     "fsw f23, 168(%0)\n\tfsw f24, 256(%0)\n\tfsw f25, 288(%0)\n\t"
+                     "fsw f26, 264(%0)\n\tfsw f27, 296(%0)\n\tfsw f28, 384(%0)\n\t"
+                     "fsw f29, 416(%0)\n\tfsw f30, 392(%0)\n\tfsw f31, 424(%0)"
+                     : : "r"(to) : "memory");
+#else
+    __asm__ volatile(PACK_ALL_
+                     "fsw f16, 0(%0)\n\tfsw f18, 8(%0)\n\tfsw f20, 64(%0)\n\tfsw f22, 72(%0)\n\t"
+                     "fsw f24, 128(%0)\n\tfsw f26, 136(%0)\n\tfsw f28, 192(%0)\n\t"
+                     "fsw f30, 200(%0)"
+                     : : "r"(to) : UPPER_FLOATS_, "memory");
+#endif
+}
+
+SPICA_INLINE AttentionPair attention_end_powers(void)
+{
+    AttentionPair sum;
+    __asm__ volatile("fmv.x.w %0, f3\n\tfmv.x.w %1, f4" : "=r"(sum.first), "=r"(sum.second));
+    return sum;
+}
+
+#endif
