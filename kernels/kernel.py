@@ -66,6 +66,8 @@ class Problem:
     arrangement : str or None
         Where operands get the order of fragments: ``outside`` the measured region, in the initial
         data, or ``inside``. None if they keep their order.
+    defines : tuple of str
+        Macros of the program that the problem determines, as ``NAME`` or ``NAME=VALUE``.
 
     """
 
@@ -77,6 +79,7 @@ class Problem:
     formats: Mapping[str, str] = field(default_factory=dict)
     data: str | None = None
     arrangement: str | None = None
+    defines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,11 @@ class ProgramWorkload:
         return ()
 
     @property
+    def defines(self) -> tuple[str, ...]:
+        """Macros of the program that do not come from the options."""
+        return ()
+
+    @property
     def work(self) -> Work | None:
         """Arithmetic of the program; None if it is not known."""
         return None
@@ -107,7 +113,10 @@ class ProgramWorkload:
         progress: Progress | None,
     ) -> Iterator[ProgramExecutor]:
         """Provide the machine with the program and its data in its memory."""
-        self.program = program = build(self.paths, config, options, progress)
+        defines = (*self.defines, *options.defines)
+        self.program = program = build(
+            self.paths, config, replace(options, defines=defines), progress
+        )
         layout = memory_layout_of(config, program, self.place(config, options), options)
         if options.engine == MODEL:
             build_library(progress=progress)
@@ -188,6 +197,11 @@ class KernelWorkload(ProgramWorkload):
     def buffer_names(self) -> Iterable[str]:
         """Names of the buffers of its problem."""
         return self.problem.buffers
+
+    @property
+    def defines(self) -> tuple[str, ...]:
+        """Macros that the problem determines."""
+        return self.problem.defines
 
     @property
     def work(self) -> Work:

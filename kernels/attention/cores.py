@@ -1,0 +1,176 @@
+"""Attention as a program of the cores: program of the machine's unit, data and expected results."""
+
+from pathlib import Path
+
+import numpy as np
+
+from ...hw.base.errors import UserError
+from ...hw.config import ClusterConfig, SystolicConfig
+from ...hw.config.checks import require_choice
+from ...hw.config.tensor import TensorNumerics
+from ..elements import NATIVE, dtype_of
+from ..gemm.target import hgmma_unit, is_on_tensor_units, systolic_unit
+from ..kernel import Buffer, Kernel, Problem
+from .data import Operands, operands
+from .problem import OPERANDS, AttentionProblem
+from .reference import reference
+
+__all__ = ["DIMENSIONS", "USUAL", "attention_kernel", "attention_unit", "pose", "style_of"]
+
+#: Dimensions of a run, and their values if none is given.
+DIMENSIONS, USUAL = ("queries", "depth"), (256, 64)
+#: Name in messages.
+USER = "attention"
+
+
+def attention_kernel(config: ClusterConfig, **options) -> Kernel:
+    """Return the kernel ``attention`` for the unit of a machine that multiplies matrices.
+
+    Results are compared with the float64 reference; `sim.run.exact_kernels` adds the exact check.
+    Options are those of `pose`.
+
+    Raises
+    ------
+    UserError
+        If the machine has no such unit, or there is no program for it or its operands.
+
+    """
+    unit = attention_unit(config)
+    require_program(style_of(config), unit.operand)
+
+    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
+        return pose(config, rng, **sizes, **options)[0]
+
+    return Kernel(
+        name="attention",
+        dimensions=DIMENSIONS,
+        pose=posed,
+        folder=program_folder(style_of(config)),
+        usual=USUAL,
+    )
+
+
+def style_of(config: ClusterConfig) -> str:
+    """Return the kind of unit that multiplies: ``systolic``, ``tensor`` or ``hgmma``."""
+    if not is_on_tensor_units(config):
+        return "systolic"
+    return "tensor" if config.tensor_units is not None else "hgmma"
+
+
+def attention_unit(config: ClusterConfig) -> SystolicConfig | TensorNumerics:
+    """Return the unit that multiplies; raise `UserError` if there is none."""
+    style = style_of(config)
+    if style == "systolic":
+        return systolic_unit(config, USER)
+    return config.tensor_units or hgmma_unit(config, USER)
+
+
+def program_folder(style: str) -> Path:
+    """Return the folder of the program for a kind of unit."""
+    return Path(__file__).with_name(style)
+
+
+def require_program(style: str, operand: str) -> None:
+    """Raise `UserError` unless there is a program for a kind of unit and a format."""
+    if not program_folder(style).is_dir():
+        raise UserError(
+            f"{USER} has no program for units of kind {style}; choose a machine with a systolic "
+            "array or with core.tensor hmma"
+        )
+    if operand not in OPERANDS:
+        raise UserError(f"operands of {USER} must be {' or '.join(OPERANDS)}, not {operand}")
+
+
+def pose(
+    config: ClusterConfig,
+    rng: np.random.Generator,
+    *,
+    queries: int,
+    depth: int,
+    keys: int | None = None,
+    heads: int = 1,
+    kv_heads: int | None = None,
+    batch: int = 1,
+    causal: bool = False,
+    scale: float | None = None,
+    data: str = "random",
+    given: Operands | None = None,
+) -> tuple[Problem, AttentionProblem]:
+    """Return the problem for a program, and the attention for models.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        A machine with a unit that multiplies matrices.
+    rng : Generator
+        Generator of the operands.
+    queries, depth : int
+        Rows and columns of Q of each head.
+    keys : int or None
+        Rows of K and V; None for as many as Q has.
+    heads, kv_heads, batch : int
+        Heads of Q, heads of K and V, and sequences; `kv_heads` None for as many as `heads`.
+    causal : bool
+        Whether a query sees only the keys up to its own place, aligned at the end.
+    scale : float or None
+        Factor of the scores; None for 1 / sqrt(depth).
+    data : str
+        Kind of operands, one of `data.KINDS`.
+    given : tuple of ndarray or None
+        Q, K and V in the form of `kernels.elements`, in place of generated data.
+
+    """
+    unit = attention_unit(config)
+    require_choice("operand", unit.operand, OPERANDS)
+    try:
+        problem = AttentionProblem(
+            batch=batch,
+            heads=heads,
+            kv_heads=heads if kv_heads is None else kv_heads,
+            queries=queries,
+            keys=queries if keys is None else keys,
+            depth=depth,
+            causal=causal,
+            scale=scale,
+            operand=unit.operand,
+        )
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    arrays = given or operands(problem, data, int(rng.integers(1 << 32)))
+    expected = reference(problem, unit, *arrays)
+    form = None if problem.operand in NATIVE else problem.operand
+    macs, is_systolic = problem.needed_macs, isinstance(unit, SystolicConfig)
+    posed = Problem(
+        buffers={
+            **{name: Buffer(data=x) for name, x in zip("qkv", arrays, strict=True)},
+            "o": Buffer(
+                data=unset(problem.shapes["o"], problem.operand),
+                expected=expected.o,
+                bound=expected.o_bound,
+                form=form,
+            ),
+            "lse": Buffer(
+                data=unset(problem.shapes["lse"], "fp32"),
+                expected=expected.lse,
+                bound=expected.lse_bound,
+            ),
+        },
+        arguments=(
+            *("q", "k", "v", "o", "lse", problem.problems, problem.group),
+            *(problem.queries, problem.keys, int(problem.causal), float(problem.scale_log2)),
+        ),
+        operations=2 * macs,
+        macs=(macs,) if is_systolic else (),
+        tensor_macs=0 if is_systolic else macs,
+        formats={name: problem.operand for name in "qkvo"} | {"lse": "fp32"},
+        data="given" if given else data,
+        defines=(f"ATTENTION_DEPTH={problem.depth}",),
+    )
+    return posed, problem
+
+
+def unset(shape: tuple[int, ...], form: str) -> np.ndarray:
+    """Return an array with all bits set, a NaN."""
+    element = dtype_of(form)
+    *rows, columns = shape
+    return np.full((*rows, columns * element.itemsize), 0xFF, np.uint8).view(element)

@@ -1,0 +1,79 @@
+"""Error bounds of the products of attention, by the numerics of the unit that multiplies."""
+
+from dataclasses import dataclass
+
+from amaranth.utils import exact_log2
+
+from ...hw.config import SystolicConfig
+from ...hw.config.formats import FP16, FP32, FloatFormat
+from ...hw.config.numerics import TREES
+from ...hw.config.tensor import TensorNumerics
+from ..floats import HALF_LEAST, ROUNDOFF
+from ..gemm.reference import half_least, roundoff
+
+__all__ = ["ProductErrors", "product_errors"]
+
+#: Largest relative error of a term of sums that truncate: 22 bits below the largest term.
+TRUNCATION = 2.0**-22
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProductErrors:
+    """Bounds of the error of a sum of products, the magnitudes of which sum to S.
+
+    Parameters
+    ----------
+    relative : float
+        Largest error divided by S.
+    least : float
+        Largest error in addition, of tiny numbers.
+    overflow : float
+        Magnitude S from which an intermediate result may overflow.
+    terms : int
+        Products that are added before the result has the format of the accumulator, FP32.
+
+    """
+
+    relative: float
+    least: float
+    overflow: float
+    terms: int
+
+
+def product_errors(
+    unit: SystolicConfig | TensorNumerics, length: int, parts: int = 1
+) -> ProductErrors:
+    """Return the errors of a sum of `length` products, computed in `parts` of any lengths.
+
+    Chains of a systolic array pass as many roundings as it has rows, or as there are products if
+    sums stay in the array, and one for each sum that is added to the accumulator. The sums of
+    tensor units are those of `gemm.tensor.reference`: in trees, a product passes its own rounding
+    and one per level, then one to FP32 per step; others truncate.
+    """
+    if isinstance(unit, SystolicConfig):
+        chain = unit.rows if unit.dataflow == "weight_stationary" else length
+        steps = min(chain, length) + -(-length // chain) + parts
+        return errors_of(steps * ROUNDOFF, steps * HALF_LEAST, FP32, 1)
+    steps = -(-length // unit.terms) + parts
+    if unit.numerics not in TREES:
+        relative = steps * (unit.terms + 2) * TRUNCATION
+        return errors_of(relative, steps * HALF_LEAST, FP32, 1)
+    form = FP16 if unit.operand == "fp16" else FP32
+    roundings = 1 + exact_log2(unit.terms)
+    least = steps * (2 * unit.terms - 1) * half_least(form)
+    return errors_of(roundings * roundoff(form) + steps * ROUNDOFF, least, form, unit.terms)
+
+
+def errors_of(roundings: float, least: float, form: FloatFormat, terms: int) -> ProductErrors:
+    """Return the errors of a sum whose terms pass roundings of these relative errors in total.
+
+    Several factors ``1 + d`` differ from 1 by at most ``R / (1 - R)``, with R the sum of ``|d|``.
+    An error of tiny numbers passes them too.
+    """
+    relative = roundings / (1 - roundings)
+    return ProductErrors(
+        relative=relative,
+        least=least * (1 + relative),
+        overflow=2.0**form.largest_exponent,
+        terms=terms,
+    )

@@ -1,0 +1,252 @@
+"""Reference of attention in float64, with an error bound for each element."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...hw.config import SystolicConfig
+from ...hw.config.formats import FORMATS, FP32, FloatFormat
+from ...hw.config.tensor import TensorNumerics
+from ..elements import values_of
+from ..floats import HALF_LEAST, ROUNDOFF
+from ..gemm.reference import finite_magnitude, half_least, roundoff
+from .problem import AttentionProblem
+from .product_errors import ProductErrors, product_errors
+
+__all__ = ["LEAST_BLOCK", "Expected", "reference"]
+
+#: Least keys that programs process between two changes of a row's maximum, but for the last block.
+LEAST_BLOCK = 8
+#: Largest exponent by which programs for 16-bit operands leave a stale maximum behind the scores.
+LAZY = 8.0
+#: Factor of the bounds for products of several small errors.
+SECOND_ORDER = 1 + 2.0**-12
+#: Logarithm of the largest relative error that is not taken for infinite.
+MOST = 600.0
+#: Rows of scores that are in memory at a time.
+ROWS = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """Expected O and LSE in float64, and the largest correct distance from each element."""
+
+    o: np.ndarray
+    o_bound: np.ndarray
+    lse: np.ndarray
+    lse_bound: np.ndarray
+
+
+def reference(
+    problem: AttentionProblem,
+    unit: SystolicConfig | TensorNumerics,
+    q: np.ndarray,
+    k: np.ndarray,
+    v: np.ndarray,
+    block: int = LEAST_BLOCK,
+) -> Expected:
+    """Return O and LSE in float64, and bounds that hold for any order of sums.
+
+    Arrays have the shapes of `problem`, in the form of `kernels.elements`. Programs scan the keys
+    in blocks of any lengths of at least `block`. Let u be the unit roundoff of FP32, x a row's
+    exact scores times the scale, M their maximum, and p the exact softmax. The computed weight of
+    key j, with all later rescales, is that of exact scores times ``exp(e)``, where e sums:
+
+    - the scale times the error of the score's sum of products (`product_errors`).
+    - g (M - x), with g the relative error of `scale_log2`. It is linear in the scores, so any
+      reference of the row does for O. LSE has g abs(M) more.
+    - 2 u (M - x + 2 E): roundings of the exponents, one in a weight, two in a rescale. These
+      exponents add up to M' - x', where E bounds the error of scores times the scale. A lazy
+      rescale adds at most `LAZY` ln 2 to either kind.
+    - u A: roundings of the product of maximum and scale. A is the largest magnitude of a score
+      times the scale. They differ between blocks and do not cancel in the quotient.
+    - 2 u for the weight and each rescale, as exp2 is within 1 ulp.
+
+    A weight is then rounded to the operand's format; the sum of weights may take it before or
+    after. The sum G of p exp(e) bounds the relative growth of the sum of weights and, by Jensen's
+    inequality, also its decrease: 1 / G is at most the sum of p exp(-e). In addition each weight
+    passes at most keys - 1 additions, and a product and an addition per block, in any order.
+    Products with V have the errors of `product_errors`, relative to the sum of p exp(e) abs(v),
+    and a product and an addition per block. The reciprocal is within 1 ulp, the last product
+    rounds once, and a narrow O once more.
+
+    Tiny weights lose half the least number of their format, in units of the row's largest weight,
+    so at most that over the sum of exp(x - M). Independently of errors of scores, O is an average
+    of V with positive weights; the bound of O never exceeds the distance of such averages.
+
+    LSE has the logarithm of the growth of the sum, and roundings of its own: maximum times scale,
+    log2 within 1 ulp, their sum, ln 2 and the last product.
+
+    Bounds are infinite where an intermediate sum may overflow, and in columns of V with infinities
+    or NaN, since units also multiply them by weights of 0. Rows without a visible key are exact.
+    """
+    scores = product_errors(unit, problem.depth)
+    blocks = -(-problem.keys // block)
+    sums = product_errors(unit, problem.keys, blocks)
+    wide = {name: values_of(x, problem.operand) for name, x in (("q", q), ("k", k), ("v", v))}
+    parts = []
+    with np.errstate(all="ignore"):
+        for head in range(problem.problems):
+            keys, values = (wide[name][head // problem.group] for name in "kv")
+            for first in range(0, problem.queries, ROWS):
+                rows = wide["q"][head, first : first + ROWS]
+                visible = problem.visible(first, first + ROWS)
+                weights = weights_of(problem, scores, rows, keys, visible, blocks)
+                parts.append((*outputs(problem, sums, weights, values, blocks), *lse_of(weights)))
+    o, o_bound, lse, lse_bound = map(np.concatenate, zip(*parts, strict=True))
+    shapes = problem.shapes
+    return Expected(
+        o=o.reshape(shapes["o"]),
+        o_bound=o_bound.reshape(shapes["o"]),
+        lse=lse.reshape(shapes["lse"]),
+        lse_bound=lse_bound.reshape(shapes["lse"]),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """Softmax of some rows, and the errors of its computation.
+
+    Parameters
+    ----------
+    p : ndarray
+        Exact softmax; 0 in rows without a visible key.
+    grown : ndarray
+        Softmax times ``exp(e)``, the largest computed weights of the same row.
+    visible : ndarray
+        Whether a query sees a key with a score above minus infinity.
+    most, total : ndarray
+        Largest score times scale, and sum of the exponentials of the distances from it, by row.
+    shift : ndarray
+        Bound of the roundings of maximum times scale.
+    growth : ndarray
+        Largest factor by which the sum of weights may be too large or too small.
+    lazy : float
+        Largest exponent of a weight.
+    scale_error : float
+        Relative error of the scale.
+    is_unbounded : ndarray
+        Whether a sum of products may overflow.
+
+    """
+
+    p: np.ndarray
+    grown: np.ndarray
+    visible: np.ndarray
+    most: np.ndarray
+    total: np.ndarray
+    shift: np.ndarray
+    growth: np.ndarray
+    lazy: float
+    scale_error: float
+    is_unbounded: np.ndarray
+
+
+def weights_of(
+    problem: AttentionProblem,
+    errors: ProductErrors,
+    q: np.ndarray,
+    k: np.ndarray,
+    visible: np.ndarray,
+    blocks: int,
+) -> Weights:
+    """Return the softmax of some rows of scores, and its errors."""
+    form = operand_format(problem)
+    scale = problem.exact_scale
+    lazy = 0.0 if form == FP32 else LAZY
+    scale_error = abs(float(problem.scale_log2) * np.log(2) / scale - 1) + 2.0**-50
+    x = np.where(visible, scale * (q @ k.T), -np.inf)
+    visible = visible & ~np.isneginf(x)
+    magnitude = finite_magnitude(q, k.T)
+    error = scale * (errors.relative * magnitude + errors.least)
+    is_sound = visible & np.isfinite(x)
+    is_unbounded = (is_sound & (magnitude * (1 + errors.relative) >= errors.overflow)).any(axis=1)
+    # The largest score, a NaN if there is one; then the whole row is NaN.
+    most = x.max(axis=1, keepdims=True)
+    below = np.where(visible, most - x, 0.0)
+    exact = np.where(visible, np.exp(-below), 0.0)
+    total = exact.sum(axis=1, keepdims=True)
+    p = np.where(visible, exact / total, 0.0)
+    largest = np.where(is_sound, np.abs(x) + error, 0.0).max(axis=1, keepdims=True)
+    exponents = below + 2 * np.where(is_sound, error, 0.0).max(axis=1, keepdims=True)
+    exponents += 2 * lazy * np.log(2)
+    shift = ROUNDOFF * largest
+    e = error + scale_error * below + 2 * ROUNDOFF * (exponents + 1 + blocks) + shift
+    grown = p * np.exp(np.minimum(e * SECOND_ORDER, MOST))
+    steps = (visible.shape[1] - 1 + 2 * blocks) * ROUNDOFF
+    # What is lost of tiny weights, relative to the row's sum.
+    tiny = visible.sum(axis=1, keepdims=True) * tiny_weight(form, blocks) / total
+    growth = grown.sum(axis=1, keepdims=True) * (1 + roundoff(form)) / (1 - steps - tiny)
+    return Weights(
+        p=p,
+        grown=grown,
+        visible=visible,
+        most=most,
+        total=total,
+        shift=shift,
+        growth=np.where(steps + tiny < 0.5, growth, np.inf),
+        lazy=lazy,
+        scale_error=scale_error,
+        is_unbounded=is_unbounded[:, None],
+    )
+
+
+def outputs(
+    problem: AttentionProblem, errors: ProductErrors, weights: Weights, v: np.ndarray, blocks: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return some rows of O, and their bounds."""
+    form = operand_format(problem)
+    is_empty = ~weights.visible.any(axis=1, keepdims=True)
+    o = weights.p @ v
+    sizes = np.where(np.isfinite(v), np.abs(v), 0.0)
+    relative = errors.relative + 2 * blocks * ROUNDOFF + roundoff(form)
+    tiny = (tiny_weight(form, blocks) * (weights.visible @ sizes) + errors.least) / weights.total
+    magnitude = weights.grown @ sizes
+    # The products with V, before their division by the sum of weights.
+    sums = (weights.grown - weights.p) @ sizes + relative * magnitude + tiny
+    last = 3 * ROUNDOFF
+    bound = sums * weights.growth + np.abs(o) * (weights.growth - 1)
+    # Averages of V with any positive weights, whose sums have the same relative errors.
+    sizes_seen = largest_seen(sizes, weights.visible)
+    slack = (1 + relative) * (1 + problem.keys * ROUNDOFF + roundoff(form)) * SECOND_ORDER
+    average = np.abs(o) + sizes_seen * slack**2 + 2 * tiny
+    bound = np.where(weights.shift < 0.5, np.minimum(bound, average), bound)
+    bound = (bound + last * (np.abs(o) + bound) + HALF_LEAST) * SECOND_ORDER
+    if form != FP32:
+        bound = bound + (np.abs(o) + bound) * roundoff(form) + half_least(form)
+    stale = 2.0**weights.lazy
+    reach = stale * errors.terms * sizes_seen if errors.terms > 1 else stale * sizes.sum(axis=0)
+    is_unbounded = weights.is_unbounded | (reach >= errors.overflow)
+    is_unbounded |= ~np.isfinite(v).all(axis=0)
+    o = np.where(is_empty, 0.0, o)
+    return o, np.where(is_empty, 0.0, np.where(is_unbounded, np.inf, bound))
+
+
+def largest_seen(sizes: np.ndarray, visible: np.ndarray) -> np.ndarray:
+    """Return the largest of the sizes up to the last visible key, by row and column."""
+    last = visible.shape[1] - 1 - np.argmax(visible[:, ::-1], axis=1)
+    return np.maximum.accumulate(sizes)[last]
+
+
+def lse_of(weights: Weights) -> tuple[np.ndarray, np.ndarray]:
+    """Return the logarithm of each row's sum of exponentials, and its bound."""
+    lse = weights.most + np.log(weights.total)
+    own = weights.shift + 2 * ROUNDOFF * (np.log(weights.total) + (weights.lazy + 1) * np.log(2))
+    own += weights.scale_error * np.abs(weights.most) + 3 * ROUNDOFF * np.abs(lse)
+    bound = (np.log(weights.growth) + own) * SECOND_ORDER + 2 * HALF_LEAST
+    is_empty = ~weights.visible.any(axis=1, keepdims=True)
+    lse = np.where(is_empty, -np.inf, lse)
+    bound = np.where(is_empty, 0.0, np.where(weights.is_unbounded, np.inf, bound))
+    return lse[:, 0], bound[:, 0]
+
+
+def operand_format(problem: AttentionProblem) -> FloatFormat:
+    """Return the format of the operands."""
+    form = FORMATS[problem.operand]
+    assert isinstance(form, FloatFormat)
+    return form
+
+
+def tiny_weight(form: FloatFormat, blocks: int) -> float:
+    """Return the largest error of a tiny weight: its rounding, exp2 and the rescales."""
+    return (0.0 if form == FP32 else half_least(form)) + 2 * (blocks + 1) * HALF_LEAST
