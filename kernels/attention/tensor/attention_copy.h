@@ -59,8 +59,11 @@ SPICA_INLINE void attention_put_v(AttentionPiece piece, uint32_t buffer, uint32_
 #pragma unroll
     for (int i = 0; i < 8; i += 2) {
         const uint32_t one = piece.word[i], other = piece.word[i + 1];
-        *(uint32_t *)(even + i / 2 * REGISTER_BYTES) = one << 16 >> 16 | other << 16;
-        *(uint32_t *)(odd + i / 2 * REGISTER_BYTES) = one >> 16 | other >> 16 << 16;
+        uint32_t low = one << 16, high = other >> 16;
+        SPICA_ANEW(low); /* or masks occupy registers */
+        SPICA_ANEW(high);
+        *(uint32_t *)(even + i / 2 * REGISTER_BYTES) = low >> 16 | other << 16;
+        *(uint32_t *)(odd + i / 2 * REGISTER_BYTES) = one >> 16 | high << 16;
     }
 #endif
 }
@@ -70,15 +73,22 @@ SPICA_INLINE void attention_copy_block(uint32_t head, uint32_t key, uint32_t buf
 {
 #pragma unroll 1
     for (uint32_t number = attention_warp(); number < 2 * BLOCK_PIECES; number += ALL_WARPS) {
-        const uint32_t keys = number % BLOCK_PIECES / WORD_GROUPS, words = number % WORD_GROUPS;
+        uint32_t keys = number / WORD_GROUPS, words = number % WORD_GROUPS;
+        SPICA_ANEW(keys); /* or masks of merged shifts occupy registers */
+        SPICA_ANEW(words);
+        const uint32_t is_v = keys >= ATTENTION_KEYS / 8;
+        const char *from = (&ATTENTION->k)[is_v];
+        keys %= ATTENTION_KEYS / 8;
         const uint32_t first = key + 8 * keys;
-        const char *from = number < BLOCK_PIECES ? ATTENTION->k : ATTENTION->v;
         from += head + first * ROW_BYTES + words * 32 + 4 * vx_thread_id();
         const AttentionPiece piece = attention_take(from, first);
-        if (number < BLOCK_PIECES)
-            attention_put_k(piece, buffer, keys, words);
-        else
+        if (is_v)
             attention_put_v(piece, buffer, keys, words);
+        else
+            attention_put_k(piece, buffer, keys, words);
+        SPICA_ANEW(head);
+        SPICA_ANEW(key);
+        SPICA_ANEW(buffer);
     }
 }
 

@@ -7,6 +7,7 @@
 /* Sum of both lanes of a row. */
 SPICA_INLINE float attention_total(uint32_t own, char *room)
 {
+    SPICA_ANEW(room);
     *(volatile uint32_t *)room = own;
     const uint32_t other = *(volatile uint32_t *)((uint32_t)room ^ 8);
     return spica_float(own) + spica_float(other);
@@ -15,8 +16,9 @@ SPICA_INLINE float attention_total(uint32_t own, char *room)
 /* Reciprocal of a sum, or 0 of the sum 0. */
 SPICA_INLINE uint32_t attention_inverse(float sum)
 {
-    uint32_t inverse = spica_bits(spica_rcpf(sum));
-    inverse = spica_select(spica_bits(sum) << 1 == 0, 0, inverse);
+    uint32_t inverse = spica_bits(spica_rcpf(sum)), bits = spica_bits(sum);
+    SPICA_ANEW(bits); /* or the comparison is one of floats, with a constant in a register */
+    inverse = spica_select(bits == 0, 0, inverse);
     SPICA_ANEW(inverse);
     return inverse;
 }
@@ -25,7 +27,8 @@ SPICA_INLINE uint32_t attention_lse(uint32_t maximum, float sum)
 {
     const float exponent = __builtin_fmaf(spica_float(maximum), ATTENTION->scale_log2,
                                           spica_log2f(sum));
-    uint32_t lse = spica_bits(exponent * 0x1.62e430p-1f);
+    const uint32_t ln_2 = SPICA_CONSTANT(0x3F317218);
+    uint32_t lse = spica_bits(exponent * spica_float(ln_2));
     SPICA_ANEW(lse);
     return lse;
 }
@@ -43,19 +46,19 @@ SPICA_INLINE uint32_t attention_lse(uint32_t maximum, float sum)
 #endif
 
 /* Stores 8 rows of O and LSE, those of them that exist. */
-SPICA_INLINE void attention_finish(const AttentionRows *rows, const AttentionPlaces *at,
+SPICA_INLINE void attention_finish(const AttentionRows *rows, char *scores,
                                    uint32_t problem, uint32_t row)
 {
     const uint32_t lane = vx_thread_id(), queries = ATTENTION->queries;
-    const float first = attention_total(rows->sum.first, at->scores);
-    const float second = attention_total(rows->sum.second, at->scores);
+    const float first = attention_total(rows->sum[0][0], scores);
+    const float second = attention_total(rows->sum[1][0], scores);
     const uint32_t own = row + (lane & 5), place = problem * queries + own;
-    const uint32_t lse_first = attention_lse(rows->maximum.first, first);
-    const uint32_t lse_second = attention_lse(rows->maximum.second, second);
+    const uint32_t lse_first = attention_lse(rows->maximum[0][0], first);
+    const uint32_t lse_second = attention_lse(rows->maximum[1][0], second);
     const AttentionPair inverse = {attention_inverse(first), attention_inverse(second)};
     const uint32_t has_first = own < queries, has_second = own + 2 < queries;
     char *to = ATTENTION->o + place * ROW_BYTES + 4 * (lane & 2);
-    const char *from = at->output;
+    const char *from = attention_output_place(scores);
 #pragma unroll 1
     for (uint32_t chunk = 0; chunk < OUTPUT_CHUNKS; chunk++) {
         attention_load(from);

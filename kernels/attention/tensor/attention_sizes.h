@@ -82,6 +82,22 @@ static char attention_rest[ALL_WARPS * ((HAS_QUERIES ? 0 : QUERY_BYTES) +
                                         (HAS_OUTPUT ? 0 : OUTPUT_BYTES)) + 1]
     __attribute__((section(".unset"), aligned(64)));
 
+/* A constant, and the address of these, loaded at their use: otherwise they occupy registers all the
+ * time. */
+#define ATTENTION_LOADED(number)                                                                 \
+    ({                                                                                           \
+        uint32_t attention_loaded_;                                                              \
+        __asm__ volatile("li %0, %1" : "=r"(attention_loaded_) : "i"(number));                   \
+        attention_loaded_;                                                                       \
+    })
+
+SPICA_INLINE char *attention_rest_place(void)
+{
+    char *place;
+    __asm__ volatile("la %0, %1" : "=r"(place) : "i"(attention_rest));
+    return place;
+}
+
 /* Number of the warp; warps of different cores follow each other. */
 SPICA_INLINE uint32_t attention_warp(void)
 {
@@ -91,9 +107,11 @@ SPICA_INLINE uint32_t attention_warp(void)
 /* Address of the lane's word in the first register of a panel. */
 SPICA_INLINE char *attention_panel(uint32_t panel, uint32_t panel_bytes, uint32_t start)
 {
-    uint32_t row = panel / ATTENTION_BANKS;
-    SPICA_ANEW(row); /* or masks of merged shifts occupy registers */
-    return (char *)(SPICA_SHARED_BASE + start + panel % ATTENTION_BANKS * BANK_BYTES +
+    uint32_t row = panel / ATTENTION_BANKS, bank = panel % ATTENTION_BANKS;
+    SPICA_ANEW(row); /* or masks of merged shifts, and sums of constants, occupy registers */
+    SPICA_ANEW(bank);
+    SPICA_ANEW(start);
+    return (char *)(ATTENTION_LOADED(SPICA_SHARED_BASE) + start + bank * BANK_BYTES +
                     row * panel_bytes + 4 * vx_thread_id());
 }
 
@@ -105,32 +123,36 @@ SPICA_INLINE char *attention_k(uint32_t buffer, uint32_t panel)
 
 SPICA_INLINE char *attention_v(uint32_t buffer, uint32_t panel)
 {
-    return attention_panel(panel, V_PANEL_BYTES, buffer * BUFFER_BYTES + K_BYTES);
+    return attention_panel(panel, V_PANEL_BYTES, buffer * BUFFER_BYTES) + ATTENTION_LOADED(K_BYTES);
 }
 
-/* Addresses of the lane's words in the data of its warp. */
-typedef struct {
-    char *scores, *queries, *output;
-} AttentionPlaces;
-
-SPICA_INLINE AttentionPlaces attention_places(void)
+/* Addresses of the lane's words in the data of its warp: scores, and accumulators of O and fragments
+ * of its queries, which are computed from it where they are used, as registers are few. */
+SPICA_INLINE char *attention_scores_place(void)
 {
-    const uint32_t core = vx_core_id(), lane = 4 * vx_thread_id();
-    const uint32_t number = core / ATTENTION_BANKS * ATTENTION_WARPS + vx_warp_id();
-    char *at = (char *)(SPICA_SHARED_BASE + core % ATTENTION_BANKS * BANK_BYTES + 2 * BUFFER_BYTES +
-                        number * WARP_BYTES + lane);
-    char *rest = attention_rest + lane;
-    const uint32_t warp = attention_warp();
-    AttentionPlaces places = {.scores = at};
-    at += SCORE_BYTES;
-    if (HAS_OUTPUT) {
-        places.output = at + QUERY_BYTES;
-    } else {
-        places.output = rest + warp * OUTPUT_BYTES;
-        rest += ALL_WARPS * OUTPUT_BYTES;
-    }
-    places.queries = HAS_QUERIES ? at : rest + warp * QUERY_BYTES;
-    return places;
+    const uint32_t core = vx_core_id();
+    uint32_t number = core / ATTENTION_BANKS * ATTENTION_WARPS, bank = core % ATTENTION_BANKS;
+    SPICA_ANEW(number);
+    SPICA_ANEW(bank);
+    number += vx_warp_id();
+    uint32_t at = ATTENTION_LOADED(SPICA_SHARED_BASE + 2 * BUFFER_BYTES);
+    at += bank * BANK_BYTES + number * ATTENTION_LOADED(WARP_BYTES);
+    return (char *)(at + 4 * vx_thread_id());
+}
+
+SPICA_INLINE char *attention_queries_place(char *scores)
+{
+    if (HAS_QUERIES)
+        return scores + SCORE_BYTES;
+    const uint32_t before = ATTENTION_LOADED(HAS_OUTPUT ? 0 : ALL_WARPS * OUTPUT_BYTES);
+    return attention_rest_place() + before + attention_warp() * QUERY_BYTES + 4 * vx_thread_id();
+}
+
+SPICA_INLINE char *attention_output_place(char *scores)
+{
+    if (HAS_OUTPUT)
+        return scores + SCORE_BYTES + QUERY_BYTES;
+    return attention_rest_place() + 4 * vx_thread_id() + attention_warp() * OUTPUT_BYTES;
 }
 
 #endif

@@ -12,12 +12,32 @@ typedef struct {
     uint32_t first, second;
 } AttentionPair;
 
-/* State of the lane's rows: maxima of the scores, and its shares of the sums of powers. */
+/* State of the lane's rows: maxima of the scores, and its shares of the sums of powers. A register of
+ * all lanes is a row of memory. */
 typedef struct {
-    AttentionPair maximum, sum;
+    uint32_t maximum[2][ATTENTION_LANES], sum[2][ATTENTION_LANES];
 } AttentionRows;
 
+static AttentionRows attention_states[ALL_WARPS] __attribute__((section(".unset"), aligned(64)));
+
 #define MINUS_INFINITY 0xFF800000u
+
+/* State of the warp, at the words of the lane. */
+SPICA_INLINE AttentionRows *attention_rows(void)
+{
+    return (AttentionRows *)((char *)&attention_states[attention_warp()] + 4 * vx_thread_id());
+}
+
+SPICA_INLINE AttentionPair attention_maxima(const AttentionRows *rows)
+{
+    return (AttentionPair){rows->maximum[0][0], rows->maximum[1][0]};
+}
+
+SPICA_INLINE void attention_clear_rows(AttentionRows *rows)
+{
+    rows->maximum[0][0] = rows->maximum[1][0] = MINUS_INFINITY;
+    rows->sum[0][0] = rows->sum[1][0] = 0;
+}
 
 /* Sets scores of 16 keys from `key` on that are not below the limits of their rows to -infinity. */
 SPICA_INLINE void attention_mask(char *scores, int32_t key, int32_t first, int32_t second)
@@ -95,10 +115,11 @@ SPICA_INLINE AttentionPair attention_begin_powers(AttentionRows *rows, Attention
         "fmul.s f3, f3, f5\n\tfmul.s f4, f4, f6\n\tfmv.x.w %0, f5\n\tfmv.x.w %1, f6"
         : "=&r"(factor.first), "=&r"(factor.second)
         : "r"(ATTENTION->scale_log2), "r"(attention_safe(maximum.first)),
-          "r"(attention_safe(maximum.second)), "r"(rows->maximum.first),
-          "r"(rows->maximum.second), "r"(rows->sum.first), "r"(rows->sum.second)
+          "r"(attention_safe(maximum.second)), "r"(rows->maximum[0][0]),
+          "r"(rows->maximum[1][0]), "r"(rows->sum[0][0]), "r"(rows->sum[1][0])
         : LOWER_FLOATS_);
-    rows->maximum = maximum;
+    rows->maximum[0][0] = maximum.first;
+    rows->maximum[1][0] = maximum.second;
     return factor;
 }
 
@@ -150,11 +171,9 @@ SPICA_INLINE void attention_store_powers(char *scores)
 #endif
 }
 
-SPICA_INLINE AttentionPair attention_end_powers(void)
+SPICA_INLINE void attention_end_powers(AttentionRows *rows)
 {
-    AttentionPair sum;
-    __asm__ volatile("fmv.x.w %0, f3\n\tfmv.x.w %1, f4" : "=r"(sum.first), "=r"(sum.second));
-    return sum;
+    __asm__ volatile("fsw f3, 0(%0)\n\tfsw f4, 32(%0)" : : "r"(&rows->sum[0][0]) : "memory");
 }
 
 #endif

@@ -1,9 +1,9 @@
 /* Attention on tensor units: the loop over tiles of queries and blocks of keys.
  *
- * All warps meet once per block: the next block is complete then, and all have read this one. A warp
- * copies its pieces of the next block before it processes this one. It computes the scores of 16 keys
- * after the other, their maxima, the powers, and then O for 16 columns after the other. A block of
- * keys that no query of a warp sees is skipped, unless it is the first. */
+ * A warp copies its pieces of a block, meets all others, and processes the block. Blocks alternate
+ * between two buffers, so that a warp copies while others still read the block before. It computes
+ * the scores of 16 keys after the other, their maxima, the powers, and then O for 16 columns after
+ * the other. A block of keys that no query of a warp sees is skipped, unless it is the first. */
 #ifndef ATTENTION_TENSOR_H
 #define ATTENTION_TENSOR_H
 
@@ -29,28 +29,37 @@ SPICA_INLINE uint32_t attention_blocks(uint32_t tile)
     return spica_maxu(ATTENTION_BLOCKS(seen, ATTENTION_KEYS), 1);
 }
 
-/* Position in the work: head, tile of queries, block of keys. */
+/* Position of a warp in the work, in the order in which blocks are processed: head, tile of queries,
+ * block of keys, and buffer of the block. In memory, as are maxima and sums: registers are few. */
 typedef struct {
-    uint32_t problem, tile, block;
+    uint32_t problem, tile, block, buffer;
 } AttentionPosition;
 
+static volatile AttentionPosition attention_positions[ALL_WARPS] __attribute__((section(".unset")));
+
 /* The next position; behind the last one `problem` is the number of heads. */
-SPICA_INLINE AttentionPosition attention_next(AttentionPosition at)
+SPICA_INLINE void attention_advance(volatile AttentionPosition *at)
 {
-    if (++at.block < attention_blocks(at.tile))
-        return at;
-    at.block = 0;
-    if (++at.tile * TILE_ROWS < ATTENTION->queries)
-        return at;
-    at.tile = 0;
-    at.problem++;
-    return at;
+    at->buffer ^= 1;
+    const uint32_t block = at->block + 1, tile = at->tile + 1;
+    if (block < attention_blocks(tile - 1)) {
+        at->block = block;
+        return;
+    }
+    at->block = 0;
+    if (tile * TILE_ROWS < ATTENTION->queries) {
+        at->tile = tile;
+        return;
+    }
+    at->tile = 0;
+    at->problem++;
 }
 
-SPICA_INLINE void attention_copy(AttentionPosition at, uint32_t buffer)
+/* Copies the block at a position. */
+SPICA_INLINE void attention_copy(const volatile AttentionPosition *at)
 {
-    const uint32_t head = at.problem / ATTENTION->group * ATTENTION->keys * ROW_BYTES;
-    attention_copy_block(head, at.block * ATTENTION_KEYS, buffer);
+    const uint32_t head = at->problem / ATTENTION->group * ATTENTION->keys * ROW_BYTES;
+    attention_copy_block(head, at->block * ATTENTION_KEYS, at->buffer);
 }
 
 /* Scores of 16 keys to the accumulators. */
@@ -66,10 +75,10 @@ SPICA_INLINE void attention_scores(const char *queries, uint32_t buffer, uint32_
 }
 
 /* Adds the products of powers and V to O, 16 columns after the other. */
-SPICA_INLINE void attention_output(const AttentionPlaces *at, uint32_t buffer, uint32_t is_first,
+SPICA_INLINE void attention_output(char *scores, uint32_t buffer, uint32_t is_first,
                                    AttentionPair factor)
 {
-    char *output = at->output;
+    char *output = attention_output_place(scores);
 #pragma unroll 1
     for (uint32_t chunk = 0; chunk < OUTPUT_CHUNKS; chunk++, output += CHUNK_BYTES) {
         const char *even = attention_v(buffer, 2 * chunk), *odd = attention_v(buffer, 2 * chunk + 1);
@@ -79,79 +88,90 @@ SPICA_INLINE void attention_output(const AttentionPlaces *at, uint32_t buffer, u
             attention_load(output);
             attention_scale(factor.first, factor.second);
         }
-        ATTENTION_STEPS(OUTPUT_STEPS, at->scores, POWER_STRIDE, even, odd)
+        ATTENTION_STEPS(OUTPUT_STEPS, scores, POWER_STRIDE, even, odd)
         attention_store(output);
     }
 }
 
-/* Processes a block for a warp. `row` is its first query. */
-SPICA_INLINE void attention_block(AttentionRows *rows, const AttentionPlaces *at, uint32_t row,
-                                  uint32_t block, uint32_t buffer)
+/* Scores of a block, in memory but for the last 16 keys, and their maxima with those before. */
+SPICA_INLINE AttentionPair attention_all_scores(char *scores, AttentionPair maximum, uint32_t row,
+                                                uint32_t key, uint32_t buffer)
 {
-    const int32_t own = (int32_t)(row + (vx_thread_id() & 5)), end = (block + 1) * ATTENTION_KEYS;
-    const uint32_t is_masked = attention_seen((int32_t)row) < end;
-    AttentionPair maximum = rows->maximum;
-    char *scores = at->scores;
+    const char *queries = attention_queries_place(scores);
 #pragma unroll 1
-    for (uint32_t chunk = 0;; chunk++, scores += CHUNK_BYTES) {
-        attention_scores(at->queries, buffer, chunk);
-        if (is_masked) {
+    for (uint32_t chunk = 0;; chunk++, scores += CHUNK_BYTES, key += CHUNK) {
+        attention_scores(queries, buffer, chunk);
+        if (attention_seen((int32_t)row) < (int32_t)key + CHUNK) {
+            const int32_t own = (int32_t)(row + (vx_thread_id() & 5));
             attention_store(scores);
-            attention_mask(scores, block * ATTENTION_KEYS + chunk * CHUNK, attention_seen(own),
-                           attention_seen(own + 2));
+            attention_mask(scores, (int32_t)key, attention_seen(own), attention_seen(own + 2));
             attention_load(scores);
         }
         maximum = attention_maximum(maximum);
         if (chunk == SCORE_CHUNKS - 1)
-            break;
+            return attention_exchange(maximum, scores);
         attention_store(scores);
     }
-    maximum = attention_exchange(maximum, scores);
+}
+
+/* Processes a block for a warp. `row` is its first query, `key` the first key of the block. */
+SPICA_INLINE void attention_block(AttentionRows *rows, char *scores, uint32_t row, uint32_t key,
+                                  uint32_t buffer)
+{
+    AttentionPair maximum = attention_maxima(rows);
+    maximum = attention_all_scores(scores, maximum, row, key, buffer);
     if (ATTENTION_EACH > 1)
-        maximum = attention_kept(rows->maximum, maximum);
+        maximum = attention_kept(attention_maxima(rows), maximum);
     const AttentionPair factor = attention_begin_powers(rows, maximum);
+    char *place = scores + (SCORE_CHUNKS - 1) * CHUNK_BYTES;
     attention_powers();
-    attention_store_powers(scores);
+    attention_store_powers(place);
 #pragma unroll 1
-    for (uint32_t chunk = 1; chunk < SCORE_CHUNKS; chunk++) {
-        scores -= CHUNK_BYTES;
-        attention_load(scores);
+    while (place != scores) {
+        place -= CHUNK_BYTES;
+        attention_load(place);
         attention_powers();
-        attention_store_powers(scores);
+        attention_store_powers(place);
     }
-    rows->sum = attention_end_powers();
-    attention_output(at, buffer, block == 0, factor);
+    attention_end_powers(rows);
+    attention_output(scores, buffer, key == 0, factor);
+}
+
+/* Processes the block at a position, and the begin and end of a tile. */
+SPICA_INLINE void attention_step(const volatile AttentionPosition *at)
+{
+    const uint32_t row = at->tile * TILE_ROWS + 8 * attention_warp();
+    if (row >= ATTENTION->queries)
+        return;
+    AttentionRows *rows = attention_rows();
+    char *scores = attention_scores_place();
+    const uint32_t key = at->block * ATTENTION_KEYS;
+    if (key == 0) {
+        attention_copy_queries(at->problem, row, attention_queries_place(scores));
+        attention_clear_rows(rows);
+    }
+    if (key == 0 || (int32_t)key < attention_seen((int32_t)row + 7))
+        attention_block(rows, scores, row, key, at->buffer);
+    if (at->block + 1 == attention_blocks(at->tile))
+        attention_finish(rows, scores, at->problem, row);
 }
 
 SPICA_INLINE void attention_all(void)
 {
-    const AttentionPlaces places = attention_places();
-    AttentionRows rows = {};
-    AttentionPosition at = {};
-    uint32_t buffer = 0;
-    attention_copy(at, buffer);
+    volatile AttentionPosition *at = &attention_positions[attention_warp()];
+    at->problem = 0;
+    at->tile = 0;
+    at->block = 0;
+    at->buffer = 0;
 #pragma unroll 1
-    for (;;) {
-        const AttentionPosition next = attention_next(at);
-        const uint32_t row = at.tile * TILE_ROWS + 8 * attention_warp();
-        const uint32_t has_rows = row < ATTENTION->queries;
+    do {
+        /* The other buffer was read before the last meeting. */
+        attention_copy(at);
         spica_meet(0, ATTENTION_WARPS);
-        if (next.problem < ATTENTION->problems)
-            attention_copy(next, buffer ^ 1);
-        if (at.block == 0 && has_rows) {
-            attention_copy_queries(at.problem, row, places.queries);
-            rows = (AttentionRows){.maximum = {MINUS_INFINITY, MINUS_INFINITY}};
-        }
-        const int32_t seen = attention_seen((int32_t)row + 7);
-        if (has_rows && (at.block == 0 || (int32_t)(at.block * ATTENTION_KEYS) < seen))
-            attention_block(&rows, &places, row, at.block, buffer);
-        if (next.block == 0 && has_rows)
-            attention_finish(&rows, &places, at.problem, row);
-        if (next.problem == ATTENTION->problems)
-            return;
-        at = next;
-        buffer ^= 1;
-    }
+        attention_step(&attention_positions[attention_warp()]);
+        at = &attention_positions[attention_warp()];
+        attention_advance(at);
+    } while (at->problem != ATTENTION->problems);
 }
 
 SPICA_INLINE void attention_run(void)
