@@ -55,15 +55,19 @@ SPICA_INLINE void attention_put_v(AttentionPiece piece, uint32_t buffer, uint32_
     for (int i = 0; i < 8; i++) *(uint32_t *)(to + i * REGISTER_BYTES) = piece.word[i];
 #else
     char *even = attention_v(buffer, 2 * words) + keys * (FRAGMENT_BYTES / 2);
+#pragma unroll
+    for (int i = 0; i < 8; i += 2) {
+        uint32_t low = piece.word[i] << 16;
+        SPICA_ANEW(low); /* or masks occupy registers */
+        *(uint32_t *)(even + i / 2 * REGISTER_BYTES) = low >> 16 | piece.word[i + 1] << 16;
+    }
+    SPICA_ANEW(words); /* compute the other address only now */
     char *odd = attention_v(buffer, 2 * words + 1) + keys * (FRAGMENT_BYTES / 2);
 #pragma unroll
     for (int i = 0; i < 8; i += 2) {
-        const uint32_t one = piece.word[i], other = piece.word[i + 1];
-        uint32_t low = one << 16, high = other >> 16;
-        SPICA_ANEW(low); /* or masks occupy registers */
+        uint32_t high = piece.word[i + 1] >> 16;
         SPICA_ANEW(high);
-        *(uint32_t *)(even + i / 2 * REGISTER_BYTES) = low >> 16 | other << 16;
-        *(uint32_t *)(odd + i / 2 * REGISTER_BYTES) = one >> 16 | high << 16;
+        *(uint32_t *)(odd + i / 2 * REGISTER_BYTES) = piece.word[i] >> 16 | high << 16;
     }
 #endif
 }
