@@ -12,10 +12,10 @@ typedef struct {
     uint32_t first, second;
 } AttentionPair;
 
-/* State of the lane's rows: maxima of the scores, and its shares of the sums of powers. A register of
- * all lanes is a row of memory. */
+/* State of the lane's rows: maxima of the scores, those with the block whose scores were computed last,
+ * and the lane's shares of the sums of powers. A register of all lanes is a row of memory. */
 typedef struct {
-    uint32_t maximum[2][ATTENTION_LANES], sum[2][ATTENTION_LANES];
+    uint32_t maximum[2][ATTENTION_LANES], next[2][ATTENTION_LANES], sum[2][ATTENTION_LANES];
 } AttentionRows;
 
 static AttentionRows attention_states[ALL_WARPS] __attribute__((section(".unset"), aligned(64)));
@@ -28,9 +28,9 @@ SPICA_INLINE AttentionRows *attention_rows(void)
     return (AttentionRows *)((char *)&attention_states[attention_warp()] + 4 * vx_thread_id());
 }
 
-SPICA_INLINE AttentionPair attention_maxima(const AttentionRows *rows)
+SPICA_INLINE AttentionPair attention_pair(uint32_t values[2][ATTENTION_LANES])
 {
-    return (AttentionPair){rows->maximum[0][0], rows->maximum[1][0]};
+    return (AttentionPair){values[0][0], values[1][0]};
 }
 
 SPICA_INLINE void attention_clear_rows(AttentionRows *rows)
@@ -95,6 +95,15 @@ SPICA_INLINE AttentionPair attention_kept(AttentionPair old, AttentionPair new)
     return old;
 }
 
+/* Stores the maxima that a block uses. */
+SPICA_INLINE void attention_keep_maximum(AttentionRows *rows, AttentionPair maximum)
+{
+    if (ATTENTION_EACH > 1)
+        maximum = attention_kept(attention_pair(rows->maximum), maximum);
+    rows->next[0][0] = maximum.first;
+    rows->next[1][0] = maximum.second;
+}
+
 SPICA_INLINE uint32_t attention_safe(uint32_t maximum)
 {
     return spica_select(maximum == MINUS_INFINITY, 0, maximum);
@@ -102,8 +111,9 @@ SPICA_INLINE uint32_t attention_safe(uint32_t maximum)
 
 /* Begins the powers of a block: leaves the scale in f0, the shifts in f1 and f2, and the rescaled
  * sums in f3 and f4. Returns the factors of sums and accumulators, and updates the maxima. */
-SPICA_INLINE AttentionPair attention_begin_powers(AttentionRows *rows, AttentionPair maximum)
+SPICA_INLINE AttentionPair attention_begin_powers(AttentionRows *rows)
 {
+    const AttentionPair maximum = attention_pair(rows->next);
     AttentionPair factor;
     __asm__ volatile(
         "fmv.w.x f0, %2\n\tfmv.w.x f1, %3\n\tfmv.w.x f2, %4\n\tfmv.w.x f5, %5\n\t"

@@ -1,9 +1,16 @@
 /* Attention on tensor units: the loop over tiles of queries and blocks of keys.
  *
- * A warp copies its pieces of a block, meets all others, and processes the block. Blocks alternate
- * between two buffers, so that a warp copies while others still read the block before. It computes
- * the scores of 16 keys after the other, their maxima, the powers, and then O for 16 columns after
- * the other. A block of keys that no query of a warp sees is skipped, unless it is the first. */
+ * Warps with even and with odd numbers are two groups in ping-pong: one computes scores while the
+ * other computes powers and O, so that tensor units work on the products of one group during the
+ * softmax of the other. All warps meet twice per block, before each half:
+ *
+ *   half of block b   copied before   even warps          odd warps
+ *   first             K of b          scores of b         powers and O of b - 1
+ *   second            V of b          powers and O of b   scores of b
+ *
+ * K and V have two buffers each: a warp copies its pieces of a block while others still read the
+ * block before. Scores are computed for 16 keys after the other, O for 16 columns after the other. A
+ * block of keys that no query of a warp sees is skipped, unless it is the first. */
 #ifndef ATTENTION_TENSOR_H
 #define ATTENTION_TENSOR_H
 
@@ -35,9 +42,10 @@ typedef struct {
     uint32_t problem, tile, block, buffer;
 } AttentionPosition;
 
-static volatile AttentionPosition attention_positions[ALL_WARPS] __attribute__((section(".unset")));
+static volatile AttentionPosition attention_positions[ALL_WARPS][2]
+    __attribute__((section(".unset")));
 
-/* The next position; behind the last one `problem` is the number of heads. */
+/* Advances to the next position; behind the last one `problem` is the number of heads. */
 SPICA_INLINE void attention_advance(volatile AttentionPosition *at)
 {
     at->buffer ^= 1;
@@ -55,11 +63,16 @@ SPICA_INLINE void attention_advance(volatile AttentionPosition *at)
     at->problem++;
 }
 
-/* Copies the block at a position. */
-SPICA_INLINE void attention_copy(const volatile AttentionPosition *at)
+SPICA_INLINE uint32_t attention_is_over(const volatile AttentionPosition *at)
+{
+    return at->problem == ATTENTION->problems;
+}
+
+/* Copies this warp's pieces of K, or of V, of the block at a position. */
+SPICA_INLINE void attention_copy(const volatile AttentionPosition *at, uint32_t is_v)
 {
     const uint32_t head = at->problem / ATTENTION->group * ATTENTION->keys * ROW_BYTES;
-    attention_copy_block(head, at->block * ATTENTION_KEYS, at->buffer);
+    attention_copy_block(head, at->block * ATTENTION_KEYS, at->buffer, is_v);
 }
 
 /* Scores of 16 keys to the accumulators. */
@@ -114,15 +127,11 @@ SPICA_INLINE AttentionPair attention_all_scores(char *scores, AttentionPair maxi
     }
 }
 
-/* Processes a block for a warp. `row` is its first query, `key` the first key of the block. */
-SPICA_INLINE void attention_block(AttentionRows *rows, char *scores, uint32_t row, uint32_t key,
-                                  uint32_t buffer)
+/* Powers of a block, whose last scores are in the accumulators, and its part of O. */
+SPICA_INLINE void attention_use(AttentionRows *rows, char *scores, uint32_t is_first,
+                                uint32_t buffer)
 {
-    AttentionPair maximum = attention_maxima(rows);
-    maximum = attention_all_scores(scores, maximum, row, key, buffer);
-    if (ATTENTION_EACH > 1)
-        maximum = attention_kept(attention_maxima(rows), maximum);
-    const AttentionPair factor = attention_begin_powers(rows, maximum);
+    const AttentionPair factor = attention_begin_powers(rows);
     char *place = scores + (SCORE_CHUNKS - 1) * CHUNK_BYTES;
     attention_powers();
     attention_store_powers(place);
@@ -134,44 +143,100 @@ SPICA_INLINE void attention_block(AttentionRows *rows, char *scores, uint32_t ro
         attention_store_powers(place);
     }
     attention_end_powers(rows);
-    attention_output(scores, buffer, key == 0, factor);
+    attention_output(scores, buffer, is_first, factor);
 }
 
-/* Processes the block at a position, and the begin and end of a tile. */
-SPICA_INLINE void attention_step(const volatile AttentionPosition *at)
+/* First query of the warp in the tile at a position. */
+SPICA_INLINE uint32_t attention_row(const volatile AttentionPosition *at)
 {
-    const uint32_t row = at->tile * TILE_ROWS + 8 * attention_warp();
-    if (row >= ATTENTION->queries)
+    return at->tile * TILE_ROWS + 8 * attention_warp();
+}
+
+/* Whether the warp processes the block at a position. */
+SPICA_INLINE uint32_t attention_has_block(const volatile AttentionPosition *at, uint32_t row)
+{
+    const uint32_t key = at->block * ATTENTION_KEYS;
+    return row < ATTENTION->queries &&
+           (key == 0 || (int32_t)key < attention_seen((int32_t)row + 7));
+}
+
+/* Begin of a tile, and scores of a block. */
+SPICA_INLINE void attention_first_half(const volatile AttentionPosition *at)
+{
+    const uint32_t row = attention_row(at);
+    if (!attention_has_block(at, row))
         return;
     AttentionRows *rows = attention_rows();
     char *scores = attention_scores_place();
-    const uint32_t key = at->block * ATTENTION_KEYS;
-    if (key == 0) {
+    if (at->block == 0) {
         attention_copy_queries(at->problem, row, attention_queries_place(scores));
         attention_clear_rows(rows);
     }
-    if (key == 0 || (int32_t)key < attention_seen((int32_t)row + 7))
-        attention_block(rows, scores, row, key, at->buffer);
-    if (at->block + 1 == attention_blocks(at->tile))
-        attention_finish(rows, scores, at->problem, row);
+    const AttentionPair maximum = attention_all_scores(scores, attention_pair(rows->maximum), row,
+                                                       at->block * ATTENTION_KEYS, at->buffer);
+    attention_keep_maximum(rows, maximum);
 }
 
+/* Powers and O of a block. */
+SPICA_INLINE void attention_second_half(const volatile AttentionPosition *at)
+{
+    if (attention_has_block(at, attention_row(at)))
+        attention_use(attention_rows(), attention_scores_place(), at->block == 0, at->buffer);
+}
+
+/* O and LSE after the last block of a tile. */
+SPICA_INLINE void attention_end_tile(const volatile AttentionPosition *at)
+{
+    const uint32_t row = attention_row(at);
+    if (row < ATTENTION->queries && at->block + 1 == attention_blocks(at->tile))
+        attention_finish(attention_rows(), attention_scores_place(), at->problem, row);
+}
+
+/* Position of this warp, and the one before. */
+SPICA_INLINE volatile AttentionPosition *attention_at(void)
+{
+    return &attention_positions[attention_warp()][0];
+}
+
+/* All blocks. The accumulators keep the last scores of a block from its first half to its second. */
 SPICA_INLINE void attention_all(void)
 {
-    volatile AttentionPosition *at = &attention_positions[attention_warp()];
+    volatile AttentionPosition *at = attention_at();
     at->problem = 0;
     at->tile = 0;
     at->block = 0;
     at->buffer = 0;
+    at[1].problem = ATTENTION->problems;
+    uint32_t half = 0;
 #pragma unroll 1
-    do {
-        /* The other buffer was read before the last meeting. */
-        attention_copy(at);
+    for (;;) {
+        at = attention_at();
+        if (!attention_is_over(at))
+            attention_copy(at, half);
         spica_meet(0, ATTENTION_WARPS);
-        attention_step(&attention_positions[attention_warp()]);
-        at = &attention_positions[attention_warp()];
-        attention_advance(at);
-    } while (at->problem != ATTENTION->problems);
+        at = attention_at();
+        const uint32_t group = vx_warp_id() & 1;
+        if (half != group) {
+            at += group;
+            if (!attention_is_over(at)) {
+                attention_second_half(at);
+                attention_end_tile(attention_at() + (vx_warp_id() & 1));
+            }
+        } else if (!attention_is_over(at)) {
+            attention_first_half(at);
+        }
+        at = attention_at();
+        if (attention_is_over(at))
+            return;
+        if (half) {
+            at[1].problem = at->problem;
+            at[1].tile = at->tile;
+            at[1].block = at->block;
+            at[1].buffer = at->buffer;
+            attention_advance(at);
+        }
+        half ^= 1;
+    }
 }
 
 SPICA_INLINE void attention_run(void)
