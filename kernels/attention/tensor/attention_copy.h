@@ -72,16 +72,18 @@ SPICA_INLINE void attention_put_v(AttentionPiece piece, uint32_t buffer, uint32_
 #endif
 }
 
-/* Copies this warp's pieces of a block of K or V; `head` is the offset of the head. */
-SPICA_INLINE void attention_copy_block(uint32_t head, uint32_t key, uint32_t buffer, uint32_t is_v)
+/* Copies this warp's pieces of a block: K and V of a head are `head` bytes after the first ones. */
+SPICA_INLINE void attention_copy_block(uint32_t head, uint32_t key, uint32_t buffer)
 {
 #pragma unroll 1
-    for (uint32_t number = attention_warp(); number < BLOCK_PIECES; number += ALL_WARPS) {
+    for (uint32_t number = attention_warp(); number < 2 * BLOCK_PIECES; number += ALL_WARPS) {
         uint32_t keys = number / WORD_GROUPS, words = number % WORD_GROUPS;
         SPICA_ANEW(keys); /* or masks of merged shifts occupy registers */
         SPICA_ANEW(words);
-        const uint32_t first = key + 8 * keys;
+        const uint32_t is_v = keys >= ATTENTION_KEYS / 8;
         const char *from = (&ATTENTION->k)[is_v];
+        keys %= ATTENTION_KEYS / 8;
+        const uint32_t first = key + 8 * keys;
         from += head + first * ROW_BYTES + words * 32 + 4 * vx_thread_id();
         const AttentionPiece piece = attention_take(from, first);
         if (is_v)
@@ -100,7 +102,7 @@ SPICA_INLINE void attention_copy_queries(uint32_t problem, uint32_t row, char *t
     const uint32_t queries = ATTENTION->queries;
     const uint32_t own = spica_minu(row + vx_thread_id(), queries - 1);
     const char *from = ATTENTION->q + (problem * queries + own) * ROW_BYTES;
-    const char *end = to + QUERY_BYTES;
+    const char *end = to + ATTENTION_LOADED(QUERY_BYTES);
 #pragma unroll 1
     for (; to != end; to += FRAGMENT_BYTES, from += 32) {
         uint32_t words[8];

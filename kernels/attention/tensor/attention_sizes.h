@@ -29,12 +29,11 @@
 #define ATTENTION_BLOCKS(size, block) (((size) + (block)-1) / (block))
 
 /* Keys of a block: fewer for rows of many words, whose panels are larger. */
-#ifndef ATTENTION_KEYS
-#define ATTENTION_KEYS (ATTENTION_DEPTH * SPICA_TENSOR_OPERAND_BITS > 2048 ? 32 : 64)
-#endif
-
 #ifndef ATTENTION_MOST_WARPS
 #define ATTENTION_MOST_WARPS SPICA_WARPS
+#endif
+#ifndef ATTENTION_KEYS
+#define ATTENTION_KEYS (ATTENTION_DEPTH * SPICA_TENSOR_OPERAND_BITS > 2048 ? 32 : 64)
 #endif
 
 enum {
@@ -76,6 +75,7 @@ enum {
     TILE_ROWS = 8 * ALL_WARPS, /* queries of all warps */
 };
 _Static_assert(ATTENTION_KEYS % 16 == 0 && ATTENTION_KEYS <= 64, "a block has 16 to 64 keys");
+_Static_assert(ATTENTION_BANKS == 1 || ATTENTION_BANKS % 2 == 0, "two panels are in two banks");
 _Static_assert(SPICA_THREADS == ATTENTION_LANES, "fragments are those of warps of 8 threads");
 _Static_assert(BANK_BYTES >= 2 * BUFFER_BYTES && FITTING_WARPS > 0,
                "shared memory must hold two blocks of K and V and the scores of a warp");
@@ -117,6 +117,36 @@ SPICA_INLINE char *attention_panel(uint32_t panel, uint32_t panel_bytes, uint32_
     SPICA_ANEW(start);
     return (char *)(ATTENTION_LOADED(SPICA_SHARED_BASE) + start + bank * BANK_BYTES +
                     row * panel_bytes + 4 * vx_thread_id());
+}
+
+/* The panel after one whose number is odd or even, and the even one after the panels of a chunk. */
+SPICA_INLINE const char *attention_odd(const char *even, uint32_t panel_bytes)
+{
+    return even + (ATTENTION_BANKS > 1 ? ATTENTION_LOADED(BANK_BYTES) : panel_bytes);
+}
+
+SPICA_INLINE const char *attention_next_even(const char *even, uint32_t chunk, uint32_t panel_bytes)
+{
+    if (ATTENTION_BANKS == 1)
+        return even + 2 * panel_bytes;
+    if (ATTENTION_BANKS == 2)
+        return even + panel_bytes;
+    even += ATTENTION_LOADED(2 * BANK_BYTES);
+    if ((chunk + 1) % (ATTENTION_BANKS / 2) == 0)
+        even += panel_bytes - ATTENTION_LOADED(ATTENTION_BANKS * BANK_BYTES);
+    return even;
+}
+
+/* The first panel of K, and of V, in a buffer. */
+SPICA_INLINE const char *attention_first_k(uint32_t buffer)
+{
+    return (const char *)(ATTENTION_LOADED(SPICA_SHARED_BASE) + buffer * BUFFER_BYTES +
+                          4 * vx_thread_id());
+}
+
+SPICA_INLINE const char *attention_first_v(uint32_t buffer)
+{
+    return attention_first_k(buffer) + ATTENTION_LOADED(K_BYTES);
 }
 
 /* Panels of K and V in a buffer. */

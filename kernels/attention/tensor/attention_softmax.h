@@ -146,32 +146,48 @@ SPICA_INLINE AttentionPair attention_begin_powers(AttentionRows *rows)
     PACK_(16, 17) PACK_(18, 19) PACK_(20, 21) PACK_(22, 23) PACK_(24, 25) PACK_(26, 27)        \
     PACK_(28, 29) PACK_(30, 31)
 
-/* Replaces the scores in the accumulators by powers, and adds these to the sums. */
+#define ADD_(d, a, b) "fadd.s f" #d ", f" #a ", f" #b "\n\t"
+
+/* Replaces the scores in the accumulators by powers, and adds these to the sums. The special function
+ * unit takes an instruction in four cycles, so other instructions are between those for it. */
 SPICA_INLINE void attention_powers(void)
 {
     __asm__ volatile(
-        EACH_FIRST_(SHIFT_FIRST_) EACH_SECOND_(SHIFT_SECOND_) EACH_UPPER_(POWER_)
-        "fadd.s f5, f16, f17\n\tfadd.s f9, f18, f19\n\tfadd.s f6, f20, f21\n\t"
-        "fadd.s f10, f22, f23\n\tfadd.s f7, f24, f25\n\tfadd.s f11, f26, f27\n\t"
-        "fadd.s f8, f28, f29\n\tfadd.s f12, f30, f31\n\tfadd.s f5, f5, f6\n\t"
-        "fadd.s f9, f9, f10\n\tfadd.s f7, f7, f8\n\tfadd.s f11, f11, f12\n\tfadd.s f5, f5, f7\n\t"
-        "fadd.s f9, f9, f11\n\tfadd.s f3, f3, f5\n\tfadd.s f4, f4, f9"
+        SHIFT_FIRST_(16) SHIFT_FIRST_(17) SHIFT_FIRST_(20) POWER_(16, 0) SHIFT_FIRST_(21)
+        POWER_(17, 0) SHIFT_FIRST_(24) POWER_(20, 0) SHIFT_FIRST_(25) POWER_(21, 0)
+        SHIFT_FIRST_(28) POWER_(24, 0) SHIFT_FIRST_(29) POWER_(25, 0) SHIFT_SECOND_(18)
+        POWER_(28, 0) ADD_(5, 16, 17) SHIFT_SECOND_(19) POWER_(29, 0) SHIFT_SECOND_(22)
+        POWER_(18, 0) ADD_(6, 20, 21) SHIFT_SECOND_(23) POWER_(19, 0) SHIFT_SECOND_(26)
+        POWER_(22, 0) ADD_(7, 24, 25) SHIFT_SECOND_(27) POWER_(23, 0) SHIFT_SECOND_(30)
+        POWER_(26, 0) ADD_(8, 28, 29) SHIFT_SECOND_(31) POWER_(27, 0) POWER_(30, 0)
+        ADD_(9, 18, 19) POWER_(31, 0) ADD_(10, 22, 23) ADD_(11, 26, 27) ADD_(12, 30, 31)
+        ADD_(5, 5, 6) ADD_(7, 7, 8) ADD_(9, 9, 10) ADD_(11, 11, 12) ADD_(5, 5, 7) ADD_(9, 9, 11)
+        ADD_(3, 3, 5) ADD_(4, 4, 9)
         : : : LOWER_FLOATS_, UPPER_FLOATS_);
 }
 
-/* Stores the powers in the accumulators as fragments of A: rows are lanes, keys are words. */
+#define STORE_POWERS_                                                                            \
+    "fsw f16, 0(%1)\n\tfsw f17, 32(%1)\n\tfsw f18, 8(%1)\n\tfsw f19, 40(%1)\n\t"                  \
+    "fsw f20, 128(%1)\n\tfsw f21, 160(%1)\n\tfsw f22, 136(%1)\n\tfsw f23, 168(%1)\n\t"          \
+    "fsw f24, 256(%1)\n\tfsw f25, 288(%1)\n\tfsw f26, 264(%1)\n\tfsw f27, 296(%1)\n\t"          \
+    "fsw f28, 384(%1)\n\tfsw f29, 416(%1)\n\tfsw f30, 392(%1)\n\tfsw f31, 424(%1)\n\t"
+
+/* Stores the powers in the accumulators as fragments of A: rows are lanes, keys are words. The
+ * lanes of a store have two keys. Words of FP32 are stored for those of one key and then of the other,
+ * a row of shared memory each, as words of two rows would be stored one by one. */
 SPICA_INLINE void attention_store_powers(char *scores)
 {
     const uint32_t lane = vx_thread_id();
     char *to = scores - 4 * lane + 4 * (lane & 5) +
                (lane & 2) / ATTENTION_EACH * REGISTER_BYTES;
 #if SPICA_TENSOR_OPERAND_BITS == 32
-    __asm__ volatile("fsw f16, 0(%0)\n\tfsw f17, 32(%0)\n\tfsw f18, 8(%0)\n\tfsw f19, 40(%0)\n\t"
-                     "fsw f20, 128(%0)\n\tfsw f21, 160(%0)\n\tfsw f22, 136(%0)\n\t"
-                     "fsw f23, 168(%0)\n\tfsw f24, 256(%0)\n\tfsw f25, 288(%0)\n\t"
-                     "fsw f26, 264(%0)\n\tfsw f27, 296(%0)\n\tfsw f28, 384(%0)\n\t"
-                     "fsw f29, 416(%0)\n\tfsw f30, 392(%0)\n\tfsw f31, 424(%0)"
-                     : : "r"(to) : "memory");
+    uint32_t mask;
+    __asm__ volatile("li %0, 0x33\n\t" SPICA_INSN("x0, %0, x0", SPICA_INSN_VX_TMC) "\n\t"
+                     STORE_POWERS_
+                     "li %0, 0xCC\n\t" SPICA_INSN("x0, %0, x0", SPICA_INSN_VX_TMC) "\n\t"
+                     STORE_POWERS_
+                     "li %0, -1\n\t" SPICA_INSN("x0, %0, x0", SPICA_INSN_VX_TMC)
+                     : "=&r"(mask) : "r"(to) : "memory");
 #else
     __asm__ volatile(PACK_ALL_
                      "fsw f16, 0(%0)\n\tfsw f18, 8(%0)\n\tfsw f20, 64(%0)\n\tfsw f22, 72(%0)\n\t"

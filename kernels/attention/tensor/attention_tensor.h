@@ -1,16 +1,9 @@
 /* Attention on tensor units: the loop over tiles of queries and blocks of keys.
  *
- * Warps with even and with odd numbers are two groups in ping-pong: one computes scores while the
- * other computes powers and O, so that tensor units work on the products of one group during the
- * softmax of the other. All warps meet twice per block, before each half:
- *
- *   half of block b   copied before   even warps          odd warps
- *   first             K of b          scores of b         powers and O of b - 1
- *   second            V of b          powers and O of b   scores of b
- *
- * K and V have two buffers each: a warp copies its pieces of a block while others still read the
- * block before. Scores are computed for 16 keys after the other, O for 16 columns after the other. A
- * block of keys that no query of a warp sees is skipped, unless it is the first. */
+ * A warp copies its pieces of a block, meets all others, and processes the block. Blocks alternate
+ * between two buffers, so that a warp copies while others still read the block before. It computes
+ * the scores of 16 keys after the other, their maxima, the powers, and then O for 16 columns after
+ * the other. A block of keys that no query of a warp sees is skipped, unless it is the first. */
 #ifndef ATTENTION_TENSOR_H
 #define ATTENTION_TENSOR_H
 
@@ -42,10 +35,9 @@ typedef struct {
     uint32_t problem, tile, block, buffer;
 } AttentionPosition;
 
-static volatile AttentionPosition attention_positions[ALL_WARPS][2]
-    __attribute__((section(".unset")));
+static volatile AttentionPosition attention_positions[ALL_WARPS] __attribute__((section(".unset")));
 
-/* Advances to the next position; behind the last one `problem` is the number of heads. */
+/* The next position; behind the last one `problem` is the number of heads. */
 SPICA_INLINE void attention_advance(volatile AttentionPosition *at)
 {
     at->buffer ^= 1;
@@ -63,22 +55,17 @@ SPICA_INLINE void attention_advance(volatile AttentionPosition *at)
     at->problem++;
 }
 
-SPICA_INLINE uint32_t attention_is_over(const volatile AttentionPosition *at)
-{
-    return at->problem == ATTENTION->problems;
-}
-
-/* Copies this warp's pieces of K, or of V, of the block at a position. */
-SPICA_INLINE void attention_copy(const volatile AttentionPosition *at, uint32_t is_v)
+/* Copies the block at a position. */
+SPICA_INLINE void attention_copy(const volatile AttentionPosition *at)
 {
     const uint32_t head = at->problem / ATTENTION->group * ATTENTION->keys * ROW_BYTES;
-    attention_copy_block(head, at->block * ATTENTION_KEYS, at->buffer, is_v);
+    attention_copy_block(head, at->block * ATTENTION_KEYS, at->buffer);
 }
 
 /* Scores of 16 keys to the accumulators. */
-SPICA_INLINE void attention_scores(const char *queries, uint32_t buffer, uint32_t chunk)
+SPICA_INLINE void attention_scores(const char *queries, const char *even)
 {
-    const char *even = attention_k(buffer, 2 * chunk), *odd = attention_k(buffer, 2 * chunk + 1);
+    const char *odd = attention_odd(even, K_PANEL_BYTES);
     attention_clear();
     ATTENTION_STEPS(SCORE_STEPS, queries, FRAGMENT_BYTES, even, odd)
 #if ATTENTION_DEPTH * SPICA_TENSOR_OPERAND_BITS > 2048
@@ -87,22 +74,43 @@ SPICA_INLINE void attention_scores(const char *queries, uint32_t buffer, uint32_
 #endif
 }
 
+/* Multiplies O by factors that are not 1. With FP32 operands maxima change often, so that O is
+ * multiplied where it is used; with 16 bits most blocks keep all of them. */
+SPICA_INLINE void attention_rescale(char *output, AttentionPair factor)
+{
+    const uint32_t one = ATTENTION_LOADED(0x3F800000);
+    SPICA_IF ((factor.first != one) | (factor.second != one)) {
+        const char *end = output + ATTENTION_LOADED(OUTPUT_BYTES);
+#pragma unroll 1
+        for (; output != end; output += CHUNK_BYTES) {
+            attention_load(output);
+            attention_scale(factor.first, factor.second);
+            attention_store(output);
+        }
+    } SPICA_END_IF
+}
+
 /* Adds the products of powers and V to O, 16 columns after the other. */
 SPICA_INLINE void attention_output(char *scores, uint32_t buffer, uint32_t is_first,
                                    AttentionPair factor)
 {
     char *output = attention_output_place(scores);
+    const char *even = attention_first_v(buffer);
+    if (ATTENTION_EACH > 1 && !is_first)
+        attention_rescale(output, factor);
 #pragma unroll 1
     for (uint32_t chunk = 0; chunk < OUTPUT_CHUNKS; chunk++, output += CHUNK_BYTES) {
-        const char *even = attention_v(buffer, 2 * chunk), *odd = attention_v(buffer, 2 * chunk + 1);
+        const char *odd = attention_odd(even, V_PANEL_BYTES);
         if (is_first) {
             attention_clear();
         } else {
             attention_load(output);
-            attention_scale(factor.first, factor.second);
+            if (ATTENTION_EACH == 1)
+                attention_scale(factor.first, factor.second);
         }
         ATTENTION_STEPS(OUTPUT_STEPS, scores, POWER_STRIDE, even, odd)
         attention_store(output);
+        even = attention_next_even(even, chunk, V_PANEL_BYTES);
     }
 }
 
@@ -110,14 +118,18 @@ SPICA_INLINE void attention_output(char *scores, uint32_t buffer, uint32_t is_fi
 SPICA_INLINE AttentionPair attention_all_scores(char *scores, AttentionPair maximum, uint32_t row,
                                                 uint32_t key, uint32_t buffer)
 {
-    const char *queries = attention_queries_place(scores);
+    const char *queries = attention_queries_place(scores), *keys = attention_first_k(buffer);
+    int32_t rest = attention_seen((int32_t)row) - (int32_t)key; /* keys that all queries see */
 #pragma unroll 1
-    for (uint32_t chunk = 0;; chunk++, scores += CHUNK_BYTES, key += CHUNK) {
-        attention_scores(queries, buffer, chunk);
-        if (attention_seen((int32_t)row) < (int32_t)key + CHUNK) {
+    for (uint32_t chunk = 0;; chunk++, scores += CHUNK_BYTES) {
+        attention_scores(queries, keys);
+        keys = attention_next_even(keys, chunk, K_PANEL_BYTES);
+        rest -= CHUNK;
+        if (rest < 0) {
             const int32_t own = (int32_t)(row + (vx_thread_id() & 5));
             attention_store(scores);
-            attention_mask(scores, (int32_t)key, attention_seen(own), attention_seen(own + 2));
+            attention_mask(scores, (int32_t)(key + chunk * CHUNK), attention_seen(own),
+                           attention_seen(own + 2));
             attention_load(scores);
         }
         maximum = attention_maximum(maximum);
@@ -161,7 +173,7 @@ SPICA_INLINE uint32_t attention_has_block(const volatile AttentionPosition *at, 
 }
 
 /* Begin of a tile, and scores of a block. */
-SPICA_INLINE void attention_first_half(const volatile AttentionPosition *at)
+SPICA_INLINE void attention_find_scores(const volatile AttentionPosition *at)
 {
     const uint32_t row = attention_row(at);
     if (!attention_has_block(at, row))
@@ -178,7 +190,7 @@ SPICA_INLINE void attention_first_half(const volatile AttentionPosition *at)
 }
 
 /* Powers and O of a block. */
-SPICA_INLINE void attention_second_half(const volatile AttentionPosition *at)
+SPICA_INLINE void attention_find_output(const volatile AttentionPosition *at)
 {
     if (attention_has_block(at, attention_row(at)))
         attention_use(attention_rows(), attention_scores_place(), at->block == 0, at->buffer);
@@ -192,13 +204,13 @@ SPICA_INLINE void attention_end_tile(const volatile AttentionPosition *at)
         attention_finish(attention_rows(), attention_scores_place(), at->problem, row);
 }
 
-/* Position of this warp, and the one before. */
+/* Position of this warp. It is loaded at each use: registers are few. */
 SPICA_INLINE volatile AttentionPosition *attention_at(void)
 {
-    return &attention_positions[attention_warp()][0];
+    return &attention_positions[attention_warp()];
 }
 
-/* All blocks. The accumulators keep the last scores of a block from its first half to its second. */
+/* All blocks. The accumulators keep the last scores of a block until their powers are computed. */
 SPICA_INLINE void attention_all(void)
 {
     volatile AttentionPosition *at = attention_at();
@@ -206,37 +218,17 @@ SPICA_INLINE void attention_all(void)
     at->tile = 0;
     at->block = 0;
     at->buffer = 0;
-    at[1].problem = ATTENTION->problems;
-    uint32_t half = 0;
 #pragma unroll 1
-    for (;;) {
-        at = attention_at();
-        if (!attention_is_over(at))
-            attention_copy(at, half);
+    do {
+        /* The other buffer was read before the last meeting. */
+        attention_copy(attention_at());
         spica_meet(0, ATTENTION_WARPS);
+        attention_find_scores(attention_at());
+        attention_find_output(attention_at());
+        attention_end_tile(attention_at());
         at = attention_at();
-        const uint32_t group = vx_warp_id() & 1;
-        if (half != group) {
-            at += group;
-            if (!attention_is_over(at)) {
-                attention_second_half(at);
-                attention_end_tile(attention_at() + (vx_warp_id() & 1));
-            }
-        } else if (!attention_is_over(at)) {
-            attention_first_half(at);
-        }
-        at = attention_at();
-        if (attention_is_over(at))
-            return;
-        if (half) {
-            at[1].problem = at->problem;
-            at[1].tile = at->tile;
-            at[1].block = at->block;
-            at[1].buffer = at->buffer;
-            attention_advance(at);
-        }
-        half ^= 1;
-    }
+        attention_advance(at);
+    } while (at->problem != ATTENTION->problems);
 }
 
 SPICA_INLINE void attention_run(void)
