@@ -44,8 +44,8 @@ SPICA_INLINE void attention_put_k(AttentionPiece piece, uint32_t buffer, uint32_
     for (int i = 0; i < 8; i++) *(uint32_t *)(to + 4 * i) = piece.word[i];
 }
 
-/* Puts words of 8 keys into panels of V, where a lane has a column. With two elements in a word, one
- * panel has the even columns of 16, the next one the odd ones, and words have two keys. */
+/* Puts words of 8 keys into panels of V, where a lane has a column. With two elements in a word,
+ * one panel has the even columns of 16, the next one the odd ones, and words have two keys. */
 SPICA_INLINE void attention_put_v(AttentionPiece piece, uint32_t buffer, uint32_t keys,
                                   uint32_t words)
 {
@@ -72,18 +72,16 @@ SPICA_INLINE void attention_put_v(AttentionPiece piece, uint32_t buffer, uint32_
 #endif
 }
 
-/* Copies this warp's pieces of a block: K and V of a head are `head` bytes after the first ones. */
-SPICA_INLINE void attention_copy_block(uint32_t head, uint32_t key, uint32_t buffer)
+/* Copies this warp's pieces of a block of K or V; `head` is the offset of the head. */
+SPICA_INLINE void attention_copy_block(uint32_t head, uint32_t key, uint32_t buffer, uint32_t is_v)
 {
 #pragma unroll 1
-    for (uint32_t number = attention_warp(); number < 2 * BLOCK_PIECES; number += ALL_WARPS) {
+    for (uint32_t number = attention_warp(); number < BLOCK_PIECES; number += ALL_WARPS) {
         uint32_t keys = number / WORD_GROUPS, words = number % WORD_GROUPS;
         SPICA_ANEW(keys); /* or masks of merged shifts occupy registers */
         SPICA_ANEW(words);
-        const uint32_t is_v = keys >= ATTENTION_KEYS / 8;
-        const char *from = (&ATTENTION->k)[is_v];
-        keys %= ATTENTION_KEYS / 8;
         const uint32_t first = key + 8 * keys;
+        const char *from = (&ATTENTION->k)[is_v];
         from += head + first * ROW_BYTES + words * 32 + 4 * vx_thread_id();
         const AttentionPiece piece = attention_take(from, first);
         if (is_v)

@@ -11,12 +11,13 @@
  *
  *   phase     f0-f7                         f8-f15     f16-f31
  *   scores    queries                       keys       scores of 16 keys
- *   maximum   maxima of two rows, sums      sums       the last 16 keys of a block
+ *   maximum   maxima of two rows            maxima     scores of 16 keys
  *   powers    scale, shifts, sums           sums       scores, then powers of 16 keys
  *   product   powers                        V          16 columns of O
  *
- * Maxima and sums of a lane's two rows are in integer registers between these phases. The last
- * scores of a block stay in f16-f31, the others wait in shared memory. */
+ * Between these phases maxima and sums of rows are in memory. The last scores of a block stay in
+ * f16-f31 until their powers are computed, the others wait in shared memory. Positions in the work
+ * are in memory too, so that no value is on the stack. */
 #ifndef ATTENTION_SIZES_H
 #define ATTENTION_SIZES_H
 
@@ -80,14 +81,14 @@ _Static_assert(SPICA_THREADS == ATTENTION_LANES, "fragments are those of warps o
 _Static_assert(BANK_BYTES >= 2 * BUFFER_BYTES && FITTING_WARPS > 0,
                "shared memory must hold two blocks of K and V and the scores of a warp");
 
-/* Queries and accumulators of all warps that are not in shared memory. Start-up does not clear them.
- */
+/* Queries and accumulators of all warps that are not in shared memory. Start-up does not clear
+ * them. */
 static char attention_rest[ALL_WARPS * ((HAS_QUERIES ? 0 : QUERY_BYTES) +
                                         (HAS_OUTPUT ? 0 : OUTPUT_BYTES)) + 1]
     __attribute__((section(".unset"), aligned(64)));
 
-/* A constant, and the address of these, loaded at their use: otherwise they occupy registers all the
- * time. */
+/* A constant, and the address of these, loaded at their use: otherwise they occupy registers all
+ * the time. */
 #define ATTENTION_LOADED(number)                                                                 \
     ({                                                                                           \
         uint32_t attention_loaded_;                                                              \
@@ -160,8 +161,8 @@ SPICA_INLINE char *attention_v(uint32_t buffer, uint32_t panel)
     return attention_panel(panel, V_PANEL_BYTES, buffer * BUFFER_BYTES) + ATTENTION_LOADED(K_BYTES);
 }
 
-/* Addresses of the lane's words in the data of its warp: scores, and accumulators of O and fragments
- * of its queries, which are computed from it where they are used, as registers are few. */
+/* Addresses of the lane's words in the data of its warp: scores, and accumulators of O and
+ * fragments of its queries. They are computed where they are used, as registers are few. */
 SPICA_INLINE char *attention_scores_place(void)
 {
     const uint32_t core = vx_core_id();

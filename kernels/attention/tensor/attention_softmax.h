@@ -12,8 +12,8 @@ typedef struct {
     uint32_t first, second;
 } AttentionPair;
 
-/* State of the lane's rows: maxima of the scores, those with the block whose scores were computed last,
- * and the lane's shares of the sums of powers. A register of all lanes is a row of memory. */
+/* State of the lane's rows: maxima of the scores, those with the block whose scores were computed
+ * last, and the lane's shares of the sums of powers. A register of all lanes is a row of memory. */
 typedef struct {
     uint32_t maximum[2][ATTENTION_LANES], next[2][ATTENTION_LANES], sum[2][ATTENTION_LANES];
 } AttentionRows;
@@ -148,8 +148,8 @@ SPICA_INLINE AttentionPair attention_begin_powers(AttentionRows *rows)
 
 #define ADD_(d, a, b) "fadd.s f" #d ", f" #a ", f" #b "\n\t"
 
-/* Replaces the scores in the accumulators by powers, and adds these to the sums. The special function
- * unit takes an instruction in four cycles, so other instructions are between those for it. */
+/* Replaces the scores in the accumulators by powers, and adds these to the sums. The special
+ * function unit takes an instruction in four cycles, so others are between those for it. */
 SPICA_INLINE void attention_powers(void)
 {
     __asm__ volatile(
@@ -172,9 +172,9 @@ SPICA_INLINE void attention_powers(void)
     "fsw f24, 256(%1)\n\tfsw f25, 288(%1)\n\tfsw f26, 264(%1)\n\tfsw f27, 296(%1)\n\t"          \
     "fsw f28, 384(%1)\n\tfsw f29, 416(%1)\n\tfsw f30, 392(%1)\n\tfsw f31, 424(%1)\n\t"
 
-/* Stores the powers in the accumulators as fragments of A: rows are lanes, keys are words. The
- * lanes of a store have two keys. Words of FP32 are stored for those of one key and then of the other,
- * a row of shared memory each, as words of two rows would be stored one by one. */
+/* Stores the powers in the accumulators as fragments of A: rows are lanes, keys are words. The lanes
+ * of a store have two keys. Words of FP32 are stored for those of one key and then for those of the
+ * other, a row of shared memory each: words of two rows would be stored one by one. */
 SPICA_INLINE void attention_store_powers(char *scores)
 {
     const uint32_t lane = vx_thread_id();

@@ -1,9 +1,16 @@
 /* Attention on tensor units: the loop over tiles of queries and blocks of keys.
  *
- * A warp copies its pieces of a block, meets all others, and processes the block. Blocks alternate
- * between two buffers, so that a warp copies while others still read the block before. It computes
- * the scores of 16 keys after the other, their maxima, the powers, and then O for 16 columns after
- * the other. A block of keys that no query of a warp sees is skipped, unless it is the first. */
+ * Warps with even and with odd numbers are two groups in ping-pong: one computes scores while the
+ * other computes powers and O, so that tensor units work on the products of one group during the
+ * softmax of the other. All warps meet twice per block, before each half:
+ *
+ *   half of block b   copied before   even warps          odd warps
+ *   first             K of b          scores of b         powers and O of b - 1
+ *   second            V of b          powers and O of b   scores of b
+ *
+ * K and V have two buffers each: a warp copies its pieces of a block while others still read the
+ * block before. Scores are computed for 16 keys after the other, O for 16 columns after the other.
+ * A block of keys that no query of a warp sees is skipped, unless it is the first. */
 #ifndef ATTENTION_TENSOR_H
 #define ATTENTION_TENSOR_H
 
@@ -29,15 +36,17 @@ SPICA_INLINE uint32_t attention_blocks(uint32_t tile)
     return spica_maxu(ATTENTION_BLOCKS(seen, ATTENTION_KEYS), 1);
 }
 
-/* Position of a warp in the work, in the order in which blocks are processed: head, tile of queries,
- * block of keys, and buffer of the block. In memory, as are maxima and sums: registers are few. */
+/* Position of a warp in the work, in the order of blocks: head, tile of queries, block of keys, and
+ * buffer of the block. In memory, as are maxima and sums: registers are few. */
 typedef struct {
     uint32_t problem, tile, block, buffer;
 } AttentionPosition;
 
-static volatile AttentionPosition attention_positions[ALL_WARPS] __attribute__((section(".unset")));
+/* Position of each warp, and the one before it. */
+static volatile AttentionPosition attention_positions[ALL_WARPS][2]
+    __attribute__((section(".unset")));
 
-/* The next position; behind the last one `problem` is the number of heads. */
+/* Advances to the next position; behind the last one `problem` is the number of heads. */
 SPICA_INLINE void attention_advance(volatile AttentionPosition *at)
 {
     at->buffer ^= 1;
@@ -55,11 +64,16 @@ SPICA_INLINE void attention_advance(volatile AttentionPosition *at)
     at->problem++;
 }
 
-/* Copies the block at a position. */
-SPICA_INLINE void attention_copy(const volatile AttentionPosition *at)
+SPICA_INLINE uint32_t attention_is_over(const volatile AttentionPosition *at)
+{
+    return at->problem == ATTENTION->problems;
+}
+
+/* Copies this warp's pieces of K, or of V, of the block at a position. */
+SPICA_INLINE void attention_copy(const volatile AttentionPosition *at, uint32_t is_v)
 {
     const uint32_t head = at->problem / ATTENTION->group * ATTENTION->keys * ROW_BYTES;
-    attention_copy_block(head, at->block * ATTENTION_KEYS, at->buffer);
+    attention_copy_block(head, at->block * ATTENTION_KEYS, at->buffer, is_v);
 }
 
 /* Scores of 16 keys to the accumulators. */
@@ -207,10 +221,10 @@ SPICA_INLINE void attention_end_tile(const volatile AttentionPosition *at)
 /* Position of this warp. It is loaded at each use: registers are few. */
 SPICA_INLINE volatile AttentionPosition *attention_at(void)
 {
-    return &attention_positions[attention_warp()];
+    return &attention_positions[attention_warp()][0];
 }
 
-/* All blocks. The accumulators keep the last scores of a block until their powers are computed. */
+/* All blocks. The accumulators keep the last scores of a block until its powers are computed. */
 SPICA_INLINE void attention_all(void)
 {
     volatile AttentionPosition *at = attention_at();
@@ -218,17 +232,37 @@ SPICA_INLINE void attention_all(void)
     at->tile = 0;
     at->block = 0;
     at->buffer = 0;
+    at[1].problem = ATTENTION->problems;
+    uint32_t half = 0;
 #pragma unroll 1
-    do {
-        /* The other buffer was read before the last meeting. */
-        attention_copy(attention_at());
-        spica_meet(0, ATTENTION_WARPS);
-        attention_find_scores(attention_at());
-        attention_find_output(attention_at());
-        attention_end_tile(attention_at());
+    for (;;) {
         at = attention_at();
-        attention_advance(at);
-    } while (at->problem != ATTENTION->problems);
+        if (!attention_is_over(at))
+            attention_copy(at, half);
+        spica_meet(0, ATTENTION_WARPS);
+        at = attention_at();
+        const uint32_t group = vx_warp_id() & 1;
+        if (half != group) {
+            at += group;
+            if (!attention_is_over(at)) {
+                attention_find_output(at);
+                attention_end_tile(attention_at() + (vx_warp_id() & 1));
+            }
+        } else if (!attention_is_over(at)) {
+            attention_find_scores(at);
+        }
+        at = attention_at();
+        if (attention_is_over(at))
+            return;
+        if (half) {
+            at[1].problem = at->problem;
+            at[1].tile = at->tile;
+            at[1].block = at->block;
+            at[1].buffer = at->buffer;
+            attention_advance(at);
+        }
+        half ^= 1;
+    }
 }
 
 SPICA_INLINE void attention_run(void)

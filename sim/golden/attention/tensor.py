@@ -3,7 +3,7 @@
 import numpy as np
 
 from ....hw.config import ClusterConfig
-from ....hw.config.formats import FORMATS, FP32
+from ....hw.config.formats import FORMATS, FP32, FloatFormat
 from ....hw.config.tensor import TensorConfig
 from ....hw.isa.operations import SpecialOperation
 from ....kernels.attention.problem import AttentionProblem
@@ -146,4 +146,6 @@ def stored(values, form: str) -> np.ndarray:
     """Return FP32 numbers rounded to a format, stored, with its NaN."""
     bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
     bits = np.where(np.isnan(values), np.uint32(FP32.nan), bits)
-    return bits if form == "fp32" else convert(bits, FP32, FORMATS[form])
+    target = FORMATS[form]
+    assert isinstance(target, FloatFormat)
+    return bits if target == FP32 else convert(bits, FP32, target)
