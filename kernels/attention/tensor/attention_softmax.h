@@ -172,9 +172,9 @@ SPICA_INLINE void attention_powers(void)
     "fsw f24, 256(%1)\n\tfsw f25, 288(%1)\n\tfsw f26, 264(%1)\n\tfsw f27, 296(%1)\n\t"          \
     "fsw f28, 384(%1)\n\tfsw f29, 416(%1)\n\tfsw f30, 392(%1)\n\tfsw f31, 424(%1)\n\t"
 
-/* Stores the powers in the accumulators as fragments of A: rows are lanes, keys are words. The lanes
- * of a store have two keys. Words of FP32 are stored for those of one key and then for those of the
- * other, a row of shared memory each: words of two rows would be stored one by one. */
+/* Stores the powers in the accumulators as fragments of A: rows are lanes, keys are words. The
+ * lanes of a store have two keys. Words of FP32 are stored for those of one key and then for those of
+ * the other, a row of shared memory each: words of two rows would be stored one by one. */
 SPICA_INLINE void attention_store_powers(char *scores)
 {
     const uint32_t lane = vx_thread_id();

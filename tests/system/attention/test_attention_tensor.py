@@ -152,21 +152,23 @@ def test_rtl_in_lockstep(preset):
     assert result["check"]["code_warnings"] == []
 
 
-#: Statements of the program, each with a fault that a result must show.
+#: Machines, and statements of the program, each with a fault that a result must show.
 FAULTS = [
-    ("attention_softmax.h", "is_hidden = q & 2 ?", "is_hidden = q & 4 ?"),
-    ("attention_softmax.h", "(uint32_t)room ^ 8", "(uint32_t)room ^ 4"),
-    ("attention_tensor.h", "spica_meet(0, ATTENTION_WARPS);", ""),
-    ("attention_tensor.h", "(factor.first, factor.second)", "(factor.first, factor.first)"),
-    ("attention_copy.h", "if (key + i < keys)", "if (key + i <= keys)"),
+    ("ampere_fp32", "attention_softmax.h", "is_hidden = q & 2 ?", "is_hidden = q & 4 ?"),
+    ("ampere_fp32", "attention_softmax.h", "(uint32_t)room ^ 8", "(uint32_t)room ^ 4"),
+    ("ampere_fp32", "attention_softmax.h", "fmul.s f4, f4, f6", "fmul.s f4, f4, f5"),
+    ("ampere_fp32", "attention_tensor.h", "spica_meet(0, ATTENTION_WARPS);", ""),
+    ("ampere_fp32", "attention_tensor.h", "at += group;", ""),
+    ("ampere_fp32", "attention_copy.h", "if (key + i < keys)", "if (key + i <= keys)"),
+    ("ampere", "attention_tensor.h", " | (factor.second != one)", ""),
 ]
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault[1])
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault[2])
 def test_faults_are_detected(fault, tmp_path):
-    name, old, new = fault
-    config = PRESETS["ampere_fp32"]
-    kernel = exact_kernel(config, keys=100, causal=True)
+    preset, name, old, new = fault
+    config = PRESETS[preset]
+    kernel = exact_kernel(config, keys=100, causal=True, data="large")
     folder = tmp_path / "tensor"
     shutil.copytree(kernel.sources[0].parent, folder)
     shutil.copy(kernel.sources[0].parent.parent / "attention.h", tmp_path)
