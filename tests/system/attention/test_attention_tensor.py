@@ -152,6 +152,32 @@ def test_rtl_in_lockstep(preset):
     assert result["check"]["code_warnings"] == []
 
 
+AMPERE = PRESETS["ampere"]
+#: Further machines, and macros of the program for them.
+OTHERS = {
+    "no DMA": (PRESETS["volta"], ()),
+    "three cores": (dataclasses.replace(AMPERE, cores=3, barrier_scope="core"), ()),
+    "bf16": (
+        dataclasses.replace(
+            AMPERE,
+            core=dataclasses.replace(
+                AMPERE.core, tensor_numerics="nvidia(ampere)", tensor_operand="bf16"
+            ),
+        ),
+        ("ATTENTION_BF16",),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_machines(name):
+    config, defines = OTHERS[name]
+    workload = KernelWorkload(
+        exact_kernel(config, keys=100, causal=True), {"queries": 70, "depth": 64}
+    )
+    assert_right(run_workload(workload, "machine", config, SimtOptions(defines=defines)))
+
+
 #: Machines, and statements of the program, each with a fault that a result must show.
 FAULTS = [
     ("ampere_fp32", "attention_softmax.h", "is_hidden = q & 2 ?", "is_hidden = q & 4 ?"),
