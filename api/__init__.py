@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..sim.harness.dram import DramConfig as Dram
+    from .attentions import Attention
     from .comparisons import Comparison, compare
     from .machine import Machine
     from .results import Run
     from .sweeps import sweep
 
-__all__ = ["Comparison", "Dram", "Machine", "Run", "compare", "sweep"]
+__all__ = ["Attention", "Comparison", "Dram", "Machine", "Run", "compare", "sweep"]
 
 #: Module of each name, and its name there.
 MODULES = {
+    "Attention": (".attentions", "Attention"),
     "Comparison": (".comparisons", "Comparison"),
     "Dram": ("..sim.harness.dram", "DramConfig"),
     "Machine": (".machine", "Machine"),

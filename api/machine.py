@@ -10,11 +10,12 @@ from ..hw.base.errors import MachineError, UserError
 from ..hw.base.progress import Progress
 from ..hw.config import PRESETS, ClusterConfig
 from ..hw.config.override import override
+from ..kernels.attention.cores import attention_unit
 from ..kernels.gemm.target import product_operand
 from ..kernels.kernel import Kernel, find_kernel
 from ..sim.engine.engines import ENGINES
 from ..sim.harness.dram import DramConfig
-from ..sim.machine.saving import Saving, saving_to
+from ..sim.machine.saving import NOTHING, Saving, saving_to
 from ..sim.report.result import PASS
 from ..sim.run.exact_kernels import EXACT_KERNELS
 from ..sim.run.loading import is_file_name
@@ -22,6 +23,7 @@ from ..sim.run.options import MODEL, RunOptions, SimtOptions
 from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload
 from ..sim.run.workload import Workload, run_workload
+from .attentions import Attention, attention_of, heads_of
 from .own_programs import Arguments, Expected, own_kernel, restored
 from .products import Product, products_of, result_of
 from .progress import shown_progress
@@ -169,6 +171,48 @@ class Machine:
         runs = [self.multiplied(batch.kernel, product, saving) for product in batch.products]
         self.runs = tuple(runs)
         return result_of(batch, [run["c"] for run in runs])
+
+    def attention(
+        self,
+        q: np.ndarray,
+        k: np.ndarray,
+        v: np.ndarray,
+        causal: bool = False,
+        scale: float | None = None,
+    ) -> Attention:
+        """Return ``softmax(scale q @ k.T) @ v`` by heads, computed by the cluster and checked.
+
+        Products run on the matrix unit or on tensor units, the softmax on the cores; see kernel
+        ``attention``. All heads are one run.
+
+        Parameters
+        ----------
+        q, k, v : ndarray
+            Shapes (queries, d), (heads, queries, d) or (batch, heads, queries, d), with keys in
+            place of queries in `k` and `v`, and d of 64 or 128. The heads of `k` and `v` may be
+            fewer and divide those of `q`: consecutive heads of `q` share one. Elements have any
+            NumPy or `ml_dtypes` type of numbers and are rounded to the unit's operand format.
+        causal : bool
+            Whether query i sees only keys j <= i + keys - queries. O is 0 and the logarithm minus
+            infinity for a query that sees none.
+        scale : float or None
+            Positive factor of the scores; None for 1 / sqrt(d).
+
+        Returns
+        -------
+        Attention
+            `o`, in the shape of `q`, and `lse`, the logarithm of each query's sum of exponentials,
+            in FP32.
+
+        """
+        if not self.on_cores:
+            raise UserError("attention needs driver cores: cores compute the softmax")
+        heads = heads_of(attention_unit(self.config).operand, q, k, v)
+        kernel = EXACT_KERNELS["attention"](
+            self.config, given=heads.given, causal=bool(causal), scale=scale
+        )
+        run = self.run_on_cores(kernel, heads.sizes, NOTHING)
+        return attention_of(heads, run["o"], run["lse"])
 
     def multiplied(self, kernel: str, product: Product, saving: Saving) -> Run:
         """Run one product."""

@@ -8,7 +8,7 @@ from ..hw.config import ARRAYS, PRESETS, ClusterConfig
 from ..kernels.gemm.target import cores_unit
 from ..kernels.kernel import find_kernel
 from ..sim.engine.versions import versions
-from ..sim.run.drivers import DIMENSIONS, HOST_KERNEL, USUAL, usual_preset
+from ..sim.run.drivers import TENSOR_KERNELS, usual_preset, usual_sizes
 from ..sim.run.exact_kernels import EXACT_KERNELS
 from ..sim.run.options import MODEL
 from .options import JsonOption, JsonOutput, new_table, standard_output
@@ -33,8 +33,8 @@ def kernel_summary(name: str) -> dict[str, str]:
     module = importlib.import_module(f"{kernels.__name__}.{name}")
     on_matrix = name in EXACT_KERNELS
     kernel = None if on_matrix else find_kernel(name)
-    dimensions, usual = (kernel.dimensions, kernel.usual) if kernel else (DIMENSIONS, USUAL)
-    where = {HOST_KERNEL: "matrix or tensor units"}.get(name, "cores and matrix unit")
+    dimensions, usual = (kernel.dimensions, kernel.usual) if kernel else usual_sizes(name)
+    where = "matrix or tensor units" if name in TENSOR_KERNELS else "cores and matrix unit"
     return {
         "description": (module.__doc__ or "").strip().partition("\n")[0],
         "size": " x ".join(dimensions),

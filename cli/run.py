@@ -10,10 +10,14 @@ from cyclopts import Parameter
 from ..hw.base.errors import UserError
 from ..hw.config import ClusterConfig
 from ..hw.config.rtl_support import require_rtl
+from ..kernels.attention.data import KINDS as ATTENTION_KINDS
+from ..kernels.gemm.data import KINDS
 from ..kernels.gemm.target import has_fragments, is_on_tensor_units
 from ..sim.run.drivers import (
+    ATTENTION,
     DIMENSIONS,
     HOST_KERNEL,
+    TENSOR_KERNELS,
     USUAL,
     is_on_cores,
     require_matrix_cores,
@@ -96,7 +100,7 @@ def chosen(
 ) -> tuple[Workload, RunOptions]:
     """Return the workload that the options select, and the options of its run."""
     on_matrix = kernel in EXACT_KERNELS
-    is_finished = on_matrix and kernel != HOST_KERNEL
+    is_finished = on_matrix and kernel not in TENSOR_KERNELS
     if is_finished and is_on_tensor_units(config):
         require_matrix_cores(kernel, options.preset, config)
     elif on_matrix and options.arrange is not None and not has_fragments(config):
@@ -104,6 +108,8 @@ def chosen(
             f"--arrange does not apply to {kernel} without tensor units fed by registers; "
             "leave it out"
         )
+    if kernel == ATTENTION and options.driver == "host":
+        raise UserError(f"{kernel} needs --driver cores: the host cannot compute a softmax")
     on_cores = on_matrix and is_on_cores(options.driver, options.preset, config)
     if kernel == HOST_KERNEL and not on_cores:
         return host_product(files, config, options)
@@ -123,6 +129,7 @@ def host_product(
             f"{what} does not run on engine {options.engine}; choose --engine verilator or amaranth"
         )
     options.refuse(what, Only.SIMPLE_MEMORY, Only.CORES, Only.MODEL, Only.PROGRAMS)
+    options.refuse(what, Only.ATTENTION)
     refuse_files(files)
     settings = host_options(options)
     sizes = chosen_sizes(DIMENSIONS, options.size, options.single_sizes, USUAL)
@@ -136,7 +143,7 @@ def cores_work(
     """Return the kernel or the program that the cores run."""
     on_matrix, is_own = kernel in EXACT_KERNELS, is_file_name(kernel)
     if on_matrix:
-        require_product_choices(options)
+        require_product_choices(options, ATTENTION_KINDS if kernel == ATTENTION else KINDS)
         options.refuse(f"{kernel}, which runs on the whole cluster with DRAM", Only.SIMPLE_MEMORY)
     on_model = (Only.RTL, Only.SIMPLE_MEMORY, Only.CORES, Only.DRAM)
     what = f"{kernel} on engine {options.engine}"
@@ -145,7 +152,9 @@ def cores_work(
     options.refuse(
         what,
         *(on_model if options.engine == MODEL else ()),
-        *(() if on_matrix else (Only.PRODUCT,)),
+        *(() if on_matrix else (Only.MATRIX,)),
+        *(() if on_matrix and kernel != ATTENTION else (Only.PRODUCT,)),
+        *(() if kernel == ATTENTION else (Only.ATTENTION,)),
         *((Only.KERNELS,) if is_own else ()),
     )
     if is_own:
@@ -155,6 +164,7 @@ def cores_work(
     found = kernel_of(kernel, config, options.product if on_matrix else {})
     usual = found.usual or USUAL
     sizes = chosen_sizes(found.dimensions, options.size, options.single_sizes, usual)
+    sizes |= options.attention_sizes
     return KernelWorkload(found, sizes), settings
 
 

@@ -58,7 +58,9 @@ class Only(enum.Enum):
     DRAM = enum.auto()
     MODEL = enum.auto()
     PROGRAMS = enum.auto()
+    MATRIX = enum.auto()
     PRODUCT = enum.auto()
+    ATTENTION = enum.auto()
     KERNELS = enum.auto()
 
 
@@ -99,6 +101,18 @@ class PointOptions:
     c
         Format of C of gemm: fp32, or fp16 or bf16 for operands of 16 bits or fewer (default: the
         narrow one); int32 for int8 operands.
+    keys
+        Rows of K and V of attention; default: as many as queries.
+    heads
+        Heads of Q of attention; default: 1.
+    kv_heads
+        Heads of K and V of attention, a divisor of --heads; default: as many.
+    batch
+        Sequences of attention, each with all heads; default: 1.
+    causal
+        Mask of attention: a query sees the keys up to its own place, aligned at the end.
+    scale
+        Factor of the scores of attention; default: 1 / sqrt(depth).
     engine
         Engine of `spica list`.
     driver
@@ -118,7 +132,8 @@ class PointOptions:
         Fraction of cycles, from 0 to below 1, in which the simple memory accepts no request.
     data
         Operands of gemm: random (default), integers (small, with exact sums) or extreme (with NaN,
-        infinities, subnormals and signed zeros).
+        infinities, subnormals and signed zeros). Those of attention: random, large (scores of
+        some hundreds), zeros (equal weights) or extreme.
     arrange
         Where gemm on tensor units arranges A and B in the order of fragments: outside the measured
         region, before the run (default), or inside it, by the cores.
@@ -166,14 +181,20 @@ class PointOptions:
     n: Annotated[int | None, SIZES, WHOLE, Parameter(name="-n"), Only.KERNELS] = None
     k: Annotated[int | None, SIZES, WHOLE, Parameter(name="-k"), Only.KERNELS] = None
     c: Annotated[str | None, SIZES, Parameter(name="--c"), Only.PRODUCT] = None
+    keys: Annotated[int | None, SIZES, WHOLE, Only.ATTENTION] = None
+    heads: Annotated[int | None, SIZES, WHOLE, Only.ATTENTION] = None
+    kv_heads: Annotated[int | None, SIZES, WHOLE, Only.ATTENTION] = None
+    batch: Annotated[int | None, SIZES, WHOLE, Only.ATTENTION] = None
+    causal: Annotated[bool | None, SIZES, Parameter(negative=()), Only.ATTENTION] = None
+    scale: Annotated[float | None, SIZES, Only.ATTENTION] = None
     engine: Annotated[str, ENGINE] = "verilator"
-    driver: Annotated[str | None, ENGINE, Only.PRODUCT] = None
+    driver: Annotated[str | None, ENGINE, Only.MATRIX] = None
     dram_bandwidth: Annotated[int | None, MEMORY, WHOLE, Only.DRAM] = None
     dram_latency: Annotated[int | None, MEMORY, WHOLE, Only.DRAM] = None
     memory_latency: Annotated[int | None, MEMORY, WHOLE, Only.SIMPLE_MEMORY] = None
     memory_jitter: Annotated[int | None, MEMORY, WHOLE, Only.SIMPLE_MEMORY] = None
     memory_stall: Annotated[float | None, MEMORY, Only.SIMPLE_MEMORY] = None
-    data: Annotated[str | None, SIZES, Only.PRODUCT] = None
+    data: Annotated[str | None, SIZES, Only.MATRIX] = None
     arrange: Annotated[str | None, SIZES, Only.PRODUCT] = None
     seed: Annotated[int, SIZES, WHOLE] = 1
     gating: Annotated[str | None, ENGINE, Only.RTL] = None
@@ -201,8 +222,21 @@ class PointOptions:
 
     @property
     def product(self) -> dict[str, Any]:
-        """Given options of the data of a product, by their names in Python."""
-        return given(data=self.data, c_format=self.c, arrangement=self.arrange)
+        """Given options of the data of a product or of attention, by their names in Python."""
+        return given(
+            data=self.data,
+            c_format=self.c,
+            arrangement=self.arrange,
+            causal=self.causal,
+            scale=self.scale,
+        )
+
+    @property
+    def attention_sizes(self) -> dict[str, int]:
+        """Given sizes of attention besides its dimensions; raise unless each is at least 1."""
+        sizes = given(keys=self.keys, heads=self.heads, kv_heads=self.kv_heads, batch=self.batch)
+        require_at_least(1, {flag_of(name): size for name, size in sizes.items()})
+        return sizes
 
     def refuse(self, what: str, *runs: Only, instead: str = ""):
         """Raise if an option is given that is restricted to these runs; `instead` allows it."""
@@ -345,10 +379,10 @@ def require_rtl_choices(options: RunOptions, traces: Sequence[str]):
     require_at_least(1, {"--max-cycles": options.max_cycles})
 
 
-def require_product_choices(options: Options):
+def require_product_choices(options: Options, kinds: Sequence[str] = KINDS):
     """Raise unless the format of C and the kind of operands are known."""
     if options.data is not None:
-        choose("--data", options.data, KINDS)
+        choose("--data", options.data, kinds)
     if options.c is not None:
         choose("--c", options.c, C_FORMATS)
     if options.arrange is not None:

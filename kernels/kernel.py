@@ -66,6 +66,10 @@ class Problem:
     arrangement : str or None
         Where operands get the order of fragments: ``outside`` the measured region, in the initial
         data, or ``inside``. None if they keep their order.
+    causal : bool or None
+        Whether attention has a causal mask; None for other kernels.
+    scale : float or None
+        Factor of the scores of attention; None for other kernels.
     defines : tuple of str
         Macros of the program that the problem determines, as ``NAME`` or ``NAME=VALUE``.
 
@@ -79,6 +83,8 @@ class Problem:
     formats: Mapping[str, str] = field(default_factory=dict)
     data: str | None = None
     arrangement: str | None = None
+    causal: bool | None = None
+    scale: float | None = None
     defines: tuple[str, ...] = ()
 
 

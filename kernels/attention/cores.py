@@ -19,6 +19,8 @@ __all__ = ["DIMENSIONS", "USUAL", "attention_kernel", "attention_unit", "pose", 
 
 #: Dimensions of a run, and their values if none is given.
 DIMENSIONS, USUAL = ("queries", "depth"), (256, 64)
+#: Kinds of units that multiply, each with a folder for its program.
+STYLES = ("systolic", "tensor", "hgmma")
 #: Name in messages.
 USER = "attention"
 
@@ -51,7 +53,7 @@ def attention_kernel(config: ClusterConfig, **options) -> Kernel:
 
 
 def style_of(config: ClusterConfig) -> str:
-    """Return the kind of unit that multiplies: ``systolic``, ``tensor`` or ``hgmma``."""
+    """Return the kind of unit that multiplies, one of `STYLES`."""
     if not is_on_tensor_units(config):
         return "systolic"
     return "tensor" if config.tensor_units is not None else "hgmma"
@@ -70,12 +72,18 @@ def program_folder(style: str) -> Path:
     return Path(__file__).with_name(style)
 
 
+def has_program(style: str) -> bool:
+    """Return whether there is a program for a kind of unit."""
+    return (program_folder(style) / "kernel.c").exists()
+
+
 def require_program(style: str, operand: str) -> None:
     """Raise `UserError` unless there is a program for a kind of unit and a format."""
-    if not program_folder(style).is_dir():
+    able = [name for name in STYLES if has_program(name)]
+    if style not in able:
         raise UserError(
-            f"{USER} has no program for units of kind {style}; choose a machine with a systolic "
-            "array or with core.tensor hmma"
+            f"{USER} has no program for {style} units; choose a machine with "
+            f"{' or '.join(able)} units"
         )
     if operand not in OPERANDS:
         raise UserError(f"operands of {USER} must be {' or '.join(OPERANDS)}, not {operand}")
@@ -97,6 +105,9 @@ def pose(
     given: Operands | None = None,
 ) -> tuple[Problem, AttentionProblem]:
     """Return the problem for a program, and the attention for models.
+
+    Its multiply-adds are those of visible pairs of queries and keys, 2 `depth` for each, so that
+    skipped blocks of a causal mask do not count as work.
 
     Parameters
     ----------
@@ -164,6 +175,8 @@ def pose(
         tensor_macs=0 if is_systolic else macs,
         formats={name: problem.operand for name in "qkvo"} | {"lse": "fp32"},
         data="given" if given else data,
+        causal=problem.causal,
+        scale=problem.exact_scale,
         defines=(f"ATTENTION_DEPTH={problem.depth}",),
     )
     return posed, problem

@@ -21,8 +21,10 @@ LEAST_BLOCK = 8
 LAZY = 8.0
 #: Factor of the bounds for products of several small errors.
 SECOND_ORDER = 1 + 2.0**-12
-#: Logarithm of the largest relative error that is not taken for infinite.
+#: Logarithm of the largest factor by which a weight is taken for wrong: FP64 must hold it.
 MOST = 600.0
+#: Roundings of maximum times scale from which weights have no meaning: of 2^23 and more.
+MOST_SHIFT = 0.5
 #: Rows of scores that are in memory at a time.
 ROWS = 256
 
@@ -71,14 +73,16 @@ def reference(
     rounds once, and a narrow O once more.
 
     Tiny weights lose half the least number of their format, in units of the row's largest weight,
-    so at most that over the sum of exp(x - M). Independently of errors of scores, O is an average
+    and are divided by the sum of computed weights: at least 1, and at least the exact sum of exp(x
+    - M) times exp(-2 E), both times exp(-u A). Independently of errors of scores, O is an average
     of V with positive weights; the bound of O never exceeds the distance of such averages.
 
     LSE has the logarithm of the growth of the sum, and roundings of its own: maximum times scale,
     log2 within 1 ulp, their sum, ln 2 and the last product.
 
-    Bounds are infinite where an intermediate sum may overflow, and in columns of V with infinities
-    or NaN, since units also multiply them by weights of 0. Rows without a visible key are exact.
+    Bounds are infinite where an intermediate sum may overflow, where u A reaches 1/2, so that the
+    largest weight is far from 1, and in columns of V with infinities or NaN, since units also
+    multiply them by weights of 0. Rows without a visible key are exact.
     """
     scores = product_errors(unit, problem.depth)
     blocks = -(-problem.keys // block)
@@ -117,6 +121,8 @@ class Weights:
         Whether a query sees a key with a score above minus infinity.
     most, total : ndarray
         Largest score times scale, and sum of the exponentials of the distances from it, by row.
+    least_total : ndarray
+        Least sum of computed weights, relative to the largest score.
     shift : ndarray
         Bound of the roundings of maximum times scale.
     growth : ndarray
@@ -126,7 +132,7 @@ class Weights:
     scale_error : float
         Relative error of the scale.
     is_unbounded : ndarray
-        Whether a sum of products may overflow.
+        Whether a sum of products may overflow, or weights are without meaning.
 
     """
 
@@ -135,6 +141,7 @@ class Weights:
     visible: np.ndarray
     most: np.ndarray
     total: np.ndarray
+    least_total: np.ndarray
     shift: np.ndarray
     growth: np.ndarray
     lazy: float
@@ -160,7 +167,9 @@ def weights_of(
     magnitude = finite_magnitude(q, k.T)
     error = scale * (errors.relative * magnitude + errors.least)
     is_sound = visible & np.isfinite(x)
-    is_unbounded = (is_sound & (magnitude * (1 + errors.relative) >= errors.overflow)).any(axis=1)
+    is_unbounded = (is_sound & (magnitude * (1 + errors.relative) >= errors.overflow)).any(
+        axis=1, keepdims=True
+    )
     # The largest score, a NaN if there is one; then the whole row is NaN.
     most = x.max(axis=1, keepdims=True)
     below = np.where(visible, most - x, 0.0)
@@ -168,14 +177,15 @@ def weights_of(
     total = exact.sum(axis=1, keepdims=True)
     p = np.where(visible, exact / total, 0.0)
     largest = np.where(is_sound, np.abs(x) + error, 0.0).max(axis=1, keepdims=True)
-    exponents = below + 2 * np.where(is_sound, error, 0.0).max(axis=1, keepdims=True)
-    exponents += 2 * lazy * np.log(2)
+    moved = 2 * np.where(is_sound, error, 0.0).max(axis=1, keepdims=True)
+    exponents = below + moved + 2 * lazy * np.log(2)
     shift = ROUNDOFF * largest
+    least_total = np.maximum(1.0, total * np.exp(-moved)) * np.exp(-shift)
     e = error + scale_error * below + 2 * ROUNDOFF * (exponents + 1 + blocks) + shift
     grown = p * np.exp(np.minimum(e * SECOND_ORDER, MOST))
     steps = (visible.shape[1] - 1 + 2 * blocks) * ROUNDOFF
-    # What is lost of tiny weights, relative to the row's sum.
-    tiny = visible.sum(axis=1, keepdims=True) * tiny_weight(form, blocks) / total
+    # Loss of tiny weights, relative to the row's sum.
+    tiny = visible.sum(axis=1, keepdims=True) * tiny_weight(form, blocks) / least_total
     growth = grown.sum(axis=1, keepdims=True) * (1 + roundoff(form)) / (1 - steps - tiny)
     return Weights(
         p=p,
@@ -183,11 +193,12 @@ def weights_of(
         visible=visible,
         most=most,
         total=total,
+        least_total=least_total,
         shift=shift,
         growth=np.where(steps + tiny < 0.5, growth, np.inf),
         lazy=lazy,
         scale_error=scale_error,
-        is_unbounded=is_unbounded[:, None],
+        is_unbounded=is_unbounded | (shift >= MOST_SHIFT),
     )
 
 
@@ -200,7 +211,9 @@ def outputs(
     o = weights.p @ v
     sizes = np.where(np.isfinite(v), np.abs(v), 0.0)
     relative = errors.relative + 2 * blocks * ROUNDOFF + roundoff(form)
-    tiny = (tiny_weight(form, blocks) * (weights.visible @ sizes) + errors.least) / weights.total
+    tiny = (
+        tiny_weight(form, blocks) * (weights.visible @ sizes) + errors.least
+    ) / weights.least_total
     magnitude = weights.grown @ sizes
     # The products with V, before their division by the sum of weights.
     sums = (weights.grown - weights.p) @ sizes + relative * magnitude + tiny
@@ -210,7 +223,7 @@ def outputs(
     sizes_seen = largest_seen(sizes, weights.visible)
     slack = (1 + relative) * (1 + problem.keys * ROUNDOFF + roundoff(form)) * SECOND_ORDER
     average = np.abs(o) + sizes_seen * slack**2 + 2 * tiny
-    bound = np.where(weights.shift < 0.5, np.minimum(bound, average), bound)
+    bound = np.minimum(bound, average)
     bound = (bound + last * (np.abs(o) + bound) + HALF_LEAST) * SECOND_ORDER
     if form != FP32:
         bound = bound + (np.abs(o) + bound) * roundoff(form) + half_least(form)

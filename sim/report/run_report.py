@@ -227,6 +227,9 @@ def setting_lines(result: Mapping[str, Any]) -> Iterator[str]:
         settings.append(f"{options['data']} data")
     if options["arrangement"] is not None:
         settings.append(f"operands arranged {options['arrangement']} the measured region")
+    if options["scale"] is not None:
+        mask = "causal mask" if options["causal"] else "no mask"
+        settings.append(f"scale {options['scale']:.6g}, {mask}")
     if options["optimize"] is not None:
         settings.append(f"-O{options['optimize']}")
     if options["schedule"] is not None:

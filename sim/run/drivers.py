@@ -2,16 +2,20 @@
 
 from ...hw.base.errors import UserError
 from ...hw.config import PRESETS, ClusterConfig
+from ...kernels.attention import cores as attention
 from ...kernels.gemm.target import is_on_tensor_units
 from .exact_kernels import EXACT_KERNELS
 
 __all__ = [
+    "ATTENTION",
     "DIMENSIONS",
     "HOST_KERNEL",
+    "TENSOR_KERNELS",
     "USUAL",
     "is_on_cores",
     "require_matrix_cores",
     "usual_preset",
+    "usual_sizes",
 ]
 
 #: Kernel that a host may command, and the dimensions of a product.
@@ -19,6 +23,9 @@ HOST_KERNEL = "gemm"
 DIMENSIONS = ("m", "n", "k")
 #: Sizes of a product that is not given any.
 USUAL = (256, 256, 256)
+#: Kernel of attention, and kernels that run on tensor units too.
+ATTENTION = "attention"
+TENSOR_KERNELS = (HOST_KERNEL, ATTENTION)
 
 
 #: Presets of kernels and programs that are not given any; those of matrix units need one.
@@ -31,6 +38,11 @@ def usual_preset(kernel: str) -> str:
     if kernel in EXACT_KERNELS:
         return USUAL_PRESETS.get(kernel, MATRIX_PRESET)
     return USUAL_PRESET
+
+
+def usual_sizes(kernel: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the dimensions of a kernel of `EXACT_KERNELS`, and the sizes if none is given."""
+    return (attention.DIMENSIONS, attention.USUAL) if kernel == ATTENTION else (DIMENSIONS, USUAL)
 
 
 def is_on_cores(driver: str | None, preset: str, config: ClusterConfig) -> bool:

@@ -1,6 +1,7 @@
-"""Matrix products as programs of the cores, with bit-exact expected results."""
+"""Matrix products and attention as programs of the cores, with bit-exact expected results."""
 
 import dataclasses
+import importlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...hw.config import ClusterConfig
+from ...kernels.attention import cores as attention_cores
 from ...kernels.gemm import add, bias, cores, pair
 from ...kernels.gemm.cores import command_depth
 from ...kernels.gemm.hgmma import cores as hgmma_cores
@@ -23,11 +25,15 @@ from ..iss.device.unit_models import golden_product
 __all__ = [
     "EXACT_KERNELS",
     "exact_add_kernel",
+    "exact_attention_kernel",
     "exact_bias_kernel",
     "exact_cores_kernel",
     "exact_pair_kernel",
     "kernel_of",
 ]
+
+#: Package of the golden models of attention, with a module for each kind of unit.
+GOLDEN_ATTENTION = "..golden.attention"
 
 
 def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
@@ -111,17 +117,39 @@ def exact_pair_kernel(config: ClusterConfig, **options) -> Kernel:
     return dataclasses.replace(pair.cores_kernel(config, **options), pose=posed)
 
 
+def exact_attention_kernel(config: ClusterConfig, **options) -> Kernel:
+    """Return ``attention``, with O and LSE checked bit by bit; options of `attention.cores.pose`.
+
+    Bits are those of the golden model of the machine's kind of unit.
+    """
+    kernel = attention_cores.attention_kernel(config, **options)
+    module = f"{GOLDEN_ATTENTION}.{attention_cores.style_of(config)}"
+    golden = importlib.import_module(module, __package__).attention
+
+    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
+        problem, attention = attention_cores.pose(config, rng, **sizes, **options)
+        given = (problem.buffers[name].data for name in "qkv")
+        results = zip(("o", "lse"), golden(config, attention, *given), strict=True)
+        exact = {
+            name: dataclasses.replace(problem.buffers[name], bits=bits) for name, bits in results
+        }
+        return dataclasses.replace(problem, buffers={**problem.buffers, **exact})
+
+    return dataclasses.replace(kernel, pose=posed)
+
+
 #: Kernels that use a matrix unit, by name.
 EXACT_KERNELS: dict[str, Callable[..., Kernel]] = {
     "gemm": exact_cores_kernel,
     "gemm_add": exact_add_kernel,
     **{name: partial(exact_bias_kernel, name) for name in bias.ACTIVATIONS},
     "gemm_pair": exact_pair_kernel,
+    "attention": exact_attention_kernel,
 }
 
 
 def kernel_of(name: str, config: ClusterConfig, product: Mapping[str, Any]) -> Kernel:
-    """Return a kernel of the cores; `product` are options of a matrix product's data."""
+    """Return a kernel of the cores; `product` are options of a matrix product or of attention."""
     exact = EXACT_KERNELS.get(name)
     return exact(config, **product) if exact else find_kernel(name)
 

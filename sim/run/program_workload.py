@@ -231,6 +231,7 @@ class KernelWorkload(ProgramWorkload):
         if self.problem.formats:
             settings |= {"data": self.problem.data, "formats": dict(self.problem.formats)}
         settings["arrangement"] = self.problem.arrangement
+        settings |= {"causal": self.problem.causal, "scale": self.problem.scale}
         return settings
 
     def place(self, config: ClusterConfig, options: SimtOptions) -> Iterable[Region]:

@@ -21,6 +21,7 @@ from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import RunOptions
 from spica.sim.run.product_workload import ProductWorkload
 from spica.sim.run.workload import run_workload
+from support import fake_attention
 
 GEMM = ("run", "gemm", "--preset", "tiny_matrix")
 ON_RTL = ("run", "vecadd", "--preset", "core", "--size", "4")
@@ -92,6 +93,7 @@ def test_run_alone_lists_what_can_be_run(capsys):
         ("gemm", "virgo", {"m": 256, "n": 256, "k": 256}),
         ("gemm_add", "virgo", {"m": 256, "n": 256, "k": 256}),
         ("gemm_pair", "virgo_hetero", {"m": 256, "n": 256, "k": 256}),
+        ("attention", "virgo", {"queries": 256, "depth": 64}),
     ],
 )
 def test_a_kernel_alone_has_a_preset_and_a_size(kernel, preset, sizes, monkeypatch):
@@ -102,6 +104,7 @@ def test_a_kernel_alone_has_a_preset_and_a_size(kernel, preset, sizes, monkeypat
         return 0
 
     monkeypatch.setattr("spica.cli.run.carry_out", carry_out)
+    fake_attention.install(monkeypatch)
     assert main(("run", kernel)) == 0
     assert seen == {"preset": preset, "config": PRESETS[preset], "sizes": sizes}
 
@@ -134,7 +137,7 @@ def test_every_default_size_is_legal():
         ((*GEMM, "-m", "٣"), "Invalid value for -m: must be an integer, not ٣"),
         ((*GEMM, "--seed", "1.5"), "Invalid value for --seed: must be an integer, not 1.5"),
         (("sweep", "gemm", "--preset", "tiny", "--jobs", "1.5"), "--jobs: must be an integer, not"),
-        (("run", "nope"), "unknown kernel 'nope'; choose one of bitonic_sort, chase"),
+        (("run", "nope"), "unknown kernel 'nope'; choose one of attention, bitonic_sort"),
         (("doctor", "extra"), "spica doctor has no argument extra; leave it out"),
         ((*GEMM, "--set", "foo=1"), "unknown field 'foo'; known are cores, core, barriers,"),
         ((*VECADD, "--set", "core.warps=99"), "core.warps must be between 1 and 32, not 99"),
