@@ -1,0 +1,1 @@
+"""Golden models of attention kernels, bit-exact."""
