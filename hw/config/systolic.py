@@ -37,7 +37,7 @@ class SystolicConfig(UnitConfig):
         Whether a read of the accumulator can be scaled by an FP32 factor.
     row_scale : bool
         Whether a compute can multiply each row of the accumulator by a scale of its own before it
-        adds to it. Weight-stationary arrays with floats only; up to M of `tile` rows.
+        adds to it, up to M of `tile` rows. Of weight-stationary arrays with FP32 sums.
     tile : tuple of int
         (M, N, K) of a CISC compute command, in elements.
     cisc_map : str
@@ -66,10 +66,6 @@ class SystolicConfig(UnitConfig):
         require_integer("add_latency", self.add_latency, 1, 4)
         require_power_of_two("accumulator_bytes", self.accumulator_bytes, 64, 1 << 20)
         require_choice("cisc_map", self.cisc_map, ("current", "legacy"))
-        if self.row_scale:
-            require_choice("dataflow with row_scale", self.dataflow, ("weight_stationary",))
-            if not isinstance(self.accumulator_format, FloatFormat):
-                raise ValueError(f"row_scale needs an operand with FP32 sums, not {self.operand}")
         m, n, k = self.tile
         for name, extent, unit in (
             ("M", m, self.rows),
@@ -97,6 +93,12 @@ class SystolicConfig(UnitConfig):
     def scales(self) -> bool:
         """Whether results can be scaled while drained: floats, if there is a multiplier."""
         return self.read_scale and isinstance(self.accumulator_format, FloatFormat)
+
+    @property
+    def scales_rows(self) -> bool:
+        """Whether computes can scale rows: weight-stationary, floats, if there are multipliers."""
+        is_able = self.dataflow == "weight_stationary"
+        return self.row_scale and is_able and isinstance(self.accumulator_format, FloatFormat)
 
     @property
     def element_latency(self) -> int:

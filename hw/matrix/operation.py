@@ -116,7 +116,7 @@ def operation(config: MatrixUnitConfig) -> data.StructLayout:
                 "scale_lines": bits_for(limits.scale_lines),
                 "scales_line": bits_for(limits.a_lines - 1),
             }
-            if matrix.row_scale
+            if matrix.scales_rows
             else {}
         ),
         "a_address": 32,

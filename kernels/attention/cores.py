@@ -178,16 +178,18 @@ def pose(
         data="given" if given else data,
         causal=problem.causal,
         scale=problem.exact_scale,
-        defines=(f"ATTENTION_DEPTH={problem.depth}", *plan_defines(config, problem)),
+        defines=defines_of(config, problem),
     )
     return posed, problem
 
 
-def plan_defines(config: ClusterConfig, problem: AttentionProblem) -> tuple[str, ...]:
+def defines_of(config: ClusterConfig, problem: AttentionProblem) -> tuple[str, ...]:
     """Return the macros of the program for the machine's unit."""
-    if style_of(config) != "systolic":
-        return ()
-    return attention_plan(config, problem.depth).defines
+    of_plan: tuple[str, ...] = ()
+    if style_of(config) == "systolic":
+        of_plan = attention_plan(config, problem.depth).defines
+    of_format = ("ATTENTION_BF16",) if problem.operand == "bf16" else ()
+    return (f"ATTENTION_DEPTH={problem.depth}", *of_format, *of_plan)
 
 
 def unset(shape: tuple[int, ...], form: str) -> np.ndarray:

@@ -32,8 +32,8 @@ __all__ = [
     "kernel_of",
 ]
 
-#: Package of the golden models of attention, with a module for each kind of unit.
-GOLDEN_ATTENTION = "..golden.attention"
+#: Modules of the golden models of attention by kind of unit.
+GOLDEN_ATTENTION = "..golden.matrix.{}_attention"
 
 
 def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
@@ -123,7 +123,7 @@ def exact_attention_kernel(config: ClusterConfig, **options) -> Kernel:
     Bits are those of the golden model of the machine's kind of unit.
     """
     kernel = attention_cores.attention_kernel(config, **options)
-    module = f"{GOLDEN_ATTENTION}.{attention_cores.style_of(config)}"
+    module = GOLDEN_ATTENTION.format(attention_cores.style_of(config))
     golden = importlib.import_module(module, __package__).attention
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:

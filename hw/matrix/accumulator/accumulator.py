@@ -46,13 +46,13 @@ def accumulator_target(config: SystolicConfig) -> data.StructLayout:
     return data.StructLayout({
         "address": config.accumulator_address_width,
         "accumulate": 1,
-        **({"scaled": 1, "starts": 1} if config.row_scale else {}),
+        **({"scaled": 1, "starts": 1} if config.scales_rows else {}),
     })
 
 
 def addend_latency(config: SystolicConfig) -> int:
     """Return the cycles from the target of a row to its sums, which meet the addend of the row."""
-    return STORED_LATENCY + (SCALE_LATENCY if config.row_scale else 0)
+    return STORED_LATENCY + (SCALE_LATENCY if config.scales_rows else 0)
 
 
 def row_scales(config: SystolicConfig) -> data.StructLayout:
@@ -71,7 +71,7 @@ def accumulator_banks(config: SystolicConfig) -> int:
 
 def scale_members(config: SystolicConfig, flow: Flow) -> dict[str, Any]:
     """Return the members for scales of rows, if the accumulator multiplies by them."""
-    if not config.row_scale:
+    if not config.scales_rows:
         return {}
     return {"scales": flow(row_scales(config)), "scales_valid": flow(1)}
 
@@ -151,8 +151,8 @@ class Accumulator(wiring.Component):
         sums                                  x
         SRAM      read x   answers                      write x
 
-    With `config.row_scale` a row of the SRAM is multiplied by its scale, if its target says so, and
-    rounded to FP32 before the addition. Scales are held in a memory of M values, M of the tile.
+    With `config.scales_rows` a row of the SRAM is multiplied by its scale, if its target says so,
+    and rounded to FP32 before the addition. A memory holds M scales, M of the tile.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class Accumulator(wiring.Component):
     scales : In(row_scales(config))
     scales_valid : In(1)
         Written in this cycle. No target of the three cycles around it is `scaled`. Both members
-        only with `config.row_scale`.
+        only with `config.scales_rows`.
     sums : In(columns * accumulator width)
         Column 0 lowest.
     read : In(stream.Signature(address))
@@ -270,15 +270,15 @@ class Accumulator(wiring.Component):
 
     def scaled(self, m: Module, addends: Value) -> Value:
         """Return the row of an earlier target times its scale, `SCALE_LATENCY` cycles later."""
-        config, width = self.config, self.config.accumulator_format.width
-        if not config.row_scale:
+        config, form = self.config, self.config.accumulator_format
+        if not config.scales_rows:
             return addends
+        assert isinstance(form, FloatFormat)  # integers are not scaled
+        width = form.width
         scale = self.scale_of_row(m)
         product = Signal.like(addends, name="product")
         for column in range(config.columns):
-            multiply = Multiply(
-                MultiplyConfig(form=config.accumulator_format, latency=SCALE_LATENCY)
-            )
+            multiply = Multiply(MultiplyConfig(form=form, latency=SCALE_LATENCY))
             m.submodules[f"scale_{column}"] = multiply
             m.d.comb += [
                 multiply.a.eq(addends.word_select(column, width)),

@@ -137,7 +137,7 @@ class CommandChecker(wiring.Component):
             operation.base.eq(state.base),
             operation.end.eq(state.base + (extents.ij << row_shift)),
         ]
-        if matrix.row_scale:
+        if matrix.scales_rows:
             words = matrix.a_bytes // SCALE_BYTES
             lines = operation.height + words - 1 >> exact_log2(words)
             m.d.comb += [
@@ -161,7 +161,7 @@ class CommandChecker(wiring.Component):
             control.activation > MOST_ACTIVATIONS,
             # Scales are those of rows that are added to.
             state.control.scale_rows
-            & (~state.control.accumulate | parts.skip_compute | int(not matrix.row_scale)),
+            & (~state.control.accumulate | parts.skip_compute | int(not matrix.scales_rows)),
             operation.load_a & pads_a,
             operation.load_b & pads_b,
             operation.transpose_a & operation.transpose_b,
@@ -208,7 +208,7 @@ class CommandChecker(wiring.Component):
             & ((state.b_end > limits.b_lines) | (b_lines > state.b_end)),
             operation.store & operation.spill & (state.parts.c_row + c_lines > limits.a_lines),
         ]
-        if matrix.row_scale:
+        if matrix.scales_rows:
             too_many = operation.height > limits.scaled_rows
             beyond = state.scales_line + operation.scale_lines > limits.a_lines
             wrong.append(state.control.scale_rows & (too_many | beyond))

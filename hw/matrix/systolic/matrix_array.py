@@ -66,7 +66,7 @@ class MatrixArray(wiring.Component):
     scales : In(row_scales(config))
     scales_valid : In(1)
         Scales of rows, as in `Accumulator`; no scaled row of earlier offers is unwritten. Only with
-        `config.row_scale`.
+        `config.scales_rows`.
     drain_command : In(stream.Signature(drain_command(config)))
     unfinished : In(1)
     drain : Out(stream.Signature(8 * drain_bytes))
@@ -137,7 +137,7 @@ class MatrixArray(wiring.Component):
             *self.flow.connect_operands(config, self, mesh),
             self.events.mac_row.eq(getattr(self, f"{multiplied}_valid")),
         ]
-        if config.row_scale:
+        if config.scales_rows:
             m.d.comb += [
                 accumulator.scales.eq(self.scales),
                 accumulator.scales_valid.eq(self.scales_valid),

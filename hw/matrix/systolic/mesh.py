@@ -78,7 +78,7 @@ class Mesh(wiring.Component):
             offered.address.eq(operand.address),
             offered.accumulate.eq(operand.accumulate),
         ]
-        if self.config.row_scale:
+        if self.config.scales_rows:
             m.d.comb += [offered.scaled.eq(operand.scaled), offered.starts.eq(operand.swap)]
         m.d.sync += [
             valid_line.eq(Cat(valid, valid_line)),

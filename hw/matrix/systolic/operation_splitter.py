@@ -121,7 +121,7 @@ class OperationSplitter(wiring.Component):
 
     def walk_scales(self, m, operation, room) -> Value:
         """Return whether the walk of A is that over scales, which precedes that over the tile."""
-        if not self.config.matrix.row_scale:
+        if not self.config.matrix.scales_rows:
             return C(0)
         walks, has_walked = Signal(), Signal()
         m.d.comb += walks.eq(self.i.valid & room & operation.scale_lines.any() & ~has_walked)
@@ -130,7 +130,7 @@ class OperationSplitter(wiring.Component):
 
     def form_scales(self, operation) -> list:
         """Return the walk of A over the scales, or nothing if rows are not scaled."""
-        if not self.config.matrix.row_scale:
+        if not self.config.matrix.scales_rows:
             return []
         walk = self.walk_a.payload
         return [
@@ -195,5 +195,5 @@ class OperationSplitter(wiring.Component):
             store.j_blocks.eq(operation.j_blocks),
             store.i_blocks.eq(operation.i_blocks),
         ]
-        if matrix.row_scale:
+        if matrix.scales_rows:
             m.d.comb += issue.scale_lines.eq(operation.scale_lines)

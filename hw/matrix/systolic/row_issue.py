@@ -54,7 +54,7 @@ class RowIssue(SystolicIssue):
                 computing & self.a.valid & ~(undrained | weightless | too_soon | unscaled)
             ),
             self.a.ready.eq(
-                self.row_valid | (self.scales_valid if self.config.matrix.row_scale else 0)
+                self.row_valid | (self.scales_valid if self.config.matrix.scales_rows else 0)
             ),
         ]
         self.start_stores(m, computing, storing, fits, is_ending)
@@ -103,7 +103,7 @@ class RowIssue(SystolicIssue):
         They overwrite those of the last compute with scales, so they wait until its rows are
         written.
         """
-        if not self.config.matrix.row_scale:
+        if not self.config.matrix.scales_rows:
             return C(0)
         number = Signal.like(work.scale_lines, name="scale_line")
         in_use = Signal(range(self.write_latency + 1))
@@ -159,7 +159,7 @@ class RowIssue(SystolicIssue):
                     m.d.sync += block.eq(0)
         with m.If(takes):
             m.d.sync += [each.eq(self.i.payload.base) for each in (address, block_address)]
-        if self.config.matrix.row_scale:
+        if self.config.matrix.scales_rows:
             m.d.comb += target.scaled.eq(work.scale_lines.any() & (k_block == 0))
         is_ending = block.any() & (block == work.block) & (work.k_block - k_block <= work.block)
         return row == 0, pass_ends, is_ending

@@ -160,7 +160,7 @@ class Sequencer(wiring.Component):
             self.unfinished.eq(issue.unfinished),
             self.events.eq(issue.events),
         ]
-        if self.config.matrix.row_scale:
+        if self.config.matrix.scales_rows:
             m.d.comb += [self.scales.eq(issue.scales), self.scales_valid.eq(issue.scales_valid)]
         self.send_descriptors(m, dispatch, store)
         self.track(m, dispatch, tracker, issue)

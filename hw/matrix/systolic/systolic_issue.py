@@ -31,7 +31,7 @@ def issue_work(config: MatrixUnitConfig) -> data.StructLayout:
         "accumulate": 1,
         "base": config.matrix.accumulator_address_width,
         "end": config.matrix.accumulator_address_width + 1,
-        **({"scale_lines": bits_for(limits.scale_lines)} if config.matrix.row_scale else {}),
+        **({"scale_lines": bits_for(limits.scale_lines)} if config.matrix.scales_rows else {}),
         "i_blocks": bits_for(limits.i_blocks),
         **{name: bits_for(count - 1) for name, count in flow.loops(config).items()},
         **({"last_tiles": 3} if flow.is_interleaved else {}),

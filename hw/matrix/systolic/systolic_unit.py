@@ -75,7 +75,7 @@ class SystolicUnit(SharedBlock):
         connect(m, flipped(self.done), sequencer.done)
         connect(m, sequencer.drain_command, array.drain_command)
         connect(m, array.drain, flipped(self.drain))
-        if self.config.matrix.row_scale:
+        if self.config.matrix.scales_rows:
             m.d.comb += [
                 array.scales.eq(sequencer.scales),
                 array.scales_valid.eq(sequencer.scales_valid),

@@ -22,7 +22,7 @@ def array_row(config: SystolicConfig) -> data.StructLayout:
         "swap": 1,
         "address": config.accumulator_address_width,
         "accumulate": 1,
-        **({"scaled": 1} if config.row_scale else {}),
+        **({"scaled": 1} if config.scales_rows else {}),
     })
 
 

@@ -121,7 +121,7 @@ SPICA_INLINE uint32_t attention_packed(const float *x)
 {
 #if ATTENTION_PER_LANE == 1
     return spica_bits(x[0]);
-#elif ATTENTION_IS_BF16
+#elif defined(ATTENTION_BF16)
     return spica_pack_bf16(x[0], x[1]);
 #else
     return spica_pack_fp16(x[0], x[1]);

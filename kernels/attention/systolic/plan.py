@@ -31,8 +31,6 @@ class AttentionPlan:
         Blocks of K, and of V, in shared memory.
     parts : int
         Parts of the keys of a block, each of one warp.
-    is_bf16 : bool
-        Whether P has this format.
     places : dict of str to int
         Byte address of each array, a multiple of a read of the unit.
 
@@ -42,14 +40,12 @@ class AttentionPlan:
     per_lane: int
     slots: int
     parts: int
-    is_bf16: bool
     places: dict[str, int]
 
     @property
     def defines(self) -> tuple[str, ...]:
         """Macros of the program."""
         sizes = {"ROWS": self.rows, "PER_LANE": self.per_lane, "KEYS": KEYS, "SLOTS": self.slots}
-        sizes |= {"IS_BF16": int(self.is_bf16)}
         places = {f"{name.upper()}_PLACE": place for name, place in self.places.items()}
         return tuple(f"ATTENTION_{name}={value}" for name, value in (sizes | places).items())
 
@@ -68,7 +64,6 @@ def attention_plan(config: ClusterConfig, depth: int) -> AttentionPlan:
                 per_lane=per_lane,
                 slots=slots,
                 parts=core.warps,
-                is_bf16=matrix.operand == "bf16",
                 places=places,
             )
     raise UserError(
@@ -79,8 +74,11 @@ def attention_plan(config: ClusterConfig, depth: int) -> AttentionPlan:
 
 def suitable_core(config: ClusterConfig, matrix: SystolicConfig) -> CoreConfig:
     """Return the config of the cores; raise `UserError` if they or the unit lack what is needed."""
-    if not matrix.row_scale:
-        raise UserError("attention needs matrix.row_scale=true; this machine has it off")
+    if not matrix.scales_rows:
+        raise UserError(
+            "attention needs matrix.row_scale=true and a weight-stationary array with floats; this "
+            "machine does not have it"
+        )
     if matrix.rows != matrix.columns:
         raise UserError(
             f"attention needs a square array, which transposes, not {matrix.rows}x{matrix.columns}"
@@ -109,9 +107,9 @@ def block_rows(cores: int, core: CoreConfig, matrix: SystolicConfig, depth: int)
     if rows > most:
         raise UserError(
             f"attention with depth {depth} needs an accumulator of "
-            f"{least * WORD * (KEYS + depth)} bytes and {least * matrix.operand_bytes // WORD} lanes, not "
-            f"{matrix.accumulator_bytes} bytes and "
-            f"{cores * core.threads} lanes"
+            f"{least * WORD * (KEYS + depth)} bytes and "
+            f"{least * matrix.operand_bytes // WORD} lanes, not {matrix.accumulator_bytes} bytes "
+            f"and {cores * core.threads} lanes"
         )
     return rows
 

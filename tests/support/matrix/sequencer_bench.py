@@ -152,7 +152,7 @@ class SequencerSurroundings:
                 (dut.weights_valid, dut.weights, "weights", self.take_weights),
                 (dut.row_valid, dut.row, "row", self.take_row),
             ]
-            if self.matrix.row_scale:
+            if self.matrix.scales_rows:
                 operands.append((dut.scales_valid, dut.scales, "scales", self.take_scales))
         else:
             operands = [(dut.step_valid, dut.step, "step", self.take_step)]
@@ -243,7 +243,7 @@ class SequencerSurroundings:
         self.write(row.address, self.cycle, row.accumulate)
         self.enter()
         self.rows.append((list(row.a), row.swap, row.address, row.accumulate))
-        if self.matrix.row_scale:
+        if self.matrix.scales_rows:
             self.scaled.append(row.scaled)
             if row.scaled:
                 self.last_scaled = self.cycle
@@ -365,7 +365,7 @@ class SequencerSurroundings:
                 expected["steps"] += expected_steps(*arguments)
         assert {name: getattr(self, name) for name in expected} == expected
         assert self.computed == len(computes)
-        if self.matrix.row_scale:
+        if self.matrix.scales_rows:
             self.check_scales(computes)
         self.check_descriptors()
 

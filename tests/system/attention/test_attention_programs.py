@@ -16,13 +16,20 @@ from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
-VIRGO = PRESETS["virgo"]
-CONFIGS = {
-    "virgo_fp32": PRESETS["virgo_fp32"],
-    "virgo": VIRGO,
+VIRGO, AMPERE = PRESETS["virgo"], PRESETS["ampere"]
+MACHINES = ("virgo_fp32", "virgo", "ampere_fp32", "ampere")
+#: Further machines.
+OTHERS = {
     "virgo bf16": replace(VIRGO, units=(replace(VIRGO.units[0], operand="bf16"),)),
+    "no DMA": PRESETS["volta"],
+    "three cores": replace(AMPERE, cores=3, barrier_scope="core"),
+    "four cores": replace(VIRGO, barrier_scope="core"),
+    "ampere bf16": replace(
+        AMPERE,
+        core=replace(AMPERE.core, tensor_numerics="nvidia(ampere)", tensor_operand="bf16"),
+    ),
 }
-MACHINES = tuple(CONFIGS)
+CONFIGS = {name: PRESETS[name] for name in MACHINES} | OTHERS
 
 
 def run(
@@ -148,7 +155,12 @@ def test_rtl_in_lockstep(machine):
     assert result["check"]["code_warnings"] == []
 
 
-#: Statements of the programs, each with a fault that a result must show.
+@pytest.mark.parametrize("machine", OTHERS)
+def test_other_machines(machine):
+    assert_right(run(machine, 70, keys=100, causal=True))
+
+
+#: Machines, and statements of their programs, each with a fault that a result must show.
 FAULTS = [
     ("virgo_fp32", "attention_softmax.h", "seen > 0", "seen >= 0"),
     ("virgo", "attention_softmax.h", "rest + i : rest", "rest : rest"),
@@ -163,6 +175,13 @@ FAULTS = [
     ("virgo_fp32", "kernel.c", "virgo_meet();\n    if (attention_has_queries()) {", "{"),
     ("virgo_fp32", "kernel.c", "attention_await_scores(number);", ""),
     ("virgo", "attention_commands.h", "+ i * ROW_BYTES, PER_LANE", "+ ROW_BYTES, PER_LANE"),
+    ("ampere_fp32", "attention_softmax.h", "is_hidden = q & 2 ?", "is_hidden = q & 4 ?"),
+    ("ampere_fp32", "attention_softmax.h", "(uint32_t)room ^ 8", "(uint32_t)room ^ 4"),
+    ("ampere_fp32", "attention_softmax.h", "fmul.s f4, f4, f6", "fmul.s f4, f4, f5"),
+    ("ampere_fp32", "attention_tensor.h", "spica_meet(0, ATTENTION_WARPS);", ""),
+    ("ampere_fp32", "attention_tensor.h", "at += group;", ""),
+    ("ampere_fp32", "attention_copy.h", "if (key + i < keys)", "if (key + i <= keys)"),
+    ("ampere", "attention_tensor.h", " | (factor.second != one)", ""),
 ]
 
 
@@ -170,7 +189,7 @@ FAULTS = [
 def test_faults_are_detected(fault, tmp_path):
     machine, name, old, new = fault
     config = CONFIGS[machine]
-    kernel = exact_attention_kernel(config, keys=100, causal=True)
+    kernel = exact_attention_kernel(config, keys=100, causal=True, data="large")
     folder = tmp_path / "program"
     shutil.copytree(kernel.sources[0].parent, folder)
     shutil.copy(kernel.sources[0].parent.parent / "attention.h", tmp_path)

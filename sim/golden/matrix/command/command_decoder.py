@@ -206,7 +206,7 @@ class CommandModel:
         scales_rows = rs1 >> 3 & 1
         if (
             rs2 & 0b100
-            or (scales_rows and not (rs1 & 1 and matrix.row_scale and not skip["ex"]))
+            or (scales_rows and not (rs1 & 1 and matrix.scales_rows and not skip["ex"]))
             or (not skip["d"] and self.has_d)
             or rs2 & 0x100
             or bits(rs1, 19, 16)
@@ -231,7 +231,7 @@ class CommandModel:
         ):
             raise RefusedError(OUT_OF_RANGE)
         rows = {"base": self.base, "end": self.base + i * matrix.rows * j}
-        if matrix.row_scale:
+        if matrix.scales_rows:
             rows |= {"scale_lines": scales * scales_rows, "scales_line": self.scales_line}
         self.operations.append({
             "load_a": 1 - skip["a"],

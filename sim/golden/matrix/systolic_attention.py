@@ -9,8 +9,8 @@ from ....kernels.attention.problem import AttentionProblem
 from ....kernels.attention.systolic.plan import KEYS, AttentionPlan, attention_plan
 from ....kernels.elements import dtype_of
 from ....kernels.gemm.target import systolic_unit
-from ..matrix.gemm_finish import fused, special
-from ..matrix.systolic.systolic import read_out, systolic_ws
+from .gemm_finish import fused, special
+from .systolic.systolic import read_out, systolic_ws
 
 __all__ = ["attention"]
 
