@@ -5,17 +5,18 @@
  * rows in the accumulator are scaled by the unit whenever their maximum rises. After the last block
  * a product of zeros scales them by the inverses of the sums.
  *
- * After the softmax of step t, the unit gets O of step t, scores of step t + 2, and the DMA gets V
- * of step t + 1 and K of step t + 3. So the unit computes scores of step t + 1 during the softmax of
- * step t. */
+ * Three warps share the commands, each of another core if there are as many. Between the meetings of
+ * step t, one commands the scores of step t + 2, and another the loads of V of step t + 1 and of K of
+ * step t + 3. After step t the third commands its product P V. So the unit always has a product ahead,
+ * and scores wait for their softmax. */
 #ifndef ATTENTION_COMMANDS_H
 #define ATTENTION_COMMANDS_H
 
 #include "attention_steps.h"
 
-/* Copies of the steps ahead, in shared memory as the registers of the thread are few. A slot's user is
- * the number of computes after which it may be overwritten, its load the number of loads after which
- * it may be used. */
+/* Copies of the steps ahead, in shared memory: several warps use them, and registers are few. A slot's
+ * user is the number of computes after which it may be overwritten, its load the number of loads
+ * after which it may be used. */
 typedef struct {
     AttentionStep keys, scores, values; /* next steps: load of K, scores, load of V */
     uint32_t key_slot, score_slot, value_slot, output_slot;
@@ -24,7 +25,10 @@ typedef struct {
     uint32_t loads, computes, stores;
     uint32_t key_load[SLOTS], value_load[SLOTS];
     uint32_t query_user[2], value_user[SLOTS], key_user[SLOTS], score_store[2];
+    uint32_t power_user[2];
 } AttentionState;
+
+_Static_assert(sizeof(AttentionState) <= ATTENTION_STATE_BYTES, "the plan must have room for the state");
 
 SPICA_INLINE AttentionState *attention_state(void)
 {
@@ -185,7 +189,7 @@ SPICA_INLINE void attention_add(const Attention *attention, AttentionState *stat
                        ATTENTION_PLACE(number, P),
                        SLOT_(slot, V) + VIRGO_B_BYTES(DEPTH, attention_keys(attention, step)),
                        step->key ? VIRGO_ACCUMULATE | VIRGO_SCALE_ROWS : 0, VIRGO_TRANSPOSED_A);
-    state->value_user[slot] = state->computes;
+    state->value_user[slot] = state->power_user[number & 1] = state->computes;
     state->output_slot = attention_following(slot);
 }
 
@@ -202,6 +206,7 @@ SPICA_INLINE void attention_start(const Attention *attention)
     for (uint32_t slot = 0; slot < SLOTS; slot++)
         state->key_user[slot] = state->value_user[slot] = computes;
     state->query_user[0] = state->query_user[1] = computes;
+    state->power_user[0] = state->power_user[1] = computes;
     for (uint32_t word = 0; word < (BLOCK_ROWS > DEPTH ? BLOCK_ROWS : DEPTH) *
                                        VIRGO_OPERAND_BYTES / 4; word++)
         attention_at(ATTENTION_ZEROS_PLACE)[word] = 0;
@@ -232,17 +237,34 @@ SPICA_INLINE void attention_await_scores(uint32_t number)
     }
 }
 
-/* Commands after the softmax of a step. */
-SPICA_INLINE void attention_command(const Attention *attention, const AttentionStep *step,
-                                    uint32_t number)
+/* Waits until P of the step before the last, and the factors with it, may be overwritten. */
+SPICA_INLINE void attention_await_powers(uint32_t number)
+{
+    attention_await_computes(attention_state()->power_user[number & 1]);
+}
+
+/* The loads ahead: V of the next step, and K of the third after it. */
+SPICA_INLINE void attention_load_ahead(const Attention *attention)
+{
+    AttentionState *state = attention_state();
+    attention_load_values(attention, state);
+    attention_load_keys(attention, state);
+}
+
+/* The scores ahead, of the second step after this. */
+SPICA_INLINE void attention_score_ahead(const Attention *attention)
+{
+    attention_score(attention, attention_state());
+}
+
+/* The product P V of a step, and the store of O after the last step of a block of queries. */
+SPICA_INLINE void attention_multiply_values(const Attention *attention, const AttentionStep *step,
+                                            uint32_t number)
 {
     AttentionState *state = attention_state();
     attention_add(attention, state, step, number);
     if (attention_is_last(step))
         attention_store(attention, state, step, number);
-    attention_score(attention, state);
-    attention_load_values(attention, state);
-    attention_load_keys(attention, state);
 }
 
 #endif

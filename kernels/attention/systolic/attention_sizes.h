@@ -18,6 +18,7 @@ enum {
     PART_KEYS = BLOCK_KEYS / PARTS,
     SETS = BLOCK_ROWS / PER_LANE, /* sets of PER_LANE queries, each of one lane */
     GROUPS = SETS / LANES,        /* groups of queries, each of one core */
+    RISEN_BYTES = (PARTS + 3) / 4 * 4, /* a byte for each warp of a core */
     ROW_BYTES = DEPTH * VIRGO_OPERAND_BYTES,
     KEY_BYTES = BLOCK_KEYS * ROW_BYTES,
     QUERY_BYTES = BLOCK_ROWS * ROW_BYTES,

@@ -12,7 +12,7 @@ __all__ = ["KEYS", "AttentionPlan", "attention_plan"]
 KEYS = 64
 WORD = 4
 #: Bytes of the state of the commanding thread.
-STATE_BYTES = 192
+STATE_BYTES = 256
 #: Most blocks of K, and of V, in shared memory: two in use and one that is loaded.
 MOST_SLOTS = 3
 
@@ -45,7 +45,13 @@ class AttentionPlan:
     @property
     def defines(self) -> tuple[str, ...]:
         """Macros of the program."""
-        sizes = {"ROWS": self.rows, "PER_LANE": self.per_lane, "KEYS": KEYS, "SLOTS": self.slots}
+        sizes = {
+            "STATE_BYTES": STATE_BYTES,
+            "ROWS": self.rows,
+            "PER_LANE": self.per_lane,
+            "KEYS": KEYS,
+            "SLOTS": self.slots,
+        }
         places = {f"{name.upper()}_PLACE": place for name, place in self.places.items()}
         return tuple(f"ATTENTION_{name}={value}" for name, value in (sizes | places).items())
 
@@ -57,7 +63,7 @@ def attention_plan(config: ClusterConfig, depth: int) -> AttentionPlan:
     per_lane = WORD // matrix.operand_bytes
     rows = block_rows(config.cores, core, matrix, depth)
     for slots in range(MOST_SLOTS, 1, -1):
-        places = place_all(config, sizes_of(core, matrix, depth, rows, slots))
+        places = place_all(config, sizes_of(config.cores, core, matrix, depth, rows, slots))
         if places is not None:
             return AttentionPlan(
                 rows=rows,
@@ -115,7 +121,7 @@ def block_rows(cores: int, core: CoreConfig, matrix: SystolicConfig, depth: int)
 
 
 def sizes_of(
-    core: CoreConfig, matrix: SystolicConfig, depth: int, rows: int, slots: int
+    cores: int, core: CoreConfig, matrix: SystolicConfig, depth: int, rows: int, slots: int
 ) -> dict[str, tuple[str, int]]:
     """Return the class and the bytes of each array.
 
@@ -136,6 +142,7 @@ def sizes_of(
         "q1": ("", rows * row),
         "maxima": ("", exchanged),
         "sums": ("", exchanged),
+        "risen": ("", cores * -(-core.warps // WORD) * WORD),
         "scales0": ("", rows * WORD),
         "scales1": ("", rows * WORD),
         "inverses0": ("", rows * WORD),
