@@ -6,26 +6,27 @@
  * a product of zeros scales them by the inverses of the sums.
  *
  * Three warps share the commands, each of another core if there are as many. Between the meetings of
- * step t, one commands the scores of step t + 2, and another the loads of V of step t + 1 and of K of
- * step t + 3. After step t the third commands its product P V. So the unit always has a product ahead,
- * and scores wait for their softmax. */
+ * step t, one commands the scores of step t + 2, and another the load of K of step t + 3. After step t
+ * the third commands its product P V, and the second the load of V of step t + 1. So the unit always
+ * has a product ahead, and scores wait for their softmax. */
 #ifndef ATTENTION_COMMANDS_H
 #define ATTENTION_COMMANDS_H
 
-#include "attention_steps.h"
+#include "attention_words.h"
 
 /* Copies of the steps ahead, in shared memory: several warps use them, and registers are few. A slot's
  * user is the number of computes after which it may be overwritten, its load the number of loads
  * after which it may be used. */
 typedef struct {
     AttentionStep keys, scores, values; /* next steps: load of K, scores, load of V */
-    uint32_t key_slot, score_slot, value_slot, output_slot;
+    uint32_t key_slot, score_slot;
     uint32_t key_query, score_query; /* blocks of queries before those steps */
-    uint32_t score_number;
+    uint32_t score_number, value_number; /* of those steps */
     uint32_t loads, computes, stores;
-    uint32_t key_load[SLOTS], value_load[SLOTS];
-    uint32_t query_user[2], value_user[SLOTS], key_user[SLOTS], score_store[2];
-    uint32_t power_user[2];
+    uint32_t key_load[SLOTS], value_load[2];
+    uint32_t query_user[2], key_user[SLOTS], score_store[2];
+    uint32_t add_user[2]; /* of V, P and factors of a step */
+    uint32_t load[LOAD_WORDS]; /* words of the next load */
 } AttentionState;
 
 _Static_assert(sizeof(AttentionState) <= ATTENTION_STATE_BYTES, "the plan must have room for the state");
@@ -70,84 +71,128 @@ SPICA_INLINE const char *attention_row(const Attention *attention, const char *f
     return from + (head * attention->keys + step->key) * ROW_BYTES;
 }
 
+/* Queues a load of rows; all lanes take part. */
+SPICA_INLINE void attention_load(AttentionState *state, uint32_t place, const char *from,
+                                 uint32_t pitch, uint32_t rows)
+{
+    SPICA_IF (vx_thread_id() == 0) {
+        state->load[0] = (uint32_t)from;
+        state->load[1] = pitch;
+        state->load[2] = place;
+        state->load[4] = rows | ATTENTION_ANEW(ROW_BYTES << 16);
+        state->loads++;
+    } SPICA_END_IF
+    attention_send(attention_load_registers, state->load, LOAD_WORDS);
+}
+
 /* Loads Q of a block: queries with an equal place in their sets follow each other. */
 SPICA_INLINE void attention_load_queries(const Attention *attention, AttentionState *state)
 {
     const AttentionStep *step = &state->keys;
-    uint32_t rows = attention_rows(attention, step);
-    uint32_t place = ATTENTION_PLACE(state->key_query, Q);
-    uint32_t first = step->problem * attention->queries + step->query;
+    const uint32_t rows = attention_rows(attention, step), block = state->key_query;
+    uint32_t place = ATTENTION_PLACE(block, Q);
+    const uint32_t first = step->problem * attention->queries + step->query;
     const char *from = attention->q + first * ROW_BYTES;
-    attention_await_computes(state->query_user[state->key_query & 1]);
+    SPICA_IF (vx_thread_id() == 0) {
+        attention_await_computes(state->query_user[block & 1]);
+    } SPICA_END_IF
+#pragma clang loop unroll(disable)
     for (uint32_t i = 0; i < PER_LANE && i < rows; i++) {
-        virgo_dma_load(place + i * SETS * ROW_BYTES, from + i * ROW_BYTES, PER_LANE * ROW_BYTES,
-                       ROW_BYTES, (rows - i + PER_LANE - 1) / PER_LANE, ROW_BYTES, 0, 0);
-        state->loads++;
+        attention_load(state, place, from, PER_LANE * ROW_BYTES,
+                       (rows - i + PER_LANE - 1) / PER_LANE);
+        place += SETS * ROW_BYTES;
+        from += ROW_BYTES;
     }
 }
 
 /* Loads K of the next step, and Q if a block of queries begins. */
-SPICA_INLINE void attention_load_keys(const Attention *attention, AttentionState *state)
+SPICA_INLINE void attention_load_keys(const Attention *attention)
 {
+    AttentionState *state = attention_state();
     AttentionStep *step = &state->keys;
     if (attention_is_over(attention, step))
         return;
+    const uint32_t slot = state->key_slot;
     if (step->key == 0)
         attention_load_queries(attention, state);
-    uint32_t slot = state->key_slot;
-    attention_await_computes(state->key_user[slot]);
-    virgo_dma_load(SLOT_(slot, K), attention_row(attention, attention->k, step), ROW_BYTES,
-                   ROW_BYTES, attention_keys(attention, step), ROW_BYTES, 0, 0);
-    state->key_load[slot] = ++state->loads;
-    state->key_slot = attention_following(slot);
-    state->key_query += attention_is_last(step);
-    attention_next(attention, step);
+    SPICA_IF (vx_thread_id() == 0) {
+        attention_await_computes(state->key_user[slot]);
+    } SPICA_END_IF
+    attention_load(state, SLOT_(slot, K), attention_row(attention, attention->k, step), ROW_BYTES,
+                   attention_keys(attention, step));
+    SPICA_IF (vx_thread_id() == 0) {
+        state->key_load[slot] = state->loads;
+        state->key_slot = attention_following(slot);
+        state->key_query += attention_is_last(step);
+        attention_next(attention, step);
+    } SPICA_END_IF
 }
 
-SPICA_INLINE void attention_load_values(const Attention *attention, AttentionState *state)
+/* Loads V of the next step. */
+SPICA_INLINE void attention_load_values(const Attention *attention)
 {
+    AttentionState *state = attention_state();
     AttentionStep *step = &state->values;
     if (attention_is_over(attention, step))
         return;
-    uint32_t slot = state->value_slot;
-    attention_await_computes(state->value_user[slot]);
-    virgo_dma_load(SLOT_(slot, V), attention_row(attention, attention->v, step), ROW_BYTES,
-                   ROW_BYTES, attention_keys(attention, step), ROW_BYTES, 0, 0);
-    state->value_load[slot] = ++state->loads;
-    state->value_slot = attention_following(slot);
-    attention_next(attention, step);
+    const uint32_t number = state->value_number;
+    SPICA_IF (vx_thread_id() == 0) {
+        attention_await_computes(state->add_user[number & 1]);
+    } SPICA_END_IF
+    attention_load(state, ATTENTION_PLACE(number, V), attention_row(attention, attention->v, step),
+                   ROW_BYTES, attention_keys(attention, step));
+    SPICA_IF (vx_thread_id() == 0) {
+        state->value_load[number & 1] = state->loads;
+        state->value_number = number + 1;
+        attention_next(attention, step);
+    } SPICA_END_IF
 }
 
-SPICA_INLINE void attention_multiply(AttentionState *state, uint32_t a, uint32_t b_end,
-                                     uint32_t options, uint32_t transposed)
+SPICA_INLINE void attention_multiply(uint32_t a, uint32_t b_end, uint32_t options,
+                                     uint32_t transposed)
 {
     virgo_operands(a, b_end);
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS1_LOW), options);
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_LOW), VIRGO_ONLY_COMPUTE | transposed);
     virgo_start();
-    state->computes++;
 }
 
-/* Scores of the next step, K Q^T, to shared memory. */
-SPICA_INLINE void attention_score(const Attention *attention, AttentionState *state)
+/* Commands the scores of a block with fewer keys. */
+SPICA_INLINE void attention_score_part(uint32_t keys, uint32_t slot, uint32_t block, uint32_t number)
 {
+    uint32_t query = ATTENTION_PLACE(block, Q);
+    virgo_tile(keys, BLOCK_ROWS, DEPTH);
+    virgo_accumulator(0, 0);
+    attention_multiply(SLOT_(slot, K), query + QUERY_BYTES, 0, VIRGO_TRANSPOSED_B);
+    virgo_spill(ATTENTION_PLACE(number, S), VIRGO_WIDE);
+}
+
+/* Scores of the next step, K Q^T, to shared memory; all lanes take part. */
+SPICA_INLINE void attention_score(const Attention *attention)
+{
+    AttentionState *state = attention_state();
     AttentionStep *step = &state->scores;
     if (attention_is_over(attention, step))
         return;
-    uint32_t slot = state->score_slot, block = state->score_query;
-    uint32_t query = ATTENTION_PLACE(block, Q);
-    virgo_tile(attention_keys(attention, step), BLOCK_ROWS, DEPTH);
-    virgo_accumulator(0, 0);
-    attention_await_loads(state->key_load[slot]);
-    attention_multiply(state, SLOT_(slot, K), query + QUERY_BYTES, 0, VIRGO_TRANSPOSED_B);
-    state->key_user[slot] = state->query_user[block & 1] = state->computes;
-    virgo_spill(ATTENTION_PLACE(state->score_number, S),
-                VIRGO_WIDE);
-    state->score_store[state->score_number & 1] = ++state->stores;
-    state->score_number++;
-    state->score_slot = attention_following(slot);
-    state->score_query += attention_is_last(step);
-    attention_next(attention, step);
+    const uint32_t slot = state->score_slot, number = state->score_number;
+    const uint32_t block = state->score_query, keys = attention_keys(attention, step);
+    SPICA_IF (vx_thread_id() == 0) {
+        attention_await_loads(state->key_load[slot]);
+        if (keys != BLOCK_KEYS)
+            attention_score_part(keys, slot, block, number);
+    } SPICA_END_IF
+    if (keys == BLOCK_KEYS)
+        attention_send(attention_unit_registers, attention_score_words[number & 1][slot][block & 1],
+                       SCORE_WORDS);
+    SPICA_IF (vx_thread_id() == 0) {
+        uint32_t computes = ++state->computes;
+        state->key_user[slot] = state->query_user[block & 1] = computes;
+        state->score_store[number & 1] = ++state->stores;
+        state->score_number = number + 1;
+        state->score_slot = attention_following(slot);
+        state->score_query = block + attention_is_last(step);
+        attention_next(attention, step);
+    } SPICA_END_IF
 }
 
 /* Divides O by the sums and stores it, a block with fewer queries by column blocks: the distance of
@@ -159,8 +204,9 @@ SPICA_INLINE void attention_store(const Attention *attention, AttentionState *st
     virgo_tile(ATTENTION_ANEW(BLOCK_ROWS), DEPTH, 1);
     virgo_accumulator(ATTENTION_ANEW(O_BASE), ATTENTION_PLACE(number, INVERSES));
     uint32_t zeros = ATTENTION_ANEW(ATTENTION_ZEROS_PLACE);
-    attention_multiply(state, zeros, zeros + ATTENTION_ANEW(VIRGO_B_BYTES(DEPTH, 1)),
+    attention_multiply(zeros, zeros + ATTENTION_ANEW(VIRGO_B_BYTES(DEPTH, 1)),
                        VIRGO_ACCUMULATE | VIRGO_SCALE_ROWS, VIRGO_TRANSPOSED_A);
+    state->computes++;
     uint32_t first = step->problem * attention->queries + step->query;
     char *to = attention->o + first * ROW_BYTES;
     if (rows == BLOCK_ROWS) {
@@ -176,25 +222,18 @@ SPICA_INLINE void attention_store(const Attention *attention, AttentionState *st
     }
 }
 
-/* Adds P V of a step to O. */
-SPICA_INLINE void attention_add(const Attention *attention, AttentionState *state,
-                                const AttentionStep *step, uint32_t number)
+/* Commands P V of a block with fewer keys. */
+SPICA_INLINE void attention_add_part(uint32_t keys, uint32_t adds, uint32_t number)
 {
-    uint32_t slot = state->output_slot;
-    uint32_t scales = ATTENTION_PLACE(number, SCALES);
-    virgo_tile(ATTENTION_ANEW(BLOCK_ROWS), DEPTH, attention_keys(attention, step));
-    virgo_accumulator(ATTENTION_ANEW(O_BASE), scales);
-    attention_await_loads(state->value_load[slot]);
-    attention_multiply(state,
-                       ATTENTION_PLACE(number, P),
-                       SLOT_(slot, V) + VIRGO_B_BYTES(DEPTH, attention_keys(attention, step)),
-                       step->key ? VIRGO_ACCUMULATE | VIRGO_SCALE_ROWS : 0, VIRGO_TRANSPOSED_A);
-    state->value_user[slot] = state->power_user[number & 1] = state->computes;
-    state->output_slot = attention_following(slot);
+    virgo_tile(ATTENTION_ANEW(BLOCK_ROWS), DEPTH, keys);
+    virgo_accumulator(ATTENTION_ANEW(O_BASE), ATTENTION_PLACE(number, SCALES));
+    attention_multiply(ATTENTION_PLACE(number, P),
+                       ATTENTION_PLACE(number, V) + VIRGO_B_BYTES(DEPTH, keys),
+                       adds ? VIRGO_ACCUMULATE | VIRGO_SCALE_ROWS : 0, VIRGO_TRANSPOSED_A);
 }
 
-/* Starts everything that precedes the first softmax. */
-SPICA_INLINE void attention_start(const Attention *attention)
+/* State before the first command, and zeros. */
+SPICA_INLINE void attention_begin(const Attention *attention)
 {
     AttentionState *state = attention_state();
     for (uint32_t word = 0; word < sizeof(AttentionState) / 4; word++)
@@ -203,20 +242,29 @@ SPICA_INLINE void attention_start(const Attention *attention)
     state->loads = spica_load_register(SPICA_OF_UNIT(DMA, LOADS_DONE));
     uint32_t computes = spica_load_register(SPICA_OF_UNIT(MATRIX, COMPUTES_DONE));
     state->computes = computes;
+    state->load[3] = ROW_BYTES;
     for (uint32_t slot = 0; slot < SLOTS; slot++)
-        state->key_user[slot] = state->value_user[slot] = computes;
+        state->key_user[slot] = computes;
     state->query_user[0] = state->query_user[1] = computes;
-    state->power_user[0] = state->power_user[1] = computes;
+    state->add_user[0] = state->add_user[1] = computes;
     for (uint32_t word = 0; word < (BLOCK_ROWS > DEPTH ? BLOCK_ROWS : DEPTH) *
                                        VIRGO_OPERAND_BYTES / 4; word++)
         attention_at(ATTENTION_ZEROS_PLACE)[word] = 0;
-    attention_load_keys(attention, state);
     virgo_store_pitch(DEPTH);
-    attention_load_keys(attention, state);
-    attention_score(attention, state);
-    attention_load_values(attention, state);
-    attention_score(attention, state);
-    attention_load_keys(attention, state);
+}
+
+/* Starts everything that precedes the first softmax; all lanes take part. */
+SPICA_INLINE void attention_start(const Attention *attention)
+{
+    SPICA_IF (vx_thread_id() == 0) {
+        attention_begin(attention);
+    } SPICA_END_IF
+    attention_load_keys(attention);
+    attention_load_keys(attention);
+    attention_score(attention);
+    attention_load_values(attention);
+    attention_score(attention);
+    attention_load_keys(attention);
 }
 
 /* Waits until the scores of a step are in shared memory. */
@@ -240,31 +288,29 @@ SPICA_INLINE void attention_await_scores(uint32_t number)
 /* Waits until P of the step before the last, and the factors with it, may be overwritten. */
 SPICA_INLINE void attention_await_powers(uint32_t number)
 {
-    attention_await_computes(attention_state()->power_user[number & 1]);
+    attention_await_computes(attention_state()->add_user[number & 1]);
 }
 
-/* The loads ahead: V of the next step, and K of the third after it. */
-SPICA_INLINE void attention_load_ahead(const Attention *attention)
-{
-    AttentionState *state = attention_state();
-    attention_load_values(attention, state);
-    attention_load_keys(attention, state);
-}
-
-/* The scores ahead, of the second step after this. */
-SPICA_INLINE void attention_score_ahead(const Attention *attention)
-{
-    attention_score(attention, attention_state());
-}
-
-/* The product P V of a step, and the store of O after the last step of a block of queries. */
+/* The product P V of a step, and the store of O after the last step of a block of queries; all lanes
+ * take part. */
 SPICA_INLINE void attention_multiply_values(const Attention *attention, const AttentionStep *step,
                                             uint32_t number)
 {
     AttentionState *state = attention_state();
-    attention_add(attention, state, step, number);
-    if (attention_is_last(step))
-        attention_store(attention, state, step, number);
+    const uint32_t adds = step->key != 0;
+    const uint32_t keys = attention_keys(attention, step);
+    SPICA_IF (vx_thread_id() == 0) {
+        attention_await_loads(state->value_load[number & 1]);
+        if (keys != BLOCK_KEYS)
+            attention_add_part(keys, adds, number);
+    } SPICA_END_IF
+    if (keys == BLOCK_KEYS)
+        attention_send(attention_unit_registers, attention_add_words[number & 1][adds], UNIT_WORDS);
+    SPICA_IF (vx_thread_id() == 0) {
+        state->add_user[number & 1] = ++state->computes;
+        if (attention_is_last(step))
+            attention_store(attention, state, step, number);
+    } SPICA_END_IF
 }
 
 #endif

@@ -119,25 +119,26 @@ SPICA_INLINE uint32_t attention_rises(float maximum, float old, float scale)
 }
 
 /* Bytes of the warps of a core, not zero if a maximum of the warp rises. */
-SPICA_INLINE volatile uint8_t *attention_risen(const AttentionPlace *at)
+SPICA_INLINE volatile uint8_t *attention_risen(const AttentionPlace *at, uint32_t number)
 {
-    return (volatile uint8_t *)attention_at(ATTENTION_RISEN_PLACE) + at->core * RISEN_BYTES;
+    return (volatile uint8_t *)attention_at(ATTENTION_PLACE(number, RISEN)) +
+           at->core * RISEN_BYTES;
 }
 
 /* Writes the maxima of this warp's scores, and whether any of them rises. */
 SPICA_INLINE void attention_offer(const AttentionPlace *at, const AttentionScores *scores,
-                                  const AttentionRows *rows, float scale)
+                                  const AttentionRows *rows, float scale, uint32_t number)
 {
     float maxima[PER_LANE];
     attention_maxima(scores, maxima);
-    attention_write(at, ATTENTION_MAXIMA_PLACE, maxima);
+    attention_write(at, ATTENTION_PLACE(number, MAXIMA), maxima);
     if (PER_LANE == 1)
         return;
     uint32_t rises = 0;
 #pragma unroll
     for (int i = 0; i < PER_LANE; i++)
         rises |= attention_rises(maxima[i], rows->maximum[i], scale);
-    volatile uint8_t *risen = attention_risen(at) + at->warp;
+    volatile uint8_t *risen = attention_risen(at, number) + at->warp;
     *risen = 0;
     SPICA_IF (rises) {
         *risen = 1;
@@ -145,9 +146,9 @@ SPICA_INLINE void attention_offer(const AttentionPlace *at, const AttentionScore
 }
 
 /* Whether a maximum of any warp of the core rises: FP32 follows each, 16-bit operands few. */
-SPICA_INLINE uint32_t attention_any_rises(const AttentionPlace *at)
+SPICA_INLINE uint32_t attention_any_rises(const AttentionPlace *at, uint32_t number)
 {
-    const volatile uint32_t *risen = (const volatile uint32_t *)attention_risen(at);
+    const volatile uint32_t *risen = (const volatile uint32_t *)attention_risen(at, number);
     uint32_t any = PER_LANE == 1;
 #pragma unroll
     for (int word = 0; PER_LANE > 1 && word < RISEN_BYTES / 4; word++)
@@ -162,14 +163,15 @@ SPICA_INLINE float attention_safe(float maximum)
 }
 
 /* Updates the maxima by those that the warps wrote, and sets the factors. */
-SPICA_INLINE void attention_raise(const AttentionPlace *at, AttentionRows *rows, float scale)
+SPICA_INLINE void attention_raise(const AttentionPlace *at, AttentionRows *rows, float scale,
+                                  uint32_t number)
 {
-    const volatile float *from = attention_exchanged(at, ATTENTION_MAXIMA_PLACE, 0);
 #pragma unroll
     for (int i = 0; i < PER_LANE; i++)
         rows->factor[i] = ONE;
-    if (!attention_any_rises(at))
+    if (!attention_any_rises(at, number))
         return;
+    const volatile float *from = attention_exchanged(at, ATTENTION_PLACE(number, MAXIMA), 0);
 #pragma unroll
     for (int i = 0; i < PER_LANE; i++) {
         const float old = rows->maximum[i];
@@ -236,7 +238,7 @@ SPICA_INLINE void attention_finish(const Attention *attention, const AttentionSt
                                    const AttentionPlace *at, const AttentionRows *rows,
                                    uint32_t number)
 {
-    const volatile float *from = attention_exchanged(at, ATTENTION_SUMS_PLACE, 0);
+    const volatile float *from = attention_exchanged(at, ATTENTION_PLACE(number, SUMS), 0);
     volatile float *inverses = attention_at(
         ATTENTION_PLACE(number, INVERSES));
     uint32_t first = at->set * PER_LANE, left = attention->queries - step->query;

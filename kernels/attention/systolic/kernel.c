@@ -39,16 +39,18 @@ SPICA_INLINE void attention_soften(const Attention *attention, const AttentionSt
         if ((int32_t)(step->key + BLOCK_KEYS) > attention_seen(attention, step->query))
             attention_mask(attention, step, &at, place);
         scores = attention_read(&at, place);
-        attention_offer(&at, &scores, rows, scale);
+        attention_offer(&at, &scores, rows, scale, number);
     }
     ATTENTION_COMMAND(ADDS, attention_await_powers(number))
     virgo_meet();
     if (attention_has_queries(&at)) {
-        attention_raise(&at, rows, scale);
+        attention_raise(&at, rows, scale, number);
         attention_powers(&at, &scores, rows, scale, number);
     }
-    ATTENTION_COMMAND(SCORES, attention_score_ahead(attention))
-    ATTENTION_COMMAND(LOADS, attention_load_ahead(attention))
+    if (role & SCORES)
+        attention_score(attention);
+    if (role & LOADS)
+        attention_load_keys(attention);
 }
 
 /* End of a block of queries, with a meeting at which the sums of all warps are known. */
@@ -56,7 +58,7 @@ SPICA_INLINE void attention_end(const Attention *attention, const AttentionStep 
                                 AttentionPlace at, AttentionRows *rows, uint32_t number)
 {
     if (attention_has_queries(&at))
-        attention_write(&at, ATTENTION_SUMS_PLACE, rows->sum);
+        attention_write(&at, ATTENTION_PLACE(number, SUMS), rows->sum);
     virgo_meet();
     if (attention_has_queries(&at) && at.warp == 0)
         attention_finish(attention, step, &at, rows, number);
@@ -66,12 +68,15 @@ SPICA_INLINE void attention_end(const Attention *attention, const AttentionStep 
 /* All steps of a warp. Each role has code of its own, as registers are few. */
 SPICA_INLINE void attention_all(const Attention *attention, AttentionPlace at, const int role)
 {
-    ATTENTION_COMMAND(SCORES, attention_start(attention); attention_await_scores(0))
+    if (role & SCORES)
+        attention_start(attention);
+    ATTENTION_COMMAND(SCORES, attention_await_scores(0))
     virgo_meet();
     AttentionStep step = attention_first(attention);
     AttentionRows rows;
     attention_clear(&rows);
     for (uint32_t number = 0; !attention_is_over(attention, &step); number++) {
+        SPICA_ANEW(at.core);
         SPICA_ANEW(at.set);
         SPICA_ANEW(at.warp);
         attention_soften(attention, &step, at, &rows, number, role);
@@ -79,7 +84,10 @@ SPICA_INLINE void attention_all(const Attention *attention, AttentionPlace at, c
             attention_end(attention, &step, at, &rows, number);
         ATTENTION_COMMAND(SCORES, attention_await_scores(number + 1))
         virgo_meet();
-        ATTENTION_COMMAND(ADDS, attention_multiply_values(attention, &step, number))
+        if (role & ADDS)
+            attention_multiply_values(attention, &step, number);
+        if (role & LOADS)
+            attention_load_values(attention);
         attention_next(attention, &step);
     }
     ATTENTION_COMMAND(ADDS, virgo_fence(0))

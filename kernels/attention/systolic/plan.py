@@ -11,9 +11,11 @@ __all__ = ["KEYS", "AttentionPlan", "attention_plan"]
 #: Keys of a block.
 KEYS = 64
 WORD = 4
+#: Places are multiples of this: of a read of the unit, and of rows of lanes.
+ALIGNMENT = 128
 #: Bytes of the state of the commanding thread.
 STATE_BYTES = 256
-#: Most blocks of K, and of V, in shared memory: two in use and one that is loaded.
+#: Most blocks of K in shared memory: two in use and one that is loaded.
 MOST_SLOTS = 3
 
 
@@ -28,7 +30,7 @@ class AttentionPlan:
     per_lane : int
         Queries of a lane: as many as elements of P in a word.
     slots : int
-        Blocks of K, and of V, in shared memory.
+        Blocks of K in shared memory; there are two of V.
     parts : int
         Parts of the keys of a block, each of one warp.
     places : dict of str to int
@@ -63,7 +65,7 @@ def attention_plan(config: ClusterConfig, depth: int) -> AttentionPlan:
     per_lane = WORD // matrix.operand_bytes
     rows = block_rows(config.cores, core, matrix, depth)
     for slots in range(MOST_SLOTS, 1, -1):
-        places = place_all(config, sizes_of(config.cores, core, matrix, depth, rows, slots))
+        places = place_all(config, groups_of(config.cores, core, matrix, depth, rows, slots))
         if places is not None:
             return AttentionPlan(
                 rows=rows,
@@ -120,59 +122,55 @@ def block_rows(cores: int, core: CoreConfig, matrix: SystolicConfig, depth: int)
     return rows
 
 
-def sizes_of(
+def groups_of(
     cores: int, core: CoreConfig, matrix: SystolicConfig, depth: int, rows: int, slots: int
-) -> dict[str, tuple[str, int]]:
-    """Return the class and the bytes of each array.
+) -> list[dict[str, int]]:
+    """Return the bytes of each array, in groups that must not share a bank of shared memory.
 
-    No bank of shared memory has arrays of two of the classes k, p0, p1 and s: while the unit
-    streams K or a block of P, a line in each cycle, the cores access scores and the other P.
+    The unit streams K, or P of a block, a line in each cycle; lanes that access its bank wait
+    meanwhile. So all that cores access in a step is beside P of that step: the unit streams P of
+    the step before. V, read along with P, is beside the other P, and Q not beside K. The unit
+    writes scores while cores read those of the step before.
     """
-    row = depth * matrix.operand_bytes
-    scores = KEYS * rows
+    row, scores = depth * matrix.operand_bytes, KEYS * rows
     exchanged = core.warps * rows * WORD
-    return {
-        **{f"k{slot}": ("k", KEYS * row) for slot in range(slots)},
-        "p0": ("p0", scores * matrix.operand_bytes),
-        "p1": ("p1", scores * matrix.operand_bytes),
-        "s0": ("s", scores * WORD),
-        "s1": ("s", scores * WORD),
-        **{f"v{slot}": ("", KEYS * row) for slot in range(slots)},
-        "q0": ("", rows * row),
-        "q1": ("", rows * row),
-        "maxima": ("", exchanged),
-        "sums": ("", exchanged),
-        "risen": ("", cores * -(-core.warps // WORD) * WORD),
-        "scales0": ("", rows * WORD),
-        "scales1": ("", rows * WORD),
-        "inverses0": ("", rows * WORD),
-        "inverses1": ("", rows * WORD),
-        "zeros": ("", max(rows, depth) * matrix.operand_bytes),
-        "state": ("", STATE_BYTES),
-    }
+
+    def beside(step: int) -> dict[str, int]:
+        return {
+            f"p{step}": scores * matrix.operand_bytes,
+            f"v{1 - step}": KEYS * row,
+            f"q{step}": rows * row,
+            f"maxima{step}": exchanged,
+            f"sums{step}": exchanged,
+            f"scales{step}": rows * WORD,
+            f"inverses{step}": rows * WORD,
+            f"risen{step}": cores * -(-core.warps // WORD) * WORD,
+        }
+
+    return [
+        {f"k{slot}": KEYS * row for slot in range(slots)},
+        beside(0) | {"zeros": max(rows, depth) * matrix.operand_bytes},
+        beside(1) | {"state": STATE_BYTES},
+        {"s0": scores * WORD},
+        {"s1": scores * WORD},
+    ]
 
 
-def place_all(config: ClusterConfig, sizes: dict[str, tuple[str, int]]) -> dict[str, int] | None:
+def place_all(config: ClusterConfig, groups: list[dict[str, int]]) -> dict[str, int] | None:
     """Return a place for each array; None if they do not fit.
 
-    Arrays without a class fill the banks from the last to the first.
+    Scores share banks if there are too few.
     """
     bank = config.shared.size // config.shared.banks
-    owners: list[str] = [""] * config.shared.banks
-    ends = [0] * config.shared.banks
-    places = {}
-    for name, (owner, size) in sizes.items():
-        order = range(len(ends)) if owner else reversed(range(len(ends)))
-        fitting = [
-            number
-            for number in order
-            if ends[number] + size <= bank and (not owner or owners[number] in ("", owner))
-        ]
-        fitting.sort(key=lambda number, owner=owner: owners[number] != owner)
-        if not fitting:
-            return None
-        number = fitting[0]
-        places[name] = number * bank + ends[number]
-        ends[number] += size
-        owners[number] = owners[number] or owner
-    return places
+    *others, even, odd = groups
+    for chosen in (groups, [*others, even | odd]):
+        places, start = {}, 0
+        for group in chosen:
+            place = start
+            for name, size in group.items():
+                places[name] = place
+                place += -(-size // ALIGNMENT) * ALIGNMENT
+            start += -(-(place - start) // bank) * bank
+        if start <= config.shared.size:
+            return places
+    return None
