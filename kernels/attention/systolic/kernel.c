@@ -5,6 +5,7 @@
  * when P is complete and the next scores are in shared memory. */
 #include "attention_commands.h"
 #include "attention_softmax.h"
+#include <spica_meet.h>
 
 /* Commands of a warp: scores, products P V, loads. */
 enum { SCORES = 1, ADDS = 2, LOADS = 4 };
@@ -42,7 +43,7 @@ SPICA_INLINE void attention_soften(const Attention *attention, const AttentionSt
         attention_offer(&at, &scores, rows, scale, number);
     }
     ATTENTION_COMMAND(ADDS, attention_await_powers(number))
-    virgo_meet();
+    spica_meet(0, SPICA_WARPS);
     if (attention_has_queries(&at)) {
         attention_raise(&at, rows, scale, number);
         attention_powers(&at, &scores, rows, scale, number);
@@ -59,7 +60,7 @@ SPICA_INLINE void attention_end(const Attention *attention, const AttentionStep 
 {
     if (attention_has_queries(&at))
         attention_write(&at, ATTENTION_PLACE(number, SUMS), rows->sum);
-    virgo_meet();
+    spica_meet(0, SPICA_WARPS);
     if (attention_has_queries(&at) && at.warp == 0)
         attention_finish(attention, step, &at, rows, number);
     attention_clear(rows);
@@ -71,7 +72,7 @@ SPICA_INLINE void attention_all(const Attention *attention, AttentionPlace at, c
     if (role & SCORES)
         attention_start(attention);
     ATTENTION_COMMAND(SCORES, attention_await_scores(0))
-    virgo_meet();
+    spica_meet(0, SPICA_WARPS);
     AttentionStep step = attention_first(attention);
     AttentionRows rows;
     attention_clear(&rows);
@@ -83,7 +84,7 @@ SPICA_INLINE void attention_all(const Attention *attention, AttentionPlace at, c
         if (attention_is_last(&step))
             attention_end(attention, &step, at, &rows, number);
         ATTENTION_COMMAND(SCORES, attention_await_scores(number + 1))
-        virgo_meet();
+        spica_meet(0, SPICA_WARPS);
         if (role & ADDS)
             attention_multiply_values(attention, &step, number);
         if (role & LOADS)

@@ -164,17 +164,24 @@ def test_other_machines(machine):
 FAULTS = [
     ("virgo_fp32", "attention_softmax.h", "seen > 0", "seen >= 0"),
     ("virgo", "attention_softmax.h", "rest + i : rest", "rest : rest"),
+    ("virgo", "attention_softmax.h", "*risen = 1;", "*risen = 0;"),
+    ("virgo_fp32", "attention_words.h", "VIRGO_ACCUMULATE | VIRGO_SCALE_ROWS", "VIRGO_ACCUMULATE"),
+    ("virgo_fp32", "attention_words.h", "ATTENTION_V##number##_PLACE", "ATTENTION_V0_PLACE"),
     (
         "virgo_fp32",
         "attention_commands.h",
-        "VIRGO_ACCUMULATE | VIRGO_SCALE_ROWS : 0",
-        "VIRGO_ACCUMULATE : 0",
+        "attention_await_loads(state->value_load[number & 1]);",
+        "",
     ),
-    ("virgo_fp32", "attention_commands.h", "attention_await_loads(state->value_load[slot]);", ""),
     ("virgo_fp32", "attention_commands.h", "attention_await_loads(state->key_load[slot]);", ""),
-    ("virgo_fp32", "kernel.c", "virgo_meet();\n    if (attention_has_queries()) {", "{"),
-    ("virgo_fp32", "kernel.c", "attention_await_scores(number);", ""),
-    ("virgo", "attention_commands.h", "+ i * ROW_BYTES, PER_LANE", "+ ROW_BYTES, PER_LANE"),
+    (
+        "virgo_fp32",
+        "kernel.c",
+        "spica_meet(0, SPICA_WARPS);\n    if (attention_has_queries(&at)) {",
+        "{",
+    ),
+    ("virgo_fp32", "kernel.c", "attention_await_scores(number + 1)", "(void)0"),
+    ("virgo", "attention_commands.h", "from += ROW_BYTES;", ""),
     ("ampere_fp32", "attention_softmax.h", "is_hidden = q & 2 ?", "is_hidden = q & 4 ?"),
     ("ampere_fp32", "attention_softmax.h", "(uint32_t)room ^ 8", "(uint32_t)room ^ 4"),
     ("ampere_fp32", "attention_softmax.h", "fmul.s f4, f4, f6", "fmul.s f4, f4, f5"),
@@ -189,7 +196,7 @@ FAULTS = [
 def test_faults_are_detected(fault, tmp_path):
     machine, name, old, new = fault
     config = CONFIGS[machine]
-    kernel = exact_attention_kernel(config, keys=100, causal=True, data="large")
+    kernel = exact_attention_kernel(config, keys=164, causal=True, data="large")
     folder = tmp_path / "program"
     shutil.copytree(kernel.sources[0].parent, folder)
     shutil.copy(kernel.sources[0].parent.parent / "attention.h", tmp_path)
