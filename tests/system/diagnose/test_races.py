@@ -79,7 +79,7 @@ def test_the_right_program_has_no_race(name):
 
 #: Small sizes by number of dimensions, and of kernels whose dimensions are not sides.
 SIZES = {1: (61,), 2: (9, 11), 3: (17, 20, 19)}
-SIZES_OF = {"chase": (5, 3, 2), "random_access": (61, 7), "strided": (61, 7)}
+SIZES_OF = {"attention": (70, 64), "chase": (5, 3, 2), "random_access": (61, 7), "strided": (61, 7)}
 SHIPPED = [kernel.name for kernel in every_kernel()] + list(EXACT_KERNELS)
 MACHINES = ("core", "tiny", "virgo", "virgo_hetero", "hopper", "ampere", "volta")
 SEVERAL = {
