@@ -12,6 +12,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ..hw.base.build_cache import cache_directory
+from ..hw.base.cache_contents import size_of
 from ..hw.base.errors import UserError
 from ..kernels.compile import compiler_version
 from ..sim.engine.compiler import find_compiler
@@ -143,7 +144,7 @@ def cache_finding() -> Finding:
     folder = cache_directory()
     parent = next(part for part in (folder, *folder.parents) if part.exists())
     writable = parent.is_dir() and os.access(parent, os.W_OK)
-    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    size = size_of(folder)
     return Finding(
         name="cache",
         purpose="built models, synthesis",

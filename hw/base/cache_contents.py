@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from .entries_in_use import USE_FILE, last_use
 from .file_locks import acquire, exclusive
 from .working_folders import LOCK_SUFFIX, PREFIX
 
-__all__ = ["Entry", "entries", "remove_entry", "unknown_files"]
+__all__ = ["Entry", "entries", "remove_entry", "size_of", "unknown_files"]
 
 #: Names of entries that are folders, and of those that are files in the folder of their kind.
 FOLDER_ENTRY = re.compile(r"([a-z]\w*)(-.+)?-[0-9a-f]{24}")
@@ -118,15 +118,18 @@ def is_folder(path: Path) -> bool:
 
 
 def size_of(folder: Path) -> int:
-    """Return the size in bytes of the files in a folder; links are not followed."""
-    return sum(sizes_in(folder))
+    """Return the size in bytes of the files in a folder; links are not followed.
+
+    Files and folders that other processes remove meanwhile do not count.
+    """
+    return sum(
+        size_of_file(Path(parent, name)) for parent, _, names in os.walk(folder) for name in names
+    )
 
 
-def sizes_in(folder: Path) -> Iterable[int]:
-    """Yield the size in bytes of each file in a folder and its folders."""
-    with os.scandir(folder) as found:
-        for item in found:
-            if item.is_dir(follow_symlinks=False):
-                yield from sizes_in(Path(item.path))
-            else:
-                yield item.stat(follow_symlinks=False).st_size
+def size_of_file(path: Path) -> int:
+    """Return the size in bytes of a file, or of a link itself; 0 if there is none any more."""
+    try:
+        return path.lstat().st_size
+    except FileNotFoundError:
+        return 0

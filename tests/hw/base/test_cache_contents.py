@@ -7,7 +7,7 @@ import pytest
 
 from spica.hw.base.build_cache import cache_directory, cached, digest
 from spica.hw.base.build_step import remember
-from spica.hw.base.cache_contents import entries, remove_entry, unknown_files
+from spica.hw.base.cache_contents import entries, remove_entry, size_of, unknown_files
 from spica.hw.base.entries_in_use import HELD, USE_FILE, use_entry
 from spica.hw.base.value_cache import load_value, save_value
 from spica.hw.base.working_folders import working_folder
@@ -151,3 +151,21 @@ def test_an_entry_that_disappears_counts_as_removed(root):
     with working_folder(root) as trash:
         assert remove_entry(root, entry, trash)
     assert not list(root.glob("*.lock"))
+
+
+def test_size_of_a_folder_while_files_vanish(tmp_path, monkeypatch):
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "kept").write_bytes(b"12345")
+    (tmp_path / "inner" / "kept").write_bytes(b"123")
+    (tmp_path / "inner" / "link").symlink_to(tmp_path / "kept")
+    own = (tmp_path / "inner" / "link").lstat().st_size
+    assert size_of(tmp_path) == 8 + own
+    walk = os.walk
+
+    def removing(folder):
+        for parent, folders, names in walk(folder):
+            yield parent, folders, [*names, "removed meanwhile"]
+
+    monkeypatch.setattr(os, "walk", removing)
+    assert size_of(tmp_path) == 8 + own
+    assert size_of(tmp_path / "absent") == 0
