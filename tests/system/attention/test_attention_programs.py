@@ -17,7 +17,7 @@ from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
 VIRGO, AMPERE = PRESETS["virgo"], PRESETS["ampere"]
-MACHINES = ("virgo_fp32", "virgo", "ampere_fp32", "ampere")
+MACHINES = ("virgo_fp32", "virgo", "ampere_fp32", "ampere", "hopper")
 #: Further machines.
 OTHERS = {
     "virgo bf16": replace(VIRGO, units=(replace(VIRGO.units[0], operand="bf16"),)),
