@@ -9,84 +9,105 @@
  * that none of them sees is skipped, unless it is the first. */
 SPICA_INLINE uint32_t attention_has_block(uint32_t row, uint32_t key)
 {
-    return row < ATTENTION->queries &&
-           (key == 0 || (int32_t)key < attention_seen((int32_t)(row + SIDE - 1)));
+    return key == 0 || (int32_t)key < attention_seen((int32_t)(row + SIDE - 1));
 }
 
-/* Powers of a block to shared memory, and their sums. Returns whether a maximum rose. */
-SPICA_INLINE uint32_t attention_all_powers(AttentionPair *maximum, AttentionPair *sum, uint32_t row,
-                                           uint32_t key, uint32_t buffer)
+/* Scores of a tile of 16 keys, -infinity for those that a query does not see. */
+SPICA_INLINE void attention_tile_scores(uint32_t tile, uint32_t queries)
 {
-    uint32_t has_risen = 0;
+    const volatile AttentionPosition *at = attention_at();
+    const uint32_t buffer = at->buffer, row = attention_row(at);
+    const int32_t key = (int32_t)(at->key + SIDE * tile);
+    attention_scores(attention_buffer(buffer) + OPERAND_BYTES * tile, queries);
+    if (key + SIDE <= attention_seen((int32_t)row))
+        return;
+    const int32_t own = (int32_t)(row + 2 * vx_thread_id());
+    attention_mask(attention_seen(own) - key, attention_seen(own + 1) - key);
+}
+
+/* Powers of a block to shared memory, and their sums. Returns whether a maximum rose. If a tile
+ * raises one, the powers of those before it are computed again. */
+SPICA_INLINE uint32_t attention_all_powers(AttentionPair *maximum, AttentionPair *sum)
+{
+    uint32_t has_risen = 0, tile = 0;
     sum->first = sum->second = 0;
 #pragma unroll 1
-    for (uint32_t tile = 0; tile < SCORE_TILES; tile++) {
+    while (tile < SCORE_TILES) {
         const uint32_t queries = attention_queries();
-        const int32_t first = (int32_t)(key + SIDE * tile);
-        attention_scores(attention_buffer(buffer) + OPERAND_BYTES * tile, queries);
-        if (first + SIDE > attention_seen((int32_t)row)) {
-            const int32_t own = (int32_t)(row + 2 * vx_thread_id());
-            attention_mask(attention_seen(own) - first, attention_seen(own + 1) - first);
-        }
+        attention_tile_scores(tile, queries);
         /* Half a row of P has the keys of a tile. */
-        const uint32_t powers = queries + QUERY_BYTES + tile / 2 * OPERAND_BYTES + tile % 2 * 32;
+        uint32_t to = queries + QUERY_BYTES + tile / 2 * OPERAND_BYTES + tile % 2 * 32;
+        SPICA_ANEW(to);
         const AttentionMoved moved = attention_maxima();
-        if (attention_any(attention_raise(maximum), powers)) {
+        if (attention_any(attention_raise(maximum), to)) {
             has_risen = 1;
             if (tile) {
-                sum->first = sum->second = 0;
-                tile = (uint32_t)-1; /* begin again, with this maximum */
+                sum->first = sum->second = tile = 0;
                 continue;
             }
         }
-        attention_powers(moved, *maximum, sum, powers + 128 * vx_thread_id());
+        attention_powers(moved, *maximum, sum, to + 128 * vx_thread_id());
+        tile++;
     }
     return has_risen;
 }
 
-/* Processes a block of keys. */
-SPICA_INLINE void attention_block(AttentionRows *rows, uint32_t row, uint32_t key, uint32_t buffer)
+/* Sum of one of the lane's queries after a block. */
+SPICA_INLINE uint32_t attention_sum(uint32_t old, float factor, uint32_t powers)
 {
-    AttentionPair maximum = rows->maximum, sum;
-    const uint32_t has_risen = attention_all_powers(&maximum, &sum, row, key, buffer);
-    const float first = attention_factor(rows->maximum.first, maximum.first);
-    const float second = attention_factor(rows->maximum.second, maximum.second);
-    rows->maximum = maximum;
-    rows->sum.first = spica_bits(__builtin_fmaf(spica_float(rows->sum.first), first,
-                                                spica_float(sum.first)));
-    rows->sum.second = spica_bits(__builtin_fmaf(spica_float(rows->sum.second), second,
-                                                 spica_float(sum.second)));
-    if (has_risen && key) {
+    return spica_bits(__builtin_fmaf(spica_float(old), factor, spica_float(powers)));
+}
+
+/* Processes a block of keys. */
+SPICA_INLINE void attention_block(void)
+{
+    volatile AttentionRows *rows = attention_rows();
+    AttentionPair maximum = {rows->maximum[0][0], rows->maximum[1][0]}, sum;
+    const uint32_t has_risen = attention_all_powers(&maximum, &sum);
+    rows = attention_rows();
+    const float first = attention_factor(rows->maximum[0][0], maximum.first);
+    const float second = attention_factor(rows->maximum[1][0], maximum.second);
+    rows->maximum[0][0] = maximum.first;
+    rows->maximum[1][0] = maximum.second;
+    rows->sum[0][0] = attention_sum(rows->sum[0][0], first, sum.first);
+    rows->sum[1][0] = attention_sum(rows->sum[1][0], second, sum.second);
+    if (has_risen && attention_at()->key) {
         attention_share(first, second);
         attention_rescale();
     }
     attention_settle();
-    attention_add(attention_queries() + QUERY_BYTES, buffer, key == 0);
+    attention_add(attention_queries() + QUERY_BYTES, attention_at()->buffer,
+                  attention_at()->key == 0);
+}
+
+/* All of a block: begin of a tile of queries, powers and O, and end of the tile. */
+SPICA_INLINE void attention_step(void)
+{
+    const volatile AttentionPosition *at = attention_at();
+    const uint32_t row = attention_row(at), key = at->key;
+    if (row >= ATTENTION->queries)
+        return;
+    if (key == 0) {
+        attention_copy_queries(at->problem, row);
+        attention_clear_rows();
+    }
+    if (attention_has_block(row, key))
+        attention_block();
+    at = attention_at();
+    if (attention_is_last(at))
+        attention_finish(at->problem, attention_row(at));
 }
 
 /* All blocks. */
 SPICA_INLINE void attention_all(void)
 {
     attention_begin_loads();
-    AttentionPosition at;
-    attention_first(&at);
-    uint32_t buffer = 0;
-    AttentionRows rows;
+    attention_first(attention_at());
 #pragma unroll 1
-    while (!attention_is_over(&at)) {
+    while (!attention_is_over(attention_at())) {
         attention_meet();
-        const uint32_t row = at.row + SIDE * attention_warp();
-        if (at.key == 0 && row < ATTENTION->queries) {
-            attention_copy_queries(at.problem, row);
-            rows.maximum.first = rows.maximum.second = ATTENTION_LOADED(MINUS_INFINITY);
-            rows.sum.first = rows.sum.second = 0;
-        }
-        if (attention_has_block(row, at.key))
-            attention_block(&rows, row, at.key, buffer);
-        if (row < ATTENTION->queries && attention_is_last(&at))
-            attention_finish(&rows, at.problem, row);
-        attention_advance(&at);
-        buffer ^= 1;
+        attention_step();
+        attention_advance(attention_at());
     }
 }
 

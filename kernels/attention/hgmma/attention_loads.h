@@ -13,15 +13,15 @@
 
 /* In memory, as registers are few. */
 typedef struct {
-    AttentionPosition at;   /* of the next block to load */
-    uint32_t buffer, loads; /* its buffer, and all loads that are commanded */
+    AttentionPosition at; /* of the next block to load */
+    uint32_t loads;       /* all loads that are commanded */
 } AttentionLoads;
 
 static AttentionLoads attention_loads_ __attribute__((section(".unset"), used));
 
 SPICA_INLINE volatile AttentionLoads *attention_loads(void)
 {
-    return (volatile AttentionLoads *)ATTENTION_ADDRESS(attention_loads_);
+    return (volatile AttentionLoads *)ATTENTION_ADDRESS(&attention_loads_);
 }
 
 SPICA_INLINE int attention_leads(void)
@@ -46,10 +46,9 @@ static __attribute__((noinline)) void attention_load(void)
     const uint32_t key = loads->at.key, head = loads->at.problem / ATTENTION->group;
     const uint32_t offset = (head * ATTENTION->keys + key) * ROW_BYTES;
     const uint32_t rows = spica_minu(ATTENTION->keys - key, BLOCK_KEYS);
-    const uint32_t to = loads->buffer * SHARE_BYTES;
+    const uint32_t to = loads->at.buffer * SHARE_BYTES;
     ATTENTION_LOAD_PANELS((uint32_t)ATTENTION->k + offset, rows, SCORE_STEPS, K_ROW_BYTES, 0)
     ATTENTION_LOAD_PANELS((uint32_t)ATTENTION->v + offset, rows, OUTPUT_TILES, V_ROW_BYTES, K_BYTES)
-    loads->buffer ^= 1;
     loads->loads += BLOCK_LOADS;
     attention_advance(&loads->at);
 }
@@ -61,7 +60,6 @@ SPICA_INLINE void attention_begin_loads(void)
         return;
     volatile AttentionLoads *loads = attention_loads();
     attention_first(&loads->at);
-    loads->buffer = 0;
     loads->loads = *(volatile uint32_t *)SPICA_DMA_LOADS_DONE;
     attention_load();
 }

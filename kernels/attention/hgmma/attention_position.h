@@ -4,10 +4,25 @@
 
 #include "attention_sizes.h"
 
-/* A head, the first query of all warps, and the first key. */
+/* A head, the first query of all warps, the first key, and the buffer of the block. */
 typedef struct {
-    uint32_t problem, row, key;
+    uint32_t problem, row, key, buffer;
 } AttentionPosition;
+
+/* Position of each warp: in memory, as registers are few. */
+static AttentionPosition attention_positions_[ALL_WARPS] __attribute__((section(".unset")));
+
+SPICA_INLINE volatile AttentionPosition *attention_at(void)
+{
+    return (volatile AttentionPosition *)(ATTENTION_ADDRESS(attention_positions_) +
+                                          attention_warp() * (uint32_t)sizeof(AttentionPosition));
+}
+
+/* First query of the warp. */
+SPICA_INLINE uint32_t attention_row(const volatile AttentionPosition *at)
+{
+    return at->row + SIDE * attention_warp();
+}
 
 /* Keys that a query sees. */
 SPICA_INLINE int32_t attention_seen(int32_t row)
@@ -28,6 +43,7 @@ SPICA_INLINE uint32_t attention_is_last(const volatile AttentionPosition *at)
 /* Advances to the next block; behind the last one `problem` is the number of heads. */
 SPICA_INLINE void attention_advance(volatile AttentionPosition *at)
 {
+    at->buffer ^= 1;
     if (!attention_is_last(at)) {
         at->key += BLOCK_KEYS;
         return;
@@ -44,7 +60,7 @@ SPICA_INLINE void attention_advance(volatile AttentionPosition *at)
 
 SPICA_INLINE void attention_first(volatile AttentionPosition *at)
 {
-    at->problem = at->row = at->key = 0;
+    at->problem = at->row = at->key = at->buffer = 0;
 }
 
 SPICA_INLINE uint32_t attention_is_over(const volatile AttentionPosition *at)

@@ -4,10 +4,27 @@
 
 #include "attention_softmax.h"
 
-/* State of the lane's queries: maxima, and sums of powers. */
+/* State of the queries of a warp: maxima, and sums of powers. A register of all lanes is a row of
+ * memory. */
 typedef struct {
-    AttentionPair maximum, sum;
+    uint32_t maximum[2][LANES], sum[2][LANES];
 } AttentionRows;
+
+static AttentionRows attention_rows_[ALL_WARPS] __attribute__((section(".unset"), aligned(64)));
+
+/* State of the warp, at the words of the lane. */
+SPICA_INLINE volatile AttentionRows *attention_rows(void)
+{
+    return (volatile AttentionRows *)(ATTENTION_ADDRESS(attention_rows_) + 4 * vx_thread_id() +
+                                      attention_warp() * (uint32_t)sizeof(AttentionRows));
+}
+
+SPICA_INLINE void attention_clear_rows(void)
+{
+    volatile AttentionRows *rows = attention_rows();
+    rows->maximum[0][0] = rows->maximum[1][0] = ATTENTION_LOADED(MINUS_INFINITY);
+    rows->sum[0][0] = rows->sum[1][0] = 0;
+}
 
 /* Words of Q of one of the lane's queries; those behind the last one are copies of it. */
 SPICA_INLINE const volatile uint32_t *attention_query(uint32_t problem, uint32_t row)
@@ -85,11 +102,12 @@ SPICA_INLINE void attention_store_lse(uint32_t maximum, uint32_t sum, uint32_t p
 }
 
 /* Divides O by the sums and stores it, and LSE, of the queries that exist. */
-SPICA_INLINE void attention_finish(const AttentionRows *rows, uint32_t problem, uint32_t row)
+SPICA_INLINE void attention_finish(uint32_t problem, uint32_t row)
 {
+    volatile AttentionRows *rows = attention_rows();
     const uint32_t queries = ATTENTION->queries, place = problem * queries + row;
     const uint32_t lane = vx_thread_id(), own = row + 2 * lane;
-    attention_share(attention_inverse(rows->sum.first), attention_inverse(rows->sum.second));
+    attention_share(attention_inverse(rows->sum[0][0]), attention_inverse(rows->sum[1][0]));
     const volatile float *from = (const volatile float *)attention_output();
     const volatile float *factors = attention_factors();
     volatile uint32_t *to = (volatile uint32_t *)(ATTENTION->o + place * ROW_BYTES) + lane;
@@ -103,11 +121,12 @@ SPICA_INLINE void attention_finish(const AttentionRows *rows, uint32_t problem, 
             to[tile * LANES] = attention_packed(at[0] * factor, at[LANES] * factor);
         }
     }
+    rows = attention_rows();
     SPICA_IF (own < queries) {
-        attention_store_lse(rows->maximum.first, rows->sum.first, place + 2 * lane);
+        attention_store_lse(rows->maximum[0][0], rows->sum[0][0], place + 2 * lane);
     } SPICA_END_IF
     SPICA_IF (own + 1 < queries) {
-        attention_store_lse(rows->maximum.second, rows->sum.second, place + 2 * lane + 1);
+        attention_store_lse(rows->maximum[1][0], rows->sum[1][0], place + 2 * lane + 1);
     } SPICA_END_IF
 }
 

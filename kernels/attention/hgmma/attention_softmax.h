@@ -26,6 +26,12 @@ typedef struct {
 #define MINUS_INFINITY 0xFF800000u
 #define SLACK 0x41000000u /* 8 */
 
+/* Bits of the factor of scores: a float would need a register of its own. */
+SPICA_INLINE uint32_t attention_scale(void)
+{
+    return *(const volatile uint32_t *)&ATTENTION->scale_log2;
+}
+
 #define MAX2_(a, b) "fmax.s f" #a ", f" #a ", f" #b "\n\t"
 
 /* Moves the scores of the first four keys, and leaves the maxima of all in f0 and f1. */
@@ -56,7 +62,7 @@ SPICA_INLINE uint32_t attention_raise(AttentionPair *maximum)
         "fmv.w.x f4, %6\n\tfmv.w.x f5, %7\n\tfsub.s f0, f0, f2\n\tfsub.s f1, f1, f3\n\t"
         "fmul.s f0, f0, f4\n\tfmul.s f1, f1, f4\n\tflt.s %2, f5, f0\n\tflt.s %3, f5, f1"
         : "=&r"(new.first), "=&r"(new.second), "=&r"(rises.first), "=&r"(rises.second)
-        : "r"(maximum->first), "r"(maximum->second), "r"(ATTENTION->scale_log2),
+        : "r"(maximum->first), "r"(maximum->second), "r"(attention_scale()),
           "r"(ATTENTION_LOADED(SLACK))
         : SPICA_HGMMA_C_);
     maximum->first ^= (maximum->first ^ new.first) & -rises.first;
@@ -122,7 +128,7 @@ SPICA_INLINE void attention_powers(AttentionMoved moved, AttentionPair maximum, 
         USE_(8, 9, 10, 11, 12, 13, 14, 15, 0, 4, 64, 68)
         "fmv.x.w %[sum], f3\n\tfmv.x.w %[sums], f4"
         : [sum] "+&r"(sum->first), [sums] "+&r"(sum->second)
-        : [to] "r"(to), [scale] "r"(ATTENTION->scale_log2),
+        : [to] "r"(to), [scale] "r"(attention_scale()),
           [high] "r"(attention_safe(maximum.first)), [higher] "r"(attention_safe(maximum.second)),
           [a] "r"(moved.x[0]), [b] "r"(moved.x[1]), [c] "r"(moved.x[2]), [d] "r"(moved.x[3]),
           [e] "r"(moved.x[4]), [f] "r"(moved.x[5]), [g] "r"(moved.x[6]), [h] "r"(moved.x[7])

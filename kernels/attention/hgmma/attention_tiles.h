@@ -51,9 +51,12 @@ SPICA_INLINE void attention_scores(uint32_t keys, uint32_t queries)
 {
     spica_hgmma_clear();
 #pragma unroll
-    for (int step = 0; step < SCORE_STEPS; step++)
-        spica_hgmma(keys + ATTENTION_LOADED(ATTENTION_SPREAD(step * K_PANEL_BYTES)),
-                    queries + step * ATTENTION_LOADED(OPERAND_BYTES));
+    for (int step = 0; step < SCORE_STEPS; step++) {
+        uint32_t a = ATTENTION_SPREAD(step * K_PANEL_BYTES), b = step * OPERAND_BYTES;
+        SPICA_ANEW(keys); /* or all sums occupy registers in all iterations */
+        SPICA_ANEW(queries);
+        spica_hgmma(keys + a, queries + b);
+    }
 }
 
 /* O := O + P V, 16 columns after the other, and waits until the operands are read. */
