@@ -63,15 +63,15 @@ SPICA_INLINE void attention_share(float first, float second)
 SPICA_INLINE void attention_rescale(void)
 {
     volatile float *at = (volatile float *)attention_output();
-    const volatile float *factors = attention_factors();
+    const volatile float *end = at + ATTENTION_LOADED(OUTPUT_BYTES) / 4;
 #pragma unroll 1
-    for (uint32_t row = 0; row < SIDE; row++, at += 2 * LANES) {
-        const float factor = factors[row];
-#pragma unroll
-        for (int tile = 0; tile < OUTPUT_TILES; tile++) {
-            volatile float *to = at + tile * TILE_BYTES / 4;
-            to[0] *= factor;
-            to[LANES] *= factor;
+    while (at != end) {
+        const volatile float *factors = attention_factors();
+#pragma unroll 4
+        for (uint32_t row = 0; row < SIDE; row++, at += 2 * LANES) {
+            const float factor = factors[row];
+            at[0] *= factor;
+            at[LANES] *= factor;
         }
     }
 }
@@ -109,17 +109,19 @@ SPICA_INLINE void attention_finish(uint32_t problem, uint32_t row)
     const uint32_t lane = vx_thread_id(), own = row + 2 * lane;
     attention_share(attention_inverse(rows->sum[0][0]), attention_inverse(rows->sum[1][0]));
     const volatile float *from = (const volatile float *)attention_output();
-    const volatile float *factors = attention_factors();
     volatile uint32_t *to = (volatile uint32_t *)(ATTENTION->o + place * ROW_BYTES) + lane;
     const uint32_t count = spica_minu(queries - row, SIDE);
 #pragma unroll 1
-    for (uint32_t i = 0; i < count; i++, from += 2 * LANES, to += ROW_WORDS) {
-        const float factor = factors[i];
-#pragma unroll
-        for (int tile = 0; tile < OUTPUT_TILES; tile++) {
-            const volatile float *at = from + tile * TILE_BYTES / 4;
-            to[tile * LANES] = attention_packed(at[0] * factor, at[LANES] * factor);
+    for (uint32_t tile = 0; tile < OUTPUT_TILES; tile++) {
+        const volatile float *factors = attention_factors(), *at = from;
+        volatile uint32_t *word = to;
+#pragma unroll 1
+        for (uint32_t i = 0; i < count; i++, at += 2 * LANES, word += ROW_WORDS) {
+            const float factor = factors[i];
+            *word = attention_packed(at[0] * factor, at[LANES] * factor);
         }
+        from += TILE_BYTES / 4;
+        to += LANES;
     }
     rows = attention_rows();
     SPICA_IF (own < queries) {

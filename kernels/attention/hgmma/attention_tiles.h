@@ -64,13 +64,16 @@ SPICA_INLINE void attention_add(uint32_t powers, uint32_t buffer, uint32_t is_fi
 {
     char *output = attention_output();
     const uint32_t values = attention_buffer(buffer);
+    uint32_t at = ATTENTION_LOADED(K_BYTES);
 #pragma unroll 1
-    for (uint32_t at = K_BYTES; at < K_BYTES + OUTPUT_TILES * V_PANEL_BYTES; at += V_PANEL_BYTES) {
+    for (uint32_t left = OUTPUT_TILES; left; left--, at += ATTENTION_LOADED(V_PANEL_BYTES)) {
         if (is_first)
             spica_hgmma_clear();
         else
             attention_load_tile(output);
-        const uint32_t panel = values + ATTENTION_SPREAD(at);
+        const uint32_t bank = at / SHARE_BYTES, rest = at % SHARE_BYTES;
+        uint32_t panel = values + rest + bank * ATTENTION_LOADED(BANK_BYTES);
+        SPICA_ANEW(panel); /* or sums with constants occupy registers */
 #pragma unroll
         for (int step = 0; step < OUTPUT_STEPS; step++)
             spica_hgmma(powers + step * OPERAND_BYTES, panel + step * OPERAND_BYTES);
