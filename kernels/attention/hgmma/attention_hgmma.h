@@ -12,44 +12,47 @@ SPICA_INLINE uint32_t attention_has_block(uint32_t row, uint32_t key)
     return key == 0 || (int32_t)key < attention_seen((int32_t)(row + SIDE - 1));
 }
 
-/* Scores of a tile of 16 keys, -infinity for those that a query does not see. */
-SPICA_INLINE void attention_tile_scores(uint32_t tile, uint32_t queries)
+/* Hides the scores of keys of a tile that a query does not see. */
+SPICA_INLINE void attention_hide(const volatile AttentionPosition *at, uint32_t tile)
 {
-    const volatile AttentionPosition *at = attention_at();
-    const uint32_t buffer = at->buffer, row = attention_row(at);
     const int32_t key = (int32_t)(at->key + SIDE * tile);
-    attention_scores(attention_buffer(buffer) + OPERAND_BYTES * tile, queries);
-    if (key + SIDE <= attention_seen((int32_t)row))
+    if (!ATTENTION->causal && key + SIDE <= (int32_t)ATTENTION->keys)
         return;
-    const int32_t own = (int32_t)(row + 2 * vx_thread_id());
+    const int32_t row = (int32_t)attention_row(at);
+    if (key + SIDE <= attention_seen(row))
+        return;
+    const int32_t own = row + 2 * (int32_t)vx_thread_id();
     attention_mask(attention_seen(own) - key, attention_seen(own + 1) - key);
 }
 
-/* Powers of a block to shared memory, and their sums. Returns whether a maximum rose. If a tile
- * raises one, the powers of those before it are computed again. */
-SPICA_INLINE uint32_t attention_all_powers(AttentionPair *maximum, AttentionPair *sum)
+/* Powers of a block to shared memory, and their sums. If a tile raises a maximum, the powers of those
+ * before it are computed again. */
+SPICA_INLINE void attention_all_powers(AttentionPair *maximum, AttentionPair *sum)
 {
-    uint32_t has_risen = 0, tile = 0;
+    volatile AttentionPosition *at = attention_at();
+    const uint32_t queries = attention_queries(), keys = attention_buffer(at->buffer);
+    uint32_t tile = 0;
+    at->has_risen = 0;
     sum->first = sum->second = 0;
 #pragma unroll 1
     while (tile < SCORE_TILES) {
-        const uint32_t queries = attention_queries();
-        attention_tile_scores(tile, queries);
+        attention_scores(keys + OPERAND_BYTES * tile, queries);
+        attention_hide(at, tile);
         /* Half a row of P has the keys of a tile. */
-        uint32_t to = queries + QUERY_BYTES + tile / 2 * OPERAND_BYTES + tile % 2 * 32;
+        uint32_t to = queries + ATTENTION_LOADED(QUERY_BYTES) + tile / 2 * OPERAND_BYTES + tile % 2 * 32;
         SPICA_ANEW(to);
+        const uint32_t lane = vx_thread_id();
         const AttentionMoved moved = attention_maxima();
-        if (attention_any(attention_raise(maximum), to)) {
-            has_risen = 1;
+        if (attention_any(attention_raise(maximum), to, lane)) {
+            at->has_risen = 1;
             if (tile) {
                 sum->first = sum->second = tile = 0;
                 continue;
             }
         }
-        attention_powers(moved, *maximum, sum, to + 128 * vx_thread_id());
+        attention_powers(moved, *maximum, sum, to + 128 * lane);
         tile++;
     }
-    return has_risen;
 }
 
 /* Sum of one of the lane's queries after a block. */
@@ -63,7 +66,7 @@ SPICA_INLINE void attention_block(void)
 {
     volatile AttentionRows *rows = attention_rows();
     AttentionPair maximum = {rows->maximum[0][0], rows->maximum[1][0]}, sum;
-    const uint32_t has_risen = attention_all_powers(&maximum, &sum);
+    attention_all_powers(&maximum, &sum);
     rows = attention_rows();
     const float first = attention_factor(rows->maximum[0][0], maximum.first);
     const float second = attention_factor(rows->maximum[1][0], maximum.second);
@@ -71,12 +74,12 @@ SPICA_INLINE void attention_block(void)
     rows->maximum[1][0] = maximum.second;
     rows->sum[0][0] = attention_sum(rows->sum[0][0], first, sum.first);
     rows->sum[1][0] = attention_sum(rows->sum[1][0], second, sum.second);
-    if (has_risen && attention_at()->key) {
+    if (attention_at()->has_risen && attention_at()->key) {
         attention_share(first, second);
         attention_rescale();
     }
     attention_settle();
-    attention_add(attention_queries() + QUERY_BYTES, attention_at()->buffer,
+    attention_add(attention_queries() + ATTENTION_LOADED(QUERY_BYTES), attention_at()->buffer,
                   attention_at()->key == 0);
 }
 

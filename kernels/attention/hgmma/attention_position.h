@@ -4,9 +4,10 @@
 
 #include "attention_sizes.h"
 
-/* A head, the first query of all warps, the first key, and the buffer of the block. */
+/* A head, the first query of all warps, the first key, the buffer of the block, and whether it has
+ * raised a maximum of the warp. */
 typedef struct {
-    uint32_t problem, row, key, buffer;
+    uint32_t problem, row, key, buffer, has_risen;
 } AttentionPosition;
 
 /* Position of each warp: in memory, as registers are few. */

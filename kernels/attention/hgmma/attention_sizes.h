@@ -14,12 +14,18 @@
  * plan.py has the sizes of a block and its places. O between blocks is in the order of registers:
  * a tile of 16 columns has 32 registers of 8 words.
  *
- * Instructions of a warp per block of 64 keys, d = 64, without mask and new maxima: 16 products of
- * 32 issue slots (128 cycles of the unit each, 2,048 in all); 4 tiles of scores with 32 clears, 45
- * for maxima, 16 for the threshold, and 32 fmadd, 32 fexp2, 32 fadd, 16 fpack, 16 fsw; 4 tiles of
- * O with 32 loads and 32 stores. So a tile of scores needs no room in memory: its powers have the
- * maximum known so far. If a tile raises a maximum by more than the threshold, the block is begun
- * again with this maximum, which is rare. */
+ * A warp executes 1,760 instructions per block of 64 keys with d = 64, no mask and no new maxima:
+ *
+ *   scores    8 products and 128 clears of registers
+ *   maxima    120 fmax, 48 for the threshold
+ *   powers    128 fmadd, 128 fexp2, 128 fadd, 64 fpack, 64 stores, 64 moves of scores
+ *   O         8 products, 128 loads and 128 stores
+ *   rest      integer instructions for addresses and positions, branches
+ *
+ * A product of 16 x 16 x 32 occupies the issue slots of 32 instructions, and the unit 128 cycles.
+ *
+ * A tile of scores needs no room in memory: its powers have the maximum known so far. If a tile raises
+ * a maximum by more than the threshold, the block is begun again with this maximum, which is rare. */
 #ifndef ATTENTION_SIZES_H
 #define ATTENTION_SIZES_H
 
@@ -104,7 +110,10 @@ SPICA_INLINE uint32_t attention_buffer(uint32_t buffer)
 /* Address of the warp's Q^T, in the bank of its core; P follows. */
 SPICA_INLINE uint32_t attention_queries(void)
 {
-    const uint32_t core = vx_core_id(), number = core / BANKS * WARPS + vx_warp_id();
+    const uint32_t core = vx_core_id();
+    uint32_t number = core / BANKS;
+    SPICA_ANEW(number); /* or masks of merged shifts occupy registers */
+    number = number * WARPS + vx_warp_id();
     uint32_t at = ATTENTION_LOADED(SPICA_SHARED_BASE + 2 * SHARE_BYTES);
     at += core % BANKS * ATTENTION_LOADED(BANK_BYTES);
     return at + number * ATTENTION_LOADED(WARP_BYTES);

@@ -71,12 +71,12 @@ SPICA_INLINE uint32_t attention_raise(AttentionPair *maximum)
 }
 
 /* Whether any lane has the bit; `room` are two words of shared memory. */
-SPICA_INLINE uint32_t attention_any(uint32_t bit, uint32_t room)
+SPICA_INLINE uint32_t attention_any(uint32_t bit, uint32_t room, uint32_t lane)
 {
     uint32_t first, second;
     __asm__ volatile("sb %2, 0(%4)\n\tlw %0, 0(%3)\n\tlw %1, 4(%3)"
                      : "=&r"(first), "=&r"(second)
-                     : "r"(bit), "r"(room), "r"(room + vx_thread_id())
+                     : "r"(bit), "r"(room), "r"(room + lane)
                      : "memory");
     return first | second;
 }

@@ -46,17 +46,16 @@ SPICA_INLINE void attention_mask(int32_t first, int32_t second)
                      : SPICA_HGMMA_C_);
 }
 
+#define SCORE_STEP_(step)                                                               \
+    if ((step) < SCORE_STEPS)                                                           \
+        spica_hgmma(keys + ATTENTION_LOADED(ATTENTION_SPREAD((step)*K_PANEL_BYTES)),    \
+                    queries + ATTENTION_LOADED((step)*OPERAND_BYTES));
+
 /* Products of a tile of scores: 16 keys at `keys` in the first panel of K, and Q^T. */
 SPICA_INLINE void attention_scores(uint32_t keys, uint32_t queries)
 {
     spica_hgmma_clear();
-#pragma unroll
-    for (int step = 0; step < SCORE_STEPS; step++) {
-        uint32_t a = ATTENTION_SPREAD(step * K_PANEL_BYTES), b = step * OPERAND_BYTES;
-        SPICA_ANEW(keys); /* or all sums occupy registers in all iterations */
-        SPICA_ANEW(queries);
-        spica_hgmma(keys + a, queries + b);
-    }
+    SCORE_STEP_(0) SCORE_STEP_(1) SCORE_STEP_(2) SCORE_STEP_(3)
 }
 
 /* O := O + P V, 16 columns after the other, and waits until the operands are read. */

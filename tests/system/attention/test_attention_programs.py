@@ -197,7 +197,7 @@ FAULTS = [
     ("ampere", "attention_tensor.h", " | (factor.second != one)", ""),
     ("hopper", "attention_hgmma.h", "attention_seen(own + 1) - key", "attention_seen(own) - key"),
     ("hopper", "attention_hgmma.h", "sum->first = sum->second = tile = 0;", "tile = 0;"),
-    ("hopper", "attention_hgmma.h", "has_risen && attention_at()->key", "0"),
+    ("hopper", "attention_hgmma.h", "attention_at()->has_risen && ", "0 && "),
     ("hopper", "attention_loads.h", "spica_tile_await(attention_loads()->loads);", "(void)0;"),
     ("hopper", "attention_loads.h", "spica_meet(0, WARPS);", ""),
     ("hopper", "attention_softmax.h", "return first | second;", "return first;"),
