@@ -12,6 +12,7 @@ from ..elements import NATIVE, dtype_of
 from ..gemm.target import hgmma_unit, is_on_tensor_units, systolic_unit
 from ..kernel import Buffer, Kernel, Problem
 from .data import Operands, operands
+from .hgmma import plan as hgmma
 from .problem import OPERANDS, AttentionProblem
 from .reference import reference
 from .systolic.plan import attention_plan
@@ -186,8 +187,11 @@ def pose(
 def defines_of(config: ClusterConfig, problem: AttentionProblem) -> tuple[str, ...]:
     """Return the macros of the program for the machine's unit."""
     of_plan: tuple[str, ...] = ()
-    if style_of(config) == "systolic":
+    style = style_of(config)
+    if style == "systolic":
         of_plan = attention_plan(config, problem.depth).defines
+    elif style == "hgmma":
+        of_plan = hgmma.attention_plan(config, problem.depth).defines
     of_format = ("ATTENTION_BF16",) if problem.operand == "bf16" else ()
     return (f"ATTENTION_DEPTH={problem.depth}", *of_format, *of_plan)
 

@@ -16,8 +16,8 @@ from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
-VIRGO, AMPERE = PRESETS["virgo"], PRESETS["ampere"]
-MACHINES = ("virgo_fp32", "virgo", "ampere_fp32", "ampere")
+VIRGO, AMPERE, HOPPER = PRESETS["virgo"], PRESETS["ampere"], PRESETS["hopper"]
+MACHINES = ("virgo_fp32", "virgo", "ampere_fp32", "ampere", "hopper")
 #: Further machines.
 OTHERS = {
     "virgo bf16": replace(VIRGO, units=(replace(VIRGO.units[0], operand="bf16"),)),
@@ -28,6 +28,12 @@ OTHERS = {
         AMPERE,
         core=replace(AMPERE.core, tensor_numerics="nvidia(ampere)", tensor_operand="bf16"),
     ),
+    "hopper bf16": replace(
+        HOPPER,
+        core=replace(HOPPER.core, tensor_numerics="nvidia(hopper)", tensor_operand="bf16"),
+    ),
+    "hopper, five cores": replace(HOPPER, cores=5, barrier_scope="core"),
+    "hopper, O in shared memory": replace(HOPPER, core=replace(HOPPER.core, warps=2)),
 }
 CONFIGS = {name: PRESETS[name] for name in MACHINES} | OTHERS
 
@@ -189,6 +195,13 @@ FAULTS = [
     ("ampere_fp32", "attention_tensor.h", "at += group;", ""),
     ("ampere_fp32", "attention_copy.h", "if (key + i < keys)", "if (key + i <= keys)"),
     ("ampere", "attention_tensor.h", " | (factor.second != one)", ""),
+    ("hopper", "attention_hgmma.h", "attention_seen(own + 1) - key", "attention_seen(own) - key"),
+    ("hopper", "attention_hgmma.h", "sum->first = sum->second = tile = 0;", "tile = 0;"),
+    ("hopper", "attention_hgmma.h", "attention_at()->has_risen && ", "0 && "),
+    ("hopper", "attention_loads.h", "spica_tile_await(attention_loads()->loads);", "(void)0;"),
+    ("hopper", "attention_loads.h", "spica_meet(0, WARPS);", ""),
+    ("hopper", "attention_softmax.h", "return first | second;", "return first;"),
+    ("hopper", "attention_tiles.h", "spica_hgmma_wait();", ""),
 ]
 
 

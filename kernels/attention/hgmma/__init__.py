@@ -1,0 +1,1 @@
+"""Attention on the tensor units of the cores, with operands in shared memory."""

@@ -1,0 +1,72 @@
+/* Order of the work: heads, tiles of queries of all warps, and blocks of keys. */
+#ifndef ATTENTION_POSITION_H
+#define ATTENTION_POSITION_H
+
+#include "attention_sizes.h"
+
+/* A head, the first query of all warps, the first key, the buffer of the block, and whether it has
+ * raised a maximum of the warp. */
+typedef struct {
+    uint32_t problem, row, key, buffer, has_risen;
+} AttentionPosition;
+
+/* Position of each warp: in memory, as registers are few. */
+static AttentionPosition attention_positions_[ALL_WARPS] __attribute__((section(".unset")));
+
+SPICA_INLINE volatile AttentionPosition *attention_at(void)
+{
+    return (volatile AttentionPosition *)(ATTENTION_ADDRESS(attention_positions_) +
+                                          attention_warp() * (uint32_t)sizeof(AttentionPosition));
+}
+
+/* First query of the warp. */
+SPICA_INLINE uint32_t attention_row(const volatile AttentionPosition *at)
+{
+    return at->row + SIDE * attention_warp();
+}
+
+/* Keys that a query sees. */
+SPICA_INLINE int32_t attention_seen(int32_t row)
+{
+    const int32_t keys = (int32_t)ATTENTION->keys;
+    if (!ATTENTION->causal)
+        return keys;
+    return spica_max(0, spica_min(keys, row + 1 + keys - (int32_t)ATTENTION->queries));
+}
+
+/* Whether a block is the last of its tile of queries; a tile that sees no key has one block. */
+SPICA_INLINE uint32_t attention_is_last(const volatile AttentionPosition *at)
+{
+    const uint32_t last = spica_minu(at->row + ALL_ROWS, ATTENTION->queries) - 1;
+    return (int32_t)(at->key + BLOCK_KEYS) >= attention_seen((int32_t)last);
+}
+
+/* Advances to the next block; behind the last one `problem` is the number of heads. */
+SPICA_INLINE void attention_advance(volatile AttentionPosition *at)
+{
+    at->buffer ^= 1;
+    if (!attention_is_last(at)) {
+        at->key += BLOCK_KEYS;
+        return;
+    }
+    at->key = 0;
+    const uint32_t row = at->row + ALL_ROWS;
+    if (row < ATTENTION->queries) {
+        at->row = row;
+        return;
+    }
+    at->row = 0;
+    at->problem++;
+}
+
+SPICA_INLINE void attention_first(volatile AttentionPosition *at)
+{
+    at->problem = at->row = at->key = at->buffer = 0;
+}
+
+SPICA_INLINE uint32_t attention_is_over(const volatile AttentionPosition *at)
+{
+    return at->problem == ATTENTION->problems;
+}
+
+#endif

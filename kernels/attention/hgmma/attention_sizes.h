@@ -1,0 +1,147 @@
+/* Sizes of attention on tensor units that read shared memory, and places of its data.
+ *
+ * An instruction multiplies A, 16 rows of 64 bytes, by B, 32 rows of 16 columns. Products and the
+ * places of their factors:
+ *
+ *   S^T = K Q^T   A: 16 keys of a panel of K, 32 columns of d   B: 32 rows of Q^T of the warp
+ *   O = P V       A: P of the warp, 32 keys                      B: 32 keys of a panel of V
+ *
+ * Scores are computed transposed, so that a lane has all keys of a tile of its two queries, and
+ * rows of the softmax need no reduction between lanes. The DMA copies K in panels of 32 columns and
+ * V in panels of 16, which are operands without a rearrangement. Only Q is transposed, once by its
+ * warp. A warp has 16 queries. All warps of all cores process the same block of keys.
+ *
+ * plan.py has the sizes of a block and its places. O between blocks is in the order of registers:
+ * a tile of 16 columns has 32 registers of 8 words.
+ *
+ * A warp executes 1,760 instructions per block of 64 keys with d = 64, no mask and no new maxima:
+ *
+ *   scores    8 products and 128 clears of registers
+ *   maxima    120 fmax, 48 for the threshold
+ *   powers    128 fmadd, 128 fexp2, 128 fadd, 64 fpack, 64 stores, 64 moves of scores
+ *   O         8 products, 128 loads and 128 stores
+ *   rest      integer instructions for addresses and positions, branches
+ *
+ * A product of 16 x 16 x 32 occupies the issue slots of 32 instructions, and the unit 128 cycles.
+ *
+ * A tile of scores needs no room in memory: its powers have the maximum known so far. If a tile raises
+ * a maximum by more than the threshold, the block is begun again with this maximum, which is rare. */
+#ifndef ATTENTION_SIZES_H
+#define ATTENTION_SIZES_H
+
+#include <spica.h>
+#include <spica_parallel.h>
+
+#include "../attention.h"
+
+#define ATTENTION ((const Attention *)spica_arguments())
+
+enum {
+    LANES = 8,
+    SIDE = 16,
+    ROW_BYTES = 2 * ATTENTION_DEPTH,
+    ROW_WORDS = ROW_BYTES / 4,
+    OPERAND_BYTES = 1024, /* of A and of B */
+    BLOCK_KEYS = ATTENTION_KEYS,
+    SCORE_TILES = BLOCK_KEYS / SIDE,
+    SCORE_STEPS = ATTENTION_DEPTH / 32, /* products of a tile of scores, and panels of K */
+    OUTPUT_TILES = ATTENTION_DEPTH / SIDE,
+    OUTPUT_STEPS = BLOCK_KEYS / 32, /* products of a tile of O */
+    K_ROW_BYTES = 64,
+    V_ROW_BYTES = 32,
+    K_PANEL_BYTES = BLOCK_KEYS * K_ROW_BYTES,
+    V_PANEL_BYTES = BLOCK_KEYS * V_ROW_BYTES,
+    K_BYTES = SCORE_STEPS * K_PANEL_BYTES,
+    BLOCK_LOADS = SCORE_STEPS + OUTPUT_TILES, /* of the DMA */
+    REGISTER_BYTES = 4 * LANES,
+    TILE_BYTES = 32 * REGISTER_BYTES, /* of O */
+    QUERY_BYTES = ROW_BYTES * SIDE,
+    POWER_BYTES = 2 * BLOCK_KEYS * SIDE,
+    OUTPUT_BYTES = OUTPUT_TILES * TILE_BYTES,
+    BANKS = SPICA_CONFIG_SHARED_BANKS,
+    BANK_BYTES = SPICA_SHARED_BYTES / BANKS,
+    SHARE_BYTES = ATTENTION_SHARE_BYTES,
+    WARPS = ATTENTION_WARPS,
+    WARP_BYTES = QUERY_BYTES + POWER_BYTES + (ATTENTION_HAS_OUTPUT ? OUTPUT_BYTES : 0),
+    ALL_WARPS = WARPS * SPICA_CORES,
+    ALL_ROWS = SIDE * ALL_WARPS, /* queries of all warps */
+};
+_Static_assert(SPICA_THREADS == LANES, "tiles are those of warps of 8 threads");
+_Static_assert(SPICA_HGMMA_OPERAND_BITS == 16, "an element has two bytes");
+_Static_assert(BLOCK_KEYS % 32 == 0, "a product adds 32 keys to O");
+
+/* What a warp has in DRAM, behind the L1D: factors of its queries for all lanes, and O if it is not
+ * in shared memory. Start-up does not clear them. */
+typedef struct {
+    float factors[SIDE];
+} AttentionFactors;
+static AttentionFactors attention_factors_[ALL_WARPS] __attribute__((section(".unset"), aligned(64)));
+static char attention_output_[ATTENTION_HAS_OUTPUT ? 1 : ALL_WARPS * OUTPUT_BYTES]
+    __attribute__((section(".unset"), aligned(64)));
+
+/* A constant or an address, loaded at its use: otherwise it occupies a register all the time. */
+#define ATTENTION_LOADED(number)                                                  \
+    ({                                                                            \
+        uint32_t attention_loaded_;                                               \
+        __asm__ volatile("li %0, %1" : "=r"(attention_loaded_) : "i"(number));    \
+        attention_loaded_;                                                        \
+    })
+#define ATTENTION_ADDRESS(of)                                                     \
+    ({                                                                            \
+        uint32_t attention_address_;                                              \
+        __asm__ volatile("lla %0, %1" : "=r"(attention_address_) : "i"(of));      \
+        attention_address_;                                                       \
+    })
+
+/* Number of the warp; warps of different cores follow each other. */
+SPICA_INLINE uint32_t attention_warp(void)
+{
+    return vx_warp_id() * SPICA_CORES + vx_core_id();
+}
+
+/* Place of byte `x` of a block of K and V, from the start of its buffer on: a share per bank. */
+#define ATTENTION_SPREAD(x) ((x) / SHARE_BYTES * BANK_BYTES + (x) % SHARE_BYTES)
+
+SPICA_INLINE uint32_t attention_buffer(uint32_t buffer)
+{
+    return ATTENTION_LOADED(SPICA_SHARED_BASE) + buffer * ATTENTION_LOADED(SHARE_BYTES);
+}
+
+/* Address of the warp's Q^T, in the bank of its core; P follows. */
+SPICA_INLINE uint32_t attention_queries(void)
+{
+    const uint32_t core = vx_core_id();
+    uint32_t number = core / BANKS;
+    SPICA_ANEW(number); /* or masks of merged shifts occupy registers */
+    number = number * WARPS + vx_warp_id();
+    uint32_t at = ATTENTION_LOADED(SPICA_SHARED_BASE + 2 * SHARE_BYTES);
+    at += core % BANKS * ATTENTION_LOADED(BANK_BYTES);
+    return at + number * ATTENTION_LOADED(WARP_BYTES);
+}
+
+/* Address of the lane's word in the first register of O. */
+SPICA_INLINE char *attention_output(void)
+{
+    uint32_t at = 4 * vx_thread_id();
+    if (ATTENTION_HAS_OUTPUT)
+        at += attention_queries() + ATTENTION_LOADED(QUERY_BYTES + POWER_BYTES);
+    else
+        at += ATTENTION_ADDRESS(attention_output_) +
+              attention_warp() * ATTENTION_LOADED(OUTPUT_BYTES);
+    return (char *)at;
+}
+
+/* Factors of the warp's queries. */
+SPICA_INLINE volatile float *attention_factors(void)
+{
+    return (volatile float *)(ATTENTION_ADDRESS(attention_factors_) +
+                              attention_warp() * (uint32_t)sizeof(AttentionFactors));
+}
+
+/* Waits until the stores of the warp are complete, so that products and other lanes read them. */
+SPICA_INLINE void attention_settle(void)
+{
+    vx_fence();
+}
+
+#endif

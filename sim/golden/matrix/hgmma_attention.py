@@ -1,0 +1,106 @@
+"""Golden model of attention on tensor units that read shared memory, bit-exact."""
+
+import numpy as np
+
+from ....hw.config import ClusterConfig
+from ....hw.config.tensor import HgmmaConfig
+from ....hw.isa.operations import SpecialOperation
+from ....kernels.attention.hgmma.plan import GROUP, TILE, block_keys
+from ....kernels.attention.problem import AttentionProblem
+from ..core.units.tensor import matrix_product
+from .tensor_attention import (
+    MINUS_INFINITY,
+    SLACK,
+    finished,
+    fused,
+    keys_seen,
+    masked_scores,
+    special,
+    stored,
+)
+
+__all__ = ["attention"]
+
+
+def attention(
+    config: ClusterConfig, problem: AttentionProblem, q, k, v
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return O and LSE as the program ``kernels/attention/hgmma`` computes them.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        A machine with tensor units that read shared memory.
+    problem : AttentionProblem
+        Its operand format is that of the tensor units.
+    q, k, v : ndarray
+        Heads of Q, [problems, queries, depth], and of K and V, [problems // group, keys, depth], in
+        the form of `kernels.elements`.
+
+    """
+    tensor = config.hgmma_units
+    assert tensor is not None and tensor.operand == problem.operand
+    q, k, v = (np.ascontiguousarray(x).view(f"u{x.itemsize}").astype(np.uint32) for x in (q, k, v))
+    heads = [
+        head(tensor, problem, q[number], k[number // problem.group], v[number // problem.group])
+        for number in range(problem.problems)
+    ]
+    o, lse = (np.stack(each) for each in zip(*heads, strict=True))
+    return o, lse
+
+
+def head(tensor: HgmmaConfig, problem: AttentionProblem, q, k, v) -> tuple[np.ndarray, np.ndarray]:
+    """Return O and LSE of one head; operands are stored numbers."""
+    size = block_keys(problem.depth)
+    pads = ((0, -problem.keys % size), (0, 0))
+    k, v = np.pad(k, pads), np.pad(v, pads)
+    rows = np.arange(problem.queries)
+    seen = keys_seen(problem, rows)
+    of_tile = keys_seen(problem, rows // TILE * TILE + TILE - 1)
+    maximum = np.full(problem.queries, MINUS_INFINITY)
+    sums = np.zeros(problem.queries, np.float32)
+    o = np.zeros((problem.queries, problem.depth), np.float32)
+    with np.errstate(all="ignore"):
+        for first in range(0, problem.keys, size):
+            used = np.nonzero((of_tile > first) | (first == 0))[0]
+            block = slice(first, first + size)
+            maximum[used], sums[used], o[used] = after_block(
+                tensor,
+                problem.scale_log2,
+                masked_scores(tensor, q[used], k[block], seen[used] - first),
+                v[block],
+                (maximum[used], sums[used], o[used]),
+            )
+        return finished(problem, maximum, sums, o)
+
+
+def after_block(tensor: HgmmaConfig, scale, scores, v, state):
+    """Return maxima, sums and O after a block of keys."""
+    old, sums, o = state
+    maximum = raised(old, scores, scale)
+    safe = np.where(maximum == MINUS_INFINITY, np.float32(0), maximum)
+    factor = special(SpecialOperation.EXP2, (old - safe) * scale)
+    powers = special(SpecialOperation.EXP2, fused(scores, scale, -(safe * scale)[:, None]))
+    sums = fused(sums, factor, block_sums(powers))
+    o = o * factor[:, None]
+    total = matrix_product(stored(powers, tensor.operand), v, stored(o, "fp32"), tensor)
+    return maximum, sums, total.view(np.float32)
+
+
+def raised(maximum, scores, scale) -> np.ndarray:
+    """Return the maxima after a block: each tile of keys replaces those it exceeds by far."""
+    for tile in np.split(scores, scores.shape[1] // TILE, axis=1):
+        new = np.fmax.reduce(tile, axis=1)
+        maximum = np.where((new - maximum) * scale > SLACK, new, maximum)
+    return maximum
+
+
+def block_sums(powers: np.ndarray) -> np.ndarray:
+    """Return the sum of each row's powers: in each tile, those of the first keys are added last."""
+    parts = powers.reshape(len(powers), -1, TILE // GROUP, GROUP)
+    groups = (parts[..., 0] + parts[..., 1]) + (parts[..., 2] + parts[..., 3])
+    total = np.zeros(len(powers), np.float32)
+    for tile in range(groups.shape[1]):
+        for group in (*range(1, TILE // GROUP), 0):
+            total = total + groups[:, tile, group]
+    return total
