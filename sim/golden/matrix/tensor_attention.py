@@ -4,7 +4,7 @@ import numpy as np
 
 from ....hw.config import ClusterConfig
 from ....hw.config.formats import FORMATS, FP32, FloatFormat
-from ....hw.config.tensor import TensorConfig
+from ....hw.config.tensor import TensorConfig, TensorNumerics
 from ....hw.isa.operations import SpecialOperation
 from ....kernels.attention.problem import AttentionProblem
 from ....kernels.attention.tensor.plan import CHUNK, TILE, block_keys
@@ -82,7 +82,7 @@ def keys_seen(problem: AttentionProblem, rows: np.ndarray) -> np.ndarray:
     return np.clip(rows + 1 + problem.keys - problem.queries, 0, problem.keys)
 
 
-def masked_scores(tensor: TensorConfig, q, k, seen) -> np.ndarray:
+def masked_scores(tensor: TensorNumerics, q, k, seen) -> np.ndarray:
     """Return the scores of a block, -infinity for keys that a query does not see."""
     zeros = np.zeros((len(q), len(k)), np.uint32)
     scores = matrix_product(q, np.ascontiguousarray(k.T), zeros, tensor).view(np.float32)
