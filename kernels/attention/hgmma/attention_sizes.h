@@ -70,7 +70,7 @@ _Static_assert(SPICA_THREADS == LANES, "tiles are those of warps of 8 threads");
 _Static_assert(SPICA_HGMMA_OPERAND_BITS == 16, "an element has two bytes");
 _Static_assert(BLOCK_KEYS % 32 == 0, "a product adds 32 keys to O");
 
-/* What a warp has in DRAM, behind the L1D: factors of its queries for all lanes, and O if it is not
+/* Data of a warp in DRAM, behind the L1D: factors of its queries for all lanes, and O if it is not
  * in shared memory. Start-up does not clear them. */
 typedef struct {
     float factors[SIDE];
