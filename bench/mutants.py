@@ -149,7 +149,10 @@ MUTANTS: tuple[Mutant, ...] = (
         inside="RowIssue",
         old="self.scales_valid.eq(missing & self.a.valid & ~in_use.any())",
         new="self.scales_valid.eq(missing & self.a.valid)",
-        tests=("tests/hw/matrix/systolic/test_matrix_sequencer.py::test_random_operations",),
+        tests=(
+            "tests/hw/matrix/systolic/test_systolic_unit.py"
+            "::test_two_tiles_share_the_accumulator_and_one_is_scaled_by_rows",
+        ),
     ),
     Mutant(
         name="scaled_pass",
