@@ -150,8 +150,8 @@ MUTANTS: tuple[Mutant, ...] = (
         old="self.scales_valid.eq(missing & self.a.valid & ~in_use.any())",
         new="self.scales_valid.eq(missing & self.a.valid)",
         tests=(
-            "tests/hw/matrix/systolic/test_systolic_unit.py"
-            "::test_two_tiles_share_the_accumulator_and_one_is_scaled_by_rows",
+            "tests/hw/matrix/systolic/test_matrix_sequencer.py"
+            "::test_scales_wait_for_rows_that_use_those_before",
         ),
     ),
     Mutant(

@@ -315,3 +315,14 @@ def test_a_narrower_shape_does_not_revisit_a_row_too_soon():
     ]
     surroundings = run(config, operations)
     assert surroundings.events["wait_revisit"] > 0
+
+
+def test_scales_wait_for_rows_that_use_those_before():
+    config = CONFIGS["scaled rows"]
+    rows = 2 * config.matrix.rows
+    places = {"base": 0, "end": rows, "scale_lines": 4 * rows // config.matrix.a_bytes}
+    operations = [
+        compute(config, 2, 1, 1, accumulate=1, scales_line=8 * number, **places)
+        for number in range(4)
+    ]
+    run(config, operations)
