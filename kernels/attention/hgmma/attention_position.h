@@ -25,15 +25,6 @@ SPICA_INLINE uint32_t attention_row(const volatile AttentionPosition *at)
     return at->row + SIDE * attention_warp();
 }
 
-/* Keys that a query sees. */
-SPICA_INLINE int32_t attention_seen(int32_t row)
-{
-    const int32_t keys = (int32_t)ATTENTION->keys;
-    if (!ATTENTION->causal)
-        return keys;
-    return spica_max(0, spica_min(keys, row + 1 + keys - (int32_t)ATTENTION->queries));
-}
-
 /* Whether a block is the last of its tile of queries; a tile that sees no key has one block. */
 SPICA_INLINE uint32_t attention_is_last(const volatile AttentionPosition *at)
 {

@@ -32,9 +32,8 @@
 #include <spica.h>
 #include <spica_parallel.h>
 
-#include "../attention.h"
+#include "../attention_seen.h"
 
-#define ATTENTION ((const Attention *)spica_arguments())
 
 enum {
     LANES = 8,

@@ -1,4 +1,4 @@
-/* Commands of one thread to the DMA and the matrix unit.
+/* Commands to the DMA and the matrix unit.
  *
  * Scores of a block are computed transposed, K times Q^T, so that a lane has all scores of its
  * queries and rows need no reduction between lanes. O is P^T, transposed by the unit, times V. Its

@@ -20,7 +20,6 @@ enum {
     GROUPS = SETS / LANES,        /* groups of queries, each of one core */
     RISEN_BYTES = (PARTS + 3) / 4 * 4, /* a byte for each warp of a core */
     ROW_BYTES = DEPTH * VIRGO_OPERAND_BYTES,
-    KEY_BYTES = BLOCK_KEYS * ROW_BYTES,
     QUERY_BYTES = BLOCK_ROWS * ROW_BYTES,
     /* Scores are at the start of the accumulator, O behind them. */
     O_BASE = BLOCK_KEYS * BLOCK_ROWS / VIRGO_COLUMNS,

@@ -24,9 +24,8 @@
 #include <spica.h>
 #include <spica_parallel.h>
 
-#include "../attention.h"
+#include "../attention_seen.h"
 
-#define ATTENTION ((const Attention *)spica_arguments())
 #define ATTENTION_BLOCKS(size, block) (((size) + (block)-1) / (block))
 
 /* Keys of a block: fewer for rows of many words, whose panels are larger. */

@@ -19,15 +19,6 @@
 #include "attention_copy.h"
 #include "attention_finish.h"
 
-/* Keys that a query sees. */
-SPICA_INLINE int32_t attention_seen(int32_t row)
-{
-    const int32_t keys = (int32_t)ATTENTION->keys;
-    if (!ATTENTION->causal)
-        return keys;
-    return spica_max(0, spica_min(keys, row + 1 + keys - (int32_t)ATTENTION->queries));
-}
-
 /* Blocks of keys of a tile of queries of all warps: at least one. */
 SPICA_INLINE uint32_t attention_blocks(uint32_t tile)
 {

@@ -4,11 +4,8 @@ import math
 
 import numpy as np
 
-from ....hw.arith.float.fma import FmaOperation
-from ....hw.config.formats import FP32
 from ....hw.isa.operations import SpecialOperation
-from ..arith.float.fma import fma
-from ..arith.special.special_function import special_function
+from ..arith.float32 import fused, special
 from .systolic.systolic import read_out
 
 __all__ = ["add_to", "finished"]
@@ -62,15 +59,3 @@ def gelu(x: np.ndarray, c_format: str) -> np.ndarray:
             result.view(np.uint16)[np.isnan(y)] = 0x7E00
             return result
     return read_out(y, "fp32")
-
-
-def fused(a, b, c) -> np.ndarray:
-    """Return ``a * b + c`` of FP32, rounded once."""
-    first, second, third = (np.asarray(x, np.float32).view(np.uint32) for x in (a, b, c))
-    return fma(FmaOperation.FMADD, first, second, third)[0].view(np.float32)
-
-
-def special(operation: SpecialOperation, a: np.ndarray) -> np.ndarray:
-    """Return a special function of FP32."""
-    a = np.where(np.isnan(a), np.uint32(FP32.nan), a.view(np.uint32))
-    return special_function(operation, a.ravel()).view(np.float32).reshape(a.shape)

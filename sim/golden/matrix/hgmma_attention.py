@@ -1,23 +1,17 @@
 """Golden model of attention on tensor units that read shared memory, bit-exact."""
 
+from functools import partial
+
 import numpy as np
 
 from ....hw.config import ClusterConfig
 from ....hw.config.tensor import HgmmaConfig
-from ....hw.isa.operations import SpecialOperation
 from ....kernels.attention.hgmma.plan import GROUP, TILE, block_keys
 from ....kernels.attention.problem import AttentionProblem
+from ..arith.float32 import fused, stored
 from ..core.units.tensor import matrix_product
-from .tensor_attention import (
-    MINUS_INFINITY,
-    SLACK,
-    finished,
-    fused,
-    keys_seen,
-    masked_scores,
-    special,
-    stored,
-)
+from .attention_steps import MINUS_INFINITY, each_head, exponents, finished, keys_seen, rising
+from .tensor_attention import masked_scores
 
 __all__ = ["attention"]
 
@@ -41,12 +35,7 @@ def attention(
     tensor = config.hgmma_units
     assert tensor is not None and tensor.operand == problem.operand
     q, k, v = (np.ascontiguousarray(x).view(f"u{x.itemsize}").astype(np.uint32) for x in (q, k, v))
-    heads = [
-        head(tensor, problem, q[number], k[number // problem.group], v[number // problem.group])
-        for number in range(problem.problems)
-    ]
-    o, lse = (np.stack(each) for each in zip(*heads, strict=True))
-    return o, lse
+    return each_head(problem, q, k, v, partial(head, tensor, problem))
 
 
 def head(tensor: HgmmaConfig, problem: AttentionProblem, q, k, v) -> tuple[np.ndarray, np.ndarray]:
@@ -78,9 +67,7 @@ def after_block(tensor: HgmmaConfig, scale, scores, v, state):
     """Return maxima, sums and O after a block of keys."""
     old, sums, o = state
     maximum = raised(old, scores, scale)
-    safe = np.where(maximum == MINUS_INFINITY, np.float32(0), maximum)
-    factor = special(SpecialOperation.EXP2, (old - safe) * scale)
-    powers = special(SpecialOperation.EXP2, fused(scores, scale, -(safe * scale)[:, None]))
+    factor, powers = exponents(old, maximum, scores, scale)
     sums = fused(sums, factor, block_sums(powers))
     o = o * factor[:, None]
     total = matrix_product(stored(powers, tensor.operand), v, stored(o, "fp32"), tensor)
@@ -91,7 +78,7 @@ def raised(maximum, scores, scale) -> np.ndarray:
     """Return the maxima after a block: each tile of keys replaces those it exceeds by far."""
     for tile in np.split(scores, scores.shape[1] // TILE, axis=1):
         new = np.fmax.reduce(tile, axis=1)
-        maximum = np.where((new - maximum) * scale > SLACK, new, maximum)
+        maximum = rising(maximum, new, scale)
     return maximum
 
 

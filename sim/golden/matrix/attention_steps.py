@@ -1,0 +1,64 @@
+"""Parts of the golden models of attention that do not depend on the unit that multiplies."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ....hw.isa.operations import SpecialOperation
+from ....kernels.attention.problem import AttentionProblem
+from ..arith.float32 import fused, special
+from .systolic.systolic import read_out
+
+__all__ = ["MINUS_INFINITY", "each_head", "exponents", "finished", "keys_seen", "rising"]
+
+#: Maxima of 16-bit operands stay unless new ones exceed them by more, as exponents of 2.
+SLACK = np.float32(8)
+LN_2 = np.float32(np.log(2))
+MINUS_INFINITY = np.float32(-np.inf)
+
+
+def each_head(
+    problem: AttentionProblem, q, k, v, head: Callable[..., tuple[np.ndarray, np.ndarray]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return O and LSE of all heads; ``head(q, k, v)`` returns those of one."""
+    heads = [
+        head(q[number], k[number // problem.group], v[number // problem.group])
+        for number in range(problem.problems)
+    ]
+    o, lse = (np.stack(each) for each in zip(*heads, strict=True))
+    return o, lse
+
+
+def keys_seen(problem: AttentionProblem, rows: np.ndarray) -> np.ndarray:
+    """Return how many keys each query sees."""
+    if not problem.causal:
+        return np.full(len(rows), problem.keys)
+    return np.clip(rows + 1 + problem.keys - problem.queries, 0, problem.keys)
+
+
+def rising(old, new, scale) -> np.ndarray:
+    """Return the new maxima where they exceed the old ones by more than `SLACK`."""
+    return np.where((new - old) * scale > SLACK, new, old)
+
+
+def exponents(old, maximum, scores, scale) -> tuple[np.ndarray, np.ndarray]:
+    """Return the factors of older sums, and the powers of scores with their row's maximum."""
+    safe = np.where(maximum == MINUS_INFINITY, np.float32(0), maximum)
+    factor = special(SpecialOperation.EXP2, (old - safe) * scale)
+    powers = special(SpecialOperation.EXP2, fused(scores, scale, -(safe * scale)[:, None]))
+    return factor, powers
+
+
+def finished(
+    problem: AttentionProblem, maximum, sums, o, *, adds_zero: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return O divided by the sums in the format of the operands, and LSE.
+
+    If a unit divides O by scaling its rows, it adds a product of zeros, which changes -0.
+    """
+    inverse = special(SpecialOperation.RCP, sums)
+    o = o * np.where(sums == 0, np.float32(0), inverse)[:, None]
+    if adds_zero:
+        o = o + np.float32(0)
+    exponent = fused(maximum, problem.scale_log2, special(SpecialOperation.LOG2, sums))
+    return read_out(o, problem.operand), read_out(exponent * LN_2, "fp32")
