@@ -13,19 +13,27 @@ enum {
     BLOCK_ROWS = ATTENTION_ROWS,
     BLOCK_KEYS = ATTENTION_KEYS,
     DEPTH = ATTENTION_DEPTH,
-    SLOTS = ATTENTION_SLOTS,
     PARTS = SPICA_WARPS, /* parts of the keys of a block, one for each warp */
     PART_KEYS = BLOCK_KEYS / PARTS,
     SETS = BLOCK_ROWS / PER_LANE, /* sets of PER_LANE queries, each of one lane */
     GROUPS = SETS / LANES,        /* groups of queries, each of one core */
-    RISEN_BYTES = (PARTS + 3) / 4 * 4, /* a byte for each warp of a core */
     ROW_BYTES = DEPTH * VIRGO_OPERAND_BYTES,
     QUERY_BYTES = BLOCK_ROWS * ROW_BYTES,
+    ZERO_BYTES = (BLOCK_ROWS > DEPTH ? BLOCK_ROWS : DEPTH) * VIRGO_OPERAND_BYTES,
+    SCORE_BYTES = BLOCK_KEYS * BLOCK_ROWS * 4,
+    POWER_BYTES = BLOCK_KEYS * SETS * 4,
     /* Scores are at the start of the accumulator, O behind them. */
     O_BASE = BLOCK_KEYS * BLOCK_ROWS / VIRGO_COLUMNS,
 };
 
 _Static_assert(GROUPS <= SPICA_CORES, "a block must have at most one group of queries per core");
+
+/* Scores of even and odd steps, and P of steps modulo 3, follow each other. */
+#define ATTENTION_S0_PLACE ATTENTION_S_PLACE
+#define ATTENTION_S1_PLACE (ATTENTION_S_PLACE + SCORE_BYTES)
+#define ATTENTION_P0_PLACE ATTENTION_P_PLACE
+#define ATTENTION_P1_PLACE (ATTENTION_P_PLACE + POWER_BYTES)
+#define ATTENTION_P2_PLACE (ATTENTION_P_PLACE + 2 * POWER_BYTES)
 
 /* Word of shared memory at a place. */
 SPICA_INLINE volatile float *attention_at(uint32_t place)
@@ -45,5 +53,17 @@ SPICA_INLINE volatile float *attention_at(uint32_t place)
 #define ATTENTION_PLACE(number, name)                        \
     ((number) & 1 ? ATTENTION_ANEW(ATTENTION_##name##1_PLACE) \
                   : ATTENTION_ANEW(ATTENTION_##name##0_PLACE))
+
+/* Place of one of three arrays of a name. */
+#define ATTENTION_THIRD(third, name)                              \
+    ((third) == 0 ? ATTENTION_ANEW(ATTENTION_##name##0_PLACE)     \
+     : (third) == 1 ? ATTENTION_ANEW(ATTENTION_##name##1_PLACE)   \
+                    : ATTENTION_ANEW(ATTENTION_##name##2_PLACE))
+
+/* Flags of even and odd steps, not 0 if the step must be computed again. */
+SPICA_INLINE volatile uint32_t *attention_flags(void)
+{
+    return (volatile uint32_t *)attention_at(ATTENTION_ANEW(ATTENTION_FLAGS_PLACE));
+}
 
 #endif

@@ -1,9 +1,15 @@
 /* Online softmax of a block of scores.
  *
- * The core of a group holds its queries, PER_LANE in each lane; each warp has a part of the keys.
- * Warps exchange their maxima in shared memory. Registers of a lane: PART_KEYS * PER_LANE scores,
- * and of each query the maximum, the sum of this part, and the factor of older sums: at most 22
- * floats. */
+ * The core of a group holds its queries, PER_LANE in each lane; each warp has a part of the keys. The
+ * maxima of rows change in two ways:
+ *
+ * - Always: warps exchange the maxima of their scores and meet, then compute the powers.
+ * - With 16-bit operands powers are computed with the maxima of the block before, in the first block
+ *   with those of its first part. If the sum of a part of a row exceeds MOST_SUM, all warps compute
+ *   the step again as above, and the rows with such sums change their maximum.
+ *
+ * Registers of a lane: PART_KEYS * PER_LANE scores, and of each query the maximum, the shift, the
+ * largest sum, the sum of this part, and the factor of older sums: at most 27 floats. */
 #ifndef ATTENTION_SOFTMAX_H
 #define ATTENTION_SOFTMAX_H
 
@@ -12,12 +18,14 @@
 #define MINUS_INFINITY spica_float(ATTENTION_ANEW(0xFF800000))
 #define ONE spica_float(ATTENTION_ANEW(0x3F800000))
 #define LN_2 spica_float(ATTENTION_ANEW(0x3F317218))
-#define SLACK spica_float(ATTENTION_ANEW(0x41000000)) /* 8 */
+#define MOST_SUM spica_float(ATTENTION_ANEW(0x43800000)) /* 256 */
+#define GREATEST 0x7F7FFFFFu
 
-/* Maxima of the lane's queries, these times the factor of scores (0 for -infinity), sums of the powers of
- * this warp's keys, and the factors of these sums and of O in this step. */
+/* Maxima of the lane's queries; these times the factor of scores, or the least number for -infinity;
+ * largest sums of powers of a part with which maxima stay; sums of the powers of this warp's keys;
+ * factors of these sums and of O in this step. */
 typedef struct {
-    float maximum[PER_LANE], shift[PER_LANE], sum[PER_LANE], factor[PER_LANE];
+    float maximum[PER_LANE], shift[PER_LANE], limit[PER_LANE], sum[PER_LANE], factor[PER_LANE];
 } AttentionRows;
 
 /* Scores of this lane, by key and query. */
@@ -41,26 +49,34 @@ SPICA_INLINE AttentionPlace attention_place(void)
     };
 }
 
+/* Address of the lane's first score among those of this warp's keys. */
+SPICA_INLINE volatile float *attention_scores(const AttentionPlace *at, uint32_t number)
+{
+    return attention_at(ATTENTION_S_PLACE + (number & 1) * SCORE_BYTES) +
+           at->warp * PART_KEYS * BLOCK_ROWS + at->set;
+}
+
+/* Address of the lane's first word of P. */
+SPICA_INLINE volatile uint32_t *attention_weights(const AttentionPlace *at, uint32_t phase)
+{
+    return (volatile uint32_t *)attention_at(ATTENTION_P_PLACE + (phase >> 1) * POWER_BYTES) +
+           at->warp * PART_KEYS * SETS + at->set;
+}
+
 SPICA_INLINE void attention_clear(AttentionRows *rows)
 {
 #pragma unroll
     for (int i = 0; i < PER_LANE; i++) {
         rows->maximum[i] = MINUS_INFINITY;
-        rows->shift[i] = rows->sum[i] = 0.0f;
+        rows->shift[i] = rows->limit[i] = rows->sum[i] = 0.0f;
     }
-}
-
-/* Address of the lane's first score among those of this warp's keys. */
-SPICA_INLINE volatile float *attention_scores(const AttentionPlace *at, uint32_t place)
-{
-    return attention_at(place) + at->warp * PART_KEYS * BLOCK_ROWS + at->set;
 }
 
 /* Sets scores of keys that a query does not see to -infinity, in shared memory. */
 SPICA_INLINE void attention_mask(const Attention *attention, const AttentionStep *step,
-                                 const AttentionPlace *at, uint32_t place)
+                                 const AttentionPlace *at, uint32_t number)
 {
-    volatile float *word = attention_scores(at, place);
+    volatile float *word = attention_scores(at, number);
     const uint32_t query = step->query + at->set * PER_LANE;
     int32_t rest = attention_seen(attention, query) - (int32_t)step->key;
     rest -= (int32_t)(at->warp * PART_KEYS);
@@ -73,9 +89,9 @@ SPICA_INLINE void attention_mask(const Attention *attention, const AttentionStep
         }
 }
 
-SPICA_INLINE AttentionScores attention_read(const AttentionPlace *at, uint32_t place)
+SPICA_INLINE AttentionScores attention_read(const AttentionPlace *at, uint32_t number)
 {
-    const volatile float *from = attention_scores(at, place);
+    const volatile float *from = attention_scores(at, number);
     AttentionScores scores;
 #pragma unroll
     for (int key = 0; key < PART_KEYS; key++)
@@ -112,83 +128,78 @@ SPICA_INLINE void attention_write(const AttentionPlace *at, uint32_t place, cons
         to[i * SETS] = values[i];
 }
 
-/* Whether a maximum rises: with 16-bit operands only by more than 8, as an exponent of 2. */
-SPICA_INLINE uint32_t attention_rises(float maximum, float old, float scale)
-{
-    return PER_LANE == 1 || (maximum - old) * scale > SLACK;
-}
-
-/* Bytes of the warps of a core, not zero if a maximum of the warp rises. */
-SPICA_INLINE volatile uint8_t *attention_risen(const AttentionPlace *at, uint32_t number)
-{
-    return (volatile uint8_t *)attention_at(ATTENTION_PLACE(number, RISEN)) +
-           at->core * RISEN_BYTES;
-}
-
-/* Writes the maxima of this warp's scores, and whether any of them rises. */
+/* Writes the maxima of this warp's scores; also 0 for rows that are to change their maximum, and
+ * -infinity for others. */
 SPICA_INLINE void attention_offer(const AttentionPlace *at, const AttentionScores *scores,
-                                  const AttentionRows *rows, float scale, uint32_t number)
+                                  const uint32_t *raised)
 {
-    float maxima[PER_LANE];
+    float maxima[PER_LANE], changes[PER_LANE];
     attention_maxima(scores, maxima);
-    attention_write(at, ATTENTION_PLACE(number, MAXIMA), maxima);
+    attention_write(at, ATTENTION_ANEW(ATTENTION_MAXIMA_PLACE), maxima);
     if (PER_LANE == 1)
         return;
-    uint32_t rises = 0;
 #pragma unroll
     for (int i = 0; i < PER_LANE; i++)
-        rises |= attention_rises(maxima[i], rows->maximum[i], scale);
-    volatile uint8_t *risen = attention_risen(at, number) + at->warp;
-    *risen = 0;
-    SPICA_IF (rises) {
-        *risen = 1;
-    } SPICA_END_IF
+        changes[i] = spica_float((raised[i] - 1) & 0xFF800000u);
+    attention_write(at, ATTENTION_ANEW(ATTENTION_CHANGES_PLACE), changes);
 }
 
-/* Whether a maximum of any warp of the core rises: FP32 follows each, 16-bit operands few. */
-SPICA_INLINE uint32_t attention_any_rises(const AttentionPlace *at, uint32_t number)
+/* Of the values that the warps wrote for query i, the maximum with `value`. */
+SPICA_INLINE float attention_greatest(const volatile float *from, int i, float value)
 {
-    const volatile uint32_t *risen = (const volatile uint32_t *)attention_risen(at, number);
-    uint32_t any = PER_LANE == 1;
 #pragma unroll
-    for (int word = 0; PER_LANE > 1 && word < RISEN_BYTES / 4; word++)
-        any |= risen[word];
-    return any;
+    for (int part = 0; part < PARTS; part++) {
+        value = fmaxf(value, from[part * BLOCK_ROWS + i * SETS]);
+        if (part % 4 == 3)
+            __asm__ volatile("" : "+f"(value)); /* or all values occupy registers at a time */
+    }
+    return value;
 }
 
-SPICA_INLINE float attention_safe(float maximum)
+/* Sets the maximum of query i, and all that depends on it. */
+SPICA_INLINE void attention_maximum(AttentionRows *rows, int i, float maximum, float scale)
 {
     const uint32_t bits = spica_bits(maximum);
-    return spica_float(spica_select(bits == spica_bits(MINUS_INFINITY), 0, bits));
+    const uint32_t unset = bits == spica_bits(MINUS_INFINITY);
+    const float safe = spica_float(spica_select(unset, 0, bits)), old = rows->maximum[i];
+    rows->maximum[i] = maximum;
+    rows->shift[i] = safe * scale;
+    if (PER_LANE > 1) {
+        const uint32_t least = ATTENTION_ANEW(GREATEST | 0x80000000u);
+        rows->shift[i] = spica_float(spica_select(unset, least, spica_bits(rows->shift[i])));
+        rows->limit[i] = spica_float(spica_select(unset, 0, spica_bits(MOST_SUM)));
+    }
+    rows->factor[i] = spica_exp2f((old - safe) * scale);
 }
 
-/* Updates the maxima by those that the warps wrote, and sets the factors. */
-SPICA_INLINE void attention_raise(const AttentionPlace *at, AttentionRows *rows, float scale,
-                                  uint32_t number)
+/* Updates the maxima by those that the warps wrote. */
+SPICA_INLINE void attention_raise(const AttentionPlace *at, AttentionRows *rows, float scale)
 {
-#pragma unroll
-    for (int i = 0; i < PER_LANE; i++)
-        rows->factor[i] = ONE;
-    if (!attention_any_rises(at, number))
-        return;
-    const volatile float *from = attention_exchanged(at, ATTENTION_PLACE(number, MAXIMA), 0);
+    const volatile float *from =
+        attention_exchanged(at, ATTENTION_ANEW(ATTENTION_MAXIMA_PLACE), 0);
+    const volatile float *changes =
+        attention_exchanged(at, ATTENTION_ANEW(ATTENTION_CHANGES_PLACE), 0);
 #pragma unroll
     for (int i = 0; i < PER_LANE; i++) {
         const float old = rows->maximum[i];
-        float maximum = old;
-#pragma unroll
-        for (int part = 0; part < PARTS; part++) {
-            maximum = fmaxf(maximum, from[part * BLOCK_ROWS + i * SETS]);
-            if (part % 4 == 3)
-                __asm__ volatile("" : "+f"(maximum)); /* or all values occupy registers at a time */
-        }
+        float maximum = attention_greatest(from, i, old);
         if (PER_LANE > 1)
-            maximum = spica_selectf(attention_rises(maximum, old, scale), maximum, old);
-        const float safe = attention_safe(maximum);
-        rows->maximum[i] = maximum;
-        rows->shift[i] = safe * scale;
-        rows->factor[i] = spica_exp2f((old - safe) * scale);
+            maximum = fmaxf(maximum + attention_greatest(changes, i, MINUS_INFINITY), old);
+        attention_maximum(rows, i, maximum, scale);
     }
+}
+
+/* Sets the maxima before the first block of keys to those of its first part. */
+SPICA_INLINE void attention_guess(const AttentionPlace *at, AttentionRows *rows, float scale,
+                                  uint32_t number)
+{
+    const AttentionPlace first = {.warp = 0, .set = at->set, .core = at->core};
+    const AttentionScores scores = attention_read(&first, number);
+    float maxima[PER_LANE];
+    attention_maxima(&scores, maxima);
+#pragma unroll
+    for (int i = 0; i < PER_LANE; i++)
+        attention_maximum(rows, i, fmaxf(maxima[i], MINUS_INFINITY), scale);
 }
 
 SPICA_INLINE uint32_t attention_packed(const float *x)
@@ -202,45 +213,93 @@ SPICA_INLINE uint32_t attention_packed(const float *x)
 #endif
 }
 
-/* Replaces scores by their powers, P, adds these to the sums, and writes P and the factors of O. */
-SPICA_INLINE void attention_powers(const AttentionPlace *at, AttentionScores *scores,
-                                   AttentionRows *rows, float scale, uint32_t number)
+/* Writes the powers of a key, P, and adds them to the sums. */
+SPICA_INLINE void attention_store_key(volatile uint32_t *to, const AttentionScores *scores,
+                                      float *sum, int key)
 {
-    uint32_t place = ATTENTION_PLACE(number, P);
-    volatile uint32_t *to = (volatile uint32_t *)attention_at(place) +
-                            at->warp * PART_KEYS * SETS + at->set;
-    float sum[PER_LANE];
+    to[key * SETS] = attention_packed(scores->x[key]);
 #pragma unroll
-    for (int key = 0; key < PART_KEYS; key++)
+    for (int i = 0; i < PER_LANE; i++)
+        sum[i] = key ? sum[i] + scores->x[key][i] : scores->x[key][i];
+}
+
+/* Keys whose scores are loaded ahead of their powers. */
+enum { AHEAD = 3 };
+
+SPICA_INLINE void attention_load_key(const volatile float *from, AttentionScores *scores, int key)
+{
 #pragma unroll
-        for (int i = 0; i < PER_LANE; i++)
-            scores->x[key][i] = spica_exp2f(__builtin_fmaf(scores->x[key][i], scale, -rows->shift[i]));
+    for (int i = 0; i < PER_LANE; i++)
+        scores->x[key][i] = from[key * BLOCK_ROWS + i * SETS];
+}
+
+/* Writes the powers of this warp's scores, P, and returns their sums. Loads, special functions and
+ * stores alternate, as warps are in the same place at a time, and otherwise would wait for one unit
+ * after the other. */
+SPICA_INLINE void attention_stream(const volatile float *from, volatile uint32_t *to,
+                                   const AttentionRows *rows, float scale, float *sum)
+{
+    AttentionScores scores;
+#pragma unroll
+    for (int key = 0; key < AHEAD && key < PART_KEYS; key++)
+        attention_load_key(from, &scores, key);
 #pragma unroll
     for (int key = 0; key < PART_KEYS; key++) {
-        to[key * SETS] = attention_packed(scores->x[key]);
+        if (key + AHEAD < PART_KEYS)
+            attention_load_key(from, &scores, key + AHEAD);
 #pragma unroll
         for (int i = 0; i < PER_LANE; i++)
-            sum[i] = key ? sum[i] + scores->x[key][i] : scores->x[key][i];
+            scores.x[key][i] = spica_exp2f(__builtin_fmaf(scores.x[key][i], scale, -rows->shift[i]));
+        if (key)
+            attention_store_key(to, &scores, sum, key - 1);
+        if (key + 1 < PART_KEYS) {
+#pragma unroll
+            for (int i = 0; i < PER_LANE; i++) /* keeps the order */
+                __asm__ volatile("" : "+f"(scores.x[key][i]), "+f"(scores.x[key + 1][i]));
+        }
     }
+    attention_store_key(to, &scores, sum, PART_KEYS - 1);
+}
+
+/* Adds the powers of a step in which the maxima may have changed, and writes the factors of O. */
+SPICA_INLINE void attention_rescale(const AttentionPlace *at, AttentionRows *rows, const float *sum,
+                                    uint32_t phase)
+{
 #pragma unroll
     for (int i = 0; i < PER_LANE; i++)
         rows->sum[i] = __builtin_fmaf(rows->sum[i], rows->factor[i], sum[i]);
-    if (at->warp == 0) {
-        volatile float *scales = attention_at(ATTENTION_PLACE(number, SCALES)) + at->set * PER_LANE;
+    if (at->warp == PARTS - 1) {
+        volatile float *scales =
+            attention_at(ATTENTION_THIRD(phase >> 1, SCALES)) + at->set * PER_LANE;
 #pragma unroll
         for (int i = 0; i < PER_LANE; i++)
             scales[i] = rows->factor[i];
     }
 }
 
+/* Sets which rows are to change their maximum, and the flag if there are any. */
+SPICA_INLINE void attention_check(const AttentionRows *rows, const float *sum, uint32_t *raised,
+                                  uint32_t number)
+{
+    uint32_t any = 0;
+#pragma unroll
+    for (int i = 0; i < PER_LANE; i++) {
+        raised[i] = !(sum[i] <= rows->limit[i]);
+        SPICA_ANEW(raised[i]); /* or the compiler branches on it */
+        any |= raised[i];
+    }
+    SPICA_IF (any) {
+        attention_flags()[number & 1] = 1;
+    } SPICA_END_IF
+}
+
 /* Writes the inverses of the sums of all keys, and the logarithms of the sums of exponentials. */
 SPICA_INLINE void attention_finish(const Attention *attention, const AttentionStep *step,
                                    const AttentionPlace *at, const AttentionRows *rows,
-                                   uint32_t number)
+                                   uint32_t block)
 {
-    const volatile float *from = attention_exchanged(at, ATTENTION_PLACE(number, SUMS), 0);
-    volatile float *inverses = attention_at(
-        ATTENTION_PLACE(number, INVERSES));
+    const volatile float *from = attention_exchanged(at, ATTENTION_ANEW(ATTENTION_SUMS_PLACE), 0);
+    volatile float *inverses = attention_at(ATTENTION_PLACE(block, INVERSES));
     uint32_t first = at->set * PER_LANE, left = attention->queries - step->query;
     float *lse = attention->lse + step->problem * attention->queries + step->query + first;
 #pragma unroll

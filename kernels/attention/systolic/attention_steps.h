@@ -9,6 +9,13 @@ typedef struct {
     uint32_t problem, query, key, end;
 } AttentionStep;
 
+/* Phase of a step: bit 0 is its number modulo 2, the bits above are its number modulo 3. */
+SPICA_INLINE uint32_t attention_next_phase(uint32_t phase)
+{
+    const uint32_t following = 3 | 2 << 3 | 5 << 6 | 4 << 9 | 1 << 12 | 0 << 15;
+    return ATTENTION_ANEW(following) >> 3 * phase & 7;
+}
+
 SPICA_INLINE uint32_t attention_least(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
@@ -37,6 +44,17 @@ SPICA_INLINE AttentionStep attention_first(const Attention *attention)
     return step;
 }
 
+SPICA_INLINE int attention_is_over(const Attention *attention, const AttentionStep *step)
+{
+    return step->problem == attention->problems;
+}
+
+/* Whether a query does not see all keys of the step's block; only in the last steps. */
+SPICA_INLINE int attention_is_masked(const Attention *attention, const AttentionStep *step)
+{
+    return (int32_t)(step->key + BLOCK_KEYS) > attention_seen(attention, step->query);
+}
+
 SPICA_INLINE int attention_is_last(const AttentionStep *step)
 {
     return step->key + BLOCK_KEYS >= step->end;
@@ -55,6 +73,17 @@ SPICA_INLINE void attention_next(const Attention *attention, AttentionStep *step
         step->problem++;
     }
     attention_enter(attention, step);
+}
+
+/* Advances by `steps`, up to the end, also the number of the block of queries. */
+SPICA_INLINE void attention_advance(const Attention *attention, AttentionStep *step,
+                                    uint32_t *block, uint32_t steps)
+{
+#pragma clang loop unroll(disable)
+    for (; steps && !attention_is_over(attention, step); steps--) {
+        *block += attention_is_last(step);
+        attention_next(attention, step);
+    }
 }
 
 /* Queries, and keys, of a step. */

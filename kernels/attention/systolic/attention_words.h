@@ -5,9 +5,9 @@
 
 #include "attention_steps.h"
 
-enum { UNIT_WORDS = 16, SCORE_WORDS = 24, LOAD_WORDS = 8 };
+enum { UNIT_WORDS = 16, SCORE_WORDS = 24 };
 
-_Static_assert(LOAD_WORDS % LANES == 0, "lanes must divide the words of a command");
+_Static_assert(8 % LANES == 0, "lanes must divide the words of commands");
 
 /* Upper halves of operands are 0 before and after a command. */
 static const uint32_t attention_unit_registers[SCORE_WORDS] = {
@@ -19,10 +19,6 @@ static const uint32_t attention_unit_registers[SCORE_WORDS] = {
     SPICA_MATRIX_RS1_LOW, SPICA_MATRIX_RS2_LOW, SPICA_MATRIX_RS2_HIGH, SPICA_MATRIX_INSTRUCTION,
     SPICA_MATRIX_RS2_HIGH, SPICA_MATRIX_RS2_HIGH, SPICA_MATRIX_RS2_HIGH, SPICA_MATRIX_RS2_HIGH,
 };
-static const uint32_t attention_load_registers[LOAD_WORDS] = {
-    SPICA_DMA_DRAM, SPICA_DMA_DRAM_PITCH, SPICA_DMA_LOCAL, SPICA_DMA_LOCAL_PITCH,
-    SPICA_DMA_SHAPE, SPICA_DMA_FILL, SPICA_DMA_FILL, SPICA_DMA_START,
-};
 
 /* BOUNDS, SPAD_AB, ACCUMULATOR and LOOP_WS of a product of m x n x k numbers. */
 #define PRODUCT_(m, n, k, a, b, base, scales, options, parts)                              \
@@ -31,37 +27,36 @@ static const uint32_t attention_load_registers[LOAD_WORDS] = {
     base, (scales) / VIRGO_A_BLOCK, SPICA_ROCC_ACCUMULATOR,                                \
     options, VIRGO_ONLY_COMPUTE | (parts), SPICA_ROCC_LOOP_WS, 0, 0
 
-/* P V: by step modulo 2, and whether it adds to O. */
-#define ADD_(number, adds)                                                                     \
-    {PRODUCT_(BLOCK_ROWS, DEPTH, BLOCK_KEYS, ATTENTION_P##number##_PLACE,                      \
-              ATTENTION_V##number##_PLACE, O_BASE, ATTENTION_SCALES##number##_PLACE,           \
-              (adds) ? VIRGO_ACCUMULATE | VIRGO_SCALE_ROWS : 0, VIRGO_TRANSPOSED_A)}
+/* Kinds of P V: the first of a block of queries, and one that adds to O, or to O times factors. */
+enum { ATTENTION_SET, ATTENTION_ADD, ATTENTION_SCALE };
 
-/* K Q^T and its store: by step modulo 2, slot of K, and block of queries modulo 2. */
-#define SCORE_(number, slot, block)                                                            \
-    {PRODUCT_(BLOCK_KEYS, BLOCK_ROWS, DEPTH, ATTENTION_K##slot##_PLACE,                        \
+/* P V: by step modulo 3, and kind. */
+#define ADD_(third, options)                                                                   \
+    {PRODUCT_(BLOCK_ROWS, DEPTH, BLOCK_KEYS, ATTENTION_P##third##_PLACE,                       \
+              ATTENTION_V##third##_PLACE, O_BASE, ATTENTION_SCALES##third##_PLACE, options,    \
+              VIRGO_TRANSPOSED_A)}
+#define ADDS_(third)                                                                           \
+    {ADD_(third, 0), ADD_(third, VIRGO_ACCUMULATE),                                            \
+     ADD_(third, VIRGO_ACCUMULATE | VIRGO_SCALE_ROWS)}
+
+/* K Q^T and its store: by step modulo 2, and block of queries modulo 2. */
+#define SCORE_(number, block)                                                                  \
+    {PRODUCT_(BLOCK_KEYS, BLOCK_ROWS, DEPTH, ATTENTION_K##number##_PLACE,                      \
               ATTENTION_Q##block##_PLACE, 0, 0, 0, VIRGO_TRANSPOSED_B),                        \
      VIRGO_WIDE, VIRGO_ONLY_SPILL, ATTENTION_S##number##_PLACE / VIRGO_A_BLOCK,                \
      SPICA_ROCC_LOOP_WS, 0, 0, 0, 0}
-#define SCORES_(number, slot) {SCORE_(number, slot, 0), SCORE_(number, slot, 1)}
 
-#if ATTENTION_SLOTS > 2
-#define OF_SLOTS_(of, which) {of(which, 0), of(which, 1), of(which, 2)}
-#else
-#define OF_SLOTS_(of, which) {of(which, 0), of(which, 1)}
-#endif
-static const uint32_t attention_add_words[2][2][UNIT_WORDS] = {{ADD_(0, 0), ADD_(0, 1)},
-                                                               {ADD_(1, 0), ADD_(1, 1)}};
-static const uint32_t attention_score_words[2][SLOTS][2][SCORE_WORDS] = {OF_SLOTS_(SCORES_, 0),
-                                                                         OF_SLOTS_(SCORES_, 1)};
+static const uint32_t attention_add_words[3][3][UNIT_WORDS] = {ADDS_(0), ADDS_(1), ADDS_(2)};
+static const uint32_t attention_score_words[2][2][SCORE_WORDS] = {{SCORE_(0, 0), SCORE_(0, 1)},
+                                                                  {SCORE_(1, 0), SCORE_(1, 1)}};
 
-/* Writes words to registers; all lanes of the warp take part. */
-SPICA_INLINE void attention_send(const uint32_t *registers, const uint32_t *words, uint32_t count)
+/* Writes the words of a command to registers of the unit; all lanes of the warp take part. */
+SPICA_INLINE void attention_send(const uint32_t *words, uint32_t count)
 {
     const uint32_t lane = vx_thread_id();
 #pragma unroll
     for (uint32_t word = 0; word < count; word += LANES)
-        spica_store_register(registers[word + lane], words[word + lane]);
+        spica_store_register(attention_unit_registers[word + lane], words[word + lane]);
 }
 
 #endif

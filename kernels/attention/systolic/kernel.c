@@ -1,97 +1,226 @@
 /* Attention on a matrix unit: the unit multiplies, and the cores compute the softmax of one block
  * while the unit computes the scores of the next.
  *
- * In a step all warps meet twice: when all have read their scores and the maxima of all are known, and
- * when P is complete and the next scores are in shared memory. */
+ * A step ends with a meeting of all warps: P is complete, and the next scores are in shared memory. */
 #include "attention_commands.h"
-#include "attention_softmax.h"
+#include "attention_loads.h"
+#include "attention_state.h"
 #include <spica_meet.h>
 
-/* Commands of a warp: scores, products P V, loads. */
-enum { SCORES = 1, ADDS = 2, LOADS = 4 };
+/* Roles of a warp: it has queries, commands the unit, commands loads. */
+enum { SOFTMAX = 1, UNIT = 2, LOADS = 4 };
 
-/* Commands of warp 0 of a core. */
-#define ATTENTION_ROLE(core)                                                     \
-    (((core) == 0 ? SCORES : 0) | ((core) == 1 % SPICA_CORES ? ADDS : 0) |       \
-     ((core) == 2 % SPICA_CORES ? LOADS : 0))
+/* Cores whose warp 0 commands: the last, which have no queries if blocks are small. */
+enum { UNIT_CORE = SPICA_CORES - 1, LOADS_CORE = SPICA_CORES > 1 ? SPICA_CORES - 2 : 0 };
 
-/* Runs statements in one thread of the warp with a role. */
-#define ATTENTION_COMMAND(which, ...)    \
-    if (role & (which)) {                \
-        SPICA_IF (vx_thread_id() == 0) { \
-            __VA_ARGS__;                 \
-        } SPICA_END_IF                   \
-    }
-
-SPICA_INLINE int attention_has_queries(const AttentionPlace *at)
+/* Writes P, and returns the sums of powers. */
+SPICA_INLINE void attention_weigh(AttentionState *state, const AttentionPlace *at, float *sum)
 {
-    return GROUPS == SPICA_CORES || at->core < GROUPS;
+    attention_stream(attention_scores(at, state->phase), attention_weights(at, state->phase),
+                     &state->rows, state->scale, sum);
 }
 
-/* Softmax of a step up to P, with the meeting at which the maxima of all warps are known. */
-SPICA_INLINE void attention_soften(const Attention *attention, const AttentionStep *step,
-                                   AttentionPlace at, AttentionRows *rows, uint32_t number,
-                                   const int role)
+/* Softmax of a step in which all warps exchange their maxima. */
+SPICA_INLINE void attention_soften(AttentionState *state, const AttentionPlace *at,
+                                   const uint32_t *raised, const int role)
 {
-    const float scale = attention->scale_log2;
-    AttentionScores scores;
-    if (attention_has_queries(&at)) {
-        const uint32_t place = ATTENTION_PLACE(number, S);
-        if ((int32_t)(step->key + BLOCK_KEYS) > attention_seen(attention, step->query))
-            attention_mask(attention, step, &at, place);
-        scores = attention_read(&at, place);
-        attention_offer(&at, &scores, rows, scale, number);
+    if (role & SOFTMAX) {
+        const AttentionScores scores = attention_read(at, state->phase);
+        attention_offer(at, &scores, raised);
     }
-    ATTENTION_COMMAND(ADDS, attention_await_powers(number))
     spica_meet(0, SPICA_WARPS);
-    if (attention_has_queries(&at)) {
-        attention_raise(&at, rows, scale, number);
-        attention_powers(&at, &scores, rows, scale, number);
+    if (PER_LANE > 1 && (role & UNIT)) /* all have read it */
+        attention_flags()[state->phase & 1] = 0;
+    if (role & SOFTMAX) {
+        float sum[PER_LANE];
+        attention_raise(at, &state->rows, state->scale);
+        attention_weigh(state, at, sum);
+        attention_rescale(at, &state->rows, sum, state->phase);
     }
-    if (role & SCORES)
-        attention_score(attention);
+}
+
+/* Softmax of a step with the maxima of the step before. */
+SPICA_INLINE void attention_soften_lazily(AttentionState *state, const AttentionPlace *at,
+                                          float *sum, uint32_t *raised)
+{
+    if (state->key == 0)
+        attention_guess(at, &state->rows, state->scale, state->phase);
+    attention_weigh(state, at, sum);
+    attention_check(&state->rows, sum, raised, state->phase);
+}
+
+/* Ends a step: all warps meet. The warp that commands the unit prepares its next commands. */
+SPICA_INLINE void attention_meet(const Attention *attention, AttentionState *state, const int role)
+{
+    if (role & UNIT) {
+        const uint32_t block = attention_warm(state->block);
+        const uint32_t *words;
+        if (state->key + 3 * BLOCK_KEYS <= state->end)
+            words = attention_score_words[state->phase & 1][block & 1];
+        else
+            words = attention_score_row(attention, attention_current(state), state->phase, block);
+        state->scoring = attention_cool((uint32_t)words);
+        attention_await_scores(attention_warm(state->computes), 0);
+    }
     if (role & LOADS)
-        attention_load_keys(attention);
+        attention_await_loads();
+    spica_meet(0, SPICA_WARPS);
 }
 
-/* End of a block of queries, with a meeting at which the sums of all warps are known. */
-SPICA_INLINE void attention_end(const Attention *attention, const AttentionStep *step,
-                                AttentionPlace at, AttentionRows *rows, uint32_t number)
+SPICA_INLINE void attention_mask_scores(const Attention *attention, const AttentionState *state,
+                                        const AttentionPlace *at)
 {
-    if (attention_has_queries(&at))
-        attention_write(&at, ATTENTION_PLACE(number, SUMS), rows->sum);
+    const AttentionStep step = attention_current(state);
+    if (attention_is_masked(attention, &step))
+        attention_mask(attention, &step, at, state->phase);
+}
+
+/* A step up to its meeting; returns whether O must be scaled. */
+SPICA_INLINE uint32_t attention_step(const Attention *attention, AttentionState *state,
+                                     AttentionPlace *at, const int role)
+{
+    AttentionRows *rows = &state->rows;
+    const int is_last = state->key + BLOCK_KEYS >= state->end;
+    uint32_t raised[PER_LANE];
+    if (state->key + BLOCK_KEYS + BLOCK_ROWS > state->end) { /* only last steps are masked */
+        if (role & SOFTMAX)
+            attention_mask_scores(attention, state, at);
+        /* In the first step, all warps read the masked scores of the first; if it is also the last,
+         * the sums of the block before have been read then. */
+        if (PER_LANE > 1 && state->key == 0)
+            spica_meet(0, SPICA_WARPS);
+    }
+    SPICA_ANEW(at->set);
+    SPICA_ANEW(at->warp);
+    if (PER_LANE > 1) {
+        float sum[PER_LANE];
+        if (role & SOFTMAX) {
+            attention_soften_lazily(state, at, sum, raised);
+            if (is_last) {
+                float total[PER_LANE];
+                for (int i = 0; i < PER_LANE; i++)
+                    total[i] = rows->sum[i] + sum[i];
+                attention_write(at, ATTENTION_ANEW(ATTENTION_SUMS_PLACE), total);
+            }
+        }
+        attention_meet(attention, state, role);
+        if (attention_flags()[state->phase & 1] == 0) {
+            for (int i = 0; i < PER_LANE; i++)
+                rows->sum[i] += sum[i];
+            return 0;
+        }
+    } else {
+        for (int i = 0; i < PER_LANE; i++)
+            raised[i] = 1;
+    }
+    SPICA_ANEW(at->set);
+    SPICA_ANEW(at->warp);
+    attention_soften(state, at, raised, role);
+    if (is_last && (role & SOFTMAX))
+        attention_write(at, ATTENTION_ANEW(ATTENTION_SUMS_PLACE), rows->sum);
+    attention_meet(attention, state, role);
+    return state->key != 0;
+}
+
+/* Divides and stores O of the block of queries before that of the state. */
+SPICA_INLINE void attention_store_block(const Attention *attention, AttentionState *state)
+{
+    const AttentionStep step = attention_current(state);
+    attention_store(attention, &step, attention_warm(state->block));
+    state->computes = attention_cool(attention_warm(state->computes) + 1);
+}
+
+/* Commands after the meeting of a step. */
+SPICA_INLINE void attention_continue(const Attention *attention, AttentionState *state,
+                                     uint32_t scales, const int role)
+{
+    if (role & UNIT) {
+        const uint32_t opens = state->key == 0;
+        const uint32_t kind = opens ? ATTENTION_SET : scales ? ATTENTION_SCALE : ATTENTION_ADD;
+        if (opens && attention_warm(state->block))
+            attention_store_block(attention, state);
+        uint32_t computes = 2;
+        const uint32_t *words = (const uint32_t *)attention_warm(state->scoring);
+        if (words)
+            attention_send(words, SCORE_WORDS);
+        else
+            computes = 1 + attention_score(attention, attention_current(state), 2, state->phase,
+                                           attention_warm(state->block));
+        attention_add(attention->keys - state->key, state->phase >> 1, kind);
+        state->computes = attention_cool(attention_warm(state->computes) + computes);
+    }
+    if (role & LOADS) {
+        if (state->key + 4 * BLOCK_KEYS <= state->end)
+            attention_load_usual(attention, state->key, state->phase,
+                                 attention_warm(state->head));
+        else
+            attention_load_any(attention, attention_current(state), state->phase,
+                               attention_warm(state->block));
+    }
+}
+
+/* Ends a block of queries; returns whether there is another. */
+SPICA_INLINE int attention_end(const Attention *attention, AttentionState *state,
+                               const AttentionPlace *at, const int role)
+{
+    AttentionStep step = attention_current(state);
+    if ((role & SOFTMAX) && at->warp == PARTS - 1)
+        attention_finish(attention, &step, at, &state->rows, attention_warm(state->block));
+    attention_clear(&state->rows);
+    attention_next(attention, &step);
+    attention_set(state, &step);
+    state->block = attention_cool(attention_warm(state->block) + 1);
+    if (role & LOADS)
+        state->head = attention_cool(attention_head(attention, &step));
+    return !attention_is_over(attention, &step);
+}
+
+/* Commands before the first step. */
+SPICA_INLINE void attention_start(const Attention *attention, AttentionState *state, const int role)
+{
+    const AttentionStep step = attention_first(attention);
+    attention_set(state, &step);
+    state->scale = attention->scale_log2;
+    if (role & LOADS) {
+        state->head = attention_cool(0);
+        attention_start_loads(attention);
+        attention_await_loads();
+    }
     spica_meet(0, SPICA_WARPS);
-    if (attention_has_queries(&at) && at.warp == 0)
-        attention_finish(attention, step, &at, rows, number);
-    attention_clear(rows);
+    if (role & UNIT) {
+        const uint32_t computes = attention_start_unit(attention);
+        state->computes = attention_cool(computes);
+        attention_await_scores(computes, 1);
+    }
+    spica_meet(0, SPICA_WARPS);
+    if (role & LOADS)
+        attention_continue_loads(attention);
 }
 
 /* All steps of a warp. Each role has code of its own, as registers are few. */
 SPICA_INLINE void attention_all(const Attention *attention, AttentionPlace at, const int role)
 {
-    if (role & SCORES)
-        attention_start(attention);
-    ATTENTION_COMMAND(SCORES, attention_await_scores(0))
-    spica_meet(0, SPICA_WARPS);
-    AttentionStep step = attention_first(attention);
-    AttentionRows rows;
-    attention_clear(&rows);
-    for (uint32_t number = 0; !attention_is_over(attention, &step); number++) {
-        SPICA_ANEW(at.core);
+    AttentionState state = {.phase = 0, .block = attention_cool(0)};
+    attention_start(attention, &state, role);
+    attention_clear(&state.rows);
+    for (;;) {
         SPICA_ANEW(at.set);
         SPICA_ANEW(at.warp);
-        attention_soften(attention, &step, at, &rows, number, role);
-        if (attention_is_last(&step))
-            attention_end(attention, &step, at, &rows, number);
-        ATTENTION_COMMAND(SCORES, attention_await_scores(number + 1))
-        spica_meet(0, SPICA_WARPS);
-        if (role & ADDS)
-            attention_multiply_values(attention, &step, number);
-        if (role & LOADS)
-            attention_load_values(attention);
-        attention_next(attention, &step);
+        const uint32_t scales = attention_step(attention, &state, &at, role);
+        attention_continue(attention, &state, scales, role);
+        state.phase = attention_next_phase(state.phase);
+        if (state.key + BLOCK_KEYS < state.end)
+            state.key += BLOCK_KEYS;
+        else if (!attention_end(attention, &state, &at, role))
+            break;
     }
-    ATTENTION_COMMAND(ADDS, virgo_fence(0))
+    spica_meet(0, SPICA_WARPS);
+    if (role & UNIT) {
+        attention_store_block(attention, &state);
+        SPICA_IF (vx_thread_id() == 0) {
+            virgo_fence(0);
+        } SPICA_END_IF
+    }
 }
 
 SPICA_INLINE void attention_run(void)
@@ -99,14 +228,15 @@ SPICA_INLINE void attention_run(void)
     spica_begin();
     const Attention *attention = spica_arguments();
     const AttentionPlace at = attention_place();
-    if (at.warp || at.core > 2)
-        attention_all(attention, at, 0);
-    else if (at.core == 0)
-        attention_all(attention, at, ATTENTION_ROLE(0));
-    else if (at.core == 1)
-        attention_all(attention, at, ATTENTION_ROLE(1));
+    if (at.warp == 0 && at.core == UNIT_CORE)
+        attention_all(attention, at,
+                      UNIT | (UNIT_CORE == LOADS_CORE ? LOADS : 0) | (UNIT_CORE < GROUPS ? SOFTMAX : 0));
+    else if (at.warp == 0 && at.core == LOADS_CORE)
+        attention_all(attention, at, LOADS | (LOADS_CORE < GROUPS ? SOFTMAX : 0));
+    else if (at.core < GROUPS)
+        attention_all(attention, at, SOFTMAX);
     else
-        attention_all(attention, at, ATTENTION_ROLE(2));
+        attention_all(attention, at, 0);
     vx_fence();
     spica_end();
 }

@@ -1,9 +1,10 @@
 """Block sizes of attention on a matrix unit, and the places of its data in shared memory."""
 
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from ....hw.base.errors import UserError
-from ....hw.config import ClusterConfig, CoreConfig, SystolicConfig
+from ....hw.config import ClusterConfig, CoreConfig, SharedMemoryConfig, SystolicConfig
 from ...gemm.target import systolic_unit
 
 __all__ = ["KEYS", "AttentionPlan", "attention_plan"]
@@ -13,10 +14,34 @@ KEYS = 64
 WORD = 4
 #: Places are multiples of this: of a read of the unit, and of rows of lanes.
 ALIGNMENT = 128
-#: Bytes of the state of the commanding thread.
-STATE_BYTES = 256
-#: Most blocks of K in shared memory: two in use and one that is loaded.
-MOST_SLOTS = 3
+
+
+class Use(Enum):
+    """Use of an array in shared memory, which decides about its bank."""
+
+    SCORES = auto()
+    WORDS = auto()
+    KEYS = auto()
+    VALUES = auto()
+    POWERS = auto()
+    QUERIES = auto()
+
+
+#: Weights of conflicts of arrays in one bank. The unit streams K and P, a line in each cycle; lanes
+#: that read beside it wait. It reads Q along with K, and V along with P, a line in every fourth
+#: cycle if blocks have 64 rows.
+CONFLICTS = {
+    frozenset({Use.KEYS, Use.QUERIES}): 8,
+    frozenset({Use.POWERS, Use.VALUES}): 8,
+    frozenset({Use.SCORES, Use.KEYS}): 4,
+    frozenset({Use.SCORES, Use.POWERS}): 4,
+    frozenset({Use.WORDS, Use.KEYS}): 2,
+    frozenset({Use.WORDS, Use.POWERS}): 2,
+    frozenset({Use.SCORES, Use.QUERIES}): 1,
+    frozenset({Use.SCORES, Use.VALUES}): 1,
+}
+
+SEQUENCE = (Use.SCORES, Use.WORDS, Use.VALUES, Use.QUERIES, Use.POWERS, Use.KEYS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +54,6 @@ class AttentionPlan:
         Queries of a block.
     per_lane : int
         Queries of a lane: as many as elements of P in a word.
-    slots : int
-        Blocks of K in shared memory; there are two of V.
     parts : int
         Parts of the keys of a block, each of one warp.
     places : dict of str to int
@@ -40,7 +63,6 @@ class AttentionPlan:
 
     rows: int
     per_lane: int
-    slots: int
     parts: int
     places: dict[str, int]
 
@@ -48,11 +70,9 @@ class AttentionPlan:
     def defines(self) -> tuple[str, ...]:
         """Macros of the program."""
         sizes = {
-            "STATE_BYTES": STATE_BYTES,
             "ROWS": self.rows,
             "PER_LANE": self.per_lane,
             "KEYS": KEYS,
-            "SLOTS": self.slots,
         }
         places = {f"{name.upper()}_PLACE": place for name, place in self.places.items()}
         return tuple(f"ATTENTION_{name}={value}" for name, value in (sizes | places).items())
@@ -62,21 +82,15 @@ def attention_plan(config: ClusterConfig, depth: int) -> AttentionPlan:
     """Return the plan for a head dimension; raise `UserError` if the machine is too small."""
     matrix = systolic_unit(config, "attention")
     core = suitable_core(config, matrix)
-    per_lane = WORD // matrix.operand_bytes
     rows = block_rows(config.cores, core, matrix, depth)
-    for slots in range(MOST_SLOTS, 1, -1):
-        places = place_all(config, groups_of(config.cores, core, matrix, depth, rows, slots))
-        if places is not None:
-            return AttentionPlan(
-                rows=rows,
-                per_lane=per_lane,
-                slots=slots,
-                parts=core.warps,
-                places=places,
-            )
-    raise UserError(
-        f"attention with depth {depth} needs more shared memory than "
-        f"shared.size={config.shared.size}"
+    places = place_all(config.shared, arrays_of(core, matrix, depth, rows))
+    if places is None:
+        raise UserError(
+            f"attention with depth {depth} needs more shared memory than "
+            f"shared.size={config.shared.size}"
+        )
+    return AttentionPlan(
+        rows=rows, per_lane=WORD // matrix.operand_bytes, parts=core.warps, places=places
     )
 
 
@@ -122,55 +136,73 @@ def block_rows(cores: int, core: CoreConfig, matrix: SystolicConfig, depth: int)
     return rows
 
 
-def groups_of(
-    cores: int, core: CoreConfig, matrix: SystolicConfig, depth: int, rows: int, slots: int
-) -> list[dict[str, int]]:
-    """Return the bytes of each array, in groups that must not share a bank of shared memory.
+def arrays_of(
+    core: CoreConfig, matrix: SystolicConfig, depth: int, rows: int
+) -> list[tuple[str, Use, int]]:
+    """Return name, use and bytes of each array, in the order in which they are placed.
 
-    The unit streams K, or P of a block, a line in each cycle; lanes that access its bank wait
-    meanwhile. So all that cores access in a step is beside P of that step: the unit streams P of
-    the step before. V, read along with P, is beside the other P, and Q not beside K. The unit
-    writes scores while cores read those of the step before.
+    Q, K and scores have two blocks, even and odd. P and V have three: those of a step are written
+    while the unit uses those of the two steps before.
     """
-    row, scores = depth * matrix.operand_bytes, KEYS * rows
-    exchanged = core.warps * rows * WORD
-
-    def beside(step: int) -> dict[str, int]:
-        return {
-            f"p{step}": scores * matrix.operand_bytes,
-            f"v{1 - step}": KEYS * row,
-            f"q{step}": rows * row,
-            f"maxima{step}": exchanged,
-            f"sums{step}": exchanged,
-            f"scales{step}": rows * WORD,
-            f"inverses{step}": rows * WORD,
-            f"risen{step}": cores * -(-core.warps // WORD) * WORD,
-        }
-
+    row, words = depth * matrix.operand_bytes, rows * WORD
+    exchanged = core.warps * words
+    small = {
+        "maxima": exchanged,
+        "changes": exchanged,
+        "sums": exchanged,
+        "flags": 2 * WORD,
+        **{f"scales{n}": words for n in range(3)},
+        **{f"inverses{n}": words for n in range(2)},
+        "zeros": max(rows, depth) * matrix.operand_bytes,
+    }
     return [
-        {f"k{slot}": KEYS * row for slot in range(slots)},
-        beside(0) | {"zeros": max(rows, depth) * matrix.operand_bytes},
-        beside(1) | {"state": STATE_BYTES},
-        {"s0": scores * WORD},
-        {"s1": scores * WORD},
+        ("s", Use.SCORES, 2 * KEYS * words),
+        *((name, Use.WORDS, size) for name, size in small.items()),
+        *((f"k{n}", Use.KEYS, KEYS * row) for n in range(2)),
+        *((f"v{n}", Use.VALUES, KEYS * row) for n in range(3)),
+        ("p", Use.POWERS, 3 * KEYS * rows * matrix.operand_bytes),
+        *((f"q{n}", Use.QUERIES, rows * row) for n in range(2)),
     ]
 
 
-def place_all(config: ClusterConfig, groups: list[dict[str, int]]) -> dict[str, int] | None:
+def place_all(
+    memory: SharedMemoryConfig, arrays: list[tuple[str, Use, int]]
+) -> dict[str, int] | None:
     """Return a place for each array; None if they do not fit.
 
-    Scores share banks if there are too few.
+    Each array is placed in the bank with the least conflicts, of those the fullest. If an array
+    fits in no bank, all follow each other.
     """
-    bank = config.shared.size // config.shared.banks
-    *others, even, odd = groups
-    for chosen in (groups, [*others, even | odd]):
-        places, start = {}, 0
-        for group in chosen:
-            place = start
-            for name, size in group.items():
-                places[name] = place
-                place += -(-size // ALIGNMENT) * ALIGNMENT
-            start += -(-(place - start) // bank) * bank
-        if start <= config.shared.size:
-            return places
-    return None
+    bank_bytes = memory.size // memory.banks
+    used = [0] * memory.banks
+    held: list[list[Use]] = [[] for _ in used]
+    places: dict[str, int] = {}
+    for name, use, size in arrays:
+        rounded = -(-size // ALIGNMENT) * ALIGNMENT
+        free = [bank for bank, taken in enumerate(used) if taken + rounded <= bank_bytes]
+        if not free:
+            return in_sequence(memory, arrays)
+        bank = min(free, key=lambda b: (sum(conflict(use, other) for other in held[b]), -used[b]))
+        places[name] = bank * bank_bytes + used[bank]
+        used[bank] += rounded
+        held[bank].append(use)
+    return places
+
+
+def conflict(one: Use, other: Use) -> int:
+    """Return the weight of a conflict between arrays in one bank, 0 if there is none."""
+    return CONFLICTS.get(frozenset({one, other}), 0)
+
+
+def in_sequence(
+    memory: SharedMemoryConfig, arrays: list[tuple[str, Use, int]]
+) -> dict[str, int] | None:
+    """Return places that follow each other; None if they do not fit.
+
+    Arrays that conflict are far apart.
+    """
+    places, start = {}, 0
+    for name, _, size in sorted(arrays, key=lambda array: SEQUENCE.index(array[1])):
+        places[name] = start
+        start += -(-size // ALIGNMENT) * ALIGNMENT
+    return places if start <= memory.size else None

@@ -6,14 +6,19 @@ import numpy as np
 
 from ....hw.config import ClusterConfig
 from ....hw.config.systolic import SystolicConfig
+from ....hw.isa.operations import SpecialOperation
 from ....kernels.attention.problem import AttentionProblem
 from ....kernels.attention.systolic.plan import KEYS, AttentionPlan, attention_plan
 from ....kernels.gemm.target import systolic_unit
-from ..arith.float32 import fused
-from .attention_steps import MINUS_INFINITY, each_head, exponents, finished, keys_seen, rising
+from ..arith.float32 import fused, special
+from .attention_steps import MINUS_INFINITY, each_head, exponents, finished, keys_seen
 from .systolic.systolic import read_out, systolic_ws
 
 __all__ = ["attention"]
+
+#: Largest sum of the powers of a part of a block with the maximum of an earlier block.
+MOST = np.float32(256)
+GREATEST = np.finfo(np.float32).max
 
 
 def attention(
@@ -47,12 +52,15 @@ def head(
     maximum = np.full(len(rows), MINUS_INFINITY)
     sums = np.zeros((len(rows), plan.parts), np.float32)
     o = np.zeros((len(rows), problem.depth), np.float32)
+    lazy = plan.parts if matrix.operand_bytes < 4 else None
     with np.errstate(all="ignore"):
         for first in range(0, problem.keys, KEYS):
             used = np.nonzero(end > first)[0]
             block = slice(first, min(first + KEYS, problem.keys))
             scores = masked_scores(matrix, q[used], k[block], seen[used] - first)
-            maximum[used], factor, powers = softmax_step(matrix, problem, maximum[used], scores)
+            old, scale = maximum[used], problem.scale_log2
+            maximum[used] = new_maxima(old, scores, scale, lazy, is_first=first == 0)
+            factor, powers = exponents(old, maximum[used], scores, scale)
             sums[used] = fused(sums[used], factor[:, None], part_sums(powers, plan.parts))
             before = None if first == 0 else o[used] * factor[:, None]
             p = read_out(powers[:, : block.stop - first], problem.operand)
@@ -69,13 +77,23 @@ def masked_scores(matrix: SystolicConfig, q, k, seen) -> np.ndarray:
     return np.where(np.arange(KEYS) < seen[:, None], scores, MINUS_INFINITY)
 
 
-def softmax_step(matrix: SystolicConfig, problem: AttentionProblem, old, scores):
-    """Return the maxima of rows after a block, the factors of older sums, and the powers."""
-    scale = problem.scale_log2
-    maximum = np.fmax(old, np.fmax.reduce(scores, axis=1))
-    if matrix.operand_bytes < 4:
-        maximum = rising(old, maximum, scale)
-    return maximum, *exponents(old, maximum, scores, scale)
+def new_maxima(old, scores, scale, parts: int | None, *, is_first: bool) -> np.ndarray:
+    """Return the maxima of rows after a block.
+
+    With `parts`, a maximum changes only if the powers with the old one have a sum above `MOST` in
+    any of so many parts of the block, or NaN. An old maximum of -infinity is that of the first
+    part; if it is still -infinity, any power that is not 0 changes it.
+    """
+    new = np.fmax(old, np.fmax.reduce(scores, axis=1))
+    if parts is None:
+        return new
+    if is_first:
+        old = np.fmax(old, np.fmax.reduce(scores[:, : scores.shape[1] // parts], axis=1))
+    unset = old == MINUS_INFINITY
+    shift = np.where(unset, -GREATEST, old * scale)
+    powers = special(SpecialOperation.EXP2, fused(scores, scale, -shift[:, None]))
+    within = part_sums(powers, parts) <= np.where(unset, np.float32(0), MOST)[:, None]
+    return np.where(within.all(axis=1), old, new)
 
 
 def part_sums(powers: np.ndarray, parts: int) -> np.ndarray:
