@@ -5,12 +5,12 @@ from pathlib import Path
 from ..api.progress import ProgressDisplay
 from ..explore.reproduce.bars import drawn
 from ..explore.reproduce.definitions import REPRODUCTIONS
-from ..explore.reproduce.published import SIZES
-from ..explore.reproduce.reproduced import QUICK_SIZES, Reproduced
+from ..explore.reproduce.reproduced import Reproduced
 from ..explore.reproduce.reproduced import reproduce as carried_out
 from ..explore.reproduce.waterfall import TITLE, Waterfall, waterfall
 from ..hw.base.errors import UserError
 from .area import optional
+from .compare.sheets import print_comparison
 from .options import Flag, JsonOption, JsonOutput, Whole, choose, new_table, standard_output
 from .results import FAILED
 from .sweep.command import require_workers
@@ -38,9 +38,10 @@ def reproduce(
     Parameters
     ----------
     table
-        table3 (MAC utilisation), table4 (bytes read from shared memory) or instructions (retired).
+        table3 (MAC utilisation), table4 (bytes read from shared memory), instructions (retired) or
+        attention (MAC utilisation).
     quick
-        Leave out the largest products.
+        Leave out the largest products; attention of 256 queries and keys in place of 1,024.
     as_published
         Apply the known restrictions of the published machine to table3, one at a time and together,
         to products of 256 and 512, with --quick of 256.
@@ -68,10 +69,10 @@ def reproduce(
         with ProgressDisplay() as progress:
             workers = {"jobs": jobs, "scheduler": scheduler, "progress": progress}
             if as_published:
-                found = waterfall(sizes=QUICK_SIZES[:1] if quick else QUICK_SIZES, **workers)
+                quick_sizes = REPRODUCTIONS[table].quick_sizes
+                found = waterfall(sizes=quick_sizes[:1] if quick else quick_sizes, **workers)
             else:
-                sizes = QUICK_SIZES if quick else SIZES
-                found = carried_out(REPRODUCTIONS[table], sizes=sizes, **workers)
+                found = carried_out(REPRODUCTIONS[table], quick=quick, **workers)
         if page is not None:
             page.write(found.markdown())
         if chart is not None:
@@ -98,5 +99,8 @@ def print_tables(found: Reproduced | Waterfall):
         for label, cells in lines:
             table.add_row(label, *cells)
         out.print(table)
+    if isinstance(found, Reproduced) and found.table.has_account:
+        for comparison in found.comparisons.values():
+            print_comparison(comparison)
     for note in found.notes:
         out.print(note, markup=False)

@@ -1,10 +1,12 @@
-"""Figures of the published comparison of four designs, each a product of equal sides in FP16.
+"""Figures of the published comparison of four designs: products of equal sides in FP16, attention.
 
 Source: Kim et al., "Virgo: Cluster-level Matrix Unit Integration in GPUs for Scalability and Energy
-Efficiency" (ASPLOS 2025), tables 3 and 4 and section 6.1.
+Efficiency" (ASPLOS 2025), tables 3 and 4 and sections 6.1
+and 6.2.
 """
 
 __all__ = [
+    "ATTENTION_UTILIZATION",
     "DESIGNS",
     "INSTRUCTION_SHARES",
     "MAC_UTILIZATION",
@@ -35,3 +37,6 @@ SHARED_READ_MIB = {"volta": 6.0, "ampere": 6.0, "hopper": 4.0, "virgo": 2.25}
 #: Section 6.1.1: instructions that Virgo retires, as a share of those of another design. The size
 #: is not stated.
 INSTRUCTION_SHARES = {"volta": 0.005, "hopper": 0.080}
+#: Section 6.2: share of the multiply-adds possible in the cycles of attention in FP32, of one head
+#: with 1,024 queries and keys and depth 64.
+ATTENTION_UTILIZATION = {"virgo_fp32": 0.657, "ampere_fp32": 0.351}

@@ -5,14 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
-from ...hw.config import PRESETS
 from ...sim.engine.versions import versions
-from ...sim.harness.dram import DramConfig
 from ...sim.report.run_report import memory_text
 from ...sim.report.tables import percent
-from ...sim.run.options import SimtOptions
 from ..comparison import Comparison, line_of
 from ..figures import passed
 from ..plan import Plan, Point
@@ -21,16 +17,13 @@ from ..table import Row
 from ..work import KernelRun
 from .bars import Bars, Group
 from .definitions import SHARE, Line, Reproduction
-from .published import SIZES, SOURCE
+from .published import SOURCE
 
 __all__ = [
-    "KERNEL",
-    "QUICK_SIZES",
     "Entry",
     "Reproduced",
     "failures_of",
     "reproduce",
-    "run_of",
     "run_reports",
     "swept",
     "table_of",
@@ -38,9 +31,6 @@ __all__ = [
 
 SCHEMA = "spica.reproduction"
 VERSION = 1
-KERNEL = "gemm"
-#: Sizes of a quick reproduction.
-QUICK_SIZES = SIZES[:2]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,11 +70,11 @@ class Reproduced:
     @cached_property
     def comparisons(self) -> dict[int, Comparison]:
         """All figures of the designs by size, without areas."""
-        sizes = dict.fromkeys(run.sizes["m"] for run in self.runs)
+        sizes = dict.fromkeys(size_of(run) for run in self.runs)
         pairs = list(zip(self.runs, self.rows, strict=True))
         found = {}
         for size in sizes:
-            own = [(run, row) for run, row in pairs if run.sizes["m"] == size]
+            own = [(run, row) for run, row in pairs if size_of(run) == size]
             found[size] = Comparison([run for run, _ in own], [row for _, row in own])
         return found
 
@@ -125,7 +115,7 @@ class Reproduced:
         failed = failures_of(zip(self.runs, self.rows, strict=True))
         memory = next(iter(self.comparisons.values())).memory
         text = memory_text(memory["model"], memory["parameters"])
-        notes = [self.table.note, f"All designs: FP16 operands and C; {text}."]
+        notes = [self.table.note, f"All designs: {self.table.formats}; {text}."]
         return [*failed, *filter(None, notes), f"Published: {SOURCE}."]
 
     def bars(self) -> Bars:
@@ -134,7 +124,7 @@ class Reproduced:
         is_whole = self.table.unit == SHARE and max(values, default=1) > 0.2
         groups = [
             Group(
-                head=f"{size} x {size} x {size}",
+                head=self.table.head(size),
                 rows=[
                     (each.label, {"ours": each.ours, "published": each.published})
                     for each in self.entries
@@ -197,7 +187,7 @@ def results_of(comparison: Comparison) -> dict[str, Mapping[str, Any]]:
 def reproduce(
     table: Reproduction,
     *,
-    sizes: Sequence[int] = SIZES,
+    quick: bool = False,
     jobs: int | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
@@ -210,16 +200,14 @@ def reproduce(
     ----------
     table : Reproduction
         Definition of the table.
-    sizes : sequence of int
-        Sizes of the table to run.
+    quick : bool
+        Whether to run the sizes of a quick reproduction only.
     jobs, scheduler, progress
         As for `sweep.sweep`.
 
     """
-    wanted = [size for size in table.sizes if size in sizes]
-    if not wanted:
-        raise UserError(f"{table.name} has the sizes {', '.join(map(str, table.sizes))}")
-    runs = [run_of(design, size) for size in wanted for design in designs_of(table.lines)]
+    sizes = table.quick_sizes if quick else table.sizes
+    runs = [table.run(design, size) for size in sizes for design in designs_of(table.lines)]
     rows = swept(runs, jobs=jobs, scheduler=scheduler, progress=progress)
     return Reproduced(table, runs, rows)
 
@@ -247,25 +235,17 @@ def run_reports(outcomes: Iterable[tuple[KernelRun, Row]]) -> list[dict[str, Any
 def failures_of(outcomes: Iterable[tuple[KernelRun, Row]]) -> list[str]:
     """Return a sentence for each run that did not pass."""
     return [
-        f"{run.preset}, {run.sizes['m']}: {row.record.status}. {row.record.reason}"
+        f"{run.preset}, {size_of(run)}: {row.record.status}. {row.record.reason}"
         for run, row in outcomes
         if not row.is_passed
     ]
 
 
+def size_of(run: KernelRun) -> int:
+    """Return the size of a run: its first dimension."""
+    return next(iter(run.sizes.values()))
+
+
 def designs_of(lines: Sequence[Line]) -> list[str]:
     """Return the presets of all lines, each once."""
     return list(dict.fromkeys(name for line in lines for name in line.designs))
-
-
-def run_of(design: str, size: int) -> KernelRun:
-    """Return the run of a design; C is compared bit by bit, instructions are not."""
-    return KernelRun(
-        kernel=KERNEL,
-        driver="cores",
-        preset=design,
-        config=PRESETS[design],
-        sizes=dict.fromkeys("mnk", size),
-        product={},
-        options=SimtOptions(engine="verilator", memory=DramConfig(), lockstep=False),
-    )

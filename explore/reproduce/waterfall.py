@@ -12,8 +12,9 @@ from ..table import Row
 from ..work import KernelRun
 from .bars import Bars, Group
 from .published import DESIGNS, MAC_UTILIZATION, SIZES, SOURCE
-from .reproduced import KERNEL, failures_of, run_of, run_reports, swept, table_of
+from .reproduced import failures_of, run_reports, swept, table_of
 from .restrictions import RESTRICTIONS, Restriction, restricted
+from .runs import KERNEL, gemm_run
 
 __all__ = ["TITLE", "Step", "Waterfall", "waterfall"]
 
@@ -73,7 +74,7 @@ class Waterfall:
         self, design: str, size: int, restrictions: Sequence[Restriction]
     ) -> float | None:
         """Return the MAC utilisation of a run, None if it did not pass."""
-        _, row = self.runs[restricted(run_of(design, size), restrictions).key]
+        _, row = self.runs[restricted(gemm_run(design, size), restrictions).key]
         result = row.record.result if row.is_passed else None
         return None if result is None else result["mac_utilization"]
 
@@ -214,7 +215,7 @@ def combined(design: str, count: int = len(RESTRICTIONS)) -> list[Restriction]:
 def runs_of(size: int) -> Iterator[KernelRun]:
     """Yield the runs of all designs at one size: without restrictions, with one, with several."""
     for design in DESIGNS:
-        run = run_of(design, size)
+        run = gemm_run(design, size)
         own = combined(design)
         yield run
         for each in own:

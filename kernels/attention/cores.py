@@ -105,6 +105,7 @@ def pose(
     scale: float | None = None,
     data: str = "random",
     given: Operands | None = None,
+    overwrites: bool = False,
 ) -> tuple[Problem, AttentionProblem]:
     """Return the problem for a program, and the attention for models.
 
@@ -131,10 +132,15 @@ def pose(
         Kind of operands, one of `data.KINDS`.
     given : tuple of ndarray or None
         Q, K and V in the form of `kernels.elements`, in place of generated data.
+    overwrites : bool
+        Whether O is overwritten (`AttentionProblem`); it is then compared with the golden model
+        only.
 
     """
     unit = attention_unit(config)
     require_choice("operand", unit.operand, OPERANDS)
+    if overwrites and style_of(config) != "systolic":
+        raise UserError(f"{USER} overwrites O only on a matrix unit")
     try:
         problem = AttentionProblem(
             batch=batch,
@@ -146,6 +152,7 @@ def pose(
             causal=causal,
             scale=scale,
             operand=unit.operand,
+            overwrites=overwrites,
         )
     except TypeError as error:
         raise ValueError(str(error)) from None
@@ -159,7 +166,7 @@ def pose(
             "o": Buffer(
                 data=unset(problem.shapes["o"], problem.operand),
                 expected=expected.o,
-                bound=expected.o_bound,
+                bound=np.inf if overwrites else expected.o_bound,
                 form=form,
             ),
             "lse": Buffer(
@@ -193,7 +200,8 @@ def defines_of(config: ClusterConfig, problem: AttentionProblem) -> tuple[str, .
     elif style == "hgmma":
         of_plan = hgmma.attention_plan(config, problem.depth).defines
     of_format = ("ATTENTION_BF16",) if problem.operand == "bf16" else ()
-    return (f"ATTENTION_DEPTH={problem.depth}", *of_format, *of_plan)
+    of_output = ("ATTENTION_OVERWRITES",) if problem.overwrites else ()
+    return (f"ATTENTION_DEPTH={problem.depth}", *of_format, *of_output, *of_plan)
 
 
 def unset(shape: tuple[int, ...], form: str) -> np.ndarray:

@@ -40,6 +40,10 @@ class AttentionProblem:
         Positive factor of the scores; None for 1 / sqrt(depth).
     operand : str
         Format of Q, K, V and O, one of `OPERANDS`.
+    overwrites : bool
+        Whether the product of P and V of each block of keys replaces O instead of adding to it, as
+        the released program of the published machine does. O is wrong then, if there are several
+        blocks; it shows the cycles that adding costs. Only on a matrix unit.
 
     """
 
@@ -52,6 +56,7 @@ class AttentionProblem:
     causal: bool = False
     scale: float | None = None
     operand: str = "fp16"
+    overwrites: bool = False
 
     def __post_init__(self):
         for name in ("batch", "heads", "kv_heads", "queries", "keys"):

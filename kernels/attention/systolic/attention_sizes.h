@@ -7,6 +7,13 @@
 #include <spica_special.h>
 #include <virgo.h>
 
+/* Whether each product P V replaces O: for measuring what adding costs. */
+#ifdef ATTENTION_OVERWRITES
+#define OVERWRITES 1
+#else
+#define OVERWRITES 0
+#endif
+
 enum {
     LANES = SPICA_THREADS,
     PER_LANE = ATTENTION_PER_LANE,

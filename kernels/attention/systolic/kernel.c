@@ -136,7 +136,7 @@ SPICA_INLINE void attention_continue(const Attention *attention, AttentionState 
 {
     if (role & UNIT) {
         const uint32_t opens = state->key == 0;
-        const uint32_t kind = opens ? ATTENTION_SET : scales ? ATTENTION_SCALE : ATTENTION_ADD;
+        const uint32_t kind = opens || OVERWRITES ? ATTENTION_SET : scales ? ATTENTION_SCALE : ATTENTION_ADD;
         if (opens && attention_warm(state->block))
             attention_store_block(attention, state);
         uint32_t computes = 2;

@@ -62,7 +62,8 @@ def head(
             maximum[used] = new_maxima(old, scores, scale, lazy, is_first=first == 0)
             factor, powers = exponents(old, maximum[used], scores, scale)
             sums[used] = fused(sums[used], factor[:, None], part_sums(powers, plan.parts))
-            before = None if first == 0 else o[used] * factor[:, None]
+            replaces = first == 0 or problem.overwrites
+            before = None if replaces else o[used] * factor[:, None]
             p = read_out(powers[:, : block.stop - first], problem.operand)
             o[used] = systolic_ws(p, v[block], matrix.rows, before, operand=matrix.operand)
         return finished(problem, maximum, part_sums(sums, 1)[:, 0], o, adds_zero=True)

@@ -6,9 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.hw.config.formats import FORMATS
 from spica.kernels.attention.cores import attention_unit
+from spica.kernels.attention.problem import AttentionProblem
+from spica.kernels.attention.traffic import dma_traffic
 from spica.kernels.elements import nearest, values_of
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.run.exact_kernels import exact_attention_kernel
@@ -144,6 +147,59 @@ def test_no_order_of_warps_does_harm(machine, seed):
 @pytest.mark.parametrize("machine", MACHINES)
 def test_no_races(machine):
     assert_right(run(machine, 80, keys=200, causal=True, check="races"))
+
+
+@pytest.mark.parametrize("machine", ["virgo", "virgo_fp32"])
+def test_overwriting_changes_only_the_output(machine):
+    """The program that overwrites O has the golden model's O, and the LSE of the other."""
+    found = [run(machine, 70, keys=200, overwrites=overwrites) for overwrites in (True, False)]
+    for result in found:
+        assert_right(result)
+    config = CONFIGS[machine]
+    bits = [
+        exact_attention_kernel(config, keys=200, overwrites=overwrites)
+        .problem({"queries": 70, "depth": 64}, seed=1)
+        .buffers
+        for overwrites in (True, False)
+    ]
+    assert (bits[0]["o"].bits != bits[1]["o"].bits).any()
+    assert (bits[0]["lse"].bits == bits[1]["lse"].bits).all()
+
+
+def test_only_matrix_units_overwrite():
+    with pytest.raises(UserError, match="attention overwrites O only on a matrix unit"):
+        run("ampere", 20, overwrites=True)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("machine, queries, keys", [("virgo", 130, 200), ("virgo_fp32", 70, 40)])
+def test_dram_traffic_is_that_in_closed_form(machine, queries, keys, causal):
+    """Beats are those of the closed form; the rest of the traffic is LSE and the program."""
+    config = CONFIGS[machine]
+    result = run(
+        machine, queries, keys=keys, causal=causal, heads=2, kv_heads=2, engine="verilator"
+    )
+    assert_right(result)
+    problem = AttentionProblem(
+        heads=2,
+        kv_heads=2,
+        queries=queries,
+        keys=keys,
+        depth=64,
+        causal=causal,
+        operand=attention_unit(config).operand,
+    )
+    beat, counters = config.axi.beat_bytes, result["counters"]
+
+    def total(name):
+        return beat * sum(counters[f"{name}_{master}"] for master in range(config.axi.masters))
+
+    expected = dma_traffic(config, problem)
+    assert total("dma_read_beats") == expected.read
+    assert total("dma_write_beats") == expected.written
+    traffic = result["memory"]["traffic"]["run"]
+    assert 0 < traffic["read_bytes"] - expected.read < 64 * 1024
+    assert 0 <= traffic["written_bytes"] - expected.written < 16 * 1024
 
 
 @pytest.mark.slow

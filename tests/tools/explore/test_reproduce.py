@@ -12,7 +12,7 @@ from spica.explore.reproduce import reproduced
 from spica.explore.reproduce.bars import drawn
 from spica.explore.reproduce.definitions import REPRODUCTIONS
 from spica.explore.reproduce.published import DESIGNS, SIZES
-from spica.explore.reproduce.reproduced import Reproduced, run_of
+from spica.explore.reproduce.reproduced import Reproduced, designs_of
 from support.results import made_up, row_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -22,6 +22,9 @@ MEASURED = {
     "ampere": (0.8, 900, 100),
     "hopper": (0.9, 200, 40),
     "virgo": (0.95, 20, 10),
+    "virgo_fp32": (0.98, 30, 10),
+    "virgo_fp32, O overwritten": (0.99, 30, 10),
+    "ampere_fp32": (0.8, 900, 0),
 }
 
 
@@ -37,7 +40,7 @@ def outcome(run, verdict=PASS):
 def reproduced_of(name, sizes=SIZES, failed=()):
     """Return a reproduction in which some designs fail."""
     table = REPRODUCTIONS[name]
-    runs = [run_of(design, size) for size in sizes for design in DESIGNS]
+    runs = [table.run(design, size) for size in sizes for design in designs_of(table.lines)]
     rows = [outcome(run, FAIL if run.preset in failed else PASS) for run in runs]
     return Reproduced(table, runs, rows)
 
@@ -87,7 +90,7 @@ def test_reports_have_every_figure(name):
     drawing = ElementTree.fromstring(drawn(found.bars()))
     texts = [element.text for element in drawing.iter(f"{SVG}text")]
     for size in REPRODUCTIONS[name].sizes:
-        assert f"{size} x {size} x {size}" in texts
+        assert found.table.head(size) in texts
     assert {found.shown(entry.ours) for entry in found.entries} <= set(texts)
 
 
@@ -105,6 +108,26 @@ def test_a_quick_table_leaves_out_the_largest_products(monkeypatch, capsys):
     printed = capsys.readouterr().out
     assert "86.50 %" not in printed
     assert "77.90 %" in printed
+
+
+def test_attention_stands_beside_the_published_figures(monkeypatch, capsys):
+    planned = []
+
+    def sweep(plan, **_):
+        planned.extend(point.run for point in plan.points)
+        return [outcome(point.run) for point in plan.points]
+
+    monkeypatch.setattr(reproduced, "sweep", sweep)
+    assert main(["reproduce", "attention"]) == 0
+    assert {tuple(run.sizes.items()) for run in planned} == {(("queries", 1024), ("depth", 64))}
+    assert [run.product for run in planned if "overwritten" in run.preset] == [{"overwrites": True}]
+    printed = capsys.readouterr().out
+    lines = [line.split() for line in printed.splitlines()]
+    assert ["Virgo,", "FP32", "98.00", "%", "65.70", "%"] in lines
+    assert ["Ampere-style,", "FP32", "80.00", "%", "35.10", "%"] in lines
+    assert "DRAM reads, bytes" in printed
+    assert main(["reproduce", "attention", "--quick"]) == 0
+    assert planned[-1].sizes["queries"] == 256
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from spica.explore.record import FAIL, PASS
 from spica.explore.reproduce import reproduced
 from spica.explore.reproduce.bars import drawn
 from spica.explore.reproduce.published import DESIGNS
-from spica.explore.reproduce.reproduced import run_of
 from spica.explore.reproduce.restrictions import RESTRICTIONS, restricted, tile_of
+from spica.explore.reproduce.runs import gemm_run
 from spica.explore.reproduce.waterfall import waterfall
 from spica.hw.config import PRESETS
 from support.results import made_up, row_of
@@ -69,14 +69,14 @@ def test_a_restriction_that_does_not_concern_a_design_is_not_run(planned):
 
 def test_a_tile_by_itself_has_all_of_k():
     for design in DESIGNS:
-        run = restricted(run_of(design, 512), [APART])
+        run = restricted(gemm_run(design, 512), [APART])
         rows, columns = tile_of(PRESETS[design])
         assert run.sizes == {"m": rows, "n": columns, "k": 512}
         assert rows * columns == 8192
 
 
 def test_restrictions_change_what_they_say_and_nothing_else():
-    run = run_of("ampere", 256)
+    run = gemm_run("ampere", 256)
     assert restricted(run, []) == run
     both = restricted(run, [MEMORY, NARROW, SERIAL])
     assert both.options.memory.bytes_per_cycle == 11

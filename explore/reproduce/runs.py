@@ -1,0 +1,43 @@
+"""Runs of the designs of the published comparison."""
+
+from ...hw.config import PRESETS
+from ...sim.harness.dram import DramConfig
+from ...sim.run.options import SimtOptions
+from ..work import KernelRun
+
+__all__ = ["KERNEL", "OVERWRITING", "attention_run", "gemm_run"]
+
+KERNEL = "gemm"
+#: Suffix of a design whose attention overwrites O.
+OVERWRITING = ", O overwritten"
+
+
+def gemm_run(design: str, size: int) -> KernelRun:
+    """Return the product of a design; C is compared bit by bit, instructions are not."""
+    return run_of(KERNEL, design, dict.fromkeys("mnk", size))
+
+
+def attention_run(design: str, size: int) -> KernelRun:
+    """Return the attention of a design: one head of `size` queries and keys, depth 64."""
+    preset = design.removesuffix(OVERWRITING)
+    product = {"overwrites": True} if preset != design else {}
+    return run_of("attention", design, {"queries": size, "depth": 64}, preset, product)
+
+
+def run_of(
+    kernel: str,
+    design: str,
+    sizes: dict[str, int],
+    preset: str | None = None,
+    product: dict[str, bool] | None = None,
+) -> KernelRun:
+    """Return the run of a kernel; `preset` is the machine, if it is not the design."""
+    return KernelRun(
+        kernel=kernel,
+        driver="cores",
+        preset=design,
+        config=PRESETS[preset or design],
+        sizes=sizes,
+        product=product or {},
+        options=SimtOptions(engine="verilator", memory=DramConfig(), lockstep=False),
+    )
