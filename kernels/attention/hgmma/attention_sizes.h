@@ -64,6 +64,7 @@ enum {
     WARP_BYTES = QUERY_BYTES + POWER_BYTES + (ATTENTION_HAS_OUTPUT ? OUTPUT_BYTES : 0),
     ALL_WARPS = WARPS * SPICA_CORES,
     ALL_ROWS = SIDE * ALL_WARPS, /* queries of all warps */
+    LOADER = ALL_WARPS,          /* number of the helper of core 0 */
 };
 _Static_assert(SPICA_THREADS == LANES, "tiles are those of warps of 8 threads");
 _Static_assert(SPICA_HGMMA_OPERAND_BITS == 16, "an element has two bytes");
@@ -92,11 +93,13 @@ static char attention_output_[ATTENTION_HAS_OUTPUT ? 1 : ALL_WARPS * OUTPUT_BYTE
         attention_address_;                                                       \
     })
 
-/* Number of the warp; warps of different cores follow each other. */
-SPICA_INLINE uint32_t attention_warp(void)
-{
-    return vx_warp_id() * SPICA_CORES + vx_core_id();
-}
+/* Numbers and places of a warp, in registers of each lane: reads of control registers wait for all
+ * earlier instructions of the warp. */
+typedef struct {
+    uint32_t lane;     /* number of the lane */
+    uint32_t number;   /* of the warp; warps of different cores follow each other */
+    uint32_t operands; /* address of Q^T, in the bank of its core; P follows */
+} AttentionWarp;
 
 /* Place of byte `x` of a block of K and V, from the start of its buffer on: a share per bank. */
 #define ATTENTION_SPREAD(x) ((x) / SHARE_BYTES * BANK_BYTES + (x) % SHARE_BYTES)
@@ -106,35 +109,47 @@ SPICA_INLINE uint32_t attention_buffer(uint32_t buffer)
     return ATTENTION_LOADED(SPICA_SHARED_BASE) + buffer * ATTENTION_LOADED(SHARE_BYTES);
 }
 
-/* Address of the warp's Q^T, in the bank of its core; P follows. */
-SPICA_INLINE uint32_t attention_queries(void)
+/* Address of P of the warp. */
+SPICA_INLINE uint32_t attention_power_rows(AttentionWarp *warp)
 {
-    const uint32_t core = vx_core_id();
-    uint32_t number = core / BANKS;
-    SPICA_ANEW(number); /* or masks of merged shifts occupy registers */
-    number = number * WARPS + vx_warp_id();
-    uint32_t at = ATTENTION_LOADED(SPICA_SHARED_BASE + 2 * SHARE_BYTES);
-    at += core % BANKS * ATTENTION_LOADED(BANK_BYTES);
-    return at + number * ATTENTION_LOADED(WARP_BYTES);
+    return warp->operands + ATTENTION_LOADED(QUERY_BYTES);
+}
+
+/* Makes the compiler compute places anew instead of keeping them in registers. */
+SPICA_INLINE void attention_renew(AttentionWarp *warp)
+{
+    SPICA_ANEW(warp->lane);
+    SPICA_ANEW(warp->number);
+    SPICA_ANEW(warp->operands);
+}
+
+SPICA_INLINE AttentionWarp attention_warp(void)
+{
+    const uint32_t core = vx_core_id(), number = vx_warp_id();
+    AttentionWarp warp = {vx_thread_id(), number * SPICA_CORES + core, 0};
+    warp.operands = SPICA_SHARED_BASE + 2 * SHARE_BYTES + core % BANKS * BANK_BYTES +
+                    (core / BANKS * WARPS + number) * WARP_BYTES;
+    attention_renew(&warp);
+    return warp;
 }
 
 /* Address of the lane's word in the first register of O. */
-SPICA_INLINE char *attention_output(void)
+SPICA_INLINE char *attention_output(AttentionWarp *warp)
 {
-    uint32_t at = 4 * vx_thread_id();
+    uint32_t at = 4 * warp->lane;
     if (ATTENTION_HAS_OUTPUT)
-        at += attention_queries() + ATTENTION_LOADED(QUERY_BYTES + POWER_BYTES);
+        at += warp->operands + ATTENTION_LOADED(QUERY_BYTES + POWER_BYTES);
     else
-        at += ATTENTION_ADDRESS(attention_output_) +
-              attention_warp() * ATTENTION_LOADED(OUTPUT_BYTES);
+        at += ATTENTION_ADDRESS(attention_output_) + warp->number * OUTPUT_BYTES;
+    SPICA_ANEW(at);
     return (char *)at;
 }
 
 /* Factors of the warp's queries. */
-SPICA_INLINE volatile float *attention_factors(void)
+SPICA_INLINE volatile float *attention_factors(AttentionWarp *warp)
 {
     return (volatile float *)(ATTENTION_ADDRESS(attention_factors_) +
-                              attention_warp() * (uint32_t)sizeof(AttentionFactors));
+                              warp->number * (uint32_t)sizeof(AttentionFactors));
 }
 
 /* Waits until the stores of the warp are complete, so that products and other lanes read them. */

@@ -58,18 +58,23 @@ SPICA_INLINE void attention_scores(uint32_t keys, uint32_t queries)
     SCORE_STEP_(0) SCORE_STEP_(1) SCORE_STEP_(2) SCORE_STEP_(3)
 }
 
-/* O := O + P V, 16 columns after the other, and waits until the operands are read. */
-SPICA_INLINE void attention_add(uint32_t powers, uint32_t buffer, uint32_t is_first)
+/* Loads a tile of O, or clears it. */
+SPICA_INLINE void attention_begin_tile(const char *output, uint32_t is_first)
 {
-    char *output = attention_output();
+    if (is_first)
+        spica_hgmma_clear();
+    else
+        attention_load_tile(output);
+}
+
+/* O := O + P V, 16 columns after the other, and waits until the operands are read. The first tile of O
+ * is in the registers. */
+SPICA_INLINE void attention_add(uint32_t powers, char *output, uint32_t buffer, uint32_t is_first)
+{
     const uint32_t values = attention_buffer(buffer);
     uint32_t at = ATTENTION_LOADED(K_BYTES);
 #pragma unroll 1
-    for (uint32_t left = OUTPUT_TILES; left; left--, at += ATTENTION_LOADED(V_PANEL_BYTES)) {
-        if (is_first)
-            spica_hgmma_clear();
-        else
-            attention_load_tile(output);
+    for (uint32_t left = OUTPUT_TILES - 1;; left--) {
         const uint32_t bank = at / SHARE_BYTES, rest = at % SHARE_BYTES;
         uint32_t panel = values + rest + bank * ATTENTION_LOADED(BANK_BYTES);
         SPICA_ANEW(panel); /* or sums with constants occupy registers */
@@ -77,7 +82,11 @@ SPICA_INLINE void attention_add(uint32_t powers, uint32_t buffer, uint32_t is_fi
         for (int step = 0; step < OUTPUT_STEPS; step++)
             spica_hgmma(powers + step * OPERAND_BYTES, panel + step * OPERAND_BYTES);
         attention_store_tile(output);
+        if (!left)
+            break;
+        at += ATTENTION_LOADED(V_PANEL_BYTES);
         output += TILE_BYTES;
+        attention_begin_tile(output, is_first);
     }
     spica_hgmma_wait();
 }

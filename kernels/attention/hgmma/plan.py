@@ -37,7 +37,7 @@ class HgmmaAttentionPlan:
     share : int
         Bytes of a block of K and V in each bank.
     warps : int
-        Warps of a core that take part.
+        Warps of a core that have queries. Another one is the helper that commands loads.
     has_output : bool
         Whether O is in shared memory between blocks, and not in DRAM behind the L1D.
 
@@ -76,7 +76,7 @@ def attention_plan(config: ClusterConfig, depth: int) -> HgmmaAttentionPlan:
     cores = -(-config.cores // shared.banks)
     room = max(0, bank - 2 * share) // cores
     operands = (depth + keys) * TILE * ELEMENT
-    warps = min(config.core.warps, room // operands)
+    warps = min(config.core.warps - 1, room // operands, config.barriers - 1)
     if warps < 1:
         need = shared.banks * (2 * share + cores * operands)
         raise UserError(
