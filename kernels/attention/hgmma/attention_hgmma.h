@@ -70,31 +70,47 @@ SPICA_INLINE AttentionPair attention_begin_maxima(AttentionWarp *warp)
     return shift;
 }
 
+/* Work of a tile of scores besides its powers. */
+enum {
+    HIDES = 1,  /* scores of keys that a query does not see */
+    RAISES = 2, /* maxima, and no powers */
+    BEGINS = 4, /* maxima of the first tile, before its powers */
+};
+
 /* One pass over the tiles of a block: powers and their sums, or maxima. */
 SPICA_INLINE void attention_tiles(AttentionWarp *warp, uint32_t pass, AttentionPair *sum)
 {
     const volatile AttentionPosition *at = attention_at(warp);
-    const uint32_t keys = attention_buffer(at->buffer), scale = attention_scale(), first = at->key;
-    const uint32_t hides = (int32_t)(first + BLOCK_KEYS) >
-                           attention_seen((int32_t)(at->row + SIDE * warp->number));
+    const uint32_t first = at->key;
+    uint32_t keys = attention_buffer(at->buffer), needs = (first | pass) == 0 ? BEGINS : 0;
+    if (pass == ATTENTION_MAXIMA)
+        needs |= RAISES;
+    if ((int32_t)(first + BLOCK_KEYS) > attention_seen((int32_t)(at->row + SIDE * warp->number)))
+        needs |= HIDES;
     const volatile AttentionRows *rows = attention_rows(warp);
     AttentionPair shift = {rows->shift[0][0], rows->shift[1][0]};
+    const uint32_t scale = attention_scale();
+    uint32_t to = attention_power_rows(warp) + 128 * warp->lane, step = 32;
 #pragma unroll 1
-    for (uint32_t tile = 0; tile < SCORE_TILES; tile++) {
+    for (uint32_t left = SCORE_TILES; left; left--) {
         attention_renew(warp);
-        attention_scores(keys + OPERAND_BYTES * tile, warp->operands);
-        if (hides)
-            attention_hide(warp, tile);
-        if (pass == ATTENTION_MAXIMA) {
+        attention_scores(keys, warp->operands);
+        keys += OPERAND_BYTES;
+        if (needs & HIDES)
+            attention_hide(warp, SCORE_TILES - left);
+        if (needs & RAISES) {
             attention_raise(attention_rows(warp));
             continue;
         }
         const AttentionMoved moved = attention_move();
-        if ((first | tile | pass) == 0)
+        if (needs & BEGINS) {
             shift = attention_begin_maxima(warp);
+            needs &= ~(uint32_t)BEGINS;
+        }
+        attention_powers(moved, shift, scale, sum, to);
         /* Half a row of P has the keys of a tile. */
-        const uint32_t to = attention_power_rows(warp) + tile / 2 * OPERAND_BYTES + tile % 2 * 32;
-        attention_powers(moved, shift, scale, sum, to + 128 * warp->lane);
+        to += step;
+        step ^= 32 ^ (OPERAND_BYTES - 32);
     }
 }
 
@@ -150,7 +166,7 @@ SPICA_INLINE void attention_block(AttentionWarp *warp)
 }
 
 /* All of a block: begin of a tile of queries, powers and O, and end of the tile. */
-SPICA_INLINE void attention_step(AttentionWarp *warp)
+SPICA_INLINE void attention_step(AttentionWarp *warp, uint32_t is_last)
 {
     const volatile AttentionPosition *at = attention_at(warp);
     const uint32_t row = at->row + SIDE * warp->number, key = at->key;
@@ -162,26 +178,27 @@ SPICA_INLINE void attention_step(AttentionWarp *warp)
     }
     if (attention_has_block(row, key))
         attention_block(warp);
+    if (!is_last)
+        return;
     attention_renew(warp);
     at = attention_at(warp);
-    if (attention_is_last(at))
-        attention_finish(warp, at->problem, at->row + SIDE * warp->number);
+    attention_finish(warp, at->problem, at->row + SIDE * warp->number);
 }
 
 /* All blocks. */
 SPICA_INLINE void attention_all(AttentionWarp *warp)
 {
-    volatile AttentionPosition *at = attention_at(warp);
     uint32_t loads = attention_loads()->begin;
-    attention_first(at);
+    attention_first(attention_at(warp));
 #pragma unroll 1
     while (!attention_is_over(attention_at(warp))) {
         loads += BLOCK_LOADS;
         attention_meet(vx_warp_id());
         spica_tile_await(loads);
-        attention_step(warp);
+        const uint32_t is_last = attention_is_last(attention_at(warp));
+        attention_step(warp, is_last);
         attention_renew(warp);
-        attention_advance(attention_at(warp));
+        attention_advance(attention_at(warp), is_last);
     }
 }
 

@@ -47,7 +47,7 @@ static __attribute__((noinline)) void attention_load(void)
     ATTENTION_LOAD_PANELS((uint32_t)ATTENTION->k + offset, rows, SCORE_STEPS, K_ROW_BYTES, 0)
     ATTENTION_LOAD_PANELS((uint32_t)ATTENTION->v + offset, rows, OUTPUT_TILES, V_ROW_BYTES, K_BYTES)
     loads->loads += BLOCK_LOADS;
-    attention_advance(&loads->at);
+    attention_advance(&loads->at, attention_is_last(&loads->at));
 }
 
 /* Begin of the loads. All warps meet, so that they know the number of loads before the first one. */
@@ -87,7 +87,7 @@ SPICA_INLINE void attention_help(AttentionWarp *warp)
             spica_tile_await(attention_loads()->loads);
             attention_load();
         }
-        attention_advance(at);
+        attention_advance(at, attention_is_last(at));
     }
 }
 

@@ -25,12 +25,14 @@ SPICA_INLINE uint32_t attention_is_last(volatile AttentionPosition *at)
     return (int32_t)(at->key + BLOCK_KEYS) >= attention_seen((int32_t)last);
 }
 
-/* Advances to the next block; behind the last one `problem` is the number of heads. */
-SPICA_INLINE void attention_advance(volatile AttentionPosition *at)
+/* Advances from a block, the last of its tile of queries or not, to the next one; behind the last
+ * `problem` is the number of heads. */
+SPICA_INLINE void attention_advance(volatile AttentionPosition *at, uint32_t is_last)
 {
-    at->buffer ^= 1;
-    if (!attention_is_last(at)) {
-        at->key += BLOCK_KEYS;
+    const uint32_t buffer = at->buffer, key = at->key;
+    at->buffer = buffer ^ 1;
+    if (!is_last) {
+        at->key = key + BLOCK_KEYS;
         return;
     }
     at->key = 0;

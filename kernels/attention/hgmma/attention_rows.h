@@ -104,15 +104,6 @@ SPICA_INLINE float attention_inverse(uint32_t sum)
     return spica_float(spica_select(sum == 0, 0, inverse));
 }
 
-SPICA_INLINE uint32_t attention_packed(float even, float odd)
-{
-#ifdef ATTENTION_BF16
-    return spica_pack_bf16(even, odd);
-#else
-    return spica_pack_fp16(even, odd);
-#endif
-}
-
 SPICA_INLINE void attention_store_lse(uint32_t maximum, uint32_t sum, uint32_t place)
 {
     const uint32_t ln_2 = SPICA_CONSTANT(0x3F317218);
@@ -121,6 +112,29 @@ SPICA_INLINE void attention_store_lse(uint32_t maximum, uint32_t sum, uint32_t p
     ((volatile float *)ATTENTION->lse)[place] = exponent * spica_float(ln_2);
 }
 
+#define DIVIDE_(even, odd, factor)                                                             \
+    "fmul.s f" #even ", f" #even ", f" #factor "\n\tfmul.s f" #odd ", f" #odd ", f" #factor "\n\t"
+#define LOAD_FACTOR_(n, offset) "flw f" #n ", " #offset "(%1)\n\t"
+
+/* Eight rows of a tile of O, times their factors, as words of 16-bit numbers in f0, f2, ... f14. */
+SPICA_INLINE void attention_divide(const char *from, const volatile float *factors)
+{
+    __asm__ volatile(
+        LOAD_FACTOR_(16, 0) LOAD_FACTOR_(17, 4) LOAD_FACTOR_(18, 8) LOAD_FACTOR_(19, 12)
+        LOAD_FACTOR_(20, 16) LOAD_FACTOR_(21, 20) LOAD_FACTOR_(22, 24) LOAD_FACTOR_(23, 28)
+        HALF_OF_REGISTERS_(LOAD_ONE_)
+        DIVIDE_(0, 1, 16) DIVIDE_(2, 3, 17) DIVIDE_(4, 5, 18) DIVIDE_(6, 7, 19) DIVIDE_(8, 9, 20)
+        DIVIDE_(10, 11, 21) DIVIDE_(12, 13, 22) DIVIDE_(14, 15, 23)
+        PACK_(0, 1) PACK_(2, 3) PACK_(4, 5) PACK_(6, 7) PACK_(8, 9) PACK_(10, 11) PACK_(12, 13)
+        PACK_(14, 15)
+        : : "r"(from), "r"(factors) : SPICA_HGMMA_C_, "memory");
+}
+
+#define STORE_ROW_(i)                                                                          \
+    if (left > (i))                                                                            \
+        __asm__ volatile("fsw f%0, %1(%2)"                                                     \
+                         : : "i"(2 * (i)), "i"((i)*ROW_BYTES), "r"(to) : "memory");
+
 /* Divides O by the sums and stores it, and LSE, of the queries that exist. */
 SPICA_INLINE void attention_finish(AttentionWarp *warp, uint32_t problem, uint32_t row)
 {
@@ -128,20 +142,16 @@ SPICA_INLINE void attention_finish(AttentionWarp *warp, uint32_t problem, uint32
     const uint32_t queries = ATTENTION->queries, place = problem * queries + row;
     const uint32_t lane = warp->lane, own = row + 2 * lane;
     attention_share(warp, attention_inverse(rows->sum[0][0]), attention_inverse(rows->sum[1][0]));
-    const volatile float *from = (const volatile float *)attention_output(warp);
-    volatile uint32_t *to = (volatile uint32_t *)(ATTENTION->o + place * ROW_BYTES) + lane;
-    const uint32_t count = spica_minu(queries - row, SIDE);
+    const char *from = attention_output(warp);
+    const char *const end = from + OUTPUT_BYTES;
+    uint32_t to = (uint32_t)ATTENTION->o + place * ROW_BYTES + 4 * lane;
 #pragma unroll 1
-    for (uint32_t tile = 0; tile < OUTPUT_TILES; tile++) {
-        const volatile float *factors = attention_factors(warp), *at = from;
-        volatile uint32_t *word = to;
-#pragma unroll 1
-        for (uint32_t i = 0; i < count; i++, at += 2 * LANES, word += ROW_WORDS) {
-            const float factor = factors[i];
-            *word = attention_packed(at[0] * factor, at[LANES] * factor);
-        }
-        from += TILE_BYTES / 4;
-        to += LANES;
+    for (uint32_t half = 0; from != end; half ^= 1, from += TILE_BYTES / 2) {
+        const int32_t left = (int32_t)(queries - row - half * SIDE / 2);
+        attention_divide(from, attention_factors(warp) + half * SIDE / 2);
+        STORE_ROW_(0) STORE_ROW_(1) STORE_ROW_(2) STORE_ROW_(3)
+        STORE_ROW_(4) STORE_ROW_(5) STORE_ROW_(6) STORE_ROW_(7)
+        to += half ? 4 * LANES - SIDE / 2 * ROW_BYTES : SIDE / 2 * ROW_BYTES;
     }
     rows = attention_rows(warp);
     SPICA_IF (own < queries) {

@@ -9,23 +9,25 @@
  * Scores are computed transposed, so that a lane has all keys of a tile of its two queries, and
  * rows of the softmax need no reduction between lanes. The DMA copies K in panels of 32 columns and
  * V in panels of 16, which are operands without a rearrangement. Only Q is transposed, once by its
- * warp. A warp has 16 queries. All warps of all cores process the same block of keys.
+ * warp. A warp has 16 queries. All warps of all cores process the same block of keys or the one after
+ * it.
  *
  * plan.py has the sizes of a block and its places. O between blocks is in the order of registers:
  * a tile of 16 columns has 32 registers of 8 words.
  *
- * A warp executes 1,760 instructions per block of 64 keys with d = 64, no mask and no new maxima:
+ * A warp executes 1,259 instructions per block of 64 keys with d = 64, no mask and no new maxima:
  *
  *   scores    8 products and 128 clears of registers
- *   maxima    120 fmax, 48 for the threshold
- *   powers    128 fmadd, 128 fexp2, 128 fadd, 64 fpack, 64 stores, 64 moves of scores
+ *   powers    128 fmadd, 128 fexp2, 128 fadd, 64 fpack, 64 stores, 32 moves of scores, 28 moves of
+ *             scale, shifts and sums
  *   O         8 products, 128 loads and 128 stores
- *   rest      integer instructions for addresses and positions, branches
+ *   rest      287 integer instructions for addresses, positions and meetings, and branches
  *
  * A product of 16 x 16 x 32 occupies the issue slots of 32 instructions, and the unit 128 cycles.
  *
- * A tile of scores needs no room in memory: its powers have the maximum known so far. If a tile raises
- * a maximum by more than the threshold, the block is begun again with this maximum, which is rare. */
+ * A tile of scores needs no room in memory: its powers have the maximum known so far, at first that of
+ * the first tile. No maxima are computed then. Only if the sum of a query's powers exceeds the limit
+ * after the block, the warp computes the maxima of the block, and its powers again. */
 #ifndef ATTENTION_SIZES_H
 #define ATTENTION_SIZES_H
 
@@ -33,7 +35,6 @@
 #include <spica_parallel.h>
 
 #include "../attention_seen.h"
-
 
 enum {
     LANES = 8,
@@ -60,6 +61,8 @@ enum {
     BANKS = SPICA_CONFIG_SHARED_BANKS,
     BANK_BYTES = SPICA_SHARED_BYTES / BANKS,
     SHARE_BYTES = ATTENTION_SHARE_BYTES,
+    /* Panels of V in a bank. */
+    BANK_PANELS = (SHARE_BYTES - K_BYTES % SHARE_BYTES) / V_PANEL_BYTES,
     WARPS = ATTENTION_WARPS,
     WARP_BYTES = QUERY_BYTES + POWER_BYTES + (ATTENTION_HAS_OUTPUT ? OUTPUT_BYTES : 0),
     ALL_WARPS = WARPS * SPICA_CORES,
@@ -70,8 +73,8 @@ _Static_assert(SPICA_THREADS == LANES, "tiles are those of warps of 8 threads");
 _Static_assert(SPICA_HGMMA_OPERAND_BITS == 16, "an element has two bytes");
 _Static_assert(BLOCK_KEYS % 32 == 0, "a product adds 32 keys to O");
 
-/* Data of a warp in DRAM, behind the L1D: factors of its queries for all lanes, and O if it is not
- * in shared memory. Start-up does not clear them. */
+/* Data of a warp in DRAM, behind the L1D: factors of its queries, or votes of its lanes, for all
+ * lanes, and O if it is not in shared memory. Start-up does not clear them. */
 typedef struct {
     float factors[SIDE];
 } AttentionFactors;

@@ -94,8 +94,17 @@ SPICA_INLINE uint32_t attention_shift(uint32_t maximum)
 /* They are stored, two keys of a query in a word; their sums are in f`one` and f`g`. */
 #define USE_(one, a, b, c, d, e, f, g, h, even, odd, next_even, next_odd)                    \
     ADD_(one, a, c) PACK_(a, c) ADD_(c, e, g) PACK_(e, g) ADD_(g, b, d) PACK_(b, d)          \
-    ADD_(d, f, h) PACK_(f, h) STORE_(a, even) STORE_(e, odd) ADD_(one, one, c)               \
-    STORE_(b, next_even) ADD_(g, g, d) STORE_(f, next_odd)
+    ADD_(d, f, h) STORE_(a, even) PACK_(f, h) ADD_(one, one, c) ADD_(3, 3, one)              \
+    STORE_(e, odd) ADD_(g, g, d) ADD_(10, 10, g) STORE_(b, next_even) STORE_(f, next_odd)
+/* Both, of four keys and of those before them. Stores are apart from each other: the lanes of a store
+ * access one subbank, and it takes 8 cycles. */
+#define BOTH_(i, j, k, l, m, n, o, p, one, a, b, c, d, e, f, g, h, even, odd, next_even,     \
+              next_odd, sum, next_sum)                                                       \
+    SHIFT_(i, 1) ADD_(one, a, c) PACK_(a, c) SHIFT_(j, 2) ADD_(c, e, g) PACK_(e, g)          \
+    SHIFT_(k, 1) POWER_(i) STORE_(a, even) SHIFT_(l, 2) ADD_(g, b, d) PACK_(b, d) POWER_(j)  \
+    SHIFT_(m, 1) ADD_(one, one, c) POWER_(k) STORE_(e, odd) SHIFT_(n, 2) ADD_(d, f, h)       \
+    PACK_(f, h) POWER_(l) SHIFT_(o, 1) POWER_(m) STORE_(b, next_even) SHIFT_(p, 2)           \
+    ADD_(g, g, d) POWER_(n) sum POWER_(o) STORE_(f, next_odd) next_sum POWER_(p)
 
 /* Replaces scores by powers: adds them to the sums and writes 32 bytes of two rows of P at `to`. */
 SPICA_INLINE void attention_powers(AttentionMoved moved, AttentionPair shift, uint32_t scale,
@@ -104,15 +113,14 @@ SPICA_INLINE void attention_powers(AttentionMoved moved, AttentionPair shift, ui
     __asm__ volatile(
         "fmv.w.x f0, %[scale]\n\tfmv.w.x f1, %[first]\n\tfmv.w.x f2, %[second]\n\t"
         POWERS_(4, 5, 6, 7, 8, 9, 10, 11)
-        POWERS_(12, 13, 14, 15, 16, 17, 18, 19)
-        USE_(3, 4, 5, 6, 7, 8, 9, 10, 11, 4, 8, 68, 72)
-        "fmv.w.x f6, %[sum]\n\tfmv.w.x f7, %[sums]\n\t" ADD_(3, 6, 3) ADD_(10, 7, 10)
-        POWERS_(20, 21, 22, 23, 24, 25, 26, 27)
-        USE_(11, 12, 13, 14, 15, 16, 17, 18, 19, 12, 16, 76, 80) ADD_(3, 3, 11) ADD_(10, 10, 18)
+        BOTH_(12, 13, 14, 15, 16, 17, 18, 19, 3, 4, 5, 6, 7, 8, 9, 10, 11, 4, 8, 68, 72,
+              "fmv.w.x f6, %[sum]\n\t" ADD_(3, 6, 3), "fmv.w.x f7, %[sums]\n\t" ADD_(10, 7, 10))
+        BOTH_(20, 21, 22, 23, 24, 25, 26, 27, 11, 12, 13, 14, 15, 16, 17, 18, 19, 12, 16, 76, 80,
+              ADD_(3, 3, 11), ADD_(10, 10, 18))
         "fmv.w.x f4, %[a]\n\tfmv.w.x f5, %[b]\n\tfmv.w.x f6, %[c]\n\tfmv.w.x f7, %[d]\n\t"
-        POWERS_(28, 29, 30, 31, 4, 5, 6, 7)
-        USE_(11, 20, 21, 22, 23, 24, 25, 26, 27, 20, 24, 84, 88) ADD_(3, 3, 11) ADD_(10, 10, 26)
-        USE_(11, 28, 29, 30, 31, 4, 5, 6, 7, 28, 0, 92, 64) ADD_(3, 3, 11) ADD_(10, 10, 6)
+        BOTH_(28, 29, 30, 31, 4, 5, 6, 7, 11, 20, 21, 22, 23, 24, 25, 26, 27, 20, 24, 84, 88,
+              ADD_(3, 3, 11), ADD_(10, 10, 26))
+        USE_(11, 28, 29, 30, 31, 4, 5, 6, 7, 28, 0, 92, 64)
         "fmv.x.w %[sum], f3\n\tfmv.x.w %[sums], f10"
         : [sum] "+&r"(sum->first), [sums] "+&r"(sum->second)
         : [to] "r"(to), [scale] "r"(scale), [first] "r"(shift.first), [second] "r"(shift.second),

@@ -95,6 +95,14 @@ def attention_plan(config: ClusterConfig, depth: int) -> HgmmaAttentionPlan:
 def require_suitable(config: ClusterConfig) -> None:
     """Raise `UserError` unless the machine has what the program relies on."""
     tensor = hgmma_unit(config, USER)
+    assert config.core is not None
+    if config.core.warps < 2:
+        raise UserError(
+            f"{USER} needs a warp that commands loads besides one with queries; core.warps must be "
+            f"at least 2, not {config.core.warps}"
+        )
+    if config.barriers < 2:
+        raise UserError(f"{USER} needs 2 barriers or more; barriers must not be {config.barriers}")
     if tensor.is_swizzled:
         raise UserError(
             f"{USER} needs core.tensor_layout dense, in which the DMA copies K and V; it must not "
