@@ -1,8 +1,9 @@
-/* Copies of K and V to shared memory by the DMA, commanded by the first warp of core 0.
+/* Copies of K and V to shared memory by the DMA, commanded by the helper of core 0.
  *
- * There are two buffers. All warps meet before each block. The first warp meets the others when the
- * loads of the block are done, and commands those of the next one after the meeting: all warps have
- * finished the block before, whose buffer the next one overwrites. */
+ * Each core has a helper, a warp without queries. Before a block, each warp meets the helper and the
+ * warps of the same number of all cores; helpers meet one warp after the other. When they have met
+ * all, all warps have finished the block before, whose buffer the loads of the next one overwrite.
+ * So warps need not be in the same part of a block: some multiply while others compute powers. */
 #ifndef ATTENTION_LOADS_H
 #define ATTENTION_LOADS_H
 
@@ -14,6 +15,7 @@
 /* In memory, as registers are few. */
 typedef struct {
     AttentionPosition at; /* of the next block to load */
+    uint32_t begin;       /* loads of the DMA before the first one */
     uint32_t loads;       /* all loads that are commanded */
 } AttentionLoads;
 
@@ -22,11 +24,6 @@ static AttentionLoads attention_loads_ __attribute__((section(".unset"), used));
 SPICA_INLINE volatile AttentionLoads *attention_loads(void)
 {
     return (volatile AttentionLoads *)ATTENTION_ADDRESS(&attention_loads_);
-}
-
-SPICA_INLINE int attention_leads(void)
-{
-    return vx_core_id() == 0 && vx_warp_id() == 0;
 }
 
 /* Loads panels of K or V, whose rows have `bytes` bytes. Rows behind the last key are zeros: their
@@ -50,29 +47,48 @@ static __attribute__((noinline)) void attention_load(void)
     ATTENTION_LOAD_PANELS((uint32_t)ATTENTION->k + offset, rows, SCORE_STEPS, K_ROW_BYTES, 0)
     ATTENTION_LOAD_PANELS((uint32_t)ATTENTION->v + offset, rows, OUTPUT_TILES, V_ROW_BYTES, K_BYTES)
     loads->loads += BLOCK_LOADS;
-    attention_advance(&loads->at);
+    attention_advance(&loads->at, attention_is_last(&loads->at));
 }
 
-/* Commands the first loads. */
-SPICA_INLINE void attention_begin_loads(void)
+/* Begin of the loads. All warps meet, so that they know the number of loads before the first one. */
+SPICA_INLINE void attention_begin_loads(const AttentionWarp *warp)
 {
-    if (!attention_leads())
-        return;
     volatile AttentionLoads *loads = attention_loads();
-    attention_first(&loads->at);
-    loads->loads = *(volatile uint32_t *)SPICA_DMA_LOADS_DONE;
-    attention_load();
+    if (warp->number == LOADER) {
+        attention_first(&loads->at);
+        const uint32_t done = *(volatile uint32_t *)SPICA_DMA_LOADS_DONE;
+        loads->begin = loads->loads = done;
+        vx_fence();
+    }
+    spica_meet(0, WARPS + 1);
+    vx_fence();
 }
 
-/* Meets the other warps before a block. */
-SPICA_INLINE void attention_meet(void)
+/* Meets the helper of the core and the warps of the same number of other cores before a block. */
+SPICA_INLINE void attention_meet(uint32_t number)
 {
-    const int leads = attention_leads();
-    if (leads)
-        spica_tile_await(attention_loads()->loads);
-    spica_meet(0, WARPS);
-    if (leads)
+    spica_meet(number, 2);
+}
+
+/* Helper of a core: meets its warps before each block. That of core 0 also commands the loads. */
+SPICA_INLINE void attention_help(AttentionWarp *warp)
+{
+    volatile AttentionPosition *at = attention_at(warp);
+    const uint32_t loads = warp->number == LOADER;
+    attention_first(at);
+    if (loads)
         attention_load();
+#pragma unroll 1
+    while (!attention_is_over(at)) {
+#pragma unroll 1
+        for (uint32_t number = 0; number < WARPS; number++)
+            attention_meet(number);
+        if (loads) {
+            spica_tile_await(attention_loads()->loads);
+            attention_load();
+        }
+        attention_advance(at, attention_is_last(at));
+    }
 }
 
 #endif

@@ -4,40 +4,35 @@
 
 #include "attention_sizes.h"
 
-/* A head, the first query of all warps, the first key, the buffer of the block, and whether it has
- * raised a maximum of the warp. */
+/* A head, the first query of all warps, the first key, and the buffer of the block. */
 typedef struct {
-    uint32_t problem, row, key, buffer, has_risen;
+    uint32_t problem, row, key, buffer;
 } AttentionPosition;
 
 /* Position of each warp: in memory, as registers are few. */
-static AttentionPosition attention_positions_[ALL_WARPS] __attribute__((section(".unset")));
+static AttentionPosition attention_positions_[ALL_WARPS + SPICA_CORES] __attribute__((section(".unset")));
 
-SPICA_INLINE volatile AttentionPosition *attention_at(void)
+SPICA_INLINE volatile AttentionPosition *attention_at(AttentionWarp *warp)
 {
     return (volatile AttentionPosition *)(ATTENTION_ADDRESS(attention_positions_) +
-                                          attention_warp() * (uint32_t)sizeof(AttentionPosition));
-}
-
-/* First query of the warp. */
-SPICA_INLINE uint32_t attention_row(const volatile AttentionPosition *at)
-{
-    return at->row + SIDE * attention_warp();
+                                          warp->number * (uint32_t)sizeof(AttentionPosition));
 }
 
 /* Whether a block is the last of its tile of queries; a tile that sees no key has one block. */
-SPICA_INLINE uint32_t attention_is_last(const volatile AttentionPosition *at)
+SPICA_INLINE uint32_t attention_is_last(volatile AttentionPosition *at)
 {
     const uint32_t last = spica_minu(at->row + ALL_ROWS, ATTENTION->queries) - 1;
     return (int32_t)(at->key + BLOCK_KEYS) >= attention_seen((int32_t)last);
 }
 
-/* Advances to the next block; behind the last one `problem` is the number of heads. */
-SPICA_INLINE void attention_advance(volatile AttentionPosition *at)
+/* Advances from a block, the last of its tile of queries or not, to the next one; behind the last
+ * `problem` is the number of heads. */
+SPICA_INLINE void attention_advance(volatile AttentionPosition *at, uint32_t is_last)
 {
-    at->buffer ^= 1;
-    if (!attention_is_last(at)) {
-        at->key += BLOCK_KEYS;
+    const uint32_t buffer = at->buffer, key = at->key;
+    at->buffer = buffer ^ 1;
+    if (!is_last) {
+        at->key = key + BLOCK_KEYS;
         return;
     }
     at->key = 0;
@@ -55,7 +50,7 @@ SPICA_INLINE void attention_first(volatile AttentionPosition *at)
     at->problem = at->row = at->key = at->buffer = 0;
 }
 
-SPICA_INLINE uint32_t attention_is_over(const volatile AttentionPosition *at)
+SPICA_INLINE uint32_t attention_is_over(volatile AttentionPosition *at)
 {
     return at->problem == ATTENTION->problems;
 }

@@ -9,23 +9,25 @@
  * Scores are computed transposed, so that a lane has all keys of a tile of its two queries, and
  * rows of the softmax need no reduction between lanes. The DMA copies K in panels of 32 columns and
  * V in panels of 16, which are operands without a rearrangement. Only Q is transposed, once by its
- * warp. A warp has 16 queries. All warps of all cores process the same block of keys.
+ * warp. A warp has 16 queries. All warps of all cores process the same block of keys or the one after
+ * it.
  *
  * plan.py has the sizes of a block and its places. O between blocks is in the order of registers:
  * a tile of 16 columns has 32 registers of 8 words.
  *
- * A warp executes 1,760 instructions per block of 64 keys with d = 64, no mask and no new maxima:
+ * A warp executes 1,259 instructions per block of 64 keys with d = 64, no mask and no new maxima:
  *
  *   scores    8 products and 128 clears of registers
- *   maxima    120 fmax, 48 for the threshold
- *   powers    128 fmadd, 128 fexp2, 128 fadd, 64 fpack, 64 stores, 64 moves of scores
+ *   powers    128 fmadd, 128 fexp2, 128 fadd, 64 fpack, 64 stores, 32 moves of scores, 28 moves of
+ *             scale, shifts and sums
  *   O         8 products, 128 loads and 128 stores
- *   rest      integer instructions for addresses and positions, branches
+ *   rest      287 integer instructions for addresses, positions and meetings, and branches
  *
  * A product of 16 x 16 x 32 occupies the issue slots of 32 instructions, and the unit 128 cycles.
  *
- * A tile of scores needs no room in memory: its powers have the maximum known so far. If a tile raises
- * a maximum by more than the threshold, the block is begun again with this maximum, which is rare. */
+ * A tile of scores needs no room in memory: its powers have the maximum known so far, at first that of
+ * the first tile. No maxima are computed then. Only if the sum of a query's powers exceeds the limit
+ * after the block, the warp computes the maxima of the block, and its powers again. */
 #ifndef ATTENTION_SIZES_H
 #define ATTENTION_SIZES_H
 
@@ -33,7 +35,6 @@
 #include <spica_parallel.h>
 
 #include "../attention_seen.h"
-
 
 enum {
     LANES = 8,
@@ -60,17 +61,20 @@ enum {
     BANKS = SPICA_CONFIG_SHARED_BANKS,
     BANK_BYTES = SPICA_SHARED_BYTES / BANKS,
     SHARE_BYTES = ATTENTION_SHARE_BYTES,
+    /* Panels of V in a bank. */
+    BANK_PANELS = (SHARE_BYTES - K_BYTES % SHARE_BYTES) / V_PANEL_BYTES,
     WARPS = ATTENTION_WARPS,
     WARP_BYTES = QUERY_BYTES + POWER_BYTES + (ATTENTION_HAS_OUTPUT ? OUTPUT_BYTES : 0),
     ALL_WARPS = WARPS * SPICA_CORES,
     ALL_ROWS = SIDE * ALL_WARPS, /* queries of all warps */
+    LOADER = ALL_WARPS,          /* number of the helper of core 0 */
 };
 _Static_assert(SPICA_THREADS == LANES, "tiles are those of warps of 8 threads");
 _Static_assert(SPICA_HGMMA_OPERAND_BITS == 16, "an element has two bytes");
 _Static_assert(BLOCK_KEYS % 32 == 0, "a product adds 32 keys to O");
 
-/* Data of a warp in DRAM, behind the L1D: factors of its queries for all lanes, and O if it is not
- * in shared memory. Start-up does not clear them. */
+/* Data of a warp in DRAM, behind the L1D: factors of its queries, or votes of its lanes, for all
+ * lanes, and O if it is not in shared memory. Start-up does not clear them. */
 typedef struct {
     float factors[SIDE];
 } AttentionFactors;
@@ -92,11 +96,13 @@ static char attention_output_[ATTENTION_HAS_OUTPUT ? 1 : ALL_WARPS * OUTPUT_BYTE
         attention_address_;                                                       \
     })
 
-/* Number of the warp; warps of different cores follow each other. */
-SPICA_INLINE uint32_t attention_warp(void)
-{
-    return vx_warp_id() * SPICA_CORES + vx_core_id();
-}
+/* Numbers and places of a warp, in registers of each lane: reads of control registers wait for all
+ * earlier instructions of the warp. */
+typedef struct {
+    uint32_t lane;     /* number of the lane */
+    uint32_t number;   /* of the warp; warps of different cores follow each other */
+    uint32_t operands; /* address of Q^T, in the bank of its core; P follows */
+} AttentionWarp;
 
 /* Place of byte `x` of a block of K and V, from the start of its buffer on: a share per bank. */
 #define ATTENTION_SPREAD(x) ((x) / SHARE_BYTES * BANK_BYTES + (x) % SHARE_BYTES)
@@ -106,35 +112,47 @@ SPICA_INLINE uint32_t attention_buffer(uint32_t buffer)
     return ATTENTION_LOADED(SPICA_SHARED_BASE) + buffer * ATTENTION_LOADED(SHARE_BYTES);
 }
 
-/* Address of the warp's Q^T, in the bank of its core; P follows. */
-SPICA_INLINE uint32_t attention_queries(void)
+/* Address of P of the warp. */
+SPICA_INLINE uint32_t attention_power_rows(AttentionWarp *warp)
 {
-    const uint32_t core = vx_core_id();
-    uint32_t number = core / BANKS;
-    SPICA_ANEW(number); /* or masks of merged shifts occupy registers */
-    number = number * WARPS + vx_warp_id();
-    uint32_t at = ATTENTION_LOADED(SPICA_SHARED_BASE + 2 * SHARE_BYTES);
-    at += core % BANKS * ATTENTION_LOADED(BANK_BYTES);
-    return at + number * ATTENTION_LOADED(WARP_BYTES);
+    return warp->operands + ATTENTION_LOADED(QUERY_BYTES);
+}
+
+/* Makes the compiler compute places anew instead of keeping them in registers. */
+SPICA_INLINE void attention_renew(AttentionWarp *warp)
+{
+    SPICA_ANEW(warp->lane);
+    SPICA_ANEW(warp->number);
+    SPICA_ANEW(warp->operands);
+}
+
+SPICA_INLINE AttentionWarp attention_warp(void)
+{
+    const uint32_t core = vx_core_id(), number = vx_warp_id();
+    AttentionWarp warp = {vx_thread_id(), number * SPICA_CORES + core, 0};
+    warp.operands = SPICA_SHARED_BASE + 2 * SHARE_BYTES + core % BANKS * BANK_BYTES +
+                    (core / BANKS * WARPS + number) * WARP_BYTES;
+    attention_renew(&warp);
+    return warp;
 }
 
 /* Address of the lane's word in the first register of O. */
-SPICA_INLINE char *attention_output(void)
+SPICA_INLINE char *attention_output(AttentionWarp *warp)
 {
-    uint32_t at = 4 * vx_thread_id();
+    uint32_t at = 4 * warp->lane;
     if (ATTENTION_HAS_OUTPUT)
-        at += attention_queries() + ATTENTION_LOADED(QUERY_BYTES + POWER_BYTES);
+        at += warp->operands + ATTENTION_LOADED(QUERY_BYTES + POWER_BYTES);
     else
-        at += ATTENTION_ADDRESS(attention_output_) +
-              attention_warp() * ATTENTION_LOADED(OUTPUT_BYTES);
+        at += ATTENTION_ADDRESS(attention_output_) + warp->number * OUTPUT_BYTES;
+    SPICA_ANEW(at);
     return (char *)at;
 }
 
 /* Factors of the warp's queries. */
-SPICA_INLINE volatile float *attention_factors(void)
+SPICA_INLINE volatile float *attention_factors(AttentionWarp *warp)
 {
     return (volatile float *)(ATTENTION_ADDRESS(attention_factors_) +
-                              attention_warp() * (uint32_t)sizeof(AttentionFactors));
+                              warp->number * (uint32_t)sizeof(AttentionFactors));
 }
 
 /* Waits until the stores of the warp are complete, so that products and other lanes read them. */

@@ -8,9 +8,11 @@
 #include "attention_position.h"
 
 /* The same for each register: M(number, offset in a tile of O). */
-#define EACH_REGISTER_(M)                                                                        \
+#define HALF_OF_REGISTERS_(M)                                                                    \
     M(0, 0) M(1, 32) M(2, 64) M(3, 96) M(4, 128) M(5, 160) M(6, 192) M(7, 224)                   \
-    M(8, 256) M(9, 288) M(10, 320) M(11, 352) M(12, 384) M(13, 416) M(14, 448) M(15, 480)        \
+    M(8, 256) M(9, 288) M(10, 320) M(11, 352) M(12, 384) M(13, 416) M(14, 448) M(15, 480)
+#define EACH_REGISTER_(M)                                                                        \
+    HALF_OF_REGISTERS_(M)                                                                        \
     M(16, 512) M(17, 544) M(18, 576) M(19, 608) M(20, 640) M(21, 672) M(22, 704) M(23, 736)      \
     M(24, 768) M(25, 800) M(26, 832) M(27, 864) M(28, 896) M(29, 928) M(30, 960) M(31, 992)
 #define LOAD_ONE_(n, offset) "flw f" #n ", " #offset "(%0)\n\t"
@@ -49,37 +51,47 @@ SPICA_INLINE void attention_mask(int32_t first, int32_t second)
 #define SCORE_STEP_(step)                                                               \
     if ((step) < SCORE_STEPS)                                                           \
         spica_hgmma(keys + ATTENTION_LOADED(ATTENTION_SPREAD((step)*K_PANEL_BYTES)),    \
-                    queries + ATTENTION_LOADED((step)*OPERAND_BYTES));
+                    queries + (step)*OPERAND_BYTES);
 
 /* Products of a tile of scores: 16 keys at `keys` in the first panel of K, and Q^T. */
 SPICA_INLINE void attention_scores(uint32_t keys, uint32_t queries)
 {
     spica_hgmma_clear();
-    SCORE_STEP_(0) SCORE_STEP_(1) SCORE_STEP_(2) SCORE_STEP_(3)
+    spica_hgmma(keys, queries);
+    SCORE_STEP_(1) SCORE_STEP_(2) SCORE_STEP_(3)
 }
 
-/* O := O + P V, 16 columns after the other, and waits until the operands are read. */
-SPICA_INLINE void attention_add(uint32_t powers, uint32_t buffer, uint32_t is_first)
+/* Loads a tile of O, or clears it. */
+SPICA_INLINE void attention_begin_tile(const char *output, uint32_t is_first)
 {
-    char *output = attention_output();
-    const uint32_t values = attention_buffer(buffer);
-    uint32_t at = ATTENTION_LOADED(K_BYTES);
+    if (is_first)
+        spica_hgmma_clear();
+    else
+        attention_load_tile(output);
+}
+
+/* O := O + P V, 16 columns after the other, and waits until the operands are read. The first tile of O
+ * is in the registers. */
+SPICA_INLINE void attention_add(uint32_t powers, char *output, uint32_t buffer, uint32_t is_first)
+{
+    uint32_t panel = attention_buffer(buffer) + ATTENTION_LOADED(ATTENTION_SPREAD(K_BYTES));
 #pragma unroll 1
-    for (uint32_t left = OUTPUT_TILES; left; left--, at += ATTENTION_LOADED(V_PANEL_BYTES)) {
-        if (is_first)
-            spica_hgmma_clear();
-        else
-            attention_load_tile(output);
-        const uint32_t bank = at / SHARE_BYTES, rest = at % SHARE_BYTES;
-        uint32_t panel = values + rest + bank * ATTENTION_LOADED(BANK_BYTES);
-        SPICA_ANEW(panel); /* or sums with constants occupy registers */
+    for (uint32_t left = OUTPUT_TILES / BANK_PANELS;;) {
 #pragma unroll
-        for (int step = 0; step < OUTPUT_STEPS; step++)
-            spica_hgmma(powers + step * OPERAND_BYTES, panel + step * OPERAND_BYTES);
-        attention_store_tile(output);
-        output += TILE_BYTES;
+        for (int tile = 0; tile < BANK_PANELS; tile++) {
+#pragma unroll
+            for (int step = 0; step < OUTPUT_STEPS; step++, panel += OPERAND_BYTES)
+                spica_hgmma(powers + step * OPERAND_BYTES, panel);
+            attention_store_tile(output);
+            if (tile == BANK_PANELS - 1 && !--left) {
+                spica_hgmma_wait();
+                return;
+            }
+            output += TILE_BYTES;
+            attention_begin_tile(output, is_first);
+        }
+        panel += ATTENTION_LOADED(BANK_BYTES - BANK_PANELS * V_PANEL_BYTES);
     }
-    spica_hgmma_wait();
 }
 
 #endif

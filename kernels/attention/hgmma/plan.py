@@ -37,7 +37,7 @@ class HgmmaAttentionPlan:
     share : int
         Bytes of a block of K and V in each bank.
     warps : int
-        Warps of a core that take part.
+        Warps of a core that have queries. Another one is the helper that commands loads.
     has_output : bool
         Whether O is in shared memory between blocks, and not in DRAM behind the L1D.
 
@@ -76,7 +76,7 @@ def attention_plan(config: ClusterConfig, depth: int) -> HgmmaAttentionPlan:
     cores = -(-config.cores // shared.banks)
     room = max(0, bank - 2 * share) // cores
     operands = (depth + keys) * TILE * ELEMENT
-    warps = min(config.core.warps, room // operands)
+    warps = min(config.core.warps - 1, room // operands, config.barriers - 1)
     if warps < 1:
         need = shared.banks * (2 * share + cores * operands)
         raise UserError(
@@ -95,6 +95,14 @@ def attention_plan(config: ClusterConfig, depth: int) -> HgmmaAttentionPlan:
 def require_suitable(config: ClusterConfig) -> None:
     """Raise `UserError` unless the machine has what the program relies on."""
     tensor = hgmma_unit(config, USER)
+    assert config.core is not None
+    if config.core.warps < 2:
+        raise UserError(
+            f"{USER} needs a warp that commands loads besides one with queries; core.warps must be "
+            f"at least 2, not {config.core.warps}"
+        )
+    if config.barriers < 2:
+        raise UserError(f"{USER} needs 2 barriers or more; barriers must not be {config.barriers}")
     if tensor.is_swizzled:
         raise UserError(
             f"{USER} needs core.tensor_layout dense, in which the DMA copies K and V; it must not "

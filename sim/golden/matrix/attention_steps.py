@@ -9,7 +9,7 @@ from ....kernels.attention.problem import AttentionProblem
 from ..arith.float32 import fused, special
 from .systolic.systolic import read_out
 
-__all__ = ["MINUS_INFINITY", "each_head", "exponents", "finished", "keys_seen", "rising"]
+__all__ = ["MINUS_INFINITY", "each_head", "exponents", "factors", "finished", "keys_seen", "rising"]
 
 #: Maxima of 16-bit operands stay unless new ones exceed them by more, as exponents of 2.
 SLACK = np.float32(8)
@@ -41,12 +41,17 @@ def rising(old, new, scale) -> np.ndarray:
     return np.where((new - old) * scale > SLACK, new, old)
 
 
+def factors(old, maximum, scale) -> np.ndarray:
+    """Return the factors of older sums."""
+    safe = np.where(maximum == MINUS_INFINITY, np.float32(0), maximum)
+    return special(SpecialOperation.EXP2, (old - safe) * scale)
+
+
 def exponents(old, maximum, scores, scale) -> tuple[np.ndarray, np.ndarray]:
     """Return the factors of older sums, and the powers of scores with their row's maximum."""
     safe = np.where(maximum == MINUS_INFINITY, np.float32(0), maximum)
-    factor = special(SpecialOperation.EXP2, (old - safe) * scale)
     powers = special(SpecialOperation.EXP2, fused(scores, scale, -(safe * scale)[:, None]))
-    return factor, powers
+    return factors(old, maximum, scale), powers
 
 
 def finished(

@@ -6,14 +6,19 @@ import numpy as np
 
 from ....hw.config import ClusterConfig
 from ....hw.config.tensor import HgmmaConfig
+from ....hw.isa.operations import SpecialOperation
 from ....kernels.attention.hgmma.plan import GROUP, TILE, block_keys
 from ....kernels.attention.problem import AttentionProblem
-from ..arith.float32 import fused, stored
+from ..arith.float32 import fused, special, stored
 from ..core.units.tensor import matrix_product
-from .attention_steps import MINUS_INFINITY, each_head, exponents, finished, keys_seen, rising
+from .attention_steps import MINUS_INFINITY, each_head, factors, finished, keys_seen
 from .tensor_attention import masked_scores
 
 __all__ = ["attention"]
+
+#: Sum of the powers of a block above which its maximum replaces the old one.
+LIMIT = np.float32(256)
+LARGEST = np.finfo(np.float32).max
 
 
 def attention(
@@ -59,35 +64,38 @@ def head(tensor: HgmmaConfig, problem: AttentionProblem, q, k, v) -> tuple[np.nd
                 masked_scores(tensor, q[used], k[block], seen[used] - first),
                 v[block],
                 (maximum[used], sums[used], o[used]),
+                is_first=first == 0,
             )
         return finished(problem, maximum, sums, o)
 
 
-def after_block(tensor: HgmmaConfig, scale, scores, v, state):
+def after_block(tensor: HgmmaConfig, scale, scores, v, state, *, is_first: bool):
     """Return maxima, sums and O after a block of keys."""
     old, sums, o = state
-    maximum = raised(old, scores, scale)
-    factor, powers = exponents(old, maximum, scores, scale)
-    sums = fused(sums, factor, block_sums(powers))
-    o = o * factor[:, None]
+    if is_first:
+        old = np.fmax(old, np.fmax.reduce(scores[:, :TILE], axis=1))
+    is_above = block_sums(powers_of(old, scores, scale)) > LIMIT
+    maximum = np.where(is_above, np.fmax(old, np.fmax.reduce(scores, axis=1)), old)
+    factor = np.where(is_above, factors(old, maximum, scale), np.float32(1))
+    powers = powers_of(maximum, scores, scale)
+    sums = sums * factor + block_sums(powers)
+    o = np.zeros_like(o) if is_first else o * factor[:, None]
     total = matrix_product(stored(powers, tensor.operand), v, stored(o, "fp32"), tensor)
     return maximum, sums, total.view(np.float32)
 
 
-def raised(maximum, scores, scale) -> np.ndarray:
-    """Return the maxima after a block: each tile of keys replaces those it exceeds by far."""
-    for tile in np.split(scores, scores.shape[1] // TILE, axis=1):
-        new = np.fmax.reduce(tile, axis=1)
-        maximum = rising(maximum, new, scale)
-    return maximum
+def powers_of(maximum, scores, scale) -> np.ndarray:
+    """Return the powers of scores; without a maximum, any score above -infinity has infinity."""
+    shift = np.where(maximum == MINUS_INFINITY, LARGEST, -(maximum * scale))
+    return special(SpecialOperation.EXP2, fused(scores, scale, shift[:, None]))
 
 
 def block_sums(powers: np.ndarray) -> np.ndarray:
-    """Return the sum of each row's powers: in each tile, those of the first keys are added last."""
-    parts = powers.reshape(len(powers), -1, TILE // GROUP, GROUP)
+    """Return the sum of each row's powers: in each tile, those of the first two keys are last."""
+    tiles = np.roll(powers.reshape(len(powers), -1, TILE), -2, axis=2)
+    parts = tiles.reshape(len(powers), -1, GROUP)
     groups = (parts[..., 0] + parts[..., 1]) + (parts[..., 2] + parts[..., 3])
     total = np.zeros(len(powers), np.float32)
-    for tile in range(groups.shape[1]):
-        for group in (*range(1, TILE // GROUP), 0):
-            total = total + groups[:, tile, group]
+    for group in groups.T:
+        total = total + group
     return total

@@ -18,6 +18,7 @@ struct Flight {
     uint32_t pc, mask, port;
     bool may_execute;  // the model may execute it after its predecessors
     bool is_dispatched, is_executed, is_done;
+    bool has_values;  // `values` are those of the core
     bool model_faults, core_faults;
 
     // Of loads and stores: threads still to be requested, and the requests so far.

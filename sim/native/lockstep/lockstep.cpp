@@ -65,7 +65,7 @@ void Lockstep::collect(const CollectedPorts& port, const uint32_t* outputs) {
     flight.pc = pc;
     flight.mask = port.mask.get(outputs);
     flight.port = port.port.get(outputs);
-    flight.is_dispatched = flight.is_executed = flight.is_done = false;
+    flight.is_dispatched = flight.is_executed = flight.is_done = flight.has_values = false;
     flight.model_faults = flight.core_faults = false;
     bool is_memory = flight.port == setup_.memory_port;
     flight.unrequested = is_memory ? flight.mask : 0;
@@ -164,6 +164,11 @@ void Lockstep::note_part(const DonePorts& port, const uint32_t* outputs) {
     std::copy_n(outputs + port.values.offset, threads_, part.values.begin());
 }
 
+void Lockstep::keep_values(Flight& flight, const uint32_t* values) {
+    flight.has_values = true;
+    std::copy_n(values, threads_, flight.values.begin());
+}
+
 void Lockstep::retire(const DonePorts& port, const uint32_t* outputs) {
     Warp& warp = warps_[port.warp.get(outputs)];
     uint32_t pc = port.pc.get(outputs), mask = port.mask.get(outputs);
@@ -176,7 +181,7 @@ void Lockstep::retire(const DonePorts& port, const uint32_t* outputs) {
     flight->result_mask = mask;
     flight->rd = port.rd.get(outputs);
     flight->writes = port.writes.get(outputs);
-    std::copy_n(outputs + port.values.offset, threads_, flight->values.begin());
+    keep_values(*flight, outputs + port.values.offset);
     bool is_late = flight->port == setup_.control_port && !flight->may_execute;
     if (!has_ended_ && (is_late || flight->unrequested != 0)) {
         return differ(warp.number, pc, "completed before it was executed");

@@ -142,6 +142,7 @@ private:
 
     void take_over(const uint32_t* outputs);
     void take_over(const Warp& warp, Flight& flight, const uint32_t* values);
+    void keep_values(Flight& flight, const uint32_t* values);
     void follow_store(const Warp& warp, Flight& flight);
     void end_store(const Flight& flight);
     void explain_stale(const Flight& flight, uint32_t wrong);

@@ -10,8 +10,13 @@ void Lockstep::take_over(const uint32_t* outputs) {
         if (!port.valid.get(outputs)) continue;
         Warp& warp = warps_[port.warp.get(outputs)];
         Flight* flight = find_done(warp, port.pc.get(outputs), port.mask.get(outputs));
-        if (flight == nullptr || !flight->is_executed) continue;
-        take_over(warp, *flight, outputs + port.values.offset);
+        if (flight == nullptr) continue;
+        if (flight->is_executed) {
+            take_over(warp, *flight, outputs + port.values.offset);
+        } else {
+            // The model may execute it in this cycle, with instructions that use the value.
+            keep_values(*flight, outputs + port.values.offset);
+        }
     }
 }
 

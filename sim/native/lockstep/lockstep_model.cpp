@@ -43,7 +43,7 @@ bool Lockstep::execute(Warp& warp, Flight& flight) {
     }
     if (mirror_ && agrees_ && !flight.model_faults) {
         follow_store(warp, flight);
-        if (flight.is_done) take_over(warp, flight, flight.values.data());
+        if (flight.has_values) take_over(warp, flight, flight.values.data());
     }
     compare_place(warp, flight);
     if (agrees_ && flight.requested != 0) compare_request(warp, flight, flight.requested);

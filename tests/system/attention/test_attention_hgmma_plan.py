@@ -26,6 +26,10 @@ def test_warps_have_the_rest_of_shared_memory(depth, keys, warps):
     assert 2 * plan.share + warps * operands <= 32 * 1024 < 2 * plan.share + 8 * operands
 
 
+def test_one_warp_has_no_queries():
+    assert attention_plan(with_core(warps=4), 64).warps == 3
+
+
 def test_output_of_few_warps_is_in_shared_memory():
     assert attention_plan(with_core(warps=2), 64).has_output
 
@@ -35,6 +39,8 @@ def test_output_of_few_warps_is_in_shared_memory():
     [
         (PRESETS["virgo"], "attention with hgmma needs core.tensor hgmma"),
         (replace(HOPPER, dma=None), "dma must not be none"),
+        (with_core(warps=1), "core.warps must be at least 2, not 1"),
+        (replace(HOPPER, barriers=1), "barriers must not be 1"),
         (with_core(tensor_layout="swizzle128"), "it must not be swizzle128"),
         (
             with_core(tensor_numerics="fp32_rne", tensor_operand="fp32"),

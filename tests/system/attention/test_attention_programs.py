@@ -138,6 +138,18 @@ def test_nan_stays_in_its_row(machine):
     assert is_nan.sum() == 64
 
 
+@pytest.mark.parametrize("machine", MACHINES)
+def test_maximum_of_rows_whose_first_scores_are_minus_infinity(machine):
+    """Further scores, all far below 0, replace a maximum of -infinity."""
+    rng = np.random.default_rng(6)
+    form = attention_unit(CONFIGS[machine]).operand
+    q, k, v = (rng.standard_normal((1, length, 64)) for length in (20, 80, 80))
+    q[..., 0], k[..., 0] = 1, -3000
+    q, k, v = (nearest(x, form) for x in (q, k, v))
+    k[:, :16, 0] = -np.inf
+    assert_right(run(machine, 20, keys=80, given=(q, k, v)))
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("machine", MACHINES)
 def test_no_order_of_warps_does_harm(machine, seed):
@@ -255,11 +267,17 @@ FAULTS = [
     ("ampere_fp32", "attention_copy.h", "if (key + i < keys)", "if (key + i <= keys)"),
     ("ampere", "attention_tensor.h", " | (factor.second != one)", ""),
     ("hopper", "attention_hgmma.h", "attention_seen(own + 1) - key", "attention_seen(own) - key"),
-    ("hopper", "attention_hgmma.h", "sum->first = sum->second = tile = 0;", "tile = 0;"),
-    ("hopper", "attention_hgmma.h", "attention_at()->has_risen && ", "0 && "),
-    ("hopper", "attention_loads.h", "spica_tile_await(attention_loads()->loads);", "(void)0;"),
-    ("hopper", "attention_loads.h", "spica_meet(0, WARPS);", ""),
-    ("hopper", "attention_softmax.h", "return first | second;", "return first;"),
+    ("hopper", "attention_hgmma.h", "sum.first = sum.second = 0;", ""),
+    ("hopper", "attention_hgmma.h", "if (has_output) {", "if (0) {"),
+    (
+        "hopper",
+        "attention_hgmma.h",
+        "new.second) & -is_above.second",
+        "new.second) & -is_above.first",
+    ),
+    ("hopper", "attention_hgmma.h", "spica_tile_await(loads);", ""),
+    ("hopper", "attention_loads.h", "spica_meet(number, 2);", ""),
+    ("hopper", "attention_loads.h", "number < WARPS; number++", "number < 1; number++"),
     ("hopper", "attention_tiles.h", "spica_hgmma_wait();", ""),
 ]
 
