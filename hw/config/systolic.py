@@ -38,6 +38,9 @@ class SystolicConfig(UnitConfig):
     row_scale : bool
         Whether a compute can multiply each row of the accumulator by a scale of its own before it
         adds to it, up to M of `tile` rows. Of weight-stationary arrays with FP32 sums.
+    load_d : bool
+        Whether a command can load D, rows in the format of the accumulator, from DRAM or shared
+        memory into the accumulator.
     tile : tuple of int
         (M, N, K) of a CISC compute command, in elements.
     cisc_map : str
@@ -53,6 +56,7 @@ class SystolicConfig(UnitConfig):
     accumulator_bytes: int = 32 * 1024
     read_scale: bool = True
     row_scale: bool = False
+    load_d: bool = False
     tile: tuple[int, int, int] = (128, 64, 128)
     cisc_map: str = "current"
 
@@ -148,6 +152,11 @@ class SystolicConfig(UnitConfig):
     def drain_bytes(self) -> int:
         """Bytes of one beat of drained results: half a row of the accumulator, at most 32."""
         return min(2 * self.columns, 32)
+
+    @property
+    def fill_bytes(self) -> int:
+        """Bytes of a row of the accumulator, if commands can load D."""
+        return self.columns * self.wide_bytes if self.load_d else 0
 
     @property
     def accumulator_rows(self) -> int:

@@ -27,6 +27,8 @@ command_state = data.StructLayout({
     "a_line": 32,
     "b_end": 32,
     "has_d": 1,
+    "d_address": 32,
+    "d_stride": 30,
     "relu": 1,
     "scale": 32,
     "transpose_a": 1,

@@ -8,6 +8,7 @@ from amaranth.utils import exact_log2
 from ...config import MatrixUnitConfig
 from ...lib.interfaces.shared_memory import Direction, dma_descriptor
 from ..operation import operation
+from .d_loader import d_work
 from .dataflows import dataflow_of
 from .fetch.walk import fetch_walk
 from .store import store_work
@@ -18,8 +19,12 @@ __all__ = ["OperationSplitter", "descriptor_tag", "dispatch_work"]
 
 
 def dispatch_work(config: MatrixUnitConfig) -> data.StructLayout:
-    """Layout of an operation's work for the array, and of the store of its C."""
-    return data.StructLayout({"issue": issue_work(config), "store": store_work(config)})
+    """Layout of an operation's work for the array, of the store of its C, and the load of D."""
+    return data.StructLayout({
+        "issue": issue_work(config),
+        "store": store_work(config),
+        **({"d": d_work(config)} if config.matrix.load_d else {}),
+    })
 
 
 def descriptor_tag(slot):
@@ -80,6 +85,8 @@ class OperationSplitter(wiring.Component):
         slot = Signal(SLOT_WIDTH, reset_less=True)
         room = self.walk_a.ready & self.walk_b.ready & self.work.ready & self.free
         computes = operation.compute | operation.store
+        if self.config.matrix.load_d:
+            computes |= operation.load_d
         loads = operation.load_a | operation.load_b
         loads_b = Signal()
         m.d.comb += loads_b.eq(~operation.load_a)
@@ -197,3 +204,17 @@ class OperationSplitter(wiring.Component):
         ]
         if matrix.scales_rows:
             m.d.comb += issue.scale_lines.eq(operation.scale_lines)
+        if matrix.load_d:
+            work = self.work.payload.d
+            m.d.comb += [
+                issue.load_d.eq(operation.load_d),
+                work.slot.eq(self.slot),
+                work.shared.eq(operation.d_shared),
+                work.address.eq(operation.d_address),
+                work.pitch.eq(operation.d_pitch),
+                work.height.eq(operation.height),
+                work.bytes.eq(operation.width << exact_log2(matrix.wide_bytes)),
+                work.i_blocks.eq(operation.i_blocks),
+                work.base.eq(operation.base),
+                work.end.eq(operation.end),
+            ]

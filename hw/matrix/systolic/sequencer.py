@@ -12,6 +12,7 @@ from ...lib.streams import Queue, ResponseSignature
 from ..accumulator.accumulator import scale_members
 from ..accumulator.drain_reader import drain_command
 from ..operation import operation
+from .d_loader import DLoader
 from .dataflows import dataflow_of
 from .fetch.operand_fetch import OperandFetch
 from .fetch.walk import fetch_walk
@@ -58,6 +59,8 @@ class Sequencer(wiring.Component):
     row, row_valid, weights, weights_valid, or step, step_valid; scales, scales_valid;
     drain_command, unfinished, in_flight, drain_pointer, drain_end
         The array's ports.
+    arriving : In(1)
+        A row of D is valid at the accumulator; only with `load_d`.
     running : In(1)
         An operation is unfinished.
     finished : Out(1)
@@ -89,6 +92,7 @@ class Sequencer(wiring.Component):
     in_flight: Signal
     drain_pointer: Signal
     drain_end: Signal
+    arriving: Signal
     running: Signal
     finished: Signal
     computed: Signal
@@ -116,6 +120,7 @@ class Sequencer(wiring.Component):
             "in_flight": In(1),
             "drain_pointer": In(width + 1),
             "drain_end": In(width + 1),
+            **({"arriving": In(1)} if matrix.load_d else {}),
             "running": In(1),
             "finished": Out(1),
             "computed": Out(1),
@@ -125,7 +130,7 @@ class Sequencer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.tracker = tracker = Tracker()
+        m.submodules.tracker = tracker = Tracker(loads_d=self.config.matrix.load_d)
         m.submodules.dispatch = dispatch = OperationSplitter(self.config)
         m.submodules.store = store = Store(self.config)
         m.submodules.work = work = Queue(dispatch_work(self.config), QUEUED_WORK)
@@ -162,7 +167,10 @@ class Sequencer(wiring.Component):
         ]
         if self.config.matrix.scales_rows:
             m.d.comb += [self.scales.eq(issue.scales), self.scales_valid.eq(issue.scales_valid)]
-        self.send_descriptors(m, dispatch, store)
+        sources = [store.descriptor, dispatch.load]
+        if self.config.matrix.load_d:
+            sources.insert(0, self.load_d(m, work.o.p, issue, tracker).descriptor)
+        self.send_descriptors(m, sources)
         self.track(m, dispatch, tracker, issue)
         return m
 
@@ -192,18 +200,39 @@ class Sequencer(wiring.Component):
         connect(m, fetch.memory, flipped(getattr(self, name)))
         return fetch
 
-    def send_descriptors(self, m, dispatch, store):
-        """Send load and store descriptors to the DMA, stores first."""
+    def load_d(self, m, work, issue, tracker) -> DLoader:
+        """Build and connect the loader of D, and report its ends to the tracker."""
+        m.submodules.d_loader = loader = DLoader(self.config)
+        done = self.done.payload
+        is_d = (done.direction == Direction.FILL) | (done.direction == Direction.REFILL)
+        m.d.comb += [
+            loader.valid.eq(issue.d_valid),
+            loader.work.eq(work.d),
+            loader.done.eq(self.done.valid & done.tag[0] & is_d),
+            loader.arriving.eq(self.arriving),
+            issue.d_active.eq(loader.active),
+            issue.d_base.eq(loader.base),
+            issue.d_end.eq(loader.end),
+            tracker.load_d.eq(self.operation.payload.load_d),
+            tracker.d_loaded.eq(loader.loaded),
+            tracker.d_slot.eq(loader.slot),
+        ]
+        return loader
+
+    def send_descriptors(self, m, sources):
+        """Send descriptors to the DMA: those of D first, then stores, then loads."""
         m.submodules.descriptors = descriptors = Queue(dma_descriptor(self.config.shared), 2)
         connect(m, descriptors.o, flipped(self.descriptor))
-        m.d.comb += [
-            descriptors.i.valid.eq(store.descriptor.valid | dispatch.load.valid),
-            descriptors.i.payload.eq(
-                Mux(store.descriptor.valid, store.descriptor.payload, dispatch.load.payload)
-            ),
-            store.descriptor.ready.eq(descriptors.i.ready),
-            dispatch.load.ready.eq(descriptors.i.ready & ~store.descriptor.valid),
-        ]
+        earlier = C(0)
+        for source in sources:
+            m.d.comb += source.ready.eq(descriptors.i.ready & ~earlier)
+            earlier |= source.valid
+        m.d.comb += descriptors.i.valid.eq(earlier)
+        *others, last = sources
+        m.d.comb += descriptors.i.payload.eq(last.payload)
+        for source in reversed(others):
+            with m.If(source.valid):
+                m.d.comb += descriptors.i.payload.eq(source.payload)
 
     def track(self, m, dispatch, tracker, issue):
         """Report ended parts to the tracker."""
@@ -214,6 +243,7 @@ class Sequencer(wiring.Component):
         m.submodules.computing = computing = Queue(SLOT_WIDTH, 1 << SLOT_WIDTH)
         ours = self.done.valid & done.tag[0]
         is_load = done.direction == Direction.LOAD
+        is_store = (done.direction == Direction.DRAIN) | (done.direction == Direction.SPILL)
         m.d.comb += [
             computing.i.valid.eq(issue.last_row),
             computing.i.payload.eq(issue.slot),
@@ -230,7 +260,7 @@ class Sequencer(wiring.Component):
             tracker.store.eq(operation.store),
             tracker.loaded.eq(ours & is_load),
             tracker.loaded_slot.eq(done.tag[1:]),
-            tracker.stored.eq(ours & ~is_load),
+            tracker.stored.eq(ours & is_store),
             tracker.stored_slot.eq(done.tag[1:]),
             tracker.computed.eq(self.computed),
             tracker.computed_slot.eq(computing.o.payload),

@@ -18,10 +18,10 @@ SLOT_WIDTH = 3
 def issue_work(config: MatrixUnitConfig) -> data.StructLayout:
     """Layout of an operation's work for the array; loops are given by their last index.
 
-    `compute` runs through the tile, accumulator rows `base` to `end` - 1; column blocks are
-    `i_blocks` blocks of these rows apart. `scale_lines` lines of scales precede the rows of A.
-    `store` then drains it. If column blocks are computed together, the last group has `last_tiles`
-    of them.
+    `load_d` fills the tile with D, accumulator rows `base` to `end` - 1. `compute` runs through
+    it; column blocks are `i_blocks` blocks of these rows apart. `scale_lines` lines of scales
+    precede the rows of A. `store` then drains it. If column blocks are computed together, the
+    last group has `last_tiles` of them.
     """
     flow, limits = dataflow_of(config.matrix), OperationLimits(config=config)
     return data.StructLayout({
@@ -31,6 +31,7 @@ def issue_work(config: MatrixUnitConfig) -> data.StructLayout:
         "accumulate": 1,
         "base": config.matrix.accumulator_address_width,
         "end": config.matrix.accumulator_address_width + 1,
+        **({"load_d": 1} if config.matrix.load_d else {}),
         **({"scale_lines": bits_for(limits.scale_lines)} if config.matrix.scales_rows else {}),
         "i_blocks": bits_for(limits.i_blocks),
         **{name: bits_for(count - 1) for name, count in flow.loops(config).items()},
@@ -41,7 +42,7 @@ def issue_work(config: MatrixUnitConfig) -> data.StructLayout:
 #: Use of a cycle: exactly one is high while an operation is unfinished, none otherwise.
 issue_events = data.StructLayout({
     "active": 1,  # a row enters the array
-    "idle": 1,  # there is nothing to compute
+    "idle": 1,  # there is nothing to compute, or D is not loaded yet
     "wait_a": 1,  # no row of A is available
     "wait_weights": 1,  # the next weights are not available
     "wait_drain": 1,  # rows have not left the accumulator yet, or a store begins
@@ -82,6 +83,11 @@ class SystolicIssue(wiring.Component):
         The store of `i` may start.
     store_ready : In(1)
         It starts in this cycle.
+    d_valid : Out(1)
+        The load of D of `i` starts in this cycle.
+    d_active : In(1)
+    d_base, d_end : In
+        A load of D fills rows `d_base` to `d_end` - 1. These four only with `load_d`.
     last_row : Out(1)
         The last operands of a compute are offered.
     slot : Out(3)
@@ -113,6 +119,10 @@ class SystolicIssue(wiring.Component):
     scales_valid: Signal
     store_valid: Signal
     store_ready: Signal
+    d_valid: Signal
+    d_active: Signal
+    d_base: Signal
+    d_end: Signal
     last_row: Signal
     slot: Signal
     unfinished: Signal
@@ -145,6 +155,11 @@ class SystolicIssue(wiring.Component):
             **scale_members(matrix, Out),
             "store_valid": Out(1),
             "store_ready": In(1),
+            **(
+                {"d_valid": Out(1), "d_active": In(1), "d_base": In(width), "d_end": In(width + 1)}
+                if matrix.load_d
+                else {}
+            ),
             "last_row": Out(1),
             "slot": Out(SLOT_WIDTH),
             "unfinished": Out(1),
@@ -153,7 +168,7 @@ class SystolicIssue(wiring.Component):
         })
 
     def advance(self, m) -> tuple[data.View, Signal, Signal, Signal]:
-        """Advance from compute to compute, and from store to store.
+        """Advance from compute to compute, from store to store, and from load to load of D.
 
         Return the compute in progress, whether there is one, whether that of `i` begins, and
         whether a store is next in order: it follows the compute in progress, or the last one. Later
@@ -163,10 +178,17 @@ class SystolicIssue(wiring.Component):
         work = Signal(issue_work(self.config), reset_less=True)
         computing, storing = Signal(), Signal()
         takes, is_taken = Signal(), Signal()  # the compute of `i` begins, and has begun
+        lacks_d, only_d = self.load_d(m, work, computing, takes)
         m.d.comb += [
-            takes.eq(self.i.valid & following.compute & ~is_taken & (~computing | self.last_row)),
-            storing.eq(self.i.valid & following.store & (is_taken | ~following.compute)),
-            self.i.ready.eq(Mux(storing, stores, takes & ~following.store)),
+            takes.eq(
+                self.i.valid
+                & following.compute
+                & ~is_taken
+                & (~computing | self.last_row)
+                & ~lacks_d
+            ),
+            storing.eq(self.i.valid & following.store & (is_taken | ~following.compute) & ~lacks_d),
+            self.i.ready.eq(Mux(storing, stores, (takes & ~following.store) | only_d)),
             self.slot.eq(work.slot),
         ]
         with m.If(self.last_row):
@@ -176,6 +198,50 @@ class SystolicIssue(wiring.Component):
         with m.If(stores):
             m.d.sync += is_taken.eq(0)
         return work, computing, takes, storing
+
+    def load_d(self, m, work, computing, takes) -> tuple[Value, Value]:
+        """Start the load of D of `i`, in order with computes and stores.
+
+        It starts when no load of D is active, no drain reads its rows, and all earlier sums of its
+        rows are written: the array is empty, or only the compute in progress is in it and has other
+        rows. Computes and stores of other rows do not wait for it.
+
+        Return whether `i` waits for a load of D, and whether it ends with the start of one.
+        """
+        if not self.config.matrix.load_d:
+            return C(0), C(0)
+        following = self.i.payload
+        has_begun, may_begin, settled = Signal(), Signal(), Signal()
+        only_d = Signal()
+        since_takes = Signal(range(self.write_latency + 2), init=self.write_latency + 1)
+
+        def apart(base, end):
+            return (following.base >= end) | (following.end <= base)
+
+        is_idle = self.drain_pointer == self.drain_end
+        m.d.comb += [
+            settled.eq(since_takes == self.write_latency + 1),
+            may_begin.eq(
+                ~self.d_active
+                & (is_idle | apart(self.drain_pointer, self.drain_end))
+                & (
+                    (~computing & ~self.in_flight)
+                    | (computing & settled & apart(work.base, work.end))
+                )
+            ),
+            self.d_valid.eq(self.i.valid & following.load_d & ~has_begun & may_begin),
+            only_d.eq(self.d_valid & ~following.compute & ~following.store),
+        ]
+        with m.If(self.d_valid):
+            m.d.sync += has_begun.eq(1)
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += has_begun.eq(0)
+        with m.If(takes):
+            m.d.sync += since_takes.eq(0)
+        with m.Elif(~settled):
+            m.d.sync += since_takes.eq(since_takes + 1)
+        waits = (following.load_d & ~has_begun) | (self.d_active & ~apart(self.d_base, self.d_end))
+        return waits, only_d
 
     def report(self, m, offer, waits, storing, *, undrained, too_soon, weightless):
         """Drive the event of this cycle; `waits`: a compute is due, `storing`: only a store is."""

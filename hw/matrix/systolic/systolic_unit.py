@@ -38,7 +38,7 @@ class SystolicUnit(SharedBlock):
         Per column block all its rows. Each row has `columns` results, also if the matrix is
         narrower.
     events : Out(systolic_unit_events)
-    registers, descriptor, done, loading, busy, error
+    registers, descriptor, fill, done, loading, busy, error
         As in `unit_members`.
 
     """
@@ -48,6 +48,7 @@ class SystolicUnit(SharedBlock):
     b: Any
     drain: stream.Interface
     descriptor: stream.Interface
+    fill: stream.Interface
     done: Any
     loading: Signal
     busy: Signal
@@ -79,6 +80,16 @@ class SystolicUnit(SharedBlock):
             m.d.comb += [
                 array.scales.eq(sequencer.scales),
                 array.scales_valid.eq(sequencer.scales_valid),
+            ]
+        if self.config.matrix.load_d:
+            row = self.fill.payload
+            m.d.comb += [
+                array.fill.valid.eq(self.fill.valid),
+                self.fill.ready.eq(array.fill.ready),
+                array.fill.p.address.eq(row.row),
+                array.fill.p.data.eq(row.data),
+                array.fill.p.mask.eq(row.mask),
+                sequencer.arriving.eq(self.fill.valid),
             ]
         m.d.comb += [
             *array.flow.connect_operands(self.config.matrix, sequencer, array),

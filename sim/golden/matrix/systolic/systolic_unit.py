@@ -9,10 +9,18 @@ from .....hw.isa.commands import FLOAT_ONE
 from .....hw.lib.interfaces.shared_memory import Direction
 from .....kernels.elements import dtype_of
 from ...memory.dma.dma import DmaDescriptor
-from .sequencer import expected_descriptors
+from .sequencer import expected_d, expected_descriptors
 from .systolic import read_out, systolic_os, systolic_ws
 
-__all__ = ["SystolicModel", "operand_a", "operand_b", "scales_of", "transfers"]
+__all__ = [
+    "AccumulatorBytes",
+    "SystolicModel",
+    "d_transfers",
+    "operand_a",
+    "operand_b",
+    "scales_of",
+    "transfers",
+]
 
 
 def operand_a(matrix: SystolicConfig, operation: dict, shared: np.ndarray) -> np.ndarray:
@@ -51,12 +59,32 @@ def whole(lines: np.ndarray, rows: int, columns: int) -> np.ndarray:
 
 
 def transfers(config: MatrixUnitConfig, operation: dict) -> list[DmaDescriptor]:
-    """Return the DMA descriptors of an operation: loads, then the store."""
-    descriptors = expected_descriptors(config, operation)
+    """Return the DMA descriptors of an operation: loads of A and B, then the store."""
+    return described(expected_descriptors(config, operation))
+
+
+def d_transfers(config: MatrixUnitConfig, operation: dict) -> list[DmaDescriptor]:
+    """Return the DMA descriptors that load D of an operation."""
+    return described(expected_d(config, operation))
+
+
+def described(descriptors: list[dict]) -> list[DmaDescriptor]:
+    """Return descriptors from their fields."""
     return [
         DmaDescriptor(direction=Direction[descriptor.pop("direction")], **descriptor)
         for descriptor in descriptors
     ]
+
+
+class AccumulatorBytes:
+    """Accumulator as memory that the DMA writes by byte address, row after row."""
+
+    def __init__(self, accumulator: np.ndarray):
+        self.bytes = accumulator.reshape(-1).view(np.uint8)
+
+    def write(self, address: int, values: bytes):
+        """Write bytes."""
+        self.bytes[address : address + len(values)] = np.frombuffer(values, np.uint8)
 
 
 class SystolicModel:

@@ -47,6 +47,10 @@ CONFIGS = {
     ),
     "scaled rows": with_matrix(row_scale=True, tile=(24, 8, 8)),
     "scaled rows fp32": with_matrix(row_scale=True, operand="fp32", tile=(24, 8, 8)),
+    "loads of D": with_matrix(load_d=True),
+    "loads of D 2x8": with_matrix(load_d=True, rows=2, columns=8),
+    "loads of D and scaled rows": with_matrix(load_d=True, row_scale=True, tile=(24, 8, 8)),
+    "loads of D output-stationary": with_matrix(load_d=True, dataflow="output_stationary"),
     "memory latency 5": replace(BASE, shared=replace(BASE.shared, read_latency=5)),
 }
 
@@ -81,6 +85,16 @@ def random_operation(config, rng, **changes):
             "scale_lines": count if is_scaled else 0,
             "scales_line": rng.randrange(config.shared.size // matrix.a_bytes - count + 1),
         }
+    if matrix.load_d:
+        adds_or_stores = accumulate or parts in ("load", "store", "none")
+        scales |= {
+            "load_d": adds_or_stores and rng.random() < 0.6,
+            "d_shared": rng.random() < 0.5,
+            "d_address": rng.getrandbits(30) << 2,
+            "d_pitch": rng.randrange(500) * 4,
+        }
+        if scales["d_shared"]:
+            scales["d_address"] = 0xFF000000 | 4 * rng.randrange(config.shared.size // 4)
     return {
         "load_a": parts in ("load", "all"),
         "load_b": parts in ("load", "all"),
