@@ -20,7 +20,8 @@ class RowIssue(SystolicIssue):
     - any row that an active drain has not read: until it is read;
     - with `accumulate`: until its address was last offered `revisit_latency` cycles ago. A pass
       counts its rows and the cycles after it, so that only small tiles wait;
-    - if rows are scaled: until all scales have arrived, ahead of the first row.
+    - if rows are scaled: until all scales have arrived, ahead of the first row;
+    - in the first k-block of a compute with addends: until its addend is in the accumulator.
 
     A store starts in the last column block of the compute before it, if both have the same shape,
     several column blocks, and no drain is active: its drain reads the finished column blocks
@@ -36,11 +37,13 @@ class RowIssue(SystolicIssue):
     def elaborate(self, platform):
         m = Module()
         work, computing, takes, storing = self.advance(m)
+        self.in_first_pass = Signal()
         available = self.load_weights(m)
         unscaled = self.load_scales(m, work, computing, takes)
         pass_begins, pass_ends, is_ending = self.count(m, work, takes)
         too_soon, fits = self.revisit(m, work, computing, pass_begins, pass_ends)
 
+        lacks_addend = self.await_addends(m, work)
         undrained, weightless = Signal(), Signal()
         m.d.comb += [
             undrained.eq(
@@ -51,7 +54,9 @@ class RowIssue(SystolicIssue):
             weightless.eq(self.row.swap & ~available),
             self.row.a.eq(self.a.payload),
             self.row_valid.eq(
-                computing & self.a.valid & ~(undrained | weightless | too_soon | unscaled)
+                computing
+                & self.a.valid
+                & ~(undrained | weightless | too_soon | unscaled | lacks_addend)
             ),
             self.a.ready.eq(
                 self.row_valid | (self.scales_valid if self.config.matrix.scales_rows else 0)
@@ -124,6 +129,16 @@ class RowIssue(SystolicIssue):
             m.d.sync += in_use.eq(in_use - 1)
         return missing
 
+    def await_addends(self, m, work) -> Value:
+        """Return whether this row lacks its addend; count those that have arrived ahead of rows."""
+        if not self.config.matrix.takes_addends:
+            return C(0)
+        ahead = Signal(range(self.config.matrix.accumulator_rows + 1))
+        used = Signal()
+        m.d.comb += used.eq(work.addend & self.in_first_pass)
+        m.d.sync += ahead.eq(ahead + self.addend_arrived - (self.row_valid & used))
+        return used & ~ahead.any()
+
     def count(self, m, work, takes):
         """Count rows, passes and blocks.
 
@@ -143,6 +158,7 @@ class RowIssue(SystolicIssue):
             target.swap.eq(row == 0),
             target.address.eq(address),
             target.accumulate.eq(work.accumulate | k_block.any()),
+            self.in_first_pass.eq(k_block == 0),
             next_block.eq(block_address + stride),
             pass_ends.eq(row == work.row),
             block_ends.eq(pass_ends & (k_block == work.k_block)),
@@ -159,6 +175,9 @@ class RowIssue(SystolicIssue):
                     m.d.sync += block.eq(0)
         with m.If(takes):
             m.d.sync += [each.eq(self.i.payload.base) for each in (address, block_address)]
+        if self.config.matrix.takes_addends:
+            with m.If(work.addend):
+                m.d.comb += target.accumulate.eq(1)
         if self.config.matrix.scales_rows:
             m.d.comb += target.scaled.eq(work.scale_lines.any() & (k_block == 0))
         is_ending = block.any() & (block == work.block) & (work.k_block - k_block <= work.block)

@@ -21,7 +21,7 @@ def issue_work(config: MatrixUnitConfig) -> data.StructLayout:
     `load_d` fills the tile with D, accumulator rows `base` to `end` - 1. `compute` runs through
     it; column blocks are `i_blocks` blocks of these rows apart. `scale_lines` lines of scales
     precede the rows of A. `store` then drains it. If column blocks are computed together, the
-    last group has `last_tiles` of them.
+    last group has `last_tiles` of them. With `addend` rows are added to addends.
     """
     flow, limits = dataflow_of(config.matrix), OperationLimits(config=config)
     return data.StructLayout({
@@ -32,6 +32,7 @@ def issue_work(config: MatrixUnitConfig) -> data.StructLayout:
         "base": config.matrix.accumulator_address_width,
         "end": config.matrix.accumulator_address_width + 1,
         **({"load_d": 1} if config.matrix.load_d else {}),
+        **({"addend": 1} if config.matrix.takes_addends else {}),
         **({"scale_lines": bits_for(limits.scale_lines)} if config.matrix.scales_rows else {}),
         "i_blocks": bits_for(limits.i_blocks),
         **{name: bits_for(count - 1) for name, count in flow.loops(config).items()},
@@ -43,7 +44,7 @@ def issue_work(config: MatrixUnitConfig) -> data.StructLayout:
 issue_events = data.StructLayout({
     "active": 1,  # a row enters the array
     "idle": 1,  # there is nothing to compute, or D is not loaded yet
-    "wait_a": 1,  # no row of A is available
+    "wait_a": 1,  # no row of A is available, or no addend
     "wait_weights": 1,  # the next weights are not available
     "wait_drain": 1,  # rows have not left the accumulator yet, or a store begins
     "wait_revisit": 1,  # a row was last added to too recently
@@ -88,6 +89,13 @@ class SystolicIssue(wiring.Component):
     d_active : In(1)
     d_base, d_end : In
         A load of D fills rows `d_base` to `d_end` - 1. These four only with `load_d`.
+    addend_valid : Out(1)
+        The fetch of addends of `i` starts in this cycle.
+    addend_active : In(1)
+        Addends are fetched.
+    addend_arrived : In(1)
+        A row of addends is in the accumulator from the next cycle on. These three only with
+        `takes_addends`.
     last_row : Out(1)
         The last operands of a compute are offered.
     slot : Out(3)
@@ -123,6 +131,9 @@ class SystolicIssue(wiring.Component):
     d_active: Signal
     d_base: Signal
     d_end: Signal
+    addend_valid: Signal
+    addend_active: Signal
+    addend_arrived: Signal
     last_row: Signal
     slot: Signal
     unfinished: Signal
@@ -160,6 +171,11 @@ class SystolicIssue(wiring.Component):
                 if matrix.load_d
                 else {}
             ),
+            **(
+                {"addend_valid": Out(1), "addend_active": In(1), "addend_arrived": In(1)}
+                if matrix.takes_addends
+                else {}
+            ),
             "last_row": Out(1),
             "slot": Out(SLOT_WIDTH),
             "unfinished": Out(1),
@@ -178,7 +194,7 @@ class SystolicIssue(wiring.Component):
         work = Signal(issue_work(self.config), reset_less=True)
         computing, storing = Signal(), Signal()
         takes, is_taken = Signal(), Signal()  # the compute of `i` begins, and has begun
-        lacks_d, only_d = self.load_d(m, work, computing, takes)
+        lacks_d, only_d = self.fill_rows(m, work, computing, takes)
         m.d.comb += [
             takes.eq(
                 self.i.valid
@@ -199,40 +215,50 @@ class SystolicIssue(wiring.Component):
             m.d.sync += is_taken.eq(0)
         return work, computing, takes, storing
 
-    def load_d(self, m, work, computing, takes) -> tuple[Value, Value]:
-        """Start the load of D of `i`, in order with computes and stores.
+    def fill_rows(self, m, work, computing, takes) -> tuple[Value, Value]:
+        """Start the load of D, or the fetch of addends, of `i`, in order with computes and stores.
 
-        It starts when no load of D is active, no drain reads its rows, and all earlier sums of its
-        rows are written: the array is empty, or only the compute in progress is in it and has other
-        rows. Computes and stores of other rows do not wait for it.
+        It starts when none is active, no drain reads its rows, and all earlier sums of its rows
+        are written: the array is empty, or only the compute in progress is in it and has other
+        rows. Computes and stores of other rows do not wait for a load of D.
 
-        Return whether `i` waits for a load of D, and whether it ends with the start of one.
+        Return whether `i` waits for it, and whether `i` ends with its start.
         """
-        if not self.config.matrix.load_d:
+        matrix, following = self.config.matrix, self.i.payload
+        if not matrix.fills_rows:
             return C(0), C(0)
-        following = self.i.payload
-        has_begun, may_begin, settled = Signal(), Signal(), Signal()
-        only_d = Signal()
+        has_begun, begins, settled = Signal(), Signal(), Signal()
         since_takes = Signal(range(self.write_latency + 2), init=self.write_latency + 1)
 
         def apart(base, end):
             return (following.base >= end) | (following.end <= base)
 
+        active, only_d = C(0), C(0)
         is_idle = self.drain_pointer == self.drain_end
+        wanted = Signal()
+        if matrix.load_d:
+            active |= self.d_active
+            m.d.comb += self.d_valid.eq(begins & following.load_d)
+            only_d = self.d_valid & ~following.compute & ~following.store
+        if matrix.takes_addends:
+            active |= self.addend_active
+            m.d.comb += self.addend_valid.eq(begins & following.addend)
         m.d.comb += [
-            settled.eq(since_takes == self.write_latency + 1),
-            may_begin.eq(
-                ~self.d_active
-                & (is_idle | apart(self.drain_pointer, self.drain_end))
-                & (
-                    (~computing & ~self.in_flight)
-                    | (computing & settled & apart(work.base, work.end))
-                )
+            wanted.eq(
+                (following.load_d if matrix.load_d else 0)
+                | (following.addend if matrix.takes_addends else 0)
             ),
-            self.d_valid.eq(self.i.valid & following.load_d & ~has_begun & may_begin),
-            only_d.eq(self.d_valid & ~following.compute & ~following.store),
+            settled.eq(since_takes == self.write_latency + 1),
+            begins.eq(
+                self.i.valid
+                & wanted
+                & ~has_begun
+                & ~active
+                & (is_idle | apart(self.drain_pointer, self.drain_end))
+                & Mux(computing, settled & apart(work.base, work.end), ~self.in_flight)
+            ),
         ]
-        with m.If(self.d_valid):
+        with m.If(begins):
             m.d.sync += has_begun.eq(1)
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += has_begun.eq(0)
@@ -240,7 +266,9 @@ class SystolicIssue(wiring.Component):
             m.d.sync += since_takes.eq(0)
         with m.Elif(~settled):
             m.d.sync += since_takes.eq(since_takes + 1)
-        waits = (following.load_d & ~has_begun) | (self.d_active & ~apart(self.d_base, self.d_end))
+        waits = wanted & ~has_begun
+        if matrix.load_d:
+            waits |= self.d_active & ~apart(self.d_base, self.d_end)
         return waits, only_d
 
     def report(self, m, offer, waits, storing, *, undrained, too_soon, weightless):
