@@ -37,9 +37,9 @@ class Function(enum.IntEnum):
     LOOP_WS = 8  #: the whole tile: rs1 = `loop_control`, rs2 = `loop_parts`
     BOUNDS = 9  #: rs1 = `bounds_pads`, rs2 = `bounds_sizes`
     ADDRESSES_AB = 10  #: rs1, rs2 = DRAM byte addresses of A and B
-    ADDRESSES_DC = 11  #: rs1, rs2 = DRAM byte addresses of D and C
+    ADDRESSES_DC = 11  #: rs1, rs2 = byte addresses of D, in DRAM or shared memory, and C, in DRAM
     STRIDES_AB = 12  #: rs1, rs2 = elements between rows of A and of B in DRAM
-    STRIDES_DC = 13  #: rs1, rs2 = elements between rows of D and of C in DRAM
+    STRIDES_DC = 13  #: rs1, rs2 = elements between rows of D and of C
     SPAD_AB = 24  #: rs1 = first row of A, rs2 = row after the last of B, in shared memory
     ACCUMULATOR = 26  #: rs1 = first accumulator row of C, rs2 = row of shared memory with scales
     ADDEND = 27  #: rs1 = row of shared memory with addends, in reads of B; rs2 = 0
