@@ -166,8 +166,8 @@ MUTANTS: tuple[Mutant, ...] = (
         name="d_in_flight",
         fault="D overwrites rows whose sums are not written yet",
         inside="SystolicIssue",
-        old="settled & apart(work.base, work.end), ~self.in_flight)",
-        new="settled & apart(work.base, work.end), 1)",
+        old="is_last & self.is_apart(work.base, work.end), ~self.in_flight)",
+        new="is_last & self.is_apart(work.base, work.end), 1)",
         tests=("tests/hw/matrix/systolic/test_matrix_sequencer.py::test_random_operations",),
     ),
     Mutant(

@@ -37,13 +37,12 @@ class RowIssue(SystolicIssue):
     def elaborate(self, platform):
         m = Module()
         work, computing, takes, storing = self.advance(m)
-        self.in_first_pass = Signal()
         available = self.load_weights(m)
         unscaled = self.load_scales(m, work, computing, takes)
-        pass_begins, pass_ends, is_ending = self.count(m, work, takes)
+        is_first, pass_begins, pass_ends, is_ending = self.count(m, work, takes)
         too_soon, fits = self.revisit(m, work, computing, pass_begins, pass_ends)
 
-        lacks_addend = self.await_addends(m, work)
+        lacks_addend = self.await_addends(m, work, is_first)
         undrained, weightless = Signal(), Signal()
         m.d.comb += [
             undrained.eq(
@@ -129,21 +128,22 @@ class RowIssue(SystolicIssue):
             m.d.sync += in_use.eq(in_use - 1)
         return missing
 
-    def await_addends(self, m, work) -> Value:
+    def await_addends(self, m, work, is_first) -> Value:
         """Return whether this row lacks its addend; count those that have arrived ahead of rows."""
         if not self.config.matrix.takes_addends:
             return C(0)
         ahead = Signal(range(self.config.matrix.accumulator_rows + 1))
         used = Signal()
-        m.d.comb += used.eq(work.addend & self.in_first_pass)
+        m.d.comb += used.eq(work.addend & is_first)
         m.d.sync += ahead.eq(ahead + self.addend_arrived - (self.row_valid & used))
         return used & ~ahead.any()
 
     def count(self, m, work, takes):
         """Count rows, passes and blocks.
 
-        Return whether a pass begins, whether it ends here, and whether the last of several blocks
-        is in progress, with at most as many passes left as there are blocks.
+        Return whether the pass is the first over K, whether it begins here, whether it ends here,
+        and whether the last of several blocks is in progress, with at most as many passes left as
+        there are blocks.
         """
         target = self.row
         stride = work.i_blocks * self.config.matrix.rows
@@ -158,7 +158,6 @@ class RowIssue(SystolicIssue):
             target.swap.eq(row == 0),
             target.address.eq(address),
             target.accumulate.eq(work.accumulate | k_block.any()),
-            self.in_first_pass.eq(k_block == 0),
             next_block.eq(block_address + stride),
             pass_ends.eq(row == work.row),
             block_ends.eq(pass_ends & (k_block == work.k_block)),
@@ -181,7 +180,7 @@ class RowIssue(SystolicIssue):
         if self.config.matrix.scales_rows:
             m.d.comb += target.scaled.eq(work.scale_lines.any() & (k_block == 0))
         is_ending = block.any() & (block == work.block) & (work.k_block - k_block <= work.block)
-        return row == 0, pass_ends, is_ending
+        return k_block == 0, row == 0, pass_ends, is_ending
 
     def revisit(self, m, work, computing, pass_begins, pass_ends):
         """Return whether this row must wait, and whether `i` has the shape of the last compute."""

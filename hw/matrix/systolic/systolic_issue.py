@@ -218,58 +218,51 @@ class SystolicIssue(wiring.Component):
     def fill_rows(self, m, work, computing, takes) -> tuple[Value, Value]:
         """Start the load of D, or the fetch of addends, of `i`, in order with computes and stores.
 
-        It starts when none is active, no drain reads its rows, and all earlier sums of its rows
-        are written: the array is empty, or only the compute in progress is in it and has other
-        rows. Computes and stores of other rows do not wait for a load of D.
-
-        Return whether `i` waits for it, and whether `i` ends with its start.
+        Computes and stores of other rows do not wait for a load of D. Return whether `i` waits for
+        it, and whether `i` ends with its start.
         """
         matrix, following = self.config.matrix, self.i.payload
         if not matrix.fills_rows:
             return C(0), C(0)
-        has_begun, begins, settled = Signal(), Signal(), Signal()
-        since_takes = Signal(range(self.write_latency + 2), init=self.write_latency + 1)
-
-        def apart(base, end):
-            return (following.base >= end) | (following.end <= base)
-
-        active, only_d = C(0), C(0)
-        is_idle = self.drain_pointer == self.drain_end
-        wanted = Signal()
+        has_begun, begins = Signal(), Signal()
+        wanted, active, only_d, overlaps = C(0), C(0), C(0), C(0)
         if matrix.load_d:
-            active |= self.d_active
+            wanted, active = wanted | following.load_d, active | self.d_active
             m.d.comb += self.d_valid.eq(begins & following.load_d)
             only_d = self.d_valid & ~following.compute & ~following.store
+            overlaps = self.d_active & ~self.is_apart(self.d_base, self.d_end)
         if matrix.takes_addends:
-            active |= self.addend_active
+            wanted, active = wanted | following.addend, active | self.addend_active
             m.d.comb += self.addend_valid.eq(begins & following.addend)
-        m.d.comb += [
-            wanted.eq(
-                (following.load_d if matrix.load_d else 0)
-                | (following.addend if matrix.takes_addends else 0)
-            ),
-            settled.eq(since_takes == self.write_latency + 1),
-            begins.eq(
-                self.i.valid
-                & wanted
-                & ~has_begun
-                & ~active
-                & (is_idle | apart(self.drain_pointer, self.drain_end))
-                & Mux(computing, settled & apart(work.base, work.end), ~self.in_flight)
-            ),
-        ]
+        settled = self.settled(m, work, computing, takes)
+        m.d.comb += begins.eq(self.i.valid & wanted & ~has_begun & ~active & settled)
         with m.If(begins):
             m.d.sync += has_begun.eq(1)
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += has_begun.eq(0)
+        return (wanted & ~has_begun) | overlaps, only_d
+
+    def is_apart(self, base, end) -> Value:
+        """Return whether `i` has no accumulator row from `base` to `end` - 1."""
+        following = self.i.payload
+        return (following.base >= end) | (following.end <= base)
+
+    def settled(self, m, work, computing, takes) -> Value:
+        """Return whether the rows of `i` may be overwritten, although its compute has not begun.
+
+        No drain reads them, and all earlier sums of them are written: the array is empty, or only
+        the compute in progress is in it and has other rows.
+        """
+        is_last = Signal()  # only the compute in progress is in the array
+        since_takes = Signal(range(self.write_latency + 2), init=self.write_latency + 1)
+        m.d.comb += is_last.eq(since_takes == self.write_latency + 1)
         with m.If(takes):
             m.d.sync += since_takes.eq(0)
-        with m.Elif(~settled):
+        with m.Elif(~is_last):
             m.d.sync += since_takes.eq(since_takes + 1)
-        waits = wanted & ~has_begun
-        if matrix.load_d:
-            waits |= self.d_active & ~apart(self.d_base, self.d_end)
-        return waits, only_d
+        drained = self.drain_pointer == self.drain_end
+        written = Mux(computing, is_last & self.is_apart(work.base, work.end), ~self.in_flight)
+        return written & (drained | self.is_apart(self.drain_pointer, self.drain_end))
 
     def report(self, m, offer, waits, storing, *, undrained, too_soon, weightless):
         """Drive the event of this cycle; `waits`: a compute is due, `storing`: only a store is."""
