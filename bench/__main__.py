@@ -23,6 +23,7 @@ NAMES = (
     "budgets",
     "area",
     "special",
+    "rescale",
     "iss",
     "kernels",
     "core",

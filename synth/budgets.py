@@ -10,6 +10,9 @@ __all__ = [
     "MEMORY_CELLS",
     "STAGING_NAND2",
     "TENSOR_CORE_CELLS",
+    "UNIT_CONTROL_CELLS",
+    "UNIT_OPTION_NAND2",
+    "blocks_of",
     "element_of",
     "too_deep",
     "with_children",
@@ -25,6 +28,12 @@ CORE_CELLS = 12_000
 TENSOR_CORE_CELLS = {"virgo_hmma": 19_000, "nvidia(volta)": 14_000, "fp32_rne": 16_000}
 #: Areas in NAND2 equivalents of the memories of its fragments, for two instructions.
 STAGING_NAND2 = 70_000
+#: Areas in NAND2 equivalents, with memories, that options add to the matrix unit of `virgo` and the
+#: DMA beside it.
+UNIT_OPTION_NAND2 = {"row_scale": 160_000, "load_d": 20_000, "addend": 25_000}
+#: Word-level cells of the top block of that unit: commands, among them the first accumulator row of
+#: each, sequencer, and registers around the array and the accumulator.
+UNIT_CONTROL_CELLS = 1_300
 #: Word-level cells of the blocks between the cores of `virgo` and DRAM.
 MEMORY_CELLS = {
     "coalescer": 320,

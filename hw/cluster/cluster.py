@@ -166,6 +166,8 @@ class Cluster(wiring.Component):
         for number, matrix in enumerate(matrices):
             connect(m, matrix.descriptor, dma.descriptor[number])
             connect(m, matrix.drain, dma.drains[number])
+            if number in dma.fills:
+                connect(m, dma.fills[number], matrix.fill)
             connect(m, dma.done[number], matrix.done)
             m.d.comb += matrix.loading.eq(dma.loading)
 

@@ -43,6 +43,8 @@ class DmaBlockConfig:
     shared : SharedPortConfig
     drain_bytes : tuple of int
         Bytes of a beat of results of each matrix unit.
+    fill_bytes : tuple of int
+        Bytes of an accumulator row of each matrix unit; 0 for those without loads of D.
     is_multiplexed : bool
         Whether AXI multiplexers arbitrate the masters between the DMA and cores.
 
@@ -52,6 +54,7 @@ class DmaBlockConfig:
     axi: AxiConfig
     shared: SharedPortConfig
     drain_bytes: tuple[int, ...]
+    fill_bytes: tuple[int, ...]
     is_multiplexed: bool
 
     @classmethod
@@ -64,8 +67,14 @@ class DmaBlockConfig:
             axi=cluster.axi,
             shared=cluster.shared.port,
             drain_bytes=tuple(unit.drain_bytes for unit in cluster.units),
+            fill_bytes=tuple(unit.fill_bytes for unit in cluster.units),
             is_multiplexed=cluster.cores > 0,
         )
+
+    @property
+    def fills(self) -> bool:
+        """Whether the DMA writes into the accumulator of a matrix unit."""
+        return any(self.fill_bytes)
 
     @property
     def ports(self) -> int:

@@ -96,6 +96,13 @@ class ClusterConfig:
                     f"axi.data_width must be at least {unit.drain_bytes * 8} bits, a beat of "
                     f"results of a matrix unit, not {self.axi.data_width}"
                 )
+            rows = getattr(unit, "accumulator_rows", 0)
+            if unit.fill_bytes * rows > self.shared.size:
+                raise ValueError(
+                    f"shared.size must be at least the accumulator of a matrix unit with load_d, "
+                    f"whose addresses it limits, {unit.fill_bytes * rows} bytes, "
+                    f"not {self.shared.size}"
+                )
             for name, width in unit.reads.items():
                 if width > self.shared.line_bytes:
                     raise ValueError(

@@ -38,6 +38,12 @@ class SystolicConfig(UnitConfig):
     row_scale : bool
         Whether a compute can multiply each row of the accumulator by a scale of its own before it
         adds to it, up to M of `tile` rows. Of weight-stationary arrays with FP32 sums.
+    load_d : bool
+        Whether a command can load D, rows in the format of the accumulator, from DRAM or shared
+        memory into the accumulator.
+    addend : bool
+        Whether a compute can add to rows of shared memory, in the format of the accumulator,
+        instead of the rows of the accumulator. Of weight-stationary arrays.
     tile : tuple of int
         (M, N, K) of a CISC compute command, in elements.
     cisc_map : str
@@ -53,6 +59,8 @@ class SystolicConfig(UnitConfig):
     accumulator_bytes: int = 32 * 1024
     read_scale: bool = True
     row_scale: bool = False
+    load_d: bool = False
+    addend: bool = False
     tile: tuple[int, int, int] = (128, 64, 128)
     cisc_map: str = "current"
 
@@ -99,6 +107,16 @@ class SystolicConfig(UnitConfig):
         """Whether computes can scale rows: weight-stationary, floats, if there are multipliers."""
         is_able = self.dataflow == "weight_stationary"
         return self.row_scale and is_able and isinstance(self.accumulator_format, FloatFormat)
+
+    @property
+    def takes_addends(self) -> bool:
+        """Whether computes can add to rows of shared memory: only if weight-stationary."""
+        return self.addend and self.dataflow == "weight_stationary"
+
+    @property
+    def fills_rows(self) -> bool:
+        """Whether rows of the accumulator are written by loads of D or by addends."""
+        return self.load_d or self.takes_addends
 
     @property
     def element_latency(self) -> int:
@@ -148,6 +166,11 @@ class SystolicConfig(UnitConfig):
     def drain_bytes(self) -> int:
         """Bytes of one beat of drained results: half a row of the accumulator, at most 32."""
         return min(2 * self.columns, 32)
+
+    @property
+    def fill_bytes(self) -> int:
+        """Bytes of a row of the accumulator, if commands can load D."""
+        return self.columns * self.wide_bytes if self.load_d else 0
 
     @property
     def accumulator_rows(self) -> int:

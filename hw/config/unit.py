@@ -41,6 +41,11 @@ class UnitConfig(ABC):
         """Bytes of one beat of results on the way to the DMA."""
 
     @property
+    def fill_bytes(self) -> int:
+        """Bytes of a row of the accumulator that the DMA can write; 0 if it writes none."""
+        return 0
+
+    @property
     @abstractmethod
     def macs(self) -> int:
         """Peak multiply-adds per cycle."""

@@ -6,7 +6,12 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from ..config import MatrixUnitConfig
-from ..lib.interfaces.shared_memory import WideReadSignature, dma_descriptor, dma_done
+from ..lib.interfaces.shared_memory import (
+    WideReadSignature,
+    dma_descriptor,
+    dma_done,
+    fill_row,
+)
 from ..lib.register_bus import RegisterSignature
 from ..lib.streams import ResponseSignature
 
@@ -27,8 +32,10 @@ def unit_members(config: MatrixUnitConfig, events: data.StructLayout) -> dict[st
         Work for the unit's port of the DMA.
     drain : Out(stream.Signature(8 * drain_bytes))
         Results in the order of the DRAIN and SPILL descriptors.
+    fill : In(stream.Signature(fill_row(config.shared, fill_bytes)))
+        Rows of D for the accumulator, if the unit loads D.
     done : In(ResponseSignature(dma_done))
-        Completions of the descriptors.
+        Completions of the descriptors. The last line of D may still be valid at `fill`.
     loading : In(1)
         The DMA executes loads, of any source: it has less bandwidth for results.
     busy : Out(1)
@@ -46,6 +53,11 @@ def unit_members(config: MatrixUnitConfig, events: data.StructLayout) -> dict[st
             for port, nbytes in config.matrix.reads.items()
         },
         "drain": Out(stream.Signature(8 * config.matrix.drain_bytes)),
+        **(
+            {"fill": In(stream.Signature(fill_row(shared, config.matrix.fill_bytes)))}
+            if config.matrix.fill_bytes
+            else {}
+        ),
         "descriptor": Out(stream.Signature(dma_descriptor(shared))),
         "done": In(ResponseSignature(dma_done)),
         "loading": In(1),

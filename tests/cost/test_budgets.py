@@ -8,7 +8,7 @@ import pytest
 from spica.hw.arith.float.multiply_add import MultiplyAddConfig
 from spica.hw.cluster.cluster import Cluster
 from spica.hw.cluster.host_control import Control, ControlConfig
-from spica.hw.config import PRESETS, CoreBlockConfig, DmaBlockConfig
+from spica.hw.config import PRESETS, CoreBlockConfig, DmaBlockConfig, MatrixUnitConfig
 from spica.hw.config.tensor import TENSOR_NUMERICS
 from spica.hw.core.core import Core
 from spica.hw.core.units.tensor.fragment_staging import FragmentStaging
@@ -17,6 +17,7 @@ from spica.hw.matrix.systolic.processing_element import (
     OutputStationaryProcessingElement,
     WeightStationaryProcessingElement,
 )
+from spica.hw.matrix.systolic.systolic_unit import SystolicUnit
 from spica.hw.memory.dma.dma import Dma
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
 from spica.synth.budgets import (
@@ -25,6 +26,9 @@ from spica.synth.budgets import (
     ELEMENT_CELLS,
     STAGING_NAND2,
     TENSOR_CORE_CELLS,
+    UNIT_CONTROL_CELLS,
+    UNIT_OPTION_NAND2,
+    blocks_of,
     element_of,
     too_deep,
     with_children,
@@ -129,6 +133,41 @@ def test_area_of_the_fragments_of_a_core(numerics):
     area = measured.nand2 + sum(n * memory_nand2(shape) for shape, n in memories.items())
     assert measured.sram_bits == 2 * 3 * 8 * 8 * 32
     assert area <= STAGING_NAND2
+
+
+def nand2_of(measured: Measurement) -> float:
+    """Return the area of a block with its memories."""
+    memories = Counter()
+    for each in measured.blocks:
+        for shape, count in each.memories.items():
+            memories[shape] += count * each.instances
+    return measured.nand2 + sum(n * memory_nand2(shape) for shape, n in memories.items())
+
+
+def unit_of_virgo(**options) -> tuple[Measurement, Measurement]:
+    """Return the costs of the matrix unit of `virgo` with options, and of the DMA beside it."""
+    unit = replace(VIRGO.units[0], **({"row_scale": False} | options))
+    cluster = replace(VIRGO, units=(unit,))
+    return (
+        measure(SystolicUnit(MatrixUnitConfig.of(cluster)), "unit"),
+        measure(Dma(DmaBlockConfig.of(cluster)), "dma"),
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("option", UNIT_OPTION_NAND2)
+def test_area_and_depth_of_an_option_of_the_matrix_unit(option):
+    without, whole = unit_of_virgo(), unit_of_virgo(**{option: True})
+    added = sum(map(nand2_of, whole)) - sum(map(nand2_of, without))
+    assert 0 < added <= UNIT_OPTION_NAND2[option]
+    assert [too_deep(measured) for measured in whole] == [{}, {}]
+
+
+@pytest.mark.slow
+def test_area_of_the_control_of_the_matrix_unit():
+    unit, _ = unit_of_virgo()
+    (top,) = (each for each in blocks_of(unit, ("SystolicUnit",)) if "." not in each.name)
+    assert top.cells <= UNIT_CONTROL_CELLS
 
 
 @pytest.mark.slow

@@ -2,8 +2,10 @@
 
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from ...config import SharedPortConfig
+from ...config.memory import WORD_BYTES
 from ..streams import ResponseSignature
 
 __all__ = [
@@ -14,6 +16,7 @@ __all__ = [
     "WideWriteSignature",
     "dma_descriptor",
     "dma_done",
+    "fill_row",
     "narrow_request",
     "row_request",
     "wide_write",
@@ -98,13 +101,15 @@ class RowSignature(wiring.Signature):
         })
 
 
-class Direction(enum.Enum, shape=2):
+class Direction(enum.Enum, shape=3):
     """Source and destination of a DMA descriptor."""
 
     LOAD = 0  #: DRAM to shared memory
     STORE = 1  #: shared memory to DRAM
     DRAIN = 2  #: accumulator to DRAM
     SPILL = 3  #: accumulator to shared memory
+    FILL = 4  #: DRAM to accumulator
+    REFILL = 5  #: shared memory to accumulator
 
 
 def dma_descriptor(config: SharedPortConfig) -> data.StructLayout:
@@ -114,7 +119,9 @@ def dma_descriptor(config: SharedPortConfig) -> data.StructLayout:
     `dram_pitch` and `local_pitch` are the distances between row starts. A LOAD writes zeros up to
     `fill_bytes` in each row and up to `fill_rows` rows (0 = no fill). A DRAIN or SPILL takes its
     rows from the matrix unit's drain stream in column blocks of `block` bytes: all rows of the
-    first block, then of the next. `tag` identifies the requester and returns with the completion.
+    first block, then of the next. The destination of a FILL or REFILL is a byte address in the
+    accumulator, row by row, and takes the place of `local` or of `dram`; no row of the descriptor
+    exceeds a row there. `tag` identifies the requester and returns with the completion.
     """
     return data.StructLayout({
         "direction": Direction,
@@ -128,6 +135,15 @@ def dma_descriptor(config: SharedPortConfig) -> data.StructLayout:
         "fill_bytes": 16,
         "block": 8,
         "tag": 4,
+    })
+
+
+def fill_row(config: SharedPortConfig, size: int) -> data.StructLayout:
+    """Return the layout of a masked write of words into one accumulator row of `size` bytes."""
+    return data.StructLayout({
+        "row": config.address_width - exact_log2(size),
+        "data": 8 * size,
+        "mask": size // WORD_BYTES,
     })
 
 

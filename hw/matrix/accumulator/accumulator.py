@@ -23,8 +23,10 @@ __all__ = [
     "AccumulatorLane",
     "LaneConfig",
     "accumulator_banks",
+    "accumulator_fill",
     "accumulator_target",
     "addend_latency",
+    "fill_members",
     "row_scales",
     "scale_members",
 ]
@@ -62,6 +64,22 @@ def row_scales(config: SystolicConfig) -> data.StructLayout:
         "line": config.a_bytes * 8,
         "number": bits_for(-(-config.tile[0] // words) - 1),
     })
+
+
+def accumulator_fill(config: SystolicConfig) -> data.StructLayout:
+    """Layout of a write of D or of addends: words of one row, those that the mask selects."""
+    return data.StructLayout({
+        "address": config.accumulator_address_width,
+        "data": config.columns * config.accumulator_format.width,
+        "mask": config.columns,
+    })
+
+
+def fill_members(config: SystolicConfig, flow: Flow) -> dict[str, Any]:
+    """Return the member for rows of D and of addends, if there are any."""
+    if not config.fills_rows:
+        return {}
+    return {"fill": flow(stream.Signature(accumulator_fill(config)))}
 
 
 def accumulator_banks(config: SystolicConfig) -> int:
@@ -152,7 +170,9 @@ class Accumulator(wiring.Component):
         SRAM      read x   answers                      write x
 
     With `config.scales_rows` a row of the SRAM is multiplied by its scale, if its target says so,
-    and rounded to FP32 before the addition. A memory holds M scales, M of the tile.
+    and rounded to FP32 before the addition. A memory holds M scales, M of the tile. With
+    `config.fills_rows`, `fill` overwrites words of a row in a cycle in which no sums are written to
+    its SRAM.
 
     Parameters
     ----------
@@ -166,6 +186,8 @@ class Accumulator(wiring.Component):
     scales_valid : In(1)
         Written in this cycle. No target of the three cycles around it is `scaled`. Both members
         only with `config.scales_rows`.
+    fill : In(stream.Signature(accumulator_fill(config)))
+        Words of a row that nothing else reads or writes; only with `config.fills_rows`.
     sums : In(columns * accumulator width)
         Column 0 lowest.
     read : In(stream.Signature(address))
@@ -181,6 +203,7 @@ class Accumulator(wiring.Component):
     target_valid: Signal
     scales: data.View
     scales_valid: Signal
+    fill: stream.Interface
     sums: Signal
     read: stream.Interface
     stored: Signal
@@ -193,6 +216,7 @@ class Accumulator(wiring.Component):
             "target": In(accumulator_target(config)),
             "target_valid": In(1),
             **scale_members(config, In),
+            **fill_members(config, In),
             "sums": In(width),
             "read": In(stream.Signature(config.accumulator_address_width)),
             "stored": Out(width),
@@ -253,11 +277,14 @@ class Accumulator(wiring.Component):
         written = address_line[-address_width:]
         sums = Signal(len(self.sums))
         for number, rows in enumerate(banks):
+            is_written = valid_line[-1] & (written[:select] == number)
             m.d.comb += [
-                rows.write_mask.eq(valid_line[-1] & (written[:select] == number)),
+                rows.write_mask.eq(is_written.replicate(len(rows.write_mask))),
                 rows.write_address.eq(written[select:]),
                 rows.write_data.eq(sums),
             ]
+            if config.fills_rows:
+                self.write_fill(m, rows, number, select, is_written)
 
         for column in range(config.columns):
             m.submodules[f"lane_{column}"] = lane = AccumulatorLane(lane_config)
@@ -267,6 +294,17 @@ class Accumulator(wiring.Component):
                 sums.word_select(column, width).eq(lane.o),
             ]
         return m
+
+    def write_fill(self, m, rows, number, select, is_written):
+        """Write words of D or of addends to SRAM `number` unless sums are written there."""
+        fill = self.fill.payload
+        with m.If((fill.address[:select] == number) & ~is_written):
+            m.d.comb += [
+                rows.write_mask.eq(fill.mask & self.fill.valid.replicate(len(fill.mask))),
+                rows.write_address.eq(fill.address[select:]),
+                rows.write_data.eq(fill.data),
+                self.fill.ready.eq(1),
+            ]
 
     def scaled(self, m: Module, addends: Value) -> Value:
         """Return the row of an earlier target times its scale, `SCALE_LATENCY` cycles later."""
@@ -320,7 +358,8 @@ class Accumulator(wiring.Component):
         count = accumulator_banks(self.config)
         depth = self.config.accumulator_rows // count
         width = self.config.columns * self.config.accumulator_format.width
-        banks = [Sram(depth=depth, width=width) for _ in range(count)]
+        granularity = self.config.accumulator_format.width if self.config.fills_rows else None
+        banks = [Sram(depth=depth, width=width, granularity=granularity) for _ in range(count)]
         for number, bank in enumerate(banks):
             m.submodules[f"rows_{number}"] = bank
         return banks

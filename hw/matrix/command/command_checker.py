@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...config import MatrixUnitConfig
+from ...isa.memory_map import SHARED_BASE
 from ..operation import SCALE_BYTES, OperationLimits, operation
 from .extents import Extents
 from .state import command_state
@@ -75,6 +76,8 @@ class CommandChecker(wiring.Component):
         self.derive_parts(m)
         self.derive_sizes(m, extents)
         self.derive_rows(m, extents)
+        if self.config.matrix.load_d:
+            self.derive_d(m)
         self.check_legality(m)
         self.check_sizes(m)
         self.check_extents(m, extents)
@@ -137,6 +140,11 @@ class CommandChecker(wiring.Component):
             operation.base.eq(state.base),
             operation.end.eq(state.base + (extents.ij << row_shift)),
         ]
+        if matrix.takes_addends:
+            m.d.comb += [
+                operation.addend.eq(state.control.addend),
+                operation.addend_line.eq(state.addend_line),
+            ]
         if matrix.scales_rows:
             words = matrix.a_bytes // SCALE_BYTES
             lines = operation.height + words - 1 >> exact_log2(words)
@@ -144,6 +152,37 @@ class CommandChecker(wiring.Component):
                 operation.scale_lines.eq(Mux(state.control.scale_rows, lines, 0)),
                 operation.scales_line.eq(state.scales_line),
             ]
+
+    def derive_d(self, m):
+        """Set the load of D."""
+        state, operation = self.state, self.operation
+        above = 32 - exact_log2((1 << 32) - SHARED_BASE)  # bits that shared memory has set
+        m.d.comb += [
+            operation.load_d.eq(~state.parts.skip_load_d & state.has_d),
+            operation.d_shared.eq(state.d_address[-above:].all()),
+            operation.d_address.eq(state.d_address),
+            operation.d_pitch.eq(state.d_stride << exact_log2(self.config.matrix.wide_bytes)),
+        ]
+
+    def refuse_d(self) -> Value:
+        """Return whether the command loads D in a way that the unit does not support."""
+        state = self.state
+        loads = ~state.parts.skip_load_d & state.has_d
+        if not self.config.matrix.load_d:
+            return loads
+        # A compute that overwrites would discard D.
+        discards = ~state.parts.skip_compute & ~state.control.accumulate
+        return loads & (state.control.low_d | discards)
+
+    def exceed_d(self) -> Value:
+        """Return whether D does not begin at a word, or its first row or pitch exceeds memory."""
+        operation, shared = self.operation, self.config.shared
+        width = operation.width << exact_log2(self.config.matrix.wide_bytes)
+        offset = operation.d_address - SHARED_BASE
+        beyond = operation.d_shared & (
+            (offset + width > shared.size) | (operation.d_pitch > 2 * shared.size - 1)
+        )
+        return operation.load_d & (operation.d_address[:2].any() | beyond)
 
     def check_legality(self, m):
         """Refuse operations that this unit does not support."""
@@ -155,13 +194,21 @@ class CommandChecker(wiring.Component):
         transposes = operation.transpose_a | operation.transpose_b
         refused = [
             parts.residual_add,
-            ~parts.skip_load_d & state.has_d,
+            self.refuse_d(),
             parts.next_accumulator,
             control.spads.any(),
             control.activation > MOST_ACTIVATIONS,
             # Scales are those of rows that are added to.
             state.control.scale_rows
             & (~state.control.accumulate | parts.skip_compute | int(not matrix.scales_rows)),
+            # Addends replace the rows of the accumulator, and D.
+            state.control.addend
+            & (
+                state.control.accumulate
+                | parts.skip_compute
+                | (~parts.skip_load_d & state.has_d)
+                | int(not matrix.takes_addends)
+            ),
             operation.load_a & pads_a,
             operation.load_b & pads_b,
             operation.transpose_a & operation.transpose_b,
@@ -199,8 +246,9 @@ class CommandChecker(wiring.Component):
         )
         c_lines = Mux(operation.wide, extents.ij << wide_lines, extents.ij << narrow_lines)
         b_lines = extents.kj << row_shift
+        loads_d = operation.load_d if matrix.load_d else C(0)
         wrong = [
-            (operation.compute | operation.store)
+            (operation.compute | operation.store | loads_d)
             & (state.base + (extents.ij << row_shift) > matrix.accumulator_rows),
             (operation.compute | operation.load_a)
             & (state.a_line + (extents.ik << row_shift) > limits.a_lines),
@@ -212,4 +260,10 @@ class CommandChecker(wiring.Component):
             too_many = operation.height > limits.scaled_rows
             beyond = state.scales_line + operation.scale_lines > limits.a_lines
             wrong.append(state.control.scale_rows & (too_many | beyond))
+        if matrix.load_d:
+            wrong.append(self.exceed_d())
+        if matrix.takes_addends:
+            row = exact_log2(matrix.columns * matrix.wide_bytes // matrix.b_bytes)
+            lines = extents.ij << row_shift + row
+            wrong.append(state.control.addend & (state.addend_line + lines > limits.b_lines))
         m.d.comb += self.extents_wrong.eq(Cat(wrong).any())

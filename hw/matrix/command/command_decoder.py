@@ -123,7 +123,7 @@ class CommandDecoder(wiring.Component):
 
     def decode_rocc(self, m, state, is_loop, refuse_word, refuse_value):
         """Execute a RoCC word; set `is_loop` if it starts an operation."""
-        rs1, rs2 = self.i.p.rs1, self.i.p.rs2
+        matrix, rs1, rs2 = self.config.matrix, self.i.p.rs1, self.i.p.rs2
         word = data.View(rocc_layout, self.i.p.word)
         pads, sizes = data.View(bounds_pads, rs1), data.View(bounds_sizes, rs2)
         too_long = (rs1[32:] | rs2[32:]).any()
@@ -151,20 +151,29 @@ class CommandDecoder(wiring.Component):
             with m.Case(Function.ADDRESSES_AB):
                 set_pair(state.a_address, state.b_address, too_long)
             with m.Case(Function.ADDRESSES_DC):
-                m.d.comb += refuse_value.eq(rs2[32:].any())
-                with m.If(~rs2[32:].any()):
+                refused = too_long if matrix.load_d else rs2[32:].any()
+                m.d.comb += refuse_value.eq(refused)
+                with m.If(~refused):
                     m.d.sync += [state.has_d.eq(rs1.any()), state.c_address.eq(rs2)]
+                    m.d.sync += state.d_address.eq(rs1) if matrix.load_d else []
             with m.Case(Function.STRIDES_AB):
                 set_pair(state.a_stride, state.b_stride, stride_too_long)
             with m.Case(Function.STRIDES_DC):
-                m.d.comb += refuse_value.eq(rs2[30:].any())
-                with m.If(~rs2[30:].any()):
+                refused = stride_too_long if matrix.load_d else rs2[30:].any()
+                m.d.comb += refuse_value.eq(refused)
+                with m.If(~refused):
                     m.d.sync += state.c_stride.eq(rs2)
+                    m.d.sync += state.d_stride.eq(rs1) if matrix.load_d else []
             with m.Case(Function.SPAD_AB):
                 set_pair(state.a_line, state.b_end, too_long)
             with m.Case(Function.ACCUMULATOR):
                 row_too_high = (rs1[ROW_WIDTH:] | rs2[ROW_WIDTH:]).any()
                 set_pair(state.base, state.scales_line, row_too_high)
+            with m.Case(Function.ADDEND):
+                beyond = rs1[ROW_WIDTH:].any() | rs2.any()
+                m.d.comb += refuse_value.eq(beyond)
+                with m.If(~beyond):
+                    m.d.sync += state.addend_line.eq(rs1)
             with m.Default():
                 m.d.comb += refuse_word.eq(1)
 
@@ -214,6 +223,7 @@ class CommandDecoder(wiring.Component):
                         ]
                     elif command.kind is CiscKind.STRIDES_DC:
                         m.d.sync += state.c_stride.eq(strides.second)
+                        m.d.sync += state.d_stride.eq(strides.first) if matrix.load_d else []
                     elif command.kind is CiscKind.CONFIG:
                         m.d.sync += [
                             state.relu.eq(0),

@@ -6,11 +6,12 @@ from ...isa.commands import loop_control, loop_parts
 
 __all__ = ["ROW_WIDTH", "command_state"]
 
-#: Bits of the operands of ACCUMULATOR.
+#: Bits of the operands of ACCUMULATOR and ADDEND.
 ROW_WIDTH = 20
 
 #: Bounds in blocks and their pads in elements, addresses and strides in DRAM (elements), lines
-#: in shared memory, the settings of CONFIG and ACCUMULATOR, and the operands of the LOOP_WS itself.
+#: in shared memory, the settings of CONFIG, ACCUMULATOR and ADDEND, and the operands of the LOOP_WS
+#: itself.
 command_state = data.StructLayout({
     "size_i": 16,
     "size_j": 16,
@@ -27,12 +28,15 @@ command_state = data.StructLayout({
     "a_line": 32,
     "b_end": 32,
     "has_d": 1,
+    "d_address": 32,
+    "d_stride": 30,
     "relu": 1,
     "scale": 32,
     "transpose_a": 1,
     "transpose_b": 1,
     "base": ROW_WIDTH,
     "scales_line": ROW_WIDTH,
+    "addend_line": ROW_WIDTH,
     "control": loop_control,
     "parts": loop_parts,
 })

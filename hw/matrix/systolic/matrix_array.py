@@ -5,7 +5,12 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import SystolicConfig
-from ..accumulator.accumulator import Accumulator, addend_latency, scale_members
+from ..accumulator.accumulator import (
+    Accumulator,
+    addend_latency,
+    fill_members,
+    scale_members,
+)
 from ..accumulator.drain import Drain, drain_command
 from .dataflows import dataflow_of
 from .output_stationary_mesh import OutputStationaryMesh
@@ -67,6 +72,9 @@ class MatrixArray(wiring.Component):
     scales_valid : In(1)
         Scales of rows, as in `Accumulator`; no scaled row of earlier offers is unwritten. Only with
         `config.scales_rows`.
+    fill : In(stream.Signature(accumulator_fill(config)))
+        Words of an accumulator row to be overwritten. No row of earlier offers is unwritten there,
+        and no drain still reads it. Only with `config.fills_rows`.
     drain_command : In(stream.Signature(drain_command(config)))
     unfinished : In(1)
     drain : Out(stream.Signature(8 * drain_bytes))
@@ -89,6 +97,7 @@ class MatrixArray(wiring.Component):
     step_valid: Signal
     scales: data.View
     scales_valid: Signal
+    fill: stream.Interface
     drain_command: stream.Interface
     unfinished: Signal
     drain: stream.Interface
@@ -104,6 +113,7 @@ class MatrixArray(wiring.Component):
         super().__init__({
             **self.flow.operand_members(config, In),
             **scale_members(config, In),
+            **fill_members(config, In),
             "drain_command": In(stream.Signature(drain_command(config))),
             "unfinished": In(1),
             "drain": Out(stream.Signature(8 * config.drain_bytes)),
@@ -142,6 +152,8 @@ class MatrixArray(wiring.Component):
                 accumulator.scales.eq(self.scales),
                 accumulator.scales_valid.eq(self.scales_valid),
             ]
+        if config.fills_rows:
+            connect(m, flipped(self.fill), accumulator.fill)
         connect(m, flipped(self.drain_command), drain.command)
         connect(m, drain.read, accumulator.read)
         connect(m, drain.o, flipped(self.drain))

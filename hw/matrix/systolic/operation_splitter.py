@@ -8,7 +8,9 @@ from amaranth.utils import exact_log2
 from ...config import MatrixUnitConfig
 from ...lib.interfaces.shared_memory import Direction, dma_descriptor
 from ..operation import operation
+from .d_loader import d_work
 from .dataflows import dataflow_of
+from .fetch.addend_fetch import addend_walk
 from .fetch.walk import fetch_walk
 from .store import store_work
 from .systolic_issue import issue_work
@@ -18,8 +20,13 @@ __all__ = ["OperationSplitter", "descriptor_tag", "dispatch_work"]
 
 
 def dispatch_work(config: MatrixUnitConfig) -> data.StructLayout:
-    """Layout of an operation's work for the array, and of the store of its C."""
-    return data.StructLayout({"issue": issue_work(config), "store": store_work(config)})
+    """Layout of an operation's work for the array, and of what precedes or follows it."""
+    return data.StructLayout({
+        "issue": issue_work(config),
+        "store": store_work(config),
+        **({"d": d_work(config)} if config.matrix.load_d else {}),
+        **({"addend": addend_walk(config)} if config.matrix.takes_addends else {}),
+    })
 
 
 def descriptor_tag(slot):
@@ -80,6 +87,8 @@ class OperationSplitter(wiring.Component):
         slot = Signal(SLOT_WIDTH, reset_less=True)
         room = self.walk_a.ready & self.walk_b.ready & self.work.ready & self.free
         computes = operation.compute | operation.store
+        if self.config.matrix.load_d:
+            computes |= operation.load_d
         loads = operation.load_a | operation.load_b
         loads_b = Signal()
         m.d.comb += loads_b.eq(~operation.load_a)
@@ -197,3 +206,28 @@ class OperationSplitter(wiring.Component):
         ]
         if matrix.scales_rows:
             m.d.comb += issue.scale_lines.eq(operation.scale_lines)
+        if matrix.takes_addends:
+            walk = self.work.payload.addend
+            m.d.comb += [
+                issue.addend.eq(operation.addend),
+                walk.line.eq(operation.addend_line),
+                walk.height.eq(operation.height - 1),
+                walk.last_block.eq(operation.j_blocks - 1),
+                walk.j_blocks.eq(operation.j_blocks),
+                walk.i_blocks.eq(operation.i_blocks),
+                walk.base.eq(operation.base),
+            ]
+        if matrix.load_d:
+            work = self.work.payload.d
+            m.d.comb += [
+                issue.load_d.eq(operation.load_d),
+                work.slot.eq(self.slot),
+                work.shared.eq(operation.d_shared),
+                work.address.eq(operation.d_address),
+                work.pitch.eq(operation.d_pitch),
+                work.height.eq(operation.height),
+                work.bytes.eq(operation.width << exact_log2(matrix.wide_bytes)),
+                work.i_blocks.eq(operation.i_blocks),
+                work.base.eq(operation.base),
+                work.end.eq(operation.end),
+            ]

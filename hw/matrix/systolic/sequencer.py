@@ -9,10 +9,12 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ...config import MatrixUnitConfig
 from ...lib.interfaces.shared_memory import Direction, WideReadSignature, dma_descriptor, dma_done
 from ...lib.streams import Queue, ResponseSignature
-from ..accumulator.accumulator import scale_members
+from ..accumulator.accumulator import accumulator_fill, scale_members
 from ..accumulator.drain_reader import drain_command
 from ..operation import operation
+from .d_loader import DLoader
 from .dataflows import dataflow_of
+from .fetch.addend_fetch import AddendFetch
 from .fetch.operand_fetch import OperandFetch
 from .fetch.walk import fetch_walk
 from .operation_splitter import OperationSplitter, descriptor_tag, dispatch_work
@@ -58,6 +60,10 @@ class Sequencer(wiring.Component):
     row, row_valid, weights, weights_valid, or step, step_valid; scales, scales_valid;
     drain_command, unfinished, in_flight, drain_pointer, drain_end
         The array's ports.
+    arriving : In(1)
+        A row of D is valid at the accumulator; only with `load_d`.
+    addends : Out(stream.Signature(accumulator_fill(config.matrix)))
+        Addends for the accumulator; only with `takes_addends`.
     running : In(1)
         An operation is unfinished.
     finished : Out(1)
@@ -89,6 +95,8 @@ class Sequencer(wiring.Component):
     in_flight: Signal
     drain_pointer: Signal
     drain_end: Signal
+    arriving: Signal
+    addends: stream.Interface
     running: Signal
     finished: Signal
     computed: Signal
@@ -116,6 +124,12 @@ class Sequencer(wiring.Component):
             "in_flight": In(1),
             "drain_pointer": In(width + 1),
             "drain_end": In(width + 1),
+            **({"arriving": In(1)} if matrix.load_d else {}),
+            **(
+                {"addends": Out(stream.Signature(accumulator_fill(matrix)))}
+                if matrix.takes_addends
+                else {}
+            ),
             "running": In(1),
             "finished": Out(1),
             "computed": Out(1),
@@ -125,7 +139,7 @@ class Sequencer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.tracker = tracker = Tracker()
+        m.submodules.tracker = tracker = Tracker(loads_d=self.config.matrix.load_d)
         m.submodules.dispatch = dispatch = OperationSplitter(self.config)
         m.submodules.store = store = Store(self.config)
         m.submodules.work = work = Queue(dispatch_work(self.config), QUEUED_WORK)
@@ -162,7 +176,12 @@ class Sequencer(wiring.Component):
         ]
         if self.config.matrix.scales_rows:
             m.d.comb += [self.scales.eq(issue.scales), self.scales_valid.eq(issue.scales_valid)]
-        self.send_descriptors(m, dispatch, store)
+        sources = [store.descriptor, dispatch.load]
+        if self.config.matrix.load_d:
+            sources.insert(0, self.load_d(m, work.o.p, issue, tracker).descriptor)
+        if self.config.matrix.takes_addends:
+            self.fetch_addends(m, b.memory, work.o.p, issue)
+        self.send_descriptors(m, sources)
         self.track(m, dispatch, tracker, issue)
         return m
 
@@ -189,21 +208,70 @@ class Sequencer(wiring.Component):
             fetch.i.payload.eq(walks.o.p.walk),
             walks.o.ready.eq(fetch.i.ready),
         ]
-        connect(m, fetch.memory, flipped(getattr(self, name)))
+        if name == "a" or not matrix.takes_addends:
+            connect(m, fetch.memory, flipped(getattr(self, name)))
         return fetch
 
-    def send_descriptors(self, m, dispatch, store):
-        """Send load and store descriptors to the DMA, stores first."""
+    def fetch_addends(self, m, weights, work, issue):
+        """Build the fetch of addends, which reads through the port of B when weights do not."""
+        m.submodules.fetch_addends = fetch = AddendFetch(self.config)
+        connect(m, fetch.fill, flipped(self.addends))
+        request, response = self.b.request, self.b.response
+        sources = Signal(self.config.shared.read_latency)  # of the reads in progress: addends
+        turn, held = Signal(), Signal()  # a request of addends, one that was refused
+        m.d.sync += [
+            sources.eq(Cat(turn, sources)),
+            held.eq(turn & request.valid & ~request.ready),
+        ]
+        m.d.comb += [
+            turn.eq(held | ~weights.request.valid),
+            request.valid.eq(Mux(turn, fetch.memory.request.valid, weights.request.valid)),
+            request.payload.eq(Mux(turn, fetch.memory.request.payload, weights.request.payload)),
+            weights.request.ready.eq(request.ready & ~turn),
+            fetch.memory.request.ready.eq(request.ready & turn),
+            weights.response.payload.eq(response.payload),
+            weights.response.valid.eq(response.valid & ~sources[-1]),
+            fetch.memory.response.payload.eq(response.payload),
+            fetch.memory.response.valid.eq(response.valid & sources[-1]),
+            fetch.valid.eq(issue.addend_valid),
+            fetch.walk.eq(work.addend),
+            issue.addend_active.eq(fetch.active),
+            issue.addend_arrived.eq(fetch.arrived),
+        ]
+
+    def load_d(self, m, work, issue, tracker) -> DLoader:
+        """Build and connect the loader of D, and report its ends to the tracker."""
+        m.submodules.d_loader = loader = DLoader(self.config)
+        done = self.done.payload
+        is_d = (done.direction == Direction.FILL) | (done.direction == Direction.REFILL)
+        m.d.comb += [
+            loader.valid.eq(issue.d_valid),
+            loader.work.eq(work.d),
+            loader.done.eq(self.done.valid & done.tag[0] & is_d),
+            loader.arriving.eq(self.arriving),
+            issue.d_active.eq(loader.active),
+            issue.d_base.eq(loader.base),
+            issue.d_end.eq(loader.end),
+            tracker.load_d.eq(self.operation.payload.load_d),
+            tracker.d_loaded.eq(loader.loaded),
+            tracker.d_slot.eq(loader.slot),
+        ]
+        return loader
+
+    def send_descriptors(self, m, sources):
+        """Send descriptors to the DMA: those of D first, then stores, then loads."""
         m.submodules.descriptors = descriptors = Queue(dma_descriptor(self.config.shared), 2)
         connect(m, descriptors.o, flipped(self.descriptor))
-        m.d.comb += [
-            descriptors.i.valid.eq(store.descriptor.valid | dispatch.load.valid),
-            descriptors.i.payload.eq(
-                Mux(store.descriptor.valid, store.descriptor.payload, dispatch.load.payload)
-            ),
-            store.descriptor.ready.eq(descriptors.i.ready),
-            dispatch.load.ready.eq(descriptors.i.ready & ~store.descriptor.valid),
-        ]
+        earlier = C(0)
+        for source in sources:
+            m.d.comb += source.ready.eq(descriptors.i.ready & ~earlier)
+            earlier |= source.valid
+        m.d.comb += descriptors.i.valid.eq(earlier)
+        *others, last = sources
+        m.d.comb += descriptors.i.payload.eq(last.payload)
+        for source in reversed(others):
+            with m.If(source.valid):
+                m.d.comb += descriptors.i.payload.eq(source.payload)
 
     def track(self, m, dispatch, tracker, issue):
         """Report ended parts to the tracker."""
@@ -214,6 +282,7 @@ class Sequencer(wiring.Component):
         m.submodules.computing = computing = Queue(SLOT_WIDTH, 1 << SLOT_WIDTH)
         ours = self.done.valid & done.tag[0]
         is_load = done.direction == Direction.LOAD
+        is_store = (done.direction == Direction.DRAIN) | (done.direction == Direction.SPILL)
         m.d.comb += [
             computing.i.valid.eq(issue.last_row),
             computing.i.payload.eq(issue.slot),
@@ -230,7 +299,7 @@ class Sequencer(wiring.Component):
             tracker.store.eq(operation.store),
             tracker.loaded.eq(ours & is_load),
             tracker.loaded_slot.eq(done.tag[1:]),
-            tracker.stored.eq(ours & ~is_load),
+            tracker.stored.eq(ours & is_store),
             tracker.stored_slot.eq(done.tag[1:]),
             tracker.computed.eq(self.computed),
             tracker.computed_slot.eq(computing.o.payload),

@@ -18,10 +18,10 @@ SLOT_WIDTH = 3
 def issue_work(config: MatrixUnitConfig) -> data.StructLayout:
     """Layout of an operation's work for the array; loops are given by their last index.
 
-    `compute` runs through the tile, accumulator rows `base` to `end` - 1; column blocks are
-    `i_blocks` blocks of these rows apart. `scale_lines` lines of scales precede the rows of A.
-    `store` then drains it. If column blocks are computed together, the last group has `last_tiles`
-    of them.
+    `load_d` fills the tile with D, accumulator rows `base` to `end` - 1. `compute` runs through
+    it; column blocks are `i_blocks` blocks of these rows apart. `scale_lines` lines of scales
+    precede the rows of A. `store` then drains it. If column blocks are computed together, the
+    last group has `last_tiles` of them. With `addend` rows are added to addends.
     """
     flow, limits = dataflow_of(config.matrix), OperationLimits(config=config)
     return data.StructLayout({
@@ -31,6 +31,8 @@ def issue_work(config: MatrixUnitConfig) -> data.StructLayout:
         "accumulate": 1,
         "base": config.matrix.accumulator_address_width,
         "end": config.matrix.accumulator_address_width + 1,
+        **({"load_d": 1} if config.matrix.load_d else {}),
+        **({"addend": 1} if config.matrix.takes_addends else {}),
         **({"scale_lines": bits_for(limits.scale_lines)} if config.matrix.scales_rows else {}),
         "i_blocks": bits_for(limits.i_blocks),
         **{name: bits_for(count - 1) for name, count in flow.loops(config).items()},
@@ -41,8 +43,8 @@ def issue_work(config: MatrixUnitConfig) -> data.StructLayout:
 #: Use of a cycle: exactly one is high while an operation is unfinished, none otherwise.
 issue_events = data.StructLayout({
     "active": 1,  # a row enters the array
-    "idle": 1,  # there is nothing to compute
-    "wait_a": 1,  # no row of A is available
+    "idle": 1,  # there is nothing to compute, or D is not loaded yet
+    "wait_a": 1,  # no row of A is available, or no addend
     "wait_weights": 1,  # the next weights are not available
     "wait_drain": 1,  # rows have not left the accumulator yet, or a store begins
     "wait_revisit": 1,  # a row was last added to too recently
@@ -82,6 +84,18 @@ class SystolicIssue(wiring.Component):
         The store of `i` may start.
     store_ready : In(1)
         It starts in this cycle.
+    d_valid : Out(1)
+        The load of D of `i` starts in this cycle.
+    d_active : In(1)
+    d_base, d_end : In
+        A load of D fills rows `d_base` to `d_end` - 1. These four only with `load_d`.
+    addend_valid : Out(1)
+        The fetch of addends of `i` starts in this cycle.
+    addend_active : In(1)
+        Addends are fetched.
+    addend_arrived : In(1)
+        A row of addends is in the accumulator from the next cycle on. These three only with
+        `takes_addends`.
     last_row : Out(1)
         The last operands of a compute are offered.
     slot : Out(3)
@@ -113,6 +127,13 @@ class SystolicIssue(wiring.Component):
     scales_valid: Signal
     store_valid: Signal
     store_ready: Signal
+    d_valid: Signal
+    d_active: Signal
+    d_base: Signal
+    d_end: Signal
+    addend_valid: Signal
+    addend_active: Signal
+    addend_arrived: Signal
     last_row: Signal
     slot: Signal
     unfinished: Signal
@@ -145,6 +166,16 @@ class SystolicIssue(wiring.Component):
             **scale_members(matrix, Out),
             "store_valid": Out(1),
             "store_ready": In(1),
+            **(
+                {"d_valid": Out(1), "d_active": In(1), "d_base": In(width), "d_end": In(width + 1)}
+                if matrix.load_d
+                else {}
+            ),
+            **(
+                {"addend_valid": Out(1), "addend_active": In(1), "addend_arrived": In(1)}
+                if matrix.takes_addends
+                else {}
+            ),
             "last_row": Out(1),
             "slot": Out(SLOT_WIDTH),
             "unfinished": Out(1),
@@ -153,7 +184,7 @@ class SystolicIssue(wiring.Component):
         })
 
     def advance(self, m) -> tuple[data.View, Signal, Signal, Signal]:
-        """Advance from compute to compute, and from store to store.
+        """Advance from compute to compute, from store to store, and from load to load of D.
 
         Return the compute in progress, whether there is one, whether that of `i` begins, and
         whether a store is next in order: it follows the compute in progress, or the last one. Later
@@ -163,10 +194,17 @@ class SystolicIssue(wiring.Component):
         work = Signal(issue_work(self.config), reset_less=True)
         computing, storing = Signal(), Signal()
         takes, is_taken = Signal(), Signal()  # the compute of `i` begins, and has begun
+        lacks_d, only_d = self.fill_rows(m, work, computing, takes)
         m.d.comb += [
-            takes.eq(self.i.valid & following.compute & ~is_taken & (~computing | self.last_row)),
-            storing.eq(self.i.valid & following.store & (is_taken | ~following.compute)),
-            self.i.ready.eq(Mux(storing, stores, takes & ~following.store)),
+            takes.eq(
+                self.i.valid
+                & following.compute
+                & ~is_taken
+                & (~computing | self.last_row)
+                & ~lacks_d
+            ),
+            storing.eq(self.i.valid & following.store & (is_taken | ~following.compute) & ~lacks_d),
+            self.i.ready.eq(Mux(storing, stores, (takes & ~following.store) | only_d)),
             self.slot.eq(work.slot),
         ]
         with m.If(self.last_row):
@@ -176,6 +214,55 @@ class SystolicIssue(wiring.Component):
         with m.If(stores):
             m.d.sync += is_taken.eq(0)
         return work, computing, takes, storing
+
+    def fill_rows(self, m, work, computing, takes) -> tuple[Value, Value]:
+        """Start the load of D, or the fetch of addends, of `i`, in order with computes and stores.
+
+        Computes and stores of other rows do not wait for a load of D. Return whether `i` waits for
+        it, and whether `i` ends with its start.
+        """
+        matrix, following = self.config.matrix, self.i.payload
+        if not matrix.fills_rows:
+            return C(0), C(0)
+        has_begun, begins = Signal(), Signal()
+        wanted, active, only_d, overlaps = C(0), C(0), C(0), C(0)
+        if matrix.load_d:
+            wanted, active = wanted | following.load_d, active | self.d_active
+            m.d.comb += self.d_valid.eq(begins & following.load_d)
+            only_d = self.d_valid & ~following.compute & ~following.store
+            overlaps = self.d_active & ~self.is_apart(self.d_base, self.d_end)
+        if matrix.takes_addends:
+            wanted, active = wanted | following.addend, active | self.addend_active
+            m.d.comb += self.addend_valid.eq(begins & following.addend)
+        settled = self.settled(m, work, computing, takes)
+        m.d.comb += begins.eq(self.i.valid & wanted & ~has_begun & ~active & settled)
+        with m.If(begins):
+            m.d.sync += has_begun.eq(1)
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += has_begun.eq(0)
+        return (wanted & ~has_begun) | overlaps, only_d
+
+    def is_apart(self, base, end) -> Value:
+        """Return whether `i` has no accumulator row from `base` to `end` - 1."""
+        following = self.i.payload
+        return (following.base >= end) | (following.end <= base)
+
+    def settled(self, m, work, computing, takes) -> Value:
+        """Return whether the rows of `i` may be overwritten, although its compute has not begun.
+
+        No drain reads them, and all earlier sums of them are written: the array is empty, or only
+        the compute in progress is in it and has other rows.
+        """
+        is_last = Signal()  # only the compute in progress is in the array
+        since_takes = Signal(range(self.write_latency + 2), init=self.write_latency + 1)
+        m.d.comb += is_last.eq(since_takes == self.write_latency + 1)
+        with m.If(takes):
+            m.d.sync += since_takes.eq(0)
+        with m.Elif(~is_last):
+            m.d.sync += since_takes.eq(since_takes + 1)
+        drained = self.drain_pointer == self.drain_end
+        written = Mux(computing, is_last & self.is_apart(work.base, work.end), ~self.in_flight)
+        return written & (drained | self.is_apart(self.drain_pointer, self.drain_end))
 
     def report(self, m, offer, waits, storing, *, undrained, too_soon, weightless):
         """Drive the event of this cycle; `waits`: a compute is due, `storing`: only a store is."""

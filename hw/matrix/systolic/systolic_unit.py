@@ -38,7 +38,7 @@ class SystolicUnit(SharedBlock):
         Per column block all its rows. Each row has `columns` results, also if the matrix is
         narrower.
     events : Out(systolic_unit_events)
-    registers, descriptor, done, loading, busy, error
+    registers, descriptor, fill, done, loading, busy, error
         As in `unit_members`.
 
     """
@@ -48,6 +48,7 @@ class SystolicUnit(SharedBlock):
     b: Any
     drain: stream.Interface
     descriptor: stream.Interface
+    fill: stream.Interface
     done: Any
     loading: Signal
     busy: Signal
@@ -80,6 +81,7 @@ class SystolicUnit(SharedBlock):
                 array.scales.eq(sequencer.scales),
                 array.scales_valid.eq(sequencer.scales_valid),
             ]
+        self.fill_rows(m, array, sequencer)
         m.d.comb += [
             *array.flow.connect_operands(self.config.matrix, sequencer, array),
             array.unfinished.eq(sequencer.unfinished),
@@ -98,3 +100,29 @@ class SystolicUnit(SharedBlock):
             self.busy.eq(command.busy | self.done.valid | array.in_flight | array.drain_busy),
         ]
         return m
+
+    def fill_rows(self, m, array, sequencer):
+        """Connect the rows of D, and addends, which are first, to the accumulator."""
+        matrix = self.config.matrix
+        if matrix.load_d:
+            row = self.fill.payload
+            m.d.comb += [
+                array.fill.valid.eq(self.fill.valid),
+                self.fill.ready.eq(array.fill.ready),
+                array.fill.p.address.eq(row.row),
+                array.fill.p.data.eq(row.data),
+                array.fill.p.mask.eq(row.mask),
+                sequencer.arriving.eq(self.fill.valid),
+            ]
+        if not matrix.takes_addends:
+            return
+        if not matrix.load_d:
+            connect(m, sequencer.addends, array.fill)
+            return
+        m.d.comb += sequencer.addends.ready.eq(array.fill.ready)
+        with m.If(sequencer.addends.valid):
+            m.d.comb += [
+                array.fill.valid.eq(1),
+                array.fill.payload.eq(sequencer.addends.payload),
+                self.fill.ready.eq(0),
+            ]

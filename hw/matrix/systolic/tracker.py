@@ -11,9 +11,14 @@ SLOTS = 1 << SLOT_WIDTH
 
 
 class Tracker(wiring.Component):
-    """Unfinished parts of eight operations: loads of A and B, rows, a store.
+    """Unfinished parts of eight operations: loads of A, B and D, rows, a store.
 
     Slots are allocated round-robin; parts may end in any order.
+
+    Parameters
+    ----------
+    loads_d : bool
+        Whether there are loads of D.
 
     Members
     -------
@@ -26,6 +31,9 @@ class Tracker(wiring.Component):
     load_a, load_b, compute, store : In(1)
     loaded, computed, stored : In(1)
         A part has ended, that of slot `loaded_slot`, `computed_slot`, `stored_slot`.
+    load_d, d_loaded : In(1)
+    d_slot : In(3)
+        The same for a load of D, if there are any.
     loading : Out(8)
         Slots with unfinished loads.
     finished : Out(1)
@@ -46,10 +54,14 @@ class Tracker(wiring.Component):
     computed_slot: Signal
     stored: Signal
     stored_slot: Signal
+    load_d: Signal
+    d_loaded: Signal
+    d_slot: Signal
     loading: Signal
     finished: Signal
 
-    def __init__(self):
+    def __init__(self, *, loads_d: bool = False):
+        self.loads_d = loads_d
         super().__init__({
             "slot": Out(SLOT_WIDTH),
             "free": Out(1),
@@ -64,6 +76,7 @@ class Tracker(wiring.Component):
             "computed_slot": In(SLOT_WIDTH),
             "stored": In(1),
             "stored_slot": In(SLOT_WIDTH),
+            **({"load_d": In(1), "d_loaded": In(1), "d_slot": In(SLOT_WIDTH)} if loads_d else {}),
             "loading": Out(SLOTS),
             "finished": Out(1),
         })
@@ -79,6 +92,7 @@ class Tracker(wiring.Component):
         load, other_load, rows, stores = (
             Signal(SLOTS, name=name) for name in ("load", "other_load", "rows", "stores")
         )
+        loads_d = Signal(SLOTS) if self.loads_d else C(0, SLOTS)
         m.d.comb += begun.eq(one_hot(self.begin, self.slot))
 
         def begin_with(part):
@@ -90,7 +104,7 @@ class Tracker(wiring.Component):
         ended = Signal(SLOTS)
         m.d.comb += [
             self.loading.eq(load | other_load),
-            done.eq(used & ~(self.loading | rows | stores)),
+            done.eq(used & ~(self.loading | rows | stores | loads_d)),
             ended.eq(done & ~(done - 1)),
             self.finished.eq(done.any()),
             self.free.eq(~used.bit_select(self.slot, 1)),
@@ -105,4 +119,7 @@ class Tracker(wiring.Component):
             ),
             stores.eq((stores & ~one_hot(self.stored, self.stored_slot)) | begin_with(self.store)),
         ]
+        if self.loads_d:
+            loaded_d = one_hot(self.d_loaded, self.d_slot)
+            m.d.sync += loads_d.eq((loads_d & ~loaded_d) | begin_with(self.load_d))
         return m

@@ -64,8 +64,9 @@ class DescriptorCheck(SharedBlock):
         local_end, local_left = self.multiply(
             m, taken, local_rows, i.local_pitch, bases, held.local, width
         )
-        uses_dram = held.direction != Direction.SPILL
-        uses_local = held.direction != Direction.DRAIN
+        # The end in an accumulator is not checked: a matrix unit only names its own rows.
+        uses_dram = (held.direction != Direction.SPILL) & (held.direction != Direction.REFILL)
+        uses_local = (held.direction != Direction.DRAIN) & (held.direction != Direction.FILL)
         from_matrix = (held.direction == Direction.DRAIN) | (held.direction == Direction.SPILL)
         empty = ~held.rows.any() | ~held.bytes.any() | (from_matrix & ~held.block.any())
         outside_dram = (held.dram < DRAM_BASE) | (dram_end > DRAM_END)

@@ -41,8 +41,9 @@ class DescriptorPort(SharedBlock):
     done : Out(ResponseSignature(dma_done))
         Completions of the descriptors of `descriptor`.
     load : Out(stream.Signature(dma_work(config)))
+        Every LOAD and FILL.
     write : Out(stream.Signature(dma_work(config)))
-        All except loads.
+        All others.
     retired : In(ResponseSignature(dma_retired(config)))
         Each descriptor of this port that completes.
     failed : Out(1)
@@ -108,7 +109,10 @@ class DescriptorPort(SharedBlock):
         m.d.comb += [
             checked.eq(work.payload),
             checked.port.eq(self.number),
-            is_load.eq(checked.descriptor.direction == Direction.LOAD),
+            is_load.eq(
+                (checked.descriptor.direction == Direction.LOAD)
+                | (checked.descriptor.direction == Direction.FILL)
+            ),
             loads.i.payload.eq(checked),
             writes.i.payload.eq(checked),
             loads.i.valid.eq(work.valid & is_load),

@@ -17,6 +17,7 @@ from ...lib.interfaces.shared_memory import (
     WideWriteSignature,
     dma_descriptor,
     dma_done,
+    fill_row,
 )
 from ...lib.merge import Merge
 from ...lib.register_bus import RegisterSignature
@@ -24,6 +25,7 @@ from ...lib.streams import ResponseSignature
 from .axi_channels import connect_axi
 from .descriptor_port import DescriptorPort
 from .drain_writer import DrainWriter
+from .fill_port import FillPort
 from .layouts import dma_retired, dma_work
 from .load_context import TransferContext
 from .load_order import LoadOrder
@@ -42,14 +44,15 @@ def dma_events(config: DmaBlockConfig) -> data.StructLayout:
 
 
 class Dma(SharedBlock):
-    """DMA engine: executes LOAD, STORE, DRAIN and SPILL descriptors of the host and matrix units.
+    """DMA engine: executes descriptors of the host (LOAD, STORE) and of matrix units (any).
 
     Each matrix unit has a port, which also has a block of registers. A port checks descriptors
     one at a time and queues them by kind (`DescriptorPort`). Loads start in order, up to
-    `dma.contexts` at a time, share every master round-robin, and complete in order. STORE, DRAIN
-    and SPILL are executed one at a time, in order, in parallel with loads. Loads are not ordered
-    with the others: software that needs the order waits for the completion. After it the bytes are
-    in shared memory, or the write responses have arrived.
+    `dma.contexts` at a time, share every master round-robin, and complete in order; a FILL is a
+    load. STORE, DRAIN, SPILL and REFILL are executed one at a time, in order, in parallel with
+    loads. Loads are not ordered with the others: software that needs the order waits for the
+    completion. After it the bytes are in shared memory, or the write responses have arrived, or
+    the last line of a FILL or REFILL has left for the accumulator or is valid at `fill`.
 
     Several ports are served round-robin, one descriptor at a time, for loads and for the others.
     Orders hold within a port. The next load of a port thus begins after at most one of each other
@@ -75,6 +78,8 @@ class Dma(SharedBlock):
         Descriptors of each matrix unit, if there are any.
     drain, drain1, … : In(stream.Signature(8 * drain_bytes))
         Its results, for DRAIN and SPILL, in the order of the descriptors.
+    fill, fill1, … : Out(stream.Signature(fill_row(config.shared, fill_bytes)))
+        Rows for its accumulator, if it loads D.
     done : Out(ResponseSignature(dma_done)).array(units)
         Completions of its descriptors.
     loading : Out(1)
@@ -124,6 +129,11 @@ class Dma(SharedBlock):
                     numbered("drain", n): In(stream.Signature(8 * size))
                     for n, size in enumerate(config.drain_bytes)
                 },
+                **{
+                    numbered("fill", n): Out(stream.Signature(fill_row(config.shared, size)))
+                    for n, size in enumerate(config.fill_bytes)
+                    if size
+                },
             }
         super().__init__(members)
 
@@ -131,6 +141,15 @@ class Dma(SharedBlock):
     def drains(self) -> list[stream.Interface]:
         """Results of the matrix units, which differ in width."""
         return [getattr(self, numbered("drain", n)) for n, _ in enumerate(self.config.drain_bytes)]
+
+    @property
+    def fills(self) -> dict[int, stream.Interface]:
+        """Rows for the accumulators of the matrix units that load D, by number of the unit."""
+        return {
+            n: getattr(self, numbered("fill", n))
+            for n, size in enumerate(self.config.fill_bytes)
+            if size
+        }
 
     def build(self, platform):
         m = Module()
@@ -152,7 +171,8 @@ class Dma(SharedBlock):
             loading = [context.active for context in contexts]
             m.d.comb += self.loading.eq(Cat(*loading, loads.valid).any())
 
-        channels = [self.channel(m, c, contexts, writers) for c in range(config.axi.masters)]
+        fills = self.fill_port(m) if config.fills else None
+        channels = [self.channel(m, c, contexts, writers, fills) for c in range(config.axi.masters)]
         fails = [failed for failed, _ in channels]
         for k, context in enumerate(contexts):
             m.d.comb += context.failed.eq(Cat(failed[k] for failed in fails).any())
@@ -173,6 +193,7 @@ class Dma(SharedBlock):
             axi = self.axi[c]
             inputs += [axi.rvalid, axi.bvalid, self.read[c].response.valid]
         inputs += [drain.valid for drain in self.drains]
+        inputs += [fill.valid for fill in self.fills.values()]
         m.d.comb += self.busy.eq(Cat(inputs).any())
         return m
 
@@ -198,6 +219,13 @@ class Dma(SharedBlock):
         return SimpleNamespace(
             payload=descriptors.payload.payload, valid=descriptors.valid, ready=descriptors.ready
         )
+
+    def fill_port(self, m) -> FillPort:
+        """Build the port of the accumulators."""
+        m.submodules.fill_port = port = FillPort(self.config)
+        for number, fill in self.fills.items():
+            connect(m, getattr(port, numbered("fill", number)), flipped(fill))
+        return port
 
     def take_results(self, m, writer):
         """Connect the results of the matrix unit that drains to the writer."""
@@ -252,9 +280,10 @@ class Dma(SharedBlock):
         return done
 
     def begin_writes(self, m, writes, writers):
-        """Begin the next STORE, DRAIN or SPILL if none is in progress."""
+        """Begin the next STORE, DRAIN, SPILL or REFILL if none is in progress."""
         free = ~Cat(writer.active for writer in writers).any()
-        is_store = writes.payload.descriptor.direction == Direction.STORE
+        direction = writes.payload.descriptor.direction
+        is_store = (direction == Direction.STORE) | (direction == Direction.REFILL)
         m.d.comb += writes.ready.eq(free)
         for writer, mine in zip(writers, (is_store, ~is_store), strict=False):
             m.d.comb += [
@@ -282,7 +311,7 @@ class Dma(SharedBlock):
                 port.retired.valid.eq(valid & (retired.port == number)),
             ]
 
-    def channel(self, m, c, contexts, writers):
+    def channel(self, m, c, contexts, writers, fills):
         """Build one master; return its read errors per context, and its write error."""
         config = self.config
         m.submodules[f"read_channel_{c}"] = read = ReadChannel(config)
@@ -302,6 +331,8 @@ class Dma(SharedBlock):
             connect(m, getattr(drain, f"line_{c}"), write.line)
             connect(m, getattr(drain, f"spill_{c}"), port.spill)
             m.d.comb += drain.finished[c].eq(axi.bvalid | port.finished[config.dma.contexts])
+        if fills is not None:
+            self.fill_from(m, c, contexts, store, write, port, fills)
         connect_axi(m, axi, read, write)
         m.d.comb += [
             self.events[f"read_beats_{c}"].eq(axi.rvalid & axi.rready),
@@ -312,3 +343,28 @@ class Dma(SharedBlock):
             ),
         ]
         return read.failed, axi.bvalid & axi.bresp[1]
+
+    def fill_from(self, m, c, contexts, store, write, port, fills):
+        """Route the lines of FILL and REFILL descriptors of master `c` to the fill port."""
+        loaded, stored = (getattr(fills, f"line_{2 * c + side}") for side in (0, 1))
+        direction = store.done.payload.direction
+        m.d.comb += [
+            port.fills.eq(
+                Cat(context.done.payload.direction == Direction.FILL for context in contexts)
+            ),
+            write.refills.eq(store.active & (direction == Direction.REFILL)),
+        ]
+        for source, line in ((port.fill, loaded), (write.fill, stored)):
+            m.d.comb += [
+                line.valid.eq(source.valid),
+                line.p.line.eq(source.payload),
+                source.ready.eq(line.ready),
+            ]
+        with m.Switch(port.fill.payload.owner):
+            for k, context in enumerate(contexts):
+                with m.Case(k):
+                    m.d.comb += loaded.p.unit.eq(context.done.payload.port)
+        m.d.comb += stored.p.unit.eq(store.done.payload.port)
+        with m.If(write.refills):
+            ends = write.fill.valid & write.fill.ready & write.fill.payload.last
+            m.d.comb += store.finished[c].eq(ends)

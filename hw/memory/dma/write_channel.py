@@ -33,7 +33,7 @@ class WriteChannel(SharedBlock):
     beat per cycle if both sides have equal alignment, with one more step per segment otherwise.
     The address of a burst leaves 1 cycle after the segment was accepted, its first beat
     `read_latency` + 4 cycles after. A line leaves after 1 cycle. Only the bytes of the segment or
-    line have their strobe set.
+    line have their strobe set. Segments of a REFILL leave at `fill` line by line, without a burst.
 
     Parameters
     ----------
@@ -48,6 +48,10 @@ class WriteChannel(SharedBlock):
     beat : Out(stream.Signature(StructLayout({"data": …, "mask": …, "last": 1})))
     responded : In(1)
         A write response arrives.
+    refills : In(1)
+        The segments belong to a REFILL.
+    fill : Out(stream.Signature(dma_line(config)))
+        Both members only with `config.fills`.
     """
 
     segment: stream.Interface
@@ -56,6 +60,8 @@ class WriteChannel(SharedBlock):
     address: stream.Interface
     beat: stream.Interface
     responded: Signal
+    refills: Signal
+    fill: stream.Interface
 
     def __init__(self, config: DmaBlockConfig):
         self.config = config
@@ -68,6 +74,11 @@ class WriteChannel(SharedBlock):
             "address": Out(stream.Signature(burst_request)),
             "beat": Out(stream.Signature(self.beat_layout)),
             "responded": In(1),
+            **(
+                {"refills": In(1), "fill": Out(stream.Signature(dma_line(config)))}
+                if config.fills
+                else {}
+            ),
         })
 
     def build(self, platform):
@@ -119,4 +130,13 @@ class WriteChannel(SharedBlock):
                 Value.cast(beats.i.payload).eq(Cat(out.data, out.mask, out.last)),
                 byte_aligner.o.ready.eq(beats.i.ready),
             ]
+        if config.fills:
+            m.d.comb += self.fill.payload.eq(byte_aligner.o.payload)
+            with m.If(self.refills):
+                m.d.comb += [
+                    addresses.i.valid.eq(0),
+                    beats.i.valid.eq(0),
+                    self.fill.valid.eq(byte_aligner.o.valid),
+                    byte_aligner.o.ready.eq(self.fill.ready),
+                ]
         return m

@@ -1,4 +1,4 @@
-"""Write port of the DMA into shared memory, with completion per owner."""
+"""Write port of the DMA into shared memory and accumulators, with completion per owner."""
 
 from typing import Any
 
@@ -26,7 +26,8 @@ class WritePort(SharedBlock):
     Each context has its own queue, and the queues are served line by line. Two write ports that
     conflict at a bank thus alternate between the banks of two descriptors; turns of whole bursts
     would keep conflicting. Latency 2 cycles from a line to its request, one line per cycle; lines
-    of a context are in order. No input depends combinationally on `write`.
+    of a context are in order. No input depends combinationally on `write`. Lines of a FILL go to
+    `fill` instead, unchanged.
 
     Parameters
     ----------
@@ -36,6 +37,10 @@ class WritePort(SharedBlock):
     -------
     load, spill : In(stream.Signature(dma_line(config)))
     write : Out(WideWriteSignature(config.shared, config.axi.beat_bytes))
+    fills : In(config.dma.contexts)
+        The context executes a FILL.
+    fill : Out(stream.Signature(dma_line(config)))
+        Both members only with `config.fills`.
     finished : Out(config.dma.contexts + 1)
         The owner's last line was accepted in this cycle, one bit per owner.
     """
@@ -43,6 +48,8 @@ class WritePort(SharedBlock):
     load: stream.Interface
     spill: stream.Interface
     write: Any
+    fills: Signal
+    fill: stream.Interface
     finished: Signal
 
     def __init__(self, config: DmaBlockConfig):
@@ -52,6 +59,11 @@ class WritePort(SharedBlock):
             "load": In(stream.Signature(line)),
             "spill": In(stream.Signature(line)),
             "write": Out(WideWriteSignature(config.shared, config.axi.beat_bytes)),
+            **(
+                {"fills": In(config.dma.contexts), "fill": Out(stream.Signature(line))}
+                if config.fills
+                else {}
+            ),
             "finished": Out(config.dma.contexts + 1),
         })
 
@@ -79,7 +91,16 @@ class WritePort(SharedBlock):
             request.valid.eq(merge.o.valid),
             merge.o.ready.eq(request.ready),
         ]
-        ends = request.valid & request.ready & line.last
+        if self.config.fills:
+            fills = Signal()
+            m.d.comb += [fills.eq(self.fills.bit_select(line.owner, 1)), self.fill.payload.eq(line)]
+            with m.If(fills):
+                m.d.comb += [
+                    request.valid.eq(0),
+                    self.fill.valid.eq(merge.o.valid),
+                    merge.o.ready.eq(self.fill.ready),
+                ]
+        ends = merge.o.valid & merge.o.ready & line.last
         for owner in range(contexts + 1):
             m.d.comb += self.finished[owner].eq(ends & (line.owner == owner))
         return m

@@ -54,9 +54,12 @@
 #define VIRGO_ONLY_COMPUTE 0x2b8u
 #define VIRGO_ONLY_STORE 0x78u
 #define VIRGO_ONLY_SPILL 0x278u
+#define VIRGO_ONLY_D 0xd8u
 #define VIRGO_ACCUMULATE 1u
 /* With VIRGO_ACCUMULATE: multiplies each row by its scale first (virgo_accumulator). */
 #define VIRGO_SCALE_ROWS 8u
+/* Instead of VIRGO_ACCUMULATE: adds to rows of shared memory (virgo_addends). */
+#define VIRGO_ADDEND 16u
 /* Added to VIRGO_ONLY_COMPUTE: A, or B, is stored transposed. */
 #define VIRGO_TRANSPOSED_A 1u
 #define VIRGO_TRANSPOSED_B 2u
@@ -163,6 +166,13 @@ SPICA_INLINE void virgo_accumulator(uint32_t row, uint32_t scales)
     virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_ACCUMULATOR), row, scales / VIRGO_A_BLOCK);
 }
 
+/* Sets the place of the rows to which computes with VIRGO_ADDEND add, as virgo_spill with VIRGO_WIDE
+ * leaves them. Stays set until the next call. */
+SPICA_INLINE void virgo_addends(uint32_t place)
+{
+    virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_ADDEND), place / VIRGO_B_BLOCK, 0);
+}
+
 /* Writes everything of a compute except the word that starts it. */
 SPICA_INLINE void virgo_prepare(uint32_t accumulate)
 {
@@ -189,6 +199,21 @@ SPICA_INLINE void virgo_compute(uint32_t a, uint32_t b_end, uint32_t accumulate)
 SPICA_INLINE void virgo_store_pitch(uint32_t elements)
 {
     virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_STRIDES_DC), 0, elements);
+}
+
+/* Sets the elements between rows of D, and between rows of C as virgo_store_pitch does. */
+SPICA_INLINE void virgo_pitches(uint32_t d, uint32_t c)
+{
+    virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_STRIDES_DC), d, c);
+}
+
+/* Loads D, rows of the accumulator's format in DRAM or at an address of shared memory, into the rows
+ * of the accumulator set by virgo_tile and virgo_accumulator. Later computes that add to these rows,
+ * and stores, wait for it. */
+SPICA_INLINE void virgo_load_d(const void *d)
+{
+    virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_ADDRESSES_DC), (uint32_t)d, 0);
+    virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_LOOP_WS), 0, VIRGO_ONLY_D);
 }
 
 /* Stores the accumulator as the computes so far leave it; later computes do not affect it. */

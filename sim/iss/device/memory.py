@@ -72,9 +72,20 @@ class DeviceMemory:
         """Return the contents of shared memory."""
         return np.asarray(self.memory.read(SHARED_BASE, self.config.shared.size), np.uint8)
 
-    def run(self, descriptor: DmaDescriptor, beats=()) -> bool:
-        """Execute `descriptor`; return whether it was rejected as out of range."""
-        return run_descriptor(self.config, descriptor, self.dram, self.local, beats, unit=self.unit)
+    def run(self, descriptor: DmaDescriptor, beats=(), accumulator=None) -> bool:
+        """Execute `descriptor`; return whether it was rejected as out of range.
+
+        Results to move are `beats`; D is written to `accumulator`.
+        """
+        return run_descriptor(
+            self.config,
+            descriptor,
+            self.dram,
+            self.local,
+            beats,
+            unit=self.unit,
+            accumulator=accumulator,
+        )
 
     def regions(self, descriptor: DmaDescriptor, what: str) -> tuple[list[Region], list[Region]]:
         """Return the regions that `descriptor` reads and writes; none if it will be rejected."""
@@ -86,13 +97,15 @@ class DeviceMemory:
         if loads:
             rows, width = max(rows, descriptor.fill_rows), max(width, descriptor.fill_bytes)
         inner = Region(SHARED_BASE + descriptor.local, descriptor.local_pitch, rows, width)
-        if descriptor.direction != Direction.SPILL:
+        if descriptor.direction not in (Direction.SPILL, Direction.REFILL):
             self.require_allowed(outer, what)
         return {
             Direction.LOAD: ([outer], [inner]),
             Direction.STORE: ([inner], [outer]),
             Direction.DRAIN: ([], [outer]),
             Direction.SPILL: ([], [inner]),
+            Direction.FILL: ([outer], []),
+            Direction.REFILL: ([inner], []),
         }[descriptor.direction]
 
     def require_allowed(self, region: Region, what: str):

@@ -8,7 +8,12 @@ import numpy as np
 from ....hw.config import MatrixUnitConfig
 from ....hw.isa.memory_map import MATRIX, SHARED_BASE, numbered
 from ...golden.matrix.command.command_decoder import CommandModel
-from ...golden.matrix.systolic.systolic_unit import SystolicModel, transfers
+from ...golden.matrix.systolic.systolic_unit import (
+    AccumulatorBytes,
+    SystolicModel,
+    d_transfers,
+    transfers,
+)
 from ...golden.memory.dma.dma import DmaDescriptor
 from .memory import DeviceMemory
 from .region import Region
@@ -32,9 +37,9 @@ class SystolicDevice:
     """Registers of `address_map.MATRIX`, and the operations that commands start.
 
     Loads overlap and end in order. Computes execute one after the other, each after the loads of
-    its own operation only. A store uses the results of the computes before it; stores execute one
-    after the other. Accumulator rows that no compute has written are undefined: using them is a
-    fault.
+    its own operation only. A load of D is in order with computes. A store uses the results of the
+    computes and loads of D before it; stores execute one after the other. Accumulator rows that
+    neither has written are undefined: using them is a fault.
 
     Parameters
     ----------
@@ -99,6 +104,8 @@ class SystolicDevice:
             self.queue_load(command, descriptor, name)
             for descriptor, name in zip(descriptors, names, strict=False)
         ]
+        if operation.get("load_d"):
+            self.queue_d(command, operation)
         if operation["compute"]:
             self.queue_compute(command, operation, loads)
         if operation["store"]:
@@ -165,7 +172,34 @@ class SystolicDevice:
             start = SHARED_BASE + operation["scales_line"] * self.matrix.a_bytes
             size = 4 * operation["height"]
             reads.append(Region(start, size, 1, size))
+        if operation.get("addend"):
+            start = SHARED_BASE + operation["addend_line"] * self.matrix.b_bytes
+            row = operation["j_blocks"] * self.matrix.columns * self.matrix.wide_bytes
+            reads.append(Region(start, row, operation["height"], row))
         self.queue(command, "the compute", "compute", act, (reads, []), loads)
+
+    def queue_d(self, command: Command, operation: dict):
+        """Queue the load of D, in order with computes, and mark its rows as written."""
+        self.written[self.accumulator_rows(operation, operation["height"])] = True
+        descriptors = d_transfers(self.config, operation)
+        what = "the load of D"
+        reads = [
+            region
+            for descriptor in descriptors
+            for region in self.memory.regions(descriptor, f"{what} of {command.what}")[0]
+        ]
+        takers = self.takers = []
+
+        def act():
+            for descriptor in descriptors:
+                if self.memory.run(
+                    descriptor, accumulator=AccumulatorBytes(self.model.accumulator)
+                ):
+                    self.failed = FAILED_DESCRIPTOR
+            for take in takers:
+                take()
+
+        self.queue(command, what, "compute", act, (reads, []))
 
     def queue_store(self, command: Command, operation: dict, descriptor: DmaDescriptor):
         """Queue a store of the results of the computes so far, not of later ones."""

@@ -97,6 +97,12 @@ REFUSED = [
     ),
     (
         ClusterConfig,
+        {"units": (SystolicConfig(load_d=True, accumulator_bytes=1 << 18),)},
+        "shared.size must be at least the accumulator of a matrix unit with load_d, whose "
+        "addresses it limits, 262144 bytes, not 131072",
+    ),
+    (
+        ClusterConfig,
         {"units": (SystolicConfig(rows=32),)},
         "shared.subbanks must be at least 16, so that a line of 4-byte words holds a read of A, "
         "64 bytes, not 8",

@@ -16,6 +16,7 @@ from spica.kernels.elements import dtype_of
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.matrix.command.command_decoder import CommandModel
 from spica.sim.golden.matrix.systolic.sequencer import (
+    expected_d,
     expected_descriptors,
     expected_rows,
     expected_steps,
@@ -41,6 +42,7 @@ CONFIGS = {
     "output-stationary": change(dataflow="output_stationary", rows=2),
     "int8": change(operand="int8", read_scale=False),
     "2x8": change(rows=2, columns=8, multiply_add_latency=1),
+    "D and addends": change(load_d=True, addend=True),
     "fp8 2x2": change(operand="fp8_e4m3", rows=2, columns=2),
 }
 
@@ -89,6 +91,10 @@ class Loops:
                     self.memory.write(
                         target, self.memory.read(source, descriptor["bytes"]).tobytes()
                     )
+        for descriptor in expected_d(self.config, operation):
+            self.load_d(descriptor)
+        if operation.get("addend"):
+            self.take_addends(operation)
         if operation["compute"]:
             shared = self.memory.shared.tobytes()
             if self.matrix.dataflow == "weight_stationary":
@@ -97,6 +103,26 @@ class Loops:
                 self.steps(operation, shared)
         if operation["store"]:
             self.store(operation, descriptors[-1])
+
+    def load_d(self, descriptor):
+        """Copy the words of D of one column block."""
+        size = 4 * self.matrix.columns
+        refills = descriptor["direction"] == "REFILL"
+        source, target = ("local", "dram") if refills else ("dram", "local")
+        for row, word in product(range(descriptor["rows"]), range(descriptor["bytes"] // 4)):
+            start = descriptor[source] + row * descriptor[f"{source}_pitch"] + 4 * word
+            value = self.memory.read(start + (SHARED_BASE if refills else 0), 4)
+            place = descriptor[target] + row * descriptor[f"{target}_pitch"]
+            self.sums[place // size, word] = value.view(self.sums.dtype)[0]
+
+    def take_addends(self, operation):
+        """Copy the rows of addends, a word at a time."""
+        matrix, width = self.matrix, operation["j_blocks"] * self.matrix.columns
+        for i, j in product(range(operation["height"]), range(width)):
+            start = operation["addend_line"] * matrix.b_bytes + 4 * (i * width + j)
+            row = operation["base"] + j // matrix.columns * operation["i_blocks"] * matrix.rows + i
+            value = self.memory.read(SHARED_BASE + start, 4)
+            self.sums[row, j % matrix.columns] = value.view(self.sums.dtype)[0]
 
     def rows(self, operation, shared):
         weights = self.values[expected_weights(self.config, operation, shared)]
@@ -193,6 +219,7 @@ def test_random_commands_do_what_loops_do(name):
     assert min(seen[part] for part in parts) > 10
     assert golden.error == 3
     assert seen["accumulate"] > 5 and seen["relu"] > 5
+    assert (seen["load_d"] > 5 and seen["addend"] > 5) == config.units[0].load_d
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -257,6 +284,7 @@ class Offset:
     ("name", "count"),
     [
         ("fp16", 8),
+        ("D and addends", 20),
         *(pytest.param(name, 50, marks=pytest.mark.slow) for name in CONFIGS),
     ],
 )

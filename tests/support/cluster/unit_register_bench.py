@@ -83,6 +83,13 @@ def random_writes(config: ClusterConfig, rng: random.Random) -> list[tuple[int, 
         return rocc_writes(Function.SPAD_AB, a_line, b_end)
     if choice == "places":
         c_address = DRAM_BASE + rng.randrange(0x1000) * 4
+        if matrix.takes_addends and rng.random() < 0.3:
+            return rocc_writes(Function.ADDEND, rng.randrange(size // 2 // matrix.b_bytes))
+        if matrix.load_d and rng.random() < 0.5:
+            d_base = rng.choice([DRAM_BASE, SHARED_BASE])
+            return rocc_writes(
+                Function.ADDRESSES_DC, d_base + rng.randrange(size // 8) * 4, c_address
+            )
         if rng.random() < 0.3:
             return rocc_writes(Function.ADDRESSES_DC, 0, c_address)
         return rocc_writes(Function.ADDRESSES_AB, c_address, DRAM_BASE + rng.randrange(0x8000))
@@ -97,6 +104,11 @@ def random_writes(config: ClusterConfig, rng: random.Random) -> list[tuple[int, 
         parts = rng.choice([0x2B8, 0x238, 0x2E0, 0x78, 0x278, 0x2F8, 0x20, 0xA0])
         turn = rng.choice([0, 0, 1, 2]) if matrix.rows == matrix.columns else 0
         fields = {"accumulate": 1, "full_c": 1, "activation": 1}
+        # Loads of A and B could overwrite D in shared memory, in no order.
+        if matrix.load_d and parts & 0x18 == 0x18 and rng.random() < 0.7:
+            parts &= ~0x20
+        if matrix.takes_addends and rng.random() < 0.4:
+            fields = {"addend": 1, "full_c": 1}
         control = encode(loop_control, **{name: rng.randint(0, 1) for name in fields})
         row = rng.randrange(size // matrix.a_bytes)
         return rocc_writes(Function.LOOP_WS, control, parts | turn | row << 32)

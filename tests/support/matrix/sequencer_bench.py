@@ -11,6 +11,7 @@ from spica.hw.config.formats import FloatFormat, IntFormat
 from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.sim.golden.arith.float.floats import corners
 from spica.sim.golden.matrix.systolic.sequencer import (
+    expected_d,
     expected_descriptors,
     expected_rows,
     expected_steps,
@@ -21,6 +22,7 @@ __all__ = ["REVISIT_LATENCY", "WRITE_LATENCY", "SequencerSurroundings", "array_o
 
 WRITE_LATENCY, REVISIT_LATENCY = 14, 5
 LONG_AGO = -1000
+D_DIRECTIONS = (Direction.FILL, Direction.REFILL)
 EVENTS = ("active", "idle", "wait_a", "wait_weights", "wait_drain", "wait_revisit")
 
 
@@ -87,6 +89,7 @@ class SequencerSurroundings:
         self.row_cycles, self.swaps, self.deadlines = [], [], []
         self.read_cycles = []
         self.written: dict[int, int] = {}  # last offer of each accumulator row
+        self.offered: dict[int, int] = {}  # cycle in which its operands were offered
         self.tile_phases, self.last_steps = {}, []
         self.descriptors, self.open_descriptors, self.drains = [], [], []
         self.pointer = self.end = 0
@@ -94,7 +97,24 @@ class SequencerSurroundings:
         self.stored = self.drained = 0
         self.withheld = 0  # rows of the active drain that may still be offered
         self.offers = Counter()  # of each accumulator row
-        self.offers_before_stores = self.count_offers()
+        self.offers_before_stores = self.count_offers("store")
+        # Operations that load D, the one in progress, its unfinished blocks, and its last cycle.
+        self.d_operations = deque(op for op in operations if op.get("load_d"))
+        self.offers_before_d = deque(self.count_offers("load_d"))
+        # Writes of addends in order, those of them with which a tile begins; rows in order, each
+        # with whether it uses an addend, and rows with addends that are not used yet.
+        self.addends, self.addend_starts = self.expected_addends()
+        self.uses_addends = deque(
+            bool(op.get("addend")) and k_block == 0
+            for op in operations
+            if op["compute"]
+            for _ in range(op["j_blocks"])
+            for k_block in range(op["k_blocks"])
+            for _ in range(op["height"])
+        )
+        self.offers_before_addends = deque(self.count_offers("addend"))
+        self.addends_taken, self.addend_rows = 0, set()
+        self.d_open, self.d_left, self.d_unsent, self.d_over = None, 0, 0, 0
         # Loads in program order, and the operation of each row.
         self.loads_left = [op["load_a"] + op["load_b"] for op in operations]
         self.load_owners = deque(
@@ -129,18 +149,20 @@ class SequencerSurroundings:
             self.count(finished, computed, events)
             self.cycle += 1
 
-    def count_offers(self) -> list[Counter]:
-        """Return the offers of each accumulator row before each store."""
+    def count_offers(self, part: str) -> list[Counter]:
+        """Return the offers of each accumulator row before each store or load of D."""
         offers, found = Counter(), []
         for operation in self.operations:
             arguments = (self.config, operation, self.memory)
+            if operation.get(part) and part != "store":
+                found.append(offers.copy())
             if operation["compute"] and self.matrix.dataflow == "weight_stationary":
                 offers.update(address for _, _, address, _ in expected_rows(*arguments))
             elif operation["compute"]:
                 for step in expected_steps(*arguments):
                     if step[3]:
                         offers.update(range(step[4], step[4] + self.matrix.rows))
-            if operation["store"]:
+            if part == "store" and operation["store"]:
                 found.append(offers.copy())
         return found
 
@@ -152,6 +174,13 @@ class SequencerSurroundings:
                 (dut.weights_valid, dut.weights, "weights", self.take_weights),
                 (dut.row_valid, dut.row, "row", self.take_row),
             ]
+            if self.matrix.takes_addends:
+                operands.append((
+                    dut.addends.valid,
+                    dut.addends.payload,
+                    "addends",
+                    self.take_addends,
+                ))
             if self.matrix.scales_rows:
                 operands.append((dut.scales_valid, dut.scales, "scales", self.take_scales))
         else:
@@ -191,6 +220,11 @@ class SequencerSurroundings:
         ctx.set(dut.drain_command.ready, ready["drain"])
         ctx.set(dut.drain_pointer, self.pointer)
         ctx.set(dut.drain_end, self.end)
+        if self.matrix.load_d:
+            self.advance_d(ctx)
+        if self.matrix.takes_addends:
+            ready["addends"] = rng.random() >= self.stall
+            ctx.set(dut.addends.ready, ready["addends"])
         in_flight = bool(self.row_cycles) and self.cycle - self.row_cycles[-1] <= WRITE_LATENCY
         ctx.set(dut.in_flight, in_flight)
         self.complete_a_descriptor(ctx)
@@ -242,6 +276,8 @@ class SequencerSurroundings:
         """Check the rules of a row of A."""
         self.write(row.address, self.cycle, row.accumulate)
         self.enter()
+        if self.matrix.takes_addends and self.uses_addends.popleft():
+            self.addend_rows.remove(row.address)
         self.rows.append((list(row.a), row.swap, row.address, row.accumulate))
         if self.matrix.scales_rows:
             self.scaled.append(row.scaled)
@@ -283,11 +319,68 @@ class SequencerSurroundings:
             expects += (step.address, step.accumulate)
         self.steps.append(expects)
 
+    def advance_d(self, ctx):
+        """Drive whether the last line of D is still on its way; end its load."""
+        if self.d_open and not self.d_left and self.cycle > self.d_over:
+            self.d_open = None
+        ctx.set(self.dut.arriving, self.d_open is not None)
+
+    def begin_d(self):
+        """Check that D may replace the rows of its tile."""
+        assert self.d_open is None
+        operation, before = self.d_operations.popleft(), self.offers_before_d.popleft()
+        self.d_open = range(operation["base"], operation["end"])
+        self.d_left = self.d_unsent = operation["j_blocks"]
+        for address in self.d_open:
+            assert self.offers[address] == before[address]
+            assert self.cycle - self.offered.get(address, LONG_AGO) > WRITE_LATENCY
+            assert address not in self.drain_addresses
+
+    def expected_addends(self):
+        """Return the writes of addends of all operations, and the tile that begins with each."""
+        matrix, found, starts = self.matrix, [], {}
+        size, width = min(4 * matrix.columns, matrix.b_bytes), 4 * matrix.columns
+        for operation in self.operations:
+            if not operation.get("addend"):
+                continue
+            starts[len(found)] = range(operation["base"], operation["end"])
+            for block in range(operation["j_blocks"]):
+                for i in range(operation["height"]):
+                    row = operation["base"] + block * operation["i_blocks"] * matrix.rows + i
+                    place = operation["addend_line"] * matrix.b_bytes
+                    place += (i * operation["j_blocks"] + block) * width
+                    for part in range(width // size):
+                        mask = ((1 << size // 4) - 1) << part * size // 4
+                        start = place + part * size
+                        found.append((row, mask, self.memory[start : start + size]))
+        return found, starts
+
+    def take_addends(self, fill):
+        """Check that a part of a row of addends is the next, and may replace its row."""
+        row, mask, data = self.addends[self.addends_taken]
+        if rows := self.addend_starts.get(self.addends_taken):
+            before = self.offers_before_addends.popleft()
+            for address in rows:
+                assert self.offers[address] == before[address]
+                assert self.cycle - self.offered.get(address, LONG_AGO) > WRITE_LATENCY
+        assert (fill.address, fill.mask) == (row, mask)
+        found = fill.data.to_bytes(4 * self.matrix.columns, "little")
+        first = (mask & -mask).bit_length() - 1
+        assert found[4 * first : 4 * first + len(data)] == data
+        # The drain of the same operation reads its last block once all rows are offered.
+        last = self.unfinished and self.end - self.withheld <= row < self.end
+        assert last or row not in self.drain_addresses
+        self.addends_taken += 1
+        if mask >> self.matrix.columns - 1:
+            self.addend_rows.add(row)
+
     def write(self, address, cycle, accumulate):
         """Check that an accumulator row may be written."""
+        assert self.d_open is None or address not in self.d_open
         last = self.unfinished and self.end - self.withheld <= address < self.end
         assert last or address < self.pointer or address >= self.end
         self.offers[address] += 1
+        self.offered[address] = self.cycle
         if accumulate and address in self.written:
             assert cycle - self.written[address] >= REVISIT_LATENCY
         self.written[address] = cycle
@@ -299,6 +392,7 @@ class SequencerSurroundings:
             for block in range(drain.blocks)
             for row in range(drain.rows)
         ]
+        assert not self.d_open or not set(addresses) & set(self.d_open)
         if self.unfinished:
             assert drain.blocks > 1
             self.withheld = drain.rows
@@ -334,6 +428,10 @@ class SequencerSurroundings:
         """Hold a descriptor; it ends some time later, in any order."""
         assert descriptor.tag & 1
         self.descriptors.append(descriptor)
+        if descriptor.direction in D_DIRECTIONS:
+            if not self.d_unsent:
+                self.begin_d()
+            self.d_unsent -= 1
         owner = self.load_owners.popleft() if descriptor.direction == Direction.LOAD else None
         self.open_descriptors.append((self.cycle + self.rng.choice([1, 5, 60]), descriptor, owner))
 
@@ -341,13 +439,17 @@ class SequencerSurroundings:
         """Complete a finished descriptor; a store only once its results have left."""
         ctx.set(self.dut.done.valid, 0)
         for index, (over, descriptor, owner) in enumerate(self.open_descriptors):
-            load = owner is not None
+            is_d = descriptor.direction in D_DIRECTIONS
+            load = owner is not None or is_d
             if over <= self.cycle and (load or self.stored < self.drained):
                 done = {"tag": descriptor.tag, "direction": descriptor.direction, "error": 0}
                 ctx.set(self.dut.done.valid, 1)
                 ctx.set(self.dut.done.payload, done)
                 self.stored += not load
-                if load:
+                if is_d:
+                    self.d_left -= 1
+                    self.d_over = self.cycle + self.rng.choice([0, 0, 3])
+                elif load:
                     self.loads_left[owner] -= 1
                 del self.open_descriptors[index]
                 return
@@ -385,6 +487,17 @@ class SequencerSurroundings:
         assert self.scales == scales
         assert self.scaled == scaled
 
+    def check_d(self):
+        """Compare the descriptors of D, and that all were sent."""
+        found = [each for each in self.descriptors if each.direction in D_DIRECTIONS]
+        expected = [
+            fields for operation in self.operations for fields in expected_d(self.config, operation)
+        ]
+        assert expected == [
+            {name: getattr(each, name) for name in fields} | {"direction": each.direction.name}
+            for each, fields in zip(found, expected, strict=True)
+        ]
+
     def check_descriptors(self):
         """Compare descriptors (loads and stores separately) and the commands of the drain."""
         descriptors = [
@@ -392,6 +505,8 @@ class SequencerSurroundings:
             for operation in self.operations
             for descriptor in expected_descriptors(self.config, operation)
         ]
+        self.check_d()
+        assert self.addends_taken == len(self.addends) and not self.addend_rows
         for loads in (True, False):
             expected = [
                 descriptor
@@ -402,6 +517,7 @@ class SequencerSurroundings:
                 descriptor
                 for descriptor in self.descriptors
                 if (descriptor.direction == Direction.LOAD) == loads
+                and descriptor.direction not in D_DIRECTIONS
             ]
             names = expected[0] if expected else {}
             assert expected == [

@@ -45,6 +45,9 @@ class MatrixHost:
         self.responses = {name: deque([None] * config.shared.read_latency) for name in "ab"}
         self.descriptors = deque()
         self.beats = deque()
+        self.fills = deque()  # of rows of D: accumulator row, words, mask
+        self.filling = False
+        self.filled = set()  # places of descriptors of D whose rows are queued
         self.cycle = 0
         self.active = 0
 
@@ -67,6 +70,7 @@ class MatrixHost:
                 drain_valid,
                 beat,
                 active,
+                fill_ready,
             ) = await ctx.tick().sample(
                 dut.registers.request.ready,
                 dut.a.request.valid,
@@ -78,11 +82,14 @@ class MatrixHost:
                 dut.drain.valid,
                 dut.drain.payload,
                 dut.events.issue.active,
+                dut.fill.ready if self.config.matrix.load_d else 0,
             )
             self.read("a", a if a_valid and ready["a"] else None)
             self.read("b", b if b_valid and ready["b"] else None)
             if descriptor_valid and ready["descriptor"]:
                 self.descriptors.append((descriptor, self.cycle + self.rng.choice([3, 30])))
+            if self.filling and fill_ready:
+                self.fills.popleft()
             if drain_valid and ready["drain"]:
                 self.beats.append(beat)
             if offers and accepted:
@@ -105,6 +112,12 @@ class MatrixHost:
         ctx.set(dut.descriptor.ready, ready["descriptor"])
         ctx.set(dut.drain.ready, ready["drain"])
         self.serve_dma(ctx)
+        self.filling = bool(self.fills) and self.rng.random() >= self.stall
+        if self.config.matrix.load_d:
+            ctx.set(dut.fill.valid, self.filling)
+            if self.filling:
+                row, data, mask = self.fills[0]
+                ctx.set(dut.fill.payload, {"row": row, "data": data, "mask": mask})
         return ready
 
     def offer_access(self, ctx):
@@ -132,16 +145,47 @@ class MatrixHost:
         """Complete the first descriptor whose time and data have arrived."""
         ctx.set(self.dut.done.valid, 0)
         for index, (descriptor, over) in enumerate(self.descriptors):
-            load = descriptor.direction == Direction.LOAD
-            if over > self.cycle or not (
-                self.load(descriptor) if load else self.store(descriptor, index)
-            ):
+            if over > self.cycle or not self.serve(descriptor, index):
                 continue
             done = {"tag": descriptor.tag, "direction": descriptor.direction, "error": 0}
             ctx.set(self.dut.done.valid, 1)
             ctx.set(self.dut.done.payload, done)
             del self.descriptors[index]
             return
+
+    def serve(self, descriptor, index):
+        """Execute a descriptor; return whether it is complete."""
+        if descriptor.direction == Direction.LOAD:
+            return self.load(descriptor)
+        if descriptor.direction in (Direction.FILL, Direction.REFILL):
+            return self.fill(descriptor)
+        return self.store(descriptor, index)
+
+    def fill(self, descriptor):
+        """Offer the rows of D, each in two parts; it is complete with its last part."""
+        place = (descriptor.dram, descriptor.local)
+        if place not in self.filled:
+            self.filled.add(place)
+            self.offer_d(descriptor)
+        if len(self.fills) > self.filling:
+            return False
+        self.filled.remove(place)
+        return True
+
+    def offer_d(self, descriptor):
+        """Queue the rows of D."""
+        size = self.config.matrix.fill_bytes
+        inside, outside = ("dram", "local"), ("local", "dram")
+        refills = descriptor.direction == Direction.REFILL
+        memory = self.shared if refills else self.dram
+        target, source = inside if refills else outside
+        for row in range(descriptor.rows):
+            start = getattr(descriptor, source) + row * getattr(descriptor, f"{source}_pitch")
+            place = getattr(descriptor, target) + row * getattr(descriptor, f"{target}_pitch")
+            data = int.from_bytes(memory[start : start + descriptor.bytes], "little")
+            mask = (1 << descriptor.bytes // 4) - 1
+            half = self.rng.getrandbits(size // 4)
+            self.fills += [(place // size, data, part & mask) for part in (half, ~half)]
 
     def load(self, descriptor):
         """Copy from DRAM to shared memory."""
@@ -158,7 +202,8 @@ class MatrixHost:
     def store(self, descriptor, index):
         """Write results to memory once they are complete and no earlier store waits."""
         if any(
-            earlier.direction != Direction.LOAD for earlier, _ in list(self.descriptors)[:index]
+            earlier.direction in (Direction.DRAIN, Direction.SPILL)
+            for earlier, _ in list(self.descriptors)[:index]
         ):
             return False
         beat_bytes = self.config.matrix.drain_bytes

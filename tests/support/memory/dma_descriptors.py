@@ -5,15 +5,27 @@ import random
 
 from spica.hw.isa.memory_map import DRAM_BASE
 from spica.hw.lib.interfaces.shared_memory import Direction
-from spica.sim.golden.memory.dma.dma import DmaDescriptor, drain_beats, is_refused, run_descriptor
+from spica.sim.golden.memory.dma.dma import (
+    DmaDescriptor,
+    SparseMemory,
+    drain_beats,
+    is_refused,
+    run_descriptor,
+)
 from support.memory.dma_bench import DmaBench
 
-__all__ = ["SOURCE", "TARGET", "check_descriptors", "random_descriptors"]
+__all__ = ["SOURCE", "TARGET", "check_descriptors", "directions_of", "random_descriptors"]
 
-LOAD, STORE, DRAIN, SPILL = Direction.LOAD, Direction.STORE, Direction.DRAIN, Direction.SPILL
+LOAD, STORE, DRAIN, SPILL, FILL, REFILL = Direction
 
 #: Sources and destinations in DRAM; no descriptor has both ends in one of them.
 SOURCE, TARGET = DRAM_BASE + 0x100_0000, DRAM_BASE + 0x3000_0000
+
+
+def directions_of(config) -> list[Direction]:
+    """Return the directions that the DMA of a cluster supports."""
+    fills = any(unit.fill_bytes for unit in config.units)
+    return [LOAD, STORE, DRAIN, SPILL, *([FILL, REFILL] if fills else [])]
 
 
 class Descriptors:
@@ -25,6 +37,7 @@ class Descriptors:
         # Loads write below the middle of shared memory, stores read above it.
         self.local, self.local_end = number * part, (number + 1) * part
         self.source, self.target = SOURCE + (number << 24), TARGET + (number << 26)
+        self.row = 0  # of the accumulator
 
     def shape(self, limit):
         """Return (rows, bytes per row, gap in shared memory) of at most `limit` bytes."""
@@ -46,6 +59,8 @@ class Descriptors:
     def next(self, direction):
         """Return a descriptor, or None if shared memory is full."""
         rng, limit = self.rng, self.local_end - self.local - 8
+        if direction in (FILL, REFILL):
+            return self.fill(direction)
         if direction in (LOAD, SPILL) and limit < 100:
             return None
         rows, width, gap = self.shape(min(limit, 600))
@@ -66,12 +81,35 @@ class Descriptors:
         setattr(self, kind, end)
         return DmaDescriptor(dram=dram, dram_pitch=pitch, local=local, **fields)
 
+    def fill(self, direction):
+        """Return a FILL or REFILL of words, or None without room in the accumulator."""
+        rng, size = self.rng, self.config.units[0].fill_bytes
+        if not size:
+            return None
+        rows, width = rng.choice([1, 2, 3, 7]), 4 * rng.randint(1, size // 4)
+        first = self.row + rng.randrange(3)
+        if first + rows > self.config.units[0].accumulator_rows:
+            return None
+        self.row = first + rows
+        inside, step = first * size, size * rng.choice([1, 1, 0 if rows == 1 else 1])
+        gap = 4 * rng.choice([0, 0, 1, 3, 25])
+        fields = {"direction": direction, "rows": rows, "bytes": width}
+        if direction == REFILL:
+            local = self.config.shared.size - rows * (width + gap) - 4 * rng.randrange(16)
+            return DmaDescriptor(
+                dram=inside, dram_pitch=step, local=local, local_pitch=width + gap, **fields
+            )
+        dram, pitch = (self.source + 4 * rng.randrange(20) + 3 & ~3), width + gap
+        self.source = dram + rows * pitch
+        return DmaDescriptor(dram=dram, dram_pitch=pitch, local=inside, local_pitch=step, **fields)
+
 
 def fill_memories(bench, descriptors, rng):
     """Fill sources, and the surroundings of destinations, with random bytes."""
     bench.local.write(0, rng.randbytes(bench.config.shared.size))
     for descriptor in descriptors:
-        if not is_refused(bench.dut.config, descriptor) and descriptor.direction != SPILL:
+        outside = descriptor.direction not in (SPILL, REFILL)
+        if outside and not is_refused(bench.dut.config, descriptor):
             for i in range(descriptor.rows):
                 bench.dram.write(
                     descriptor.dram + i * descriptor.dram_pitch - 40,
@@ -96,9 +134,10 @@ def check_descriptors(config, *descriptors_of_units, seed, stall, **dram):
         rng,
     )
     expected_dram, expected_local = copy.deepcopy(bench.dram), copy.deepcopy(bench.local)
-    refused, dma = [], bench.dut.config
+    refused, accumulators, dma = [], [], bench.dut.config
     for number, descriptors in enumerate(descriptors_of_units):
         refused.append([])
+        accumulators.append(SparseMemory())
         for descriptor in descriptors:
             beats = []
             if descriptor.direction in (DRAIN, SPILL):
@@ -106,13 +145,22 @@ def check_descriptors(config, *descriptors_of_units, seed, stall, **dram):
                 beats = [rng.randbytes(size) for _ in range(count)]
             bench.units[number].beats.extend(beats)
             refused[-1].append(
-                run_descriptor(dma, descriptor, expected_dram, expected_local, beats, number)
+                run_descriptor(
+                    dma,
+                    descriptor,
+                    expected_dram,
+                    expected_local,
+                    beats,
+                    number,
+                    accumulators[-1],
+                )
             )
     bench.run_descriptors(
         *descriptors_of_units, timeout=5_000 + 1_000 * sum(map(len, descriptors_of_units))
     )
     assert bench.local == expected_local
     assert bench.dram == expected_dram
+    assert [unit.accumulator for unit in bench.units] == accumulators
     for unit, descriptors, refusals in zip(bench.units, descriptors_of_units, refused, strict=True):
         check_completions(unit, descriptors, refusals)
     return bench
@@ -126,9 +174,9 @@ def check_completions(unit, descriptors, refused):
         expected = [
             k % 15 + 1
             for k, descriptor in enumerate(descriptors)
-            if (descriptor.direction == LOAD) == is_load
+            if (descriptor.direction in (LOAD, FILL)) == is_load
         ]
-        told = [done["tag"] for done in unit.done if (done["direction"] == LOAD) == is_load]
+        told = [done["tag"] for done in unit.done if (done["direction"] in (LOAD, FILL)) == is_load]
         assert told == expected
     assert len(tags) == len(descriptors)
     if len(descriptors) <= 15:

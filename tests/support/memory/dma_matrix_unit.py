@@ -4,13 +4,13 @@ import random
 from collections import deque
 from dataclasses import asdict
 
-from spica.sim.golden.memory.dma.dma import DmaDescriptor
+from spica.sim.golden.memory.dma.dma import DmaDescriptor, SparseMemory
 
 __all__ = ["UnitSide"]
 
 
 class UnitSide:
-    """Side of one matrix unit at its port of the DMA, with pauses.
+    """Side of one matrix unit at its port of the DMA, with pauses; `accumulator` holds its rows.
 
     Parameters
     ----------
@@ -31,13 +31,22 @@ class UnitSide:
         self.drives = [self.descriptor.valid, self.descriptor.payload.as_value()]
         self.drives += [self.drain.valid, self.drain.payload]
         self.driven = [0, 0, 0, 0]
+        self.fill_bytes = dut.config.fill_bytes[number]
+        self.accumulator = SparseMemory()
+        self.takes_row = 0
+        if self.fill_bytes:
+            fill = dut.fills[number]
+            self.samples += [fill.valid, fill.payload]
+            self.drives.append(fill.ready)
         self.descriptors: deque[DmaDescriptor] = deque()
         self.beats: deque[bytes] = deque()
         self.done: list[dict] = []
 
     def step(self, values) -> list[int]:
         """Sample the DMA's outputs before a clock edge; return the values to drive after it."""
-        descriptor_ready, drain_ready, done_valid, done = values
+        descriptor_ready, drain_ready, done_valid, done, *fill = values
+        if self.fill_bytes and self.takes_row and fill[0]:
+            self.fill(fill[1])
         if done_valid:
             names = ("tag", "direction", "error")
             self.done.append({name: getattr(done, name) for name in names})
@@ -54,4 +63,13 @@ class UnitSide:
         if not driven[2] and self.beats and self.rng.random() >= self.stall:
             driven = [*driven[:2], 1, int.from_bytes(self.beats[0], "little")]
         self.driven = driven
-        return driven
+        if not self.fill_bytes:
+            return driven
+        self.takes_row = int(self.rng.random() >= self.stall)
+        return [*driven, self.takes_row]
+
+    def fill(self, row):
+        """Write the words of a row that its mask selects."""
+        size = self.fill_bytes
+        mask = sum(0xF << 4 * word for word in range(size // 4) if row.mask >> word & 1)
+        self.accumulator.write_masked(row.row * size, row.data, mask, size)

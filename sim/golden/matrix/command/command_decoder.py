@@ -61,10 +61,10 @@ class CommandModel:
         self.error = 0
         self.error_word = 0
         self.sizes = self.pads = (0, 0, 0)
-        self.addresses = {"a": 0, "b": 0, "c": 0}
-        self.strides = {"a": 0, "b": 0, "c": 0}
+        self.addresses = {"a": 0, "b": 0, "c": 0, "d": 0}
+        self.strides = {"a": 0, "b": 0, "c": 0, "d": 0}
         self.has_d = False
-        self.a_line = self.b_end = self.scales_line = 0
+        self.a_line = self.b_end = self.scales_line = self.addend_line = 0
         self.reset_config()
 
     def reset_config(self):
@@ -163,18 +163,22 @@ class CommandModel:
             self.sizes = tuple(bits(rs2, low + 15, low) for low in (0, 16, 32))
         elif function == 10 and fits:
             self.addresses |= {"a": rs1, "b": rs2}
-        elif function == 11 and not rs2 >> 32:
-            self.addresses["c"], self.has_d = rs2, bool(rs1)
+        elif function == 11 and (fits if self.matrix.load_d else not rs2 >> 32):
+            self.addresses |= {"c": rs2, "d": rs1}
+            self.has_d = bool(rs1)
         elif function == 12 and not (rs1 >> 30 or rs2 >> 30):
             self.strides |= {"a": rs1, "b": rs2}
-        elif function == 13 and not rs2 >> 30:
-            self.strides["c"] = rs2
+        elif function == 13 and not (rs2 >> 30 or (self.matrix.load_d and rs1 >> 30)):
+            self.strides |= {"c": rs2, "d": rs1}
         elif function == 24 and fits:
             self.a_line, self.b_end = rs1, rs2
         elif function == 26 and not (rs1 >> 20 or rs2 >> 20):
             self.base, self.scales_line = rs1, rs2
+        elif function == 27 and not (rs1 >> 20 or rs2):
+            self.addend_line = rs1
         else:
-            raise RefusedError(OUT_OF_RANGE if function in (10, 11, 12, 13, 24, 26) else ILLEGAL)
+            ranged = function in (10, 11, 12, 13, 24, 26, 27)
+            raise RefusedError(OUT_OF_RANGE if ranged else ILLEGAL)
 
     def configure(self, rs1, rs2):
         """Execute a CONFIG word."""
@@ -204,10 +208,14 @@ class CommandModel:
             extent * matrix.operand_bytes < 4 for extent in (matrix.rows, matrix.columns)
         ]
         scales_rows = rs1 >> 3 & 1
+        loads_d = self.has_d and not skip["d"]
+        adds_to_memory = rs1 >> 4 & 1
         if (
             rs2 & 0b100
             or (scales_rows and not (rs1 & 1 and matrix.scales_rows and not skip["ex"]))
-            or (not skip["d"] and self.has_d)
+            or (loads_d and not matrix.load_d)
+            or (adds_to_memory and (rs1 & 1 or loads_d or skip["ex"] or not matrix.takes_addends))
+            or (loads_d and (rs1 >> 2 & 1 or not (skip["ex"] or rs1 & 1)))
             or rs2 & 0x100
             or bits(rs1, 19, 16)
             or activation > 1
@@ -230,7 +238,22 @@ class CommandModel:
             or (self.scales_line + scales) * matrix.a_bytes > self.config.shared.size
         ):
             raise RefusedError(OUT_OF_RANGE)
+        if loads_d:
+            self.require_d(j * matrix.columns - pad_j, self.base + i * matrix.rows * j)
+        tile_bytes = 4 * i * matrix.rows * j * matrix.columns
+        end = self.addend_line * matrix.b_bytes + tile_bytes
+        if adds_to_memory and end > self.config.shared.size:
+            raise RefusedError(OUT_OF_RANGE)
         rows = {"base": self.base, "end": self.base + i * matrix.rows * j}
+        if matrix.takes_addends:
+            rows |= {"addend": adds_to_memory, "addend_line": self.addend_line}
+        if matrix.load_d:
+            rows |= {
+                "load_d": int(loads_d),
+                "d_shared": int(self.addresses["d"] >> 24 == 0xFF),
+                "d_address": self.addresses["d"],
+                "d_pitch": self.strides["d"] * 4,
+            }
         if matrix.scales_rows:
             rows |= {"scale_lines": scales * scales_rows, "scales_line": self.scales_line}
         self.operations.append({
@@ -264,6 +287,17 @@ class CommandModel:
             "b_pitch": self.strides["b"] * matrix.operand_bytes,
             "c_pitch": self.strides["c"] * element,
         })
+
+    def require_d(self, width, end):
+        """Refuse a load of D that does not fit."""
+        address, size = self.addresses["d"], self.config.shared.size
+        inside = address - 0xFF000000
+        if (
+            end > self.matrix.accumulator_rows
+            or address % 4
+            or (inside >= 0 and (inside + 4 * width > size or 4 * self.strides["d"] >= 2 * size))
+        ):
+            raise RefusedError(OUT_OF_RANGE)
 
     def require_fit(self, skip, element, c_line):
         """Refuse a LOOP_WS whose matrices do not fit."""

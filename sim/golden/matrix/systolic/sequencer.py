@@ -4,7 +4,13 @@ from .....hw.config import MatrixUnitConfig
 from .....hw.config.arithmetic import ARITHMETIC
 from .....hw.config.formats import FORMATS
 
-__all__ = ["expected_descriptors", "expected_rows", "expected_steps", "expected_weights"]
+__all__ = [
+    "expected_d",
+    "expected_descriptors",
+    "expected_rows",
+    "expected_steps",
+    "expected_weights",
+]
 
 
 def element(config: MatrixUnitConfig, memory: bytes, line: int, size: int, index: int) -> int:
@@ -49,7 +55,7 @@ def expected_rows(config: MatrixUnitConfig, operation: dict, memory: bytes) -> l
             ],
             int(i == 0),
             operation["base"] + j_block * operation["i_blocks"] * rows + i,
-            int(operation["accumulate"] or k_block > 0),
+            int(operation["accumulate"] or operation.get("addend", 0) or k_block > 0),
         )
         for j_block in range(operation["j_blocks"])
         for k_block in range(operation["k_blocks"])
@@ -146,3 +152,30 @@ def expected_descriptors(config: MatrixUnitConfig, operation: dict) -> list[dict
             "block": matrix.columns * size,
         })
     return descriptors
+
+
+def expected_d(config: MatrixUnitConfig, operation: dict) -> list[dict]:
+    """Return the fields of the descriptors that load D, one per column block."""
+    matrix = config.matrix
+    if not operation.get("load_d"):
+        return []
+    size = 4 * matrix.columns
+    found = []
+    for block in range(operation["j_blocks"]):
+        outside = (operation["d_address"] + block * size, operation["d_pitch"])
+        row = operation["base"] + block * operation["i_blocks"] * matrix.rows
+        inside = (row * size, size)
+        from_shared = operation["d_shared"]
+        dram, local = (inside, outside) if from_shared else (outside, inside)
+        found.append({
+            "direction": "REFILL" if from_shared else "FILL",
+            "dram": dram[0],
+            "dram_pitch": dram[1],
+            "local": local[0] % config.shared.size,
+            "local_pitch": local[1],
+            "rows": operation["height"],
+            "bytes": min(size, 4 * operation["width"] - block * size),
+            "fill_rows": 0,
+            "fill_bytes": 0,
+        })
+    return found

@@ -9,10 +9,19 @@ from .....hw.isa.commands import FLOAT_ONE
 from .....hw.lib.interfaces.shared_memory import Direction
 from .....kernels.elements import dtype_of
 from ...memory.dma.dma import DmaDescriptor
-from .sequencer import expected_descriptors
+from .sequencer import expected_d, expected_descriptors
 from .systolic import read_out, systolic_os, systolic_ws
 
-__all__ = ["SystolicModel", "operand_a", "operand_b", "scales_of", "transfers"]
+__all__ = [
+    "AccumulatorBytes",
+    "SystolicModel",
+    "addends_of",
+    "d_transfers",
+    "operand_a",
+    "operand_b",
+    "scales_of",
+    "transfers",
+]
 
 
 def operand_a(matrix: SystolicConfig, operation: dict, shared: np.ndarray) -> np.ndarray:
@@ -39,6 +48,16 @@ def scales_of(matrix: SystolicConfig, operation: dict, shared: np.ndarray) -> np
     return shared[start : start + 4 * operation["height"]].view(np.float32)
 
 
+def addends_of(matrix: SystolicConfig, operation: dict, shared: np.ndarray) -> np.ndarray | None:
+    """Return the addends of a compute, ``[height, columns of whole blocks]``; None without them."""
+    if not operation.get("addend"):
+        return None
+    width = operation["j_blocks"] * matrix.columns
+    start, form = operation["addend_line"] * matrix.b_bytes, matrix.accumulator_format.name
+    size = operation["height"] * width * matrix.wide_bytes
+    return shared[start : start + size].view(dtype_of(form)).reshape(-1, width)
+
+
 def accesses(matrix: SystolicConfig, shared: np.ndarray, size: int, count: int) -> np.ndarray:
     """Return shared memory as accesses of `size` bytes, each with `count` elements."""
     lines = shared.reshape(-1, size)[:, : count * matrix.operand_bytes]
@@ -51,12 +70,32 @@ def whole(lines: np.ndarray, rows: int, columns: int) -> np.ndarray:
 
 
 def transfers(config: MatrixUnitConfig, operation: dict) -> list[DmaDescriptor]:
-    """Return the DMA descriptors of an operation: loads, then the store."""
-    descriptors = expected_descriptors(config, operation)
+    """Return the DMA descriptors of an operation: loads of A and B, then the store."""
+    return described(expected_descriptors(config, operation))
+
+
+def d_transfers(config: MatrixUnitConfig, operation: dict) -> list[DmaDescriptor]:
+    """Return the DMA descriptors that load D of an operation."""
+    return described(expected_d(config, operation))
+
+
+def described(descriptors: list[dict]) -> list[DmaDescriptor]:
+    """Return descriptors from their fields."""
     return [
         DmaDescriptor(direction=Direction[descriptor.pop("direction")], **descriptor)
         for descriptor in descriptors
     ]
+
+
+class AccumulatorBytes:
+    """Accumulator as memory that the DMA writes by byte address, row after row."""
+
+    def __init__(self, accumulator: np.ndarray):
+        self.bytes = accumulator.reshape(-1).view(np.uint8)
+
+    def write(self, address: int, values: bytes):
+        """Write bytes."""
+        self.bytes[address : address + len(values)] = np.frombuffer(values, np.uint8)
 
 
 class SystolicModel:
@@ -97,7 +136,7 @@ class SystolicModel:
         if stays:  # all array rows reach the accumulator; those beyond M are sums of zeros
             beyond = np.zeros((tile.shape[1] - len(a), a.shape[1]), a.dtype)
             a = np.concatenate([a, beyond])
-        before = None
+        before = addends_of(matrix, operation, shared)
         if operation["accumulate"]:
             before = tile[:, : len(a)].transpose(1, 0, 2).reshape(len(a), -1)
             scales = scales_of(matrix, operation, shared)

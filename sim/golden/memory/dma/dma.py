@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import Any
 
 from .....hw.config import DmaBlockConfig
 from .....hw.isa.memory_map import DRAM_BASE, DRAM_END
@@ -83,9 +84,9 @@ def is_refused(config: DmaBlockConfig, descriptor: DmaDescriptor) -> bool:
         return True
     outside_dram = descriptor.dram < DRAM_BASE or dram_end > DRAM_END
     outside_local = local_end > config.shared.size
-    return (descriptor.direction != Direction.SPILL and outside_dram) or (
-        descriptor.direction != Direction.DRAIN and outside_local
-    )
+    uses_dram = descriptor.direction not in (Direction.SPILL, Direction.REFILL)
+    uses_local = descriptor.direction not in (Direction.DRAIN, Direction.FILL)
+    return (uses_dram and outside_dram) or (uses_local and outside_local)
 
 
 def drain_beats(config: DmaBlockConfig, descriptor: DmaDescriptor, unit: int = 0) -> int:
@@ -97,11 +98,18 @@ def drain_beats(config: DmaBlockConfig, descriptor: DmaDescriptor, unit: int = 0
 
 
 def run_descriptor(
-    config: DmaBlockConfig, descriptor: DmaDescriptor, dram, local, beats=(), unit: int = 0
+    config: DmaBlockConfig,
+    descriptor: DmaDescriptor,
+    dram,
+    local,
+    beats=(),
+    unit: int = 0,
+    accumulator: Any = None,
 ) -> bool:
     """Execute one descriptor on `dram` and `local`; return whether it was refused.
 
     `beats` are the results of matrix unit `unit` for a DRAIN or SPILL, its `drain_bytes` each.
+    A FILL or REFILL writes to its `accumulator`.
     """
     if is_refused(config, descriptor):
         return True
@@ -115,6 +123,14 @@ def run_descriptor(
             if i < descriptor.rows:
                 row = dram.read(descriptor.dram + i * descriptor.dram_pitch, descriptor.bytes)
             local.write(descriptor.local + i * descriptor.local_pitch, row.ljust(width, b"\0"))
+    elif descriptor.direction == Direction.FILL:
+        for i in range(descriptor.rows):
+            row = dram.read(descriptor.dram + i * descriptor.dram_pitch, descriptor.bytes)
+            accumulator.write(descriptor.local + i * descriptor.local_pitch, row)
+    elif descriptor.direction == Direction.REFILL:
+        for i in range(descriptor.rows):
+            row = local.read(descriptor.local + i * descriptor.local_pitch, descriptor.bytes)
+            accumulator.write(descriptor.dram + i * descriptor.dram_pitch, row)
     elif descriptor.direction == Direction.STORE:
         for i in range(descriptor.rows):
             row = local.read(descriptor.local + i * descriptor.local_pitch, descriptor.bytes)

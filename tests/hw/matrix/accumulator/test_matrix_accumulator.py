@@ -2,6 +2,7 @@
 
 import random
 from collections import deque
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -107,6 +108,54 @@ def test_matches_golden_model(config):
         assert answered > 20
 
     simulate(dut, testbench)
+
+
+def test_words_of_rows_are_filled_between_sums():
+    """A fill waits only for sums of its SRAM, and changes only the words of its mask."""
+    config = replace(CONFIGS[1], load_d=True)
+    dut = Accumulator(config)
+    require_no_loop(dut)
+    rng, latency = random.Random(4), STORED_LATENCY + config.add_latency
+    rows = {row: [rng.getrandbits(32) for _ in range(4)] for row in range(4, 8)}
+    writes = [(row, 15, words) for row, words in rows.items()]
+    writes += [
+        (rng.randrange(4, 8), rng.getrandbits(4), [rng.getrandbits(32) for _ in range(4)])
+        for _ in range(40)
+    ]
+    waits = 0
+
+    async def testbench(ctx):
+        nonlocal waits
+        pending, offered = list(writes), []
+        while pending:
+            target = rng.randrange(4) if rng.random() < 0.7 else None
+            ctx.set(dut.target, {"address": target or 0, "accumulate": 0})
+            ctx.set(dut.target_valid, target is not None)
+            offered.append(target)
+            row, mask, words = pending[0]
+            valid = rng.random() < 0.8
+            ctx.set(dut.fill.valid, valid)
+            ctx.set(dut.fill.payload, {"address": row, "mask": mask, "data": pack(words)})
+            written = offered[-1 - latency] if len(offered) > latency else None
+            assert ctx.get(dut.fill.ready) == (written is None or written % 2 != row % 2)
+            _, _, ready = await ctx.tick().sample(dut.fill.ready)
+            waits += valid and not ready
+            if valid and ready:
+                pending.pop(0)
+                rows[row] = [
+                    new if mask >> k & 1 else old
+                    for k, (old, new) in enumerate(zip(rows[row], words, strict=True))
+                ]
+        ctx.set(dut.fill.valid, 0)
+        ctx.set(dut.target_valid, 0)
+        for row, words in rows.items():
+            ctx.set(dut.read.payload, row)
+            ctx.set(dut.read.valid, 1)
+            await ctx.tick().repeat(STORED_LATENCY + 1)
+            assert ctx.get(dut.stored) == pack(words)
+
+    simulate(dut, testbench)
+    assert waits > 5
 
 
 def test_a_row_named_again_too_early_is_reported():

@@ -16,7 +16,7 @@ from spica.hw.isa.commands import (
     loop_parts,
     rocc_word,
 )
-from spica.hw.isa.memory_map import MATRIX
+from spica.hw.isa.memory_map import DRAM_BASE, MATRIX, SHARED_BASE
 from spica.hw.matrix.command.command_port import Command
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.matrix.command.command_decoder import decode_commands
@@ -35,11 +35,15 @@ WIDE = MatrixUnitConfig(
     ),
 )
 SCALED = replace(TINY, matrix=replace(TINY.matrix, row_scale=True, tile=(16, 8, 8)))
+WITH_D = replace(TINY, matrix=replace(TINY.matrix, load_d=True, row_scale=True))
 STAYS = replace(TINY, matrix=replace(TINY.matrix, dataflow="output_stationary"))
 CONFIGS = {
     "output-stationary": STAYS,
     "tiny": TINY,
     "scaled rows": SCALED,
+    "loads of D": WITH_D,
+    "addends": replace(WITH_D, matrix=replace(WITH_D.matrix, addend=True)),
+    "addends 2x8": replace(WIDE, matrix=replace(WIDE.matrix, addend=True)),
     "legacy": LEGACY,
     "matrix": MatrixUnitConfig.of(PRESETS["matrix"]),
     "wide": WIDE,
@@ -91,7 +95,7 @@ def bounds(config, rng):
 def random_command(config, rng):
     """Return the writes of one random command, legal in most of its parts."""
     matrix, size = config.matrix, config.shared.size
-    function = rng.choice([0, 8, 8, 8, 9, 9, 10, 11, 12, 13, 24, 24, 26, "cisc", "cisc", "odd"])
+    function = rng.choice([0, 8, 8, 8, 9, 9, 10, 11, 12, 13, 24, 24, 26, 27, "cisc", "cisc", "odd"])
     long = rng.choice([0, 0, 0, 0, 0, 1 << rng.randrange(30, 64)])
     word = rng.getrandbits
     if function == 0:
@@ -104,11 +108,17 @@ def random_command(config, rng):
         parts = rng.choice([0x2B8, 0x238, 0x2E0, 0x78, 0x278, 0x2F8, 0x20, word(10)])
         if rng.random() < 0.7:
             parts &= 0x2F8
+        if matrix.load_d and rng.random() < 0.5:
+            parts &= ~0x20
         scaled = [9, 9, 11] if matrix.row_scale else [9]
+        scaled += [16, 16, 17, 18, 24] if matrix.addend else [16]
         control = rng.choice([0, 1, 2, 3, *scaled, 0x100, 0x200, 0x10000, word(20)])
         return fire(8, control, parts | rng.randrange(size // matrix.a_bytes + 9) << 32)
     if function == 9:
         return fire(9, *bounds(config, rng))
+    if function == 11 and matrix.load_d and rng.random() < 0.8:
+        d = rng.choice([0xFF000000 + 4 * rng.randrange(size // 4), word(30) << 2, word(32)])
+        return fire(11, d | long, word(32))
     if function in (10, 11):
         return fire(function, rng.choice([0, word(32)]) | long, word(32))
     if function in (12, 13):
@@ -119,6 +129,9 @@ def random_command(config, rng):
             rng.choice([0, rng.randrange(size // matrix.a_bytes)]) | long,
             rng.choice([size // matrix.b_bytes, rng.randrange(size // matrix.b_bytes + 2)]),
         )
+    if function == 27:
+        line = rng.choice([0, rng.randrange(size // matrix.b_bytes), 1 << 20])
+        return fire(27, line | long, rng.choice([0] * 6 + [1, 1 << 40]))
     if function == 26:
         rows = matrix.accumulator_rows
         return fire(
@@ -140,13 +153,15 @@ def random_command(config, rng):
 
 def relevant(operation):
     """Return the fields that `operation` uses."""
+    uses_c = operation["compute"] or operation["store"] or operation.get("load_d")
     dropped = {
         "a_line": not (operation["load_a"] or operation["compute"]),
         "b_line": not (operation["load_b"] or operation["compute"]),
         "c_line": not (operation["store"] and operation["spill"]),
-        "base": not (operation["compute"] or operation["store"]),
-        "end": not (operation["compute"] or operation["store"]),
+        "base": not uses_c,
+        "end": not uses_c,
         "scales_line": not operation.get("scale_lines"),
+        "addend_line": not operation.get("addend"),
     }
     return {name: value for name, value in operation.items() if not dropped.get(name)}
 
@@ -246,6 +261,101 @@ def test_a_read_after_a_command_sees_it_running():
         await access(ctx, dut, MATRIX["rs2_high"].offset, 0x1234)
         assert await access(ctx, dut, MATRIX["rs2_high"].offset) == (0x1234, 0)
         assert await access(ctx, dut, 0xF0) == (0, 1)
+
+    simulate(dut, host)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({}, 0),
+        ({"d": DRAM_BASE}, 0),
+        ({"d": DRAM_BASE, "low_d": 1}, 1),
+        ({"d": DRAM_BASE, "accumulate": 0}, 1),
+        ({"d": DRAM_BASE, "accumulate": 0, "skip_compute": 1}, 0),
+        ({"d": DRAM_BASE + 2}, 2),
+        ({"d": SHARED_BASE}, 0),
+        ({"d": SHARED_BASE + TINY.shared.size - 60}, 2),
+        ({"d": SHARED_BASE, "pitch": TINY.shared.size // 2}, 2),
+        ({"d": SHARED_BASE, "pitch": TINY.shared.size // 2 - 1}, 0),
+        ({"d": DRAM_BASE, "base": WITH_D.matrix.accumulator_rows - 63, "skip_compute": 1}, 2),
+        ({"d": DRAM_BASE, "base": WITH_D.matrix.accumulator_rows - 64, "skip_compute": 1}, 0),
+    ],
+)
+def test_each_refusal_of_d(change, error):
+    fields = {"d": 0, "low_d": 0, "accumulate": 1, "skip_compute": 0, "pitch": 5, "base": 0}
+    fields |= change
+    control = {name: fields[name] for name in ("low_d", "accumulate")}
+    parts = (0x2B8 & ~0x20) | encode(loop_parts, skip_compute=fields["skip_compute"])
+    writes = [
+        *fire(Function.BOUNDS, 0, encode(bounds_sizes, i=4, j=4, k=2)),
+        *fire(Function.SPAD_AB, 0, 32),
+        *fire(Function.ADDRESSES_DC, fields["d"], DRAM_BASE),
+        *fire(Function.STRIDES_DC, fields["pitch"], 16),
+        *fire(Function.ACCUMULATOR, fields["base"]),
+        *fire(Function.LOOP_WS, encode(loop_control, **control), parts),
+    ]
+    golden = decode_commands(WITH_D, writes)
+    assert golden.error == error
+    dut = Command(WITH_D)
+
+    async def host(ctx):
+        for offset, data in writes:
+            await access(ctx, dut, offset, data)
+        assert await access(ctx, dut, MATRIX["error"].offset) == (error, 0)
+
+    simulate(dut, host)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({}, 0),
+        ({"accumulate": 1}, 1),
+        ({"accumulate": 1, "scale_rows": 1}, 1),
+        ({"skip_compute": 1}, 1),
+        ({"d": DRAM_BASE}, 1),
+        ({"line": 2048 - 128}, 0),
+        ({"line": 2048 - 127}, 2),
+    ],
+)
+def test_each_refusal_of_addends(change, error):
+    config = CONFIGS["addends"]
+    fields = {"d": 0, "accumulate": 0, "scale_rows": 0, "skip_compute": 0, "line": 0} | change
+    control = {name: fields[name] for name in ("accumulate", "scale_rows")}
+    parts = (0x2B8 & ~0x20) | encode(loop_parts, skip_compute=fields["skip_compute"])
+    writes = [
+        *fire(Function.BOUNDS, 0, encode(bounds_sizes, i=4, j=4, k=2)),
+        *fire(Function.SPAD_AB, 0, 32),
+        *fire(Function.ADDRESSES_DC, fields["d"], DRAM_BASE),
+        *fire(Function.ADDEND, fields["line"]),
+        *fire(Function.LOOP_WS, encode(loop_control, addend=1, **control), parts),
+    ]
+    assert decode_commands(config, writes).error == error
+    assert decode_commands(WITH_D, writes).error == 1
+    dut = Command(config)
+
+    async def host(ctx):
+        for offset, data in writes:
+            await access(ctx, dut, offset, data)
+        assert await access(ctx, dut, MATRIX["error"].offset) == (error, 0)
+
+    simulate(dut, host)
+
+
+def test_d_is_refused_without_loads_of_d():
+    writes = [
+        *fire(Function.BOUNDS, 0, encode(bounds_sizes, i=4, j=4, k=2)),
+        *fire(Function.ADDRESSES_DC, DRAM_BASE, DRAM_BASE),
+        *fire(Function.LOOP_WS, 1, 0x298),
+    ]
+    assert decode_commands(TINY, writes).error == 1
+    dut = Command(TINY)
+
+    async def host(ctx):
+        for offset, data in writes:
+            await access(ctx, dut, offset, data)
+        assert await access(ctx, dut, MATRIX["error"].offset) == (1, 0)
 
     simulate(dut, host)
 

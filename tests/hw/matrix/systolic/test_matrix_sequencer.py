@@ -47,6 +47,16 @@ CONFIGS = {
     ),
     "scaled rows": with_matrix(row_scale=True, tile=(24, 8, 8)),
     "scaled rows fp32": with_matrix(row_scale=True, operand="fp32", tile=(24, 8, 8)),
+    "loads of D": with_matrix(load_d=True),
+    "loads of D 2x8": with_matrix(load_d=True, rows=2, columns=8),
+    "loads of D and scaled rows": with_matrix(load_d=True, row_scale=True, tile=(24, 8, 8)),
+    "loads of D output-stationary": with_matrix(load_d=True, dataflow="output_stationary"),
+    "addends": with_matrix(addend=True),
+    "addends 2x8": with_matrix(addend=True, rows=2, columns=8),
+    "addends fp32": with_matrix(addend=True, operand="fp32"),
+    "addends, loads of D, scaled rows": with_matrix(
+        addend=True, load_d=True, row_scale=True, tile=(24, 8, 8)
+    ),
     "memory latency 5": replace(BASE, shared=replace(BASE.shared, read_latency=5)),
 }
 
@@ -80,6 +90,24 @@ def random_operation(config, rng, **changes):
         scales = {
             "scale_lines": count if is_scaled else 0,
             "scales_line": rng.randrange(config.shared.size // matrix.a_bytes - count + 1),
+        }
+    if matrix.load_d:
+        adds_or_stores = accumulate or parts in ("load", "store", "none")
+        scales |= {
+            "load_d": adds_or_stores and rng.random() < 0.6,
+            "d_shared": rng.random() < 0.5,
+            "d_address": rng.getrandbits(30) << 2,
+            "d_pitch": rng.randrange(500) * 4,
+        }
+        if scales["d_shared"]:
+            scales["d_address"] = 0xFF000000 | 4 * rng.randrange(config.shared.size // 4)
+    if matrix.addend:
+        free = not accumulate and parts in ("compute", "both", "all")
+        free &= not scales.get("load_d") and 4 * rows * matrix.columns <= config.shared.size
+        most = (config.shared.size - 4 * rows * matrix.columns) // matrix.b_bytes
+        scales |= {
+            "addend": free and rng.random() < 0.6,
+            "addend_line": rng.randrange(most + 1) if free else 0,
         }
     return {
         "load_a": parts in ("load", "all"),

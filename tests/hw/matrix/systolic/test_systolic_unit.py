@@ -305,6 +305,102 @@ def test_two_tiles_share_the_accumulator_and_one_is_scaled_by_rows(operand, stal
         assert np.array_equal(bits_of(found), bits_of(expected))
 
 
+@pytest.mark.parametrize("dataflow", ["weight_stationary", "output_stationary"])
+@pytest.mark.parametrize("stall", [0.0, 0.3])
+def test_d_is_loaded_beside_products_of_other_rows(dataflow, stall):
+    """D from shared memory, then from DRAM over the rows of running products, each added to."""
+    matrix = replace(FP16.matrix, load_d=True, dataflow=dataflow)
+    config = replace(FP16, matrix=matrix)
+    m, n, k, upper = 13, 7, 11, 32
+    a, b = operands(config, (m, n, k), 5)
+    rng = np.random.default_rng(3)
+    d = rng.normal(size=(2, m, n + 2)).astype(np.float32)
+    place, d_address = config.shared.size // 2, 0xC000
+
+    def command(first, parts, *, c=0, d=0, accumulate=0):
+        control = encode(loop_control, accumulate=accumulate, full_c=1)
+        return [
+            *fire(Function.ACCUMULATOR, first),
+            *fire(Function.ADDRESSES_DC, d, c),
+            *fire(Function.STRIDES_DC, n + 2 if d else 0, n),
+            *fire(Function.LOOP_WS, control, parts),
+        ]
+
+    compute, store = 0x298, 0x58  # neither skips D
+    shared_d = 0xFF000000 + place
+    writes = [*loop(config, (m, n, k), parts=0xE0, half=0), WAIT]
+    writes += [*command(0, compute), *command(upper, compute)]
+    # D replaces the rows of the last product; that of the first continues.
+    writes += [
+        *command(upper, compute, d=shared_d, accumulate=1),
+        *command(0, compute, accumulate=1),
+    ]
+    places = [C_ADDRESS + 0x400 * number for number in range(5)]
+    writes += [*command(upper, store, c=places[0]), *command(0, store, c=places[1])]
+    # D replaces rows while their store is in progress; a command of D alone; D then stored as is.
+    writes += command(upper, 0xD8, d=d_address)
+    writes += command(upper, store, c=places[2])
+    writes += command(0, 0x18, c=places[3], d=d_address, accumulate=1)
+    writes += command(upper, store, d=shared_d, c=places[4])
+    machine = MatrixHost(config, writes, stall=stall)
+    machine.put(A_ADDRESS, a)
+    machine.put(B_ADDRESS, b)
+    machine.put(d_address, d[1])
+    machine.shared[place : place + d[0].nbytes] = d[0].tobytes()
+    simulate(machine.dut, machine.run)
+
+    def product(before=None):
+        if dataflow == "output_stationary":
+            return systolic_os(a, b, k, before, operand="fp16")
+        return systolic_ws(a, b, matrix.rows, before)
+
+    first, second = (np.ascontiguousarray(each[:, :n]) for each in d)
+    expected = [product(first), product(product()), second, product(second), first]
+    for number, (address, values) in enumerate(zip(places, expected, strict=True)):
+        found = machine.get(address, (m, n), np.float32)
+        assert np.array_equal(bits_of(found), bits_of(values)), number
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"operand": "fp32"}, {"operand": "int8", "read_scale": False}, {"load_d": True}],
+    ids=["fp16", "fp32", "int8", "with loads of D"],
+)
+@pytest.mark.parametrize("stall", [0.0, 0.3])
+def test_products_are_added_to_rows_of_shared_memory(changes, stall):
+    """Successive products of one tile, and of two tiles in turn, each with addends of its own."""
+    matrix = replace(FP16.matrix, addend=True, **changes)
+    config = replace(FP16, matrix=matrix)
+    m, n, k, upper, rounds = 13, 7, 11, 32, 5
+    a, b = operands(config, (m, n, k), 5)
+    width, dtype = 8, dtype_of(matrix.accumulator_format.name)
+    rng = np.random.default_rng(3)
+    addends = (1000 * rng.normal(size=(rounds, 16, width))).astype(dtype)
+    if dtype == np.float32:
+        addends[0, 0, :4] = [-0.0, np.inf, np.nan, 1e-40]
+    place = config.shared.size // 2
+    starts = [0, 0, upper, 0, upper]
+    writes = [*loop(config, (m, n, k), parts=0xE0, half=0), WAIT]
+    for number, first in enumerate(starts):
+        line = (place + number * addends[0].nbytes) // matrix.b_bytes
+        writes += [
+            *fire(Function.ACCUMULATOR, first),
+            *fire(Function.ADDEND, line),
+            *fire(Function.ADDRESSES_DC, 0, C_ADDRESS + 0x400 * number),
+            *fire(Function.LOOP_WS, encode(loop_control, addend=1, full_c=1), 0x38),
+        ]
+    machine = MatrixHost(config, writes, stall=stall)
+    machine.put(A_ADDRESS, a)
+    machine.put(B_ADDRESS, b)
+    machine.shared[place : place + addends.nbytes] = addends.tobytes()
+    simulate(machine.dut, machine.run)
+    for number, addend in enumerate(addends):
+        before = np.ascontiguousarray(addend[:m, :n])
+        expected = systolic_ws(a, b, matrix.rows, before, operand=matrix.operand)
+        found = machine.get(C_ADDRESS + 0x400 * number, (m, n), dtype)
+        assert np.array_equal(bits_of(found), bits_of(expected)), number
+
+
 def test_a_refused_command_disturbs_nothing():
     config = FP16
     a, b = operands(config, (8, 8, 8), 7)

@@ -10,9 +10,15 @@ from spica.hw.config import PRESETS, DmaBlockConfig
 from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.hw.memory.dma.dma import Dma
 from spica.sim.golden.memory.dma.dma import DmaDescriptor
-from support.memory.dma_descriptors import SOURCE, TARGET, check_descriptors, random_descriptors
+from support.memory.dma_descriptors import (
+    SOURCE,
+    TARGET,
+    check_descriptors,
+    directions_of,
+    random_descriptors,
+)
 
-LOAD, STORE, DRAIN, SPILL = Direction.LOAD, Direction.STORE, Direction.DRAIN, Direction.SPILL
+LOAD, STORE, DRAIN, SPILL, FILL, REFILL = Direction
 TINY = PRESETS["tiny_matrix"]
 MATRIX = PRESETS["matrix"]
 
@@ -35,11 +41,27 @@ def variant(config=TINY, **parts):
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.4])
-@pytest.mark.parametrize("directions", [[LOAD], [STORE], [DRAIN], [SPILL], list(Direction)])
+@pytest.mark.parametrize("directions", [[LOAD], [STORE], [DRAIN], [SPILL], directions_of(TINY)])
 def test_random_jobs(directions, stall):
     rng = random.Random(len(directions) * 10 + directions[0].value)
     descriptors = random_descriptors(TINY, rng, directions, 15)
     check_descriptors(TINY, descriptors, seed=1, stall=stall, latency=20, jitter=10)
+
+
+def filling(config, **unit):
+    """Return a cluster whose matrix unit loads D."""
+    return replace(config, units=(replace(config.units[0], load_d=True, **unit),))
+
+
+@pytest.mark.parametrize("stall", [0.0, 0.4])
+@pytest.mark.parametrize("directions", [[FILL], [REFILL], [FILL, REFILL], list(Direction)])
+@pytest.mark.parametrize("columns", [2, 4, 8])
+def test_accumulators_are_filled(columns, directions, stall):
+    """Rows of an accumulator are part of a beat of 16 bytes, or a beat, or several."""
+    config = filling(TINY, columns=columns)
+    rng = random.Random(len(directions) * 10 + directions[0].value)
+    descriptors = random_descriptors(config, rng, directions, 15)
+    check_descriptors(config, descriptors, seed=1, stall=stall, latency=20, jitter=10)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +86,7 @@ def test_one_side_is_slow(slow, shared_stall):
 def test_many_random_jobs(config, stall):
     for seed in range(4):
         rng = random.Random(seed)
-        descriptors = random_descriptors(config, rng, list(Direction), 100)
+        descriptors = random_descriptors(config, rng, directions_of(config), 100)
         check_descriptors(
             config, descriptors, seed=seed, stall=stall, latency=rng.choice([1, 10, 100]), jitter=30
         )
@@ -83,7 +105,7 @@ def test_many_random_jobs(config, stall):
 def test_other_configs(parts):
     config = variant(**parts)
     rng = random.Random(3)
-    descriptors = random_descriptors(config, rng, list(Direction), 25)
+    descriptors = random_descriptors(config, rng, directions_of(config), 25)
     check_descriptors(config, descriptors, seed=3, stall=0.2, latency=12, jitter=5)
 
 

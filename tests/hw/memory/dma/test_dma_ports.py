@@ -14,14 +14,24 @@ from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.memory.dma.dma import DmaDescriptor
 from spica.synth.measure import measure
 from support.memory.dma_bench import DmaBench
-from support.memory.dma_descriptors import SOURCE, TARGET, check_descriptors, random_descriptors
+from support.memory.dma_descriptors import (
+    SOURCE,
+    TARGET,
+    check_descriptors,
+    directions_of,
+    random_descriptors,
+)
 
-LOAD, STORE, DRAIN, SPILL = Direction.LOAD, Direction.STORE, Direction.DRAIN, Direction.SPILL
+LOAD, STORE, DRAIN, SPILL, FILL, REFILL = Direction
 HETERO = PRESETS["tiny_hetero"]
 WIDE = SystolicConfig(rows=2, columns=8, operand="fp16", accumulator_bytes=1024, tile=(8, 16, 8))
 FOUR = replace(
     HETERO,
-    units=(*HETERO.units, WIDE, HETERO.units[1]),
+    units=(
+        *HETERO.units,
+        replace(WIDE, load_d=True),
+        replace(HETERO.units[1], load_d=True),
+    ),
     dma=DmaConfig(contexts=3, queue=2),
 )
 
@@ -40,14 +50,14 @@ def descriptors_of(config, rng, directions, count):
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.4])
-@pytest.mark.parametrize("directions", [[DRAIN, SPILL], list(Direction)])
+@pytest.mark.parametrize("directions", [[DRAIN, SPILL], directions_of(HETERO)])
 def test_random_jobs_of_two_units(directions, stall):
     descriptors = descriptors_of(HETERO, random.Random(len(directions)), directions, 12)
     check_descriptors(HETERO, *descriptors, seed=2, stall=stall, latency=20, jitter=10)
 
 
 def test_random_jobs_of_four_units():
-    descriptors = descriptors_of(FOUR, random.Random(5), list(Direction), 8)
+    descriptors = descriptors_of(FOUR, random.Random(5), directions_of(FOUR), 8)
     check_descriptors(FOUR, *descriptors, seed=5, stall=0.2, latency=9, jitter=20)
 
 
@@ -56,7 +66,7 @@ def test_random_jobs_of_four_units():
 @pytest.mark.parametrize("seed", range(6))
 def test_many_random_jobs(config, seed):
     rng = random.Random(seed)
-    descriptors = descriptors_of(config, rng, list(Direction), 40)
+    descriptors = descriptors_of(config, rng, directions_of(config), 40)
     stall, latency = rng.choice([0.0, 0.3, 0.6]), rng.choice([1, 10, 100])
     check_descriptors(config, *descriptors, seed=seed, stall=stall, latency=latency, jitter=30)
 
