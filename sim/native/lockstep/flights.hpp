@@ -17,6 +17,7 @@ struct Flight {
     uint64_t collected;  // cycle
     uint32_t pc, mask, port;
     bool may_execute;  // the model may execute it after its predecessors
+    bool has_pending;  // it was collected before all its operands were written
     bool is_dispatched, is_executed, is_done;
     bool has_values;  // `values` are those of the core
     bool model_faults, core_faults;

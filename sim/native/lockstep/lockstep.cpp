@@ -71,6 +71,7 @@ void Lockstep::collect(const CollectedPorts& port, const uint32_t* outputs) {
     flight.unrequested = is_memory ? flight.mask : 0;
     flight.requested = flight.writes_made = flight.parts = 0;
     flight.may_execute = !is_memory && flight.port != setup_.control_port;
+    flight.has_pending = port.pending.get(outputs) != 0;
     advance(warp);
 }
 

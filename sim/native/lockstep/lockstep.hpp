@@ -142,6 +142,7 @@ private:
 
     void take_over(const uint32_t* outputs);
     void take_over(const Warp& warp, Flight& flight, const uint32_t* values);
+    bool awaits_load(const Warp& warp, const Flight& flight) const;
     void keep_values(Flight& flight, const uint32_t* values);
     void follow_store(const Warp& warp, Flight& flight);
     void end_store(const Flight& flight);

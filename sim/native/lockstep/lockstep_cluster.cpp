@@ -11,13 +11,24 @@ void Lockstep::take_over(const uint32_t* outputs) {
         Warp& warp = warps_[port.warp.get(outputs)];
         Flight* flight = find_done(warp, port.pc.get(outputs), port.mask.get(outputs));
         if (flight == nullptr) continue;
-        if (flight->is_executed) {
-            take_over(warp, *flight, outputs + port.values.offset);
-        } else {
-            // The model may execute it in this cycle, with instructions that use the value.
-            keep_values(*flight, outputs + port.values.offset);
-        }
+        // The model may execute it in this cycle, with instructions that use the value.
+        keep_values(*flight, outputs + port.values.offset);
+        if (!flight->is_executed) continue;
+        take_over(warp, *flight, outputs + port.values.offset);
+        if (!has_ended_) advance(warp);
     }
+}
+
+// Whether an instruction may use a value that the core has not loaded yet: it was collected while
+// the value was on its way to a writeback bus.
+bool Lockstep::awaits_load(const Warp& warp, const Flight& flight) const {
+    if (!flight.has_pending) return false;
+    for (uint64_t number = warp.flights.begin(); number != warp.next; number++) {
+        const Flight& earlier = warp.flights[number];
+        const iss::Access& access = earlier.retired.access;
+        if (!earlier.has_values && access.size != 0 && !access.is_store) return true;
+    }
+    return false;
 }
 
 // Copies loaded values that the model cannot predict: unit registers and racing writes.

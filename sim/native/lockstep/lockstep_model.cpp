@@ -11,7 +11,8 @@ namespace spica {
 void Lockstep::advance(Warp& warp) {
     while (warp.next != warp.flights.end() && !warp.faults && !warp.awaits_counter) {
         Flight& flight = warp.flights[warp.next];
-        if (!flight.may_execute || !execute(warp, flight)) return;
+        if (!flight.may_execute || (mirror_ && awaits_load(warp, flight))) return;
+        if (!execute(warp, flight)) return;
     }
 }
 
