@@ -38,7 +38,9 @@ PIPELINE = {
 
 #: Fields that each block may depend on, by class, and by number if the class has several configs.
 OWN = {
-    "Dma": {"dma.*", "axi.*", "shared.size", "shared.read_latency", *DRAINS},
+    "Dma": {
+        *("dma.*", "axi.*", "shared.size", "shared.read_latency", "units.*.load_d", *DRAINS),
+    },
     "SharedMemory": {"shared.*", *SHARED_PORTS},
     "SystolicUnit": {"units.0.*", "shared.size", "shared.read_latency"},
     "SystolicUnit 1": {"units.1.*", "shared.size", "shared.read_latency"},
