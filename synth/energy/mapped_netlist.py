@@ -12,7 +12,7 @@ from ..liberty import START, Library, require_mapped
 from ..memories import MemoryShape, memory_shape
 from ..synthesis import netlist_of, synthesis_key
 from ..yosys import YosysError, run_yosys, yosys_version
-from .boolean import Expression, Name, Not, evaluate, names_in
+from .boolean import Expression, evaluate, names_in
 from .power_library import Cell, PowerLibrary
 
 __all__ = ["ONE", "ZERO", "Instance", "MappedNetlist", "Opaque", "map_block", "netlist_from"]
@@ -41,11 +41,8 @@ class Instance:
     @property
     def clock(self) -> int:
         """Net of the clock of a flip-flop."""
-        assert self.cell.flip_flop is not None
-        pin = self.cell.flip_flop.clocked_on
-        pin = pin.operand if isinstance(pin, Not) else pin
-        assert isinstance(pin, Name)
-        return self.nets[pin.name]
+        assert self.cell.flip_flop is not None and self.cell.flip_flop.clock is not None
+        return self.nets[self.cell.flip_flop.clock]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,9 +212,7 @@ def require_synchronous(instance: Instance, block: str):
     """Raise unless a flip-flop changes only at an edge of its clock pin."""
     flip_flop = instance.cell.flip_flop
     assert flip_flop is not None
-    clock = flip_flop.clocked_on
-    clock = clock.operand if isinstance(clock, Not) else clock
-    if not isinstance(clock, Name):
+    if flip_flop.clock is None:
         raise UserError(
             f"flip-flops of {block} must have one clock pin, unlike {instance.cell.name}"
         )

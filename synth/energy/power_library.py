@@ -8,7 +8,7 @@ from pathlib import Path
 from ...hw.base.build_cache import digest
 from ...hw.base.errors import UserError
 from ..cache import cached, source_key
-from .boolean import Expression, parse
+from .boolean import Expression, Name, Not, parse
 from .liberty_groups import Group, parse_groups
 from .power_table import PowerTable, TemplateAxes, read_table, template_axes
 
@@ -73,11 +73,27 @@ class Pin:
 
 @dataclass(frozen=True, kw_only=True)
 class FlipFlop:
-    """State of a flip-flop: names of state and inverted state, clock, next state, clear, preset."""
+    """State of a flip-flop.
+
+    Parameters
+    ----------
+    state, inverted : str
+        Names of the state and of its inversion.
+    clock : str or None
+        Clock pin; None if the clock is not a pin or the inversion of one.
+    is_falling : bool
+        Whether the falling edge of the clock pin is the active one.
+    next_state : Expression
+        State after the active edge.
+    clear, preset : Expression or None
+        Conditions that set the state without a clock.
+
+    """
 
     state: str
     inverted: str
-    clocked_on: Expression
+    clock: str | None
+    is_falling: bool
     next_state: Expression
     clear: Expression | None
     preset: Expression | None
@@ -285,10 +301,14 @@ def flip_flop_of(group: Group) -> FlipFlop:
         raise ValueError("ff (state, inverted state) must have clocked_on and next_state")
     optional = (parse(attributes[k]) if k in attributes else None for k in ("clear", "preset"))
     clear, preset = optional
+    clock = parse(attributes["clocked_on"])
+    is_falling = isinstance(clock, Not)
+    pin = clock.operand if isinstance(clock, Not) else clock
     return FlipFlop(
         state=group.names[0],
         inverted=group.names[1],
-        clocked_on=parse(attributes["clocked_on"]),
+        clock=pin.name if isinstance(pin, Name) else None,
+        is_falling=is_falling,
         next_state=parse(attributes["next_state"]),
         clear=clear,
         preset=preset,

@@ -10,7 +10,15 @@ from ...hw.base.errors import UserError
 from .boolean import And, Constant, Expression, Name, Not, Xor
 from .mapped_netlist import ONE, ZERO, Instance, MappedNetlist
 
-__all__ = ["INVERT_LEFT", "INVERT_RESULT", "INVERT_RIGHT", "XOR", "Program", "compile_netlist"]
+__all__ = [
+    "INVERT_LEFT",
+    "INVERT_RESULT",
+    "INVERT_RIGHT",
+    "XOR",
+    "Program",
+    "compile_netlist",
+    "state_nets",
+]
 
 #: Bits of an operation's code: exclusive or instead of conjunction, and inversions.
 XOR, INVERT_LEFT, INVERT_RIGHT, INVERT_RESULT = 1, 2, 4, 8

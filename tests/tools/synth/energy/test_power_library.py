@@ -94,7 +94,8 @@ def test_cells(library):
     assert [cell.is_supported for cell in read.cells.values()] == [True, True, False]
     flip_flop = read.cells["DFF"].flip_flop
     assert flip_flop is not None
-    assert (flip_flop.clocked_on, flip_flop.next_state) == (parse("C"), parse("D"))
+    assert (flip_flop.clock, flip_flop.is_falling) == ("C", False)
+    assert flip_flop.next_state == parse("D")
     assert (flip_flop.clear, flip_flop.preset) == (parse("!R"), None)
     pins = read.cells["DFF"].pins
     assert list(pins) == ["C", "D", "R", "Q"]
