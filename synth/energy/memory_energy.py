@@ -1,4 +1,4 @@
-"""Energy of memories: macros of a table, tiled as for their area."""
+"""Energy of memories: macros of a table, tiled as for their area, or flip-flops."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from pathlib import Path
 from ...hw.base.errors import UserError
 from ..macros import ENERGY_COLUMNS, Macro, Tiling, read_macros, tiling_of
 from ..memories import MemoryShape, memory_nand2
+from .flip_flop_memory import StorageCells
 
 __all__ = ["MemoryEnergy", "memory_energy", "read_energy_macros"]
 
@@ -22,7 +23,7 @@ class MemoryEnergy:
     leakage : float
         Leakage power in nW.
     tiling : Tiling
-        Macros it is made of.
+        Macros or flip-flops it is made of.
 
     """
 
@@ -44,12 +45,14 @@ def read_energy_macros(path: Path) -> list[Macro]:
     return macros
 
 
-def memory_energy(shape: MemoryShape, macros: Sequence[Macro], nand2: float) -> MemoryEnergy | None:
-    """Return the energy of a memory, tiled for the least area; None if flip-flops are smaller.
+def memory_energy(
+    shape: MemoryShape, macros: Sequence[Macro], nand2: float, cells: StorageCells
+) -> MemoryEnergy:
+    """Return the energy of a memory, tiled for the least area.
 
     A read accesses the tiles side by side that hold the word, in one copy; a write accesses them
     in all copies. Tiles that are not accessed consume only leakage. A memory with asynchronous
-    reads is always flip-flops.
+    reads is made of flip-flops, as is one that is smaller so.
 
     Parameters
     ----------
@@ -59,13 +62,21 @@ def memory_energy(shape: MemoryShape, macros: Sequence[Macro], nand2: float) -> 
         Macros of `read_energy_macros`.
     nand2 : float
         Area of a NAND2 in um2, the unit of the area of flip-flops.
+    cells : StorageCells
+        Cells of memories made of flip-flops.
 
     """
     tiling = tiling_of(shape, macros, nand2)
     macro = tiling.macro
     if macro is None:
         require_small(shape, macros)
-        return None
+        reads = 1 if shape.ports == "1rw" else int(shape.ports.partition("r")[0])
+        return MemoryEnergy(
+            read=cells.read_energy(shape),
+            write=cells.write_energy(shape),
+            leakage=cells.leakage(shape, reads),
+            tiling=tiling,
+        )
     assert macro.read_energy is not None and macro.write_energy is not None
     assert macro.leakage is not None
     return MemoryEnergy(
