@@ -168,8 +168,9 @@ def netlist_from(
             require_synchronous(mapped, name)
             flip_flops.append(mapped)
     ports = {port: (p["direction"], nets_of(p["bits"])) for port, p in module["ports"].items()}
+    # Yosys escapes a public name that begins with `$`, such as Amaranth's `$signal`.
     names = {
-        signal: nets_of(entry["bits"])
+        signal.replace("\\", ""): nets_of(entry["bits"])
         for signal, entry in module["netnames"].items()
         if not entry["hide_name"]
     }

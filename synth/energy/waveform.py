@@ -35,7 +35,7 @@ class Waveform:
 
 
 def read_waveform(
-    lines: Iterable[str], scope: str, names: Collection[str], clock: str = "clk"
+    lines: Iterable[str], scope: str, names: Collection[str], clock: str | None = "clk"
 ) -> Waveform:
     """Return the values of signals of a block in each recorded cycle.
 
@@ -48,14 +48,15 @@ def read_waveform(
         Path of the block's instance, with dots.
     names : collection of str
         Signals to read, by their path below the instance; those that the file lacks are left out.
-    clock : str
-        Clock of the block, which is 1 at time 2n + 1 if it has an edge.
+    clock : str or None
+        Clock of the block, which is 1 at time 2n + 1 if it has an edge; None for a block without
+        registers, which counts as clocked in every cycle.
 
     """
     lines = iter(lines)
-    variables = dict(variables_of(lines, scope, {*names, clock}))
+    variables = dict(variables_of(lines, scope, {*names, *([clock] if clock else ())}))
     clocks = [code for code, (_, found) in variables.items() if clock in found]
-    if not clocks:
+    if clock and not clocks:
         raise UserError(f"the waveform must have a clock {scope}.{clock}")
     cycles: list[int] = []
     edges: list[bool] = []
@@ -63,10 +64,10 @@ def read_waveform(
     for time, values in times_of(lines, variables):
         if time % 2 == 0:
             cycles.append(time // 2)
-            edges.append(False)
+            edges.append(not clocks)
             for code, value in values.items():
                 history[code].append(value)
-        elif edges:
+        elif edges and clocks:
             edges[-1] = bool(values[clocks[0]])
     if not cycles or cycles != list(range(cycles[0], cycles[0] + len(cycles))):
         raise UserError("the waveform must have every cycle of its window, and one or more")

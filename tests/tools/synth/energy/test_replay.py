@@ -43,6 +43,8 @@ class Averager(wiring.Component):
             m.d.sync += total.eq(total + self.i - Mux(is_full, read.data, 0))
             with m.If(place == 7):
                 m.d.sync += is_full.eq(1)
+        (self.unnamed,) = [Signal() for _ in range(1)]  # Amaranth calls it `$signal`
+        m.d.sync += self.unnamed.eq(total[0] & self.enable)
         m.d.comb += [
             read.addr.eq(Mux(self.enable, place + 1, place)),
             read.en.eq(1),
@@ -50,7 +52,7 @@ class Averager(wiring.Component):
             write.data.eq(self.i),
             write.en.eq(self.enable),
             self.o.eq(total),
-            self.is_large.eq(total[7:].any()),
+            self.is_large.eq(total[7:].any() ^ self.unnamed),
         ]
         self.registers = {"place": place, "total": total, "is_full": is_full}
         self.read_data = read.data
@@ -73,6 +75,7 @@ def recorded():
             "o": averager.o,
             "is_large": averager.is_large,
             "past.RD_DATA": averager.read_data,
+            "$signal": averager.unnamed,
             **averager.registers,
         }
         for _ in range(CYCLES):
@@ -107,7 +110,7 @@ def test_windows_of_the_run_count(netlist, recorded):
     assert found.differing == ()
     assert found.cycles == found.clocked_cycles == 64 + 200 + 80
     # Toggles of ports and registers are those of the recorded values.
-    for name in ("i", "o", "place", "total", "is_full", "is_large"):
+    for name in ("i", "o", "place", "total", "is_full", "is_large", "$signal"):
         bits = recorded[name]
         for row, net in zip(bits, netlist.names[name], strict=True):
             toggles = sum(int((row[w] != row[np.array(w) - 1]).sum()) for w in WINDOWS)

@@ -77,6 +77,13 @@ def test_values_in_each_cycle():
     assert numbers(waveform.signals["queue.head"]) == [0, 0, 0, 3]
 
 
+def test_a_block_without_a_clock():
+    lines = (HEAD + CHANGES).splitlines()
+    waveform = read_waveform(lines, "top.core00", {"is_full"}, clock=None)
+    assert waveform.clocked.all()
+    assert numbers(waveform.signals["is_full"]) == [1, 1, 1, 1]
+
+
 def test_files_that_are_refused():
     with pytest.raises(UserError, match=r"the waveform must have a clock top.core1.clk"):
         read(HEAD + CHANGES, "top.core1")
