@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from spica.cli.options import new_table
+from spica.hw.base.compiler import find_compiler
 from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
-from spica.sim.engine.compiler import find_compiler
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.program_bench import START

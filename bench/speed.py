@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from spica.hw.base.compiler import find_compiler
 from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS
 from spica.hw.isa.memory_map import CONTROL, CONTROL_BASE
 from spica.kernels.commands import CommandList
-from spica.sim.engine.compiler import find_compiler
 from spica.sim.engine.verilator_model import find_verilator
 from spica.sim.engine.versions import versions
 from spica.sim.machine.command_machine import CommandMachine

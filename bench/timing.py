@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from spica.cli.options import new_table
 from spica.hw.base.progress import Progress
-from spica.kernels.compile import zig_environment
+from spica.hw.base.zig import zig_environment
 from spica.sim.machine.machine import Machine
 
 from .target import Target

@@ -9,12 +9,12 @@ from resource import RUSAGE_CHILDREN
 from unittest.mock import patch
 
 from spica.cli.options import new_table
+from spica.hw.base.compiler import compile_all, find_compiler
 from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS
 from spica.hw.emit.emission import Emission
 from spica.kernels.kernel import find_kernel
 from spica.sim.engine import engines
-from spica.sim.engine.compiler import compile_all, find_compiler
 from spica.sim.engine.driven_top import driven_top
 from spica.sim.engine.emission_cache import emit_cached
 from spica.sim.engine.verilator_build import generate

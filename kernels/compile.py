@@ -1,31 +1,21 @@
 """Compiler driver: C, C++ and assembly to an ELF file with start-up code, cached by content."""
 
-import functools
-import importlib.metadata
-import importlib.util
-import os
 import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..hw.base.build_cache import cache_directory, cached, digest
+from ..hw.base.build_cache import cached, digest
 from ..hw.base.build_step import build_step
-from ..hw.base.entries_in_use import use_entry
 from ..hw.base.errors import UserError
 from ..hw.base.progress import Progress
 from ..hw.base.tools import run_tool
+from ..hw.base.zig import compiler_version, zig_environment
 from ..hw.config import ClusterConfig
 from ..hw.isa.memory_map import STACK_BYTES
 from .header import library_header, program_header
 
-__all__ = [
-    "INCLUDE_DIRECTORY",
-    "RUNTIME_DIRECTORY",
-    "compile_program",
-    "compiler_version",
-    "zig_environment",
-]
+__all__ = ["INCLUDE_DIRECTORY", "RUNTIME_DIRECTORY", "compile_program"]
 
 RUNTIME_DIRECTORY = Path(__file__).with_name("runtime")
 INCLUDE_DIRECTORY = RUNTIME_DIRECTORY / "include"
@@ -59,32 +49,6 @@ ATOMIC_CALL = re.compile(rb"\0(__(?:sync|atomic)_\w+)\0")
 NO_ATOMICS = "the cores have no atomic instructions: order accesses by barriers and vx_fence"
 #: Compiler output lines that a message quotes.
 QUOTED_LINES = 10
-
-
-@functools.cache
-def compiler_version() -> str:
-    """Return the version of the installed compiler."""
-    try:
-        return importlib.metadata.version("ziglang")
-    except importlib.metadata.PackageNotFoundError:
-        raise UserError(
-            "ziglang compiles programs and is not installed: run `pip install ziglang`"
-        ) from None
-
-
-def zig_environment() -> dict[str, str]:
-    """Return the environment of zig: each installation has a cache of its own, unless one is set.
-
-    Installations with a common cache rebuild its libraries whenever they alternate, and wait for
-    each other's locks.
-    """
-    environment = dict(os.environ)
-    if found := importlib.util.find_spec("ziglang"):
-        key = digest([str(found.origin), compiler_version()])
-        folder = cache_directory() / f"zig-{key}"
-        use_entry(folder)
-        environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(folder))
-    return environment
 
 
 def tool(language: str, arguments: Sequence[str], what: str) -> None:

@@ -13,7 +13,7 @@ from .cache import cached
 from .synthesis import netlist_of, synthesis_key
 from .yosys import YosysError, run_yosys, yosys_version
 
-__all__ = ["CellArea", "Library", "map_to", "read_library"]
+__all__ = ["START", "CellArea", "Library", "map_to", "read_library", "require_mapped"]
 
 CELL = re.compile(r'^\s*cell\s*\(\s*"?[^\s")]+"?\s*\)', re.MULTILINE)
 POWER = re.compile(r"\b(?:internal|leakage)_power\s*\([^()]*\)\s*\{")

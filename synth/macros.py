@@ -19,28 +19,71 @@ COLUMNS = {
     "width": ("width", "bits"),
     "area": ("area_um2", "area"),
 }
+#: The same for columns that only energy needs.
+ENERGY_COLUMNS = {
+    "read_energy": ("read_pj",),
+    "write_energy": ("write_pj",),
+    "leakage": ("leakage_nw",),
+}
 #: Notations of ports, and the number of ports.
 PORTS = {"1": 1, "1rw": 1, "2": 2, "1r1w": 2, "2rw": 2}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Macro:
-    """A memory macro: ports (1 or 2), words, bits of a word, area in um2."""
+    """A memory macro.
+
+    Parameters
+    ----------
+    name : str
+        Name.
+    ports : int
+        Ports, 1 or 2.
+    words, width : int
+        Words, and bits of each.
+    area : float
+        Area in um2.
+    read_energy, write_energy : float or None
+        Energy of a read and of a write of one word in pJ; None if the table does not state it.
+    leakage : float or None
+        Leakage power in nW.
+
+    """
 
     name: str
     ports: int
     words: int
     width: int
     area: float
+    read_energy: float | None = None
+    write_energy: float | None = None
+    leakage: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tiling:
-    """Tiles of a memory: `count` instances of a macro, or flip-flops if `macro` is None."""
+    """Tiles of a memory.
+
+    Parameters
+    ----------
+    macro : Macro or None
+        Macro of each tile; None for flip-flops.
+    count : int
+        Instances of the macro.
+    area : float
+        Total area in um2.
+    columns : int
+        Instances side by side, which are accessed together.
+    copies : int
+        Copies of the memory, one for each of its read ports; a write accesses all of them.
+
+    """
 
     macro: Macro | None
     count: int
     area: float
+    columns: int = 0
+    copies: int = 0
 
     def __str__(self) -> str:
         return "flip-flops" if self.macro is None else f"{self.count} x {self.macro.name}"
@@ -56,9 +99,9 @@ def read_macros(path: Path) -> list[Macro]:
     names = [name.strip().lower() for name in rows.fieldnames or () if name]
     columns = {
         what: next((name for name in known if name in names), None)
-        for what, known in COLUMNS.items()
+        for what, known in (COLUMNS | ENERGY_COLUMNS).items()
     }
-    if missing := [" or ".join(COLUMNS[what]) for what, name in columns.items() if name is None]:
+    if missing := [" or ".join(COLUMNS[what]) for what in COLUMNS if columns[what] is None]:
         raise UserError(
             f"--sram-table must have the columns macro, ports, words, width and area_um2; {path} "
             f"has none called {', none called '.join(missing)}"
@@ -72,7 +115,7 @@ def read_macros(path: Path) -> list[Macro]:
 def macro_of(row: dict, columns: dict, path: Path, line: int) -> Macro:
     """Return the macro of a row."""
     cells = {(name or "").strip().lower(): str(text or "").strip() for name, text in row.items()}
-    found = {what: cells[name] for what, name in columns.items()}
+    found = {what: cells[name] for what, name in columns.items() if name is not None}
     ports = PORTS.get(found["ports"].lower())
     if ports is None:
         raise UserError(
@@ -88,7 +131,24 @@ def macro_of(row: dict, columns: dict, path: Path, line: int) -> Macro:
             f"words, width and area in --sram-table must be positive numbers, not "
             f"{found['words']!r}, {found['width']!r} and {found['area']!r} in line {line} of {path}"
         )
-    return Macro(name=found["name"], ports=ports, words=words, width=width, area=area)
+    energies = {
+        what: energy_of(what, found[what], path, line) for what in ENERGY_COLUMNS if what in found
+    }
+    return Macro(name=found["name"], ports=ports, words=words, width=width, area=area, **energies)
+
+
+def energy_of(what: str, text: str, path: Path, line: int) -> float:
+    """Return an energy or a leakage power of a row."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise UserError(
+            f"{ENERGY_COLUMNS[what][0]} in --sram-table must be zero or a positive number, not "
+            f"{text!r} in line {line} of {path}"
+        )
+    return value
 
 
 def tiling_of(shape: MemoryShape, macros: Iterable[Macro], nand2: float) -> Tiling:
@@ -105,6 +165,10 @@ def tiling_of(shape: MemoryShape, macros: Iterable[Macro], nand2: float) -> Tili
     copies = 1 if ports == 1 else max(1, int(shape.ports.partition("r")[0]))
     for macro in macros:
         if macro.ports >= ports:
-            count = copies * -(-shape.depth // macro.words) * -(-shape.width // macro.width)
-            choices.append(Tiling(macro=macro, count=count, area=count * macro.area))
+            columns = -(-shape.width // macro.width)
+            count = copies * -(-shape.depth // macro.words) * columns
+            area = count * macro.area
+            choices.append(
+                Tiling(macro=macro, count=count, area=area, columns=columns, copies=copies)
+            )
     return min(choices, key=lambda choice: choice.area)

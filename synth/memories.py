@@ -8,7 +8,7 @@ from math import log2
 
 from .gates import ENABLE, FLIP_FLOP, NAND2_EQUIVALENTS
 
-__all__ = ["MACRO_NAND2", "MemoryShape", "memories_of", "memory_nand2"]
+__all__ = ["MACRO_NAND2", "MemoryShape", "memories_of", "memory_nand2", "memory_shape"]
 
 #: NAND2 equivalents of SRAM macros by bits, for one port and for two. Source: areas of IHP's 130 nm
 #: macros in their Liberty files (IHP-Open-PDK, libs.ref/sg13g2_sram), divided by 7.2576 um2 of its
@@ -69,10 +69,15 @@ def memories_of(module: dict) -> Counter[MemoryShape]:
     found: Counter[MemoryShape] = Counter()
     for cell in module["cells"].values():
         if cell["type"] == "$mem_v2":
-            parameters = cell["parameters"]
-            depth, width = (int(parameters[name], 2) for name in ("SIZE", "WIDTH"))
-            found[MemoryShape(depth=depth, width=width, ports=ports_of(cell))] += 1
+            found[memory_shape(cell)] += 1
     return found
+
+
+def memory_shape(cell: dict) -> MemoryShape:
+    """Return the shape of a memory cell of a netlist."""
+    parameters = cell["parameters"]
+    depth, width = (int(parameters[name], 2) for name in ("SIZE", "WIDTH"))
+    return MemoryShape(depth=depth, width=width, ports=ports_of(cell))
 
 
 def ports_of(cell: dict) -> str:

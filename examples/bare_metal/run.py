@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from spica.api.progress import ProgressDisplay
+from spica.hw.base.zig import zig_environment
 from spica.hw.config import PRESETS
 from spica.kernels.commands import CommandList
-from spica.kernels.compile import zig_environment
 from spica.sim.machine.command_machine import CommandMachine
 
 HERE = Path(__file__).resolve().parent

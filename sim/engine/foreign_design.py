@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from ...hw.base.build_cache import cached, digest
+from ...hw.base.compiler import compile_all, find_compiler, link
 from ...hw.base.progress import Progress
 from ..harness.binding import TOP
-from .compiler import compile_all, find_compiler, link
 from .verilator_build import compile_generated, generate
 from .verilator_model import (
     VERILATE_FLAGS,

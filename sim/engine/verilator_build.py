@@ -7,11 +7,11 @@ from pathlib import Path
 
 from ...hw.base.build_cache import scratch_folder
 from ...hw.base.build_step import build_step
+from ...hw.base.compiler import Compiler, compile_all, precompile
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
 from ...hw.base.tools import run_tool
 from ..harness.binding import TOP
-from .compiler import Compiler, compile_all, precompile
 
 __all__ = ["compile_generated", "generate", "left_for_later", "together"]
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...hw.base.build_cache import cached, digest, scratch_folder
+from ...hw.base.compiler import Compiler, compile_all, find_compiler, link, processor
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
 from ...hw.emit.emission import Emission
 from ..harness.binding import binding_header
 from .background_build import build_in_background
-from .compiler import Compiler, compile_all, find_compiler, link, processor
 from .driven_top import driven_top
 from .verilator_build import compile_generated, generate, left_for_later, together
 from .word_memories import with_whole_words

@@ -12,9 +12,9 @@ import numpy as np
 
 from ...hw.arith.float.rounding import Rounding
 from ...hw.base.build_cache import cached, digest
+from ...hw.base.compiler import compile_all, find_compiler, link, processor
 from ...hw.config.tensor import HgmmaConfig, TensorConfig
 from ...hw.isa.operations import SpecialOperation
-from ..engine.compiler import compile_all, find_compiler, link, processor
 from .coefficients import special_header
 from .library import FLAGS, NATIVE
 from .native_types import native_numerics

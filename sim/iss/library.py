@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...hw.base.build_cache import cached, digest
+from ...hw.base.compiler import compile_all, find_compiler, link, processor
 from ...hw.base.progress import Progress
 from ...hw.isa.instructions import INSTRUCTIONS, Instruction
-from ..engine.compiler import compile_all, find_compiler, link, processor
 from .coefficients import special_header
 from .table import header
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from ....hw.base.build_cache import cached, digest, scratch_folder
 from ....hw.base.build_step import build_step
+from ....hw.base.compiler import Compiler, compile_all, find_compiler, link, workers
 from ....hw.base.progress import Progress
 from ...harness.binding import DRIVE
 from ...harness.binding import TOP as WRAPPER
-from ..compiler import Compiler, compile_all, find_compiler, link, workers
 from ..verilator_build import generate
 from ..verilator_model import (
     IDENTITY,

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ....hw.base.build_cache import cached, digest, scratch_folder
+from ....hw.base.compiler import Compiler, compile_all, find_compiler, link
 from ....hw.base.progress import Progress
 from ....hw.emit.emission import Emission
 from ...harness.binding import Layout
-from ..compiler import Compiler, compile_all, find_compiler, link
 from ..verilator_model import IDENTITY, MODEL_FLAGS, NATIVE, harness_objects, native_key, tool_key
 from .block_library import block_libraries
 from .partition import partition

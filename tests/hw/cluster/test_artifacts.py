@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from spica.cli.main import main
+from spica.hw.base.compiler import find_compiler
 from spica.hw.cluster.artifacts import artifacts
 from spica.hw.cluster.counters import counter_table
 from spica.hw.config import PRESETS
@@ -14,7 +15,6 @@ from spica.hw.config.override import override
 from spica.hw.emit.emission import Emission, EmittedModule, EmittedPort, EmittedSram
 from spica.hw.emit.sram_macros import SramShape
 from spica.hw.isa.memory_map import DMA, DMA_BASE, MATRIX_BASE
-from spica.sim.engine.compiler import find_compiler
 
 TINY = PRESETS["tiny_matrix"]
 

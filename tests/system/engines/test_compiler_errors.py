@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from spica.cli.main import main
+from spica.hw.base import compiler
 from spica.hw.base.errors import UserError
-from spica.sim.engine import compiler
 
 RUN = ("run", "vecadd", "--preset", "tiny", "--engine", "iss", "--size", "3")
 

@@ -5,10 +5,10 @@ import subprocess
 
 import pytest
 
+from spica.hw.base.compiler import find_compiler
 from spica.hw.cluster.cluster import Cluster
 from spica.hw.config import PRESETS
 from spica.hw.emit.emitter import emit
-from spica.sim.engine.compiler import find_compiler
 from spica.sim.engine.verilator_model import HARNESS_SOURCES, NATIVE, build_model
 
 OTHERS = [name for name in ("g++", "clang++") if shutil.which(name)]

@@ -7,11 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from spica.hw.base import compiler, zig
 from spica.hw.base.build_cache import cache_directory
 from spica.hw.base.errors import UserError
-from spica.kernels import compile as compiling
-from spica.kernels.compile import zig_environment
-from spica.sim.engine import compiler
+from spica.hw.base.zig import zig_environment
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +46,7 @@ def test_each_installation_of_zig_has_a_cache(monkeypatch):
     other = SimpleNamespace(origin="/other/ziglang/__init__.py")
     for owner, function, value in (
         (importlib.util, "find_spec", lambda _: other),
-        (compiling, "compiler_version", lambda: "0.0.0"),
+        (zig, "compiler_version", lambda: "0.0.0"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(owner, function, value)

@@ -11,6 +11,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from spica.hw.base.errors import UserError
+from spica.hw.base.zig import zig_environment
 from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.isa.commands import CISC_MAPS
 from spica.hw.isa.csr import CSRS
@@ -23,7 +24,6 @@ from spica.kernels.compile import (
     INCLUDE_DIRECTORY,
     compile_program,
     tool,
-    zig_environment,
 )
 from spica.kernels.header import INCLUDED, library_header, program_header
 from spica.kernels.program import Program

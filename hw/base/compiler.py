@@ -14,12 +14,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...hw.base.build_cache import cache_directory
-from ...hw.base.build_step import build_step
-from ...hw.base.errors import UserError
-from ...hw.base.progress import Progress
-from ...hw.base.tools import run_tool
-from ...kernels.compile import zig_environment
+from .build_cache import cache_directory
+from .build_step import build_step
+from .errors import UserError
+from .progress import Progress
+from .tools import run_tool
+from .zig import zig_environment
 
 __all__ = [
     "Compiler",

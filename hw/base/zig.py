@@ -1,0 +1,38 @@
+"""zig, the compiler of programs and models: its version, and the environment it runs in."""
+
+import functools
+import importlib.metadata
+import importlib.util
+import os
+
+from .build_cache import cache_directory, digest
+from .entries_in_use import use_entry
+from .errors import UserError
+
+__all__ = ["compiler_version", "zig_environment"]
+
+
+@functools.cache
+def compiler_version() -> str:
+    """Return the version of the installed compiler."""
+    try:
+        return importlib.metadata.version("ziglang")
+    except importlib.metadata.PackageNotFoundError:
+        raise UserError(
+            "ziglang compiles programs and is not installed: run `pip install ziglang`"
+        ) from None
+
+
+def zig_environment() -> dict[str, str]:
+    """Return the environment of zig: each installation has a cache of its own, unless one is set.
+
+    Installations with a common cache rebuild its libraries whenever they alternate, and wait for
+    each other's locks.
+    """
+    environment = dict(os.environ)
+    if found := importlib.util.find_spec("ziglang"):
+        key = digest([str(found.origin), compiler_version()])
+        folder = cache_directory() / f"zig-{key}"
+        use_entry(folder)
+        environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(folder))
+    return environment

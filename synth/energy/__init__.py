@@ -1,0 +1,1 @@
+"""Energy of mapped blocks from switching activity in a cell library."""

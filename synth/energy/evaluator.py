@@ -1,0 +1,133 @@
+"""Bit-parallel evaluation of a mapped netlist: toggles of every net, and cycles with wrong values.
+
+One machine word holds 64 cycles of a net. This is possible since the values of all registers,
+ports and memories come from a recorded run: no cycle depends on the one before it.
+"""
+
+import ctypes
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hw.base.build_cache import cached, digest
+from ...hw.base.compiler import compile_all, find_compiler, link, processor
+from .program import Program
+
+__all__ = ["Activity", "evaluate_program", "pack_cycles", "unpack_cycles"]
+
+SOURCE = Path(__file__).with_name("native") / "evaluator.cpp"
+FLAGS = ("-std=c++20", "-fPIC", "-Wall", "-Wextra")
+
+Words = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Activity:
+    """Result of an evaluation.
+
+    Parameters
+    ----------
+    toggles : array of uint64
+        Toggles of each net in the counted cycles.
+    wrong : array of bool
+        For each cycle, whether a compared slot differed from its expected value.
+
+    """
+
+    toggles: NDArray[np.uint64]
+    wrong: NDArray[np.bool_]
+
+
+def pack_cycles(values: NDArray[np.bool_]) -> Words:
+    """Return rows of bits, one per cycle, as rows of words; bit n of word w is cycle 64w + n."""
+    padding = -values.shape[-1] % 64
+    padded = np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, padding)])
+    return np.packbits(padded, axis=-1, bitorder="little").view("<u8").astype(np.uint64)
+
+
+def unpack_cycles(words: Words, cycles: int) -> NDArray[np.bool_]:
+    """Return rows of words as rows of bits."""
+    data = np.ascontiguousarray(words.astype("<u8")).view(np.uint8)
+    return np.unpackbits(data, axis=-1, bitorder="little", count=cycles).astype(bool)
+
+
+def evaluate_program(
+    program: Program,
+    values: Words,
+    counted: NDArray[np.bool_],
+    compared: Sequence[int] = (),
+    expected: Words | None = None,
+) -> Activity:
+    """Evaluate a netlist in all cycles, and return the activity.
+
+    Parameters
+    ----------
+    program : Program
+        The netlist.
+    values : array of words
+        A row for each net of `program.driven`, as `pack_cycles` returns them.
+    counted : array of bool
+        For each cycle, whether a change since the cycle before it counts as a toggle: false in the
+        first cycle of every window.
+    compared : sequence of int
+        Slots to compare, nets or next states.
+    expected : array of words or None
+        A row of expected values for each of them.
+
+    """
+    cycles = len(counted)
+    words = -(-cycles // 64)
+    if expected is None:
+        expected = np.zeros((0, words), np.uint64)
+    for name, rows, count in (
+        ("values", values, len(program.driven)),
+        ("expected", expected, len(compared)),
+    ):
+        if rows.shape != (count, words):
+            raise ValueError(f"{name} must be {count} x {words} words, not {rows.shape}")
+    toggles, wrong = np.zeros(program.nets, np.uint64), np.zeros(words, np.uint64)
+    operations = np.ascontiguousarray(program.operations)
+    library().evaluate_netlist(
+        *(pointer(operations), len(operations), program.nets, program.slots),
+        *(pointer(np.array(program.driven, np.uint32)), len(program.driven)),
+        *(pointer(np.ascontiguousarray(values)), pointer(np.array(compared, np.uint32))),
+        *(len(compared), pointer(np.ascontiguousarray(expected)), words),
+        *(pointer(pack_cycles(counted)), pointer(toggles), pointer(wrong)),
+    )
+    return Activity(toggles=toggles, wrong=unpack_cycles(wrong, cycles))
+
+
+def pointer(array: NDArray):
+    """Return an array as an argument of a C function; it must outlive the call."""
+    return array.ctypes.data_as(ctypes.c_void_p)
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """Return the compiled evaluator; one build serves all netlists."""
+    compiler = find_compiler()
+    flags = [*FLAGS, *compiler.flags(2)]
+
+    def build(directory: Path):
+        compiled = directory / "evaluator.o"
+        compile_all(compiler, [(SOURCE, compiled, flags)])
+        link(compiler, [compiled], directory / "evaluator.so")
+        compiled.unlink()
+
+    key = digest([
+        *(SOURCE.read_text(), *compiler.command, compiler.version),
+        *(*flags, processor()),
+    ])
+    loaded = ctypes.CDLL(str(cached("evaluator", key, build) / "evaluator.so"))
+    pointers = ctypes.c_void_p
+    size = ctypes.c_uint64
+    loaded.evaluate_netlist.restype = None
+    loaded.evaluate_netlist.argtypes = [
+        *(pointers, size, size, size, pointers, size, pointers),
+        *(pointers, size, pointers, size, pointers, pointers, pointers),
+    ]
+    return loaded

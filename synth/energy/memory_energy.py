@@ -1,0 +1,98 @@
+"""Energy of memories: macros of a table, tiled as for their area, or flip-flops."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...hw.base.errors import UserError
+from ..macros import ENERGY_COLUMNS, Macro, Tiling, read_macros, tiling_of
+from ..memories import MemoryShape, memory_nand2
+from .flip_flop_memory import StorageCells
+
+__all__ = ["MemoryEnergy", "memory_energy", "read_energy_macros"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryEnergy:
+    """Energy of a memory.
+
+    Parameters
+    ----------
+    read, write : float
+        Energy of one access to a word in pJ, whatever part of the word a write's mask selects.
+    leakage : float
+        Leakage power in nW.
+    tiling : Tiling
+        Macros or flip-flops it is made of.
+
+    """
+
+    read: float
+    write: float
+    leakage: float
+    tiling: Tiling
+
+
+def read_energy_macros(path: Path) -> list[Macro]:
+    """Return the macros of a table; raise `UserError` if it lacks energies or leakage."""
+    macros = read_macros(path)
+    wanted = {what: column for what, (column, *_) in ENERGY_COLUMNS.items()}
+    if missing := [column for what, column in wanted.items() if getattr(macros[0], what) is None]:
+        raise UserError(
+            f"--sram-table must have the columns {', '.join(wanted.values())} for energy; {path} "
+            f"has none called {', none called '.join(missing)}"
+        )
+    return macros
+
+
+def memory_energy(
+    shape: MemoryShape, macros: Sequence[Macro], nand2: float, cells: StorageCells
+) -> MemoryEnergy:
+    """Return the energy of a memory, tiled for the least area.
+
+    A read accesses the tiles side by side that hold the word, in one copy; a write accesses them
+    in all copies. Tiles that are not accessed consume only leakage. A memory with asynchronous
+    reads is made of flip-flops, as is one that is smaller so.
+
+    Parameters
+    ----------
+    shape : MemoryShape
+        Words, width and ports.
+    macros : sequence of Macro
+        Macros of `read_energy_macros`.
+    nand2 : float
+        Area of a NAND2 in um2, the unit of the area of flip-flops.
+    cells : StorageCells
+        Cells of memories made of flip-flops.
+
+    """
+    tiling = tiling_of(shape, macros, nand2)
+    macro = tiling.macro
+    if macro is None:
+        require_small(shape, macros)
+        reads = 1 if shape.ports == "1rw" else int(shape.ports.partition("r")[0])
+        return MemoryEnergy(
+            read=cells.read_energy(shape),
+            write=cells.write_energy(shape),
+            leakage=cells.leakage(shape, reads),
+            tiling=tiling,
+        )
+    assert macro.read_energy is not None and macro.write_energy is not None
+    assert macro.leakage is not None
+    return MemoryEnergy(
+        read=tiling.columns * macro.read_energy,
+        write=tiling.columns * tiling.copies * macro.write_energy,
+        leakage=tiling.count * macro.leakage,
+        tiling=tiling,
+    )
+
+
+def require_small(shape: MemoryShape, macros: Sequence[Macro]):
+    """Raise if a memory is made of flip-flops only because no macro has enough ports."""
+    if shape.ports == "1rw" or any(macro.ports > 1 for macro in macros):
+        return
+    if memory_nand2(shape) < shape.flip_flop_nand2:
+        raise UserError(
+            f"--sram-table must have a macro of two ports for a memory of {shape.depth} words of "
+            f"{shape.width} bits ({shape.ports}); its {len(macros)} macros have one"
+        )

@@ -1,0 +1,228 @@
+"""Replay of windows of a recorded run on a mapped netlist.
+
+Registers, inputs, and outputs of memories and of other blocks get their recorded values in every
+cycle, by the names of their nets. A window counts only if the netlist computes every recorded
+output, and the next value of every register, in each of its cycles. Recorded signals that are one
+net must agree.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hw.base.errors import UserError
+from .evaluator import evaluate_program, pack_cycles
+from .mapped_netlist import ONE, ZERO, MappedNetlist
+from .program import Program
+
+__all__ = ["Replay", "replay"]
+
+#: One row per bit of a signal, least significant bit first, and one column per cycle.
+Bits = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """Activity in the windows that count.
+
+    Parameters
+    ----------
+    toggles : array of uint64
+        Toggles of each net.
+    cycles, clocked_cycles : int
+        Cycles of these windows, and those of them with a clock.
+    counts : tuple of bool
+        For each window, whether it counts.
+    differing : tuple of str
+        Outputs and registers that the netlist computes otherwise than recorded.
+
+    """
+
+    toggles: NDArray[np.uint64]
+    cycles: int
+    clocked_cycles: int
+    counts: tuple[bool, ...]
+    differing: tuple[str, ...]
+
+
+def replay(
+    netlist: MappedNetlist,
+    program: Program,
+    signals: Mapping[str, Bits],
+    windows: Sequence[range],
+    clocked: NDArray[np.bool_] | None = None,
+) -> Replay:
+    """Return the activity of a netlist in windows of a run.
+
+    Parameters
+    ----------
+    netlist, program : MappedNetlist, Program
+        The netlist, and its program.
+    signals : mapping of str to Bits
+        Recorded values by the names in `MappedNetlist.names`. An output of a memory or of another
+        block may also be named by instance and port, ``instance.port``.
+    windows : sequence of range
+        Cycles of each window. The cycle before each must be recorded too, since its values say
+        what toggles in the first cycle.
+    clocked : array of bool or None
+        For each recorded cycle, whether the block has a clock edge at its end; None if always.
+
+    """
+    recorded = RecordedNets(netlist, signals)
+    if any(
+        window.step != 1 or not 1 <= window.start < window.stop <= recorded.cycles
+        for window in windows
+    ):
+        raise ValueError(f"windows must be ranges of 1 to {recorded.cycles} with a cycle or more")
+    rows = np.array([c for w in windows for c in range(w.start - 1, w.stop)], np.int64)
+    lengths = np.array([len(window) + 1 for window in windows])
+    owner = np.repeat(np.arange(len(windows)), lengths)
+    starts = np.cumsum(lengths) - lengths
+    is_first, is_last = np.zeros((2, len(rows)), bool)
+    is_first[starts] = is_last[starts + lengths - 1] = True
+    has_edge = np.ones(len(rows), bool) if clocked is None else clocked[rows]
+    values = pack_cycles(recorded.driven(program, rows))
+    checks = checks_of(netlist, program, recorded, rows, ~is_last & has_edge)
+    wrong = recorded.ambiguous(rows)
+    for check in checks:
+        wrong |= check.wrong_cycles(program, values)
+    is_right = np.bincount(owner[wrong], minlength=len(windows)) == 0
+    counted = ~is_first & is_right[owner]
+    # The edge at the end of a cycle clocks the registers of the next one.
+    edges = np.concatenate([[False], has_edge[:-1]]) & counted
+    differing: set[str] = set()
+    if wrong.any():
+        differing.update(*(check.differing(program, values) for check in checks))
+    return Replay(
+        toggles=evaluate_program(program, values, counted).toggles,
+        cycles=int(counted.sum()),
+        clocked_cycles=int(edges.sum()),
+        counts=tuple(is_right.tolist()),
+        differing=tuple(sorted(differing)),
+    )
+
+
+class RecordedNets:
+    """Recorded values by net."""
+
+    def __init__(self, netlist: MappedNetlist, signals: Mapping[str, Bits]):
+        self.name = netlist.name
+        self.bits: dict[int, NDArray[np.bool_]] = {}
+        self.others: list[tuple[int, NDArray[np.bool_]]] = []
+        self.clocks = {register.clock for register in netlist.flip_flops}
+        self.names: dict[int, str] = {}
+        lengths = {bits.shape[1] for bits in signals.values()}
+        if len(lengths) != 1:
+            raise ValueError(f"signals must have equally many cycles, not {sorted(lengths)}")
+        (self.cycles,) = lengths
+        for name, nets in named_nets(netlist):
+            for k, net in enumerate(nets):
+                self.names.setdefault(net, f"{name}[{k}]" if len(nets) > 1 else name)
+                if name in signals and net not in (ZERO, ONE):
+                    if net in self.bits:
+                        self.others.append((net, signals[name][k]))
+                    self.bits.setdefault(net, signals[name][k])
+
+    def row(self, net: int, cycles: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return the recorded values of a net in some cycles; a clock counts as 0."""
+        if net in self.clocks:
+            return np.zeros(len(cycles), bool)
+        if net not in self.bits:
+            raise UserError(
+                f"the recorded run must have {self.names.get(net, f'net {net}')} of {self.name}"
+            )
+        return self.bits[net][cycles]
+
+    def ambiguous(self, cycles: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return in which of some cycles a net has several recorded values."""
+        differs = np.zeros(len(cycles), bool)
+        for net, bits in self.others:
+            if net not in self.clocks:
+                differs |= (self.bits[net] ^ bits)[cycles]
+        return differs
+
+    def driven(self, program: Program, cycles: NDArray[np.int64]) -> Bits:
+        """Return the values of all driven nets in some cycles."""
+        found = [self.row(net, cycles) for net in program.driven]
+        return np.array(found, bool).reshape(len(program.driven), len(cycles))
+
+
+def named_nets(netlist: MappedNetlist) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield all names of nets."""
+    yield from netlist.names.items()
+    for part in netlist.opaque:
+        for port, nets in part.outputs.items():
+            yield f"{part.name}.{port}", nets
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """Slots to compare with expected values in some cycles.
+
+    Parameters
+    ----------
+    slots : list of int
+        Slots.
+    names : list of str
+        Name of each.
+    expected : Bits
+        Expected values, a row for each.
+    cycles : array of bool
+        Cycles to compare in.
+
+    """
+
+    slots: list[int]
+    names: list[str]
+    expected: Bits
+    cycles: NDArray[np.bool_]
+
+    def wrong_cycles(self, program: Program, values: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Return the cycles in which a slot differs."""
+        expected = pack_cycles(self.expected)
+        activity = evaluate_program(program, values, self.cycles, self.slots, expected)
+        return activity.wrong & self.cycles
+
+    def differing(self, program: Program, values: NDArray[np.uint64]) -> Iterator[str]:
+        """Yield the names of slots that differ."""
+        for slot, name, row in zip(self.slots, self.names, self.expected, strict=True):
+            one = Check(slots=[slot], names=[name], expected=row[None], cycles=self.cycles)
+            if one.wrong_cycles(program, values).any():
+                yield name
+
+
+def checks_of(
+    netlist: MappedNetlist,
+    program: Program,
+    recorded: RecordedNets,
+    rows: NDArray[np.int64],
+    edges: NDArray[np.bool_],
+) -> tuple[Check, Check]:
+    """Return the checks of outputs in all cycles, and of next states in cycles with an edge.
+
+    Inputs of memories and of other blocks are outputs of the netlist; those without a recorded name
+    are not compared.
+    """
+    outputs = {net for nets in netlist.outputs.values() for net in nets}
+    inward = {net for part in netlist.opaque for nets in part.inputs.values() for net in nets}
+    outputs |= {net for net in inward if net in recorded.bits}
+    nets = sorted(outputs - {ZERO, ONE} - recorded.clocks - set(program.driven))
+    now = [recorded.row(net, rows) for net in nets]
+    following = np.minimum(rows + 1, recorded.cycles - 1)
+    states = [recorded.row(net, following) for net in program.states]
+    return (
+        Check(
+            slots=nets,
+            names=[recorded.names.get(net, f"net {net}") for net in nets],
+            expected=np.array(now, bool).reshape(len(nets), len(rows)),
+            cycles=np.ones(len(rows), bool),
+        ),
+        Check(
+            slots=list(program.next_states),
+            names=[recorded.names.get(net, f"net {net}") for net in program.states],
+            expected=np.array(states, bool).reshape(len(states), len(rows)),
+            cycles=edges,
+        ),
+    )

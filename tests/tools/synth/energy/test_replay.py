@@ -1,0 +1,163 @@
+"""Replay of a run of the RTL on its mapped netlist: windows that count, and those that do not."""
+
+import random
+
+import numpy as np
+import pytest
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.sim import Simulator
+
+from spica.hw.base.errors import UserError
+from spica.synth.design import design_of
+from spica.synth.energy.mapped_netlist import map_block
+from spica.synth.energy.power_library import library_of
+from spica.synth.energy.program import compile_netlist
+from spica.synth.energy.replay import replay
+from spica.synth.liberty import read_library
+from support.synth.small_library import SMALL_LIBRARY
+
+CYCLES = 600
+WINDOWS = [range(10, 74), range(100, 300), range(420, 500)]
+
+
+class Averager(wiring.Component):
+    """Sum of the last inputs, from a memory, with a counter and a flag."""
+
+    i: In(6)
+    enable: In(1)
+    o: Out(10)
+    is_large: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.past = past = Memory(shape=6, depth=8, init=[])
+        read, write = past.read_port(), past.write_port()
+        place = Signal(3)
+        total = Signal(10)
+        is_full = Signal()
+        with m.If(self.enable):
+            m.d.sync += place.eq(place + 1)
+            m.d.sync += total.eq(total + self.i - Mux(is_full, read.data, 0))
+            with m.If(place == 7):
+                m.d.sync += is_full.eq(1)
+        (self.unnamed,) = [Signal() for _ in range(1)]  # Amaranth calls it `$signal`
+        m.d.sync += self.unnamed.eq(total[0] & self.enable)
+        m.d.comb += [
+            read.addr.eq(Mux(self.enable, place + 1, place)),
+            read.en.eq(1),
+            write.addr.eq(place),
+            write.data.eq(self.i),
+            write.en.eq(self.enable),
+            self.o.eq(total),
+            self.is_large.eq(total[7:].any() ^ self.unnamed),
+        ]
+        self.registers = {"place": place, "total": total, "is_full": is_full}
+        self.read_data = read.data
+        return m
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """Return the values of ports, registers and the memory's output in each cycle."""
+    averager = Averager()
+    simulator = Simulator(averager)
+    signals = {"rst": [0] * CYCLES}
+    shapes = {"rst": 1}
+
+    async def testbench(ctx):
+        generator = random.Random(1)
+        names = {
+            "i": averager.i,
+            "enable": averager.enable,
+            "o": averager.o,
+            "is_large": averager.is_large,
+            "past.RD_DATA": averager.read_data,
+            "$signal": averager.unnamed,
+            **averager.registers,
+        }
+        for _ in range(CYCLES):
+            ctx.set(averager.i, generator.getrandbits(6))
+            ctx.set(averager.enable, generator.random() < 0.7)
+            for name, signal in names.items():
+                shapes[name] = len(signal)
+                signals.setdefault(name, []).append(int(ctx.get(signal)))
+            await ctx.tick()
+
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    return {
+        name: np.array([[value >> k & 1 for value in values] for k in range(shapes[name])], bool)
+        for name, values in signals.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def netlist(tmp_path_factory):
+    path = tmp_path_factory.mktemp("library") / "small.lib"
+    path.write_text(SMALL_LIBRARY)
+    block = design_of(Averager(), "averager").blocks["averager"]
+    return map_block(read_library(path), library_of(SMALL_LIBRARY), block)
+
+
+def test_windows_of_the_run_count(netlist, recorded):
+    program = compile_netlist(netlist)
+    found = replay(netlist, program, recorded, WINDOWS)
+    assert found.counts == (True, True, True)
+    assert found.differing == ()
+    assert found.cycles == found.clocked_cycles == 64 + 200 + 80
+    # Toggles of ports and registers are those of the recorded values.
+    for name in ("i", "o", "place", "total", "is_full", "is_large", "$signal"):
+        bits = recorded[name]
+        for row, net in zip(bits, netlist.names[name], strict=True):
+            toggles = sum(int((row[w] != row[np.array(w) - 1]).sum()) for w in WINDOWS)
+            assert found.toggles[net] == toggles, name
+
+
+@pytest.mark.parametrize(
+    ("name", "cycle", "wrong"),
+    [
+        ("o", 73, 0),
+        ("total", 9, 0),
+        ("is_full", 299, 1),
+        ("place", 450, 2),
+        ("past.RD_DATA", None, 1),
+    ],
+)
+def test_a_window_with_another_value_does_not_count(netlist, recorded, name, cycle, wrong):
+    program = compile_netlist(netlist)
+    changed = {**recorded, name: recorded[name].copy()}
+    if cycle is None:  # the first of the window in which the memory's output matters
+        cycle = 100 + int(recorded["enable"][0, 100:].argmax())
+    changed[name][0, cycle] ^= True
+    found = replay(netlist, program, changed, WINDOWS)
+    assert [k for k, counts in enumerate(found.counts) if not counts] == [wrong]
+    right = [window for k, window in enumerate(WINDOWS) if k != wrong]
+    alone = replay(netlist, program, recorded, right)
+    assert found.cycles == sum(map(len, right))
+    assert found.toggles.tolist() == alone.toggles.tolist()
+    assert {differing.split("[")[0] for differing in found.differing} <= set(recorded)
+
+
+def test_withheld_clocks(netlist, recorded):
+    program = compile_netlist(netlist)
+    clocked = recorded["enable"][0].copy()  # otherwise no register changes
+    found = replay(netlist, program, recorded, WINDOWS, clocked)
+    assert found.counts == (True, True, True)
+    edges = sum(int(clocked[np.array(window) - 1].sum()) for window in WINDOWS)
+    assert found.clocked_cycles == edges < found.cycles
+
+
+def test_recordings_that_are_refused(netlist, recorded):
+    program = compile_netlist(netlist)
+    absent = {name: bits for name, bits in recorded.items() if name != "place"}
+    with pytest.raises(UserError, match=r"the recorded run must have place\[0\] of averager"):
+        replay(netlist, program, absent, WINDOWS)
+    for window in (range(0, 5), range(5, 5), range(5, 601), range(5, 9, 2)):
+        with pytest.raises(ValueError, match="windows must be ranges of 1 to 600"):
+            replay(netlist, program, recorded, [window])
+    with pytest.raises(ValueError, match="equally many cycles"):
+        replay(netlist, program, {**recorded, "i": recorded["i"][:, 1:]}, WINDOWS)
