@@ -35,6 +35,7 @@ NAMES = (
     "fpga",
     "arithmetic",
     "gemm",
+    "analytic",
     "memory",
     "virgo",
 )

@@ -1,0 +1,153 @@
+"""Benchmark of the analytic model of `gemm`: predicted and simulated cycles on `virgo`."""
+
+import time
+from collections.abc import Iterator
+from statistics import mean, median
+from typing import Any
+
+from spica.cli.options import new_table
+from spica.hw.base.progress import Progress
+from spica.hw.config import PRESETS, WORD_BYTES
+from spica.sim.analytic.gemm import Traffic, predict, product_of
+from spica.sim.harness.dram import DramConfig
+from spica.sim.report.result import PASS
+from spica.sim.run.exact_kernels import EXACT_KERNELS
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_workload import KernelWorkload
+from spica.sim.run.workload import run_workload
+
+from .target import Target
+
+__all__ = ["measure", "tables"]
+
+PRESET = "virgo"
+#: Products whose timelines gave the constants of the program, and products of every other kind.
+SINGLE_TILES = (
+    *((1, 1, 1), (7, 5, 3), (16, 16, 16), (32, 16, 16), (64, 16, 16), (128, 16, 16), (16, 32, 16)),
+    *((16, 64, 16), (16, 16, 32), (16, 16, 64), (32, 32, 32), (64, 64, 64), (128, 64, 16)),
+    *((128, 64, 32), (128, 64, 64), (96, 80, 64)),
+)
+PRODUCTS = (
+    *((16, 16, 128), (16, 16, 256), (128, 64, 128), (128, 64, 256), (128, 64, 512)),
+    *((128, 128, 128), (256, 64, 128), (256, 128, 128), (256, 256, 64), (256, 256, 128)),
+    *((256, 256, 256), (64, 256, 64), (48, 80, 112), (256, 64, 256), (64, 128, 256)),
+    *((192, 192, 192), (96, 96, 96), (256, 128, 64), (160, 96, 224), (224, 224, 64)),
+    *((240, 48, 176), (512, 64, 64), (64, 512, 64), (64, 64, 512), (512, 512, 512)),
+    *((512, 256, 128), (128, 512, 256), (144, 208, 80), (112, 240, 256), (256, 192, 96)),
+    *((80, 256, 160), (176, 176, 176), (32, 256, 256), (256, 16, 256), (256, 256, 32)),
+    *((256, 32, 128), (384, 384, 384), (128, 256, 64), (240, 240, 240), (192, 64, 192)),
+    *((208, 112, 48), (224, 96, 32)),
+    *((128, 96, 112), (256, 160, 256), (192, 256, 64), (64, 192, 192), (512, 128, 64)),
+    (128, 128, 512),
+)
+#: Products whose rows begin within a beat, or whose last tiles have few rows or columns.
+RAGGED = (
+    *((100, 60, 90), (33, 17, 65), (200, 200, 200), (129, 65, 129), (250, 130, 70)),
+    *((255, 255, 255), (100, 100, 100), (150, 250, 50), (250, 250, 250), (65, 65, 65)),
+    *((180, 180, 180), (220, 140, 100), (248, 184, 120), (136, 72, 200), (72, 200, 136)),
+)
+KINDS = {"single tile": SINGLE_TILES, "several tiles": PRODUCTS, "ragged": RAGGED}
+QUICK = {"single tile": SINGLE_TILES[-5:], "several tiles": PRODUCTS[5:9], "ragged": RAGGED[:3]}
+#: Largest wanted error of cycles in percent.
+LIMIT = 2.0
+
+
+def measure(quick: bool, tell: Progress) -> Iterator[dict]:
+    """Yield the result after every run."""
+    config, memory = PRESETS[PRESET], DramConfig()
+    options = SimtOptions(engine="verilator", lockstep=False, memory=memory)
+    kernel = EXACT_KERNELS["gemm"](config)
+    cases = [(kind, sizes) for kind, all_ in (QUICK if quick else KINDS).items() for sizes in all_]
+    runs: list[dict] = []
+    for number, (kind, (m, n, k)) in enumerate(cases):
+        tell(f"gemm {m} x {n} x {k}", number, len(cases))
+        began = time.perf_counter()
+        predicted = predict(config, product_of(config, m=m, n=n, k=k), memory)
+        seconds = time.perf_counter() - began
+        sizes = {"m": m, "n": n, "k": k}
+        result = run_workload(KernelWorkload(kernel, sizes), PRESET, config, options)
+        runs.append({
+            "kind": kind,
+            "sizes": sizes,
+            "predicted": predicted.cycles,
+            "cycles": result["cycles"],
+            "error": 100 * (predicted.cycles / result["cycles"] - 1),
+            "terms": predicted.terms,
+            "bytes_differ": counted(result["counters"]) != predicted.traffic,
+            "verdict": result["check"]["verdict"],
+            "seconds": seconds,
+        })
+        yield {
+            "preset": PRESET,
+            "runs": runs,
+            "targets": [target.as_dict() for target in targets(runs)],
+            "versions": result["versions"],
+            "config": result["config"],
+        }
+
+
+def counted(counters: dict[str, int]) -> Traffic:
+    """Return the work of the matrix unit and the DMA by the hardware counters."""
+    axi = PRESETS[PRESET].axi
+
+    def beats(name: str) -> int:
+        return sum(counters[f"dma_{name}_beats_{master}"] for master in range(axi.masters))
+
+    return Traffic(
+        active=counters["matrix_active"],
+        shared_read_bytes={
+            name: counters[f"shared_read_words_{name}"] * WORD_BYTES for name in ("a", "b")
+        },
+        dma_read_bytes=beats("read") * axi.beat_bytes,
+        dma_written_bytes=beats("write") * axi.beat_bytes,
+    )
+
+
+def targets(runs: list[dict]) -> Iterator[Target]:
+    """Yield the targets of the runs."""
+    yield Target(
+        name="largest error of predicted cycles",
+        value=max(abs(run["error"]) for run in runs),
+        limit=LIMIT,
+        unit="%",
+    )
+    yield Target(
+        name="products with other bytes than predicted",
+        value=sum(run["bytes_differ"] for run in runs),
+        limit=0,
+    )
+    wrong = sum(run["verdict"] != PASS for run in runs)
+    yield Target(name="runs with a wrong value", value=wrong, limit=0)
+
+
+def tables(result: dict[str, Any]) -> Iterator:
+    """Yield the errors by kind of product, and every product."""
+    runs = result["runs"]
+    summary = new_table(
+        f"errors of predicted cycles of gemm on {result['preset']}, in percent",
+        "kind",
+        numbers=["products", f"within {LIMIT:g} %", "median", "mean", "largest"],
+    )
+    for kind in (*dict.fromkeys(run["kind"] for run in runs), "all"):
+        errors = [abs(run["error"]) for run in runs if kind in ("all", run["kind"])]
+        summary.add_row(
+            kind,
+            f"{len(errors)}",
+            f"{sum(error <= LIMIT for error in errors)}",
+            *(f"{figure(errors):.2f}" for figure in (median, mean, max)),
+        )
+    yield summary
+    table = new_table(
+        "cycles of every product",
+        *("m x n x k", "bytes"),
+        numbers=["predicted", "simulated", "error, %"],
+    )
+    for run in runs:
+        table.add_row(
+            " x ".join(map(str, run["sizes"].values())),
+            "differ" if run["bytes_differ"] else "exact",
+            f"{run['predicted']:,}",
+            f"{run['cycles']:,}",
+            f"{run['error']:+.2f}",
+        )
+    yield table

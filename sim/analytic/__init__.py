@@ -1,0 +1,1 @@
+"""Analytic oracle: cycles and bytes of kernels in closed form, without a run."""

@@ -1,0 +1,50 @@
+"""Cycles of the program ``gemm`` that no field of a config gives, and of the paths to DRAM.
+
+They were measured on `virgo`, between events of the timelines of
+``spica run gemm --preset virgo -m M -n N -k K --dram-latency L --dram-bandwidth B
+--no-lockstep --trace gemm.json``: all of 16, 32, 64, 128 for M, 16, 32, 64 for N and 16, 32, 64,
+128, 256 for K that are named below, L of 20, 100 and 200, B of 11, 16, 32, 64 and 128. Cores of
+another shape, or another compiler, take other cycles.
+"""
+
+#: From the begin marker to the start of the first load, besides one DRAM latency; instructions are
+#: fetched in these cycles (16 x 16 x 16 and 128 x 64 x 64, all L and B).
+BEGIN, BEGIN_BYTES = 92, 2800
+#: Bytes of instructions fetched during the first load (128 x 64 x 64, B of 11 and 16).
+FETCHED_BYTES = 2300
+#: From the start of a load to its first line in shared memory, besides one DRAM latency.
+READ_ROUND_TRIP = 24
+#: From the start of the first load to that of the second.
+SECOND_LOAD = 20
+#: A slice of the L2 requests the next window of bursts so many cycles before it has answered all of
+#: the last; and so many bursts already before that (128 x 64 x 64, 96 x 16 x 64, 64 x 64 x 64).
+WINDOW_OVERLAP, WINDOW_EARLY = 8, 12
+#: First reads of the number of finished loads, after the start of the first load, and the period of
+#: these reads then and in later waits: a division as delay, and the read (all single tiles).
+FIRST_POLLS, POLL = (203, 304, 452), 103
+#: From the read that ends a wait to the command of the compute.
+COMMAND = 42
+#: From the command of the first compute to the first store: the choice of the plan. While the
+#: loading warp plans, in the first cycles after the first load, both share the divider: this
+#: percentage of the remaining time is added (16 x 16 x 16, 128 x 16 x 16, 64 x 64 x 64).
+PLAN, LOADER_PLAN, PLAN_SHARED = 440, 405, 68
+#: From the start of the first load to the first load of the loading warp: with a compute command at
+#: once, added percentage of the time until that command, most (16 x 16 x 128, 64 x 256 x 64).
+LOADER_BEGIN, LOADER_SHARED, LOADER_LATEST = 488, 72, 920
+#: Cycles of the loading warp for each load, for a step, and for one that begins a tile of C
+#: (16 x 16 x 256, 16 x 256 x 16).
+LOADER_LOAD, LOADER_STEP, LOADER_TURN = 85, 120, 245
+#: Cycles of the commanding warp: from the command of a compute to the next wait, or to a store;
+#: from a store to the next wait; more if the next tile has another size (16 x 16 x 256,
+#: 16 x 256 x 16, 144 x 208 x 80).
+STEP, STORE, TURN, RESIZE = 165, 85, 225, 85
+#: Last wait: from the last store to its first read, period of the reads, cycles until a completion
+#: can be read, and from the read that ends the wait to the end marker (all single tiles).
+FENCE, FENCE_POLL, FENCE_SEEN, END = 32, 19, 6, 24
+#: Writes that a slice of the L2 has in flight, and writes queued before it; cycles besides the DRAM
+#: latency until the place of a write is free (128 x 64 x 64, L of 20, 100 and 200).
+WRITE_WINDOW, WRITE_QUEUE, WRITE_ROUND_TRIP = 64, 8, 6
+#: From the read of the last row to its write response, besides one DRAM latency.
+DRAIN_RESPONSE = 22
+#: From the command of a compute to its first row, besides the rows of the first weights.
+PRELOAD = 4

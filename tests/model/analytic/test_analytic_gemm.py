@@ -1,0 +1,156 @@
+"""Tests of the analytic model of `gemm` against RTL, and of the machines that it refuses."""
+
+from dataclasses import replace
+
+import pytest
+
+from spica.hw.base.errors import UserError
+from spica.hw.config import PRESETS, WORD_BYTES
+from spica.kernels.gemm.cores import command_depth
+from spica.sim.analytic.gemm import Traffic, predict, product_of, traffic_of
+from spica.sim.analytic.program_steps import program_steps, program_tiles
+from spica.sim.harness.dram import DramConfig
+from spica.sim.run.exact_kernels import EXACT_KERNELS
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_workload import KernelWorkload
+from spica.sim.run.workload import run_workload
+
+TINY, VIRGO = PRESETS["tiny"], PRESETS["virgo"]
+
+
+def product(config, sizes, **options):
+    return product_of(config, **dict(zip("mnk", sizes, strict=True)), **options)
+
+
+def run(config, sizes, memory=None):
+    """Run a product on RTL; return its result, which must be correct."""
+    options = SimtOptions(engine="verilator", lockstep=False, memory=memory or DramConfig())
+    kernel = EXACT_KERNELS["gemm"](config)
+    workload = KernelWorkload(kernel, dict(zip("mnk", sizes, strict=True)))
+    result = run_workload(workload, "machine", config, options)
+    assert result["check"]["verdict"] == "pass", result["check"]
+    return result
+
+
+def counted(config, counters):
+    """Return the work that the hardware counters show."""
+    beats = {
+        name: sum(counters[f"dma_{name}_beats_{master}"] for master in range(config.axi.masters))
+        for name in ("read", "write")
+    }
+    return Traffic(
+        active=counters["matrix_active"],
+        shared_read_bytes={
+            name: counters[f"shared_read_words_{name}"] * WORD_BYTES for name in ("a", "b")
+        },
+        dma_read_bytes=beats["read"] * config.axi.beat_bytes,
+        dma_written_bytes=beats["write"] * config.axi.beat_bytes,
+    )
+
+
+@pytest.mark.parametrize(
+    "sizes", [(1, 1, 1), (32, 16, 32), (33, 17, 40), (100, 40, 70), (40, 70, 100)], ids=str
+)
+def test_work_is_exact_on_a_small_machine(sizes):
+    found = traffic_of(TINY, product(TINY, sizes))
+    assert found == counted(TINY, run(TINY, sizes)["counters"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        *((1, 1, 1), (16, 64, 16), (64, 64, 64), (128, 64, 64), (128, 128, 128), (240, 48, 176)),
+        *((192, 256, 64), (256, 256, 256), (33, 17, 65), (100, 100, 100), (180, 180, 180)),
+    ],
+    ids=str,
+)
+def test_cycles_are_within_two_percent(sizes):
+    """`python -m bench analytic` has the errors of more products, a few of them larger."""
+    found, result = predict(VIRGO, product(VIRGO, sizes)), run(VIRGO, sizes)
+    assert found.traffic == counted(VIRGO, result["counters"])
+    assert found.cycles == pytest.approx(result["cycles"], rel=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("size", "memory"),
+    [
+        (64, DramConfig(latency=200)),
+        (128, DramConfig(latency=20)),
+        (256, DramConfig(bytes_per_cycle=32)),
+        (256, DramConfig(bytes_per_cycle=11)),
+    ],
+    ids=["slow", "fast", "32", "11"],
+)
+def test_cycles_with_other_memory_are_within_two_percent(size, memory):
+    found = predict(VIRGO, product(VIRGO, (size,) * 3), memory)
+    assert found.cycles == pytest.approx(run(VIRGO, (size,) * 3, memory)["cycles"], rel=0.02)
+
+
+def test_terms_are_the_cycles():
+    found = predict(VIRGO, product(VIRGO, (256, 256, 256)))
+    assert sum(found.terms.values()) == found.cycles
+    assert found.terms["multiply"] == 256**3 // VIRGO.units[0].macs
+    assert found.traffic.active == found.terms["multiply"]
+    assert sum(found.traffic.shared_read_bytes.values()) == 2.25 * 2**20
+
+
+def test_less_bandwidth_and_more_latency_cost_cycles():
+    sizes = (200, 200, 200)
+    cycles = [
+        predict(VIRGO, product(VIRGO, sizes), memory).cycles
+        for memory in (
+            DramConfig(),
+            DramConfig(bytes_per_cycle=16),
+            DramConfig(bytes_per_cycle=4),
+            DramConfig(bytes_per_cycle=4, latency=400),
+        )
+    ]
+    assert cycles == sorted(set(cycles))
+
+
+@pytest.mark.parametrize("sizes", [(300, 200, 400), (64, 512, 64), (700, 16, 900)], ids=str)
+@pytest.mark.parametrize("preset", ["virgo", "tiny", "virgo_fp32"])
+def test_steps_cover_the_product_once(preset, sizes):
+    config = PRESETS[preset]
+    m, n, k = sizes
+    steps = list(program_steps(config, product(config, sizes)))
+    assert sum(step.m * step.n * step.depth for step in steps) == m * n * k
+    assert len({(step.row, step.column, step.k) for step in steps}) == len(steps)
+    tiles = program_tiles(config)
+    assert tiles.k == command_depth(config)
+    for step in steps:
+        assert step.a + tiles.a_bytes <= tiles.a_room <= step.b
+        assert step.b + tiles.b_bytes <= config.shared.size
+
+
+@pytest.mark.parametrize("sizes", [(300, 200, 400), (64, 512, 64), (700, 16, 900)], ids=str)
+def test_operands_are_in_their_slots(sizes):
+    """A slot holds the tile that a step multiplies, and no load replaces one still in use."""
+    held, last_use = {}, {}
+    for number, step in enumerate(program_steps(VIRGO, product(VIRGO, sizes))):
+        tiles = {"a": (step.a, (step.row, step.k)), "b": (step.b, (step.k, step.column))}
+        for name, (place, tile) in tiles.items():
+            if getattr(step, f"loads_{name}"):
+                assert last_use.get(place, -1) < step.after
+                held[place] = tile
+            assert held[place] == tile
+            last_use[place] = number
+
+
+def refused(config, memory=None):
+    with pytest.raises(UserError) as caught:
+        predict(config, product(VIRGO, (16, 16, 16)), memory)
+    return str(caught.value)
+
+
+def test_other_machines_are_refused():
+    unit = replace(VIRGO.units[0], dataflow="output_stationary")
+    assert "needs matrix.dataflow weight_stationary, not output_stationary" in refused(
+        replace(VIRGO, units=(unit,))
+    )
+    assert "needs cores of 2 warps or more, not 0" in refused(PRESETS["matrix"])
+    assert "only for the cores of `virgo`" in refused(TINY)
+    assert "without stall and jitter, not 0.1 and 0" in refused(VIRGO, DramConfig(stall=0.1))
+    assert "needs a matrix unit; this machine has tensor units" in refused(PRESETS["ampere"])
