@@ -189,8 +189,10 @@ SPICA_INLINE void attention_start(const Attention *attention, AttentionState *st
     spica_meet(0, SPICA_WARPS);
     if (role & UNIT) {
         const uint32_t computes = attention_start_unit(attention);
+        AttentionStep second = step;
         state->computes = attention_cool(computes);
-        attention_await_scores(computes, 1);
+        attention_next(attention, &second);
+        attention_await_scores(computes, !attention_is_over(attention, &second));
     }
     spica_meet(0, SPICA_WARPS);
     if (role & LOADS)

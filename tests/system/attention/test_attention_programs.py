@@ -183,6 +183,12 @@ def test_only_matrix_units_overwrite():
         run("ampere", 20, overwrites=True)
 
 
+@pytest.mark.parametrize("machine", ["virgo", "virgo_fp32"])
+def test_a_single_block_on_rtl(machine):
+    """The first scores are the only ones: no later store may take their place in the wait."""
+    assert_right(run(machine, 64, engine="verilator"))
+
+
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("machine, queries, keys", [("virgo", 130, 200), ("virgo_fp32", 70, 40)])
 def test_dram_traffic_is_that_in_closed_form(machine, queries, keys, causal):
