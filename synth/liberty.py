@@ -2,9 +2,11 @@
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 from ..hw.base.build_cache import digest
 from ..hw.base.errors import UserError
@@ -13,7 +15,7 @@ from .cache import cached
 from .synthesis import netlist_of, synthesis_key
 from .yosys import YosysError, run_yosys, yosys_version
 
-__all__ = ["START", "CellArea", "Library", "map_to", "read_library", "require_mapped"]
+__all__ = ["CellArea", "Library", "map_to", "mapped", "read_library", "require_mapped"]
 
 CELL = re.compile(r'^\s*cell\s*\(\s*"?[^\s")]+"?\s*\)', re.MULTILINE)
 POWER = re.compile(r"\b(?:internal|leakage)_power\s*\([^()]*\)\s*\{")
@@ -24,16 +26,20 @@ INPUT = re.compile(r'\bdirection\s*:\s*"?input\b')
 #: Functions not (A and B) of an output, without spaces and brackets around single names.
 NAND2 = re.compile(r"!\((\w+)[&*](\w+)\)|\((\w+)[&*](\w+)\)'|!(\w+)[|+]!(\w+)|(\w+)'[|+](\w+)'")
 
+#: Result of a mapped block.
+Result = TypeVar("Result")
 #: Start of Yosys's automatic numbering, above the numbers in the netlist.
 START = "autoidx 100000000\n"
-SCRIPT = """\
+#: Maps the gates and registers of a block to cells.
+MAPPING = """\
 read_rtlil start.il
 read_json gates.json
 dfflibmap -liberty cells.lib
 abc -liberty cells.lib
 clean
-tee -q -o area.json stat -json -liberty cells.lib
 """
+#: Writes the area of the mapped block.
+AREA_REPORT = "tee -q -o mapped.json stat -json -liberty cells.lib\n"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,19 +130,43 @@ def nand2_area(cell: str) -> float | None:
 def map_to(library: Library, block: Block) -> CellArea:
     """Return the area of a block's gates and flip-flops, without the blocks it instantiates."""
 
-    def synthesise() -> CellArea:
-        gates = netlist_of(block)["gates.json"]
-        files = {"start.il": START, "gates.json": gates, "cells.lib": library.text}
-        report = run_yosys(SCRIPT, files, ["area.json"])["area.json"]
+    def area_of(report: str) -> CellArea:
         module = json.loads(report)["modules"][f"\\{TOP}"]
         require_mapped(module["num_cells_by_type"] if module["num_cells"] else {}, block)
         return CellArea(
             total=module.get("area", 0.0), flip_flops=module.get("sequential_area", 0.0)
         )
 
-    key = digest([yosys_version(), SCRIPT, synthesis_key(block), library.text])
+    return mapped(library, block, "library", AREA_REPORT, area_of)
+
+
+def mapped(
+    library: Library, block: Block, kind: str, report: str, result_of: Callable[[str], Result]
+) -> Result:
+    """Return a result of mapping a block to a library, from the cache or from Yosys.
+
+    Parameters
+    ----------
+    library, block
+        Library, and the block without those it instantiates.
+    kind : str
+        Kind of entry in the cache.
+    report : str
+        Command of Yosys that writes ``mapped.json``.
+    result_of : callable
+        Takes the text of that file; returns the result.
+
+    """
+    script = MAPPING + report
+
+    def synthesise() -> Result:
+        gates = netlist_of(block)["gates.json"]
+        files = {"start.il": START, "gates.json": gates, "cells.lib": library.text}
+        return result_of(run_yosys(script, files, ["mapped.json"])["mapped.json"])
+
+    key = digest([yosys_version(), script, synthesis_key(block), library.text])
     try:
-        return cached("library", key, synthesise)
+        return cached(kind, key, synthesise)
     except YosysError as error:
         raise UserError(
             f"cannot map {block.name} to the cells of {library.path}: {error}"

@@ -1,8 +1,7 @@
 """Figures of the published comparison of four designs: products of equal sides in FP16, attention.
 
 Source: Kim et al., "Virgo: Cluster-level Matrix Unit Integration in GPUs for Scalability and Energy
-Efficiency" (ASPLOS 2025), tables 3 and 4 and sections 6.1
-and 6.2.
+Efficiency" (ASPLOS 2025), tables 3 and 4 and sections 6.1 and 6.2.
 """
 
 __all__ = [

@@ -4,27 +4,15 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ...hw.base.build_cache import digest
 from ...hw.base.errors import UserError
 from ..blocks import TOP, Block
-from ..cache import cached
-from ..liberty import START, Library, require_mapped
+from ..liberty import Library, mapped, require_mapped
 from ..memories import MemoryShape, memory_shape
-from ..synthesis import netlist_of, synthesis_key
-from ..yosys import YosysError, run_yosys, yosys_version
 from .boolean import Expression, evaluate, names_in
 from .power_library import Cell, PowerLibrary
 
 __all__ = ["ONE", "ZERO", "Instance", "MappedNetlist", "Opaque", "map_block", "netlist_from"]
 
-SCRIPT = """\
-read_rtlil start.il
-read_json gates.json
-dfflibmap -liberty cells.lib
-abc -liberty cells.lib
-clean
-write_json mapped.json
-"""
 #: Nets of the constants; those of signals follow. An undefined bit counts as 0.
 ZERO, ONE = 0, 1
 CONSTANTS = {"0": ZERO, "1": ONE, "x": ZERO, "z": ZERO}
@@ -115,21 +103,12 @@ def map_block(library: Library, cells: PowerLibrary, block: Block) -> MappedNetl
 def mapped_text(library: Library, block: Block) -> str:
     """Return the mapped netlist in Yosys's JSON format, from the cache or from Yosys."""
 
-    def synthesise() -> str:
-        gates = netlist_of(block)["gates.json"]
-        files = {"start.il": START, "gates.json": gates, "cells.lib": library.text}
-        text = run_yosys(SCRIPT, files, ["mapped.json"])["mapped.json"]
+    def checked(text: str) -> str:
         module = json.loads(text)["modules"][TOP]
         require_mapped({cell["type"]: 1 for cell in module["cells"].values()}, block)
         return text
 
-    key = digest([yosys_version(), SCRIPT, synthesis_key(block), library.text])
-    try:
-        return cached("mapped", key, synthesise)
-    except YosysError as error:
-        raise UserError(
-            f"cannot map {block.name} to the cells of {library.path}: {error}"
-        ) from None
+    return mapped(library, block, "mapped", "write_json mapped.json\n", checked)
 
 
 def netlist_from(

@@ -89,15 +89,20 @@ SPICA_INLINE void attention_mask(const Attention *attention, const AttentionStep
         }
 }
 
+SPICA_INLINE void attention_load_key(const volatile float *from, AttentionScores *scores, int key)
+{
+#pragma unroll
+    for (int i = 0; i < PER_LANE; i++)
+        scores->x[key][i] = from[key * BLOCK_ROWS + i * SETS];
+}
+
 SPICA_INLINE AttentionScores attention_read(const AttentionPlace *at, uint32_t number)
 {
     const volatile float *from = attention_scores(at, number);
     AttentionScores scores;
 #pragma unroll
     for (int key = 0; key < PART_KEYS; key++)
-#pragma unroll
-        for (int i = 0; i < PER_LANE; i++)
-            scores.x[key][i] = from[key * BLOCK_ROWS + i * SETS];
+        attention_load_key(from, &scores, key);
     return scores;
 }
 
@@ -225,13 +230,6 @@ SPICA_INLINE void attention_store_key(volatile uint32_t *to, const AttentionScor
 
 /* Keys whose scores are loaded ahead of their powers. */
 enum { AHEAD = 3 };
-
-SPICA_INLINE void attention_load_key(const volatile float *from, AttentionScores *scores, int key)
-{
-#pragma unroll
-    for (int i = 0; i < PER_LANE; i++)
-        scores->x[key][i] = from[key * BLOCK_ROWS + i * SETS];
-}
 
 /* Writes the powers of this warp's scores, P, and returns their sums. Loads, special functions and
  * stores alternate, as warps are in the same place at a time, and otherwise would wait for one unit

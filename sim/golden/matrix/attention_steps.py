@@ -9,10 +9,23 @@ from ....kernels.attention.problem import AttentionProblem
 from ..arith.float32 import fused, special
 from .systolic.systolic import read_out
 
-__all__ = ["MINUS_INFINITY", "each_head", "exponents", "factors", "finished", "keys_seen", "rising"]
+__all__ = [
+    "LIMIT",
+    "MINUS_INFINITY",
+    "each_head",
+    "exponents",
+    "factors",
+    "finished",
+    "keys_seen",
+    "powers_of",
+    "rising",
+]
 
 #: Maxima of 16-bit operands stay unless new ones exceed them by more, as exponents of 2.
 SLACK = np.float32(8)
+#: Sum of powers with an old maximum above which a new one replaces it.
+LIMIT = np.float32(256)
+LARGEST = np.finfo(np.float32).max
 LN_2 = np.float32(np.log(2))
 MINUS_INFINITY = np.float32(-np.inf)
 
@@ -45,6 +58,12 @@ def factors(old, maximum, scale) -> np.ndarray:
     """Return the factors of older sums."""
     safe = np.where(maximum == MINUS_INFINITY, np.float32(0), maximum)
     return special(SpecialOperation.EXP2, (old - safe) * scale)
+
+
+def powers_of(maximum, scores, scale) -> np.ndarray:
+    """Return the powers of scores; without a maximum, any score above -infinity has infinity."""
+    shift = np.where(maximum == MINUS_INFINITY, LARGEST, -(maximum * scale))
+    return special(SpecialOperation.EXP2, fused(scores, scale, shift[:, None]))
 
 
 def exponents(old, maximum, scores, scale) -> tuple[np.ndarray, np.ndarray]:

@@ -6,19 +6,22 @@ import numpy as np
 
 from ....hw.config import ClusterConfig
 from ....hw.config.tensor import HgmmaConfig
-from ....hw.isa.operations import SpecialOperation
 from ....kernels.attention.hgmma.plan import GROUP, TILE, block_keys
 from ....kernels.attention.problem import AttentionProblem
-from ..arith.float32 import fused, special, stored
+from ..arith.float32 import stored
 from ..core.units.tensor import matrix_product
-from .attention_steps import MINUS_INFINITY, each_head, factors, finished, keys_seen
+from .attention_steps import (
+    LIMIT,
+    MINUS_INFINITY,
+    each_head,
+    factors,
+    finished,
+    keys_seen,
+    powers_of,
+)
 from .tensor_attention import masked_scores
 
 __all__ = ["attention"]
-
-#: Sum of the powers of a block above which its maximum replaces the old one.
-LIMIT = np.float32(256)
-LARGEST = np.finfo(np.float32).max
 
 
 def attention(
@@ -82,12 +85,6 @@ def after_block(tensor: HgmmaConfig, scale, scores, v, state, *, is_first: bool)
     o = np.zeros_like(o) if is_first else o * factor[:, None]
     total = matrix_product(stored(powers, tensor.operand), v, stored(o, "fp32"), tensor)
     return maximum, sums, total.view(np.float32)
-
-
-def powers_of(maximum, scores, scale) -> np.ndarray:
-    """Return the powers of scores; without a maximum, any score above -infinity has infinity."""
-    shift = np.where(maximum == MINUS_INFINITY, LARGEST, -(maximum * scale))
-    return special(SpecialOperation.EXP2, fused(scores, scale, shift[:, None]))
 
 
 def block_sums(powers: np.ndarray) -> np.ndarray:

@@ -6,19 +6,22 @@ import numpy as np
 
 from ....hw.config import ClusterConfig
 from ....hw.config.systolic import SystolicConfig
-from ....hw.isa.operations import SpecialOperation
 from ....kernels.attention.problem import AttentionProblem
 from ....kernels.attention.systolic.plan import KEYS, AttentionPlan, attention_plan
 from ....kernels.gemm.target import systolic_unit
-from ..arith.float32 import fused, special
-from .attention_steps import MINUS_INFINITY, each_head, exponents, finished, keys_seen
+from ..arith.float32 import fused
+from .attention_steps import (
+    LIMIT,
+    MINUS_INFINITY,
+    each_head,
+    exponents,
+    finished,
+    keys_seen,
+    powers_of,
+)
 from .systolic.systolic import read_out, systolic_ws
 
 __all__ = ["attention"]
-
-#: Largest sum of the powers of a part of a block with the maximum of an earlier block.
-MOST = np.float32(256)
-GREATEST = np.finfo(np.float32).max
 
 
 def attention(
@@ -81,9 +84,9 @@ def masked_scores(matrix: SystolicConfig, q, k, seen) -> np.ndarray:
 def new_maxima(old, scores, scale, parts: int | None, *, is_first: bool) -> np.ndarray:
     """Return the maxima of rows after a block.
 
-    With `parts`, a maximum changes only if the powers with the old one have a sum above `MOST` in
-    any of so many parts of the block, or NaN. An old maximum of -infinity is that of the first
-    part; if it is still -infinity, any power that is not 0 changes it.
+    With `parts`, a maximum changes only if the powers with the old one have a sum above `LIMIT` in
+    any of so many parts of the block, or NaN. In the first block, the old one is that of the first
+    part. If it is -infinity, any power that is not 0 changes it.
     """
     new = np.fmax(old, np.fmax.reduce(scores, axis=1))
     if parts is None:
@@ -91,9 +94,8 @@ def new_maxima(old, scores, scale, parts: int | None, *, is_first: bool) -> np.n
     if is_first:
         old = np.fmax(old, np.fmax.reduce(scores[:, : scores.shape[1] // parts], axis=1))
     unset = old == MINUS_INFINITY
-    shift = np.where(unset, -GREATEST, old * scale)
-    powers = special(SpecialOperation.EXP2, fused(scores, scale, -shift[:, None]))
-    within = part_sums(powers, parts) <= np.where(unset, np.float32(0), MOST)[:, None]
+    powers = powers_of(old, scores, scale)
+    within = part_sums(powers, parts) <= np.where(unset, np.float32(0), LIMIT)[:, None]
     return np.where(within.all(axis=1), old, new)
 
 
