@@ -5,7 +5,7 @@ from ...kernels.gemm.plan import ceil_div
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.target import systolic_unit
 from .program_steps import ProgramStep
-from .transfers import Load, Store, load_of, store_of
+from .transfers import Load, Store, load_of, phase_of, store_of
 
 __all__ = ["blocks_of", "step_loads", "step_stores"]
 
@@ -20,14 +20,14 @@ def step_loads(
     config: ClusterConfig, product: GemmProblem, step: ProgramStep
 ) -> list[tuple[Load, int]]:
     """Return the loads of a step in order, each with the bank of shared memory that it writes."""
-    unit = systolic_unit(config)
+    unit, axi = systolic_unit(config), config.axi
     bank_bytes = config.shared.size // config.shared.banks
     blocks, slabs = blocks_of(config, step)
     size, loads = unit.operand_bytes, []
     if step.loads_a:
         load = load_of(
-            config,
-            dram=product.a_base + (step.row * product.a_pitch + step.k) * size,
+            axi,
+            dram=phase_of(axi, product.a_base + (step.row * product.a_pitch + step.k) * size),
             pitch=product.a_pitch * size,
             local_pitch=slabs * unit.a_bytes,
             rows=step.m,
@@ -37,8 +37,8 @@ def step_loads(
         loads.append((load, step.a // bank_bytes))
     if step.loads_b:
         load = load_of(
-            config,
-            dram=product.b_base + (step.k * product.b_pitch + step.column) * size,
+            axi,
+            dram=phase_of(axi, product.b_base + (step.k * product.b_pitch + step.column) * size),
             pitch=product.b_pitch * size,
             local_pitch=blocks * unit.b_bytes,
             rows=step.depth,
@@ -53,13 +53,13 @@ def step_stores(
     config: ClusterConfig, product: GemmProblem, step: ProgramStep
 ) -> tuple[Store, ...]:
     """Return the store of the tile of C that a step completes, by column block."""
-    unit, size = systolic_unit(config), product.element_bytes("c")
+    unit, axi, size = systolic_unit(config), config.axi, product.element_bytes("c")
     width = unit.columns * size
     place = product.c_base + (step.row * product.c_pitch + step.column) * size
     return tuple(
         store_of(
-            config,
-            dram=place + block * width,
+            axi,
+            dram=phase_of(axi, place + block * width),
             pitch=product.c_pitch * size,
             rows=step.m,
             row_bytes=min(width, step.n * size - block * width),

@@ -5,9 +5,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...hw.config import ClusterConfig
+from ...hw.config import AxiConfig
 
-__all__ = ["Load", "Store", "load_of", "store_of"]
+__all__ = ["Load", "Store", "load_of", "phase_of", "store_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +53,14 @@ class Store:
     cycles: int
 
 
+def phase_of(axi: AxiConfig, address: int) -> int:
+    """Return an address modulo a turn of all masters: the work of a transfer depends on no more."""
+    return address % (axi.masters * axi.interleave_bytes)
+
+
+@lru_cache(maxsize=4096)
 def load_of(
-    config: ClusterConfig,
+    axi: AxiConfig,
     *,
     dram: int,
     pitch: int,
@@ -63,37 +69,13 @@ def load_of(
     row_bytes: int,
     fill_rows: int,
 ) -> Load:
-    """Return the work of a load from an address in DRAM.
+    """Return the work of a load from an address in DRAM, as `phase_of` returns it.
 
     Rows of `row_bytes` are filled with zeros up to `local_pitch`, the distance of rows in shared
     memory; rows of zeros follow up to `fill_rows`. Pieces of rows end at blocks of the interleaving
     and where zeros begin.
     """
-    axi = config.axi
-    shape = (axi.masters, axi.interleave_bytes, axi.beat_bytes)
-    return load_work(
-        shape,
-        dram % (axi.masters * axi.interleave_bytes),
-        pitch,
-        local_pitch,
-        rows,
-        row_bytes,
-        fill_rows,
-    )
-
-
-@lru_cache(maxsize=4096)
-def load_work(
-    axi: tuple[int, int, int],
-    dram: int,
-    pitch: int,
-    local_pitch: int,
-    rows: int,
-    row_bytes: int,
-    fill_rows: int,
-) -> Load:
-    """Return the work of `load_of`; `axi` is masters, interleaving and beat in bytes."""
-    masters, interleave, beat = axi
+    masters, interleave, beat = axi.masters, axi.interleave_bytes, axi.beat_bytes
     row = np.arange(fill_rows)
     starts, places = dram + row * pitch, row * local_pitch
     ends = np.where(row < rows, starts + row_bytes, starts)
@@ -122,8 +104,9 @@ def load_work(
     )
 
 
+@lru_cache(maxsize=4096)
 def store_of(
-    config: ClusterConfig,
+    axi: AxiConfig,
     *,
     dram: int,
     pitch: int,
@@ -132,35 +115,11 @@ def store_of(
     drain_bytes: int,
     beats: int,
 ) -> Store:
-    """Return the work of the store of a column block to an address in DRAM.
+    """Return the work of the store of a column block to an address in DRAM, as in `load_of`.
 
     A row of results has `beats` beats of `drain_bytes`, of which `row_bytes` are within the matrix.
     """
-    axi = config.axi
-    shape = (axi.masters, axi.interleave_bytes, axi.beat_bytes)
-    return store_work(
-        shape,
-        dram % (axi.masters * axi.interleave_bytes),
-        pitch,
-        rows,
-        row_bytes,
-        drain_bytes,
-        beats,
-    )
-
-
-@lru_cache(maxsize=4096)
-def store_work(
-    axi: tuple[int, int, int],
-    dram: int,
-    pitch: int,
-    rows: int,
-    row_bytes: int,
-    drain_bytes: int,
-    beats: int,
-) -> Store:
-    """Return the work of `store_of`; `axi` is masters, interleaving and beat in bytes."""
-    masters, interleave, beat = axi
+    masters, interleave, beat = axi.masters, axi.interleave_bytes, axi.beat_bytes
     starts = dram + np.arange(rows) * pitch
     lines, cycles = np.zeros(masters, int), 0
     for number in range(beats):

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from ...hw.config import ClusterConfig
-from ..elements import dtype_of
-from ..gemm.target import systolic_unit
-from .cores import style_of
-from .problem import AttentionProblem
-from .systolic.plan import KEYS, attention_plan
+from ...kernels.attention.cores import style_of
+from ...kernels.attention.problem import AttentionProblem
+from ...kernels.attention.systolic.plan import KEYS, attention_plan
+from ...kernels.elements import dtype_of
+from ...kernels.gemm.target import systolic_unit
 
 __all__ = ["DmaTraffic", "dma_traffic"]
 
