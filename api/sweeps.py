@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..explore.analytic_run import predicted
 from ..explore.axes import Axis, require_distinct, require_known
 from ..explore.plan import planned
 from ..explore.sweep import sweep as carried_out
@@ -38,6 +39,7 @@ def sweep(
     dram: DramConfig | None = None,
     seed: int = 1,
     area: bool = False,
+    analytic: bool = False,
     jobs: int | None = None,
     scheduler: str | None = None,
     progress: bool | Progress = True,
@@ -61,6 +63,8 @@ def sweep(
         As for `Machine`.
     area : bool
         Whether to measure area and depth of every machine.
+    analytic : bool
+        Whether to predict the cycles of ``gemm`` with the analytic model, without simulation.
     jobs : int or None
         Processes on this machine; None for the number of processors.
     scheduler : str or None
@@ -77,7 +81,10 @@ def sweep(
     axes = [Axis(field, tuple(map(text_of, values))) for field, values in (over or {}).items()]
     require_known(axes, configs.values(), engine, has_dram=kernel in EXACT_KERNELS)
     options = RunOptions(engine=engine, seed=seed, memory=None if engine == MODEL else dram)
-    plan = planned(configs, axes, runs_of(kernel, driver, sizes, options))
+    run_of = runs_of(kernel, driver, sizes, options)
+    if analytic:
+        run_of = predictions_of(run_of)
+    plan = planned(configs, axes, run_of)
     plan.require_legal()
     with shown_progress(progress) as tell:
         rows = carried_out(plan, has_area=area, jobs=jobs, scheduler=scheduler, progress=tell)
@@ -96,6 +103,13 @@ def runs_of(
         return cores_run(kernel, name, config, sizes, options)
 
     return run_of
+
+
+def predictions_of(
+    run_of: Callable[[str, ClusterConfig], KernelRun],
+) -> Callable[[str, ClusterConfig], KernelRun]:
+    """Return the function that finds the prediction of a run."""
+    return lambda name, config: predicted(run_of(name, config))
 
 
 def configs_of(

@@ -22,6 +22,7 @@ SECTIONS = {
         *("cycles", "run_cycles", "flush_cycles", "region", "mac_utilization", "matrix_units"),
         *("issue_utilization", "lane_utilization", "instructions_per_cycle"),
         *("operations", "operations_per_instruction", "polling_share", "clocked_cycles", "speed"),
+        *("prediction",),
     ),
     "cores": ("instructions", "cores", "profile", "source_profile", "console", "notes"),
     "memory": (

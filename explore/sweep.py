@@ -45,6 +45,9 @@ def sweep(
     """
     works = work_of(plan, has_area)
     records = stored(works)
+    for key, work in works.items():
+        if work.is_immediate:
+            records[key] = carried_out(work, source_key())
     rest = [work for key, work in works.items() if key not in records]
     began, first = monotonic(), len(records)
     if progress is not None:
@@ -71,7 +74,7 @@ def work_of(plan: Plan, has_area: bool) -> dict[str, Work]:
 
 def stored(works: Mapping[str, Work]) -> dict[str, Record]:
     """Return the records that earlier sweeps have stored, by key."""
-    found = {key: store.load(work) for key, work in works.items()}
+    found = {key: store.load(work) for key, work in works.items() if not work.is_immediate}
     return {key: record for key, record in found.items() if record is not None}
 
 

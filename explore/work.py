@@ -30,9 +30,13 @@ REASON = 300
 
 
 class Work(Protocol):
-    """Piece of work; its key determines its record."""
+    """Piece of work; its key determines its record.
+
+    Immediate work takes milliseconds: it is done in the process of the sweep, and is not stored.
+    """
 
     kind: ClassVar[str]
+    is_immediate: ClassVar[bool]
 
     @property
     def config(self) -> ClusterConfig:
@@ -94,6 +98,7 @@ class KernelRun:
     options: RunOptions
 
     kind: ClassVar[str] = "sweep-run"
+    is_immediate: ClassVar[bool] = False
 
     @property
     def key(self) -> str:
@@ -149,6 +154,7 @@ class AreaMeasurement:
     config: ClusterConfig
 
     kind: ClassVar[str] = "sweep-area"
+    is_immediate: ClassVar[bool] = False
 
     @property
     def key(self) -> str:

@@ -1,12 +1,13 @@
 """``spica sweep``: one kernel on many machines, in a table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from ...api.progress import ProgressDisplay
+from ...explore.analytic_run import predicted
 from ...explore.axes import parsed_axes, require_distinct, require_known
 from ...explore.plan import Plan, planned
 from ...explore.record import ILLEGAL, PASS
@@ -40,6 +41,7 @@ def sweep(
     preset: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=True)],
     over: Annotated[tuple[str, ...], Repeated] = (),
     area: Flag = False,
+    analytic: Flag = False,
     jobs: Whole = None,
     scheduler: str | None = None,
     dry_run: Flag = False,
@@ -67,6 +69,9 @@ def sweep(
         those of the simple memory as in `memory.latency=1,100`.
     area
         Measure area and depth of every machine.
+    analytic
+        Predict the cycles of `gemm` with the analytic model; nothing is simulated, values are not
+        checked.
     jobs
         Processes on this machine; default: the number of processors.
     scheduler
@@ -87,13 +92,13 @@ def sweep(
     choose("kernel", kernel, kernel_names())
     require_distinct("presets", preset)
     configs = {name: configured(name, options.settings) for name in preset}
-    plan = plan_of(kernel, configs, over, options)
+    plan = plan_of(kernel, configs, over, options, predicted if analytic else None)
     plan.require_legal()
     require_workers(jobs, scheduler)
     if dry_run:
         standard_output().print(plan_table(plan, set(stored(work_of(plan, area)))))
         return 0
-    title = f"spica sweep {kernel}"
+    title = f"spica sweep {kernel}{', predicted' if analytic else ''}"
     charts = Charts(title, plan.axes, area, plot=plot, pareto=pareto)
     with (
         JsonOutput(json) as result,
@@ -121,9 +126,16 @@ def require_workers(jobs: int | None, scheduler: str | None):
 
 
 def plan_of(
-    kernel: str, configs: Mapping[str, ClusterConfig], over: Sequence[str], options: PointOptions
+    kernel: str,
+    configs: Mapping[str, ClusterConfig],
+    over: Sequence[str],
+    options: PointOptions,
+    replaced: Callable[[KernelRun], KernelRun] | None = None,
 ) -> Plan:
-    """Return the plan of the runs of a kernel on configs, by name, with values of fields."""
+    """Return the plan of the runs of a kernel on configs, by name, with values of fields.
+
+    `replaced` returns other work in place of a run.
+    """
     choose("--engine", options.engine, ENGINES)
     if options.driver is not None:
         choose("--driver", options.driver, DRIVERS)
@@ -135,7 +147,7 @@ def plan_of(
     def run_of(preset: str, config: ClusterConfig) -> KernelRun:
         own = Options(preset=preset, **vars(options))
         workload, settings = chosen(kernel, (), config, own)
-        return KernelRun(
+        run = KernelRun(
             kernel=kernel,
             driver=workload.driver,
             preset=preset,
@@ -144,5 +156,6 @@ def plan_of(
             product=options.product,
             options=settings,
         )
+        return run if replaced is None else replaced(run)
 
     return planned(configs, axes, run_of)

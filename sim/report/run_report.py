@@ -123,6 +123,9 @@ def cycle_lines(result: Mapping[str, Any]) -> Iterator[str]:
         yield "Lockstep: every instruction matches the instruction-set model"
     if result["region"] is not None:
         yield f"Whole run: {result['run_cycles']:,} cycles"
+    if (prediction := result["prediction"]) is not None:
+        difference = f"{100 * prediction['difference']:+.2f} % against the run"
+        yield f"Analytic model: {prediction['cycles']:,} cycles, {difference}"
     if result["flush_cycles"]:
         yield f"Final write-back: {result['flush_cycles']:,} cycles"
     units = result["matrix_units"] or {}

@@ -32,6 +32,7 @@ from .iss_executor import IssExecutor
 from .loading import build, memory_layout_of, require_cores
 from .model_choice import Work
 from .options import MODEL, SimtOptions, with_memory
+from .prediction import prediction_section
 from .program_executor import ProgramExecutor
 from .rtl_executor import RtlExecutor, build_machine
 from .workload import Console
@@ -280,6 +281,10 @@ class KernelWorkload(ProgramWorkload):
         of_units = account_products(config, problem.macs, done)
         if problem.tensor_macs and done.get("region"):
             of_units = account_tensor(config, problem.tensor_macs, done)
+        elif self.name == "gemm" and of_units:
+            of_units["prediction"] = prediction_section(
+                config, self.sizes, problem.formats["c"], options.memory, done["cycles"]
+            )
         instructions = max(1, done["instructions"]["warp"])
         return of_units | {
             "check": check,

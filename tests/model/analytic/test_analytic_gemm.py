@@ -9,9 +9,11 @@ from spica.hw.config import PRESETS, WORD_BYTES
 from spica.kernels.gemm.cores import command_depth
 from spica.sim.analytic.gemm import Traffic, predict, product_of, traffic_of
 from spica.sim.analytic.program_steps import program_steps, program_tiles
+from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import SimtOptions
+from spica.sim.run.prediction import prediction_section
 from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
@@ -52,8 +54,9 @@ def counted(config, counters):
     "sizes", [(1, 1, 1), (32, 16, 32), (33, 17, 40), (100, 40, 70), (40, 70, 100)], ids=str
 )
 def test_work_is_exact_on_a_small_machine(sizes):
-    found = traffic_of(TINY, product(TINY, sizes))
-    assert found == counted(TINY, run(TINY, sizes)["counters"])
+    found, result = traffic_of(TINY, product(TINY, sizes)), run(TINY, sizes)
+    assert found == counted(TINY, result["counters"])
+    assert result["prediction"] is None
 
 
 @pytest.mark.slow
@@ -70,6 +73,19 @@ def test_cycles_are_within_two_percent(sizes):
     found, result = predict(VIRGO, product(VIRGO, sizes)), run(VIRGO, sizes)
     assert found.traffic == counted(VIRGO, result["counters"])
     assert found.cycles == pytest.approx(result["cycles"], rel=0.02)
+    difference = found.cycles / result["cycles"] - 1
+    section = {"cycles": found.cycles, "difference": difference, "terms": found.terms}
+    assert result["prediction"] == section
+
+
+def test_a_result_has_no_prediction_without_a_model_of_its_machine_or_memory():
+    sizes, memory = {"m": 64, "n": 64, "k": 64}, DramConfig(latency=200)
+    found = predict(VIRGO, product_of(VIRGO, **sizes), memory)
+    section = prediction_section(VIRGO, sizes, "fp16", memory, 2 * found.cycles)
+    assert section == {"cycles": found.cycles, "difference": -0.5, "terms": found.terms}
+    assert prediction_section(TINY, sizes, "fp16", memory, 1000) is None
+    assert prediction_section(VIRGO, sizes, "fp16", DramConfig(stall=0.1), 1000) is None
+    assert prediction_section(VIRGO, sizes, "fp16", CoreMemoryConfig(), 1000) is None
 
 
 @pytest.mark.slow

@@ -36,6 +36,14 @@ def test_machines_may_be_configs(cache):
     assert seen[0] == ("sweep", 0, 1) and seen[-1][:3] == ("sweep", 1, 1)
 
 
+def test_points_may_be_predicted(cache):
+    options = {"analytic": True, "jobs": 1, "progress": False}
+    frame = spica.sweep("gemm", "virgo", {"dram.latency": [50, 400]}, m=64, n=64, k=64, **options)
+    assert [*frame.status] == ["pass", "pass"] and frame.cycles[1] > frame.cycles[0] > 0
+    with pytest.raises(UserError, match="analytic model needs gemm"):
+        spica.sweep("vecadd", "virgo", n=64, **options)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

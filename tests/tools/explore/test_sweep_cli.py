@@ -12,6 +12,9 @@ import time
 import pytest
 
 from spica.cli.main import main
+from spica.hw.config import PRESETS
+from spica.sim.analytic.gemm import predict, product_of
+from spica.sim.harness.dram import DramConfig
 
 SWEEP = ("sweep", "vecadd", "--engine", "iss", "--size", "50", "--jobs", "1")
 POINTS = ("--preset", "tiny", "--over", "core.l1d.mshrs=4,5", "--over", "core.l1d.size=1024,2048")
@@ -73,6 +76,44 @@ def test_illegal_points_are_kept_apart_with_their_reasons(cache, tmp_path, capsy
     assert "must be" in rows[3]["reason"] and "1000" in rows[3]["reason"]
     shown = capsys.readouterr().out
     assert "points without a result" in shown and "4 points: 1 pass, 3 illegal" in shown
+
+
+def test_predicted_points_are_those_of_the_model_and_are_not_stored(cache, tmp_path, capsys):
+    table, report = tmp_path / "t.csv", tmp_path / "t.json"
+    points = ("--preset", "virgo", "tiny", "--over", "dram.latency=50,400")
+    files = ("--csv", str(table), "--json", str(report))
+    command = ("sweep", "gemm", "--analytic", "--driver", "cores", "--size", "96")
+    assert main((*command, *points, *files)) == 1
+    rows = rows_of(table)
+    assert [row["status"] for row in rows] == ["pass", "pass", "refused", "refused"]
+    assert "only for the cores of `virgo`" in rows[2]["reason"]
+    config, traffic = PRESETS["virgo"], None
+    for row, point in zip(rows[:2], json.loads(report.read_text())["points"], strict=False):
+        memory = DramConfig(latency=int(row["dram.latency"]))
+        expected = predict(config, product_of(config, m=96, n=96, k=96), memory)
+        assert int(row["cycles"]) == expected.cycles
+        used = 96**3 / (config.units[0].macs * expected.cycles)
+        assert float(row["mac_utilization"]) == pytest.approx(used)
+        counters = point["counters"]
+        assert counters["dma_read_bytes"] == expected.traffic.dma_read_bytes
+        assert sum(n for name, n in counters.items() if name[:7] == "cycles_") == expected.cycles
+        assert traffic in (None, expected.traffic)
+        traffic = expected.traffic
+    assert int(rows[1]["cycles"]) > int(rows[0]["cycles"])
+    assert records_of(cache) == {}
+    assert "spica sweep gemm, predicted" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "refused"),
+    [
+        (("vecadd", "--preset", "virgo"), "vecadd"),
+        (("gemm", "--preset", "virgo", "--driver", "host"), "gemm --driver host"),
+    ],
+)
+def test_only_gemm_on_cores_is_predicted(cache, capsys, command, refused):
+    assert main(("sweep", *command, "--analytic", "--size", "64")) == 2
+    assert f"needs gemm --driver cores, not {refused}" in capsys.readouterr().err
 
 
 def test_a_stopped_point_does_not_stop_the_sweep(cache, tmp_path):
