@@ -117,6 +117,7 @@ docs: $(VENV)/dev.stamp
 	$(BIN)/spica run gemm --preset virgo --size 256 --trace docs/pictures/overview.svg
 	$(BIN)/spica run gemm --preset ampere --size 128x128x512 --trace docs/pictures/tensor_cores.svg
 	$(BIN)/spica run gemm --preset hopper --size 128x64x512 --trace docs/pictures/shared_operands.svg
+	$(BIN)/spica run attention --preset virgo --size 64x64 --keys 640 --trace docs/pictures/attention.svg
 
 clean:
 	rm -rf $(VENV) build dist spica.egg-info .pytest_cache .ruff_cache .hypothesis
