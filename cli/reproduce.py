@@ -1,11 +1,13 @@
 """``spica reproduce``: tables of the published comparison, ours beside the published figures."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..api.progress import ProgressDisplay
 from ..explore.reproduce.bars import drawn
 from ..explore.reproduce.definitions import REPRODUCTIONS
-from ..explore.reproduce.reproduced import Reproduced
+from ..explore.reproduce.page import reproduction_page
+from ..explore.reproduce.reproduced import Reproduced, reports
 from ..explore.reproduce.reproduced import reproduce as carried_out
 from ..explore.reproduce.waterfall import TITLE, Waterfall, waterfall
 from ..hw.base.errors import UserError
@@ -17,6 +19,9 @@ from .sweep.command import require_workers
 
 __all__ = ["reproduce"]
 
+#: Name of all tables.
+ALL = "all"
+
 
 def reproduce(
     table: str,
@@ -26,6 +31,7 @@ def reproduce(
     as_published: Flag = False,
     jobs: Whole = None,
     scheduler: str | None = None,
+    html: Path | None = None,
     markdown: Path | None = None,
     plot: Path | None = None,
     json: JsonOption = None,
@@ -38,8 +44,9 @@ def reproduce(
     Parameters
     ----------
     table
-        table3 (MAC utilisation), table4 (bytes read from shared memory), instructions (retired) or
-        attention (MAC utilisation).
+        table3 (MAC utilisation), table4 (bytes read from shared memory), instructions (retired),
+        attention (MAC utilisation), figure7 (area), heterogeneous (MAC utilisation of two units),
+        or all of them.
     quick
         Leave out the largest products; attention of 256 queries and keys in place of 1,024.
     as_published
@@ -49,22 +56,37 @@ def reproduce(
         Processes on this machine; default: the number of processors.
     scheduler
         Address of the scheduler of a running Dask cluster, whose workers replace the processes.
+    html
+        Write tables, charts and all figures to this HTML file; for all: reproduction.html.
     markdown
         Write the table to this Markdown file, followed by all figures of the designs.
     plot
         Write a chart to this SVG file.
 
     """
-    choose("table", table, REPRODUCTIONS)
+    choose("table", table, (*REPRODUCTIONS, ALL))
     require_workers(jobs, scheduler)
+    if table == ALL:
+        return reproduce_all(
+            quick=quick,
+            jobs=jobs,
+            scheduler=scheduler,
+            html=html,
+            markdown=markdown,
+            json=json,
+            refused={"--as-published": as_published, "--plot": plot is not None},
+        )
     if as_published and table != "table3":
         raise UserError(f"--as-published applies to table3, not to {table}; leave it out")
+    if as_published and html is not None:
+        raise UserError("--html does not apply to --as-published; leave it out")
     if plot is not None and plot.suffix != ".svg":
         raise UserError(f"--plot must be a file with suffix .svg, not {plot}")
     with (
         JsonOutput(json) as result,
         optional(markdown) as page,
         optional(plot) as chart,
+        optional(html) as sheet,
     ):
         with ProgressDisplay() as progress:
             workers = {"jobs": jobs, "scheduler": scheduler, "progress": progress}
@@ -77,11 +99,47 @@ def reproduce(
             page.write(found.markdown())
         if chart is not None:
             chart.write(drawn(found.bars()))
-        for draft in filter(None, (page, chart)):
+        if sheet is not None and isinstance(found, Reproduced):
+            sheet.write(reproduction_page([found]))
+        for draft in filter(None, (page, chart, sheet)):
             draft.commit()
         if result.write(found.report()):
             print_tables(found)
     return 0 if found.is_passed else FAILED
+
+
+def reproduce_all(
+    *,
+    quick: bool,
+    jobs: int | None,
+    scheduler: str | None,
+    html: Path | None,
+    markdown: Path | None,
+    json: str | None,
+    refused: Mapping[str, bool],
+) -> int:
+    """Measure all tables; write one page of them."""
+    for option in (name for name, is_given in refused.items() if is_given):
+        raise UserError(f"{option} does not apply to all; leave it out, or choose one table")
+    with (
+        JsonOutput(json) as result,
+        optional(markdown) as page,
+        optional(html or Path("reproduction.html")) as sheet,
+    ):
+        with ProgressDisplay() as progress:
+            workers = {"quick": quick, "jobs": jobs, "scheduler": scheduler, "progress": progress}
+            tables = [carried_out(each, **workers) for each in REPRODUCTIONS.values()]
+        assert sheet is not None
+        sheet.write(reproduction_page(tables))
+        if page is not None:
+            page.write("\n".join(found.markdown() for found in tables))
+        for draft in filter(None, (sheet, page)):
+            draft.commit()
+        if result.write(reports(tables)):
+            for found in tables:
+                print_tables(found)
+            standard_output().print(f"Page: {html or 'reproduction.html'}", markup=False)
+    return 0 if all(found.is_passed for found in tables) else FAILED
 
 
 def print_tables(found: Reproduced | Waterfall):

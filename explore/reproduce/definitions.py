@@ -1,27 +1,25 @@
-"""Definitions of the tables: a row for each design or pair of designs, a column for each size."""
+"""Definitions of the tables of the published comparison."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...sim.report.utilization import shared_footprint
-from ..work import KernelRun
 from .published import (
+    AREA_RATIOS,
     ATTENTION_UTILIZATION,
     DESIGNS,
+    HETEROGENEOUS_UTILIZATION,
     INSTRUCTION_SHARES,
     MAC_UTILIZATION,
+    SHARED_AREA,
     SHARED_READ_MIB,
     SIZES,
 )
-from .runs import OVERWRITING, attention_run, gemm_run
+from .reproduction import MIB, SHARE, Line, Reproduction, Results
+from .runs import OVERWRITING, UNITS, attention_run, pair_run
 
-__all__ = ["MIB", "REPRODUCTIONS", "SHARE", "Line", "Reproduction"]
+__all__ = ["REPRODUCTIONS"]
 
-#: Results of the designs of one size, by preset; those of designs that did not pass are absent.
-Results = Mapping[str, Mapping[str, Any]]
-#: Units of figures: a fraction of 1, or MiB.
-SHARE, MIB = "share", "MiB"
 VIRGO = "virgo"
 #: Queries and keys of the published attention.
 ATTENTION_SIZE = 1024
@@ -34,79 +32,6 @@ ATTENTION_DESIGNS = {
     "hopper": "Hopper-style, FP16",
     "ampere": "Ampere-style, FP16",
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """Row of a table.
-
-    Parameters
-    ----------
-    label : str
-        Design, or designs that are compared.
-    designs : tuple of str
-        Presets whose results it needs.
-    published : mapping of int to float
-        Published figure of each size.
-    value : callable
-        Takes the results of a size, which include those of `designs`; returns the figure.
-
-    """
-
-    label: str
-    designs: tuple[str, ...]
-    published: Mapping[int, float]
-    value: Callable[[Results], float]
-
-    def measured(self, results: Results) -> float | None:
-        """Return the figure; None if a design has no result."""
-        return self.value(results) if all(name in results for name in self.designs) else None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reproduction:
-    """Table of the published comparison.
-
-    Parameters
-    ----------
-    name : str
-        Name on the command line.
-    title : str
-        Title with the place of the published figures.
-    unit : str
-        `SHARE` or `MIB`.
-    sizes, quick_sizes : tuple of int
-        Sides of the products, or lengths of the sequences; those of a quick reproduction.
-    lines : sequence of Line
-        Rows.
-    note : str
-        Sentence about the published figures, may be empty.
-    run : callable
-        Takes a design and a size; returns its run.
-    size_text : str
-        Format of the text of a size.
-    formats : str
-        Formats of the designs, in a sentence.
-    has_account : bool
-        Whether the figures of the designs are shown with the table.
-
-    """
-
-    name: str
-    title: str
-    unit: str
-    sizes: tuple[int, ...]
-    quick_sizes: tuple[int, ...]
-    lines: Sequence[Line]
-    note: str = ""
-    run: Callable[[str, int], KernelRun] = gemm_run
-    size_text: str = "{0} x {0} x {0}"
-    formats: str = "FP16 operands and C"
-    has_account: bool = False
-
-    def head(self, size: int) -> str:
-        """Return the text of a size."""
-        return self.size_text.format(size)
 
 
 def utilization_of(design: str) -> Line:
@@ -162,6 +87,63 @@ def instructions_to(design: str, *, with_polling: bool) -> Line:
     )
 
 
+def area_to(design: str) -> Line:
+    """Return the row of Virgo's area in relation to that of a design."""
+
+    def ratio(results: Results) -> float:
+        own, other = (results[name]["area"]["nand2_with_sram"] for name in (VIRGO, design))
+        return own / other
+
+    return Line(
+        label=f"{DESIGNS[VIRGO]} to {DESIGNS[design]}",
+        designs=(VIRGO, design),
+        published={SIZES[0]: AREA_RATIOS[design]} if design in AREA_RATIOS else {},
+        value=ratio,
+    )
+
+
+def shared_area() -> Line:
+    """Return the row of the share of the shared memory in Virgo's area."""
+
+    def share(results: Results) -> float:
+        area = results[VIRGO]["area"]
+        return area["groups"]["shared memory"] / area["nand2_with_sram"]
+
+    return Line(
+        label=f"shared memory of {DESIGNS[VIRGO]}",
+        designs=(VIRGO,),
+        published={SIZES[0]: SHARED_AREA},
+        value=share,
+    )
+
+
+def used(results: Results, designs: Sequence[str]) -> float:
+    """Return the utilisation of all units of some runs, each in the time that its run takes."""
+    shares = [
+        (unit["mac_utilization"] * capacity, capacity)
+        for design in designs
+        for name, unit in results[design]["matrix_units"].items()
+        for capacity in [unit["cycles"] * macs_of(results[design], name)]
+    ]
+    return sum(done for done, _ in shares) / sum(capacity for _, capacity in shares)
+
+
+def macs_of(result: Mapping[str, Any], name: str) -> int:
+    """Return the multiply-adds per cycle of a matrix unit by its name."""
+    unit = result["config"]["units"][int(name.removeprefix("matrix") or 0)]
+    return unit["rows"] * unit["columns"]
+
+
+def heterogeneous_of(label: str, designs: tuple[str, ...]) -> Line:
+    """Return the row of both units of the heterogeneous machine, at once or one after the other."""
+    return Line(
+        label=label,
+        designs=designs,
+        published={SIZES[0]: HETEROGENEOUS_UTILIZATION[label]},
+        value=lambda results: used(results, designs),
+    )
+
+
 REPRODUCTIONS = {
     each.name: each
     for each in (
@@ -208,6 +190,36 @@ REPRODUCTIONS = {
             run=attention_run,
             size_text="{0} queries and keys",
             formats="values checked bit by bit",
+            has_account=True,
+        ),
+        Reproduction(
+            name="figure7",
+            title="area, share (figure 7 and section 5.3)",
+            unit=SHARE,
+            sizes=SIZES[:1],
+            quick_sizes=SIZES[:1],
+            lines=[*(area_to(name) for name in DESIGNS if name != VIRGO), shared_area()],
+            note=(
+                "Ours: NAND2 equivalents with SRAM, without technology mapping. Published: area in "
+                "a 16 nm process, with the L1 caches as flip-flops."
+            ),
+            has_account=True,
+            has_area=True,
+        ),
+        Reproduction(
+            name="heterogeneous",
+            title="MAC utilisation of two units of different sizes (section 6.3)",
+            unit=SHARE,
+            sizes=SIZES[:1],
+            quick_sizes=SIZES[:1],
+            lines=[
+                heterogeneous_of(label, designs)
+                for label, designs in zip(
+                    HETEROGENEOUS_UTILIZATION, ((UNITS[2],), UNITS[:2]), strict=True
+                )
+            ],
+            note="The product of the second unit has half the size in each dimension.",
+            run=pair_run,
             has_account=True,
         ),
     )

@@ -5,10 +5,13 @@ Efficiency" (ASPLOS 2025), tables 3 and 4 and sections 6.1 and 6.2.
 """
 
 __all__ = [
+    "AREA_RATIOS",
     "ATTENTION_UTILIZATION",
     "DESIGNS",
+    "HETEROGENEOUS_UTILIZATION",
     "INSTRUCTION_SHARES",
     "MAC_UTILIZATION",
+    "SHARED_AREA",
     "SHARED_READ_MIB",
     "SIZES",
     "SOURCE",
@@ -39,3 +42,10 @@ INSTRUCTION_SHARES = {"volta": 0.005, "hopper": 0.080}
 #: Section 6.2: share of the multiply-adds possible in the cycles of attention in FP32, of one head
 #: with 1,024 queries and keys and depth 64.
 ATTENTION_UTILIZATION = {"virgo_fp32": 0.657, "ampere_fp32": 0.351}
+#: Section 5.3: area of Virgo's SoC in relation to that of another design.
+AREA_RATIOS = {"volta": 0.999, "hopper": 1.030}
+#: Share of the shared memory in the area of Virgo's SoC.
+SHARED_AREA = 0.055
+#: Section 6.3: share of the multiply-adds possible on two units of different sizes, in the cycles
+#: of both products at once, and of one after the other.
+HETEROGENEOUS_UTILIZATION = {"both at once": 0.595, "one after the other": 0.597}

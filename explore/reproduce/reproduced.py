@@ -16,13 +16,14 @@ from ..sweep import sweep
 from ..table import Row
 from ..work import KernelRun
 from .bars import Bars, Group
-from .definitions import SHARE, Line, Reproduction
 from .published import SOURCE
+from .reproduction import SHARE, Reproduction
 
 __all__ = [
     "Entry",
     "Reproduced",
     "failures_of",
+    "reports",
     "reproduce",
     "run_reports",
     "swept",
@@ -165,6 +166,15 @@ class Reproduced:
         }
 
 
+def reports(tables: Sequence[Reproduced]) -> dict[str, Any]:
+    """Return several tables for JSON."""
+    return {
+        "schema": f"{SCHEMA}s",
+        "schema_version": VERSION,
+        "tables": [each.report() for each in tables],
+    }
+
+
 def table_of(
     first: str, heads: Sequence[str], lines: Iterable[tuple[str, list[str]]]
 ) -> Iterator[str]:
@@ -176,9 +186,9 @@ def table_of(
 
 
 def results_of(comparison: Comparison) -> dict[str, Mapping[str, Any]]:
-    """Return the results of the designs that passed, by preset."""
+    """Return the results of the designs that passed, by preset, with areas that are measured."""
     return {
-        run.preset: row.record.result
+        run.preset: {**row.record.result, "area": row.areas}
         for run, row in zip(comparison.runs, comparison.rows, strict=True)
         if row.record.result is not None and passed(row.record.result)
     }
@@ -207,8 +217,8 @@ def reproduce(
 
     """
     sizes = table.quick_sizes if quick else table.sizes
-    runs = [table.run(design, size) for size in sizes for design in designs_of(table.lines)]
-    rows = swept(runs, jobs=jobs, scheduler=scheduler, progress=progress)
+    runs = table.runs(sizes)
+    rows = swept(runs, has_area=table.has_area, jobs=jobs, scheduler=scheduler, progress=progress)
     return Reproduced(table, runs, rows)
 
 
@@ -244,8 +254,3 @@ def failures_of(outcomes: Iterable[tuple[KernelRun, Row]]) -> list[str]:
 def size_of(run: KernelRun) -> int:
     """Return the size of a run: its first dimension."""
     return next(iter(run.sizes.values()))
-
-
-def designs_of(lines: Sequence[Line]) -> list[str]:
-    """Return the presets of all lines, each once."""
-    return list(dict.fromkeys(name for line in lines for name in line.designs))

@@ -1,15 +1,21 @@
 """Runs of the designs of the published comparison."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from ...hw.config import PRESETS
 from ...sim.harness.dram import DramConfig
 from ...sim.run.options import SimtOptions
 from ..work import KernelRun
 
-__all__ = ["KERNEL", "OVERWRITING", "attention_run", "gemm_run"]
+__all__ = ["KERNEL", "OVERWRITING", "UNITS", "attention_run", "gemm_run", "pair_run"]
 
 KERNEL = "gemm"
 #: Suffix of a design whose attention overwrites O.
 OVERWRITING = ", O overwritten"
+#: Machine with two matrix units, and what works in its runs.
+PAIR = "virgo_hetero"
+UNITS = (f"{PAIR}, first unit", f"{PAIR}, second unit", f"{PAIR}, both units")
 
 
 def gemm_run(design: str, size: int) -> KernelRun:
@@ -24,12 +30,21 @@ def attention_run(design: str, size: int) -> KernelRun:
     return run_of("attention", design, {"queries": size, "depth": 64}, preset, product)
 
 
+def pair_run(design: str, size: int) -> KernelRun:
+    """Return the products of one unit or of both: of `size` on the first, half of it on the second.
+
+    `design` is one of `UNITS`.
+    """
+    units = ((0,), (1,), (0, 1))[UNITS.index(design)]
+    return run_of("gemm_pair", design, dict.fromkeys("mnk", size), PAIR, {"units": units})
+
+
 def run_of(
     kernel: str,
     design: str,
     sizes: dict[str, int],
     preset: str | None = None,
-    product: dict[str, bool] | None = None,
+    product: Mapping[str, Any] | None = None,
 ) -> KernelRun:
     """Return the run of a kernel; `preset` is the machine, if it is not the design."""
     return KernelRun(

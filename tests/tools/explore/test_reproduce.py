@@ -12,7 +12,9 @@ from spica.explore.reproduce import reproduced
 from spica.explore.reproduce.bars import drawn
 from spica.explore.reproduce.definitions import REPRODUCTIONS
 from spica.explore.reproduce.published import DESIGNS, SIZES
-from spica.explore.reproduce.reproduced import Reproduced, designs_of
+from spica.explore.reproduce.reproduced import Reproduced
+from spica.explore.reproduce.runs import UNITS
+from spica.hw.config import PRESETS
 from support.results import made_up, row_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -25,6 +27,15 @@ MEASURED = {
     "virgo_fp32": (0.98, 30, 10),
     "virgo_fp32, O overwritten": (0.99, 30, 10),
     "ampere_fp32": (0.8, 900, 0),
+    **dict.fromkeys(UNITS, (0.6, 50, 0)),
+}
+#: Of each design: area with SRAM, and of the shared memory.
+AREAS = {"volta": (400, 40), "ampere": (500, 50), "hopper": (250, 25), "virgo": (200, 30)}
+#: Cycles of each matrix unit, and its utilisation, with one unit or both.
+PAIRS = {
+    UNITS[0]: {"matrix": (1000, 0.9)},
+    UNITS[1]: {"matrix1": (500, 0.5)},
+    UNITS[2]: {"matrix": (1100, 0.8), "matrix1": (1100, 0.2)},
 }
 
 
@@ -34,13 +45,21 @@ def outcome(run, verdict=PASS):
     result = made_up(run.preset, cycles=100, polling=polling, units=None, verdict=verdict)
     result["mac_utilization"] = utilization
     result["instructions"]["warp"] = warp
-    return row_of(run.preset, result)
+    if run.preset in PAIRS:
+        result["config"] = dataclasses.asdict(run.config)
+        result["matrix_units"] = {
+            name: {"cycles": cycles, "mac_utilization": used, "mac_active": used, "breakdown": {}}
+            for name, (cycles, used) in PAIRS[run.preset].items()
+        }
+    total, shared = AREAS.get(run.preset, (0, 0))
+    areas = dict.fromkeys(("nand2", "sram_bits", "depth"), 1) | {"nand2_with_sram": total}
+    return row_of(run.preset, result, areas | {"groups": {"shared memory": shared}})
 
 
 def reproduced_of(name, sizes=SIZES, failed=()):
     """Return a reproduction in which some designs fail."""
     table = REPRODUCTIONS[name]
-    runs = [table.run(design, size) for size in sizes for design in designs_of(table.lines)]
+    runs = table.runs(sizes)
     rows = [outcome(run, FAIL if run.preset in failed else PASS) for run in runs]
     return Reproduced(table, runs, rows)
 
@@ -68,6 +87,25 @@ def test_instructions_are_shares_of_those_of_another_design():
     found = reproduced_of("instructions", (512,))
     assert entries_of(found, "Virgo to Volta-style") == ([20 / 1000], [0.005])
     assert entries_of(found, "Virgo to Hopper-style, without polling") == ([10 / 160], [None])
+
+
+def test_areas_stand_beside_those_of_figure_7():
+    found = reproduced_of("figure7", SIZES[:1])
+    assert entries_of(found, "Virgo to Volta-style") == ([0.5], [0.999])
+    assert entries_of(found, "Virgo to Hopper-style") == ([0.8], [1.03])
+    assert entries_of(found, "Virgo to Ampere-style") == ([0.4], [None])
+    assert entries_of(found, "shared memory of Virgo") == ([0.15], [0.055])
+
+
+def test_two_units_are_compared_at_once_and_one_after_the_other():
+    found = reproduced_of("heterogeneous", SIZES[:1])
+    first, second = (unit.macs for unit in PRESETS["virgo_hetero"].units)
+    apart = (900 * first + 250 * second) / (1000 * first + 500 * second)
+    both = (0.8 * first + 0.2 * second) / (first + second)
+    assert entries_of(found, "one after the other") == ([pytest.approx(apart)], [0.597])
+    assert entries_of(found, "both at once") == ([pytest.approx(both)], [0.595])
+    assert [run.product["units"] for run in found.runs] == [(0, 1), (0,), (1,)]
+    assert {run.config for run in found.runs} == {PRESETS["virgo_hetero"]}
 
 
 def test_a_failed_design_has_a_reason_in_place_of_figures():
@@ -130,9 +168,35 @@ def test_attention_stands_beside_the_published_figures(monkeypatch, capsys):
     assert planned[-1].sizes["queries"] == 256
 
 
+def test_all_tables_are_on_one_page(monkeypatch, capsys, tmp_path):
+    measured = []
+
+    def sweep(plan, *, has_area, **_):
+        measured.extend(point.run.preset for point in plan.points if has_area)
+        return [outcome(point.run) for point in plan.points]
+
+    monkeypatch.setattr(reproduced, "sweep", sweep)
+    page, report = tmp_path / "p.html", tmp_path / "r.json"
+    command = ["reproduce", "all", "--quick", "--html", str(page)]
+    assert main([*command, "--json", str(report)]) == 0
+    assert measured == ["virgo", "volta", "ampere", "hopper"]
+    text = page.read_text()
+    for name, table in REPRODUCTIONS.items():
+        assert f"<code>spica reproduce {name}</code>" in text
+        assert f'<section id="{name}"><h2>{table.title}</h2>' in text
+        assert all(f"<td>{line.label}</td>" in text for line in table.lines)
+    assert "<td>60.50 %</td>" in text and "Kim et al." in text and "@BODY@" not in text
+    tables = json.loads(report.read_text())["tables"]
+    assert [table["name"] for table in tables] == list(REPRODUCTIONS)
+    assert main(command) == 0
+    assert f"Page: {page}" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["all", "--as-published"], "--as-published does not apply to all; leave it out"),
+        (["all", "--plot", "x.svg"], "--plot does not apply to all"),
         (["table5"], "unknown table 'table5'; did you mean 'table"),
         (["table3", "--plot", "x.png"], "--plot must be a file with suffix .svg, not x.png"),
         (["table3", "--jobs", "0"], "--jobs must be at least 1, not 0"),
