@@ -10,7 +10,6 @@ from spica.hw.config.tensor import TENSOR_NUMERICS, TensorConfig
 from spica.hw.core.units.tensor.tensor_unit import TensorUnit
 from spica.synth.measure import measure
 from support.core.tensor_bench import TensorRun, core_with, instructions, results_of
-from support.slow_cases import fast_only
 
 VIRGO = TensorConfig()
 VOLTA, AMPERE, HOPPER = (
@@ -51,7 +50,9 @@ def test_products_match_the_golden_model(tensor):
     check(tensor, 3, pause=0.2, stall=0.6, overlap=True)
 
 
-@pytest.mark.parametrize("tensor", fast_only(WIDE[2:3], WIDE[1:]), ids=name_of)
+@pytest.mark.parametrize(
+    "tensor", [*WIDE[1:3], pytest.param(WIDE[3], marks=pytest.mark.slow)], ids=name_of
+)
 def test_wide_products_match_the_golden_model(tensor):
     """Fragments of `mma.sync.m16n8k16`; 64 steps for each."""
     check(tensor, 2, pause=0.2, stall=0.4, overlap=True)
