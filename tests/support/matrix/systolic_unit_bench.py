@@ -2,26 +2,16 @@
 
 import random
 from collections import deque
-from functools import lru_cache
 
 import numpy as np
 
-from spica.hw.config import MatrixUnitConfig
 from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.hw.matrix.systolic.systolic_unit import SystolicUnit
-from spica.sim.engine.testbench import Simulation
 
 __all__ = ["WAIT", "MatrixHost"]
 
 DRAM_BYTES = 1 << 16
 WAIT = (-1, 0)
-
-
-@lru_cache(maxsize=8)
-def simulated_unit(config: MatrixUnitConfig) -> tuple[SystolicUnit, Simulation]:
-    """Return a matrix unit and its simulation, which all hosts of the config share."""
-    dut = SystolicUnit(config)
-    return dut, Simulation(dut)
 
 
 class MatrixHost:
@@ -45,7 +35,7 @@ class MatrixHost:
     """
 
     def __init__(self, config, writes, *, stall=0.0, seed=0):
-        self.dut, self.simulation = simulated_unit(config)
+        self.dut = SystolicUnit(config)
         self.config = config
         self.rng = random.Random(seed)
         self.stall = stall

@@ -175,7 +175,7 @@ def test_loops_two_in_flight(name):
         if number >= 2:
             machine.writes.append(WAIT)
         machine.writes += loop(config, shape, addresses, half=number & 1, **options)
-    machine.simulation.run(machine.run)
+    simulate(machine.dut, machine.run)
     numerics = NUMERICS[config.matrix.dataflow]
     for (shape, options), (a, b, c_address) in zip(cases, matrices, strict=True):
         c_format, c_dtype = c_type(config, options.get("wide", 0))
@@ -214,7 +214,7 @@ def test_cisc_commands_double_buffer_a_long_k():
     machine = MatrixHost(config, writes, stall=0.2)
     machine.put(A_ADDRESS, a)
     machine.put(B_ADDRESS, b)
-    machine.simulation.run(machine.run)
+    simulate(machine.dut, machine.run)
     expected = read_out(systolic_ws(a, b, config.matrix.rows), "fp16")
     found = machine.get(C_ADDRESS, (m, n), np.float16)
     assert np.array_equal(bits_of(found), bits_of(expected))
@@ -250,7 +250,7 @@ def test_a_tile_is_spilled_scaled_and_used_as_an_operand():
     machine = MatrixHost(config, writes)
     machine.put(A_ADDRESS, a)
     machine.put(B_ADDRESS, b)
-    machine.simulation.run(machine.run)
+    simulate(machine.dut, machine.run)
     inner = read_out(systolic_ws(a, b, 4), "fp16", scale=0.5)
     expected = systolic_ws(inner, b, 4)
     found = machine.get(C_ADDRESS, (m, n), np.float32)
@@ -292,7 +292,7 @@ def test_two_tiles_share_the_accumulator_and_one_is_scaled_by_rows(operand, stal
     machine.put(A_ADDRESS, a)
     machine.put(B_ADDRESS, b)
     machine.shared[place : place + scales.nbytes] = scales.tobytes()
-    machine.simulation.run(machine.run)
+    simulate(machine.dut, machine.run)
 
     plain = systolic_ws(a, b, matrix.rows, operand=operand)
     total = plain
@@ -347,7 +347,7 @@ def test_d_is_loaded_beside_products_of_other_rows(dataflow, stall):
     machine.put(B_ADDRESS, b)
     machine.put(d_address, d[1])
     machine.shared[place : place + d[0].nbytes] = d[0].tobytes()
-    machine.simulation.run(machine.run)
+    simulate(machine.dut, machine.run)
 
     def product(before=None):
         if dataflow == "output_stationary":
@@ -393,7 +393,7 @@ def test_products_are_added_to_rows_of_shared_memory(changes, stall):
     machine.put(A_ADDRESS, a)
     machine.put(B_ADDRESS, b)
     machine.shared[place : place + addends.nbytes] = addends.tobytes()
-    machine.simulation.run(machine.run)
+    simulate(machine.dut, machine.run)
     for number, addend in enumerate(addends):
         before = np.ascontiguousarray(addend[:m, :n])
         expected = systolic_ws(a, b, matrix.rows, before, operand=matrix.operand)
