@@ -2,14 +2,25 @@
 
 import random
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from functools import partial
 
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]  # no stub
 from amaranth.hdl import Elaboratable
 from amaranth.sim import Simulator
 
+from ...hw.emit.amaranth_patches import simulation_patch
 from ...hw.emit.shared_block import describe
 
-__all__ = ["PERIOD", "get", "make_simulator", "put", "require_no_loop", "simulate"]
+__all__ = [
+    "PERIOD",
+    "Simulation",
+    "get",
+    "make_simulator",
+    "put",
+    "require_no_loop",
+    "simulate",
+]
 
 #: Clock period in seconds; the one place to change when Amaranth requires a `Period`.
 PERIOD = 1e-6
@@ -51,10 +62,71 @@ def require_no_loop(design: Elaboratable | Callable, *arguments, **options) -> N
 
 def make_simulator(dut, domains: Iterable[str]) -> Simulator:
     """Return a simulator of `dut` with all its `domains` on one common clock."""
-    simulator = Simulator(dut)
+    with simulation_patch():
+        simulator = Simulator(dut)
     for domain in domains:
         simulator.add_clock(PERIOD, domain=domain)
     return simulator
+
+
+class Simulation:
+    """A design on Amaranth's simulator, built once for any number of runs.
+
+    Each run starts in the initial state: signals, memories and time are reset. To build the
+    simulator takes as long as hundreds of cycles, so benches share it between runs of one design.
+
+    Parameters
+    ----------
+    dut : Component
+        Design under test.
+    domains : sequence of str
+        Clock domains, all on one common clock; none for a purely combinational component.
+
+    """
+
+    def __init__(self, dut, domains: Sequence[str] = ("sync",)):
+        self.dut, self.domains = dut, domains
+        self.simulator: Simulator | None = None
+        self.testbenches: Sequence[Callable] = ()
+        self.timeout, self.places = 0, 0
+
+    # A single delay wakes up once; waiting for ticks costs time in every cycle.
+    async def give_up(self, ctx):
+        """Fail after the current run's maximum number of cycles."""
+        await ctx.delay(self.timeout * PERIOD)
+        raise TimeoutError(f"{type(self.dut).__name__} still busy after {self.timeout} cycles")
+
+    def start(self) -> Simulator:
+        """Return the simulator in its initial state, with a place for each testbench.
+
+        A simulator keeps its testbenches, so each of them is a place that executes the testbench
+        of the current run.
+        """
+        if self.simulator is None:
+            self.simulator, self.places = make_simulator(self.dut, self.domains), 0
+            self.simulator.add_testbench(self.give_up, background=True)
+        else:
+            self.simulator.reset()
+        while self.places < len(self.testbenches):
+            self.simulator.add_testbench(partial(self.execute, self.places))
+            self.places += 1
+        return self.simulator
+
+    async def execute(self, place: int, ctx):
+        """Execute a testbench of the current run, which may have fewer than an earlier one."""
+        if place < len(self.testbenches):
+            await self.testbenches[place](ctx)
+
+    def run(self, *testbenches, vcd: str | None = None, timeout: int = 100_000) -> None:
+        """Run from the initial state until every testbench returns, as `simulate`."""
+        self.testbenches, self.timeout = testbenches, timeout
+        simulator = self.start()
+        try:
+            with simulation_patch(), simulator.write_vcd(vcd) if vcd else nullcontext():
+                simulator.run()
+        except BaseException:
+            self.simulator = None  # testbenches may be in the middle of a cycle
+            raise
 
 
 def simulate(
@@ -80,21 +152,7 @@ def simulate(
         Cycles after which the run fails with `TimeoutError`.
 
     """
-    simulator = make_simulator(dut, domains)
-
-    # A single delay wakes up once; waiting for ticks costs time in every cycle.
-    async def give_up(ctx):
-        await ctx.delay(timeout * PERIOD)
-        raise TimeoutError(f"{type(dut).__name__} still busy after {timeout} cycles")
-
-    simulator.add_testbench(give_up, background=True)
-    for testbench in testbenches:
-        simulator.add_testbench(testbench)
-    if vcd is None:
-        simulator.run()
-        return
-    with simulator.write_vcd(vcd):
-        simulator.run()
+    Simulation(dut, domains).run(*testbenches, vcd=vcd, timeout=timeout)
 
 
 async def put(ctx, port, payloads: Iterable, *, rng: random.Random, stall: float = 0.0) -> None:

@@ -1,7 +1,7 @@
 """Patches of Amaranth: applied together, under one lock, while a design is converted.
 
-Each module below holds one patch with its reason, its upstream discussion and the condition under
-which it goes.
+`quick_simulation` is separate: it is applied while a design is simulated. Each module below holds
+one patch with its reason, its upstream discussion and the condition under which it goes.
 """
 
 import importlib.metadata
@@ -14,6 +14,7 @@ from .kept_netlist import kept_netlist
 from .quick_cycle_check import quick_cycle_check
 from .quick_operands import quick_operands
 from .quick_resolution import quick_resolution
+from .quick_simulation import quick_simulation
 from .unchecked_nets import unchecked_nets
 
 __all__ = [
@@ -25,6 +26,8 @@ __all__ = [
     "quick_cycle_check",
     "quick_operands",
     "quick_resolution",
+    "quick_simulation",
+    "simulation_patch",
     "unchecked_nets",
 ]
 
@@ -75,6 +78,21 @@ def patched_amaranth(*without: Patch) -> Iterator[None]:
             yield
         finally:
             _depth -= 1
+
+
+@contextmanager
+def simulation_patch() -> Iterator[None]:
+    """Apply `quick_simulation` under the lock, and restore Amaranth at the end.
+
+    Raises
+    ------
+    RuntimeError
+        If the installed Amaranth is not a version that the patches were written for.
+
+    """
+    require_version(importlib.metadata.version("amaranth"))
+    with LOCK, quick_simulation():
+        yield
 
 
 def require_version(version: str) -> None:

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from spica.hw.config.tensor import TensorConfig
 from spica.hw.core.layouts import operation_layout, result_layout
 from spica.hw.core.units.tensor.tensor_unit import TensorUnit
 from spica.sim.engine.block_bench import BlockBench
-from spica.sim.engine.testbench import require_no_loop, simulate
+from spica.sim.engine.testbench import Simulation, require_no_loop
 from spica.sim.golden.arith.dot_product.operands import dot_operands
 from spica.sim.golden.core.units.tensor import hmma, pack_a, pack_b, pack_c
 from spica.sim.units.arith.tree import tree_operands
@@ -90,6 +91,14 @@ def results_of(config: CoreConfig, instruction: list[dict]) -> list[dict]:
     ]
 
 
+@lru_cache(maxsize=8)
+def simulated_unit(config: CoreConfig) -> tuple[TensorUnit, Simulation]:
+    """Return a tensor unit and its simulation, which all runs of the config share."""
+    unit = TensorUnit(config)
+    require_no_loop(unit)
+    return unit, Simulation(unit)
+
+
 class TensorRun:
     """Run of a tensor unit: offers instructions as its credits allow, and collects the results.
 
@@ -143,9 +152,8 @@ class TensorRun:
         if is_native:
             self.run_native(TensorUnit(config))
         else:
-            unit = TensorUnit(config)
-            require_no_loop(unit)
-            simulate(unit, self.bench_of(unit), timeout=20_000)
+            unit, simulation = simulated_unit(config)
+            simulation.run(self.bench_of(unit), timeout=20_000)
 
     def next_operation(self) -> dict | None:
         """Return the next micro-operation, if one is offered in this cycle."""

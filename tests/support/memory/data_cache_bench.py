@@ -4,6 +4,7 @@ import random
 from collections import Counter, deque
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from amaranth import Module, Value
@@ -11,7 +12,7 @@ from amaranth import Module, Value
 from spica.hw.isa.memory_map import DRAM_BASE
 from spica.hw.memory.l1.data_cache import REFUSALS, DataCache
 from spica.hw.memory.l1.data_cache_layouts import DataCacheConfig
-from spica.sim.engine.testbench import simulate
+from spica.sim.engine.testbench import Simulation
 from spica.sim.golden.memory.l1.data_cache import OrderedMemory
 from support.packing import Packing
 
@@ -29,6 +30,14 @@ class Write:
     value: bytes
     strobes: int
     is_done: bool = False
+
+
+@lru_cache(maxsize=8)
+def simulated_cache(config: DataCacheConfig) -> tuple[DataCache, Simulation]:
+    """Return a cache and its simulation, which all benches of the config share."""
+    dut, top = DataCache(config), Module()
+    top.submodules.dut = dut
+    return dut, Simulation(top)
 
 
 class DataCacheBench:
@@ -81,7 +90,8 @@ class DataCacheBench:
         self.config, self.rng = config, rng
         self.latency, self.jitter, self.stall = latency, jitter, stall
         self.broken, self.refused = broken, refused
-        self.dut = dut = DataCache(config)
+        self.dut, self.simulation = simulated_cache(config)
+        dut = self.dut
         self.packings = {n: Packing(getattr(dut, n).payload.shape()) for n in INPUTS + OUTPUTS}
         self.event_packing = Packing(dut.events.shape())
         self.model = OrderedMemory(config.beat_bytes, self.contents)
@@ -335,8 +345,6 @@ class DataCacheBench:
                     self.model.forget()
                 self.cycle += 1
 
-        top = Module()
-        top.submodules.dut = dut
-        simulate(top, bench, timeout=timeout)
+        self.simulation.run(bench, timeout=timeout)
         assert not self.model.pending and not self.under_way
         assert all(self.held(beat) == value for beat, value in self.model.beats.items())

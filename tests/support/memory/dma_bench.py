@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from functools import lru_cache
 
 from amaranth import EnableInserter, Module
 from amaranth.lib.wiring import connect
@@ -11,7 +12,7 @@ from spica.hw.isa.memory_map import DMA
 from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.hw.memory.dma.dma import Dma
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports, port_names
-from spica.sim.engine.testbench import simulate
+from spica.sim.engine.testbench import Simulation
 from spica.sim.golden.memory.dma.dma import DmaDescriptor, SparseMemory
 from support.memory.axi_memory import interleaved_memories
 from support.memory.dma_matrix_unit import UnitSide
@@ -80,6 +81,15 @@ def words_of(descriptor: DmaDescriptor) -> dict[str, int]:
     }
 
 
+@lru_cache(maxsize=8)
+def simulated_dma(config: ClusterConfig, real: bool, gated: bool) -> tuple[Dma, Simulation]:
+    """Return a DMA and its simulation, which all benches of the config share."""
+    dut = Dma(DmaBlockConfig.of(config))
+    if real:
+        return dut, Simulation(with_shared_memory(config, dut))
+    return dut, Simulation(EnableInserter(dut.busy)(dut) if gated else dut)
+
+
 class DmaBench:
     """Bench of a `Dma` with DRAM, shared memory, a host and matrix units.
 
@@ -113,7 +123,7 @@ class DmaBench:
         self.config = config
         self.rng = random.Random(seed)
         self.stall = stall
-        self.dut = Dma(DmaBlockConfig.of(config))
+        self.dut, self.simulation = simulated_dma(config, real, gated)
         self.dram, self.local = SparseMemory(), SparseMemory()
         self.masters = interleaved_memories(
             self.dut, self.dram, config.axi, self.rng,
@@ -121,10 +131,8 @@ class DmaBench:
         )  # fmt: skip
         pauses = stall if shared_stall is None else shared_stall
         if real:
-            self.top = with_shared_memory(config, self.dut)
             self.shared = SharedWatch(config, self.dut, self.local)
         else:
-            self.top = EnableInserter(self.dut.busy)(self.dut) if gated else self.dut
             self.shared = SharedPorts(
                 [*self.dut.read, *self.dut.write],
                 self.local,
@@ -189,7 +197,7 @@ class DmaBench:
         async def serve(ctx):
             await self.serve(ctx, lambda: over and not self.busy)
 
-        simulate(self.top, host, serve, timeout=timeout)
+        self.simulation.run(host, serve, timeout=timeout)
 
     async def start(self, ctx, descriptor: DmaDescriptor, port=0):
         """Write a LOAD or STORE to a block of registers."""
@@ -209,5 +217,5 @@ class DmaBench:
                 ctx, lambda: sum(len(u.done) for u in self.units) == total and not self.busy
             )
 
-        simulate(self.top, bench, timeout=timeout)
+        self.simulation.run(bench, timeout=timeout)
         assert all(master.idle for master in self.masters)

@@ -3,13 +3,14 @@
 import random
 from collections import Counter, deque
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from amaranth import EnableInserter, Module, Signal, Value
 
 from spica.hw.lib.axi import BURST_INCR, RESPONSE_OKAY, RESPONSE_SLAVE_ERROR
 from spica.hw.memory.l2.l2_slice import EVENTS, L2Slice
 from spica.hw.memory.l2.layouts import L2SliceConfig
-from spica.sim.engine.testbench import simulate
+from spica.sim.engine.testbench import Simulation
 from spica.sim.golden.memory.dma.dma import SparseMemory
 from support.memory.axi_memory import AxiMemory
 from support.memory.axi_wires import BACK, FORWARD, PAYLOADS, AxiWires
@@ -34,6 +35,15 @@ class Burst:
     codes: list[int] = field(default_factory=list)
     values: list[int] = field(default_factory=list)
     floors: dict[int, int] = field(default_factory=dict)
+
+
+@lru_cache(maxsize=16)
+def simulated_slice(config: L2SliceConfig, gated: bool) -> tuple[L2Slice, Simulation]:
+    """Return a slice and its simulation, which all benches of the config share."""
+    dut, top, clocked = L2Slice(config), Module(), Signal()
+    top.d.comb += clocked.eq(dut.busy | (not gated))
+    top.submodules.dut = EnableInserter(clocked)(dut)
+    return dut, Simulation(top)
 
 
 class L2Bench:
@@ -75,7 +85,7 @@ class L2Bench:
     ):
         self.config, self.rng, self.base = config, rng, base
         self.stall, self.broken = stall, broken
-        self.dut, self.gated = L2Slice(config), gated
+        self.dut, self.simulation = simulated_slice(config, gated)
         self.near = AxiWires(self.dut.i, BACK, FORWARD)
         memory = rng.randbytes(span)
         self.dram = AxiMemory(
@@ -238,10 +248,7 @@ class L2Bench:
             while not self.dram.idle or ctx.get(self.dut.busy):
                 await self.step(ctx, {})
 
-        top, clocked = Module(), Signal()
-        top.d.comb += clocked.eq(self.dut.busy | (not self.gated))
-        top.submodules.dut = EnableInserter(clocked)(self.dut)
-        simulate(top, bench, timeout=timeout)
+        self.simulation.run(bench, timeout=timeout)
 
     async def step(self, ctx, offers) -> bool:
         """Advance one cycle; return whether the flush is complete."""

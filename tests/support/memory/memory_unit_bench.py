@@ -3,6 +3,7 @@
 import random
 from collections import Counter, deque
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from amaranth import EnableInserter, Module, Value
 
@@ -16,7 +17,7 @@ from spica.hw.lib.interfaces.core_memory import (
     fetch_response_layout,
 )
 from spica.hw.memory.memory_unit.memory_unit import MemoryUnit
-from spica.sim.engine.testbench import simulate
+from spica.sim.engine.testbench import Simulation
 from spica.sim.golden.memory.memory_unit.memory_unit import ClusterMemory
 from support.memory.axi_memory import interleaved_memories
 from support.memory.memory_unit_models import DeviceModel, Registers
@@ -74,6 +75,16 @@ def row(address: int, lanes: int, *, is_store: int = 0, step: int = 4) -> dict:
     }
 
 
+@lru_cache(maxsize=8)
+def simulated_unit(config: MemoryUnitConfig) -> tuple[MemoryUnit, Simulation]:
+    """Return a memory unit and its simulation, which all benches of the config share."""
+    dut, top = MemoryUnit(config), Module()
+    # An invalidation needs the clock in its cycle.
+    enable = dut.busy | dut.invalidate | dut.invalidate_data
+    top.submodules.dut = EnableInserter(enable)(dut)
+    return dut, Simulation(top)
+
+
 class MemoryUnitBench:
     """Bench that drives a `MemoryUnit` until all requests are answered.
 
@@ -113,7 +124,7 @@ class MemoryUnitBench:
     ):
         self.config, self.rng, self.stall = config, rng, stall
         unit = MemoryUnitConfig.of(config)
-        self.dut = MemoryUnit(unit)
+        self.dut, self.simulation = simulated_unit(unit)
         self.registers, self.golden_registers = Registers(), Registers()
         self.golden = ClusterMemory(unit, broken, self.golden_registers.access, refused=refused)
         self.memory = ClusterMemory(unit)  # the actual contents
@@ -180,10 +191,6 @@ class MemoryUnitBench:
         self.asked: dict[tuple, tuple] = {}
         events, fences = dict(events or {}), dict(fences or {})
         shown = Packing(dut.events.shape())
-        top = Module()
-        # An invalidation needs the clock in its cycle.
-        enable = dut.busy | dut.invalidate | dut.invalidate_data
-        top.submodules.dut = EnableInserter(enable)(dut)
 
         async def bench(ctx):
             drives = [dut.request.valid, Value.cast(dut.request.payload), dut.fetch.valid]
@@ -239,7 +246,7 @@ class MemoryUnitBench:
                 await ctx.tick()
             assert not ctx.get(dut.busy), "busy must be 0 without outstanding requests"
 
-        simulate(top, bench, timeout=timeout)
+        self.simulation.run(bench, timeout=timeout)
 
     def choose(self):
         """Offer the next request and fetch, unless paused at random; offers are held."""

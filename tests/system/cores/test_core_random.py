@@ -20,6 +20,7 @@ from support.core.lockstep_fuzz import (
 )
 from support.programs.placed_program import place
 from support.programs.reduction import reduce_program
+from support.slow_cases import fast_only
 
 #: Instructions that end a whole core; random programs have none.
 ENDING = {"ecall", "ebreak"}
@@ -63,7 +64,11 @@ def require_variety(tally, config):
     assert accesses >= 50 * thousands
 
 
-@pytest.mark.parametrize("config", FUZZ_CONFIGS, ids=shape_name)
+#: The fast tests have every number of cores and issue slots, scheduler, mapping and arbiter.
+QUICK = FUZZ_CONFIGS[:5]
+
+
+@pytest.mark.parametrize("config", fast_only(QUICK, FUZZ_CONFIGS), ids=shape_name)
 def test_random_programs(config):
     tally = fuzz(config, 30_000, first_seed=1, rounds=1)
     require_variety(tally, config)

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 
 import pytest
@@ -9,8 +10,9 @@ import pytest
 from spica.hw.config import MatrixUnitConfig, SharedPortConfig, SystolicConfig
 from spica.hw.matrix.operation import OperationLimits, output_groups
 from spica.hw.matrix.systolic.sequencer import Sequencer
-from spica.sim.engine.testbench import require_no_loop, simulate
+from spica.sim.engine.testbench import Simulation, require_no_loop
 from support.matrix.sequencer_bench import REVISIT_LATENCY, WRITE_LATENCY, SequencerSurroundings
+from support.slow_cases import pairs
 
 BASE = MatrixUnitConfig(
     shared=SharedPortConfig(size=4096, read_latency=2),
@@ -140,18 +142,24 @@ def random_operation(config, rng, **changes):
     } | changes
 
 
-def run(config, operations, **options):
-    """Run operations and check them; return the environment of the sequencer."""
+@lru_cache(maxsize=8)
+def simulated_sequencer(config):
+    """Return a sequencer and its simulation, which all runs of the config share."""
     dut = Sequencer(config, write_latency=WRITE_LATENCY, revisit_latency=REVISIT_LATENCY)
     require_no_loop(dut)
+    return dut, Simulation(dut)
+
+
+def run(config, operations, **options):
+    """Run operations and check them; return the environment of the sequencer."""
+    dut, simulation = simulated_sequencer(config)
     surroundings = SequencerSurroundings(dut, operations, **options)
-    simulate(dut, surroundings.run)
+    simulation.run(surroundings.run)
     surroundings.check()
     return surroundings
 
 
-@pytest.mark.parametrize("stall", [0.0, 0.4])
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize(("name", "stall"), pairs(CONFIGS, [0.4, 0.0]))
 def test_random_operations(name, stall):
     config = CONFIGS[name]
     rng = random.Random(name)

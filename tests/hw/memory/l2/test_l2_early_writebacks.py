@@ -10,6 +10,7 @@ from spica.hw.config.l2 import L2Config
 from spica.hw.memory.l2.flush import GROUPS
 from spica.hw.memory.l2.layouts import L2SliceConfig, access_layout
 from support.memory.l2_bench import L2Bench
+from support.slow_cases import pairs
 
 DMA, CORE, OTHER = 0, 0x20, 0x41
 
@@ -182,8 +183,7 @@ def test_a_flush_does_not_look_at_sets_that_were_written_early(lines, latency):
     assert cycles[1] - cycles[0] <= GROUPS + in_group + 4 * 4 + latency + 30 < 2 * 64 + latency
 
 
-@pytest.mark.parametrize("number", [1, 2, 5])
-@pytest.mark.parametrize("stall", [0, 0.3])
+@pytest.mark.parametrize(("number", "stall"), pairs([1, 2, 5], [0, 0.3]))
 def test_one_order_of_writes(number, stall):
     """Mostly whole lines of few sets, so that walks meet writes, evictions and a full queue."""
     config, rng = with_early(SMALL, number), random.Random(number)

@@ -13,6 +13,7 @@ from spica.hw.memory.l2.layouts import L2SliceConfig
 from spica.hw.memory.l2.prefetcher import L2Prefetcher
 from spica.sim.engine.testbench import simulate
 from support.memory.l2_bench import Burst, L2Bench
+from support.slow_cases import fast_only, pairs
 
 AHEAD = 4
 CONFIG = L2SliceConfig(
@@ -125,7 +126,7 @@ def test_who_comes_for_a_line_on_its_way_takes_its_slot_over():
     assert all(second.since + 200 < read.ended < second.since + 250 for read in late)
 
 
-@pytest.mark.parametrize("stall", [0, 0.3])
+@pytest.mark.parametrize("stall", fast_only([0], [0, 0.3]))
 def test_a_slot_is_taken_over_in_whatever_cycle_its_line_comes(stall):
     bench = L2Bench(
         replace(CONFIG, l2=replace(CONFIG.l2, size=16384)), random.Random(7), span=1 << 15,
@@ -218,7 +219,7 @@ def test_an_error_of_a_line_that_waits_to_be_claimed_is_returned_to_its_read():
     assert bench.claims == 1
 
 
-@pytest.mark.parametrize("wait", range(0, 40, 3))
+@pytest.mark.parametrize("wait", fast_only(range(0, 40, 6), range(0, 40, 3)))
 @pytest.mark.parametrize(("early", "lines"), [(28, (2,)), (2, (2, 9, 10, 3)), (1, (2, 9, 34, 3))])
 def test_a_line_written_while_a_prefetch_reads_it_is_not_overwritten(early, lines, wait):
     """Part writes delay the write of line 2 until its prefetch has begun, and then ended.
@@ -234,12 +235,12 @@ def test_a_line_written_while_a_prefetch_reads_it_is_not_overwritten(early, line
     bench.run("flush", first, [*second, *parts, *writes], pause, after, "flush")
 
 
-@pytest.mark.parametrize("stall", [0, 0.3])
-@pytest.mark.parametrize("config", [COVERED, SMALL], ids=["fits", "small"])
+@pytest.mark.parametrize(("config", "stall"), pairs(["fits", "small"], [0, 0.3]))
 @pytest.mark.parametrize(("window", "others"), [(3, 0), (100, 0.5)])
 def test_claims_keep_one_order_of_writes(window, others, config, stall):
     """Streams of few reads in flight, while hits and writes of their lines use the look-ups."""
     rng = random.Random(11)
+    config = {"fits": COVERED, "small": SMALL}[config]
     bench = BusyBench(
         config, rng, span=8192, latency=12, jitter=20 if stall else 0, stall=stall, window=window,
         gated=bool(stall),
@@ -277,9 +278,9 @@ def streams_and_more(bench: L2Bench, phases: int) -> list[list[Burst]]:
     return rounds
 
 
-@pytest.mark.parametrize("stall", [0, 0.3])
-@pytest.mark.parametrize("config", [CONFIG, SMALL], ids=["fits", "small"])
+@pytest.mark.parametrize(("config", "stall"), pairs(["fits", "small"], [0, 0.3]))
 def test_everybody_sees_one_order_of_writes(config, stall):
+    config = {"fits": CONFIG, "small": SMALL}[config]
     bench = L2Bench(
         config, random.Random(7), span=8192, latency=12, jitter=30 if stall else 0, stall=stall,
         gated=bool(stall),

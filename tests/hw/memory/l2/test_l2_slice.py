@@ -11,6 +11,7 @@ from spica.hw.memory.l2.flush import GROUPS
 from spica.hw.memory.l2.l2_slice import L2Slice
 from spica.hw.memory.l2.layouts import L2SliceConfig
 from support.memory.l2_bench import Burst, L2Bench
+from support.slow_cases import pairs
 
 #: An ID of the DMA, whose misses do not allocate, and two of cores.
 DMA, CORE, OTHER = 0, 0x20, 0x41
@@ -72,8 +73,7 @@ def test_what_its_place_must_be():
         L2SliceConfig(l2=L2Config(no_allocate_sources=(9,)))
 
 
-@pytest.mark.parametrize("stall", [0, 0.3])
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize(("name", "stall"), pairs(CONFIGS, [0.3, 0]))
 def test_everybody_sees_one_order_of_writes(name, stall):
     """Few lines with constant evictions; then fewer lines, all requested at once."""
     config = CONFIGS[name]

@@ -27,6 +27,7 @@ from spica.synth.budgets import too_deep
 from spica.synth.measure import measure
 from support.memory.memory_unit_bench import MemoryUnitBench, row
 from support.memory.memory_unit_models import REFUSED_OFFSET, register_address
+from support.slow_cases import pairs
 
 BROKEN = range(DRAM_BASE + 0x4000, DRAM_BASE + 0x5000)
 REFUSED = range(DRAM_BASE + 0x123440, DRAM_BASE + 0x123480)
@@ -163,10 +164,10 @@ def others(bench: MemoryUnitBench, rng: random.Random, cycles: int) -> dict:
     return dict.fromkeys(sorted(rng.sample(range(1, cycles), cycles // 4)), write)
 
 
-@pytest.mark.parametrize("stall, jitter", [(0.0, 0), (0.3, 20)])
-@pytest.mark.parametrize("name", CONFIGS)
-def test_data_is_as_if_requests_were_carried_out_in_order(name, stall, jitter):
+@pytest.mark.parametrize(("name", "stall"), pairs(CONFIGS, [0.3, 0.0]))
+def test_data_is_as_if_requests_were_carried_out_in_order(name, stall):
     config, rng = CONFIGS[name], random.Random(f"{name} {stall}")
+    jitter = 20 if stall else 0
     bench = MemoryUnitBench(config, rng, stall=stall, jitter=jitter, broken=BROKEN, refused=REFUSED)
     requests = [*data_requests(rng, config, 150), *conflicts(rng, config, CONFLICTS)]
     bench.run(requests, fences=others(bench, rng, 300))
@@ -211,11 +212,10 @@ def fetches(rng: random.Random, config, count: int):
         yield {"address": places[warp], "tag": {"warp": warp, "pair": pair}}
 
 
-@pytest.mark.parametrize("stall, jitter", [(0.0, 0), (0.3, 12)])
-@pytest.mark.parametrize("name", CONFIGS)
-def test_instructions_are_those_of_the_last_invalidation_or_later(name, stall, jitter):
+@pytest.mark.parametrize(("name", "stall"), pairs(CONFIGS, [0.0, 0.3]))
+def test_instructions_are_those_of_the_last_invalidation_or_later(name, stall):
     config, rng = CONFIGS[name], random.Random(f"{name} {stall}")
-    bench = MemoryUnitBench(config, rng, stall=stall, jitter=jitter, broken=BROKEN)
+    bench = MemoryUnitBench(config, rng, stall=stall, jitter=12 if stall else 0, broken=BROKEN)
     versions: list[tuple[int, bytes]] = []
 
     def change():
