@@ -1,11 +1,12 @@
-"""DRAM traffic of attention in closed form, for matrix units, whose DMA loads Q, K and V."""
+"""DRAM traffic of attention in closed form: what the DMA copies, and the matrix unit stores."""
 
 from dataclasses import dataclass
 
 from ...hw.config import ClusterConfig
 from ...kernels.attention.cores import style_of
+from ...kernels.attention.hgmma import plan as hgmma_plan
 from ...kernels.attention.problem import AttentionProblem
-from ...kernels.attention.systolic.plan import KEYS, attention_plan
+from ...kernels.attention.systolic import plan as systolic_plan
 from ...kernels.elements import dtype_of
 from ...kernels.gemm.target import systolic_unit
 
@@ -29,28 +30,35 @@ class DmaTraffic:
 def dma_traffic(config: ClusterConfig, problem: AttentionProblem) -> DmaTraffic:
     """Return the bytes that the DMA reads, and that the unit writes, in whole beats.
 
-    A block of queries reads Q once, and each row of K and V up to the end of the last block of keys
-    that any of its queries sees, but at least one block. The unit drains a row of O in pieces of
-    `SystolicConfig.drain_bytes`, each of which is a beat, half filled on `virgo_fp32`. The rest of
-    the traffic is LSE, and the program.
+    A block of queries reads each row of K and V up to the end of the last block of keys that any of
+    its queries sees, but at least one block. On a matrix unit it also reads Q once, and the unit
+    drains a row of O in pieces of `SystolicConfig.drain_bytes`, each of which is a beat, half
+    filled on `virgo_fp32`; the rest of the traffic is LSE, and the program. On tensor units that
+    read shared memory, the cores load Q and store O through their caches.
     """
-    if style_of(config) != "systolic":
-        raise ValueError("the cores must not load operands themselves")
-    plan = attention_plan(config, problem.depth)
     row = problem.depth * dtype_of(problem.operand).itemsize
-    piece = systolic_unit(config).drain_bytes
-    written = row // piece * -(-piece // config.axi.beat_bytes) * config.axi.beat_bytes
-    keys = sum(
-        keys_read(problem, first, plan.rows) for first in range(0, problem.queries, plan.rows)
-    )
-    rows = problem.problems * problem.queries
-    return DmaTraffic(q=rows * row, kv=2 * problem.problems * keys * row, written=rows * written)
+    queries = problem.problems * problem.queries
+    style = style_of(config)
+    if style == "systolic":
+        plan = systolic_plan.attention_plan(config, problem.depth)
+        rows, block = plan.rows, systolic_plan.KEYS
+        piece = systolic_unit(config).drain_bytes
+        pieces = row // piece * -(-piece // config.axi.beat_bytes)
+        q, written = queries * row, queries * pieces * config.axi.beat_bytes
+    elif style == "hgmma":
+        hgmma = hgmma_plan.attention_plan(config, problem.depth)
+        rows, block = config.cores * hgmma.warps * hgmma_plan.TILE, hgmma.keys
+        q = written = 0
+    else:
+        raise ValueError("the cores must not load operands themselves")
+    keys = sum(keys_read(problem, first, rows, block) for first in range(0, problem.queries, rows))
+    return DmaTraffic(q=q, kv=2 * problem.problems * keys * row, written=written)
 
 
-def keys_read(problem: AttentionProblem, first: int, rows: int) -> int:
-    """Return the keys that the block of queries from `first` reads."""
+def keys_read(problem: AttentionProblem, first: int, rows: int, block: int) -> int:
+    """Return the keys that the block of queries from `first` reads, in blocks of `block` keys."""
     if not problem.causal:
         return problem.keys
     last = min(first + rows, problem.queries) - 1
     seen = max(1, last + 1 + problem.keys - problem.queries)
-    return min(-(-seen // KEYS) * KEYS, problem.keys)
+    return min(-(-seen // block) * block, problem.keys)

@@ -190,9 +190,16 @@ def test_a_single_block_on_rtl(machine):
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("machine, queries, keys", [("virgo", 130, 200), ("virgo_fp32", 70, 40)])
+@pytest.mark.parametrize(
+    "machine, queries, keys",
+    [
+        ("virgo", 130, 200),
+        ("virgo_fp32", 70, 40),
+        pytest.param("hopper", 500, 700, marks=pytest.mark.slow),
+    ],
+)
 def test_dram_traffic_is_that_in_closed_form(machine, queries, keys, causal):
-    """Beats are those of the closed form; the rest of the traffic is LSE and the program."""
+    """Beats are those of the closed form; on a matrix unit LSE and the program are the rest."""
     config = CONFIGS[machine]
     result = run(
         machine, queries, keys=keys, causal=causal, heads=2, kv_heads=2, engine="verilator"
@@ -215,6 +222,8 @@ def test_dram_traffic_is_that_in_closed_form(machine, queries, keys, causal):
     expected = dma_traffic(config, problem)
     assert total("dma_read_beats") == expected.read
     assert total("dma_write_beats") == expected.written
+    if machine == "hopper":
+        return
     traffic = result["memory"]["traffic"]["run"]
     assert 0 < traffic["read_bytes"] - expected.read < 64 * 1024
     assert 0 <= traffic["written_bytes"] - expected.written < 16 * 1024
