@@ -2,7 +2,7 @@
 
 import codecs
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -52,8 +52,9 @@ def carry_out(
     options: RunOptions,
     json: str | None,
     dumps: Sequence[tuple[str, Path]] = (),
+    execute: Callable[..., dict[str, Any]] = run_workload,
 ) -> int:
-    """Run a workload, report the result and write its dumps; return the exit code."""
+    """Run a workload by `execute`, report the result and write its dumps; return the exit code."""
     buffers: dict[str, np.ndarray] = {}
     with (
         JsonOutput(json) as output,
@@ -62,7 +63,7 @@ def carry_out(
     ):
         options = replace(options, trace=None if trace is None else trace.draft)
         try:
-            result = shown(workload, preset, config, options, output, buffers)
+            result = shown(execute, workload, preset, config, options, output, buffers)
         except MachineError as error:
             keep(trace)  # the cycles before the fault are the ones to look at
             deliver_failure(error, output)
@@ -75,6 +76,7 @@ def carry_out(
 
 
 def shown(
+    execute: Callable[..., dict[str, Any]],
     workload: Workload,
     preset: str,
     config: ClusterConfig,
@@ -86,7 +88,7 @@ def shown(
     with ProgressDisplay() as progress:
         terminal = Terminal(sys.stderr if output.prints else sys.stdout, progress)
         try:
-            return run_workload(
+            return execute(
                 workload,
                 preset,
                 config,

@@ -24,6 +24,7 @@ SECTIONS = {
         *("operations", "operations_per_instruction", "polling_share", "clocked_cycles", "speed"),
     ),
     "cores": ("instructions", "cores", "profile", "source_profile", "console", "notes"),
+    "energy": ("energy",),
     "memory": (
         *("memory", "counters", "shared_read_bytes", "load_latency", "cache_latency", "tiling"),
     ),
