@@ -30,8 +30,7 @@ from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload, ProgramWorkload
 from ..sim.run.workload import Workload
 from .catalog import ENGINES, kernel_names, list_runs
-from .energy import energy_run
-from .execution import carry_out
+from .execution import carry_out, energy_run
 from .files import parsed_dumps
 from .options import choose, configured
 from .run_options import (

@@ -107,6 +107,11 @@ def cores() -> str:
     return section("cores")
 
 
+def energy() -> str:
+    """Return the table of energy."""
+    return section("energy")
+
+
 def memory() -> str:
     """Return the table of memory and units."""
     return section("memory")
@@ -141,7 +146,8 @@ def activities() -> str:
 
 def updated(text: str) -> str:
     """Return the page with the tables of now."""
-    makers = (verdict, workload, time, cores, outcomes, activities, memory, traffic, latency)
+    makers = (verdict, workload, time, cores, outcomes, activities)
+    makers += (energy, memory, traffic, latency)
     return pages.updated(text, makers)
 
 
