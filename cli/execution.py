@@ -2,24 +2,30 @@
 
 import codecs
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..api.progress import ProgressDisplay
-from ..hw.base.errors import MachineError
+from ..explore.energy.gates import GateOptions, read_costs, require_gates, run_with_gates
+from ..hw.base.errors import MachineError, UserError
 from ..hw.config import ClusterConfig
 from ..sim.run.options import RunOptions
 from ..sim.run.workload import Workload, run_workload
 from .files import Draft, opened, write_dump
 from .options import JsonOutput
 from .results import deliver, deliver_failure
+from .run_options import Options, flag_of, given
 
-__all__ = ["Terminal", "carry_out"]
+__all__ = ["Terminal", "carry_out", "energy_run"]
+
+#: Options that need --energy-gates.
+NEED_GATES = ("liberty", "sram_table", "clock", "energy_windows")
 
 
 class Terminal:
@@ -52,8 +58,9 @@ def carry_out(
     options: RunOptions,
     json: str | None,
     dumps: Sequence[tuple[str, Path]] = (),
+    execute: Callable[..., dict[str, Any]] = run_workload,
 ) -> int:
-    """Run a workload, report the result and write its dumps; return the exit code."""
+    """Run a workload by `execute`, report the result and write its dumps; return the exit code."""
     buffers: dict[str, np.ndarray] = {}
     with (
         JsonOutput(json) as output,
@@ -62,7 +69,7 @@ def carry_out(
     ):
         options = replace(options, trace=None if trace is None else trace.draft)
         try:
-            result = shown(workload, preset, config, options, output, buffers)
+            result = shown(execute, workload, preset, config, options, output, buffers)
         except MachineError as error:
             keep(trace)  # the cycles before the fault are the ones to look at
             deliver_failure(error, output)
@@ -75,6 +82,7 @@ def carry_out(
 
 
 def shown(
+    execute: Callable[..., dict[str, Any]],
     workload: Workload,
     preset: str,
     config: ClusterConfig,
@@ -86,7 +94,7 @@ def shown(
     with ProgressDisplay() as progress:
         terminal = Terminal(sys.stderr if output.prints else sys.stdout, progress)
         try:
-            return run_workload(
+            return execute(
                 workload,
                 preset,
                 config,
@@ -103,3 +111,47 @@ def keep(trace: Draft | None):
     """Rename a trace to its place, if it was written."""
     if trace is not None and trace.draft.stat().st_size:
         trace.commit()
+
+
+def energy_run(
+    options: Options, config: ClusterConfig, settings: RunOptions
+) -> Callable[..., dict[str, Any]]:
+    """Return the function that runs a workload, with its energy if the options ask for it."""
+    if not options.energy_gates:
+        for name in NEED_GATES:
+            if getattr(options, name) is not None:
+                raise UserError(f"{flag_of(name)} needs --energy-gates")
+        return run_workload
+    if options.liberty is None:
+        raise UserError(
+            "--energy-gates needs --liberty, a cell library with power tables to map blocks to"
+        )
+    if options.save is not None or options.restore is not None:
+        raise UserError("--energy-gates needs a whole run; leave out --save and --restore")
+    require_gates(config, settings)
+    gates = GateOptions(
+        liberty=options.liberty,
+        sram_table=options.sram_table,
+        **given(megahertz=parsed_clock(options.clock)),
+        **parsed_windows(options.energy_windows),
+    )
+    return partial(run_with_gates, costs=read_costs(gates), gates=gates)
+
+
+def parsed_clock(megahertz: float | None) -> float | None:
+    """Return the clock frequency; raise unless it is positive."""
+    if megahertz is not None and not 0 < megahertz < float("inf"):
+        raise UserError(f"--clock must be a positive number of MHz, not {megahertz:g}")
+    return megahertz
+
+
+def parsed_windows(text: str | None) -> dict[str, int]:
+    """Return number and length of the windows."""
+    if text is None:
+        return {}
+    count, _, length = text.partition("x")
+    if not (count.isdecimal() and length.isdecimal() and int(count) and int(length)):
+        raise UserError(
+            f"--energy-windows must be windows and cycles of each, as in 16x64, not {text!r}"
+        )
+    return {"windows": int(count), "window_cycles": int(length)}

@@ -30,7 +30,7 @@ from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload, ProgramWorkload
 from ..sim.run.workload import Workload
 from .catalog import ENGINES, kernel_names, list_runs
-from .execution import carry_out
+from .execution import carry_out, energy_run
 from .files import parsed_dumps
 from .options import choose, configured
 from .run_options import (
@@ -84,6 +84,7 @@ def run(
     if options.driver is not None:
         choose("--driver", options.driver, DRIVERS)
     work, settings = chosen(kernel, files, config, options)
+    execute = energy_run(options, config, settings)
     with saved_to(options, command_of(kernel, files, options)) as saving:
         return carry_out(
             work,
@@ -92,6 +93,7 @@ def run(
             replace(settings, saving=saving),
             options.json,
             parsed_dumps(options.dump),
+            execute,
         )
 
 

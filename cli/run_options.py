@@ -35,6 +35,7 @@ __all__ = [
     "Only",
     "Options",
     "PointOptions",
+    "flag_of",
     "given",
     "host_options",
     "require_product_choices",
@@ -81,6 +82,7 @@ MEMORY = group(4, "Memory")
 PROGRAM = group(5, "Programs")
 OUTPUT = group(6, "Output")
 SAVED = group(7, "Saved runs")
+ENERGY = group(8, "Energy")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,6 +268,18 @@ class Options(PointOptions):
     dump
         Contents of a buffer or of DRAM after the run, as BUFFER=FILE.npy or ADDRESS:BYTES=FILE.npy;
         may be repeated.
+    energy_gates
+        Report the energy of the run from gates: windows of the RTL, replayed on blocks mapped to
+        the cells of --liberty.
+    liberty
+        Cell library with power tables (Liberty file) for --energy-gates.
+    sram_table
+        SRAM macros for --energy-gates, a CSV file with columns macro, ports, words, width,
+        area_um2, read_pj, write_pj and leakage_nw; default: macros of an open 130 nm process.
+    clock
+        Clock frequency in MHz for power and leakage of --energy-gates; default: 100.
+    energy_windows
+        Windows of the run that --energy-gates samples, as count x cycles; default: 16x64.
     trace_window
         Cycles of the trace, as first:end without the end; default: all.
     save
@@ -284,6 +298,11 @@ class Options(PointOptions):
     preset: Annotated[str, MACHINE, Parameter(show_default=False)] = ""
     profile: Annotated[bool | None, OUTPUT, Parameter(negative=()), Only.CORES] = None
     trace: Annotated[Path | None, OUTPUT, Only.RTL] = None
+    energy_gates: Annotated[bool | None, ENERGY, Parameter(negative=()), Only.RTL] = None
+    liberty: Annotated[Path | None, ENERGY, Only.RTL] = None
+    sram_table: Annotated[Path | None, ENERGY, Only.RTL] = None
+    clock: Annotated[float | None, ENERGY, Only.RTL] = None
+    energy_windows: Annotated[str | None, ENERGY, Only.RTL] = None
     trace_window: Annotated[str | None, OUTPUT, Only.RTL] = None
     save: Annotated[Path | None, SAVED] = None
     save_at: Annotated[int | None, SAVED, WHOLE] = None

@@ -25,6 +25,7 @@ SECTIONS = {
         *("prediction",),
     ),
     "cores": ("instructions", "cores", "profile", "source_profile", "console", "notes"),
+    "energy": ("energy",),
     "memory": (
         *("memory", "counters", "shared_read_bytes", "load_latency", "cache_latency", "tiling"),
     ),
@@ -107,6 +108,11 @@ def cores() -> str:
     return section("cores")
 
 
+def energy() -> str:
+    """Return the table of energy."""
+    return section("energy")
+
+
 def memory() -> str:
     """Return the table of memory and units."""
     return section("memory")
@@ -141,7 +147,8 @@ def activities() -> str:
 
 def updated(text: str) -> str:
     """Return the page with the tables of now."""
-    makers = (verdict, workload, time, cores, outcomes, activities, memory, traffic, latency)
+    makers = (verdict, workload, time, cores, outcomes, activities)
+    makers += (energy, memory, traffic, latency)
     return pages.updated(text, makers)
 
 

@@ -15,7 +15,15 @@ from .cache import cached
 from .synthesis import netlist_of, synthesis_key
 from .yosys import YosysError, run_yosys, yosys_version
 
-__all__ = ["CellArea", "Library", "map_to", "mapped", "read_library", "require_mapped"]
+__all__ = [
+    "CellArea",
+    "Library",
+    "map_to",
+    "mapped",
+    "mapping_key",
+    "read_library",
+    "require_mapped",
+]
 
 CELL = re.compile(r'^\s*cell\s*\(\s*"?[^\s")]+"?\s*\)', re.MULTILINE)
 POWER = re.compile(r"\b(?:internal|leakage)_power\s*\([^()]*\)\s*\{")
@@ -158,19 +166,24 @@ def mapped(
 
     """
     script = MAPPING + report
+    key = mapping_key(library, block, report)
 
     def synthesise() -> Result:
         gates = netlist_of(block)["gates.json"]
         files = {"start.il": START, "gates.json": gates, "cells.lib": library.text}
         return result_of(run_yosys(script, files, ["mapped.json"])["mapped.json"])
 
-    key = digest([yosys_version(), script, synthesis_key(block), library.text])
     try:
         return cached(kind, key, synthesise)
     except YosysError as error:
         raise UserError(
             f"cannot map {block.name} to the cells of {library.path}: {error}"
         ) from None
+
+
+def mapping_key(library: Library, block: Block, report: str = "") -> str:
+    """Return a hash of everything that determines the mapping of a block."""
+    return digest([yosys_version(), MAPPING + report, synthesis_key(block), library.text])
 
 
 def require_mapped(cells: dict[str, int], block: Block):

@@ -1,6 +1,6 @@
 """Factory of simulation engines: builds, loads and resets a design on one of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ def make_engine(
     optimize: int,
     composed: bool,
     vcd: str | None,
-    window: tuple[int, int] | None,
+    windows: Sequence[tuple[int, int]],
     progress: Progress | None,
     kind: Callable[[Any], wiring.Component] | None = None,
 ) -> tuple[Engine, Path]:
@@ -64,8 +64,9 @@ def make_engine(
         designs that contain them, or is one model of the whole. A waveform needs the latter.
     vcd : str or None
         Waveform file (VCD); None writes none.
-    window : tuple of int or None
-        First cycle of the waveform and the cycle after its last; Verilator only.
+    windows : sequence of (int, int)
+        First cycle of each window of the waveform and the cycle after its last, in ascending order;
+        empty for all cycles. Verilator only.
     progress : callable or None
         Progress callback of builds.
     kind : callable or None
@@ -84,7 +85,7 @@ def make_engine(
     library = build_model(emission, optimize=optimize, trace=vcd is not None, progress=progress)
     made = VerilatorEngine(library, Layout.of(emission), gating=gating, seed=seed)
     if vcd is not None:
-        made.trace(vcd, *(window or (0, NEVER)))
+        made.trace(vcd, windows or [(0, NEVER)])
     return made, library
 
 

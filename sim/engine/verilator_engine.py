@@ -157,10 +157,21 @@ class VerilatorEngine:
         self.library.model_clocked(self.model, cycles)
         return dict(zip(self.layout.domains, cycles, strict=False))
 
-    def trace(self, path: str, start: int, stop: int) -> None:
-        """Write a waveform of cycles `start` to `stop` - 1 from now on."""
+    def trace(self, path: str, windows: Sequence[tuple[int, int]]) -> None:
+        """Write a waveform of some cycles from now on.
+
+        Parameters
+        ----------
+        path : str
+            File of the waveform.
+        windows : sequence of (int, int)
+            First cycle of each window and the cycle after its last, in ascending order.
+
+        """
+        bounds = np.array(windows, np.uint64)
         if not self.library.model_trace(
-            self.model, path.encode(), ctypes.c_uint64(start), ctypes.c_uint64(stop)
+            *(self.model, path.encode(), ctypes.c_void_p(bounds.ctypes.data)),
+            ctypes.c_uint64(len(windows)),
         ):
             raise UserError(f"cannot write the waveform {path}")
 

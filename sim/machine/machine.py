@@ -1,7 +1,7 @@
 """Simulated machine: a design on an engine with its memory; runs can be saved and resumed."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -63,8 +63,9 @@ class Machine(Generic[HarnessT, MemoryT]):
         Whether the Verilated model is composed of block models, as in `make_engine`.
     vcd : str or None
         Waveform file (VCD); None writes none.
-    window : tuple of int
-        First cycle of the waveform and the cycle after its last; Verilator only.
+    windows : sequence of (int, int)
+        First cycle of each window of the waveform and the cycle after its last, in ascending order;
+        empty for all cycles. Verilator only.
     progress : callable or None
         Progress callback of builds.
 
@@ -94,7 +95,7 @@ class Machine(Generic[HarnessT, MemoryT]):
         optimize: int = 2,
         composed: bool = False,
         vcd: str | None = None,
-        window: tuple[int, int] | None = None,
+        windows: Sequence[tuple[int, int]] = (),
         progress: Progress | None = None,
     ):
         require_engine(engine, gating)
@@ -113,7 +114,7 @@ class Machine(Generic[HarnessT, MemoryT]):
             optimize=optimize,
             composed=composed,
             vcd=vcd,
-            window=window,
+            windows=windows,
             progress=progress,
             kind=kind,
         )

@@ -1,6 +1,6 @@
 """Machine that runs programs: cores alone with a simple memory, or a cluster with DRAM."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,8 +66,9 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
         value of the core.
     record : tuple of int or None
         Recorded cycles: the first, and the one after the last.
-    window : tuple of int or None
-        First cycle of the waveform and the cycle after its last; Verilator only.
+    windows : sequence of (int, int)
+        First cycle of each window of the waveform and the cycle after its last, in ascending order;
+        empty for all cycles. Verilator only.
     design : Component or None
         Component to run instead of that of the config, with the same ports.
     options
@@ -90,7 +91,7 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
         lockstep: bool = False,
         ignores_races: bool = False,
         record: Window | None = None,
-        window: Window | None = None,
+        windows: Sequence[Window] = (),
         design: wiring.Component | None = None,
         **options: Any,
     ):
@@ -117,8 +118,8 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
         if not isinstance(memory, DramConfig):
             memory, defaults = memory or CoreMemoryConfig(), CORES
             # The cores start in the cycle after the harness's first.
-            window = window and (window[0] + 1, window[1] + 1)
-        options = defaults | {"memory": memory, "window": window} | options
+            windows = [(first + 1, end + 1) for first, end in windows]
+        options = defaults | {"memory": memory, "windows": windows} | options
         super().__init__(config if design is None else design, **options)
 
     def twin(self, record: Window) -> "ProgramMachine":

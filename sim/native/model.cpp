@@ -14,6 +14,11 @@
 
 namespace {
 
+// Cycles start..stop-1.
+struct Window {
+    uint64_t start, stop;
+};
+
 struct Model {
     explicit Model(uint64_t seed) : first_random(seed * 2 + 1), random(first_random) {
         context.threads(1);
@@ -39,7 +44,10 @@ struct Model {
     void settle(bool clocked) {
         top->eval();
 #if VM_TRACE
-        if (trace && cycle >= trace_start && cycle < trace_stop) trace->dump(2 * cycle + clocked);
+        if (!trace) return;
+        while (window < windows.size() && cycle >= windows[window].stop) window++;
+        if (window == windows.size() || cycle < windows[window].start) return;
+        trace->dump(2 * cycle + clocked);
 #endif
     }
 
@@ -62,7 +70,8 @@ struct Model {
     std::vector<uint8_t> saved;
 #if VM_TRACE
     std::unique_ptr<VerilatedVcdC> trace;
-    uint64_t trace_start = 0, trace_stop = 0;
+    std::vector<Window> windows;
+    size_t window = 0;
 #endif
 };
 
@@ -169,17 +178,21 @@ void model_clocked(const Model* model, uint64_t* cycles) {
     }
 }
 
-// Writes a waveform of cycles start..stop-1. Returns 0 if the model was built without tracing.
-int model_trace(Model* model, const char* path, uint64_t start, uint64_t stop) {
+// Writes a waveform of the cycles of `count` windows, `bounds` being start and stop of each, in
+// ascending order. Returns 0 if the model was built without tracing.
+int model_trace(Model* model, const char* path, const uint64_t* bounds, uint64_t count) {
 #if VM_TRACE
     model->trace = std::make_unique<VerilatedVcdC>();
     model->top->trace(model->trace.get(), 99);
     model->trace->open(path);
-    model->trace_start = start;
-    model->trace_stop = stop;
+    model->windows.clear();
+    model->window = 0;
+    for (uint64_t k = 0; k < count; k++) {
+        model->windows.push_back({bounds[2 * k], bounds[2 * k + 1]});
+    }
     return model->trace->isOpen();
 #else
-    (void)model, (void)path, (void)start, (void)stop;
+    (void)model, (void)path, (void)bounds, (void)count;
     return 0;
 #endif
 }

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...hw.config.tensor import HgmmaConfig, TensorConfig
 from .check_report import check_lines
+from .energy_report import energy_lines, energy_table
 from .profile_report import profile_tables
 from .result import FAIL, ISSUE_SLOTS, ISSUED, PASS
 from .tables import activity_table, percent, share_table, text_of
@@ -115,6 +116,8 @@ def detail_lines(result: Mapping[str, Any]) -> Iterator[str]:
     if result["instructions"] is not None:
         yield from instruction_lines(result)
     yield from result["notes"]
+    if result["energy"] is not None:
+        yield from energy_lines(result["energy"])
 
 
 def cycle_lines(result: Mapping[str, Any]) -> Iterator[str]:
@@ -277,6 +280,8 @@ def tables(result: Mapping[str, Any], width: int) -> Iterator:
     if result["instructions"] is not None and result["instructions"]["by_unit"]:
         counts = result["instructions"]["by_unit"]
         yield share_table("Instructions by unit", "instructions", "unit", counts)
+    if result["energy"] is not None:
+        yield energy_table(result["energy"])
     if result["source_profile"] is not None:
         yield from profile_tables(result["source_profile"], width)
 

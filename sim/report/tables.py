@@ -10,7 +10,7 @@ from rich.table import Table
 
 from .utilization import ACTIVITIES
 
-__all__ = ["activity_table", "percent", "share_table", "text_of"]
+__all__ = ["activity_table", "new_table", "percent", "share_table", "text_of"]
 
 
 def percent(share: float) -> str:

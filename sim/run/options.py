@@ -64,6 +64,8 @@ class RunOptions:
         Trace file of the RTL, with one of the suffixes of `TRACES`.
     trace_window : tuple of int or None
         First cycle of the trace and the cycle after its last.
+    trace_samples : tuple of (int, int)
+        Windows of a waveform instead of `trace_window`, each like it, in ascending order.
     saving : Saving
         Checkpoint to write, and checkpoint to resume.
 
@@ -78,6 +80,7 @@ class RunOptions:
     gating: str = "gated"
     trace: Path | None = None
     trace_window: tuple[int, int] | None = None
+    trace_samples: tuple[tuple[int, int], ...] = ()
     saving: Saving = NOTHING
 
     @property
@@ -86,6 +89,11 @@ class RunOptions:
         others = (*TRACE_SUFFIXES, *OVERVIEW_SUFFIXES)
         is_wanted = self.trace is not None and self.trace.suffix not in others
         return str(self.trace) if is_wanted else None
+
+    @property
+    def waveform_windows(self) -> tuple[tuple[int, int], ...]:
+        """Windows of the waveform; empty for all cycles."""
+        return self.trace_samples or (() if self.trace_window is None else (self.trace_window,))
 
     @property
     def overview(self) -> Path | None:

@@ -177,7 +177,7 @@ class ProductWorkload:
             optimize=options.model_optimize,
             composed=composed(config, options, Work(0, [self.problem.macs])),
             vcd=options.waveform,
-            window=options.trace_window,
+            windows=options.waveform_windows,
             progress=progress,
             kind=observed_cluster if options.overview else None,
         ) as machine:

@@ -65,7 +65,7 @@ def trace_options(options: SimtOptions) -> dict[str, Any]:
         )
     window = options.trace_window
     if options.trace.suffix == WAVEFORM:
-        return {"vcd": str(options.trace), "window": window}
+        return {"vcd": str(options.trace), "windows": options.waveform_windows}
     return {"record": window or (0, NEVER)}
 
 

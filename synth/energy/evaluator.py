@@ -35,11 +35,14 @@ class Activity:
         Toggles of each net in the counted cycles.
     wrong : array of bool
         For each cycle, whether a compared slot differed from its expected value.
+    observed : array of bool
+        A row for each observed slot, its value in each cycle.
 
     """
 
     toggles: NDArray[np.uint64]
     wrong: NDArray[np.bool_]
+    observed: NDArray[np.bool_]
 
 
 def pack_cycles(values: NDArray[np.bool_]) -> Words:
@@ -61,6 +64,7 @@ def evaluate_program(
     counted: NDArray[np.bool_],
     compared: Sequence[int] = (),
     expected: Words | None = None,
+    observed: Sequence[int] = (),
 ) -> Activity:
     """Evaluate a netlist in all cycles, and return the activity.
 
@@ -77,6 +81,8 @@ def evaluate_program(
         Slots to compare, nets or next states.
     expected : array of words or None
         A row of expected values for each of them.
+    observed : sequence of int
+        Slots whose values to return.
 
     """
     cycles = len(counted)
@@ -91,14 +97,20 @@ def evaluate_program(
             raise ValueError(f"{name} must be {count} x {words} words, not {rows.shape}")
     toggles, wrong = np.zeros(program.nets, np.uint64), np.zeros(words, np.uint64)
     operations = np.ascontiguousarray(program.operations)
+    seen = np.zeros((len(observed), words), np.uint64)
     library().evaluate_netlist(
         *(pointer(operations), len(operations), program.nets, program.slots),
         *(pointer(np.array(program.driven, np.uint32)), len(program.driven)),
         *(pointer(np.ascontiguousarray(values)), pointer(np.array(compared, np.uint32))),
-        *(len(compared), pointer(np.ascontiguousarray(expected)), words),
+        *(len(compared), pointer(np.ascontiguousarray(expected))),
+        *(pointer(np.array(observed, np.uint32)), len(observed), pointer(seen), words),
         *(pointer(pack_cycles(counted)), pointer(toggles), pointer(wrong)),
     )
-    return Activity(toggles=toggles, wrong=unpack_cycles(wrong, cycles))
+    return Activity(
+        toggles=toggles,
+        wrong=unpack_cycles(wrong, cycles),
+        observed=unpack_cycles(seen, cycles),
+    )
 
 
 def pointer(array: NDArray):
@@ -128,6 +140,7 @@ def library() -> ctypes.CDLL:
     loaded.evaluate_netlist.restype = None
     loaded.evaluate_netlist.argtypes = [
         *(pointers, size, size, size, pointers, size, pointers),
-        *(pointers, size, pointers, size, pointers, pointers, pointers),
+        *(pointers, size, pointers, pointers, size, pointers, size),
+        *(pointers, pointers, pointers),
     ]
     return loaded

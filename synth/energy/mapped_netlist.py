@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...hw.base.errors import UserError
 from ..blocks import TOP, Block
@@ -73,6 +73,8 @@ class MappedNetlist:
         Nets of each signal whose name synthesis kept, ports and registers among them.
     gates, flip_flops : tuple of Instance
         Cells.
+    clocks : frozenset of int
+        Nets of the clocks of flip-flops.
     opaque : tuple of Opaque
         Memories and other blocks.
 
@@ -85,6 +87,7 @@ class MappedNetlist:
     names: Mapping[str, tuple[int, ...]]
     gates: tuple[Instance, ...]
     flip_flops: tuple[Instance, ...]
+    clocks: frozenset[int]
     opaque: tuple[Opaque, ...]
 
     @property
@@ -92,6 +95,11 @@ class MappedNetlist:
         """All cells."""
         yield from self.gates
         yield from self.flip_flops
+
+    @property
+    def without_cells(self) -> "MappedNetlist":
+        """The netlist without its cells, as `replay` needs it."""
+        return replace(self, gates=(), flip_flops=())
 
 
 def map_block(library: Library, cells: PowerLibrary, block: Block) -> MappedNetlist:
@@ -165,6 +173,7 @@ def netlist_from(
         names=names,
         gates=tuple(gates),
         flip_flops=tuple(flip_flops),
+        clocks=frozenset(register.clock for register in flip_flops),
         opaque=tuple(opaque),
     )
 

@@ -6,10 +6,29 @@ from pathlib import Path
 
 from ...hw.base.errors import UserError
 from ..macros import ENERGY_COLUMNS, Macro, Tiling, read_macros, tiling_of
-from ..memories import MemoryShape, memory_nand2
+from ..memories import MACRO_NAND2, MemoryShape, memory_nand2
 from .flip_flop_memory import StorageCells
 
-__all__ = ["MemoryEnergy", "memory_energy", "read_energy_macros"]
+__all__ = ["OPEN_MACROS", "MemoryEnergy", "memory_energy", "open_macros", "read_energy_macros"]
+
+#: Ports, words and width of SRAM macros, energy of a read and of a write in pJ, leakage in nW.
+#: Source: Liberty files of the macros behind `MACRO_NAND2`, IHP's 130 nm process at 1.2 V, 25 C:
+#: energy of the clock pin, without those of address and data pins.
+OPEN_MACROS = (
+    (1, 256, 8, 10.21, 13.51, 24.8),
+    (1, 512, 8, 12.13, 16.04, 49.5),
+    (1, 512, 16, 19.57, 23.47, 99.0),
+    (1, 1024, 16, 26.49, 32.92, 198.0),
+    (1, 1024, 32, 48.27, 58.92, 396.0),
+    (1, 4096, 16, 58.64, 72.49, 792.1),
+    (1, 2048, 64, 122.39, 155.37, 1584.1),
+    (1, 8192, 32, 230.35, 239.31, 3168.2),
+    (2, 256, 8, 8.29, 10.96, 39.9),
+    (2, 512, 8, 11.34, 14.04, 79.7),
+    (2, 512, 16, 19.57, 23.47, 159.5),
+    (2, 512, 32, 36.01, 42.32, 318.9),
+    (2, 1024, 32, 48.27, 58.92, 637.8),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +50,24 @@ class MemoryEnergy:
     write: float
     leakage: float
     tiling: Tiling
+
+
+def open_macros(nand2: float) -> list[Macro]:
+    """Return macros of an open 130 nm process, `OPEN_MACROS`, for a NAND2 of `nand2` um2."""
+    areas = {(ports, bits): area for ports in MACRO_NAND2 for bits, area in MACRO_NAND2[ports]}
+    return [
+        Macro(
+            name=f"{ports}P {words} x {width}",
+            ports=ports,
+            words=words,
+            width=width,
+            area=areas[ports, words * width] * nand2,
+            read_energy=read,
+            write_energy=write,
+            leakage=leakage,
+        )
+        for ports, words, width, read, write, leakage in OPEN_MACROS
+    ]
 
 
 def read_energy_macros(path: Path) -> list[Macro]:

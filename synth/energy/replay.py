@@ -31,8 +31,10 @@ class Replay:
     ----------
     toggles : array of uint64
         Toggles of each net.
-    cycles, clocked_cycles : int
-        Cycles of these windows, and those of them with a clock.
+    clocked : array of bool
+        For each cycle of these windows, whether a clock edge begins it.
+    before, now : Bits
+        Value of each observed net in the cycle before each of these cycles, and in the cycle.
     counts : tuple of bool
         For each window, whether it counts.
     differing : tuple of str
@@ -41,10 +43,21 @@ class Replay:
     """
 
     toggles: NDArray[np.uint64]
-    cycles: int
-    clocked_cycles: int
+    clocked: NDArray[np.bool_]
+    before: Bits
+    now: Bits
     counts: tuple[bool, ...]
     differing: tuple[str, ...]
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of the windows that count."""
+        return len(self.clocked)
+
+    @property
+    def clocked_cycles(self) -> int:
+        """Those of them with a clock."""
+        return int(self.clocked.sum())
 
 
 def replay(
@@ -53,6 +66,7 @@ def replay(
     signals: Mapping[str, Bits],
     windows: Sequence[range],
     clocked: NDArray[np.bool_] | None = None,
+    observed: Sequence[int] = (),
 ) -> Replay:
     """Return the activity of a netlist in windows of a run.
 
@@ -68,6 +82,8 @@ def replay(
         what toggles in the first cycle.
     clocked : array of bool or None
         For each recorded cycle, whether the block has a clock edge at its end; None if always.
+    observed : sequence of int
+        Nets whose values to return.
 
     """
     recorded = RecordedNets(netlist, signals)
@@ -90,15 +106,16 @@ def replay(
         wrong |= check.wrong_cycles(program, values)
     is_right = np.bincount(owner[wrong], minlength=len(windows)) == 0
     counted = ~is_first & is_right[owner]
-    # The edge at the end of a cycle clocks the registers of the next one.
-    edges = np.concatenate([[False], has_edge[:-1]]) & counted
     differing: set[str] = set()
     if wrong.any():
         differing.update(*(check.differing(program, values) for check in checks))
+    activity = evaluate_program(program, values, counted, observed=observed)
+    columns = np.flatnonzero(counted)
     return Replay(
-        toggles=evaluate_program(program, values, counted).toggles,
-        cycles=int(counted.sum()),
-        clocked_cycles=int(edges.sum()),
+        toggles=activity.toggles,
+        clocked=has_edge[columns - 1],
+        before=activity.observed[:, columns - 1],
+        now=activity.observed[:, columns],
         counts=tuple(is_right.tolist()),
         differing=tuple(sorted(differing)),
     )
@@ -111,7 +128,7 @@ class RecordedNets:
         self.name = netlist.name
         self.bits: dict[int, NDArray[np.bool_]] = {}
         self.others: list[tuple[int, NDArray[np.bool_]]] = []
-        self.clocks = {register.clock for register in netlist.flip_flops}
+        self.clocks = netlist.clocks
         self.names: dict[int, str] = {}
         lengths = {bits.shape[1] for bits in signals.values()}
         if len(lengths) != 1:

@@ -100,7 +100,7 @@ void model_clocked(const Model* model, uint64_t* cycles) {
 }
 
 // Blocks have no waveform.
-int model_trace(Model*, const char*, uint64_t, uint64_t) { return 0; }
+int model_trace(Model*, const char*, const uint64_t*, uint64_t) { return 0; }
 
 void model_trace_close(Model*) {}
 

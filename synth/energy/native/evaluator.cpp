@@ -64,14 +64,16 @@ extern "C" {
 //
 // driven, values     slots with given values, a row each
 // compared, expected slots whose values are compared, a row each
+// observed, seen     slots whose values are kept, and these values, a row each; result
 // counted            cycles in which a change since the cycle before is a toggle
 // toggles            sum for each of the first `nets` slots; result
 // wrong              cycles in which a compared slot differs; result
 void evaluate_netlist(const Operation* operations, uint64_t operation_count, uint64_t nets,
                       uint64_t slot_count, const uint32_t* driven, uint64_t driven_count,
                       const uint64_t* values, const uint32_t* compared, uint64_t compared_count,
-                      const uint64_t* expected, uint64_t words, const uint64_t* counted,
-                      uint64_t* toggles, uint64_t* wrong) {
+                      const uint64_t* expected, const uint32_t* observed, uint64_t observed_count,
+                      uint64_t* seen, uint64_t words, const uint64_t* counted, uint64_t* toggles,
+                      uint64_t* wrong) {
     struct alignas(64) Slot {
         Words words;
     };
@@ -92,6 +94,11 @@ void evaluate_netlist(const Operation* operations, uint64_t operation_count, uin
         for (uint64_t k = 0; k < compared_count; ++k) {
             for (uint64_t w = first; w < words && w < first + kGroup; ++w) {
                 wrong[w] |= slots[compared[k]][w - first] ^ expected[k * words + w];
+            }
+        }
+        for (uint64_t k = 0; k < observed_count; ++k) {
+            for (uint64_t w = first; w < words && w < first + kGroup; ++w) {
+                seen[k * words + w] = slots[observed[k]][w - first];
             }
         }
     }

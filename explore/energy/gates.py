@@ -1,0 +1,231 @@
+"""Energy of a run from gates: sampled windows of its RTL, replayed on mapped netlists.
+
+The run is repeated with a waveform of the windows, since their places follow from its length.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from ...hw.base.build_cache import scratch_folder
+from ...hw.base.errors import UserError
+from ...hw.base.progress import Progress
+from ...hw.config import ClusterConfig
+from ...hw.emit.emitter import domain_ports
+from ...sim.harness.dram import DramConfig
+from ...sim.run.options import WAVEFORM, RunOptions, with_memory
+from ...sim.run.workload import Workload, run_workload
+from ...synth.design import Design, cluster_design
+from ...synth.energy.block_model import BlockModel, Costs, block_model
+from ...synth.energy.design_energy import PartEnergy, part_energy
+from ...synth.energy.flip_flop_memory import storage_cells
+from ...synth.energy.memory_energy import open_macros, read_energy_macros
+from ...synth.energy.power_library import read_power_library
+from ...synth.energy.sampling import Part, parts_of, sampled_windows
+from ...synth.energy.waveform import clock_ports, design_scope, read_waveforms
+from ...synth.liberty import read_library
+from .section import LIMITS, energy_section
+
+__all__ = ["GateOptions", "read_costs", "require_gates", "run_with_gates"]
+
+#: Window behind the end of every run.
+NEVER = ((1 << 64) - 2, (1 << 64) - 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateOptions:
+    """Options of the energy of a run from gates.
+
+    Parameters
+    ----------
+    liberty : Path
+        Cell library with power tables.
+    sram_table : Path or None
+        Macros of memories with energies, a CSV file; None for macros of an open process.
+    megahertz : float
+        Clock frequency, for power and leakage.
+    windows, window_cycles : int
+        Windows of the run, and cycles of each.
+    instances : int
+        Largest number of instances of a block in a group to sample.
+
+    """
+
+    liberty: Path
+    sram_table: Path | None = None
+    megahertz: float = 100.0
+    windows: int = 16
+    window_cycles: int = 64
+    instances: int = 4
+
+
+def read_costs(options: GateOptions) -> Costs:
+    """Return the costs of cells and memories; raise `UserError` if a file lacks what they need."""
+    library = read_library(options.liberty)
+    cells = read_power_library(options.liberty)
+    table = options.sram_table
+    macros = open_macros(library.nand2) if table is None else read_energy_macros(table)
+    return Costs(library=library, cells=cells, macros=macros, storage=storage_cells(cells))
+
+
+def require_gates(config: ClusterConfig, options: RunOptions):
+    """Raise unless the energy of a run with these options can be computed from gates."""
+    if options.engine != "verilator":
+        raise UserError(f"--energy-gates needs --engine verilator, not {options.engine}")
+    if not isinstance(with_memory(config, options).memory, DramConfig):
+        raise UserError(
+            "--energy-gates needs the whole cluster with DRAM, not cores at a simple memory; add "
+            "--dram-latency 100"
+        )
+
+
+def run_with_gates(
+    workload: Workload,
+    preset: str,
+    config: ClusterConfig,
+    options: RunOptions,
+    *,
+    costs: Costs,
+    gates: GateOptions,
+    progress: Progress | None = None,
+    **others: Any,
+) -> dict[str, Any]:
+    """Run a workload and return its result, with its energy from gates.
+
+    Raise `UserError` if a block cannot be mapped, before the run.
+
+    Parameters
+    ----------
+    workload, preset, config, options, progress, **others
+        As for `run_workload`.
+    costs : Costs
+        Costs of cells and memories.
+    gates : GateOptions
+        Samples and clock.
+
+    """
+    require_gates(config, options)
+    design = cluster_design(config, preset)
+    models = models_of(design, costs, preset, progress)
+    with scratch_folder() as folder:
+        first = options
+        if options.trace is None:
+            # The model that records the windows: only one has to be built then.
+            first = replace(options, trace=folder / f"none{WAVEFORM}", trace_samples=(NEVER,))
+        result = run_workload(workload, preset, config, first, progress=progress, **others)
+        cycles = result["run_cycles"]
+        windows = sampled_windows(cycles, gates.windows, gates.window_cycles)
+        path = folder / f"windows{WAVEFORM}"
+        again = replace(options, trace=path, trace_samples=tuple(windows), **unchecked(options))
+        repeated = run_workload(workload, preset, config, again, progress=progress)
+        if repeated["run_cycles"] != cycles:
+            raise AssertionError(f"a run of {cycles} cycles took {repeated['run_cycles']} again")
+        measured = MeasuredRun(path, cycles, result["clocked_cycles"])
+        parts = measured_parts(measured, design, models, gates.instances, progress)
+    operations = result["operations"]
+    source = {
+        "liberty": gates.liberty.name,
+        "voltage": costs.cells.voltage,
+        "sram_table": None if gates.sram_table is None else gates.sram_table.name,
+        "windows": len(windows),
+        "sampled_cycles": sum(end - first - 1 for first, end in windows),
+        "instances": sum(len(each.part.instances) for each in parts),
+        "instances_sampled": sum(each.sampled for each in parts),
+        "rules": list(LIMITS),
+    }
+    return result | {
+        "energy": energy_section(
+            parts,
+            cycles=cycles,
+            macs=operations / 2 if operations else None,
+            megahertz=gates.megahertz,
+            source=source,
+        )
+    }
+
+
+def unchecked(options: RunOptions) -> dict[str, Any]:
+    """Return the options that turn off checks of the first run, which a repetition needs not."""
+    known = {each.name for each in fields(options)}
+    return {name: False for name in ("lockstep", "profile") if name in known}
+
+
+def models_of(
+    design: Design, costs: Costs, preset: str, progress: Progress | None
+) -> dict[str, BlockModel]:
+    """Return the energy model of each block of a design."""
+    models = {}
+    for done, name in enumerate(design.order):
+        if progress is not None:
+            progress(f"mapping {preset}", done, len(design.blocks))
+        models[name] = block_model(design.blocks[name], costs)
+    return models
+
+
+class MeasuredRun:
+    """Run with a waveform of windows.
+
+    Parameters
+    ----------
+    waveform : Path
+        Waveform, a VCD file.
+    cycles : int
+        Cycles of the run.
+    clocked_cycles : mapping of str to int
+        Those of them with a clock, by clock domain.
+
+    """
+
+    def __init__(self, waveform: Path, cycles: int, clocked_cycles: Mapping[str, int]):
+        self.waveform, self.cycles = waveform, cycles
+        self.by_port = {domain_ports(name)[0]: count for name, count in clocked_cycles.items()}
+        with waveform.open() as lines:
+            self.ports = clock_ports(lines)
+
+    def clocked(self, part: Part) -> list[int] | None:
+        """Return the clocked cycles of each instance of a part; None if one is not known."""
+        found = [self.by_port.get(self.ports.get(path, "")) for path in part.instances]
+        known = [count for count in found if count is not None]
+        return known if len(known) == len(found) else None
+
+
+def measured_parts(
+    run: MeasuredRun,
+    design: Design,
+    models: Mapping[str, BlockModel],
+    instances: int,
+    progress: Progress | None,
+) -> list[PartEnergy]:
+    """Return the energy of all parts of a design, from a waveform of windows.
+
+    Parameters
+    ----------
+    run : MeasuredRun
+        The run.
+    design : Design
+        Blocks of the machine.
+    models : mapping of str to BlockModel
+        Their energy models.
+    instances : int
+        Largest number of instances of a part to sample.
+    progress : callable or None
+        Progress callback.
+
+    """
+    with run.waveform.open() as lines:
+        top = design_scope(lines)
+    parts = parts_of(design, top, lambda block: models[block].children)
+    samples = {each: part.block for part in parts for each in part.sample(instances)}
+    if progress is not None:
+        progress("reading the waveform", 0, 0)
+    with run.waveform.open() as lines:
+        found = read_waveforms(lines, {each: models[b].recorded for each, b in samples.items()})
+    energies = []
+    for done, part in enumerate(parts):
+        if progress is not None:
+            progress("replaying windows", done, len(parts))
+        model = models[part.block]
+        part_samples = [model.energy(found.pop(each)) for each in part.sample(instances)]
+        energies.append(part_energy(part, part_samples, run.cycles, run.clocked(part)))
+    return energies

@@ -1,0 +1,104 @@
+"""Energy of a run for its result: totals, groups, power at a clock, and the samples behind them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...synth.energy.design_energy import PartEnergy, PowerSum, group_energies, total_energy
+
+__all__ = ["LIMITS", "energy_section", "power_entry"]
+
+#: Rules of every figure from gates, and what it leaves out.
+LIMITS = (
+    "Left out: clock tree, wires, glitches within a cycle, loads outside a block.",
+    "A toggle costs the mean of a rise and a fall, in states of the other pins that are equally "
+    "likely; slew 0.1 ns; the load of a net is the capacitance of its pins.",
+)
+
+
+def power_entry(power: PowerSum, cycles: int, microseconds: float) -> dict[str, float]:
+    """Return the energies of a sum in a run, in pJ.
+
+    Parameters
+    ----------
+    power : PowerSum
+        Energies per cycle.
+    cycles : int
+        Cycles of the run.
+    microseconds : float
+        Duration of the run.
+
+    """
+    return {
+        "total_pj": power.dynamic * cycles,
+        "internal_pj": power.internal * cycles,
+        "switching_pj": power.switching * cycles,
+        "clock_pj": power.clock * cycles,
+        "memory_pj": power.memory * cycles,
+        "ungated_clock_pj": power.ungated_clock * cycles,
+        "leakage_pj": (power.leakage + power.memory_leakage) * microseconds * 1e-3,
+    }
+
+
+def energy_section(
+    parts: Sequence[PartEnergy],
+    *,
+    cycles: int,
+    macs: float | None,
+    megahertz: float,
+    source: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return the `energy` of a result.
+
+    Parameters
+    ----------
+    parts : sequence of PartEnergy
+        Energy of all parts of the machine.
+    cycles : int
+        Cycles of the run.
+    macs : float or None
+        Multiply-adds of the problem, if known.
+    megahertz : float
+        Clock frequency, for power and leakage.
+    source : mapping
+        Source of the figures: files and samples.
+
+    """
+    microseconds = cycles / megahertz
+    whole = power_entry(total_energy(parts), cycles, microseconds)
+    total, leakage = whole["total_pj"], whole["leakage_pj"]
+    return {
+        "model": "gates",
+        **whole,
+        "ungated_total_pj": total - whole["clock_pj"] + whole["ungated_clock_pj"],
+        "pj_per_mac": total / macs if macs else None,
+        "by_group": {
+            group: power_entry(power, cycles, microseconds)
+            for group, power in group_energies(parts).items()
+        },
+        "clock_mhz": megahertz,
+        "cycles": cycles,
+        "power_mw": total / microseconds * 1e-3,
+        "leakage_mw": leakage / microseconds * 1e-3,
+        "energy_delay_js": total * 1e-12 * microseconds * 1e-6,
+        "source": dict(source),
+        "blocks": [block_entry(each, cycles) for each in parts],
+    }
+
+
+def block_entry(each: PartEnergy, cycles: int) -> dict[str, Any]:
+    """Return the energy and the samples of the instances of a block in a group."""
+    return {
+        "block": each.part.block,
+        "group": each.part.group,
+        "instances": len(each.part.instances),
+        "sampled": each.sampled,
+        "windows": each.windows,
+        "windows_counted": each.counting,
+        "total_pj": each.power.dynamic * cycles,
+        "clock_pj": each.power.clock * cycles,
+        "memory_pj": each.power.memory * cycles,
+        "memory_reads": each.reads * cycles,
+        "memory_writes": each.writes * cycles,
+        "leakage_nw": each.power.leakage + each.power.memory_leakage,
+        "differing": list(each.differing[:8]),
+    }

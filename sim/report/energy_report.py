@@ -1,0 +1,86 @@
+"""Energy in the report of a run: totals, groups, and windows that do not count."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.table import Table
+
+from .tables import new_table, percent
+
+__all__ = ["energy_lines", "energy_table"]
+
+#: Units of energy in pJ, the largest first.
+UNITS = (("mJ", 1e9), ("uJ", 1e6), ("nJ", 1e3), ("pJ", 1.0))
+
+
+def energy_text(picojoules: float) -> str:
+    """Return an energy in the largest unit of which it is at least one."""
+    for unit, scale in UNITS:
+        if picojoules >= scale or scale == 1.0:
+            return f"{picojoules / scale:,.4g} {unit}"
+    raise AssertionError("the last unit serves all energies")
+
+
+def energy_lines(energy: Mapping[str, Any]) -> Iterator[str]:
+    """Yield totals and power, samples and rules."""
+    mac = energy["pj_per_mac"]
+    each = "" if mac is None else f", {mac:.4g} pJ per MAC"
+    yield f"Energy of the whole run: {energy_text(energy['total_pj'])}{each}, without leakage"
+    yield (
+        f"With a clock in every cycle: {energy_text(energy['ungated_total_pj'])}; clock pins "
+        f"{energy_text(energy['ungated_clock_pj'])} instead of {energy_text(energy['clock_pj'])}"
+    )
+    yield (
+        f"Average power at {energy['clock_mhz']:g} MHz: {energy['power_mw']:.4g} mW, leakage "
+        f"{energy['leakage_mw']:.4g} mW ({energy_text(energy['leakage_pj'])}); energy-delay "
+        f"product: {energy['energy_delay_js']:.4g} J s"
+    )
+    yield from source_lines(energy)
+
+
+def source_lines(energy: Mapping[str, Any]) -> Iterator[str]:
+    """Yield library, samples, windows that do not count, and rules."""
+    source = energy["source"]
+    memories = source["sram_table"] or "macros of an open 130 nm process"
+    yield (
+        f"Energy from gates: {source['liberty']} at {source['voltage']:g} V; memories: {memories}"
+    )
+    yield (
+        f"Samples: {source['windows']:,} windows with {source['sampled_cycles']:,} of "
+        f"{energy['cycles']:,} cycles, {source['instances_sampled']:,} of "
+        f"{source['instances']:,} instances of {len(energy['blocks']):,} blocks by group"
+    )
+    lost = [each for each in energy["blocks"] if each["windows_counted"] < each["windows"]]
+    if not lost:
+        yield "Windows that do not count: none, the netlists compute every recorded value"
+    for each in lost:
+        yield (
+            f"Windows that do not count: {each['windows'] - each['windows_counted']} of "
+            f"{each['windows']} of {each['block']} ({each['group']}); different values in "
+            f"{', '.join(each['differing'][:3])}"
+            + ("" if each["windows_counted"] else "; its dynamic energy is missing")
+        )
+    yield from source["rules"]
+
+
+def energy_table(energy: Mapping[str, Any]) -> Table:
+    """Return the energy of each group by kind, the largest first."""
+    table = new_table("Energy by group", "total", "group")
+    kinds = {
+        "logic": ("internal_pj", "switching_pj"),
+        "clock pins": ("clock_pj",),
+        "memories": ("memory_pj",),
+        "ungated clock": ("ungated_clock_pj",),
+        "leakage": ("leakage_pj",),
+    }
+    for kind in kinds:
+        table.add_column(kind, justify="right", no_wrap=True)
+    rows = sorted(energy["by_group"].items(), key=lambda row: -row[1]["total_pj"])
+    total = energy["total_pj"] or 1.0
+    for group, sums in (*rows, ("total", energy)):
+        if group == "total":
+            table.add_section()
+        parts = [energy_text(sum(sums[key] for key in keys)) for keys in kinds.values()]
+        share = percent(sums["total_pj"] / total)
+        table.add_row(share, energy_text(sums["total_pj"]), group, *parts)
+    return table

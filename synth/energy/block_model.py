@@ -1,0 +1,186 @@
+"""Energy model of a block from its mapped netlist: replay of recorded windows, and their energy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...hw.base.build_cache import digest
+from ...hw.base.errors import UserError
+from ..blocks import Block
+from ..cache import cached, source_key
+from ..liberty import Library, mapping_key
+from ..macros import Macro
+from .block_energy import BlockEnergy, BlockWeights, block_weights, energy_of
+from .flip_flop_memory import StorageCells
+from .mapped_netlist import MappedNetlist, map_block
+from .memory_accesses import MemoryPorts, memory_pj, memory_ports
+from .memory_energy import MemoryEnergy, memory_energy
+from .power_library import PowerLibrary
+from .program import Program, compile_netlist
+from .replay import replay
+from .waveform import Recorded, Waveform
+
+__all__ = ["BlockModel", "Costs", "InstanceEnergy", "block_model"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costs:
+    """Costs of cells and memories.
+
+    Parameters
+    ----------
+    library : Library
+        Library that blocks are mapped to.
+    cells : PowerLibrary
+        Power data of its cells.
+    macros : sequence of Macro
+        Macros of memories, with energies.
+    storage : StorageCells
+        Cells of memories made of flip-flops.
+
+    """
+
+    library: Library
+    cells: PowerLibrary
+    macros: Sequence[Macro]
+    storage: StorageCells
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceEnergy:
+    """Energy of an instance of a block in the windows that count.
+
+    Parameters
+    ----------
+    logic : BlockEnergy
+        Energy of cells and nets.
+    clocked_cycles : int
+        Cycles that a clock edge begins.
+    memory : float
+        Energy of accesses to memories in pJ.
+    reads, writes : int
+        These accesses.
+    memory_leakage : float
+        Leakage power of memories in nW.
+    windows, counting : int
+        Windows, and those of them in which the netlist computes every recorded value.
+    differing : tuple of str
+        Signals that differ in the others.
+
+    """
+
+    logic: BlockEnergy
+    clocked_cycles: int
+    memory: float
+    reads: int
+    writes: int
+    memory_leakage: float
+    windows: int
+    counting: int
+    differing: tuple[str, ...]
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of the windows that count."""
+        return self.logic.cycles
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockModel:
+    """Energy model of a block.
+
+    Parameters
+    ----------
+    netlist : MappedNetlist
+        Netlist without its cells.
+    program : Program
+        Evaluation of its nets.
+    weights : BlockWeights
+        Energy per toggle.
+    clock : str or None
+        Clock port; None without registers and clocked memories.
+    memories : tuple of (MemoryPorts, MemoryEnergy)
+        Memories.
+
+    """
+
+    netlist: MappedNetlist
+    program: Program
+    weights: BlockWeights
+    clock: str | None
+    memories: tuple[tuple[MemoryPorts, MemoryEnergy], ...]
+
+    @property
+    def children(self) -> list[tuple[str, str]]:
+        """Path and block of each other block in it."""
+        return [(part.name, part.block) for part in self.netlist.opaque if part.block is not None]
+
+    @property
+    def recorded(self) -> Recorded:
+        """Signals that `energy` needs."""
+        names = set(self.netlist.names)
+        for part in self.netlist.opaque:
+            names |= {f"{part.name}.{port}" for port in part.outputs}
+        return Recorded(names=names, clock=self.clock)
+
+    def energy(self, waveform: Waveform, windows: Sequence[range] | None = None) -> InstanceEnergy:
+        """Return the energy of an instance, in windows of its waveform or in all of them."""
+        windows = waveform.windows if windows is None else windows
+        observed = [net for ports, _ in self.memories for net in ports.nets]
+        replayed = replay(*(
+            self.netlist,
+            self.program,
+            waveform.signals,
+            windows,
+            waveform.clocked,
+            observed,
+        ))
+        memory, reads, writes = memory_pj(self.memories, replayed)
+        return InstanceEnergy(
+            logic=energy_of(
+                self.weights, replayed.toggles, replayed.cycles, replayed.clocked_cycles
+            ),
+            clocked_cycles=replayed.clocked_cycles,
+            memory=memory,
+            reads=reads,
+            writes=writes,
+            memory_leakage=sum(energy.leakage for _, energy in self.memories),
+            windows=len(windows),
+            counting=sum(replayed.counts),
+            differing=replayed.differing,
+        )
+
+
+def block_model(block: Block, costs: Costs) -> BlockModel:
+    """Return the energy model of a block, whose mapping and program are cached."""
+
+    def build() -> tuple[MappedNetlist, Program, BlockWeights, str | None]:
+        netlist = map_block(costs.library, costs.cells, block)
+        weights = block_weights(netlist, costs.cells)
+        clock = clock_of(netlist)
+        return netlist.without_cells, compile_netlist(netlist), weights, clock
+
+    key = digest([mapping_key(costs.library, block), source_key(Path(__file__).parent)])
+    netlist, program, weights, clock = cached("energy", key, build)
+    memories = []
+    for ports in memory_ports(netlist):
+        assert ports.memory.shape is not None
+        shape = ports.memory.shape
+        energy = memory_energy(shape, costs.macros, costs.library.nand2, costs.storage)
+        memories.append((ports, energy))
+    return BlockModel(
+        netlist=netlist, program=program, weights=weights, clock=clock, memories=tuple(memories)
+    )
+
+
+def clock_of(netlist: MappedNetlist) -> str | None:
+    """Return the port that clocks the registers and memories of a block; raise for several."""
+    clocks = set(netlist.clocks)
+    for part in netlist.opaque:
+        if part.shape is not None:
+            ports = ["WR_CLK"] if part.shape.ports.endswith("async") else ["WR_CLK", "RD_CLK"]
+            clocks |= {net for port in ports for net in part.inputs.get(port, ()) if net > 1}
+    names = sorted(name for name, nets in netlist.inputs.items() if clocks & set(nets))
+    if len(names) > 1:
+        raise UserError(f"{netlist.name} must have one clock, not {', '.join(names)}")
+    return names[0] if names else None

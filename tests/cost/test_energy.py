@@ -1,0 +1,55 @@
+"""Energy of a machine from sampled windows against that of the whole run."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spica.explore.energy.gates import (
+    GateOptions,
+    read_costs,
+    run_with_gates,
+)
+from spica.hw.config import PRESETS
+from spica.sim.run.options import RunOptions, with_memory
+from spica.sim.run.product_workload import ProductWorkload
+
+PDK = os.environ.get("SPICA_PDK")
+NAME = "tiny_matrix"
+CONFIG = PRESETS[NAME]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(PDK is None, reason="SPICA_PDK must name the folder of the cell libraries"),
+]
+
+
+@pytest.fixture(scope="module")
+def gates():
+    folder = Path(str(PDK))
+    return GateOptions(
+        liberty=folder / "sg13g2_stdcell_typ_1p20V_25C.lib",
+        sram_table=folder / "ihp_sg13g2_sram_energy.csv",
+    )
+
+
+@pytest.fixture(scope="module")
+def costs(gates):
+    return read_costs(gates)
+
+
+def test_windows_stand_for_the_whole_run(gates, costs):
+    options = with_memory(CONFIG, RunOptions())
+    totals = [
+        run_with_gates(
+            ProductWorkload(m=16, n=16, k=16),
+            *(NAME, CONFIG, options),
+            costs=costs,
+            gates=replace(gates, windows=windows, window_cycles=cycles, instances=instances),
+        )["energy"]
+        for windows, cycles, instances in ((1, 10_000, 1000), (16, 32, 4))
+    ]
+    whole, sampled = (total["total_pj"] for total in totals)
+    assert not any(each["windows_counted"] < each["windows"] for each in totals[0]["blocks"])
+    print(f"whole {whole}, sampled {sampled}, ratio {sampled / whole:.4f}")
+    assert sampled == pytest.approx(whole, rel=0.05)

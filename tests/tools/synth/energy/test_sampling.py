@@ -1,0 +1,133 @@
+"""Samples of a run: windows of cycles, instances of blocks, and the sums that they stand for."""
+
+from collections import Counter
+
+import pytest
+
+from spica.synth.blocks import Block
+from spica.synth.design import Design
+from spica.synth.energy.block_energy import BlockEnergy
+from spica.synth.energy.block_model import InstanceEnergy
+from spica.synth.energy.design_energy import group_energies, part_energy, total_energy
+from spica.synth.energy.sampling import Part, parts_of, sampled_windows
+
+
+def block(name, kind, **children):
+    return Block(name=name, kind=kind, text="", names={}, children=Counter(children))
+
+
+def sample(internal=10.0, cycles=50, clocked=20, memory=4.0, counting=2):
+    logic = BlockEnergy(
+        internal=internal,
+        switching=2.0,
+        clock=1.0,
+        ungated_clock=2.5,
+        leakage=3.0,
+        cycles=cycles,
+    )
+    return InstanceEnergy(
+        logic=logic,
+        clocked_cycles=clocked,
+        memory=memory,
+        reads=3,
+        writes=1,
+        memory_leakage=0.5,
+        windows=2,
+        counting=counting,
+        differing=() if counting == 2 else ("o",),
+    )
+
+
+def test_windows_are_one_in_each_stratum():
+    windows = sampled_windows(10_000, 8, 50)
+    assert len(windows) == 8
+    for k, (first, end) in enumerate(windows):
+        assert end - first == 51  # the first cycle says what toggles in the second
+        assert k * 1250 <= first < end <= (k + 1) * 1250
+    assert windows != sampled_windows(10_000, 8, 50, seed=2)
+    offsets = {first % 1250 for first, _ in windows}
+    assert len(offsets) > 4
+
+
+def test_a_short_run_is_one_window():
+    assert sampled_windows(400, 8, 50) == [(0, 400)]
+    assert len(sampled_windows(409, 8, 50)) == 8
+    with pytest.raises(ValueError, match="at least 1"):
+        sampled_windows(400, 0, 50)
+
+
+def test_instances_by_block_and_group():
+    """A helper belongs to the group of its parent, so one block is part of several groups."""
+    design = Design(
+        top="cluster",
+        blocks={
+            "cluster": block("cluster", "Cluster", dma=1, shared=2),
+            "dma": block("dma", "Dma", queue=2),
+            "shared": block("shared", "SharedMemory", queue=1),
+            "queue": block("queue", "Queue"),
+        },
+    )
+    children = {
+        "cluster": [("dma", "dma"), ("a.first", "shared"), ("second", "shared")],
+        "dma": [("q0", "queue"), ("q1", "queue")],
+        "shared": [("q", "queue")],
+        "queue": [],
+    }
+    parts = {(p.block, p.group): p.instances for p in parts_of(design, "top", children.get)}
+    assert parts == {
+        ("cluster", "control"): ("top",),
+        ("dma", "DMA"): ("top.dma",),
+        ("queue", "DMA"): ("top.dma.q0", "top.dma.q1"),
+        ("shared", "shared memory"): ("top.a.first", "top.second"),
+        ("queue", "shared memory"): ("top.a.first.q", "top.second.q"),
+    }
+
+
+def test_sampled_instances_are_spread():
+    part = Part(block="a", group="DMA", instances=tuple(map(str, range(10))))
+    assert part.sample(12) == part.instances
+    assert part.sample(2) == ("2", "7")
+    assert len(set(part.sample(4))) == 4
+
+
+def test_samples_stand_for_all_instances():
+    part = Part(block="a", group="DMA", instances=("t.a", "t.b", "t.c", "t.d"))
+    found = part_energy(part, [sample(), sample(internal=30.0)], 1000)
+    assert found.power.internal == pytest.approx(4 * 40 / 100)
+    assert found.power.clock == pytest.approx(4 * 2 / 100)
+    assert found.power.ungated_clock == pytest.approx(4 * 5 / 100)
+    assert found.power.memory == pytest.approx(4 * 8 / 100)
+    assert found.power.leakage == 12.0
+    assert found.power.memory_leakage == 2.0
+    assert found.reads == pytest.approx(4 * 6 / 100)
+    assert found.power.ungated == pytest.approx(found.power.dynamic + 4 * 3 / 100)
+
+
+def test_samples_are_scaled_by_clocked_cycles():
+    part = Part(block="a", group="DMA", instances=("t.a", "t.b"))
+    found = part_energy(part, [sample()], 1000, [100, 300])
+    # 20 clocked cycles in the windows, 400 of both instances in 1000 cycles.
+    assert found.power.internal == pytest.approx(10 * 400 / 20 / 1000)
+    assert found.power.ungated_clock == pytest.approx(2 * 2.5 / 50)
+    idle = part_energy(part, [sample(clocked=0)], 1000, [100, 300])
+    assert idle.power.internal == pytest.approx(2 * 10 / 50)
+
+
+def test_a_part_without_a_window_that_counts_has_only_leakage():
+    part = Part(block="a", group="DMA", instances=("t.a",))
+    found = part_energy(part, [sample(0.0, 0, 0, 0.0, counting=0)], 1000)
+    assert found.counting == 0
+    assert found.differing == ("o",)
+    assert found.power.leakage == 3.0
+
+
+def test_sums_by_group():
+    names = (("a", "L2"), ("b", "DMA"), ("c", "L2"))
+    parts = [
+        part_energy(Part(block=block, group=group, instances=("t",)), [sample()], 1000)
+        for block, group in names
+    ]
+    groups = group_energies(parts)
+    assert list(groups) == ["DMA", "L2"]  # in the order of all groups
+    assert groups["L2"].dynamic == pytest.approx(2 * groups["DMA"].dynamic)
+    assert total_energy(parts).dynamic == pytest.approx(3 * groups["DMA"].dynamic)
