@@ -62,12 +62,12 @@ class SharedFedTimeline:
         self.met = 0.0  # last meeting
         self.waited_loads = False
         self.has_fetched = False  # the instructions of the store of single elements
-        self.terms = dict.fromkeys(TERMS, 0)
+        self.terms: dict[str, float] = dict.fromkeys(TERMS, 0.0)
 
     def run(self) -> dict[str, int]:
         """Return the cycles of the product by term."""
         end = self.begin()
-        step = 0
+        step = store = 0
         for number, tile in enumerate(self.tiles):
             for inner in range(self.depth):
                 if step:
