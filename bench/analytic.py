@@ -1,13 +1,14 @@
-"""Benchmark of the analytic model of `gemm`: predicted and simulated cycles on `virgo`."""
+"""Benchmark of the analytic model of `gemm`: predicted and simulated cycles by preset."""
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from statistics import mean, median
 from typing import Any
 
 from spica.cli.options import new_table
 from spica.hw.base.progress import Progress
-from spica.hw.config import PRESETS, WORD_BYTES
+from spica.hw.config import PRESETS, WORD_BYTES, ClusterConfig
 from spica.sim.analytic.gemm import Traffic, predict, product_of
 from spica.sim.harness.dram import DramConfig
 from spica.sim.report.result import PASS
@@ -20,7 +21,6 @@ from .target import Target
 
 __all__ = ["measure", "tables"]
 
-PRESET = "virgo"
 #: Products whose timelines gave the constants of the program, and products of every other kind.
 SINGLE_TILES = (
     *((1, 1, 1), (7, 5, 3), (16, 16, 16), (32, 16, 16), (64, 16, 16), (128, 16, 16), (16, 32, 16)),
@@ -46,71 +46,113 @@ RAGGED = (
     *((255, 255, 255), (100, 100, 100), (150, 250, 50), (250, 250, 250), (65, 65, 65)),
     *((180, 180, 180), (220, 140, 100), (248, 184, 120), (136, 72, 200), (72, 200, 136)),
 )
+#: Products on tensor units: whole tiles of C, parts of tiles, and rows that begin within beats.
+WHOLE = (
+    *((128, 64, 64), (128, 64, 256), (128, 64, 1024), (128, 128, 128), (256, 128, 128)),
+    *((256, 256, 256), (128, 192, 64), (384, 192, 96), (512, 64, 64), (512, 512, 512)),
+)
+PARTS = (
+    *((64, 64, 64), (64, 64, 512), (128, 32, 256), (16, 16, 512), (192, 192, 192)),
+    *((64, 512, 64), (256, 32, 512), (512, 16, 256), (16, 512, 256), (320, 320, 320)),
+)
+WITHIN_BEATS = ((100, 60, 90), (33, 17, 65), (200, 200, 200), (250, 130, 300))
 KINDS = {"single tile": SINGLE_TILES, "several tiles": PRODUCTS, "ragged": RAGGED}
 QUICK = {"single tile": SINGLE_TILES[-5:], "several tiles": PRODUCTS[5:9], "ragged": RAGGED[:3]}
-#: Largest wanted error of cycles in percent.
-LIMIT = 2.0
+TENSOR = {"whole tiles": WHOLE, "parts of tiles": PARTS, "ragged": WITHIN_BEATS}
+TENSOR_QUICK = {"whole tiles": WHOLE[:2], "parts of tiles": PARTS[:2], "ragged": WITHIN_BEATS[:1]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """Products of a preset by kind, and the largest wanted error of cycles in percent."""
+
+    kinds: dict[str, tuple[tuple[int, int, int], ...]]
+    quick: dict[str, tuple[tuple[int, int, int], ...]]
+    limit: float
+
+
+SECTIONS = {
+    "virgo": Section(kinds=KINDS, quick=QUICK, limit=2.0),
+    "hopper": Section(kinds=TENSOR, quick=TENSOR_QUICK, limit=10.0),
+}
 
 
 def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     """Yield the result after every run."""
-    config, memory = PRESETS[PRESET], DramConfig()
-    options = SimtOptions(engine="verilator", lockstep=False, memory=memory)
-    kernel = EXACT_KERNELS["gemm"](config)
-    cases = [(kind, sizes) for kind, all_ in (QUICK if quick else KINDS).items() for sizes in all_]
+    memory = DramConfig()
+    cases = [
+        (preset, kind, sizes)
+        for preset, section in SECTIONS.items()
+        for kind, all_ in (section.quick if quick else section.kinds).items()
+        for sizes in all_
+    ]
     runs: list[dict] = []
-    for number, (kind, (m, n, k)) in enumerate(cases):
-        tell(f"gemm {m} x {n} x {k}", number, len(cases))
+    configs: dict[str, Any] = {}
+    for number, (preset, kind, (m, n, k)) in enumerate(cases):
+        tell(f"gemm {m} x {n} x {k} on {preset}", number, len(cases))
+        config = PRESETS[preset]
         began = time.perf_counter()
         predicted = predict(config, product_of(config, m=m, n=n, k=k), memory)
         seconds = time.perf_counter() - began
         sizes = {"m": m, "n": n, "k": k}
-        result = run_workload(KernelWorkload(kernel, sizes), PRESET, config, options)
+        options = SimtOptions(engine="verilator", lockstep=False, memory=memory)
+        workload = KernelWorkload(EXACT_KERNELS["gemm"](config), sizes)
+        result = run_workload(workload, preset, config, options)
+        configs[preset] = result["config"]
         runs.append({
+            "preset": preset,
             "kind": kind,
             "sizes": sizes,
             "predicted": predicted.cycles,
             "cycles": result["cycles"],
             "error": 100 * (predicted.cycles / result["cycles"] - 1),
             "terms": predicted.terms,
-            "bytes_differ": counted(result["counters"]) != predicted.traffic,
+            "bytes_differ": counted(config, result["counters"]) != predicted.traffic,
             "verdict": result["check"]["verdict"],
             "seconds": seconds,
         })
         yield {
-            "preset": PRESET,
             "runs": runs,
             "targets": [target.as_dict() for target in targets(runs)],
             "versions": result["versions"],
-            "config": result["config"],
+            "config": dict(configs),
         }
 
 
-def counted(counters: dict[str, int]) -> Traffic:
-    """Return the work of the matrix unit and the DMA by the hardware counters."""
-    axi = PRESETS[PRESET].axi
+def presets_of(runs: list[dict]) -> list[str]:
+    """Return the presets of the runs in order."""
+    return list(dict.fromkeys(run["preset"] for run in runs))
+
+
+def counted(config: ClusterConfig, counters: dict[str, int]) -> Traffic:
+    """Return the work of the units and the DMA by the hardware counters."""
+    unit, axi = config.hgmma_units, config.axi
+    readers = [f"tensor{core}" for core in range(config.cores)] if unit else ["a", "b"]
+    active = counters["tensor_active_cycles" if unit else "matrix_active"]
 
     def beats(name: str) -> int:
         return sum(counters[f"dma_{name}_beats_{master}"] for master in range(axi.masters))
 
     return Traffic(
-        active=counters["matrix_active"],
+        active=active,
         shared_read_bytes={
-            name: counters[f"shared_read_words_{name}"] * WORD_BYTES for name in ("a", "b")
+            name: counters[f"shared_read_words_{name}"] * WORD_BYTES for name in readers
         },
         dma_read_bytes=beats("read") * axi.beat_bytes,
         dma_written_bytes=beats("write") * axi.beat_bytes,
+        products=active // unit.steps if unit else 0,
     )
 
 
 def targets(runs: list[dict]) -> Iterator[Target]:
     """Yield the targets of the runs."""
-    yield Target(
-        name="largest error of predicted cycles",
-        value=max(abs(run["error"]) for run in runs),
-        limit=LIMIT,
-        unit="%",
-    )
+    for preset in presets_of(runs):
+        yield Target(
+            name=f"largest error of predicted cycles on {preset}",
+            value=max(abs(run["error"]) for run in runs if run["preset"] == preset),
+            limit=SECTIONS[preset].limit,
+            unit="%",
+        )
     yield Target(
         name="products with other bytes than predicted",
         value=sum(run["bytes_differ"] for run in runs),
@@ -121,24 +163,30 @@ def targets(runs: list[dict]) -> Iterator[Target]:
 
 
 def tables(result: dict[str, Any]) -> Iterator:
-    """Yield the errors by kind of product, and every product."""
-    runs = result["runs"]
+    """Yield for each preset the errors by kind of product, and every product."""
+    for preset in presets_of(result["runs"]):
+        yield from preset_tables(preset, [run for run in result["runs"] if run["preset"] == preset])
+
+
+def preset_tables(preset: str, runs: list[dict]) -> Iterator:
+    """Yield the tables of a preset."""
+    limit = SECTIONS[preset].limit
     summary = new_table(
-        f"errors of predicted cycles of gemm on {result['preset']}, in percent",
+        f"errors of predicted cycles of gemm on {preset}, in percent",
         "kind",
-        numbers=["products", f"within {LIMIT:g} %", "median", "mean", "largest"],
+        numbers=["products", f"within {limit:g} %", "median", "mean", "largest"],
     )
     for kind in (*dict.fromkeys(run["kind"] for run in runs), "all"):
         errors = [abs(run["error"]) for run in runs if kind in ("all", run["kind"])]
         summary.add_row(
             kind,
             f"{len(errors)}",
-            f"{sum(error <= LIMIT for error in errors)}",
+            f"{sum(error <= limit for error in errors)}",
             *(f"{figure(errors):.2f}" for figure in (median, mean, max)),
         )
     yield summary
     table = new_table(
-        "cycles of every product",
+        f"cycles of every product on {preset}",
         *("m x n x k", "bytes"),
         numbers=["predicted", "simulated", "error, %"],
     )

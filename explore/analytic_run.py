@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..hw.base.errors import UserError
-from ..kernels.gemm.target import systolic_unit
+from ..kernels.gemm.target import is_on_tensor_units, product_macs
 from ..sim.analytic.gemm import WHAT, predict, product_of
 from ..sim.harness.dram import DramConfig
 from ..sim.run.options import with_memory
@@ -31,14 +31,15 @@ class AnalyticRun(KernelRun):
         assert isinstance(memory, DramConfig)
         prediction = predict(self.config, problem, memory)
         cycles, traffic = prediction.cycles, prediction.traffic
-        peak = systolic_unit(self.config, WHAT).macs
+        peak = product_macs(self.config, WHAT)
+        active = "tensor_active_cycles" if is_on_tensor_units(self.config) else "matrix_active"
         figures = {
             "cycles": cycles,
             "operations_per_cycle": 2 * problem.macs / cycles,
             "mac_utilization": problem.macs / (peak * cycles),
         }
         counters = {
-            "matrix_active": traffic.active,
+            active: traffic.active,
             "dma_read_bytes": traffic.dma_read_bytes,
             "dma_written_bytes": traffic.dma_written_bytes,
             **{f"shared_read_bytes_{name}": n for name, n in traffic.shared_read_bytes.items()},

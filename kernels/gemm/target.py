@@ -9,6 +9,7 @@ __all__ = [
     "has_fragments",
     "hgmma_unit",
     "is_on_tensor_units",
+    "product_macs",
     "product_operand",
     "systolic_unit",
     "tensor_unit",
@@ -37,6 +38,15 @@ def product_operand(config: ClusterConfig, user: str = "a product") -> str:
         assert unit is not None
         return unit.operand
     return systolic_unit(config, user).operand
+
+
+def product_macs(config: ClusterConfig, user: str = "a product") -> int:
+    """Return the multiply-adds per cycle of the units of a product, or raise `UserError`."""
+    if is_on_tensor_units(config):
+        unit = cores_unit(config)
+        assert unit is not None
+        return config.cores * unit.macs
+    return systolic_unit(config, user).macs
 
 
 def tensor_unit(config: ClusterConfig, user: str = "a product") -> TensorConfig:

@@ -281,7 +281,7 @@ class KernelWorkload(ProgramWorkload):
         of_units = account_products(config, problem.macs, done)
         if problem.tensor_macs and done.get("region"):
             of_units = account_tensor(config, problem.tensor_macs, done)
-        elif self.name == "gemm" and of_units:
+        if self.name == "gemm" and of_units:
             of_units["prediction"] = prediction_section(
                 config, self.sizes, problem.formats["c"], options.memory, done["cycles"]
             )

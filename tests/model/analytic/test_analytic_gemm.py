@@ -17,7 +17,7 @@ from spica.sim.run.prediction import prediction_section
 from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
-TINY, VIRGO = PRESETS["tiny"], PRESETS["virgo"]
+TINY, VIRGO, HOPPER = PRESETS["tiny"], PRESETS["virgo"], PRESETS["hopper"]
 
 
 def product(config, sizes, **options):
@@ -169,4 +169,5 @@ def test_other_machines_are_refused():
     assert "needs cores of 2 warps or more, not 0" in refused(PRESETS["matrix"])
     assert "only for the cores of `virgo`" in refused(TINY)
     assert "without stall and jitter, not 0.1 and 0" in refused(VIRGO, DramConfig(stall=0.1))
-    assert "needs a matrix unit; this machine has tensor units" in refused(PRESETS["ampere"])
+    assert "fed by shared memory, not by registers" in refused(PRESETS["ampere"])
+    assert "only for the cores of `hopper`" in refused(replace(HOPPER, cores=2))

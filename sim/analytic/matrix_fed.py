@@ -1,0 +1,54 @@
+"""Analytic model of ``gemm`` on a matrix unit commanded by the cores."""
+
+from ...hw.base.errors import UserError
+from ...hw.config import PRESETS, ClusterConfig
+from ...kernels.gemm.problem import GemmProblem
+from ...kernels.gemm.target import systolic_unit
+from ..harness.dram import DramConfig
+from .program_steps import program_steps
+from .tiles import blocks_of, step_loads, step_stores
+from .timeline import Timeline
+from .work import WHAT, Traffic
+
+__all__ = ["terms_of", "traffic_of"]
+
+#: Core whose program cycles `program` has.
+MEASURED_CORE = PRESETS["virgo"].core
+
+
+def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
+    """Return the exact work of a product on the first matrix unit."""
+    require_described(config)
+    unit, steps = systolic_unit(config), list(program_steps(config, product))
+    rows = weights = read = written = 0
+    for step in steps:
+        blocks, slabs = blocks_of(config, step)
+        rows += step.m * blocks * slabs
+        weights += step.depth * blocks
+        read += sum(load.beats for load, _ in step_loads(config, product, step))
+        if step.last:
+            written += sum(sum(store.lines) for store in step_stores(config, product, step))
+    return Traffic(
+        active=rows,
+        shared_read_bytes={"a": rows * unit.a_bytes, "b": weights * unit.b_bytes},
+        dma_read_bytes=read * config.axi.beat_bytes,
+        dma_written_bytes=written * config.axi.beat_bytes,
+    )
+
+
+def terms_of(config: ClusterConfig, product: GemmProblem, memory: DramConfig) -> dict[str, int]:
+    """Return the predicted cycles by term of `timeline.TERMS`, for the cores of `virgo`."""
+    require_described(config)
+    if config.core != MEASURED_CORE:
+        raise UserError(f"{WHAT} has cycles of the program only for the cores of `virgo`")
+    return Timeline(config, product, memory, list(program_steps(config, product))).run()
+
+
+def require_described(config: ClusterConfig):
+    """Raise `UserError` if the model does not describe the machine."""
+    unit = systolic_unit(config, WHAT)
+    warps = config.core.warps if config.core is not None else 0
+    if warps < 2:
+        raise UserError(f"{WHAT} needs cores of 2 warps or more, not {warps}")
+    if unit.dataflow != "weight_stationary":
+        raise UserError(f"{WHAT} needs matrix.dataflow weight_stationary, not {unit.dataflow}")

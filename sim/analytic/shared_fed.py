@@ -1,0 +1,46 @@
+"""Analytic model of ``gemm`` on tensor units fed by shared memory."""
+
+from ...hw.base.errors import UserError
+from ...hw.config import PRESETS, ClusterConfig
+from ...kernels.gemm.hgmma.plan import hgmma_plan
+from ...kernels.gemm.problem import GemmProblem
+from ..harness.dram import DramConfig
+from .shared_fed_tiles import shared_tiles, tile_loads
+from .shared_fed_timeline import SharedFedTimeline
+from .work import WHAT, Traffic
+
+__all__ = ["terms_of", "traffic_of"]
+
+MEASURED = PRESETS["hopper"]
+
+
+def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
+    """Return the exact work of a product on the tensor units of all cores."""
+    plan = hgmma_plan(config)
+    tensor, side = plan.tensor, plan.tensor.side
+    steps = -(-product.k // tensor.depth)
+    beats, products = 0, [0] * plan.cores
+    for tile in shared_tiles(plan, product):
+        columns = min(plan.across, -(-(product.n - tile.column) // side))
+        rows = -(-(product.m - tile.row) // side)
+        for core in range(plan.cores):
+            products[core] += min(max(rows - core * plan.down, 0), plan.down) * columns * steps
+        for step in range(steps):
+            loads = tile_loads(config, plan, product, tile, step)
+            beats += sum(load.beats for load, _ in loads)
+    return Traffic(
+        active=tensor.steps * sum(products),
+        shared_read_bytes={
+            f"tensor{core}": 2 * tensor.operand_bytes * count for core, count in enumerate(products)
+        },
+        dma_read_bytes=beats * config.axi.beat_bytes,
+        dma_written_bytes=0,
+        products=sum(products),
+    )
+
+
+def terms_of(config: ClusterConfig, product: GemmProblem, memory: DramConfig) -> dict[str, int]:
+    """Return the predicted cycles by term of `shared_fed_timeline.TERMS`."""
+    if (config.cores, config.core) != (MEASURED.cores, MEASURED.core):
+        raise UserError(f"{WHAT} has cycles of tensor units only for the cores of `hopper`")
+    return SharedFedTimeline(config, product, memory).run()

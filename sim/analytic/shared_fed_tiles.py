@@ -1,0 +1,105 @@
+"""Tiles of C on tensor units fed by shared memory, and the loads of their steps."""
+
+from dataclasses import dataclass
+
+from ...hw.config import ClusterConfig
+from ...kernels.gemm.hgmma.plan import HgmmaPlan
+from ...kernels.gemm.problem import GemmProblem
+from .transfers import Load, load_of, phase_of
+
+__all__ = ["SharedTile", "shared_tiles", "tile_loads"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SharedTile:
+    """One tile of C.
+
+    Parameters
+    ----------
+    row, column : int
+        First row and column.
+    warps : int
+        Warps of core 0 with elements of C.
+    is_within : bool
+        Whether the tile lies within C.
+    ragged : int
+        Most warps of a core that store single elements rather than rows of words.
+
+    """
+
+    row: int
+    column: int
+    warps: int
+    is_within: bool
+    ragged: int
+
+
+def shared_tiles(plan: HgmmaPlan, product: GemmProblem) -> list[SharedTile]:
+    """Return the tiles of a product in the order of the program."""
+    side, words = plan.tensor.side, product.c_pitch * product.element_bytes("c") % 4 == 0
+    tiles = []
+    for row in range(0, product.m, plan.m):
+        for column in range(0, product.n, plan.n):
+            rows, columns = product.m - row, product.n - column
+            down = min(plan.down, -(-rows // side))
+            across = min(plan.across, -(-columns // side))
+            tiles.append(
+                SharedTile(
+                    row=row,
+                    column=column,
+                    warps=down * across,
+                    is_within=rows >= plan.m and columns >= plan.n,
+                    ragged=ragged_warps(plan, rows, columns, words),
+                )
+            )
+    return tiles
+
+
+def ragged_warps(plan: HgmmaPlan, rows: int, columns: int, has_words: bool) -> int:
+    """Return the most warps of a core that store elements, with this much left of C."""
+    side, most = plan.tensor.side, 0
+    across, whole = min(plan.across, -(-columns // side)), min(plan.across, columns // side)
+    for core in range(plan.cores):
+        left = rows - core * plan.down * side
+        down, within = min(plan.down, -(-left // side)), min(plan.down, left // side)
+        if left > 0:
+            most = max(most, down * across - (within * whole if has_words else 0))
+    return most
+
+
+def tile_loads(
+    config: ClusterConfig, plan: HgmmaPlan, product: GemmProblem, tile: SharedTile, step: int
+) -> list[tuple[Load, int]]:
+    """Return the loads of a step of a tile, A and then B, each with the bank that it writes.
+
+    A part outside a matrix has its last row or column.
+    """
+    tensor, axi, banks = plan.tensor, config.axi, config.shared.banks
+    size, k = tensor.operand_width // 8, step * tensor.depth
+    depth, loads = min(tensor.depth, product.k - k), []
+    each = tensor.side * plan.down
+    for part in range(plan.cores):
+        at = min(tile.row + part * each, product.m - 1)
+        load = load_of(
+            axi,
+            dram=phase_of(axi, product.a_base + (at * product.a_pitch + k) * size),
+            pitch=product.a_pitch * size,
+            local_pitch=tensor.a_row_bytes,
+            rows=min(each, product.m - at),
+            row_bytes=depth * size,
+            fill_rows=each,
+        )
+        loads.append((load, part % banks))
+    for part in range(plan.across):
+        at = min(tile.column + part * tensor.side, product.n - 1)
+        load = load_of(
+            axi,
+            dram=phase_of(axi, product.b_base + (k * product.b_pitch + at) * size),
+            pitch=product.b_pitch * size,
+            local_pitch=tensor.b_row_bytes,
+            rows=depth,
+            row_bytes=min(tensor.side, product.n - at) * size,
+            fill_rows=tensor.depth,
+        )
+        loads.append((load, part % banks))
+    return loads

@@ -1,0 +1,54 @@
+"""Exact work of a product, and its predicted cycles."""
+
+from dataclasses import dataclass
+
+__all__ = ["WHAT", "Prediction", "Traffic"]
+
+#: The model in messages.
+WHAT = "the analytic model of gemm"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traffic:
+    """Exact work of a product.
+
+    Parameters
+    ----------
+    active : int
+        Cycles in which a row of A enters the array, or a step of a product of a tensor unit starts,
+        of all units.
+    shared_read_bytes : dict
+        Bytes read from shared memory, by requester: ``a`` and ``b`` of a matrix unit, the tensor
+        unit of each core, or the row ports of all cores.
+    dma_read_bytes, dma_written_bytes : int
+        Bytes of all beats of the DMA on the AXI masters.
+    products : int
+        Instructions of the tensor units; 0 for a matrix unit.
+
+    """
+
+    active: int
+    shared_read_bytes: dict[str, int]
+    dma_read_bytes: int
+    dma_written_bytes: int
+    products: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """Predicted cycles of a product, and its exact work.
+
+    Parameters
+    ----------
+    cycles : int
+        Cycles from the begin marker to the end marker.
+    terms : dict
+        Cycles by cause, each kind of unit with its own; their sum is `cycles`.
+    traffic : Traffic
+        Exact work.
+
+    """
+
+    cycles: int
+    terms: dict[str, int]
+    traffic: Traffic
