@@ -25,7 +25,7 @@ from .run_options import Options, flag_of, given
 __all__ = ["Terminal", "carry_out", "energy_run"]
 
 #: Options that need --energy-gates.
-NEED_GATES = ("liberty", "sram_table", "clock", "energy_windows")
+NEED_GATES = ("liberty", "sram_table", "clock", "energy_windows", "dram_energy")
 
 
 class Terminal:
@@ -132,17 +132,20 @@ def energy_run(
     gates = GateOptions(
         liberty=options.liberty,
         sram_table=options.sram_table,
-        **given(megahertz=parsed_clock(options.clock)),
+        **given(
+            megahertz=positive("--clock", "MHz", options.clock),
+            dram_pj_per_bit=positive("--dram-energy", "pJ per bit", options.dram_energy),
+        ),
         **parsed_windows(options.energy_windows),
     )
     return partial(run_with_gates, costs=read_costs(gates), gates=gates)
 
 
-def parsed_clock(megahertz: float | None) -> float | None:
-    """Return the clock frequency; raise unless it is positive."""
-    if megahertz is not None and not 0 < megahertz < float("inf"):
-        raise UserError(f"--clock must be a positive number of MHz, not {megahertz:g}")
-    return megahertz
+def positive(option: str, unit: str, value: float | None) -> float | None:
+    """Return the value of an option, if it is given; raise unless it is positive."""
+    if value is not None and not 0 < value < float("inf"):
+        raise UserError(f"{option} must be a positive number of {unit}, not {value:g}")
+    return value
 
 
 def parsed_windows(text: str | None) -> dict[str, int]:

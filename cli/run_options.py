@@ -280,6 +280,9 @@ class Options(PointOptions):
         Clock frequency in MHz for power and leakage of --energy-gates; default: 100.
     energy_windows
         Windows of the run that --energy-gates samples, as count x cycles; default: 16x64.
+    dram_energy
+        Energy of a bit that DRAM reads or writes in pJ, for --energy-gates; default: no energy of
+        DRAM.
     trace_window
         Cycles of the trace, as first:end without the end; default: all.
     save
@@ -303,6 +306,7 @@ class Options(PointOptions):
     sram_table: Annotated[Path | None, ENERGY, Only.RTL] = None
     clock: Annotated[float | None, ENERGY, Only.RTL] = None
     energy_windows: Annotated[str | None, ENERGY, Only.RTL] = None
+    dram_energy: Annotated[float | None, ENERGY, Only.RTL] = None
     trace_window: Annotated[str | None, OUTPUT, Only.RTL] = None
     save: Annotated[Path | None, SAVED] = None
     save_at: Annotated[int | None, SAVED, WHOLE] = None

@@ -25,7 +25,7 @@ from ...synth.energy.power_library import read_power_library
 from ...synth.energy.sampling import Part, parts_of, sampled_windows
 from ...synth.energy.waveform import clock_ports, design_scope, read_waveforms
 from ...synth.liberty import read_library
-from .section import LIMITS, energy_section
+from .section import LIMITS, dram_entry, energy_section
 
 __all__ = ["GateOptions", "read_costs", "require_gates", "run_with_gates"]
 
@@ -49,6 +49,8 @@ class GateOptions:
         Windows of the run, and cycles of each.
     instances : int
         Largest number of instances of a block in a group to sample.
+    dram_pj_per_bit : float or None
+        Energy of a bit that DRAM reads or writes, in pJ; None for no energy of DRAM.
 
     """
 
@@ -58,6 +60,7 @@ class GateOptions:
     windows: int = 16
     window_cycles: int = 64
     instances: int = 4
+    dram_pj_per_bit: float | None = None
 
 
 def read_costs(options: GateOptions) -> Costs:
@@ -123,7 +126,9 @@ def run_with_gates(
             raise AssertionError(f"a run of {cycles} cycles took {repeated['run_cycles']} again")
         measured = MeasuredRun(path, cycles, result["clocked_cycles"])
         parts = measured_parts(measured, design, models, gates.instances, progress)
-    operations = result["operations"]
+    operations, dram = result["operations"], None
+    if gates.dram_pj_per_bit is not None:
+        dram = dram_entry(result["memory"]["traffic"]["run"], gates.dram_pj_per_bit)
     source = {
         "liberty": gates.liberty.name,
         "voltage": costs.cells.voltage,
@@ -141,6 +146,7 @@ def run_with_gates(
             macs=operations / 2 if operations else None,
             megahertz=gates.megahertz,
             source=source,
+            dram=dram,
         )
     }
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...synth.energy.design_energy import PartEnergy, PowerSum, group_energies, total_energy
 
-__all__ = ["LIMITS", "energy_section", "power_entry"]
+__all__ = ["LIMITS", "dram_entry", "energy_section", "power_entry"]
 
 #: Rules of every figure from gates, and what it leaves out.
 LIMITS = (
@@ -39,6 +39,21 @@ def power_entry(power: PowerSum, cycles: int, microseconds: float) -> dict[str, 
     }
 
 
+def dram_entry(traffic: Mapping[str, Any], pj_per_bit: float) -> dict[str, float]:
+    """Return the energy of DRAM in a run from its traffic; nothing else has an energy in DRAM.
+
+    Parameters
+    ----------
+    traffic : mapping
+        Traffic of the whole run, from a result.
+    pj_per_bit : float
+        Energy of a bit that is read or written, in pJ.
+
+    """
+    moved = traffic["read_bytes"] + traffic["written_bytes"]
+    return {"pj_per_bit": pj_per_bit, "bytes": moved, "total_pj": 8 * moved * pj_per_bit}
+
+
 def energy_section(
     parts: Sequence[PartEnergy],
     *,
@@ -46,6 +61,7 @@ def energy_section(
     macs: float | None,
     megahertz: float,
     source: Mapping[str, Any],
+    dram: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """Return the `energy` of a result.
 
@@ -61,6 +77,8 @@ def energy_section(
         Clock frequency, for power and leakage.
     source : mapping
         Source of the figures: files and samples.
+    dram : mapping or None
+        From `dram_entry`; None without an energy of DRAM.
 
     """
     microseconds = cycles / megahertz
@@ -80,6 +98,7 @@ def energy_section(
         "power_mw": total / microseconds * 1e-3,
         "leakage_mw": leakage / microseconds * 1e-3,
         "energy_delay_js": total * 1e-12 * microseconds * 1e-6,
+        "dram": None if dram is None else dict(dram),
         "source": dict(source),
         "blocks": [block_entry(each, cycles) for each in parts],
     }

@@ -35,6 +35,11 @@ def energy_lines(energy: Mapping[str, Any]) -> Iterator[str]:
         f"{energy['leakage_mw']:.4g} mW ({energy_text(energy['leakage_pj'])}); energy-delay "
         f"product: {energy['energy_delay_js']:.4g} J s"
     )
+    if (dram := energy["dram"]) is not None:
+        yield (
+            f"DRAM, not included: {energy_text(dram['total_pj'])}, {dram['bytes']:,} bytes at "
+            f"{dram['pj_per_bit']:g} pJ per bit"
+        )
     yield from source_lines(energy)
 
 

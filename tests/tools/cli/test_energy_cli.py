@@ -6,7 +6,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from spica.cli.main import main
-from spica.explore.energy.section import energy_section
+from spica.explore.energy.section import dram_entry, energy_section
 from spica.sim.report.energy_report import energy_lines, energy_table
 from spica.sim.report.result import result_schema
 from spica.sim.report.tables import text_of
@@ -48,7 +48,8 @@ def energy():
         "instances_sampled": 2,
         "rules": ["Left out: wires."],
     }
-    return energy_section(parts, cycles=1000, macs=500, megahertz=200.0, source=source)
+    dram = dram_entry({"read_bytes": 100, "written_bytes": 25}, 3.5)
+    return energy_section(parts, cycles=1000, macs=500, megahertz=200.0, source=source, dram=dram)
 
 
 def test_section(energy):
@@ -64,6 +65,7 @@ def test_section(energy):
     assert energy["leakage_pj"] == pytest.approx(10_000.0)
     assert energy["energy_delay_js"] == pytest.approx(7750e-12 * 5e-6)
     assert energy["blocks"][0]["memory_reads"] == 500.0
+    assert energy["dram"] == {"pj_per_bit": 3.5, "bytes": 125, "total_pj": 3500.0}
 
 
 def test_report(energy):
@@ -71,6 +73,8 @@ def test_report(energy):
     assert "Energy of the whole run: 7.75 nJ, 15.5 pJ per MAC, without leakage" in text
     assert "Average power at 200 MHz: 1.55 mW, leakage 2 mW (10 nJ)" in text
     assert "Windows that do not count: 1 of 4 of L2_1 (L2); different values in o[3]" in text
+    assert "DRAM, not included: 3.5 nJ, 125 bytes at 3.5 pJ per bit" in text
+    assert "DRAM" not in "\n".join(energy_lines(energy | {"dram": None}))
     assert "Left out: wires." in text
     table = text_of(energy_table(energy), 120)
     assert re.search(r"54.84 % +4.25 nJ +L2", table)
