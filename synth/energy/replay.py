@@ -101,12 +101,11 @@ def replay(
     has_edge = np.ones(len(rows), bool) if clocked is None else clocked[rows]
     values = pack_cycles(recorded.driven(program, rows))
     checks = checks_of(netlist, program, recorded, rows, ~is_last & has_edge)
-    wrong = recorded.ambiguous(rows)
+    wrong, differing = recorded.ambiguous(rows)
     for check in checks:
         wrong |= check.wrong_cycles(program, values)
     is_right = np.bincount(owner[wrong], minlength=len(windows)) == 0
     counted = ~is_first & is_right[owner]
-    differing: set[str] = set()
     if wrong.any():
         differing.update(*(check.differing(program, values) for check in checks))
     activity = evaluate_program(program, values, counted, observed=observed)
@@ -127,7 +126,7 @@ class RecordedNets:
     def __init__(self, netlist: MappedNetlist, signals: Mapping[str, Bits]):
         self.name = netlist.name
         self.bits: dict[int, NDArray[np.bool_]] = {}
-        self.others: list[tuple[int, NDArray[np.bool_]]] = []
+        self.others: list[tuple[int, str, NDArray[np.bool_]]] = []
         self.clocks = netlist.clocks
         self.names: dict[int, str] = {}
         lengths = {bits.shape[1] for bits in signals.values()}
@@ -136,10 +135,11 @@ class RecordedNets:
         (self.cycles,) = lengths
         for name, nets in named_nets(netlist):
             for k, net in enumerate(nets):
-                self.names.setdefault(net, f"{name}[{k}]" if len(nets) > 1 else name)
+                bit = f"{name}[{k}]" if len(nets) > 1 else name
+                self.names.setdefault(net, bit)
                 if name in signals and net not in (ZERO, ONE):
                     if net in self.bits:
-                        self.others.append((net, signals[name][k]))
+                        self.others.append((net, bit, signals[name][k]))
                     self.bits.setdefault(net, signals[name][k])
 
     def row(self, net: int, cycles: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -152,13 +152,15 @@ class RecordedNets:
             )
         return self.bits[net][cycles]
 
-    def ambiguous(self, cycles: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return in which of some cycles a net has several recorded values."""
-        differs = np.zeros(len(cycles), bool)
-        for net, bits in self.others:
-            if net not in self.clocks:
-                differs |= (self.bits[net] ^ bits)[cycles]
-        return differs
+    def ambiguous(self, cycles: NDArray[np.int64]) -> tuple[NDArray[np.bool_], set[str]]:
+        """Return in which of some cycles a net has several recorded values, and its names."""
+        differs, names = np.zeros(len(cycles), bool), set()
+        for net, name, bits in self.others:
+            own = (self.bits[net] ^ bits)[cycles]
+            if net not in self.clocks and own.any():
+                differs |= own
+                names.add(f"{self.names[net]} and {name}, which are one net")
+        return differs, names
 
     def driven(self, program: Program, cycles: NDArray[np.int64]) -> Bits:
         """Return the values of all driven nets in some cycles."""

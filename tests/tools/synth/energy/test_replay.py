@@ -142,6 +142,18 @@ def test_a_window_with_another_value_does_not_count(netlist, recorded, name, cyc
     assert {differing.split("[")[0] for differing in found.differing} <= set(recorded)
 
 
+def test_names_of_one_net_with_several_values_are_said(netlist, recorded):
+    changed = {**recorded, "o": recorded["o"].copy()}
+    changed["o"][3, 80] ^= True  # between two windows
+    program = compile_netlist(netlist)
+    assert replay(netlist, program, changed, WINDOWS).counts == (True, True, True)
+    changed["o"][3, 73] ^= True
+    found = replay(netlist, program, changed, WINDOWS)
+    assert found.counts == (False, True, True)
+    (differing,) = (text for text in found.differing if text.endswith(", which are one net"))
+    assert set(differing.split(", ")[0].split(" and ")) == {"o[3]", "total[3]"}
+
+
 def test_withheld_clocks(netlist, recorded):
     program = compile_netlist(netlist)
     clocked = recorded["enable"][0].copy()  # otherwise no register changes
