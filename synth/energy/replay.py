@@ -2,8 +2,8 @@
 
 Registers, inputs, and outputs of memories and of other blocks get their recorded values in every
 cycle, by the names of their nets. A window counts only if the netlist computes every recorded
-output, and the next value of every register, in each of its cycles. Recorded signals that are one
-net must agree.
+output, and the next value of every register, in each of its cycles. Recorded signals of a port that
+are one net must agree.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -129,6 +129,7 @@ class RecordedNets:
         self.others: list[tuple[int, str, NDArray[np.bool_]]] = []
         self.clocks = netlist.clocks
         self.names: dict[int, str] = {}
+        self.ports = {*netlist.inputs, *netlist.outputs}
         lengths = {bits.shape[1] for bits in signals.values()}
         if len(lengths) != 1:
             raise ValueError(f"signals must have equally many cycles, not {sorted(lengths)}")
@@ -153,11 +154,16 @@ class RecordedNets:
         return self.bits[net][cycles]
 
     def ambiguous(self, cycles: NDArray[np.int64]) -> tuple[NDArray[np.bool_], set[str]]:
-        """Return in which of some cycles a net has several recorded values, and its names."""
+        """Return in which of some cycles a port has several recorded values, and its names.
+
+        Registers that synthesis merges may differ until they are written, with random values after
+        reset; where this matters, an output differs.
+        """
         differs, names = np.zeros(len(cycles), bool), set()
         for net, name, bits in self.others:
             own = (self.bits[net] ^ bits)[cycles]
-            if net not in self.clocks and own.any():
+            is_port = {name.partition("[")[0], self.names[net].partition("[")[0]} & self.ports
+            if net not in self.clocks and is_port and own.any():
                 differs |= own
                 names.add(f"{self.names[net]} and {name}, which are one net")
         return differs, names

@@ -154,6 +154,51 @@ def test_names_of_one_net_with_several_values_are_said(netlist, recorded):
     assert set(differing.split(", ")[0].split(" and ")) == {"o[3]", "total[3]"}
 
 
+class Merged(wiring.Component):
+    """Two registers that synthesis merges; they are written with the same value, if at all."""
+
+    i: In(2)
+    enable: In(1)
+    o: Out(2)
+
+    def elaborate(self, platform):
+        m = Module()
+        first = Signal(2, reset_less=True)
+        second = Signal(2, reset_less=True)
+        written = Signal()
+        with m.If(self.enable):
+            m.d.sync += [first.eq(self.i), second.eq(self.i), written.eq(1)]
+        m.d.comb += self.o.eq(Mux(written, first | second, 0))
+        return m
+
+
+def test_registers_that_are_merged_may_differ_until_they_are_written(tmp_path):
+    path = tmp_path / "small.lib"
+    path.write_text(SMALL_LIBRARY)
+    block = design_of(Merged(), "merged").blocks["merged"]
+    netlist = map_block(read_library(path), library_of(SMALL_LIBRARY), block)
+    assert netlist.names["first"] == netlist.names["second"]
+    rng, cycles = np.random.default_rng(1), 100
+    i, enable = rng.integers(0, 4, cycles), np.arange(cycles) >= 60
+    kept, written = np.full(cycles, 1), np.zeros(cycles, int)
+    kept[61:], written[61:] = i[60:-1], 1
+    recorded = {
+        "rst": np.zeros((1, cycles), bool),
+        "i": np.array([i & 1, i >> 1], bool),
+        "enable": enable[None],
+        "o": np.array([kept * written & 1, kept * written >> 1], bool),
+        "first": np.array([kept & 1, kept >> 1], bool),
+        "second": np.array([kept & 1, np.where(written, kept >> 1, 1)], bool),
+        "written": written[None] == 1,
+    }
+    windows = [range(10, 40), range(50, 90)]
+    found = replay(netlist, compile_netlist(netlist), recorded, windows)
+    assert found.counts == (True, True)
+    # A value that matters does not count.
+    recorded["first"][0, 80] ^= True
+    assert replay(netlist, compile_netlist(netlist), recorded, windows).counts == (True, False)
+
+
 def test_withheld_clocks(netlist, recorded):
     program = compile_netlist(netlist)
     clocked = recorded["enable"][0].copy()  # otherwise no register changes
