@@ -130,7 +130,12 @@ def on_assign(self, statement):
 
 @lru_cache(maxsize=4096)
 def compiled(text: str, filename: str, mode: str):
-    """Return the code of a process whose signals are arguments, and so local variables."""
+    """Return the code of a process whose signals are arguments, and so local variables.
+
+    Other code is compiled as it is.
+    """
+    if HEADER not in text:
+        return compile(text, filename, mode)
     reads: dict[str, int] = {}
     for place in CURRENT.findall(text):
         reads[place] = reads.get(place, 0) + 1
