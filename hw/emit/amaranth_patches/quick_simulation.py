@@ -24,7 +24,7 @@ pyrtl: Any = _pyrtl
 
 #: Operators whose Python result may be outside the range of their shape.
 OUTSIDE = ("~", "u", "s", "//", "%")
-#: Operators with a Python boolean as result if an operand is one, or always.
+#: Operators with a Python integer as result: always, and if an operand is one.
 INTEGERS, EITHER = ("+", "-", "*", "<<", ">>"), ("&", "|", "^")
 #: Uses of a signal's value from which it is read only once.
 READ_ONCE = 3

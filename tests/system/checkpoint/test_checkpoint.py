@@ -78,8 +78,8 @@ results: .word 0
 """
 TEXTS = {"loud": LOUD, "stray": STRAY}
 NEVER = 1 << 40
-#: Number of saves during a run, and in its last cycles; the slow test saves in every cycle.
-MOMENTS, LAST = 15, 6
+#: Number of saves during a run, and in its last cycles.
+MOMENTS, LAST = 30, 6
 
 
 class ClusterRun:
