@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..explore.analytic_run import predicted
+from ..explore.analytic_run import predictions_of
 from ..explore.axes import Axis, require_distinct, require_known
 from ..explore.plan import planned
 from ..explore.sweep import sweep as carried_out
@@ -103,13 +103,6 @@ def runs_of(
         return cores_run(kernel, name, config, sizes, options)
 
     return run_of
-
-
-def predictions_of(
-    run_of: Callable[[str, ClusterConfig], KernelRun],
-) -> Callable[[str, ClusterConfig], KernelRun]:
-    """Return the function that finds the prediction of a run."""
-    return lambda name, config: predicted(run_of(name, config))
 
 
 def configs_of(

@@ -8,8 +8,9 @@ from typing import Any
 
 from spica.cli.options import new_table
 from spica.hw.base.progress import Progress
-from spica.hw.config import PRESETS, WORD_BYTES, ClusterConfig
-from spica.sim.analytic.gemm import Traffic, predict, product_of
+from spica.hw.config import PRESETS
+from spica.sim.analytic.gemm import predict, product_of
+from spica.sim.analytic.work import counted_traffic
 from spica.sim.harness.dram import DramConfig
 from spica.sim.report.result import PASS
 from spica.sim.run.exact_kernels import EXACT_KERNELS
@@ -107,7 +108,7 @@ def measure(quick: bool, tell: Progress) -> Iterator[dict]:
             "cycles": result["cycles"],
             "error": 100 * (predicted.cycles / result["cycles"] - 1),
             "terms": predicted.terms,
-            "bytes_differ": counted(config, result["counters"]) != predicted.traffic,
+            "bytes_differ": counted_traffic(config, result["counters"]) != predicted.traffic,
             "verdict": result["check"]["verdict"],
             "seconds": seconds,
         })
@@ -122,26 +123,6 @@ def measure(quick: bool, tell: Progress) -> Iterator[dict]:
 def presets_of(runs: list[dict]) -> list[str]:
     """Return the presets of the runs in order."""
     return list(dict.fromkeys(run["preset"] for run in runs))
-
-
-def counted(config: ClusterConfig, counters: dict[str, int]) -> Traffic:
-    """Return the work of the units and the DMA by the hardware counters."""
-    unit, axi = config.hgmma_units, config.axi
-    readers = [f"tensor{core}" for core in range(config.cores)] if unit else ["a", "b"]
-    active = counters["tensor_active_cycles" if unit else "matrix_active"]
-
-    def beats(name: str) -> int:
-        return sum(counters[f"dma_{name}_beats_{master}"] for master in range(axi.masters))
-
-    return Traffic(
-        active=active,
-        shared_read_bytes={
-            name: counters[f"shared_read_words_{name}"] * WORD_BYTES for name in readers
-        },
-        dma_read_bytes=beats("read") * axi.beat_bytes,
-        dma_written_bytes=beats("write") * axi.beat_bytes,
-        products=active // unit.steps if unit else 0,
-    )
 
 
 def targets(runs: list[dict]) -> Iterator[Target]:

@@ -14,6 +14,7 @@ from spica.hw.config import PRESETS
 from spica.sim.harness.dram import DramConfig
 from spica.sim.report.result import PASS
 from spica.sim.report.tables import percent
+from spica.sim.report.utilization import combined_utilization
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import KernelWorkload
@@ -161,12 +162,7 @@ def more_cycles(runs: list[dict], fused: dict) -> float:
 
 def alone(pair: dict[Any, dict]) -> float:
     """Return the utilisation of both units, each in the time it takes alone."""
-    used = possible = 0.0
-    for (number,) in UNITS[:2]:
-        (unit,) = pair[number,]["matrix_units"].values()
-        most = unit["cycles"] * PRESETS[PAIR_PRESET].units[number].macs
-        used, possible = used + unit["mac_utilization"] * most, possible + most
-    return used / possible
+    return combined_utilization(PRESETS[PAIR_PRESET], (pair[units] for units in UNITS[:2]))
 
 
 def tables(result: dict) -> Iterator:

@@ -1,6 +1,5 @@
 """``spica reproduce``: tables of the published comparison, ours beside the published figures."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from ..api.progress import ProgressDisplay
@@ -13,6 +12,7 @@ from ..explore.reproduce.waterfall import TITLE, Waterfall, waterfall
 from ..hw.base.errors import UserError
 from .area import optional
 from .compare.sheets import print_comparison
+from .files import Draft
 from .options import Flag, JsonOption, JsonOutput, Whole, choose, new_table, standard_output
 from .results import FAILED
 from .sweep.command import require_workers
@@ -21,6 +21,8 @@ __all__ = ["reproduce"]
 
 #: Name of all tables.
 ALL = "all"
+#: File of their page without --html.
+PAGE = Path("reproduction.html")
 
 
 def reproduce(
@@ -67,14 +69,16 @@ def reproduce(
     choose("table", table, (*REPRODUCTIONS, ALL))
     require_workers(jobs, scheduler)
     if table == ALL:
+        for option, is_given in (("--as-published", as_published), ("--plot", plot is not None)):
+            if is_given:
+                raise UserError(f"{option} does not apply to all; leave it out")
         return reproduce_all(
             quick=quick,
             jobs=jobs,
             scheduler=scheduler,
-            html=html,
+            html=html or PAGE,
             markdown=markdown,
             json=json,
-            refused={"--as-published": as_published, "--plot": plot is not None},
         )
     if as_published and table != "table3":
         raise UserError(f"--as-published applies to table3, not to {table}; leave it out")
@@ -113,23 +117,19 @@ def reproduce_all(
     quick: bool,
     jobs: int | None,
     scheduler: str | None,
-    html: Path | None,
+    html: Path,
     markdown: Path | None,
     json: str | None,
-    refused: Mapping[str, bool],
 ) -> int:
     """Measure all tables; write one page of them."""
-    for option in (name for name, is_given in refused.items() if is_given):
-        raise UserError(f"{option} does not apply to all; leave it out, or choose one table")
     with (
         JsonOutput(json) as result,
         optional(markdown) as page,
-        optional(html or Path("reproduction.html")) as sheet,
+        Draft(html) as sheet,
     ):
         with ProgressDisplay() as progress:
             workers = {"quick": quick, "jobs": jobs, "scheduler": scheduler, "progress": progress}
             tables = [carried_out(each, **workers) for each in REPRODUCTIONS.values()]
-        assert sheet is not None
         sheet.write(reproduction_page(tables))
         if page is not None:
             page.write("\n".join(found.markdown() for found in tables))
@@ -138,7 +138,7 @@ def reproduce_all(
         if result.write(reports(tables)):
             for found in tables:
                 print_tables(found)
-            standard_output().print(f"Page: {html or 'reproduction.html'}", markup=False)
+            standard_output().print(f"Page: {html}", markup=False)
     return 0 if all(found.is_passed for found in tables) else FAILED
 
 

@@ -1,9 +1,11 @@
 """Prediction of a run by the analytic model, as work of a sweep."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ..hw.base.errors import UserError
+from ..hw.config import ClusterConfig
 from ..kernels.gemm.target import is_on_tensor_units, product_macs
 from ..sim.analytic.gemm import WHAT, predict, product_of
 from ..sim.harness.dram import DramConfig
@@ -11,7 +13,10 @@ from ..sim.run.options import with_memory
 from .record import PASS, Record
 from .work import KernelRun
 
-__all__ = ["AnalyticRun", "predicted"]
+__all__ = ["AnalyticRun", "predictions_of"]
+
+#: Function that finds the run of a machine by its name and config.
+RunOf = Callable[[str, ClusterConfig], KernelRun]
 
 #: Kernel and driver that the model describes.
 KERNEL, DRIVER = "gemm", "cores"
@@ -56,3 +61,8 @@ def predicted(run: KernelRun) -> AnalyticRun:
             f"the analytic model needs {KERNEL} --driver {DRIVER}, not {described}: simulate it"
         )
     return AnalyticRun(**vars(run))
+
+
+def predictions_of(run_of: RunOf) -> RunOf:
+    """Return the function that finds the prediction of a run in place of the run."""
+    return lambda name, config: predicted(run_of(name, config))

@@ -1,13 +1,13 @@
 """``spica sweep``: one kernel on many machines, in a table."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from ...api.progress import ProgressDisplay
-from ...explore.analytic_run import predicted
+from ...explore.analytic_run import predictions_of
 from ...explore.axes import parsed_axes, require_distinct, require_known
 from ...explore.plan import Plan, planned
 from ...explore.record import ILLEGAL, PASS
@@ -92,7 +92,7 @@ def sweep(
     choose("kernel", kernel, kernel_names())
     require_distinct("presets", preset)
     configs = {name: configured(name, options.settings) for name in preset}
-    plan = plan_of(kernel, configs, over, options, predicted if analytic else None)
+    plan = plan_of(kernel, configs, over, options, is_predicted=analytic)
     plan.require_legal()
     require_workers(jobs, scheduler)
     if dry_run:
@@ -130,12 +130,10 @@ def plan_of(
     configs: Mapping[str, ClusterConfig],
     over: Sequence[str],
     options: PointOptions,
-    replaced: Callable[[KernelRun], KernelRun] | None = None,
+    *,
+    is_predicted: bool = False,
 ) -> Plan:
-    """Return the plan of the runs of a kernel on configs, by name, with values of fields.
-
-    `replaced` returns other work in place of a run.
-    """
+    """Return the plan of the runs of a kernel on configs, by name, with values of fields."""
     choose("--engine", options.engine, ENGINES)
     if options.driver is not None:
         choose("--driver", options.driver, DRIVERS)
@@ -147,7 +145,7 @@ def plan_of(
     def run_of(preset: str, config: ClusterConfig) -> KernelRun:
         own = Options(preset=preset, **vars(options))
         workload, settings = chosen(kernel, (), config, own)
-        run = KernelRun(
+        return KernelRun(
             kernel=kernel,
             driver=workload.driver,
             preset=preset,
@@ -156,6 +154,5 @@ def plan_of(
             product=options.product,
             options=settings,
         )
-        return run if replaced is None else replaced(run)
 
-    return planned(configs, axes, run_of)
+    return planned(configs, axes, predictions_of(run_of) if is_predicted else run_of)

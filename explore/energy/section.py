@@ -82,12 +82,13 @@ def energy_section(
 
     """
     microseconds = cycles / megahertz
-    whole = power_entry(total_energy(parts), cycles, microseconds)
+    power = total_energy(parts)
+    whole = power_entry(power, cycles, microseconds)
     total, leakage = whole["total_pj"], whole["leakage_pj"]
     return {
         "model": "gates",
         **whole,
-        "ungated_total_pj": total - whole["clock_pj"] + whole["ungated_clock_pj"],
+        "ungated_total_pj": power.ungated * cycles,
         "pj_per_mac": total / macs if macs else None,
         "by_group": {
             group: power_entry(power, cycles, microseconds)

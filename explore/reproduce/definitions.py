@@ -1,9 +1,10 @@
 """Definitions of the tables of the published comparison."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from ...sim.report.utilization import shared_footprint
+from ...hw.config import PRESETS
+from ...sim.report.utilization import combined_utilization, shared_footprint
 from .published import (
     AREA_RATIOS,
     ATTENTION_UTILIZATION,
@@ -16,7 +17,7 @@ from .published import (
     SIZES,
 )
 from .reproduction import MIB, SHARE, Line, Reproduction, Results
-from .runs import OVERWRITING, UNITS, attention_run, pair_run
+from .runs import OVERWRITING, PAIR, UNITS, attention_run, pair_run
 
 __all__ = ["REPRODUCTIONS"]
 
@@ -117,30 +118,15 @@ def shared_area() -> Line:
     )
 
 
-def used(results: Results, designs: Sequence[str]) -> float:
-    """Return the utilisation of all units of some runs, each in the time that its run takes."""
-    shares = [
-        (unit["mac_utilization"] * capacity, capacity)
-        for design in designs
-        for name, unit in results[design]["matrix_units"].items()
-        for capacity in [unit["cycles"] * macs_of(results[design], name)]
-    ]
-    return sum(done for done, _ in shares) / sum(capacity for _, capacity in shares)
-
-
-def macs_of(result: Mapping[str, Any], name: str) -> int:
-    """Return the multiply-adds per cycle of a matrix unit by its name."""
-    unit = result["config"]["units"][int(name.removeprefix("matrix") or 0)]
-    return unit["rows"] * unit["columns"]
-
-
 def heterogeneous_of(label: str, designs: tuple[str, ...]) -> Line:
     """Return the row of both units of the heterogeneous machine, at once or one after the other."""
     return Line(
         label=label,
         designs=designs,
         published={SIZES[0]: HETEROGENEOUS_UTILIZATION[label]},
-        value=lambda results: used(results, designs),
+        value=lambda results: combined_utilization(
+            PRESETS[PAIR], (results[name] for name in designs)
+        ),
     )
 
 

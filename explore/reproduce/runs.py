@@ -8,7 +8,7 @@ from ...sim.harness.dram import DramConfig
 from ...sim.run.options import SimtOptions
 from ..work import KernelRun
 
-__all__ = ["KERNEL", "OVERWRITING", "UNITS", "attention_run", "gemm_run", "pair_run"]
+__all__ = ["KERNEL", "OVERWRITING", "PAIR", "UNITS", "attention_run", "gemm_run", "pair_run"]
 
 KERNEL = "gemm"
 #: Suffix of a design whose attention overwrites O.

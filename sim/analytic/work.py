@@ -1,8 +1,11 @@
 """Exact work of a product, and its predicted cycles."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["WHAT", "Prediction", "Traffic"]
+from ...hw.config import WORD_BYTES, ClusterConfig
+
+__all__ = ["WHAT", "Prediction", "Traffic", "counted_traffic"]
 
 #: The model in messages.
 WHAT = "the analytic model of gemm"
@@ -52,3 +55,23 @@ class Prediction:
     cycles: int
     terms: dict[str, int]
     traffic: Traffic
+
+
+def counted_traffic(config: ClusterConfig, counters: Mapping[str, int]) -> Traffic:
+    """Return the work that the counters of a run show, on the first matrix unit or tensor units."""
+    unit, axi = config.hgmma_units, config.axi
+    readers = [f"tensor{core}" for core in range(config.cores)] if unit else ["a", "b"]
+    active = counters["tensor_active_cycles" if unit else "matrix_active"]
+
+    def beats(name: str) -> int:
+        return sum(counters[f"dma_{name}_beats_{master}"] for master in range(axi.masters))
+
+    return Traffic(
+        active=active,
+        shared_read_bytes={
+            name: counters[f"shared_read_words_{name}"] * WORD_BYTES for name in readers
+        },
+        dma_read_bytes=beats("read") * axi.beat_bytes,
+        dma_written_bytes=beats("write") * axi.beat_bytes,
+        products=active // unit.steps if unit else 0,
+    )

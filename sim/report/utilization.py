@@ -1,13 +1,19 @@
 """Utilisation of matrix units: cycles of the measured region by activity, for results."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...hw.config import WORD_BYTES, ClusterConfig
 from ...hw.isa.memory_map import numbered
 from ...hw.matrix.registry import KINDS, kind_of
 
-__all__ = ["ACTIVITIES", "USEFUL", "account_units", "shared_footprint"]
+__all__ = [
+    "ACTIVITIES",
+    "USEFUL",
+    "account_units",
+    "combined_utilization",
+    "shared_footprint",
+]
 
 #: The activity that is no loss.
 USEFUL = "multiply_adds"
@@ -78,6 +84,21 @@ def account_units(
         "matrix_units": units,
         "shared_read_bytes": shared_footprint(counters),
     }
+
+
+def combined_utilization(config: ClusterConfig, results: Iterable[Mapping[str, Any]]) -> float:
+    """Return the utilisation of all matrix units in several runs on one machine.
+
+    The capacity of a unit counts in the cycles of each run that has a product on it.
+    """
+    used = possible = 0.0
+    for result in results:
+        for number, unit in enumerate(config.units):
+            section = result["matrix_units"].get(numbered("matrix", number))
+            if section is not None:
+                most = unit.macs * section["cycles"]
+                used, possible = used + section["mac_utilization"] * most, possible + most
+    return used / possible
 
 
 def unit_section(elapsed: int, spent: Mapping[str, float], active: int) -> dict[str, Any]:

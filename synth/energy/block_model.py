@@ -123,18 +123,13 @@ class BlockModel:
             names |= {f"{part.name}.{port}" for port in part.outputs}
         return Recorded(names=names, clock=self.clock)
 
-    def energy(self, waveform: Waveform, windows: Sequence[range] | None = None) -> InstanceEnergy:
-        """Return the energy of an instance, in windows of its waveform or in all of them."""
-        windows = waveform.windows if windows is None else windows
+    def energy(self, waveform: Waveform) -> InstanceEnergy:
+        """Return the energy of an instance in all windows of its waveform."""
+        windows = waveform.windows
         observed = [net for ports, _ in self.memories for net in ports.nets]
-        replayed = replay(*(
-            self.netlist,
-            self.program,
-            waveform.signals,
-            windows,
-            waveform.clocked,
-            observed,
-        ))
+        replayed = replay(
+            self.netlist, self.program, waveform.signals, windows, waveform.clocked, observed
+        )
         memory, reads, writes = memory_pj(self.memories, replayed)
         return InstanceEnergy(
             logic=energy_of(

@@ -52,10 +52,6 @@ class PowerSum:
             each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)
         })
 
-    def times(self, factor: float) -> "PowerSum":
-        """Return the sum of equal parts."""
-        return PowerSum(**{each.name: factor * getattr(self, each.name) for each in fields(self)})
-
 
 @dataclass(frozen=True, kw_only=True)
 class PartEnergy:

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import PRESETS, WORD_BYTES
+from spica.hw.config import PRESETS
 from spica.kernels.gemm.cores import command_depth
-from spica.sim.analytic.gemm import Traffic, predict, product_of, traffic_of
+from spica.sim.analytic.gemm import predict, product_of, traffic_of
 from spica.sim.analytic.program_steps import program_steps, program_tiles
+from spica.sim.analytic.work import counted_traffic
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import EXACT_KERNELS
@@ -34,28 +35,12 @@ def run(config, sizes, memory=None):
     return result
 
 
-def counted(config, counters):
-    """Return the work that the hardware counters show."""
-    beats = {
-        name: sum(counters[f"dma_{name}_beats_{master}"] for master in range(config.axi.masters))
-        for name in ("read", "write")
-    }
-    return Traffic(
-        active=counters["matrix_active"],
-        shared_read_bytes={
-            name: counters[f"shared_read_words_{name}"] * WORD_BYTES for name in ("a", "b")
-        },
-        dma_read_bytes=beats["read"] * config.axi.beat_bytes,
-        dma_written_bytes=beats["write"] * config.axi.beat_bytes,
-    )
-
-
 @pytest.mark.parametrize(
     "sizes", [(1, 1, 1), (32, 16, 32), (33, 17, 40), (100, 40, 70), (40, 70, 100)], ids=str
 )
 def test_work_is_exact_on_a_small_machine(sizes):
     found, result = traffic_of(TINY, product(TINY, sizes)), run(TINY, sizes)
-    assert found == counted(TINY, result["counters"])
+    assert found == counted_traffic(TINY, result["counters"])
     assert result["prediction"] is None
 
 
@@ -71,7 +56,7 @@ def test_work_is_exact_on_a_small_machine(sizes):
 def test_cycles_are_within_two_percent(sizes):
     """`python -m bench analytic` has the errors of more products, a few of them larger."""
     found, result = predict(VIRGO, product(VIRGO, sizes)), run(VIRGO, sizes)
-    assert found.traffic == counted(VIRGO, result["counters"])
+    assert found.traffic == counted_traffic(VIRGO, result["counters"])
     assert found.cycles == pytest.approx(result["cycles"], rel=0.02)
     difference = found.cycles / result["cycles"] - 1
     section = {"cycles": found.cycles, "difference": difference, "terms": found.terms}

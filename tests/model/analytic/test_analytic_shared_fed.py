@@ -2,8 +2,9 @@
 
 import pytest
 
-from spica.hw.config import PRESETS, WORD_BYTES
-from spica.sim.analytic.gemm import Traffic, predict, product_of
+from spica.hw.config import PRESETS
+from spica.sim.analytic.gemm import predict, product_of
+from spica.sim.analytic.work import counted_traffic
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import SimtOptions
@@ -15,23 +16,6 @@ HOPPER = PRESETS["hopper"]
 
 def product(sizes):
     return product_of(HOPPER, **dict(zip("mnk", sizes, strict=True)))
-
-
-def counted(counters):
-    """Return the work that the hardware counters show."""
-    axi, cores = HOPPER.axi, range(HOPPER.cores)
-    assert HOPPER.hgmma_units is not None
-    return Traffic(
-        active=counters["tensor_active_cycles"],
-        shared_read_bytes={
-            f"tensor{core}": counters[f"shared_read_words_tensor{core}"] * WORD_BYTES
-            for core in cores
-        },
-        dma_read_bytes=axi.beat_bytes
-        * sum(counters[f"dma_read_beats_{master}"] for master in range(axi.masters)),
-        dma_written_bytes=0,
-        products=counters["tensor_active_cycles"] // HOPPER.hgmma_units.steps,
-    )
 
 
 @pytest.mark.parametrize(
@@ -56,7 +40,7 @@ def test_work_is_exact_and_cycles_are_within_ten_percent(sizes):
     result = run_workload(workload, "hopper", HOPPER, options)
     assert result["check"]["verdict"] == "pass", result["check"]
     found = predict(HOPPER, product(sizes))
-    assert found.traffic == counted(result["counters"])
+    assert found.traffic == counted_traffic(HOPPER, result["counters"])
     assert found.cycles == pytest.approx(result["cycles"], rel=0.1)
     difference = found.cycles / result["cycles"] - 1
     section = {"cycles": found.cycles, "difference": difference, "terms": found.terms}
