@@ -3,7 +3,8 @@
 The run is repeated with a waveform of the windows, since their places follow from its length.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from ...hw.base.build_cache import scratch_folder
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
 from ...hw.config import ClusterConfig
-from ...hw.emit.emitter import domain_ports
+from ...sim.engine.blocks.composition import CLOCKS
+from ...sim.engine.blocks.partition import REST
 from ...sim.harness.dram import DramConfig
 from ...sim.run.options import WAVEFORM, RunOptions, with_memory
 from ...sim.run.workload import Workload, run_workload
@@ -23,7 +25,7 @@ from ...synth.energy.flip_flop_memory import storage_cells
 from ...synth.energy.memory_energy import open_macros, read_energy_macros
 from ...synth.energy.power_library import read_power_library
 from ...synth.energy.sampling import Part, parts_of, sampled_windows
-from ...synth.energy.waveform import clock_ports, design_scope, read_waveforms
+from ...synth.energy.waveform import WaveformFile, clock_ports, read_waveforms
 from ...synth.liberty import read_library
 from .section import LIMITS, dram_entry, energy_section
 
@@ -112,19 +114,20 @@ def run_with_gates(
     design = cluster_design(config, preset)
     models = models_of(design, costs, preset, progress)
     with scratch_folder() as folder:
+        path = folder / f"windows{WAVEFORM}"
+        path.mkdir()
         first = options
         if options.trace is None:
             # The model that records the windows: only one has to be built then.
-            first = replace(options, trace=folder / f"none{WAVEFORM}", trace_samples=(NEVER,))
+            first = replace(options, trace=path, trace_samples=(NEVER,))
         result = run_workload(workload, preset, config, first, progress=progress, **others)
         cycles = result["run_cycles"]
         windows = sampled_windows(cycles, gates.windows, gates.window_cycles)
-        path = folder / f"windows{WAVEFORM}"
         again = replace(options, trace=path, trace_samples=tuple(windows), **unchecked(options))
         repeated = run_workload(workload, preset, config, again, progress=progress)
         if repeated["run_cycles"] != cycles:
             raise AssertionError(f"a run of {cycles} cycles took {repeated['run_cycles']} again")
-        measured = MeasuredRun(path, cycles, result["clocked_cycles"])
+        measured = MeasuredRun(path, design.top, windows, cycles, result["clocked_cycles"])
         parts = measured_parts(measured, design, models, gates.instances, progress)
     operations, dram = result["operations"], None
     if gates.dram_pj_per_bit is not None:
@@ -170,12 +173,16 @@ def models_of(
 
 
 class MeasuredRun:
-    """Run with a waveform of windows.
+    """Run with waveforms of windows.
 
     Parameters
     ----------
-    waveform : Path
-        Waveform, a VCD file.
+    waveforms : Path
+        Folder with a waveform of each part of the design, from a composed model.
+    top : str
+        Name of the design.
+    windows : sequence of (int, int)
+        First cycle of each window and the cycle after its last.
     cycles : int
         Cycles of the run.
     clocked_cycles : mapping of str to int
@@ -183,15 +190,32 @@ class MeasuredRun:
 
     """
 
-    def __init__(self, waveform: Path, cycles: int, clocked_cycles: Mapping[str, int]):
-        self.waveform, self.cycles = waveform, cycles
-        self.by_port = {domain_ports(name)[0]: count for name, count in clocked_cycles.items()}
-        with waveform.open() as lines:
-            self.ports = clock_ports(lines)
+    def __init__(
+        self,
+        waveforms: Path,
+        top: str,
+        windows: Sequence[tuple[int, int]],
+        cycles: int,
+        clocked_cycles: Mapping[str, int],
+    ):
+        self.waveforms, self.top, self.cycles = waveforms, top, cycles
+        self.recorded = [cycle for first, end in windows for cycle in range(first, end)]
+        self.parts = json.loads((waveforms / CLOCKS).read_text())
+        self.clocked_cycles: dict[str, int] = {}  # by the path of an instance
+        for file, domains in zip(self.files(), self.parts.values(), strict=True):
+            for path, port in clock_ports(file, domains).items():
+                self.clocked_cycles[path] = clocked_cycles[domains[port]]
+
+    def files(self) -> Iterator[WaveformFile]:
+        """Yield the waveform of each part."""
+        for name in self.parts:
+            place = self.top if name == REST else f"{self.top}.{name}"
+            with (self.waveforms / f"{name}{WAVEFORM}").open() as lines:
+                yield WaveformFile(place=place, lines=lines)
 
     def clocked(self, part: Part) -> list[int] | None:
         """Return the clocked cycles of each instance of a part; None if one is not known."""
-        found = [self.by_port.get(self.ports.get(path, "")) for path in part.instances]
+        found = [self.clocked_cycles.get(path) for path in part.instances]
         known = [count for count in found if count is not None]
         return known if len(known) == len(found) else None
 
@@ -219,14 +243,12 @@ def measured_parts(
         Progress callback.
 
     """
-    with run.waveform.open() as lines:
-        top = design_scope(lines)
-    parts = parts_of(design, top, lambda block: models[block].children)
+    parts = parts_of(design, run.top, lambda block: models[block].children)
     samples = {each: part.block for part in parts for each in part.sample(instances)}
     if progress is not None:
-        progress("reading the waveform", 0, 0)
-    with run.waveform.open() as lines:
-        found = read_waveforms(lines, {each: models[b].recorded for each, b in samples.items()})
+        progress("reading waveforms", 0, 0)
+    recorded = {each: models[block].recorded for each, block in samples.items()}
+    found = read_waveforms(run.files(), run.recorded, recorded)
     energies = []
     for done, part in enumerate(parts):
         if progress is not None:

@@ -1,5 +1,6 @@
 """Factory of simulation engines: builds, loads and resets a design on one of them."""
 
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from ...hw.base.progress import Progress
 from ...hw.cluster.cluster import Cluster
 from ..harness.binding import Layout
 from .amaranth_engine import AmaranthEngine
-from .blocks.composition import build_composition
+from .blocks.composition import CLOCKS, build_composition
 from .emission_cache import emit_cached
 from .verilator_engine import GATINGS, VerilatorEngine
 from .verilator_model import build_harness, build_model
@@ -61,9 +62,10 @@ def make_engine(
         Optimization level of the C++ compiler, 0 to 3.
     composed : bool
         Whether the Verilated model is composed of block models, which are built once for all
-        designs that contain them, or is one model of the whole. A waveform needs the latter.
+        designs that contain them, or is one model of the whole.
     vcd : str or None
-        Waveform file (VCD); None writes none.
+        Waveform file (VCD); of a composed model a folder, which gets a file for each part and
+        `CLOCKS`. None writes none.
     windows : sequence of (int, int)
         First cycle of each window of the waveform and the cycle after its last, in ascending order;
         empty for all cycles. Verilator only.
@@ -78,13 +80,16 @@ def make_engine(
         return AmaranthEngine(component, vcd), build_harness()
     emission = emit_cached(design, name, progress, kind, simulated=True)
     if composed:
-        assert vcd is None, "block models have no waveform"
-        library, plan = build_composition(emission, optimize=optimize, progress=progress)
-        made = VerilatorEngine(library, Layout.of(emission), plan=plan, gating=gating, seed=seed)
-        return made, library
-    library = build_model(emission, optimize=optimize, trace=vcd is not None, progress=progress)
-    made = VerilatorEngine(library, Layout.of(emission), gating=gating, seed=seed)
+        library, plan = build_composition(
+            emission, optimize=optimize, trace=vcd is not None, progress=progress
+        )
+    else:
+        library = build_model(emission, optimize=optimize, trace=vcd is not None, progress=progress)
+        plan = None
+    made = VerilatorEngine(library, Layout.of(emission), plan=plan, gating=gating, seed=seed)
     if vcd is not None:
+        if plan is not None:
+            shutil.copy(plan.with_name(CLOCKS), vcd)
         made.trace(vcd, windows or [(0, NEVER)])
     return made, library
 

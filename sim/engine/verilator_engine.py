@@ -163,7 +163,7 @@ class VerilatorEngine:
         Parameters
         ----------
         path : str
-            File of the waveform.
+            File of the waveform; of a composition the folder of its waveforms.
         windows : sequence of (int, int)
             First cycle of each window and the cycle after its last, in ascending order.
 

@@ -6,6 +6,7 @@
 #include "binding.hpp"
 #include "gating.hpp"
 #include "harness.hpp"
+#include "recorded_cycles.hpp"
 #include "verilated_state.hpp"
 
 #if VM_TRACE
@@ -13,11 +14,6 @@
 #endif
 
 namespace {
-
-// Cycles start..stop-1.
-struct Window {
-    uint64_t start, stop;
-};
 
 struct Model {
     explicit Model(uint64_t seed) : first_random(seed * 2 + 1), random(first_random) {
@@ -44,10 +40,7 @@ struct Model {
     void settle(bool clocked) {
         top->eval();
 #if VM_TRACE
-        if (!trace) return;
-        while (window < windows.size() && cycle >= windows[window].stop) window++;
-        if (window == windows.size() || cycle < windows[window].start) return;
-        trace->dump(2 * cycle + clocked);
+        if (trace && recorded.contains(cycle)) trace->dump(2 * cycle + clocked);
 #endif
     }
 
@@ -70,8 +63,7 @@ struct Model {
     std::vector<uint8_t> saved;
 #if VM_TRACE
     std::unique_ptr<VerilatedVcdC> trace;
-    std::vector<Window> windows;
-    size_t window = 0;
+    spica::RecordedCycles recorded;
 #endif
 };
 
@@ -185,11 +177,7 @@ int model_trace(Model* model, const char* path, const uint64_t* bounds, uint64_t
     model->trace = std::make_unique<VerilatedVcdC>();
     model->top->trace(model->trace.get(), 99);
     model->trace->open(path);
-    model->windows.clear();
-    model->window = 0;
-    for (uint64_t k = 0; k < count; k++) {
-        model->windows.push_back({bounds[2 * k], bounds[2 * k + 1]});
-    }
+    model->recorded.assign(bounds, count);
     return model->trace->isOpen();
 #else
     (void)model, (void)path, (void)bounds, (void)count;

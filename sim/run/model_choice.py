@@ -61,7 +61,7 @@ def composed(config: ClusterConfig, options: RunOptions, work: Work | None) -> b
     if options.build not in (None, *BUILDS):
         raise UserError(f"build must be one of {', '.join(BUILDS)}, not {options.build!r}")
     if options.waveform is not None:
-        return False
+        return bool(options.trace_samples)
     if options.build is None and options.saving.restored is not None:
         return options.saving.restored.snapshot.machine.get("model") == "blocks"
     if options.build == "quick":

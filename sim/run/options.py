@@ -65,7 +65,8 @@ class RunOptions:
     trace_window : tuple of int or None
         First cycle of the trace and the cycle after its last.
     trace_samples : tuple of (int, int)
-        Windows of a waveform instead of `trace_window`, each like it, in ascending order.
+        Windows of waveforms of the parts of a composed model instead of `trace_window`, each like
+        it, in ascending order. `trace` is then a folder.
     saving : Saving
         Checkpoint to write, and checkpoint to resume.
 

@@ -175,10 +175,10 @@ class RecordedNets:
 
 
 def named_nets(netlist: MappedNetlist) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield all names of nets."""
+    """Yield all names of nets, also those at ports of memories and of other blocks."""
     yield from netlist.names.items()
     for part in netlist.opaque:
-        for port, nets in part.outputs.items():
+        for port, nets in (*part.outputs.items(), *part.inputs.items()):
             yield f"{part.name}.{port}", nets
 
 

@@ -1,7 +1,7 @@
-"""Recorded values of blocks from a waveform of the RTL, a VCD file."""
+"""Recorded values of blocks from waveforms of the RTL, VCD files of the parts of a design."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -10,12 +10,33 @@ from numpy.typing import NDArray
 
 from ...hw.base.errors import UserError
 
-__all__ = ["Recorded", "Waveform", "clock_ports", "design_scope", "read_waveforms"]
+__all__ = ["Recorded", "Waveform", "WaveformFile", "clock_ports", "read_waveforms"]
 
 VARIABLE = re.compile(r"\$var\s+\w+\s+(\d+)\s+(\S+)\s+(\S+)")
-#: Scopes down to the design: root, wrapper, design.
-DESIGN_LEVEL = 3
+#: Scopes down to the part: root, wrapper, part.
+PART_LEVEL = 3
+#: Name of the clock in every block.
+CLOCK = "clk"
 UNKNOWN = str.maketrans("xzXZ", "0000")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaveformFile:
+    """Waveform of a part of a design.
+
+    Parameters
+    ----------
+    place : str
+        Path of the part in the design, with dots.
+    lines : iterable of str
+        Lines of the file, which has the part in its third scope, as the Verilator engine writes it.
+        At time 2n are the values of cycle n before its clock edge, and at time 2n + 1 those after
+        it, where the clock of a block with an edge is 1.
+
+    """
+
+    place: str
+    lines: Iterable[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,66 +96,69 @@ class Variable:
     edges: list[int] | None = None
 
 
-def design_scope(lines: Iterable[str]) -> str:
-    """Return the path of the design in a waveform of the Verilator engine, below its wrapper."""
-    path: list[str] = []
-    for line in lines:
-        words = line.split()
-        if words[:1] == ["$scope"]:
-            path.append(words[2])
-        if len(path) == DESIGN_LEVEL:
-            return ".".join(path)
-    raise UserError("the waveform must have a design below the wrapper of the Verilator engine")
+def placed(path: Sequence[str], place: str) -> str:
+    """Return the path in the design of a scope of a file; empty for a scope above its part."""
+    return ".".join([place, *path[PART_LEVEL:]]) if len(path) >= PART_LEVEL else ""
 
 
-def clock_ports(lines: Iterable[str], clock: str = "clk") -> dict[str, str]:
-    """Return the clock port of the design that drives each scope with a clock, by the scope's path.
+def clock_ports(file: WaveformFile, ports: Collection[str]) -> dict[str, str]:
+    """Return the port of a part that clocks each instance in it, by the instance's path.
 
     Parameters
     ----------
-    lines : iterable of str
-        Lines of the file.
-    clock : str
-        Name of the clock in every block, and the end of the names of the design's clock ports.
+    file : WaveformFile
+        Waveform of the part.
+    ports : collection of str
+        Clock ports of the part. If there is only one, it clocks all instances; otherwise the result
+        has only instances with a clock ``clk`` that the file shows to be the signal of a port.
 
     """
-    ports: dict[str, str] = {}
+    codes: dict[str, str] = {}
     found: dict[str, str] = {}
     path: list[str] = []
-    for line in lines:
+    for line in file.lines:
         words = line.split()
         if words[:1] == ["$scope"]:
             path.append(words[2])
+            if len(ports) == 1 and (own := placed(path, file.place)):
+                found[own] = next(iter(ports))
         elif words[:1] == ["$upscope"]:
             path.pop()
         elif words[:1] == ["$enddefinitions"]:
             break
-        elif words[:1] == ["$var"] and words[4].endswith(clock):
-            if len(path) == 1:
-                ports[words[3]] = words[4]
-            elif words[4] == clock and words[3] in ports:
-                found[".".join(path)] = ports[words[3]]
+        elif words[:1] == ["$var"]:
+            if len(path) == PART_LEVEL and words[4] in ports:
+                codes[words[3]] = words[4]
+            elif words[4] == CLOCK and words[3] in codes:
+                found[placed(path, file.place)] = codes[words[3]]
     return found
 
 
-def read_waveforms(lines: Iterable[str], blocks: Mapping[str, Recorded]) -> dict[str, Waveform]:
+def read_waveforms(
+    files: Iterable[WaveformFile], cycles: Sequence[int], blocks: Mapping[str, Recorded]
+) -> dict[str, Waveform]:
     """Return the values of signals of blocks in each recorded cycle.
 
     Parameters
     ----------
-    lines : iterable of str
-        Lines of the file. At time 2n are the values of cycle n before its clock edge, as the
-        Verilator engine writes them, and at time 2n + 1 those after it, where the clock of a block
-        with an edge is 1.
+    files : iterable of WaveformFile
+        Waveforms of all parts of the design.
+    cycles : sequence of int
+        Recorded cycles, ascending. A file has no times at which nothing of its part changes.
     blocks : mapping of str to Recorded
         Signals of each block by the path of its instance, with dots.
 
     """
-    lines = iter(lines)
-    variables = variables_of(lines, blocks)
-    cycles = read_changes(lines, variables)
-    if not cycles or any(later <= earlier for earlier, later in pairwise(cycles)):
-        raise UserError("the waveform must have one cycle or more, in ascending order")
+    columns = {cycle: column for column, cycle in enumerate(cycles)}
+    variables: list[Variable] = []
+    seen: set[int] = set()
+    for file in files:
+        lines = iter(file.lines)
+        declared = variables_of(lines, file.place, blocks)
+        seen |= read_changes(lines, declared, columns)
+        variables += declared.values()
+    if missing := sorted(columns.keys() - seen):
+        raise UserError(f"the waveforms must have cycle {missing[0]} of the run")
     found = {
         path: Waveform(
             cycles=np.array(cycles), signals={}, clocked=np.full(len(cycles), block.clock is None)
@@ -142,7 +166,7 @@ def read_waveforms(lines: Iterable[str], blocks: Mapping[str, Recorded]) -> dict
         for path, block in blocks.items()
     }
     clocks = set()
-    for variable in variables.values():
+    for variable in variables:
         bits = bits_of(variable, len(cycles))
         for path, name in variable.names:
             if name == blocks[path].clock:
@@ -155,26 +179,26 @@ def read_waveforms(lines: Iterable[str], blocks: Mapping[str, Recorded]) -> dict
     return found
 
 
-def variables_of(lines: Iterator[str], blocks: Mapping[str, Recorded]) -> dict[str, Variable]:
+def variables_of(
+    lines: Iterator[str], place: str, blocks: Mapping[str, Recorded]
+) -> dict[str, Variable]:
     """Return the wanted variables in a file's head by their codes."""
     found: dict[str, Variable] = {}
     path: list[str] = []
-    owners: list[list[tuple[str, str]]] = [[]]  # blocks around the scope, and the path below each
+    owners: list[tuple[str, str]] = []  # blocks around the scope, and the path below each
     for line in lines:
         words = line.split()
-        if words[:1] == ["$scope"]:
-            path.append(words[2])
-            above = [(block, f"{below}{words[2]}.") for block, below in owners[-1]]
-            own = ".".join(path)
-            owners.append([*above, (own, "")] if own in blocks else above)
-        elif words[:1] == ["$upscope"]:
-            path.pop()
-            owners.pop()
+        if words[:1] in (["$scope"], ["$upscope"]):
+            if words[0] == "$scope":
+                path.append(words[2])
+            else:
+                path.pop()
+            owners = list(blocks_around(placed(path, place), blocks))
         elif words[:1] == ["$enddefinitions"]:
             break
-        elif owners[-1] and (declared := VARIABLE.match(line.strip())):
+        elif owners and (declared := VARIABLE.match(line.strip())):
             width, code, signal = int(declared[1]), declared[2], declared[3]
-            for block, below in owners[-1]:
+            for block, below in owners:
                 name, wanted = below + signal, blocks[block]
                 if name in wanted.names or name == wanted.clock:
                     variable = found.setdefault(code, Variable(width=width))
@@ -184,19 +208,42 @@ def variables_of(lines: Iterator[str], blocks: Mapping[str, Recorded]) -> dict[s
     return found
 
 
-def read_changes(lines: Iterator[str], variables: Mapping[str, Variable]) -> list[int]:
-    """Read the changes of variables in a file's body; return the recorded cycles."""
-    cycles: list[int] = []
-    column, is_after = 0, False
+def blocks_around(path: str, blocks: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield each block that is at a path or above it, and the path below the block."""
+    names = path.split(".") if path else []
+    for length in range(1, len(names) + 1):
+        block = ".".join(names[:length])
+        if block in blocks:
+            yield block, "".join(f"{name}." for name in names[length:])
+
+
+def read_changes(
+    lines: Iterator[str], variables: Mapping[str, Variable], columns: Mapping[int, int]
+) -> set[int]:
+    """Read the changes of variables in a file's body; return the cycles that it has.
+
+    Parameters
+    ----------
+    lines : iterator of str
+        Lines of the body.
+    variables : mapping of str to Variable
+        Variables by their codes.
+    columns : mapping of int to int
+        Column of each recorded cycle.
+
+    """
+    cycles: set[int] = set()
+    own, column, is_after = 0, 0, False
     for line in lines:
         kind = line[:1]
         if kind == "#":
-            time = int(line[1:])
-            is_after = time % 2 == 1
-            if not is_after:
-                cycles.append(time // 2)
+            cycle, is_after = divmod(int(line[1:]), 2)
+            if cycle not in columns:
+                raise UserError(f"the waveforms must have only recorded cycles, not {cycle}")
+            cycles.add(cycle)
+            own = columns[cycle]
             # Values after the edge are those of the next cycle, unless they change before it.
-            column = len(cycles) - (0 if is_after else 1)
+            column = own + is_after
             continue
         if kind == "b":
             text, _, code = line[1:].rstrip().partition(" ")
@@ -212,7 +259,7 @@ def read_changes(lines: Iterator[str], variables: Mapping[str, Variable]) -> lis
                 continue  # a keyword such as $dumpvars
             value = int(text.translate(UNKNOWN), 2)
         if variable.edges is not None and is_after and value:
-            variable.edges.append(len(cycles) - 1)
+            variable.edges.append(own)
         variable.columns.append(column)
         variable.values.append(value)
     return cycles

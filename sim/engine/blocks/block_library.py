@@ -10,6 +10,7 @@ from ....hw.base.compiler import Compiler, compile_all, find_compiler, link, wor
 from ....hw.base.progress import Progress
 from ...harness.binding import DRIVE
 from ...harness.binding import TOP as WRAPPER
+from ..recorded_signals import recording_states
 from ..verilator_build import generate
 from ..verilator_model import (
     IDENTITY,
@@ -89,6 +90,7 @@ def block_libraries(
     blocks: Sequence[tuple[BlockDesign, Sequence[str]]],
     *,
     optimize: int,
+    trace: bool = False,
     flags: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> list[Path]:
@@ -100,6 +102,8 @@ def block_libraries(
         Each block and its clock ports.
     optimize : int
         Optimization level of the C++ compiler, 0 to 3.
+    trace : bool
+        Whether the blocks can write waveforms of their registers, ports and read data.
     flags : sequence of str
         Additional arguments for Verilator.
     progress : callable or None
@@ -112,7 +116,7 @@ def block_libraries(
 
     def build(number: int) -> None:
         design, clocks = blocks[number]
-        paths[number] = block_library(design, clocks, compiler, optimize, flags)
+        paths[number] = block_library(design, clocks, compiler, optimize, trace, flags)
 
     step, size = "building block models", sum(len(design.verilog) for design, _ in blocks)
     with (
@@ -130,16 +134,19 @@ def block_library(
     clocks: Sequence[str],
     compiler: Compiler,
     optimize: int,
+    trace: bool,
     flags: Sequence[str],
 ) -> Path:
     """Return the library of a block, see `block_libraries`."""
     verilator = find_verilator()
-    local = [*model_flags(verilator, False), f"-I{NATIVE}", f"-I{NATIVE / 'blocks'}"]
+    local = [*model_flags(verilator, trace), f"-I{NATIVE}", f"-I{NATIVE / 'blocks'}"]
     levels = {"fast": compiler.flags(optimize), "slow": compiler.flags(0)}
     verilog = with_whole_words(design.verilog) + wrapper(design, clocks)
-    verilate = [*VERILATE_FLAGS, *flags]
+    if trace:
+        verilog = recording_states(verilog)
+    verilate = [*VERILATE_FLAGS, *(["--trace"] if trace else []), *flags]
     header = ports_header(design)
-    runtime = runtime_objects(compiler, verilator, False)
+    runtime = runtime_objects(compiler, verilator, trace)
 
     def build(directory: Path) -> None:
         with scratch_folder() as folder:

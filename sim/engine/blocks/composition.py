@@ -1,5 +1,6 @@
 """Composed models: block libraries of an emission and the plan that connects them."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,10 +15,12 @@ from .partition import partition
 from .plan import plan_text
 from .schedule import schedule
 
-__all__ = ["PLAN", "build_composition"]
+__all__ = ["CLOCKS", "PLAN", "build_composition"]
 
 #: File with the plan of a composed model.
 PLAN = "plan"
+#: File beside it with the clock domain at each clock port of each part, as JSON.
+CLOCKS = "clocks.json"
 SOURCES = ("blocks/composition.cpp", "blocks/composed_model.cpp")
 
 
@@ -25,6 +28,7 @@ def build_composition(
     emission: Emission,
     *,
     optimize: int,
+    trace: bool = False,
     flags: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> tuple[Path, Path]:
@@ -36,6 +40,8 @@ def build_composition(
         Emission to simulate.
     optimize : int
         Optimization level of the C++ compiler, 0 to 3.
+    trace : bool
+        Whether the blocks can write waveforms.
     flags : sequence of str
         Additional arguments for Verilator.
     progress : callable or None
@@ -45,7 +51,9 @@ def build_composition(
     parts = partition(emission)
     steps = schedule(parts)
     clocks = {part.design: tuple(part.clocks) for part in parts.parts}
-    found = block_libraries(list(clocks.items()), optimize=optimize, flags=flags, progress=progress)
+    found = block_libraries(
+        list(clocks.items()), optimize=optimize, trace=trace, flags=flags, progress=progress
+    )
     libraries = {design.name: path for design, path in zip(clocks, found, strict=True)}
     text = plan_text(parts, steps, libraries, Layout.of(emission))
     formats = {name: path.with_name(IDENTITY).read_text() for name, path in libraries.items()}
@@ -55,6 +63,9 @@ def build_composition(
     def build(directory: Path) -> None:
         (directory / PLAN).write_text(text)
         (directory / IDENTITY).write_text(identity)
+        (directory / CLOCKS).write_text(
+            json.dumps({part.name: part.clocks for part in parts.parts})
+        )
 
     key = digest([text, identity])
     return library, cached(f"plan-{emission.name}", key, build) / PLAN

@@ -63,7 +63,7 @@ class Plan:
                 f"{self.ports[part.name, port]} {layout.domains.index(domain)}"
                 for port, domain in part.clocks.items()
             ]
-            yield " ".join(["block", str(numbers[part.design.name]), *clocks])
+            yield " ".join(["block", str(numbers[part.design.name]), part.name, *clocks])
         for step in steps:
             number = self.parts[step.part]
             part = self.partition.parts[number]

@@ -68,7 +68,7 @@ def rest_text(
     old = ports_of(text)
     body = PORT.sub("", HEADER.sub("", text, count=1))
     body = CELL.sub(lambda cell: "" if cell[2] in blocks else cell[0], body)
-    declarations = "".join(DECLARATION.findall(body))
+    declarations = DECLARATION.findall(body)
     assignments = ASSIGNMENT.findall(body)
     body = ASSIGNMENT.sub("", DECLARATION.sub("", body))
     new: list[EmittedPort] = []
@@ -90,7 +90,7 @@ def rest_text(
     return "".join([
         f"{text.split('(', 1)[0].rstrip()} ({', '.join(port.name for port in new)});\n",
         *(f"  {port.direction} {bits(port)}{port.name};\n" for port in new),
-        declarations,
+        *(line for line in declarations if used & identifiers(line)),
         *(f"  assign {target} = {value};\n" for target, value in live),
         body,
     ])

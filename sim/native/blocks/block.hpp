@@ -21,6 +21,11 @@ extern "C" struct BlockFunctions {
     // State of the block; the bytes stay valid until the next call.
     uint64_t (*save)(void* block, const uint8_t** bytes);
     int (*restore)(void* block, const uint8_t* bytes, uint64_t size);
+    // Opens a waveform (VCD); returns 0 if the library was built without or the file cannot be
+    // written. It is closed with the block.
+    int (*trace)(void* block, const char* path);
+    // Writes the values at a time, if a waveform is open.
+    void (*dump)(void* block, uint64_t time);
 };
 
 }  // namespace spica

@@ -6,6 +6,7 @@
 
 #include "../gating.hpp"
 #include "../harness.hpp"
+#include "../recorded_cycles.hpp"
 #include "composition.hpp"
 
 namespace {
@@ -24,6 +25,7 @@ struct Model {
     }
 
     spica::Composition design;
+    spica::RecordedCycles recorded;
     std::vector<uint32_t> inputs, outputs;
     const uint64_t first_random;
     uint64_t random, cycle = 0;
@@ -67,12 +69,15 @@ void model_run(Model* model, spica::Harness* harness, uint64_t cycles, int gatin
     for (uint64_t k = 0; k < cycles && !harness->stopped(); k++) {
         model->cycle = harness->cycle();
         model->design.settle(model->inputs.data(), model->outputs.data());
+        bool is_recorded = model->recorded.contains(model->cycle);
+        if (is_recorded) model->design.dump(2 * model->cycle, false);
         spica::Domains clocks =
             spica::chosen(gating, model->design.busy(), domains, model->random);
         for (uint32_t domain = 0; domain < domains; domain++) {
             model->clocked[domain] += clocks[domain];
         }
         model->design.clock(clocks);
+        if (is_recorded) model->design.dump(2 * model->cycle + 1, true);
         harness->step(model->outputs.data(), model->inputs.data());
     }
 }
@@ -99,9 +104,15 @@ void model_clocked(const Model* model, uint64_t* cycles) {
     std::copy_n(model->clocked.data(), model->design.domains(), cycles);
 }
 
-// Blocks have no waveform.
-int model_trace(Model*, const char*, const uint64_t*, uint64_t) { return 0; }
+// Writes a waveform of each block to a folder, of the cycles of `count` windows, `bounds` being
+// start and stop of each, in ascending order. Returns 0 if a block was built without tracing or a
+// file cannot be written.
+int model_trace(Model* model, const char* folder, const uint64_t* bounds, uint64_t count) {
+    model->recorded.assign(bounds, count);
+    return model->design.trace(folder);
+}
 
+// Waveforms are closed with their blocks.
 void model_trace_close(Model*) {}
 
 }  // extern "C"

@@ -37,8 +37,8 @@ void Composition::read(const char* plan, uint64_t seed) {
             libraries_.push_back(library);
         } else if (item == "block") {
             uint32_t library, port, domain, count;
-            fields >> library;
             auto block = std::make_unique<Block>();
+            fields >> library >> block->name;
             using Find = const BlockFunctions* (*)();
             block->functions =
                 reinterpret_cast<Find>(dlsym(libraries_[library], "block_functions"))();
@@ -155,6 +155,26 @@ void Composition::clock(const Domains& domains) {
         block->high = true;
         block->functions->evaluate(block->model);
         block->version++;
+    }
+}
+
+bool Composition::trace(const std::string& folder) {
+    bool all = true;
+    for (auto& block : blocks_) {
+        std::string path = folder + "/" + block->name + ".vcd";
+        all &= block->functions->trace(block->model, path.c_str()) != 0;
+    }
+    return all;
+}
+
+void Composition::dump(uint64_t time, bool clocked) {
+    for (auto& block : blocks_) {
+        if (!clocked && block->high) {
+            // A block that nothing evaluated since its clock edge: the next edge must be a change.
+            lower(*block);
+            block->functions->evaluate(block->model);
+        }
+        block->functions->dump(block->model, time);
     }
 }
 

@@ -2,7 +2,8 @@
 //
 // The plan is a text with one item per line:
 //   library PATH                     library of a block
-//   block LIBRARY [PORT DOMAIN]...   instance of a block, its clock ports and their domains
+//   block LIBRARY NAME [PORT DOMAIN]...
+//                                    instance of a block, its clock ports and their domains
 //   step BLOCK                       evaluation of a block, after the copies that follow
 //   copy FROM PORT BIT TO PORT BIT WIDTH
 //                                    copy to an input of the step's block; block -1 is the array of
@@ -44,10 +45,16 @@ public:
     void clock(const Domains& domains);
     void archive(Archive& archive);
 
+    // Opens a waveform of each block, `NAME.vcd` in a folder; returns whether all are open.
+    bool trace(const std::string& folder);
+    // Writes the values of all blocks to their waveforms: after `settle`, or after `clock`.
+    void dump(uint64_t time, bool clocked);
+
 private:
     struct Block {
         const BlockFunctions* functions;
         void* model;
+        std::string name;
         std::vector<Storage> ports;
         std::vector<std::pair<uint8_t*, uint32_t>> clocks;
         uint8_t* drive;

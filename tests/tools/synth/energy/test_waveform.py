@@ -1,25 +1,31 @@
-"""Waveforms: values of one block in each cycle, and files that are refused."""
+"""Waveforms: values of blocks in each cycle, their clocks, and files that are refused."""
 
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.synth.energy.waveform import Recorded, read_waveforms
+from spica.synth.energy.waveform import Recorded, WaveformFile, clock_ports, read_waveforms
 
 HEAD = """$version some $end
 $timescale 1ps $end
  $scope module top $end
-  $var wire 1 a clk $end
-  $scope module core0 $end
-   $var wire 1 b clk $end
-   $var wire 12 c count [11:0] $end
-   $var wire 1 d is_full $end
-   $scope module queue $end
-    $var wire 12 c level [11:0] $end
-    $var wire 2 e head [1:0] $end
+  $scope module driven_top $end
+   $var wire 1 a p0 $end
+   $scope module block $end
+    $var wire 1 a core_clk $end
+    $scope module core0 $end
+     $var wire 1 b clk $end
+     $var wire 12 c count [11:0] $end
+     $var wire 1 d is_full $end
+     $scope module queue $end
+      $var wire 1 a clk $end
+      $var wire 12 c level [11:0] $end
+      $var wire 2 e head [1:0] $end
+     $upscope $end
+    $upscope $end
+    $scope module core00 $end
+     $var wire 1 f is_full $end
+    $upscope $end
    $upscope $end
-  $upscope $end
-  $scope module core00 $end
-   $var wire 1 f is_full $end
   $upscope $end
  $upscope $end
 $enddefinitions $end
@@ -57,9 +63,19 @@ b11 e
 NAMES = {"count", "is_full", "queue.level", "queue.head", "absent"}
 
 
-def read(text, scope="top.core0"):
-    lines = text.splitlines(keepends=True)
-    return read_waveforms(lines, {scope: Recorded(names=NAMES, clock="clk")})[scope]
+CYCLES = [5, 6, 7, 8]
+
+
+def waveforms(*texts):
+    for number, text in enumerate(texts):
+        lines = text.splitlines(keepends=True)
+        yield WaveformFile(place=f"machine.part{number}", lines=lines)
+
+
+def read(text, scope="core0", cycles=CYCLES):
+    path = f"machine.part0.{scope}"
+    blocks = {path: Recorded(names=NAMES, clock="clk")}
+    return read_waveforms(waveforms(text), cycles, blocks)[path]
 
 
 def numbers(bits):
@@ -80,9 +96,8 @@ def test_values_in_each_cycle():
 
 
 def test_a_block_without_a_clock():
-    lines = (HEAD + CHANGES).splitlines()
-    block = Recorded(names={"is_full"}, clock=None)
-    waveform = read_waveforms(lines, {"top.core00": block})["top.core00"]
+    blocks = {"machine.part0.core00": Recorded(names={"is_full"}, clock=None)}
+    (waveform,) = read_waveforms(waveforms(HEAD + CHANGES), CYCLES, blocks).values()
     assert waveform.clocked.all()
     assert numbers(waveform.signals["is_full"]) == [1, 1, 1, 1]
 
@@ -90,12 +105,13 @@ def test_a_block_without_a_clock():
 def test_several_windows_and_blocks():
     """A window follows after a gap; a block contains another one that is read too."""
     later = CHANGES.replace("#14", "#20").replace("#15", "#21").replace("#16", "#22")
+    path = "machine.part0.core0"
     blocks = {
-        "top.core0": Recorded(names={"count", "queue.head"}, clock="clk"),
-        "top.core0.queue": Recorded(names={"level"}, clock=None),
+        path: Recorded(names={"count", "queue.head"}, clock="clk"),
+        f"{path}.queue": Recorded(names={"level"}, clock=None),
     }
-    found = read_waveforms((HEAD + later).splitlines(), blocks)
-    core, queue = found["top.core0"], found["top.core0.queue"]
+    found = read_waveforms(waveforms(HEAD + later), [5, 6, 10, 11], blocks)
+    core, queue = found[path], found[f"{path}.queue"]
     assert core.cycles.tolist() == [5, 6, 10, 11]
     assert core.windows == [range(1, 2), range(3, 4)]
     assert core.clocked.tolist() == [True, False, True, False]
@@ -105,9 +121,31 @@ def test_several_windows_and_blocks():
     assert queue.clocked.all()
 
 
+def test_a_block_around_parts():
+    """Signals of a part are those of its instance; a file lacks times at which nothing changes."""
+    idle = CHANGES[: CHANGES.index("#11")] + "#13\n0d\n#15\n1d\n"
+    names = {"part0.core0.is_full", "part1.core0.is_full"}
+    blocks = {"machine": Recorded(names=names, clock=None)}
+    files = waveforms(HEAD + CHANGES, HEAD + idle)
+    (waveform,) = read_waveforms(files, CYCLES, blocks).values()
+    assert {name: numbers(bits) for name, bits in waveform.signals.items()} == {
+        "part0.core0.is_full": [0, 1, 1, 0],
+        "part1.core0.is_full": [0, 0, 0, 1],
+    }
+
+
+def test_clocks_of_instances():
+    (file,) = waveforms(HEAD)
+    path = "machine.part0"
+    assert clock_ports(file, ["core_clk", "other_clk"]) == {f"{path}.core0.queue": "core_clk"}
+    inside = [path, f"{path}.core0", f"{path}.core0.queue", f"{path}.core00"]
+    assert clock_ports(file, ["core_clk"]) == dict.fromkeys(inside, "core_clk")
+
+
 def test_files_that_are_refused():
-    with pytest.raises(UserError, match=r"the waveform must have a clock top.core1.clk"):
-        read(HEAD + CHANGES, "top.core1")
-    for changes in ("", CHANGES.replace("#14", "#10")):
-        with pytest.raises(UserError, match="must have one cycle or more, in ascending order"):
-            read(HEAD + changes)
+    with pytest.raises(UserError, match=r"must have a clock machine.part0.core1.clk"):
+        read(HEAD + CHANGES, "core1")
+    with pytest.raises(UserError, match="the waveforms must have cycle 9 of the run"):
+        read(HEAD + CHANGES, cycles=[*CYCLES, 9])
+    with pytest.raises(UserError, match="the waveforms must have only recorded cycles, not 8"):
+        read(HEAD + CHANGES, cycles=CYCLES[:-1])
