@@ -1,0 +1,66 @@
+"""Energy of a machine by blocks against that of one flat netlist of it, simulated from reset."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spica.explore.energy.gates import GateOptions, read_costs, run_with_gates
+from spica.hw.config import PRESETS
+from spica.sim.run.options import RunOptions, with_memory
+from spica.sim.run.product_workload import ProductWorkload
+from spica.sim.run.workload import run_workload
+from spica.synth.design import cluster_design
+from spica.synth.energy.mapped_netlist import map_block
+from spica.synth.energy.sampling import parts_of
+from spica.synth.energy.waveform import design_scope
+from support.energy.flat_energy import flat_energy
+from support.energy.flat_machine import flat_machine
+from support.energy.flat_simulation import simulate_flat
+from support.need_tools import need_icarus
+
+PDK = os.environ.get("SPICA_PDK")
+NAME = "tiny_matrix"
+CONFIG = PRESETS[NAME]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(PDK is None, reason="SPICA_PDK must name the folder of the cell libraries"),
+]
+
+
+def test_blocks_add_up_to_the_flat_netlist(tmp_path):
+    need_icarus()
+    folder = Path(str(PDK))
+    gates = GateOptions(
+        liberty=folder / "sg13g2_stdcell_typ_1p20V_25C.lib",
+        sram_table=folder / "ihp_sg13g2_sram_energy.csv",
+        windows=1,
+        window_cycles=3000,
+    )
+    costs = read_costs(gates)
+    work = ProductWorkload(m=16, n=16, k=16)
+    options = with_memory(CONFIG, RunOptions())
+    by_blocks = run_with_gates(work, NAME, CONFIG, options, costs=costs, gates=gates)["energy"]
+    waveform = tmp_path / "whole.vcd"
+    traced = replace(options, trace=waveform, trace_samples=((0, 1 << 40),))
+    result = run_workload(work, NAME, CONFIG, traced)
+    design = cluster_design(CONFIG, NAME)
+    netlists = {
+        name: map_block(costs.library, costs.cells, design.blocks[name]) for name in design.order
+    }
+    with waveform.open() as lines:
+        top = design_scope(lines)
+    parts = parts_of(
+        design, top, lambda block: [(p.name, p.block) for p in netlists[block].opaque if p.block]
+    )
+    blocks = {path: part.block for part in parts for path in part.instances}
+    machine = flat_machine(design, netlists, top)
+    run = simulate_flat(machine, netlists, blocks, waveform, costs.library.text, tmp_path)
+    assert run.differing == []
+    assert run.cycles == result["run_cycles"]
+    flat = flat_energy(machine.netlist, run, costs)
+    for name, energy in flat.items():
+        print(f"{name}: blocks {by_blocks[name]:.1f}, flat {energy:.1f}", end="")
+        print(f", {by_blocks[name] / energy - 1:+.3%}")
+    assert {name: by_blocks[name] for name in flat} == pytest.approx(flat, rel=0.03)
