@@ -17,7 +17,7 @@ from .memory_accesses import MemoryPorts, memory_pj, memory_ports
 from .memory_energy import MemoryEnergy, memory_energy
 from .power_library import PowerLibrary
 from .program import Program, compile_netlist
-from .replay import replay
+from .replay import opaque_ports, replay
 from .waveform import Recorded, Waveform
 
 __all__ = ["BlockModel", "Costs", "InstanceEnergy", "block_model"]
@@ -118,9 +118,7 @@ class BlockModel:
     @property
     def recorded(self) -> Recorded:
         """Signals that `energy` needs."""
-        names = set(self.netlist.names)
-        for part in self.netlist.opaque:
-            names |= {f"{part.name}.{port}" for port in (*part.outputs, *part.inputs)}
+        names = {*self.netlist.names, *opaque_ports(self.netlist)}
         return Recorded(names=names, clock=self.clock)
 
     def energy(self, waveform: Waveform) -> InstanceEnergy:

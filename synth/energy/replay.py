@@ -17,7 +17,7 @@ from .evaluator import evaluate_program, pack_cycles
 from .mapped_netlist import ONE, ZERO, MappedNetlist
 from .program import Program
 
-__all__ = ["Replay", "replay"]
+__all__ = ["Replay", "opaque_ports", "replay"]
 
 #: One row per bit of a signal, least significant bit first, and one column per cycle.
 Bits = NDArray[np.bool_]
@@ -129,12 +129,17 @@ class RecordedNets:
         self.others: list[tuple[int, str, NDArray[np.bool_]]] = []
         self.clocks = netlist.clocks
         self.names: dict[int, str] = {}
-        self.ports = {*netlist.inputs, *netlist.outputs}
+        self.ports = {*netlist.inputs, *netlist.outputs, *opaque_ports(netlist)}
         lengths = {bits.shape[1] for bits in signals.values()}
         if len(lengths) != 1:
             raise ValueError(f"signals must have equally many cycles, not {sorted(lengths)}")
         (self.cycles,) = lengths
-        for name, nets in named_nets(netlist):
+        inward = [nets for part in netlist.opaque for nets in part.outputs.values()]
+        self.sources = {net for nets in (*netlist.inputs.values(), *inward) for net in nets}
+        # The ports of these sources first: synthesis drops logic whose value does not matter, and
+        # gives the names of its results to what remains.
+        own = [each for each in named_nets(netlist) if self.is_source(*each)]
+        for name, nets in (*own, *named_nets(netlist)):
             for k, net in enumerate(nets):
                 bit = f"{name}[{k}]" if len(nets) > 1 else name
                 self.names.setdefault(net, bit)
@@ -142,6 +147,10 @@ class RecordedNets:
                     if net in self.bits:
                         self.others.append((net, bit, signals[name][k]))
                     self.bits.setdefault(net, signals[name][k])
+
+    def is_source(self, name: str, nets: tuple[int, ...]) -> bool:
+        """Return whether a name is a port, and nets of it come from outside of the netlist."""
+        return name in self.ports and not self.sources.isdisjoint(nets)
 
     def row(self, net: int, cycles: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return the recorded values of a net in some cycles; a clock counts as 0."""
@@ -156,14 +165,15 @@ class RecordedNets:
     def ambiguous(self, cycles: NDArray[np.int64]) -> tuple[NDArray[np.bool_], set[str]]:
         """Return in which of some cycles a port has several recorded values, and its names.
 
-        Registers that synthesis merges may differ until they are written, with random values after
-        reset; where this matters, an output differs.
+        Signals that synthesis made one with an input, and registers that it merged, may differ
+        where it does not matter; where it matters, an output or a next state differs.
         """
         differs, names = np.zeros(len(cycles), bool), set()
         for net, name, bits in self.others:
             own = (self.bits[net] ^ bits)[cycles]
-            is_port = {name.partition("[")[0], self.names[net].partition("[")[0]} & self.ports
-            if net not in self.clocks and is_port and own.any():
+            both = {name.partition("[")[0], self.names[net].partition("[")[0]}
+            must_agree = both <= self.ports or (both & self.ports and net not in self.sources)
+            if net not in self.clocks and must_agree and own.any():
                 differs |= own
                 names.add(f"{self.names[net]} and {name}, which are one net")
         return differs, names
@@ -177,9 +187,16 @@ class RecordedNets:
 def named_nets(netlist: MappedNetlist) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield all names of nets, also those at ports of memories and of other blocks."""
     yield from netlist.names.items()
-    for part in netlist.opaque:
-        for port, nets in (*part.outputs.items(), *part.inputs.items()):
-            yield f"{part.name}.{port}", nets
+    yield from opaque_ports(netlist).items()
+
+
+def opaque_ports(netlist: MappedNetlist) -> dict[str, tuple[int, ...]]:
+    """Return the nets at the ports of memories and of other blocks, as ``instance.port``."""
+    return {
+        f"{part.name}.{port}": nets
+        for part in netlist.opaque
+        for port, nets in (*part.outputs.items(), *part.inputs.items())
+    }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -199,6 +199,43 @@ def test_registers_that_are_merged_may_differ_until_they_are_written(tmp_path):
     assert replay(netlist, compile_netlist(netlist), recorded, windows).counts == (True, False)
 
 
+class Taken(wiring.Component):
+    """Register whose next value matters only while it is enabled."""
+
+    i: In(2)
+    enable: In(1)
+    o: Out(2)
+
+    def elaborate(self, platform):
+        m = Module()
+        taken = Signal(2)
+        with m.If(self.enable):
+            m.d.comb += taken.eq(self.i)
+            m.d.sync += self.o.eq(taken)
+        return m
+
+
+def test_a_value_that_does_not_matter_may_differ(tmp_path):
+    path = tmp_path / "small.lib"
+    path.write_text(SMALL_LIBRARY)
+    block = design_of(Taken(), "taking").blocks["taking"]
+    netlist = map_block(read_library(path), library_of(SMALL_LIBRARY), block)
+    assert netlist.names["taken"] == netlist.names["i"]
+    rng, cycles = np.random.default_rng(1), 100
+    i, enable = rng.integers(0, 4, cycles), rng.integers(0, 2, cycles)
+    o = np.zeros(cycles, int)
+    for k in range(1, cycles):
+        o[k] = i[k - 1] if enable[k - 1] else o[k - 1]
+    taken = i * enable
+    recorded = {
+        name: np.array([value & 1, value >> 1], bool)
+        for name, value in {"taken": taken, "i": i, "o": o}.items()
+    } | {"rst": np.zeros((1, cycles), bool), "enable": enable[None] == 1}
+    windows = [range(10, 40), range(50, 90)]
+    assert (taken != i)[10:40].any()
+    assert replay(netlist, compile_netlist(netlist), recorded, windows).counts == (True, True)
+
+
 def test_withheld_clocks(netlist, recorded):
     program = compile_netlist(netlist)
     clocked = recorded["enable"][0].copy()  # otherwise no register changes
