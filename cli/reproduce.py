@@ -47,8 +47,10 @@ def reproduce(
     ----------
     table
         table3 (MAC utilisation), table4 (bytes read from shared memory), instructions (retired),
-        attention (MAC utilisation), figure7 (area), heterogeneous (MAC utilisation of two units),
-        or all of them.
+        attention (MAC utilisation), figure7 (area), figure8 (power and energy of products), figure9
+        (power by component), figure10 (within the cores), figure11 (energy of the matrix units),
+        figure12 (power and energy of attention), heterogeneous (MAC utilisation of two units), or
+        all of them.
     quick
         Leave out the largest products; attention of 256 queries and keys in place of 1,024.
     as_published

@@ -5,6 +5,7 @@ from typing import Any
 
 from ...hw.config import PRESETS
 from ...sim.report.utilization import combined_utilization, shared_footprint
+from .energy_definitions import ENERGY_REPRODUCTIONS
 from .published import (
     AREA_RATIOS,
     ATTENTION_UTILIZATION,
@@ -192,6 +193,7 @@ REPRODUCTIONS = {
             has_account=True,
             has_area=True,
         ),
+        *ENERGY_REPRODUCTIONS,
         Reproduction(
             name="heterogeneous",
             title="MAC utilisation of two units of different sizes (section 6.3)",

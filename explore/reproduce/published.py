@@ -6,12 +6,17 @@ Efficiency" (ASPLOS 2025), tables 3 and 4 and sections 6.1 and 6.2.
 
 __all__ = [
     "AREA_RATIOS",
+    "ATTENTION_ENERGY",
     "ATTENTION_UTILIZATION",
     "DESIGNS",
+    "ENERGY_RATIOS",
     "HETEROGENEOUS_UTILIZATION",
     "INSTRUCTION_SHARES",
     "MAC_UTILIZATION",
+    "POWER_RATIOS",
     "SHARED_AREA",
+    "SHARED_ENERGY_TO_HOPPER",
+    "SHARED_POWER",
     "SHARED_READ_MIB",
     "SIZES",
     "SOURCE",
@@ -46,6 +51,16 @@ ATTENTION_UTILIZATION = {"virgo_fp32": 0.657, "ampere_fp32": 0.351}
 AREA_RATIOS = {"volta": 0.999, "hopper": 1.030}
 #: Share of the shared memory in the area of Virgo's SoC.
 SHARED_AREA = 0.055
+#: Section 6.1.2: active power and energy of Virgo in relation to another design. The size is not
+#: stated.
+POWER_RATIOS = {"ampere": 1 - 0.673, "hopper": 1 - 0.242}
+ENERGY_RATIOS = {"ampere": 1 - 0.803, "hopper": 1 - 0.325}
+#: Share of the shared memory in Virgo's power, and section 6.1.3: its energy in relation to that of
+#: the Hopper-style design.
+SHARED_POWER = 0.068
+SHARED_ENERGY_TO_HOPPER = 1 - 0.41
+#: Section 6.2: energy of Virgo's attention in relation to that of the Ampere-style design.
+ATTENTION_ENERGY = 1 - 0.506
 #: Section 6.3: share of the multiply-adds possible on two units of different sizes, in the cycles
 #: of both products at once, and of one after the other.
 HETEROGENEOUS_UTILIZATION = {"both at once": 0.595, "one after the other": 0.597}
