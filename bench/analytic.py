@@ -57,10 +57,36 @@ PARTS = (
     *((64, 512, 64), (256, 32, 512), (512, 16, 256), (16, 512, 256), (320, 320, 320)),
 )
 WITHIN_BEATS = ((100, 60, 90), (33, 17, 65), (200, 200, 200), (250, 130, 300))
+#: Products on tensor units fed by registers: those whose cycles gave constants of the program, and
+#: others.
+FITTED = (
+    *((128, 64, 16), (128, 64, 64), (128, 64, 512), (128, 128, 128), (128, 256, 64)),
+    *((128, 256, 16), (128, 256, 80), (256, 64, 128), (16, 16, 16), (64, 64, 64), (64, 128, 64)),
+    *((64, 64, 512), (64, 128, 256), (8, 16, 256), (33, 17, 65), (192, 192, 192), (64, 256, 64)),
+    *((256, 256, 64), (256, 256, 256), (160, 160, 48)),
+)
+OTHERS = (
+    *((1, 1, 1), (8, 8, 64), (96, 48, 40), (100, 60, 90), (120, 64, 64), (130, 66, 40)),
+    *((256, 16, 64), (64, 128, 16), (64, 128, 128), (64, 128, 512), (64, 256, 128)),
+    *((128, 192, 160), (128, 256, 128), (200, 200, 200), (255, 255, 255)),
+)
+FITTED_FP32 = (
+    *((64, 64, 16), (64, 64, 64), (64, 64, 256), (64, 128, 64), (128, 128, 8), (128, 128, 32)),
+    *((128, 128, 40), (128, 128, 128), (16, 16, 16), (32, 64, 64), (33, 17, 65), (40, 130, 24)),
+    *((48, 200, 64), (100, 60, 90), (192, 192, 192), (256, 256, 256)),
+)
+OTHERS_FP32 = (
+    *((1, 1, 1), (16, 16, 128), (64, 192, 96), (64, 256, 64), (72, 72, 64), (96, 80, 56)),
+    *((120, 120, 120), (128, 64, 128), (128, 128, 48), (160, 160, 160), (200, 200, 200)),
+    (256, 64, 64),
+)
 KINDS = {"single tile": SINGLE_TILES, "several tiles": PRODUCTS, "ragged": RAGGED}
 QUICK = {"single tile": SINGLE_TILES[-5:], "several tiles": PRODUCTS[5:9], "ragged": RAGGED[:3]}
 TENSOR = {"whole tiles": WHOLE, "parts of tiles": PARTS, "ragged": WITHIN_BEATS}
 TENSOR_QUICK = {"whole tiles": WHOLE[:2], "parts of tiles": PARTS[:2], "ragged": WITHIN_BEATS[:1]}
+REGISTERS = {"fitted": FITTED, "others": OTHERS}
+REGISTERS_FP32 = {"fitted": FITTED_FP32, "others": OTHERS_FP32}
+REGISTERS_QUICK = {"fitted": FITTED[:2], "others": OTHERS[1:3]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +101,9 @@ class Section:
 SECTIONS = {
     "virgo": Section(kinds=KINDS, quick=QUICK, limit=2.0),
     "hopper": Section(kinds=TENSOR, quick=TENSOR_QUICK, limit=10.0),
+    "ampere": Section(kinds=REGISTERS, quick=REGISTERS_QUICK, limit=10.0),
+    "volta": Section(kinds=REGISTERS, quick=REGISTERS_QUICK, limit=10.0),
+    "ampere_fp32": Section(kinds=REGISTERS_FP32, quick=REGISTERS_QUICK, limit=10.0),
 }
 
 
@@ -108,7 +137,7 @@ def measure(quick: bool, tell: Progress) -> Iterator[dict]:
             "cycles": result["cycles"],
             "error": 100 * (predicted.cycles / result["cycles"] - 1),
             "terms": predicted.terms,
-            "bytes_differ": counted_traffic(config, result["counters"]) != predicted.traffic,
+            "bytes_differ": counted_traffic(config, result) != predicted.traffic,
             "verdict": result["check"]["verdict"],
             "seconds": seconds,
         })

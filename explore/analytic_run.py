@@ -48,6 +48,10 @@ class AnalyticRun(KernelRun):
             "dma_read_bytes": traffic.dma_read_bytes,
             "dma_written_bytes": traffic.dma_written_bytes,
             **{f"shared_read_bytes_{name}": n for name, n in traffic.shared_read_bytes.items()},
+            **{
+                f"shared_written_bytes_{name}": n
+                for name, n in traffic.shared_written_bytes.items()
+            },
             **{f"cycles_{cause}": n for cause, n in prediction.terms.items()},
         }
         return Record(status=PASS, figures=figures, counters=counters)

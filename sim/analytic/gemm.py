@@ -6,10 +6,10 @@ from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ...hw.config.arithmetic import ARITHMETIC
 from ...kernels.gemm.problem import GemmProblem
-from ...kernels.gemm.target import is_on_tensor_units, product_operand
+from ...kernels.gemm.target import has_fragments, is_on_tensor_units, product_operand
 from ..harness.dram import DramConfig
 from ..machine.memory_layout import place_buffers
-from . import matrix_fed, shared_fed
+from . import matrix_fed, register_fed, shared_fed
 from .work import WHAT, Prediction, Traffic
 
 __all__ = ["WHAT", "Prediction", "Traffic", "predict", "product_of", "traffic_of"]
@@ -79,6 +79,4 @@ def style_of(config: ClusterConfig):
     """Return the module that models the kind of unit of a machine."""
     if not is_on_tensor_units(config):
         return matrix_fed
-    if config.hgmma_units is None:
-        raise UserError(f"{WHAT} needs tensor units fed by shared memory, not by registers")
-    return shared_fed
+    return register_fed if has_fragments(config) else shared_fed

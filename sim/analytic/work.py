@@ -1,7 +1,8 @@
 """Exact work of a product, and its predicted cycles."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from ...hw.config import WORD_BYTES, ClusterConfig
 
@@ -27,6 +28,9 @@ class Traffic:
         Bytes of all beats of the DMA on the AXI masters.
     products : int
         Instructions of the tensor units; 0 for a matrix unit.
+    shared_written_bytes : dict
+        Bytes written to shared memory by requester, likewise; only those of row ports of cores
+        whose tensor units are fed by registers.
 
     """
 
@@ -35,6 +39,7 @@ class Traffic:
     dma_read_bytes: int
     dma_written_bytes: int
     products: int = 0
+    shared_written_bytes: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,21 +62,37 @@ class Prediction:
     traffic: Traffic
 
 
-def counted_traffic(config: ClusterConfig, counters: Mapping[str, int]) -> Traffic:
+def counted_traffic(config: ClusterConfig, result: Mapping[str, Any]) -> Traffic:
     """Return the work that the counters of a run show, on the first matrix unit or tensor units."""
-    unit, axi = config.hgmma_units, config.axi
-    readers = [f"tensor{core}" for core in range(config.cores)] if unit else ["a", "b"]
-    active = counters["tensor_active_cycles" if unit else "matrix_active"]
+    counters, axi = result["counters"], config.axi
+    hgmma, hmma = config.hgmma_units, config.tensor_units
+    written = []
+    if hmma is not None:
+        readers = written = ["rows"]
+        products = sum(core["counters"]["operations_tensor"] for core in result["cores"])
+        active = products * hmma.steps
+    elif hgmma is not None:
+        readers = [f"tensor{core}" for core in range(config.cores)]
+        active = counters["tensor_active_cycles"]
+        products = active // hgmma.steps
+    else:
+        readers, products, active = ["a", "b"], 0, counters["matrix_active"]
+
+    def words(requester: str, direction: str) -> int:
+        if requester == "rows":
+            return counters[f"shared_row_{direction}_words"]
+        return counters[f"shared_{direction}_words_{requester}"]
 
     def beats(name: str) -> int:
+        if config.dma is None:
+            return 0
         return sum(counters[f"dma_{name}_beats_{master}"] for master in range(axi.masters))
 
     return Traffic(
         active=active,
-        shared_read_bytes={
-            name: counters[f"shared_read_words_{name}"] * WORD_BYTES for name in readers
-        },
+        shared_read_bytes={name: words(name, "read") * WORD_BYTES for name in readers},
+        shared_written_bytes={name: words(name, "write") * WORD_BYTES for name in written},
         dma_read_bytes=beats("read") * axi.beat_bytes,
         dma_written_bytes=beats("write") * axi.beat_bytes,
-        products=active // unit.steps if unit else 0,
+        products=products,
     )

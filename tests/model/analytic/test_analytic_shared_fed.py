@@ -40,7 +40,7 @@ def test_work_is_exact_and_cycles_are_within_ten_percent(sizes):
     result = run_workload(workload, "hopper", HOPPER, options)
     assert result["check"]["verdict"] == "pass", result["check"]
     found = predict(HOPPER, product(sizes))
-    assert found.traffic == counted_traffic(HOPPER, result["counters"])
+    assert found.traffic == counted_traffic(HOPPER, result)
     assert found.cycles == pytest.approx(result["cycles"], rel=0.1)
     difference = found.cycles / result["cycles"] - 1
     section = {"cycles": found.cycles, "difference": difference, "terms": found.terms}
