@@ -155,7 +155,9 @@ def block_model(block: Block, costs: Costs) -> BlockModel:
         clock = clock_of(netlist)
         return netlist.without_cells, compile_netlist(netlist), weights, clock
 
-    key = digest([mapping_key(costs.library, block), source_key(Path(__file__).parent)])
+    # Blocks of equal text may contain equal blocks of different names.
+    names = [block.name, *(f"{name}={below}" for name, below in block.names.items())]
+    key = digest([mapping_key(costs.library, block), *names, source_key(Path(__file__).parent)])
     netlist, program, weights, clock = cached("energy", key, build)
     memories = []
     for ports in memory_ports(netlist):
