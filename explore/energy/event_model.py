@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from ...hw.base.errors import UserError
@@ -19,7 +18,7 @@ from .event_data import SAME, BlockEnergies, EventEnergies, read_energies
 from .event_table import EventCounts
 from .section import LIMITS, dram_entry, energy_section
 
-__all__ = ["EventOptions", "event_run", "event_section", "require_events", "run_with_events"]
+__all__ = ["EventOptions", "event_section", "require_events", "run_with_events"]
 
 #: Rules of event energies, besides those of gates.
 RULES = (
@@ -95,11 +94,6 @@ def require_data(preset: str, config: ClusterConfig, progress: Progress | None):
             f"--energy must have data of blocks of {preset}, and there are none; choose a preset "
             f"of the data, {known}, or --energy-gates"
         )
-
-
-def event_run(energy: EventOptions):
-    """Return the function that runs a workload with its energy from events."""
-    return partial(run_with_events, energy=energy)
 
 
 def event_section(
