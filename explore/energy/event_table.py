@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...hw.config import ClusterConfig
+from ...hw.core.units.execution_units import UNITS
 from ...hw.isa.operations import PORTS, Port
 from ...hw.matrix.registry import kind_of
 from ...synth.clocked_parts import ClockedPart
@@ -122,6 +123,7 @@ CANDIDATES: Mapping[str, tuple[str, ...]] = {
             "thread_instructions",
         )
         for port, info in PORTS.items()
+        if port in UNITS
     },
     "L1I": ("l1i_fetches", "l1i_lines"),
     "L1D": ("l1d_reads", "l1d_writes", "l1d_misses"),
