@@ -182,7 +182,7 @@ def account(runs: Mapping[EnergyRun, MeasuredRun], energies: EventEnergies) -> d
             if run.use != DATA
         ],
         "data": {
-            run.operands: {
+            run.data: {
                 "run": run.label,
                 "total": 1 / (1 + each["total"]),
                 "groups": {name: 1 / (1 + group) for name, group in each["groups"].items()},

@@ -36,6 +36,11 @@ class EnergyRun:
     windows: tuple[int, int] = (64, 64)
 
     @property
+    def data(self) -> str:
+        """Kind of data."""
+        return str(dict(self.options).get("data", self.operands))
+
+    @property
     def label(self) -> str:
         """Kernel with its size and options."""
         options = (f"{name}={value}" for name, value in self.options)
@@ -74,6 +79,37 @@ CORES = (
 CORES_CHECK = (("layernorm", "16"), ("stencil", "16"), ("conv2d", "16"))
 DRAM = (("dram_latency", 100),)
 
+#: Options of long runs: the values of instructions are checked elsewhere.
+LONG = (("lockstep", False),)
+LONG_DRAM = (*LONG, *DRAM)
+#: The same for machines of several cores.
+CLUSTER = (
+    *(("vecadd", "4096"), ("saxpy", "4096"), ("transpose", "64"), ("softmax", "64")),
+    *(("sgemm", "64"), ("reduce", "16384"), ("nbody", "64"), ("gemv", "128")),
+    *(("mandelbrot", "32"), ("bitonic_sort", "1024")),
+)
+CLUSTER_CHECK = (("layernorm", "64"), ("stencil", "64"), ("conv2d", "64"))
+CLUSTERS = ("virgo", "hopper", "ampere", "volta", "virgo_fp32", "ampere_fp32")
+CLUSTER_WINDOWS = (32, 64)
+
+
+def cluster_runs(preset: str) -> tuple[EnergyRun, ...]:
+    """Return the runs of a machine of several cores."""
+    sampled = {"windows": CLUSTER_WINDOWS, "options": LONG}
+    attention = ("attention", "128x64")
+    return (
+        *runs(preset, *products("64x64x64", "128x128x128", "192x64x256"), attention, **sampled),
+        *runs(preset, *CLUSTER, windows=CLUSTER_WINDOWS, options=LONG_DRAM),
+        *runs(preset, *CLUSTER_CHECK, windows=CLUSTER_WINDOWS, options=LONG_DRAM, use=CHECK),
+        *runs(preset, *products("160x96x128"), ("attention", "192x64"), use=CHECK, **sampled),
+        *runs(
+            *(preset, attention),
+            **sampled | {"options": (*LONG, ("data", "zeros"))},
+            use=DATA,
+        ),
+    )
+
+
 RUNS: tuple[EnergyRun, ...] = (
     *(
         run
@@ -94,4 +130,5 @@ RUNS: tuple[EnergyRun, ...] = (
     *runs("tiny", *CORES, options=DRAM),
     *runs("tiny", *CORES_CHECK, use=CHECK, options=DRAM),
     *runs("tiny", *products("40x24x32"), ("gemm_add", "32"), use=CHECK),
+    *(run for preset in CLUSTERS for run in cluster_runs(preset)),
 )

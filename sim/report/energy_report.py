@@ -1,6 +1,6 @@
 """Energy in the report of a run: totals, groups, and samples or event energies behind them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -65,27 +65,44 @@ def fit_lines(energy: Mapping[str, Any]) -> Iterator[str]:
     for name, each in fit["data_factors"].items():
         groups = ", ".join(f"{group} {factor:.2f}" for group, factor in each["groups"].items())
         yield f"With {name} gates have {each['total']:.2f} of this energy ({groups})"
-    yield from relation_lines(fit)
+    yield from relation_lines(energy)
     yield from source["rules"]
 
 
-def relation_lines(fit: Mapping[str, Any]) -> Iterator[str]:
+def relation_lines(energy: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for each way in which data are not those of the blocks themselves."""
+    fit = energy["fit"]
     if fit["stale"]:
         yield (
-            f"Stale: the RTL of {names_of(fit['stale'])} has changed since the fit, so the energy "
+            f"Stale: the RTL of {listed(fit['stale'])} has changed since the fit, so the energy "
             "is that of the older RTL"
         )
     if fit["similar"]:
-        pairs = ", ".join(f"{each['block']} ({each['data']})" for each in fit["similar"])
-        yield f"Without data of their own, with those of another config in brackets: {pairs}"
+        others = {(each["block"], each["group"]) for each in fit["similar"]}
+        share = sum(
+            each["total_pj"]
+            for each in energy["blocks"]
+            if (each["block"], each["group"]) in others
+        ) / (energy["total_pj"] or 1.0)
+        yield (
+            f"Not measured: {percent(share)} of the energy is of blocks that have the data of "
+            f"another config of their class, in brackets: {listed(fit['similar'])}"
+        )
     if fit["missing"]:
-        yield f"Without data, not included in any energy: {names_of(fit['missing'])}"
+        yield f"Without data, not included in any energy: {listed(fit['missing'])}"
 
 
-def names_of(blocks: Iterable[Mapping[str, str]]) -> str:
-    """Return the names of blocks, each once."""
-    return ", ".join(dict.fromkeys(each["block"] for each in blocks))
+def listed(blocks: Sequence[Mapping[str, str]], most: int = 8) -> str:
+    """Return the names of the first blocks, and the number of the others."""
+    names = [
+        f"{each['block']} ({each['data']})"
+        if each.get("data", each["block"]) != each["block"]
+        else each["block"]
+        for each in blocks
+    ]
+    names = list(dict.fromkeys(names))
+    rest = [f"and {len(names) - most} more, as in the result file"] if len(names) > most else []
+    return ", ".join([*names[:most], *rest])
 
 
 def source_lines(energy: Mapping[str, Any]) -> Iterator[str]:
