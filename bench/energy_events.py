@@ -159,10 +159,12 @@ def fitted(
     runs = {run: measurements.measured(run) for run in (*table, *kept)}
     blocks = fitted_blocks([each for run, each in runs.items() if run.use == FIT])
     new = {(each.block, each.group) for each in blocks}
+    source = source_of(measurements)
     if before is not None:
+        require_same_files(before.source, source)
         blocks += [each for each in before.blocks if (each.block, each.group) not in new]
     energies = EventEnergies(
-        source=source_of(measurements),
+        source=source,
         presets={} if before is None else dict(before.presets),
         blocks=blocks,
     )
@@ -170,6 +172,16 @@ def fitted(
         own = {run: each for run, each in runs.items() if run.preset == preset and run in table}
         energies.presets[preset] = account(own, energies)  # type: ignore[index]  # own mapping
     return energies
+
+
+def require_same_files(before: Mapping[str, Any], now: Mapping[str, Any]):
+    """Raise unless the kept data of other blocks have the same library and macros."""
+    for name in ("liberty", "sram_table"):
+        if before[name] != now[name]:
+            raise UserError(
+                f"{name} must be that of the data file, {before[name]}, not {now[name]}; write "
+                "another library's data to a new file with --output"
+            )
 
 
 def account(runs: Mapping[EnergyRun, MeasuredRun], energies: EventEnergies) -> dict[str, Any]:

@@ -98,9 +98,10 @@ UNIT_EVENTS, CORE_EVENTS, CLUSTER_EVENTS = unit_events(), core_events(), cluster
 EVENTS: Mapping[str, Event] = UNIT_EVENTS | CORE_EVENTS | CLUSTER_EVENTS
 
 #: Further events of the group of a port, besides its operations.
+OPERANDS = ("instructions", "register_reads")
 PORT_EVENTS: Mapping[Port, tuple[str, ...]] = {
     Port.MEMORY: ("loads", "stores", "memory_requests"),
-    Port.TENSOR: ("tensor_active",),
+    Port.TENSOR: ("tensor_active", *OPERANDS),
 }
 
 #: Events that a fit may choose for the blocks of each group, the most direct first.
@@ -119,7 +120,7 @@ CANDIDATES: Mapping[str, tuple[str, ...]] = {
     **{
         info.label or port.name: (
             *([f"operations_{port.name.lower()}"] if info.counter is not None else []),
-            *PORT_EVENTS.get(port, ()),
+            *PORT_EVENTS.get(port, OPERANDS),
             "thread_instructions",
         )
         for port, info in PORTS.items()
@@ -128,7 +129,10 @@ CANDIDATES: Mapping[str, tuple[str, ...]] = {
     "L1I": ("l1i_fetches", "l1i_lines"),
     "L1D": ("l1d_reads", "l1d_writes", "l1d_misses"),
     "L2": ("l2_reads", "l2_writes", "l2_refills", "l2_write_backs"),
-    "interconnect": ("memory_requests", "l2_reads", "l2_writes", "shared_row_words"),
+    "interconnect": (
+        *("memory_requests", "l2_reads", "l2_writes", "shared_row_words", "l1i_lines"),
+        *("l1d_writes", "l1d_misses", "dma_read_beats", "dma_write_beats"),
+    ),
 }
 
 

@@ -146,3 +146,33 @@ def test_bad_input_is_one_sentence(capsys, monkeypatch, command, message):
     error = capsys.readouterr().err
     assert message in error
     assert len(error.strip().splitlines()) == 1
+
+
+def test_sweep_and_compare_have_the_energy(result, tmp_path, capsys):
+    table, page = tmp_path / "table.csv", tmp_path / "page.json"
+    common = ["gemm", "--preset", PRESET, "--size", "16", "--energy", "--jobs", "1"]
+    assert main(["sweep", *common, "--csv", str(table)]) == 0
+    heads, row = (line.split(",") for line in table.read_text().splitlines())
+    figures = dict(zip(heads, row, strict=True))
+    total = result["energy"]["total_pj"]
+    assert float(figures["energy_pj"]) == pytest.approx(total)
+    assert float(figures["pj_per_mac"]) == pytest.approx(total / 16**3)
+    assert float(figures["energy_own_data"]) == 1.0
+    capsys.readouterr()
+    assert main(["compare", *common, "--no-area", "--json", str(page)]) == 0
+    rows = {
+        (each["section"], each["name"]): each["values"][0]
+        for each in json.loads(page.read_text())["figures"]
+    }
+    assert rows["energy", "total_pj"] == pytest.approx(total)
+    groups = [value for (section, _), value in rows.items() if section == "energy_groups"]
+    assert sum(groups) == pytest.approx(total)
+    assert rows["energy", "own_data"] == 1.0
+
+
+def test_a_chart_of_energy_needs_the_option(capsys, tmp_path):
+    command = ["sweep", "gemm", "--preset", PRESET, "--over", "dma.outstanding=8,16"]
+    assert main([*command, "--plot", "energy_pj,cycles", "-o", str(tmp_path / "new")]) == 2
+    assert "--plot energy_pj,cycles needs --energy, which computes energy_pj" in (
+        capsys.readouterr().err
+    )
