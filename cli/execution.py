@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..api.progress import ProgressDisplay
+from ..explore.energy.event_model import EventOptions, require_events, run_with_events
 from ..explore.energy.gates import GateOptions, read_costs, require_gates, run_with_gates
 from ..hw.base.errors import MachineError, UserError
 from ..hw.config import ClusterConfig
@@ -24,8 +25,9 @@ from .run_options import Options, flag_of, given
 
 __all__ = ["Terminal", "carry_out", "energy_run"]
 
-#: Options that need --energy-gates.
-NEED_GATES = ("liberty", "sram_table", "clock", "energy_windows", "dram_energy")
+#: Options that need --energy-gates, and those that need it or --energy.
+NEED_GATES = ("liberty", "sram_table", "energy_windows")
+NEED_ENERGY = ("clock", "dram_energy")
 
 
 class Terminal:
@@ -117,28 +119,43 @@ def energy_run(
     options: Options, config: ClusterConfig, settings: RunOptions
 ) -> Callable[..., dict[str, Any]]:
     """Return the function that runs a workload, with its energy if the options ask for it."""
+    if options.energy and options.energy_gates:
+        raise UserError("--energy does not apply to --energy-gates; leave one of them out")
     if not options.energy_gates:
-        for name in NEED_GATES:
-            if getattr(options, name) is not None:
-                raise UserError(f"{flag_of(name)} needs --energy-gates")
+        refuse(options, NEED_GATES, "--energy-gates")
+    if not options.energy_gates and not options.energy:
+        refuse(options, NEED_ENERGY, "--energy or --energy-gates")
         return run_workload
-    if options.liberty is None:
+    asked = "--energy" if options.energy else "--energy-gates"
+    if options.energy_gates and options.liberty is None:
         raise UserError(
             "--energy-gates needs --liberty, a cell library with power tables to map blocks to"
         )
     if options.save is not None or options.restore is not None:
-        raise UserError("--energy-gates needs a whole run; leave out --save and --restore")
+        raise UserError(f"{asked} needs a whole run; leave out --save and --restore")
+    costs = given(
+        megahertz=positive("--clock", "MHz", options.clock),
+        dram_pj_per_bit=positive("--dram-energy", "pJ per bit", options.dram_energy),
+    )
+    if options.energy:
+        require_events(config, settings)
+        return partial(run_with_events, energy=EventOptions(**costs))
+    assert options.liberty is not None
     require_gates(config, settings)
     gates = GateOptions(
         liberty=options.liberty,
         sram_table=options.sram_table,
-        **given(
-            megahertz=positive("--clock", "MHz", options.clock),
-            dram_pj_per_bit=positive("--dram-energy", "pJ per bit", options.dram_energy),
-        ),
+        **costs,
         **parsed_windows(options.energy_windows),
     )
     return partial(run_with_gates, costs=read_costs(gates), gates=gates)
+
+
+def refuse(options: Options, names: Sequence[str], needed: str):
+    """Raise if an option is given that needs another one."""
+    for name in names:
+        if getattr(options, name) is not None:
+            raise UserError(f"{flag_of(name)} needs {needed}")
 
 
 def positive(option: str, unit: str, value: float | None) -> float | None:

@@ -268,6 +268,9 @@ class Options(PointOptions):
     dump
         Contents of a buffer or of DRAM after the run, as BUFFER=FILE.npy or ADDRESS:BYTES=FILE.npy;
         may be repeated.
+    energy
+        Report the energy of the run from its counters and event energies, which were fitted to
+        runs with --energy-gates; no cell library is needed.
     energy_gates
         Report the energy of the run from gates: windows of the RTL, replayed on blocks mapped to
         the cells of --liberty.
@@ -277,12 +280,12 @@ class Options(PointOptions):
         SRAM macros for --energy-gates, a CSV file with columns macro, ports, words, width,
         area_um2, read_pj, write_pj and leakage_nw; default: macros of an open 130 nm process.
     clock
-        Clock frequency in MHz for power and leakage of --energy-gates; default: 100.
+        Clock frequency in MHz for power and leakage of --energy and --energy-gates; default: 100.
     energy_windows
         Windows of the run that --energy-gates samples, as count x cycles; default: 16x64.
     dram_energy
-        Energy of a bit that DRAM reads or writes in pJ, for --energy-gates; default: no energy of
-        DRAM.
+        Energy of a bit that DRAM reads or writes in pJ, for --energy and --energy-gates; default:
+        no energy of DRAM.
     trace_window
         Cycles of the trace, as first:end without the end; default: all.
     save
@@ -301,6 +304,7 @@ class Options(PointOptions):
     preset: Annotated[str, MACHINE, Parameter(show_default=False)] = ""
     profile: Annotated[bool | None, OUTPUT, Parameter(negative=()), Only.CORES] = None
     trace: Annotated[Path | None, OUTPUT, Only.RTL] = None
+    energy: Annotated[bool | None, ENERGY, Parameter(negative=()), Only.RTL] = None
     energy_gates: Annotated[bool | None, ENERGY, Parameter(negative=()), Only.RTL] = None
     liberty: Annotated[Path | None, ENERGY, Only.RTL] = None
     sram_table: Annotated[Path | None, ENERGY, Only.RTL] = None

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .metrics import entry, operations_per_cycle
+from .metrics import energy, entry, operations_per_cycle, own_data
 
-__all__ = ["COUNT", "FIRST", "LAST", "RATE", "SHARE", "Definition", "Result", "Value"]
+__all__ = ["COUNT", "ENERGY", "FIRST", "LAST", "RATE", "SHARE", "Definition", "Result", "Value"]
 
 Value = int | float | None
 Result = Mapping[str, Any]
@@ -53,6 +53,12 @@ def line_bytes(cache: str) -> Callable[[Result], int]:
 def beat_bytes(result: Result) -> int:
     """Return the bytes of a beat on an AXI4 master."""
     return result["config"]["axi"]["data_width"] // 8
+
+
+def energy_delay(result: Result) -> Value:
+    """Return the energy-delay product in pJ s, None without energy."""
+    found = result["energy"]
+    return None if found is None else found["energy_delay_js"] * 1e12
 
 
 def dram(key: str) -> Callable[[Result], Value]:
@@ -140,6 +146,30 @@ FIRST = (
         *("instructions", "polling_share", "polling, of warp time", SHARE),
         entry("polling_share"),
         "share of the time of all warps in polling loops",
+    ),
+)
+#: Figures of energy, from events.
+ENERGY = (
+    Definition(
+        *("energy", "total_pj", "energy, pJ", COUNT, energy("total_pj")),
+        "energy of the whole run from events, without leakage and DRAM",
+    ),
+    Definition(
+        *("energy", "pj_per_mac", "pJ per multiply-add", RATE, energy("pj_per_mac")),
+        "energy per multiply-add of the problem",
+    ),
+    Definition(
+        *("energy", "power_mw", "power at 100 MHz, mW", RATE, energy("power_mw")),
+        "average power without leakage",
+    ),
+    Definition(
+        *("energy", "energy_delay", "energy-delay product, pJ s", RATE, energy_delay),
+        "energy times the duration of the whole run at 100 MHz",
+    ),
+    Definition(
+        *("energy", "own_data", "blocks with data of their own", SHARE, own_data),
+        "share of instances of blocks with event energies of their own; the others have those of "
+        "another config of their class, or none",
     ),
 )
 #: Figures of caches, DMA and DRAM.

@@ -7,7 +7,7 @@ from typing import Any
 from ..sim.report.result import ISSUE_SLOTS, PASS
 from ..sim.report.tables import percent
 from ..sim.report.utilization import ACTIVITIES, shared_footprint
-from .figure_definitions import COUNT, FIRST, LAST, SHARE, Definition, Result, Value
+from .figure_definitions import COUNT, ENERGY, FIRST, LAST, SHARE, Definition, Result, Value
 from .metrics import slot_share
 from .table import Row
 
@@ -21,6 +21,8 @@ SECTIONS = {
     "matrix_units": "cycles of the matrix units",
     "shared_memory": "shared memory, bytes read",
     "memory": "caches, DMA and DRAM",
+    "energy": "energy, from events",
+    "energy_groups": "energy by group, pJ",
     "area": "area",
     "groups": "area by group, NAND2 equivalents",
 }
@@ -92,6 +94,8 @@ def figures_of_rows(rows: Sequence[Row]) -> list[Figure]:
         *shares("matrix_units", results, activities_of, activity_meanings(), is_share=True),
         *shares("shared_memory", results, shared_reads_of, {}, is_share=False),
         *defined(LAST, results),
+        *defined(ENERGY, results),
+        *shares("energy_groups", results, energies_of, {}, is_share=False),
         *area_figures([row.areas for row in rows]),
     ]
     return [each for each in found if any(value is not None for value in each.values)]
@@ -149,6 +153,14 @@ def shared_reads_of(result: Result) -> dict[str, Value]:
         return {}
     reads = shared_footprint(result["counters"])
     return {"total": sum(reads.values()), **reads}
+
+
+def energies_of(result: Result) -> dict[str, Value]:
+    """Return the energy of each group of components in pJ."""
+    energy = result["energy"]
+    if energy is None:
+        return {}
+    return {group: sums["total_pj"] for group, sums in energy["by_group"].items()}
 
 
 def shares(

@@ -6,7 +6,17 @@ from typing import Any
 
 from ..sim.report.result import ISSUE_SLOTS, ISSUED
 
-__all__ = ["AREA_METRICS", "LESS", "METRICS", "MORE", "RUN_METRICS", "Metric", "figures_of"]
+__all__ = [
+    "AREA_METRICS",
+    "ENERGY_METRICS",
+    "LESS",
+    "METRICS",
+    "MORE",
+    "RUN_METRICS",
+    "Metric",
+    "figures_of",
+    "own_data",
+]
 
 LESS, MORE = "less", "more"
 Result = Mapping[str, Any]
@@ -66,6 +76,31 @@ def traffic(key: str) -> Callable[[Result], int | float | None]:
     return entry("memory", "traffic", "run", key)
 
 
+def energy(key: str) -> Callable[[Result], int | float | None]:
+    """Return the function that selects an entry of the energy, None without energy."""
+    return entry("energy", key)
+
+
+def own_data(result: Result) -> float | None:
+    """Return the share of instances of blocks with event energies of their own, not of others."""
+    found = result["energy"]
+    if found is None or found["fit"] is None:
+        return None
+    others = {
+        (each["block"], each["group"])
+        for relation in ("stale", "similar")
+        for each in found["fit"][relation]
+    }
+    own = sum(
+        each["instances"]
+        for each in found["blocks"]
+        if (each["block"], each["group"]) not in others
+    )
+    return own / found["source"]["instances"]
+
+
+#: Names of the metrics that need the energy of a run.
+ENERGY_METRICS = ("energy_pj", "pj_per_mac", "energy_delay_js", "energy_own_data")
 #: Metrics of a run by name.
 RUN_METRICS = {
     "cycles": Metric("cycles of the measured region, else of the run", LESS, entry("cycles")),
@@ -85,6 +120,16 @@ RUN_METRICS = {
     "dram_read_bytes": Metric("bytes read from DRAM", LESS, traffic("read_bytes")),
     "dram_written_bytes": Metric("bytes written to DRAM", LESS, traffic("written_bytes")),
     "dram_utilization": Metric("share of DRAM's bandwidth", MORE, traffic("utilization")),
+    "energy_pj": Metric("energy of the whole run from events, in pJ", LESS, energy("total_pj")),
+    "pj_per_mac": Metric(
+        "energy per multiply-add of the problem, in pJ", LESS, energy("pj_per_mac")
+    ),
+    "energy_delay_js": Metric(
+        "energy-delay product at 100 MHz, in J s", LESS, energy("energy_delay_js")
+    ),
+    "energy_own_data": Metric(
+        "share of instances of blocks with event energies of their own", MORE, own_data
+    ),
     "issued": Metric("share of issue slots with an instruction", MORE, slot_share(ISSUED)),
 } | {
     f"stall_{outcome}": Metric(f"share of empty slots: {meaning}", LESS, slot_share(outcome))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ..hw.base.errors import UserError
 from .axes import Axis
-from .metrics import AREA_METRICS, METRICS
+from .metrics import AREA_METRICS, ENERGY_METRICS, METRICS
 from .table import Row, metrics_of, number_of
 
 __all__ = ["Quantity", "parsed_quantities"]
@@ -49,7 +49,13 @@ class Quantity:
 
 
 def parsed_quantities(
-    option: str, text: str, axes: Sequence[Axis], has_area: bool, *, has_direction: bool = False
+    option: str,
+    text: str,
+    axes: Sequence[Axis],
+    has_area: bool,
+    *,
+    has_energy: bool = False,
+    has_direction: bool = False,
 ) -> tuple[Quantity, Quantity]:
     """Return the axes X,Y of a chart; raise unless each is known and has numbers.
 
@@ -63,6 +69,8 @@ def parsed_quantities(
         Axes of the sweep.
     has_area : bool
         Whether the sweep measures areas.
+    has_energy : bool
+        Whether the sweep computes energies.
     has_direction : bool
         Whether both must be metrics, which have a better direction.
 
@@ -75,6 +83,8 @@ def parsed_quantities(
     for name in names:
         if name in AREA_METRICS and not has_area:
             raise UserError(f"{option} {text} needs --area, which measures {name}")
+        if name in ENERGY_METRICS and not has_energy:
+            raise UserError(f"{option} {text} needs --energy, which computes {name}")
         if name not in known:
             raise UserError(f"{option} must be two of {', '.join(known)}, not {name!r}")
         for value in fields[name].values if name in fields else ():

@@ -20,6 +20,7 @@ from ..sim.run.program_workload import KernelWorkload
 from ..sim.run.workload import Workload, run_workload
 from ..synth.area import measure_cluster
 from ..synth.grouped import Pricing, group_measurements, total_measurement
+from .energy.event_model import EventOptions, require_events, run_with_events
 from .metrics import AREA_METRICS, RUN_METRICS, figures_of
 from .record import ERROR, PASS, REFUSED, STOPPED, Record
 
@@ -86,6 +87,8 @@ class KernelRun:
         Options of the data of a matrix product.
     options : RunOptions
         Options of the run.
+    energy : EventOptions or None
+        Options of its energy from events; None without energy.
 
     """
 
@@ -96,6 +99,7 @@ class KernelRun:
     sizes: Mapping[str, int]
     product: Mapping[str, Any]
     options: RunOptions
+    energy: EventOptions | None = None
 
     kind: ClassVar[str] = "sweep-run"
     is_immediate: ClassVar[bool] = False
@@ -119,6 +123,8 @@ class KernelRun:
         if options.engine != MODEL:
             require_rtl(self.config)
             options = with_memory(self.config, options)
+        if self.energy is not None:
+            require_events(self.config, options)
         workload.pose(self.preset, self.config, options)
         if isinstance(workload, KernelWorkload):
             assert isinstance(options, SimtOptions)
@@ -126,8 +132,11 @@ class KernelRun:
 
     def record(self) -> Record:
         """Run the kernel; return verdict, figures, counters and result."""
+        execute = run_workload
+        if self.energy is not None:
+            execute = functools.partial(run_with_events, energy=self.energy)
         try:
-            result = run_workload(self.workload, self.preset, self.config, self.options)
+            result = execute(self.workload, self.preset, self.config, self.options)
         except MachineError as error:
             return Record(status=STOPPED, reason=one_line(error), result=error.result)
         check = result["check"]

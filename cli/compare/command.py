@@ -15,7 +15,7 @@ from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ..area import optional
 from ..catalog import kernel_names
-from ..options import JsonOption, JsonOutput, Whole, choose, configured
+from ..options import Flag, JsonOption, JsonOutput, Whole, choose, configured
 from ..results import FAILED
 from ..run_options import PointOptions
 from ..sweep.command import plan_of, require_workers
@@ -34,6 +34,7 @@ def compare(
     *,
     preset: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=True)],
     area: bool = True,
+    energy: Flag = False,
     jobs: Whole = None,
     scheduler: str | None = None,
     markdown: Path | None = None,
@@ -56,6 +57,8 @@ def compare(
         `--preset virgo virgo,matrix.rows=8`.
     area
         Measure area and depth of every machine; on by default.
+    energy
+        Compute the energy of every run from its counters and event energies.
     jobs
         Processes on this machine; default: the number of processors.
     scheduler
@@ -67,7 +70,8 @@ def compare(
 
     """
     choose("kernel", kernel, kernel_names())
-    plan = comparable(plan_of(kernel, machines_of(preset, options.settings), (), options))
+    machines = machines_of(preset, options.settings)
+    plan = comparable(plan_of(kernel, machines, (), options, has_energy=energy))
     require_workers(jobs, scheduler)
     if plot is not None and plot.suffix not in PICTURES:
         raise UserError(f"--plot must be a file with suffix .svg or .html, not {plot}")

@@ -28,6 +28,8 @@ class Charts:
         Axes of the sweep.
     has_area : bool
         Whether the sweep measures areas.
+    has_energy : bool
+        Whether the sweep computes energies.
     plot, pareto : str or None
         Axes X,Y of the charts; None for no such chart.
 
@@ -39,6 +41,7 @@ class Charts:
         axes: Sequence[Axis],
         has_area: bool,
         *,
+        has_energy: bool = False,
         plot: str | None,
         pareto: str | None,
     ):
@@ -47,12 +50,16 @@ class Charts:
         if plot is not None:
             self.wanted["plot.svg"] = (
                 plot_chart,
-                parsed_quantities("--plot", plot, axes, has_area),
+                parsed_quantities("--plot", plot, axes, has_area, has_energy=has_energy),
             )
         if pareto is not None:
             self.wanted["pareto.svg"] = (
                 pareto_chart,
-                parsed_quantities("--pareto", pareto, axes, has_area, has_direction=True),
+                parsed_quantities(
+                    *("--pareto", pareto, axes, has_area),
+                    has_energy=has_energy,
+                    has_direction=True,
+                ),
             )
 
     @contextmanager

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from ...api.progress import ProgressDisplay
 from ...explore.analytic_run import predictions_of
 from ...explore.axes import parsed_axes, require_distinct, require_known
+from ...explore.energy.event_model import EventOptions, require_events
 from ...explore.plan import Plan, planned
 from ...explore.record import ILLEGAL, PASS
 from ...explore.sweep import stored, work_of
@@ -41,6 +42,7 @@ def sweep(
     preset: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=True)],
     over: Annotated[tuple[str, ...], Repeated] = (),
     area: Flag = False,
+    energy: Flag = False,
     analytic: Flag = False,
     jobs: Whole = None,
     scheduler: str | None = None,
@@ -69,6 +71,8 @@ def sweep(
         those of the simple memory as in `memory.latency=1,100`.
     area
         Measure area and depth of every machine.
+    energy
+        Compute the energy of every run from its counters and event energies.
     analytic
         Predict the cycles of `gemm` with the analytic model; nothing is simulated, values are not
         checked.
@@ -92,14 +96,19 @@ def sweep(
     choose("kernel", kernel, kernel_names())
     require_distinct("presets", preset)
     configs = {name: configured(name, options.settings) for name in preset}
-    plan = plan_of(kernel, configs, over, options, is_predicted=analytic)
+    if energy and analytic:
+        raise UserError("--energy does not apply to --analytic, which predicts no counters")
+    plan = plan_of(kernel, configs, over, options, is_predicted=analytic, has_energy=energy)
     plan.require_legal()
+    for point in plan.points if energy else ():
+        if point.run is not None:
+            require_events(point.run.config, point.run.options)
     require_workers(jobs, scheduler)
     if dry_run:
         standard_output().print(plan_table(plan, set(stored(work_of(plan, area)))))
         return 0
     title = f"spica sweep {kernel}{', predicted' if analytic else ''}"
-    charts = Charts(title, plan.axes, area, plot=plot, pareto=pareto)
+    charts = Charts(title, plan.axes, area, has_energy=energy, plot=plot, pareto=pareto)
     with (
         JsonOutput(json) as result,
         optional(csv) as page,
@@ -132,6 +141,7 @@ def plan_of(
     options: PointOptions,
     *,
     is_predicted: bool = False,
+    has_energy: bool = False,
 ) -> Plan:
     """Return the plan of the runs of a kernel on configs, by name, with values of fields."""
     choose("--engine", options.engine, ENGINES)
@@ -153,6 +163,7 @@ def plan_of(
             sizes=workload.subject["sizes"],
             product=options.product,
             options=settings,
+            energy=EventOptions() if has_energy else None,
         )
 
     return planned(configs, axes, predictions_of(run_of) if is_predicted else run_of)

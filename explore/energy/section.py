@@ -62,6 +62,7 @@ def energy_section(
     megahertz: float,
     source: Mapping[str, Any],
     dram: Mapping[str, float] | None = None,
+    fit: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the `energy` of a result.
 
@@ -79,6 +80,8 @@ def energy_section(
         Source of the figures: files and samples.
     dram : mapping or None
         From `dram_entry`; None without an energy of DRAM.
+    fit : mapping or None
+        Fit of the event energies; None for energies from gates.
 
     """
     microseconds = cycles / megahertz
@@ -86,7 +89,7 @@ def energy_section(
     whole = power_entry(power, cycles, microseconds)
     total, leakage = whole["total_pj"], whole["leakage_pj"]
     return {
-        "model": "gates",
+        "model": "gates" if fit is None else "events",
         **whole,
         "ungated_total_pj": power.ungated * cycles,
         "pj_per_mac": total / macs if macs else None,
@@ -101,6 +104,7 @@ def energy_section(
         "energy_delay_js": total * 1e-12 * microseconds * 1e-6,
         "dram": None if dram is None else dict(dram),
         "source": dict(source),
+        "fit": None if fit is None else dict(fit),
         "blocks": [block_entry(each, cycles) for each in parts],
     }
 
@@ -115,6 +119,7 @@ def block_entry(each: PartEnergy, cycles: int) -> dict[str, Any]:
         "windows": each.windows,
         "windows_counted": each.counting,
         "total_pj": each.power.dynamic * cycles,
+        "internal_pj": each.power.internal * cycles,
         "clock_pj": each.power.clock * cycles,
         "memory_pj": each.power.memory * cycles,
         "memory_reads": each.reads * cycles,

@@ -1,6 +1,6 @@
-"""Energy in the report of a run: totals, groups, and windows that do not count."""
+"""Energy in the report of a run: totals, groups, and samples or event energies behind them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -22,7 +22,7 @@ def energy_text(picojoules: float) -> str:
 
 
 def energy_lines(energy: Mapping[str, Any]) -> Iterator[str]:
-    """Yield totals and power, samples and rules."""
+    """Yield totals and power, samples or fit, and rules."""
     mac = energy["pj_per_mac"]
     each = "" if mac is None else f", {mac:.4g} pJ per MAC"
     yield f"Energy of the whole run: {energy_text(energy['total_pj'])}{each}, without leakage"
@@ -40,7 +40,69 @@ def energy_lines(energy: Mapping[str, Any]) -> Iterator[str]:
             f"DRAM, not included: {energy_text(dram['total_pj'])}, {dram['bytes']:,} bytes at "
             f"{dram['pj_per_bit']:g} pJ per bit"
         )
-    yield from source_lines(energy)
+    yield from source_lines(energy) if energy["fit"] is None else fit_lines(energy)
+
+
+def fit_lines(energy: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the fit of event energies, its differences, blocks with other data or none, rules."""
+    source, fit = energy["source"], energy["fit"]
+    memories = source["sram_table"] or "macros of an open 130 nm process"
+    yield (
+        f"Energy from events: counters times event energies, fitted to gates of "
+        f"{source['liberty']} at {source['voltage']:g} V; memories: {memories}"
+    )
+    uses = {"fit": "fitted to", "check": "not fitted to"}
+    for use, text in uses.items():
+        found = [each for each in fit["runs"] if each["use"] == use]
+        if found:
+            worst = max(found, key=lambda each: abs(each["total"]))
+            yield (
+                f"Difference from gates of {len(found)} runs of this preset that it is {text}: at "
+                f"most {percent(abs(worst['total']))}, {worst['run']}"
+            )
+    if not fit["runs"]:
+        yield "Difference from gates: not measured on this preset"
+    for name, each in fit["data_factors"].items():
+        groups = ", ".join(f"{group} {factor:.2f}" for group, factor in each["groups"].items())
+        yield f"With {name} gates have {each['total']:.2f} of this energy ({groups})"
+    yield from relation_lines(energy)
+    yield from source["rules"]
+
+
+def relation_lines(energy: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each way in which data are not those of the blocks themselves."""
+    fit = energy["fit"]
+    if fit["stale"]:
+        yield (
+            f"Stale: the RTL of {listed(fit['stale'])} has changed since the fit, so the energy "
+            "is that of the older RTL"
+        )
+    if fit["similar"]:
+        others = {(each["block"], each["group"]) for each in fit["similar"]}
+        share = sum(
+            each["total_pj"]
+            for each in energy["blocks"]
+            if (each["block"], each["group"]) in others
+        ) / (energy["total_pj"] or 1.0)
+        yield (
+            f"Not measured: {percent(share)} of the energy is of blocks that have the data of "
+            f"another config of their class, in brackets: {listed(fit['similar'])}"
+        )
+    if fit["missing"]:
+        yield f"Without data, not included in any energy: {listed(fit['missing'])}"
+
+
+def listed(blocks: Sequence[Mapping[str, str]], most: int = 8) -> str:
+    """Return the names of the first blocks, and the number of the others."""
+    names = [
+        f"{each['block']} ({each['data']})"
+        if each.get("data", each["block"]) != each["block"]
+        else each["block"]
+        for each in blocks
+    ]
+    names = list(dict.fromkeys(names))
+    rest = [f"and {len(names) - most} more, as in the result file"] if len(names) > most else []
+    return ", ".join([*names[:most], *rest])
 
 
 def source_lines(energy: Mapping[str, Any]) -> Iterator[str]:
