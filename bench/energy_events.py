@@ -27,7 +27,13 @@ from spica.explore.energy.event_fit import (
     fitted_blocks,
     measured_run,
 )
-from spica.explore.energy.gates import GateOptions, read_costs, run_with_gates
+from spica.explore.energy.gates import (
+    GateMachine,
+    GateOptions,
+    gate_machine,
+    read_costs,
+    run_with_gates,
+)
 from spica.hw.base.build_cache import digest
 from spica.hw.base.errors import UserError
 from spica.hw.base.progress import Progress
@@ -73,6 +79,14 @@ class Measurements:
         self.folder, self.gates, self.is_reused = folder, gates, is_reused
         self.progress = progress
         self.costs: Costs | None = None
+        self.machine: tuple[str, GateMachine] | None = None
+
+    def machine_of(self, run: EnergyRun, costs: Costs) -> GateMachine:
+        """Return the blocks of the machine of a run; those of the last machine are kept."""
+        if self.machine is None or self.machine[0] != run.preset:
+            found = gate_machine(PRESETS[run.preset], run.preset, costs, self.progress)
+            self.machine = run.preset, found
+        return self.machine[1]
 
     def key(self, run: EnergyRun) -> dict[str, str]:
         """Return hashes of what determines a result."""
@@ -118,6 +132,7 @@ class Measurements:
             *(workload, run.preset, PRESETS[run.preset], settings),
             costs=self.costs,
             gates=gates,
+            machine=self.machine_of(run, self.costs),
             progress=self.progress,
         )
         if result["check"]["verdict"] != PASS:

@@ -29,7 +29,14 @@ from ...synth.energy.waveform import WaveformFile, clock_ports, read_waveforms
 from ...synth.liberty import read_library
 from .section import LIMITS, dram_entry, energy_section
 
-__all__ = ["GateOptions", "read_costs", "require_gates", "run_with_gates"]
+__all__ = [
+    "GateMachine",
+    "GateOptions",
+    "gate_machine",
+    "read_costs",
+    "require_gates",
+    "run_with_gates",
+]
 
 #: Window behind the end of every run.
 NEVER = ((1 << 64) - 2, (1 << 64) - 1)
@@ -93,6 +100,7 @@ def run_with_gates(
     *,
     costs: Costs,
     gates: GateOptions,
+    machine: "GateMachine | None" = None,
     progress: Progress | None = None,
     **others: Any,
 ) -> dict[str, Any]:
@@ -108,11 +116,13 @@ def run_with_gates(
         Costs of cells and memories.
     gates : GateOptions
         Samples and clock.
+    machine : GateMachine or None
+        Blocks of the machine, if they are there from another run.
 
     """
     require_gates(config, options)
-    design = cluster_design(config, preset)
-    models = models_of(design, costs, preset, progress)
+    if machine is None:
+        machine = gate_machine(config, preset, costs, progress)
     with scratch_folder() as folder:
         path = folder / f"windows{WAVEFORM}"
         path.mkdir()
@@ -127,8 +137,9 @@ def run_with_gates(
         repeated = run_workload(workload, preset, config, again, progress=progress)
         if repeated["run_cycles"] != cycles:
             raise AssertionError(f"a run of {cycles} cycles took {repeated['run_cycles']} again")
-        measured = MeasuredRun(path, design.top, windows, cycles, result["clocked_cycles"])
-        parts = measured_parts(measured, design, models, gates.instances, progress)
+        top = machine.design.top
+        measured = MeasuredRun(path, top, windows, cycles, result["clocked_cycles"])
+        parts = measured_parts(measured, machine, gates.instances, progress)
     operations, dram = result["operations"], None
     if gates.dram_pj_per_bit is not None:
         dram = dram_entry(result["memory"]["traffic"]["run"], gates.dram_pj_per_bit)
@@ -160,16 +171,24 @@ def unchecked(options: RunOptions) -> dict[str, Any]:
     return {name: False for name in ("lockstep", "profile") if name in known}
 
 
-def models_of(
-    design: Design, costs: Costs, preset: str, progress: Progress | None
-) -> dict[str, BlockModel]:
-    """Return the energy model of each block of a design."""
-    models = {}
+@dataclass(frozen=True)
+class GateMachine:
+    """Blocks of a machine, and the energy model of each by its name."""
+
+    design: Design
+    models: Mapping[str, BlockModel]
+
+
+def gate_machine(
+    config: ClusterConfig, preset: str, costs: Costs, progress: Progress | None = None
+) -> GateMachine:
+    """Return the blocks of a machine with their energy models."""
+    design, models = cluster_design(config, preset), {}
     for done, name in enumerate(design.order):
         if progress is not None:
             progress(f"mapping {preset}", done, len(design.blocks))
         models[name] = block_model(design.blocks[name], costs)
-    return models
+    return GateMachine(design, models)
 
 
 class MeasuredRun:
@@ -222,8 +241,7 @@ class MeasuredRun:
 
 def measured_parts(
     run: MeasuredRun,
-    design: Design,
-    models: Mapping[str, BlockModel],
+    machine: GateMachine,
     instances: int,
     progress: Progress | None,
 ) -> list[PartEnergy]:
@@ -233,27 +251,25 @@ def measured_parts(
     ----------
     run : MeasuredRun
         The run.
-    design : Design
+    machine : GateMachine
         Blocks of the machine.
-    models : mapping of str to BlockModel
-        Their energy models.
     instances : int
         Largest number of instances of a part to sample.
     progress : callable or None
         Progress callback.
 
     """
-    parts = parts_of(design, run.top, lambda block: models[block].children)
+    parts = parts_of(machine.design, run.top, lambda block: machine.models[block].children)
     samples = {each: part.block for part in parts for each in part.sample(instances)}
     if progress is not None:
         progress("reading waveforms", 0, 0)
-    recorded = {each: models[block].recorded for each, block in samples.items()}
+    recorded = {each: machine.models[block].recorded for each, block in samples.items()}
     found = read_waveforms(run.files(), run.recorded, recorded)
     energies = []
     for done, part in enumerate(parts):
         if progress is not None:
             progress("replaying windows", done, len(parts))
-        model = models[part.block]
+        model = machine.models[part.block]
         part_samples = [model.energy(found.pop(each)) for each in part.sample(instances)]
         energies.append(part_energy(part, part_samples, run.cycles, run.clocked(part)))
     return energies

@@ -6,6 +6,7 @@ from typing import Any
 from ...hw.config import PRESETS
 from ...sim.harness.dram import DramConfig
 from ...sim.run.options import SimtOptions
+from ..energy.event_model import EventOptions
 from ..work import KernelRun
 
 __all__ = ["KERNEL", "OVERWRITING", "PAIR", "UNITS", "attention_run", "gemm_run", "pair_run"]
@@ -13,6 +14,8 @@ __all__ = ["KERNEL", "OVERWRITING", "PAIR", "UNITS", "attention_run", "gemm_run"
 KERNEL = "gemm"
 #: Suffix of a design whose attention overwrites O.
 OVERWRITING = ", O overwritten"
+#: Kernels whose runs have energies, so that all tables share them.
+WITH_ENERGY = (KERNEL, "attention")
 #: Machine with two matrix units, and what works in its runs.
 PAIR = "virgo_hetero"
 UNITS = (f"{PAIR}, first unit", f"{PAIR}, second unit", f"{PAIR}, both units")
@@ -55,4 +58,5 @@ def run_of(
         sizes=sizes,
         product=product or {},
         options=SimtOptions(engine="verilator", memory=DramConfig(), lockstep=False),
+        energy=EventOptions() if kernel in WITH_ENERGY else None,
     )
