@@ -11,10 +11,12 @@ from spica.explore.record import FAIL, PASS
 from spica.explore.reproduce import reproduced
 from spica.explore.reproduce.bars import drawn
 from spica.explore.reproduce.definitions import REPRODUCTIONS
+from spica.explore.reproduce.energy_definitions import COMPONENTS, CORE_STAGES, MATRIX_PARTS
 from spica.explore.reproduce.published import DESIGNS, SIZES
 from spica.explore.reproduce.reproduced import Reproduced
 from spica.explore.reproduce.runs import UNITS
 from spica.hw.config import PRESETS
+from spica.synth.groups import GROUPS
 from support.results import made_up, row_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -31,6 +33,15 @@ MEASURED = {
 }
 #: Of each design: area with SRAM, and of the shared memory.
 AREAS = {"volta": (400, 40), "ampere": (500, 50), "hopper": (250, 25), "virgo": (200, 30)}
+#: Energies in pJ by group, and power in mW, of each design.
+ENERGIES = {
+    "volta": ({"front end": 30, "tensor": 60, "shared memory": 20, "L2": 10}, 4),
+    "ampere": ({"front end": 40, "LSU": 20, "tensor": 100, "shared memory": 40}, 5),
+    "hopper": ({"front end": 20, "tensor": 50, "accumulator": 10, "shared memory": 20}, 4),
+    "virgo": ({"front end": 10, "mesh": 25, "accumulator": 5, "shared memory": 10}, 3),
+    "virgo_fp32": ({"front end": 20, "mesh": 60, "L1D": 20}, 6),
+    "ampere_fp32": ({"front end": 200, "tensor": 40, "DMA": 10}, 5),
+}
 #: Cycles of each matrix unit, and its utilisation, with one unit or both.
 PAIRS = {
     UNITS[0]: {"matrix": (1000, 0.9)},
@@ -50,6 +61,13 @@ def outcome(run, verdict=PASS):
         result["matrix_units"] = {
             name: {"cycles": cycles, "mac_utilization": used, "mac_active": used, "breakdown": {}}
             for name, (cycles, used) in PAIRS[run.preset].items()
+        }
+    if run.preset in ENERGIES:
+        groups, power = ENERGIES[run.preset]
+        sums = {group: {"total_pj": each} for group, each in groups.items()}
+        result["energy"] = {
+            **{"total_pj": sum(groups.values()), "pj_per_mac": 1.0, "energy_delay_js": 1.0},
+            **{"power_mw": power, "by_group": sums, "fit": None},
         }
     total, shared = AREAS.get(run.preset, (0, 0))
     areas = dict.fromkeys(("nand2", "sram_bits", "depth"), 1) | {"nand2_with_sram": total}
@@ -106,6 +124,42 @@ def test_two_units_are_compared_at_once_and_one_after_the_other():
     assert entries_of(found, "both at once") == ([pytest.approx(both)], [0.595])
     assert [run.product["units"] for run in found.runs] == [(0, 1), (0,), (1,)]
     assert {run.config for run in found.runs} == {PRESETS["virgo_hetero"]}
+
+
+def test_power_and_energy_stand_beside_those_of_figure_8():
+    found = reproduced_of("figure8", (512,))
+    assert entries_of(found, "power, Virgo to Ampere-style") == ([3 / 5], [pytest.approx(0.327)])
+    assert entries_of(found, "energy, Virgo to Hopper-style") == ([0.5], [pytest.approx(0.675)])
+    assert entries_of(found, "energy, Virgo to Volta-style") == ([50 / 120], [None])
+    assert all(run.energy is not None for run in found.runs)
+
+
+def test_parts_of_the_energy():
+    components = reproduced_of("figure9", (256,))
+    assert entries_of(components, "Virgo: shared memory") == ([0.2], [0.068])
+    assert entries_of(components, "Ampere-style: cores") == ([60 / 200], [None])
+    shared = entries_of(components, "energy of shared memory, Virgo to Hopper-style")
+    assert shared == ([0.5], [pytest.approx(0.59)])
+    cores = reproduced_of("figure10", (256,))
+    assert entries_of(cores, "Ampere-style: load and store")[0] == [pytest.approx(1 / 3)]
+    assert entries_of(cores, "energy of the cores, Virgo to Ampere-style")[0] == [1 / 6]
+    units = reproduced_of("figure11", (256,))
+    assert entries_of(units, "Hopper-style: accumulator")[0] == [pytest.approx(1 / 6)]
+    assert entries_of(units, "energy of the matrix units, Virgo to Ampere-style")[0] == [0.3]
+
+
+def test_energy_of_attention_stands_beside_figure_12():
+    found = reproduced_of("figure12", (1024,))
+    energy = entries_of(found, "energy, Virgo, FP32 to Ampere-style, FP32")
+    assert energy == ([100 / 250], [pytest.approx(0.494)])
+    assert entries_of(found, "Ampere-style, FP32: cores")[0] == [0.8]
+
+
+def test_components_are_all_groups():
+    for parts in (COMPONENTS, {**CORE_STAGES, **MATRIX_PARTS}):
+        groups = [group for each in parts.values() for group in each]
+        assert len(groups) == len(set(groups))
+    assert {group for each in COMPONENTS.values() for group in each} == set(GROUPS)
 
 
 def test_a_failed_design_has_a_reason_in_place_of_figures():
