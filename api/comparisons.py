@@ -26,6 +26,7 @@ def compare(
     dram: DramConfig | None = None,
     seed: int = 1,
     area: bool = True,
+    energy: bool = False,
     jobs: int | None = None,
     scheduler: str | None = None,
     progress: bool | Progress = True,
@@ -49,6 +50,8 @@ def compare(
         As for `Machine`.
     area : bool
         Whether to measure area and depth of every machine.
+    energy : bool
+        Whether to compute the energy of every run from event energies, at 100 MHz.
     jobs : int or None
         Processes on this machine; None for the number of processors.
     scheduler : str or None
@@ -62,7 +65,8 @@ def compare(
     require_known_choices(kernel, engine, driver, jobs)
     options = RunOptions(engine=engine, seed=seed, memory=None if engine == MODEL else dram)
     configs = configs_of(machines)
-    plan = comparable(planned(configs, (), runs_of(kernel, driver, sizes, options)))
+    run_of = runs_of(kernel, driver, sizes, options, has_energy=energy)
+    plan = comparable(planned(configs, (), run_of))
     with shown_progress(progress) as tell:
         return compared(plan, has_area=area, jobs=jobs, scheduler=scheduler, progress=tell)
 

@@ -1,10 +1,12 @@
 """Sweeps from Python: one kernel on many machines, as a pandas frame."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..explore.analytic_run import predictions_of
 from ..explore.axes import Axis, require_distinct, require_known
+from ..explore.energy.event_model import EventOptions
 from ..explore.plan import planned
 from ..explore.sweep import sweep as carried_out
 from ..explore.table import columns, ordered, values_of
@@ -39,6 +41,7 @@ def sweep(
     dram: DramConfig | None = None,
     seed: int = 1,
     area: bool = False,
+    energy: bool = False,
     analytic: bool = False,
     jobs: int | None = None,
     scheduler: str | None = None,
@@ -63,6 +66,8 @@ def sweep(
         As for `Machine`.
     area : bool
         Whether to measure area and depth of every machine.
+    energy : bool
+        Whether to compute the energy of every run from event energies, at 100 MHz.
     analytic : bool
         Whether to predict the cycles of ``gemm`` with the analytic model, without simulation.
     jobs : int or None
@@ -81,11 +86,14 @@ def sweep(
     axes = [Axis(field, tuple(map(text_of, values))) for field, values in (over or {}).items()]
     require_known(axes, configs.values(), engine, has_dram=kernel in EXACT_KERNELS)
     options = RunOptions(engine=engine, seed=seed, memory=None if engine == MODEL else dram)
-    run_of = runs_of(kernel, driver, sizes, options)
+    if energy and analytic:
+        raise UserError("energy must be False with analytic, which predicts no counters")
+    run_of = runs_of(kernel, driver, sizes, options, has_energy=energy)
     if analytic:
         run_of = predictions_of(run_of)
     plan = planned(configs, axes, run_of)
     plan.require_legal()
+    plan.require_energy("energy=True")
     with shown_progress(progress) as tell:
         rows = carried_out(plan, has_area=area, jobs=jobs, scheduler=scheduler, progress=tell)
     names = columns(axes, area)
@@ -93,14 +101,21 @@ def sweep(
 
 
 def runs_of(
-    kernel: str, driver: str | None, sizes: Mapping[str, int], options: RunOptions
+    kernel: str,
+    driver: str | None,
+    sizes: Mapping[str, int],
+    options: RunOptions,
+    *,
+    has_energy: bool = False,
 ) -> Callable[[str, ClusterConfig], KernelRun]:
     """Return the function that finds the run of a kernel on a machine, by its name and config."""
 
     def run_of(name: str, config: ClusterConfig) -> KernelRun:
         if kernel == HOST_KERNEL and not is_on_cores(driver, name, config):
-            return host_run(name, config, sizes, options)
-        return cores_run(kernel, name, config, sizes, options)
+            run = host_run(name, config, sizes, options)
+        else:
+            run = cores_run(kernel, name, config, sizes, options)
+        return replace(run, energy=EventOptions() if has_energy else None)
 
     return run_of
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from ..hw.base.errors import UserError
 from ..hw.config import ClusterConfig
 from .axes import Axis, combinations, on_machine, on_memory
+from .energy.event_model import require_events
 from .work import KernelRun
 
 __all__ = ["Plan", "Point", "planned"]
@@ -60,6 +61,12 @@ class Plan:
         if all(point.run is None for point in self.points):
             reason = self.points[0].reason if self.points else "there is no machine"
             raise UserError(f"no point of the sweep is legal: {reason}")
+
+    def require_energy(self, option: str):
+        """Raise unless the energy of every run can be computed from events, as `option` asks."""
+        for point in self.points:
+            if point.run is not None and point.run.energy is not None:
+                require_events(point.run.config, point.run.options, option)
 
 
 def planned(

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from ...api.progress import ProgressDisplay
 from ...explore.analytic_run import predictions_of
 from ...explore.axes import parsed_axes, require_distinct, require_known
-from ...explore.energy.event_model import EventOptions, require_events
+from ...explore.energy.event_model import EventOptions
 from ...explore.plan import Plan, planned
 from ...explore.record import ILLEGAL, PASS
 from ...explore.sweep import stored, work_of
@@ -100,9 +100,7 @@ def sweep(
         raise UserError("--energy does not apply to --analytic, which predicts no counters")
     plan = plan_of(kernel, configs, over, options, is_predicted=analytic, has_energy=energy)
     plan.require_legal()
-    for point in plan.points if energy else ():
-        if point.run is not None:
-            require_events(point.run.config, point.run.options)
+    plan.require_energy("--energy")
     require_workers(jobs, scheduler)
     if dry_run:
         standard_output().print(plan_table(plan, set(stored(work_of(plan, area)))))

@@ -47,7 +47,7 @@ class EventOptions:
 def require_events(config: ClusterConfig, options: RunOptions, option: str = "--energy"):
     """Raise unless the energy of a run with these options can be computed from events."""
     if options.engine != "verilator":
-        raise UserError(f"{option} needs --engine verilator, not {options.engine}")
+        raise UserError(f"{option} needs engine verilator, not {options.engine}")
     if not isinstance(with_memory(config, options).memory, DramConfig):
         raise UserError(
             f"{option} needs the whole cluster with DRAM, not cores at a simple memory; add "

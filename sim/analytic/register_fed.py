@@ -13,6 +13,10 @@ from .work import WHAT, Traffic
 
 __all__ = ["terms_of", "traffic_of"]
 
+#: Least bytes per cycle and most latency of DRAM for which errors of cycles are within 10 %, with a
+#: DMA and without (128 x 128 x 128, 8 to 64 bytes per cycle, latencies of 20 to 400 cycles).
+MEMORY = {True: (16, 400), False: (32, 200)}
+
 
 def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
     """Return the exact work of a product on the tensor units of all cores.
@@ -46,6 +50,12 @@ def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
 
 def terms_of(config: ClusterConfig, product: GemmProblem, memory: DramConfig) -> dict[str, int]:
     """Return the predicted cycles by term of `register_fed_timeline.TERMS`."""
+    bandwidth, latency = MEMORY[config.dma is not None]
+    if memory.bytes_per_cycle < bandwidth or memory.latency > latency:
+        raise UserError(
+            f"{WHAT} on these tensor units needs DRAM of {bandwidth} bytes per cycle or more and "
+            f"latency {latency} or less, not {memory.bytes_per_cycle} and {memory.latency}"
+        )
     return RegisterFedTimeline(config, program_of(config), product, memory).run()
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.kernels.gemm.tensor.plan import tensor_plan
 from spica.sim.analytic.gemm import predict, product_of, traffic_of
@@ -77,14 +78,20 @@ def test_terms_are_the_cycles():
     )
 
 
-def test_slow_memory_delays_the_tiles_of_the_dma():
-    cycles = [
+def test_slow_memory_delays_the_first_tiles_and_is_refused_below_what_was_measured():
+    fast, slow = (
         predict(AMPERE, product(AMPERE, (256,) * 3), DramConfig(bytes_per_cycle=rate))
-        for rate in (64, 8, 4)
-    ]
-    assert cycles[0].cycles < cycles[1].cycles < cycles[2].cycles
-    assert cycles[0].terms["wait_operands"] == 0
-    assert cycles[2].cycles > 8 * 4 * 24 * 1024 / 4
+        for rate in (64, 16)
+    )
+    assert fast.terms["first_load"] < slow.terms["first_load"]
+    assert fast.terms["wait_operands"] == 0
+    for config, memory in (
+        (AMPERE, DramConfig(bytes_per_cycle=8)),
+        (VOLTA, DramConfig(bytes_per_cycle=16)),
+        (VOLTA, DramConfig(latency=400)),
+    ):
+        with pytest.raises(UserError, match="on these tensor units needs DRAM of"):
+            predict(config, product(config, (16,) * 3), memory)
 
 
 def test_elements_at_the_edges_cost_instructions():

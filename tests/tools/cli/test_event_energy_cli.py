@@ -121,7 +121,7 @@ def refused_run(*_, **__):
         ([*RUN, "--energy", "--liberty", "a.lib"], "--liberty needs --energy-gates"),
         ([*RUN, "--energy", "--energy-gates"], "--energy does not apply to --energy-gates"),
         ([*RUN, "--energy", "--clock", "-1"], "--clock must be a positive number of MHz"),
-        ([*RUN, "--energy", "--engine", "amaranth"], "--energy needs --engine verilator"),
+        ([*RUN, "--energy", "--engine", "amaranth"], "--energy needs engine verilator"),
         (
             [*RUN, "--energy", "--save", "a.run", "--save-at", "9"],
             "--energy needs a whole run; leave out --save and --restore",

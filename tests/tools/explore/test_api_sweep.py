@@ -66,3 +66,14 @@ def test_a_missing_pandas_is_explained(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(UserError, match=r"pip install 'spica\[sweep\]'"):
         spica.sweep("vecadd", "tiny", n=50, **ISS)
+
+
+def test_energy_of_points():
+    options = {"m": 16, "n": 16, "k": 16, "jobs": 1, "progress": False}
+    frame = spica.sweep("gemm", "tiny_matrix", energy=True, **options)
+    assert frame.energy_pj[0] == pytest.approx(frame.pj_per_mac[0] * 16**3)
+    found = spica.compare("gemm", ["tiny_matrix"], energy=True, area=False, **options)
+    rows = {(each.section, each.name): each.values[0] for each in found.figures}
+    assert rows["energy", "total_pj"] == pytest.approx(frame.energy_pj[0])
+    with pytest.raises(UserError, match=r"energy=True needs engine verilator, not iss"):
+        spica.sweep("vecadd", "tiny", energy=True, n=50, **ISS)
