@@ -1,7 +1,7 @@
 """Energy model of a block from its mapped netlist: replay of recorded windows, and their energy."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...hw.base.build_cache import digest
@@ -17,7 +17,8 @@ from .memory_accesses import MemoryPorts, memory_pj, memory_ports
 from .memory_energy import MemoryEnergy, memory_energy
 from .power_library import PowerLibrary
 from .program import Program, compile_netlist
-from .replay import opaque_ports, replay
+from .recorded_nets import NetRows, opaque_ports
+from .replay import replay
 from .waveform import Recorded, Waveform
 
 __all__ = ["BlockModel", "Costs", "InstanceEnergy", "block_model"]
@@ -101,6 +102,8 @@ class BlockModel:
         Clock port; None without registers and clocked memories.
     memories : tuple of (MemoryPorts, MemoryEnergy)
         Memories.
+    known : list of NetRows
+        Rows of nets in the recordings of instances so far.
 
     """
 
@@ -109,6 +112,7 @@ class BlockModel:
     weights: BlockWeights
     clock: str | None
     memories: tuple[tuple[MemoryPorts, MemoryEnergy], ...]
+    known: list[NetRows] = field(default_factory=list)
 
     @property
     def children(self) -> list[tuple[str, str]]:
@@ -126,7 +130,10 @@ class BlockModel:
         windows = waveform.windows
         observed = [net for ports, _ in self.memories for net in ports.nets]
         replayed = replay(
-            self.netlist, self.program, waveform.signals, windows, waveform.clocked, observed
+            *(self.netlist, self.program, waveform.signals, windows),
+            clocked=waveform.clocked,
+            observed=observed,
+            known=self.known,
         )
         memory, reads, writes = memory_pj(self.memories, replayed)
         return InstanceEnergy(

@@ -12,15 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hw.base.errors import UserError
 from .evaluator import evaluate_program, pack_cycles
 from .mapped_netlist import ONE, ZERO, MappedNetlist
 from .program import Program
+from .recorded_nets import Bits, NetRows, RecordedNets
 
-__all__ = ["Replay", "opaque_ports", "replay"]
-
-#: One row per bit of a signal, least significant bit first, and one column per cycle.
-Bits = NDArray[np.bool_]
+__all__ = ["Replay", "replay"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +64,7 @@ def replay(
     windows: Sequence[range],
     clocked: NDArray[np.bool_] | None = None,
     observed: Sequence[int] = (),
+    known: list[NetRows] | None = None,
 ) -> Replay:
     """Return the activity of a netlist in windows of a run.
 
@@ -84,9 +82,11 @@ def replay(
         For each recorded cycle, whether the block has a clock edge at its end; None if always.
     observed : sequence of int
         Nets whose values to return.
+    known : list of NetRows or None
+        Rows of the netlist from other instances, see `RecordedNets.of`.
 
     """
-    recorded = RecordedNets(netlist, signals)
+    recorded = RecordedNets.of(netlist, signals, known)
     if any(
         window.step != 1 or not 1 <= window.start < window.stop <= recorded.cycles
         for window in windows
@@ -99,7 +99,7 @@ def replay(
     is_first, is_last = np.zeros((2, len(rows)), bool)
     is_first[starts] = is_last[starts + lengths - 1] = True
     has_edge = np.ones(len(rows), bool) if clocked is None else clocked[rows]
-    values = pack_cycles(recorded.driven(program, rows))
+    values = pack_cycles(recorded.values(program.driven, rows))
     checks = checks_of(netlist, program, recorded, rows, ~is_last & has_edge)
     wrong, differing = recorded.ambiguous(rows)
     for check in checks:
@@ -118,85 +118,6 @@ def replay(
         counts=tuple(is_right.tolist()),
         differing=tuple(sorted(differing)),
     )
-
-
-class RecordedNets:
-    """Recorded values by net."""
-
-    def __init__(self, netlist: MappedNetlist, signals: Mapping[str, Bits]):
-        self.name = netlist.name
-        self.bits: dict[int, NDArray[np.bool_]] = {}
-        self.others: list[tuple[int, str, NDArray[np.bool_]]] = []
-        self.clocks = netlist.clocks
-        self.names: dict[int, str] = {}
-        self.ports = {*netlist.inputs, *netlist.outputs, *opaque_ports(netlist)}
-        lengths = {bits.shape[1] for bits in signals.values()}
-        if len(lengths) != 1:
-            raise ValueError(f"signals must have equally many cycles, not {sorted(lengths)}")
-        (self.cycles,) = lengths
-        inward = [nets for part in netlist.opaque for nets in part.outputs.values()]
-        self.sources = {net for nets in (*netlist.inputs.values(), *inward) for net in nets}
-        # The ports of these sources first: synthesis drops logic whose value does not matter, and
-        # gives the names of its results to what remains.
-        own = [each for each in named_nets(netlist) if self.is_source(*each)]
-        for name, nets in (*own, *named_nets(netlist)):
-            for k, net in enumerate(nets):
-                bit = f"{name}[{k}]" if len(nets) > 1 else name
-                self.names.setdefault(net, bit)
-                if name in signals and net not in (ZERO, ONE):
-                    if net in self.bits:
-                        self.others.append((net, bit, signals[name][k]))
-                    self.bits.setdefault(net, signals[name][k])
-
-    def is_source(self, name: str, nets: tuple[int, ...]) -> bool:
-        """Return whether a name is a port, and nets of it come from outside of the netlist."""
-        return name in self.ports and not self.sources.isdisjoint(nets)
-
-    def row(self, net: int, cycles: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return the recorded values of a net in some cycles; a clock counts as 0."""
-        if net in self.clocks:
-            return np.zeros(len(cycles), bool)
-        if net not in self.bits:
-            raise UserError(
-                f"the recorded run must have {self.names.get(net, f'net {net}')} of {self.name}"
-            )
-        return self.bits[net][cycles]
-
-    def ambiguous(self, cycles: NDArray[np.int64]) -> tuple[NDArray[np.bool_], set[str]]:
-        """Return in which of some cycles a port has several recorded values, and its names.
-
-        Signals that synthesis made one with an input, and registers that it merged, may differ
-        where it does not matter; where it matters, an output or a next state differs.
-        """
-        differs, names = np.zeros(len(cycles), bool), set()
-        for net, name, bits in self.others:
-            own = (self.bits[net] ^ bits)[cycles]
-            both = {name.partition("[")[0], self.names[net].partition("[")[0]}
-            must_agree = both <= self.ports or (both & self.ports and net not in self.sources)
-            if net not in self.clocks and must_agree and own.any():
-                differs |= own
-                names.add(f"{self.names[net]} and {name}, which are one net")
-        return differs, names
-
-    def driven(self, program: Program, cycles: NDArray[np.int64]) -> Bits:
-        """Return the values of all driven nets in some cycles."""
-        found = [self.row(net, cycles) for net in program.driven]
-        return np.array(found, bool).reshape(len(program.driven), len(cycles))
-
-
-def named_nets(netlist: MappedNetlist) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield all names of nets, also those at ports of memories and of other blocks."""
-    yield from netlist.names.items()
-    yield from opaque_ports(netlist).items()
-
-
-def opaque_ports(netlist: MappedNetlist) -> dict[str, tuple[int, ...]]:
-    """Return the nets at the ports of memories and of other blocks, as ``instance.port``."""
-    return {
-        f"{part.name}.{port}": nets
-        for part in netlist.opaque
-        for port, nets in (*part.outputs.items(), *part.inputs.items())
-    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,22 +170,21 @@ def checks_of(
     """
     outputs = {net for nets in netlist.outputs.values() for net in nets}
     inward = {net for part in netlist.opaque for nets in part.inputs.values() for net in nets}
-    outputs |= {net for net in inward if net in recorded.bits}
-    nets = sorted(outputs - {ZERO, ONE} - recorded.clocks - set(program.driven))
-    now = [recorded.row(net, rows) for net in nets]
+    outputs |= {net for net in inward if net in recorded.rows.rows}
+    nets = sorted(outputs - {ZERO, ONE} - netlist.clocks - set(program.driven))
     following = np.minimum(rows + 1, recorded.cycles - 1)
-    states = [recorded.row(net, following) for net in program.states]
+    names = recorded.rows.names
     return (
         Check(
             slots=nets,
-            names=[recorded.names.get(net, f"net {net}") for net in nets],
-            expected=np.array(now, bool).reshape(len(nets), len(rows)),
+            names=[names.get(net, f"net {net}") for net in nets],
+            expected=recorded.values(nets, rows),
             cycles=np.ones(len(rows), bool),
         ),
         Check(
             slots=list(program.next_states),
-            names=[recorded.names.get(net, f"net {net}") for net in program.states],
-            expected=np.array(states, bool).reshape(len(states), len(rows)),
+            names=[names.get(net, f"net {net}") for net in program.states],
+            expected=recorded.values(program.states, following),
             cycles=edges,
         ),
     )

@@ -1,0 +1,173 @@
+"""Recorded values of the nets of a mapped netlist, found by the names of its signals."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hw.base.errors import UserError
+from .mapped_netlist import ONE, ZERO, MappedNetlist
+
+__all__ = ["Bits", "NetRows", "RecordedNets", "opaque_ports"]
+
+#: One row per bit of a signal, least significant bit first, and one column per cycle.
+Bits = NDArray[np.bool_]
+
+
+def named_nets(netlist: MappedNetlist) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield all names of nets, also those at ports of memories and of other blocks."""
+    yield from netlist.names.items()
+    yield from opaque_ports(netlist).items()
+
+
+def opaque_ports(netlist: MappedNetlist) -> dict[str, tuple[int, ...]]:
+    """Return the nets at the ports of memories and of other blocks, as ``instance.port``."""
+    return {
+        f"{part.name}.{port}": nets
+        for part in netlist.opaque
+        for port, nets in (*part.outputs.items(), *part.inputs.items())
+    }
+
+
+class NetRows:
+    """Rows of the nets in a table of all recorded signals, the same for all instances of a block.
+
+    Parameters
+    ----------
+    netlist : MappedNetlist
+        The netlist.
+    widths : mapping of str to int
+        Bits of each recorded signal, in the order of the table.
+
+    Attributes
+    ----------
+    rows : dict of int to int
+        Row of each net that has a recorded name.
+    names : dict of int to str
+        First name of each net.
+    agreeing : list of (int, int, str)
+        Two rows that must be equal, and a text for the report if they are not. Signals that
+        synthesis made one with an input, and registers that it merged, may differ where it does not
+        matter; where it matters, an output or a next state differs.
+
+    """
+
+    def __init__(self, netlist: MappedNetlist, widths: Mapping[str, int]):
+        self.netlist, self.widths = netlist, dict(widths)
+        self.ports = {*netlist.inputs, *netlist.outputs, *opaque_ports(netlist)}
+        inward = [nets for part in netlist.opaque for nets in part.outputs.values()]
+        self.sources = {net for nets in (*netlist.inputs.values(), *inward) for net in nets}
+        self.rows: dict[int, int] = {}
+        self.names: dict[int, str] = {}
+        self.at_port: dict[int, bool] = {}
+        self.agreeing: list[tuple[int, int, str]] = []
+        ends = np.cumsum([0, *self.widths.values()])
+        starts = dict(zip(self.widths, ends[:-1].tolist(), strict=True))
+        # The ports of sources first: synthesis drops logic whose value does not matter, and gives
+        # the names of its results to what remains.
+        own = {name: nets for name, nets in named_nets(netlist) if self.is_source(name, nets)}
+        rest = ((name, nets) for name, nets in named_nets(netlist) if name not in own)
+        for name, nets in (*own.items(), *rest):
+            self.add(name, nets, starts.get(name))
+        self.count = int(ends[-1])
+
+    def is_source(self, name: str, nets: Iterable[int]) -> bool:
+        """Return whether a name is a port, and nets of it come from outside of the netlist."""
+        return name in self.ports and not self.sources.isdisjoint(nets)
+
+    def add(self, name: str, nets: tuple[int, ...], start: int | None):
+        """Add the nets of a name, which is recorded from a row on; None if it is not recorded."""
+        is_port = name in self.ports
+        for k, net in enumerate(nets):
+            bit = f"{name}[{k}]" if len(nets) > 1 else name
+            first = self.names.setdefault(net, bit)
+            if start is None or net in (ZERO, ONE) or net in self.netlist.clocks:
+                continue
+            if net not in self.rows:
+                self.rows[net], self.at_port[net] = start + k, is_port
+                continue
+            both = is_port and self.at_port[net]
+            if both or ((is_port or self.at_port[net]) and net not in self.sources):
+                text = f"{first} and {bit}, which are one net"
+                self.agreeing.append((self.rows[net], start + k, text))
+
+    def indices(self, nets: Iterable[int]) -> NDArray[np.int64]:
+        """Return the rows of nets; the row behind the last, which is 0, for clocks."""
+        return np.array([self.index(net) for net in nets], np.int64)
+
+    def index(self, net: int) -> int:
+        """Return the row of a net; raise if it has no recorded name."""
+        found = self.count if net in self.netlist.clocks else self.rows.get(net)
+        if found is None:
+            name = self.names.get(net, f"net {net}")
+            raise UserError(f"the recorded run must have {name} of {self.netlist.name}")
+        return found
+
+    @cached_property
+    def pairs(self) -> NDArray[np.int64]:
+        """The rows of `agreeing`, a column for each pair."""
+        pairs = [(one, other) for one, other, _ in self.agreeing]
+        return np.array(pairs, np.int64).reshape(-1, 2).T
+
+
+@dataclass(frozen=True)
+class RecordedNets:
+    """Recorded values of an instance.
+
+    Parameters
+    ----------
+    rows : NetRows
+        Rows of its nets.
+    table : Bits
+        All recorded signals one below the other, and a row of 0.
+
+    """
+
+    rows: NetRows
+    table: Bits
+
+    @classmethod
+    def of(
+        cls, netlist: MappedNetlist, signals: Mapping[str, Bits], known: list[NetRows] | None = None
+    ) -> "RecordedNets":
+        """Return the recorded values of nets from those of signals.
+
+        Parameters
+        ----------
+        netlist : MappedNetlist
+            The netlist.
+        signals : mapping of str to Bits
+            Values of signals by their names.
+        known : list of NetRows or None
+            Rows of the netlist for other instances; rows that are not in it are appended.
+
+        """
+        lengths = {bits.shape[1] for bits in signals.values()}
+        if len(lengths) != 1:
+            raise ValueError(f"signals must have equally many cycles, not {sorted(lengths)}")
+        widths = {name: len(signals[name]) for name in sorted(signals)}
+        known = [] if known is None else known
+        rows = next((each for each in known if each.widths == widths), None)
+        if rows is None:
+            rows = NetRows(netlist, widths)
+            known.append(rows)
+        zeros = np.zeros((1, *lengths), bool)
+        return cls(rows, np.concatenate([*(signals[name] for name in widths), zeros]))
+
+    @property
+    def cycles(self) -> int:
+        """Recorded cycles."""
+        return self.table.shape[1]
+
+    def values(self, nets: Iterable[int], cycles: NDArray[np.int64]) -> Bits:
+        """Return the values of nets in some cycles, a row for each net; a clock counts as 0."""
+        return self.table[np.ix_(self.rows.indices(nets), cycles)]
+
+    def ambiguous(self, cycles: NDArray[np.int64]) -> tuple[NDArray[np.bool_], set[str]]:
+        """Return in which of some cycles a port has several recorded values, and its names."""
+        one, other = self.rows.pairs
+        differs = (self.table[one] ^ self.table[other])[:, cycles]
+        names = {self.rows.agreeing[k][2] for k in np.flatnonzero(differs.any(axis=1))}
+        return np.logical_or.reduce(differs, axis=0), names
