@@ -9,7 +9,7 @@ __all__ = ["LIMITS", "dram_entry", "energy_section", "power_entry"]
 
 #: Rules of every figure from gates, and what it leaves out.
 LIMITS = (
-    "Left out: clock tree, wires, glitches within a cycle, and in the internal energy of a cell the "
+    "Left out: clock tree, wires, glitches within a cycle, and, in the internal energy of a cell, "
     "loads outside its block.",
     "A toggle costs the mean of a rise and a fall, in states of the other pins that are equally "
     "likely; slew 0.1 ns; the load of a net is the capacitance of its pins.",
