@@ -90,7 +90,7 @@ CLUSTER = (
 )
 CLUSTER_CHECK = (("layernorm", "64"), ("stencil", "64"), ("conv2d", "64"))
 CLUSTERS = ("virgo", "hopper", "ampere", "volta", "virgo_fp32", "ampere_fp32")
-CLUSTER_WINDOWS = (16, 64)
+CLUSTER_WINDOWS = (128, 8)
 
 
 def cluster_runs(preset: str) -> tuple[EnergyRun, ...]:
