@@ -172,6 +172,6 @@ def parsed_windows(text: str | None) -> dict[str, int]:
     count, _, length = text.partition("x")
     if not (count.isdecimal() and length.isdecimal() and int(count) and int(length)):
         raise UserError(
-            f"--energy-windows must be windows and cycles of each, as in 16x64, not {text!r}"
+            f"--energy-windows must be windows and cycles of each, as in 128x8, not {text!r}"
         )
     return {"windows": int(count), "window_cycles": int(length)}

@@ -282,7 +282,7 @@ class Options(PointOptions):
     clock
         Clock frequency in MHz for power and leakage of --energy and --energy-gates; default: 100.
     energy_windows
-        Windows of the run that --energy-gates samples, as count x cycles; default: 16x64.
+        Windows of the run that --energy-gates samples, as count x cycles; default: 128x8.
     dram_energy
         Energy of a bit that DRAM reads or writes in pJ, for --energy and --energy-gates; default:
         no energy of DRAM.

@@ -66,8 +66,8 @@ class GateOptions:
     liberty: Path
     sram_table: Path | None = None
     megahertz: float = 100.0
-    windows: int = 16
-    window_cycles: int = 64
+    windows: int = 128
+    window_cycles: int = 8
     instances: int = 4
     dram_pj_per_bit: float | None = None
 

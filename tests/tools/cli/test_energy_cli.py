@@ -120,7 +120,7 @@ def files(tmp_path, monkeypatch):
         ),
         (
             ["--energy-gates", "--liberty", "small.lib", "--energy-windows", "16"],
-            "--energy-windows must be windows and cycles of each, as in 16x64, not '16'",
+            "--energy-windows must be windows and cycles of each, as in 128x8, not '16'",
         ),
         (
             ["--energy-gates", "--liberty", "small.lib", "--clock", "0"],
