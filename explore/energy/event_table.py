@@ -30,12 +30,15 @@ class Event:
         elements of an array do; otherwise one of them does, as with the banks of a memory.
     pattern : str or None
         Counters of the cluster, a regular expression; None for an event of cores or units.
+    without : str or None
+        Counters to subtract from them, a regular expression.
 
     """
 
     meaning: str
     is_broadcast: bool = False
     pattern: str | None = None
+    without: str | None = None
 
 
 def unit_events() -> dict[str, Event]:
@@ -90,8 +93,14 @@ def cluster_events() -> dict[str, Event]:
         "l2_writes": ("bursts written to the L2", r"l2_writes"),
         "l2_refills": ("lines that the L2 reads", r"l2_(read_misses|prefetches)"),
         "l2_write_backs": ("lines that the L2 writes", r"l2_write_backs"),
+        "l2_prefetches": ("lines that the L2 reads ahead", r"l2_prefetches"),
+        # Bursts of the DMA miss without a place in the L2.
+        "l2_hits": ("bursts found in the L2", r"l2_(reads|writes)", r"l2_(read|write)_misses"),
     }
-    return {name: Event(meaning=text, pattern=pattern) for name, (text, pattern) in rows.items()}
+    return {
+        name: Event(meaning=text, pattern=pattern, without=without[0] if without else None)
+        for name, (text, pattern, *without) in rows.items()
+    }
 
 
 UNIT_EVENTS, CORE_EVENTS, CLUSTER_EVENTS = unit_events(), core_events(), cluster_events()
@@ -100,7 +109,9 @@ EVENTS: Mapping[str, Event] = UNIT_EVENTS | CORE_EVENTS | CLUSTER_EVENTS
 #: Further events of the group of a port, besides its operations.
 OPERANDS = ("instructions", "register_reads")
 PORT_EVENTS: Mapping[Port, tuple[str, ...]] = {
-    Port.MEMORY: ("loads", "stores", "memory_requests"),
+    Port.MEMORY: (
+        *("loads", "stores", "memory_requests", "shared_narrow_words", "l1d_reads", "l1d_writes"),
+    ),
     Port.TENSOR: ("tensor_active", *OPERANDS),
 }
 
@@ -128,7 +139,10 @@ CANDIDATES: Mapping[str, tuple[str, ...]] = {
     },
     "L1I": ("l1i_fetches", "l1i_lines"),
     "L1D": ("l1d_reads", "l1d_writes", "l1d_misses"),
-    "L2": ("l2_reads", "l2_writes", "l2_refills", "l2_write_backs"),
+    "L2": (
+        *("l2_hits", "l2_prefetches", "l1d_misses", "l1i_lines", "l1d_writes", "l2_write_backs"),
+        *("l2_refills", "l2_reads", "l2_writes"),
+    ),
     "interconnect": (
         *("memory_requests", "l2_reads", "l2_writes", "shared_row_words", "l1i_lines"),
         *("l1d_writes", "l1d_misses", "dma_read_beats", "dma_write_beats"),
@@ -200,6 +214,10 @@ class EventCounts:
 
 
 def matching(counters: Mapping[str, int], event: Event) -> int:
-    """Return the sum of the counters of an event of the cluster."""
-    expression: Callable = re.compile(event.pattern or "").fullmatch
-    return sum(count for name, count in counters.items() if expression(name))
+    """Return the sum of the counters of an event of the cluster, without those to subtract."""
+
+    def total(pattern: str | None) -> int:
+        is_counter: Callable = re.compile(pattern or "").fullmatch
+        return sum(count for name, count in counters.items() if is_counter(name))
+
+    return total(event.pattern) - total(event.without)
