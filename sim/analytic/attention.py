@@ -9,12 +9,14 @@ from ..harness.dram import DramConfig
 from .attention_program import COMMAND, PROGRAMS, SCORES, ProgramCycles
 from .attention_steps import AttentionStep, attention_steps
 
-__all__ = ["DEPTH", "TERMS", "WHAT", "AttentionPrediction", "predict_attention"]
+__all__ = ["DEPTH", "LEAST", "TERMS", "WHAT", "AttentionPrediction", "predict_attention"]
 
 #: The model in messages.
 WHAT = "the analytic model of attention"
 #: Head dimension whose cycles of the program were measured.
 DEPTH = 64
+#: Least sizes; smaller loads shorten the begin.
+LEAST = {"queries": 16, "keys": 64}
 #: Parts of the cycles, each with its meaning.
 TERMS = {
     "begin": "begin marker to the first row of the first scores",
@@ -68,6 +70,9 @@ def predict_attention(
     program = program_of(config)
     if problem.depth != DEPTH:
         raise UserError(f"{WHAT} needs depth {DEPTH}, not {problem.depth}")
+    for name, least in LEAST.items():
+        if getattr(problem, name) < least:
+            raise UserError(f"{WHAT} needs {least} {name} or more, not {getattr(problem, name)}")
     if problem.overwrites:
         raise UserError(f"{WHAT} needs an O that accumulates, not overwrites=True")
     usual = DramConfig()

@@ -26,7 +26,7 @@ def attention(preset, queries, keys=None, **options):
 
 
 @pytest.mark.parametrize("preset", PROGRAMS)
-@pytest.mark.parametrize("sizes", [(1, 1), (64, 64), (65, 200), (256, 64), (300, 300)], ids=str)
+@pytest.mark.parametrize("sizes", [(16, 64), (64, 64), (65, 200), (256, 64), (300, 300)], ids=str)
 @pytest.mark.parametrize("causal", [False, True])
 def test_cycles_are_the_sum_of_terms_and_rows_those_of_the_steps(preset, sizes, causal):
     config, problem = PRESETS[preset], attention(preset, *sizes, causal=causal)
@@ -67,14 +67,16 @@ def test_each_head_adds_the_same_rows():
         (PRESETS["hopper"], {}, None, "needs a preset without changes, virgo"),
         (dataclasses.replace(VIRGO, cores=2), {}, None, "needs a preset without changes"),
         (VIRGO, {"depth": 128}, None, "needs depth 64, not 128"),
+        (VIRGO, {"queries": 15}, None, "needs 16 queries or more, not 15"),
+        (VIRGO, {"keys": 63}, None, "needs 64 keys or more, not 63"),
         (VIRGO, {"overwrites": True}, None, "needs an O that accumulates"),
         (VIRGO, {}, DramConfig(latency=200), "needs the default timing of DRAM"),
     ],
-    ids=["hopper", "cores", "depth", "overwrites", "memory"],
+    ids=["hopper", "cores", "depth", "queries", "keys", "overwrites", "memory"],
 )
 def test_what_was_not_measured_is_refused(config, options, memory, message):
     with pytest.raises(UserError, match=message):
-        predict_attention(config, attention("virgo", 128, **options), memory)
+        predict_attention(config, attention("virgo", **({"queries": 128} | options)), memory)
 
 
 @pytest.mark.slow
