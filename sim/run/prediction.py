@@ -1,14 +1,17 @@
-"""Prediction of the analytic model beside a run of ``gemm``."""
+"""Prediction of the analytic model beside a run of ``gemm`` or ``attention``."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
-from ..analytic.gemm import predict, product_of
+from ...kernels.attention.problem import AttentionProblem
+from ...kernels.kernel import Problem
+from ..analytic.attention import AttentionPrediction, predict_attention
+from ..analytic.gemm import Prediction, predict, product_of
 from ..harness.dram import DramConfig
 
-__all__ = ["prediction_section"]
+__all__ = ["attention_section", "prediction_section"]
 
 
 def prediction_section(
@@ -36,6 +39,54 @@ def prediction_section(
         predicted = predict(config, product_of(config, **sizes, c_format=c_format), memory)
     except UserError:
         return None
+    return section_of(predicted, cycles)
+
+
+def attention_section(
+    config: ClusterConfig, problem: Problem, memory: object, cycles: int
+) -> dict[str, Any] | None:
+    """Return the section of a result of ``attention``; None if the model cannot predict it.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        The machine.
+    problem : Problem
+        The problem of the run, as `kernels.attention.cores.pose` returns it.
+    memory : object
+        Config of the memory of the run.
+    cycles : int
+        Cycles from the begin marker to the end marker of the run.
+
+    """
+    if not isinstance(memory, DramConfig):
+        return None
+    try:
+        predicted = predict_attention(config, attention_of(problem), memory)
+    except UserError:
+        return None
+    return section_of(predicted, cycles)
+
+
+def attention_of(problem: Problem) -> AttentionProblem:
+    """Return the attention that a problem poses, all heads of the batch as those of a sequence."""
+    heads, queries, depth = problem.buffers["q"].data.shape
+    kv_heads, keys, _ = problem.buffers["k"].data.shape
+    return AttentionProblem(
+        heads=heads,
+        kv_heads=kv_heads,
+        queries=queries,
+        keys=keys,
+        depth=depth,
+        causal=bool(problem.causal),
+        scale=problem.scale,
+        operand=problem.formats["q"],
+        overwrites="ATTENTION_OVERWRITES" in problem.defines,
+    )
+
+
+def section_of(predicted: Prediction | AttentionPrediction, cycles: int) -> dict[str, Any]:
+    """Return the section of a prediction beside measured cycles."""
     return {
         "cycles": predicted.cycles,
         "difference": predicted.cycles / cycles - 1,

@@ -32,7 +32,7 @@ from .iss_executor import IssExecutor
 from .loading import build, memory_layout_of, require_cores
 from .model_choice import Work
 from .options import MODEL, SimtOptions, with_memory
-from .prediction import prediction_section
+from .prediction import attention_section, prediction_section
 from .program_executor import ProgramExecutor
 from .rtl_executor import RtlExecutor, build_machine
 from .workload import Console
@@ -284,6 +284,10 @@ class KernelWorkload(ProgramWorkload):
         if self.name == "gemm" and of_units:
             of_units["prediction"] = prediction_section(
                 config, self.sizes, problem.formats["c"], options.memory, done["cycles"]
+            )
+        if self.name == "attention" and of_units:
+            of_units["prediction"] = attention_section(
+                config, problem, options.memory, done["cycles"]
             )
         instructions = max(1, done["instructions"]["warp"])
         return of_units | {
