@@ -14,7 +14,6 @@ from spica.sim.run.workload import run_workload
 from spica.synth.design import cluster_design
 from spica.synth.energy.mapped_netlist import map_block
 from spica.synth.energy.sampling import parts_of
-from spica.synth.energy.waveform import design_scope
 from support.energy.flat_energy import flat_energy
 from support.energy.flat_machine import flat_machine
 from support.energy.flat_simulation import simulate_flat
@@ -43,22 +42,22 @@ def test_blocks_add_up_to_the_flat_netlist(tmp_path):
     options = with_memory(CONFIG, RunOptions())
     by_blocks = run_with_gates(work, NAME, CONFIG, options, costs=costs, gates=gates)["energy"]
     waveform = tmp_path / "whole.vcd"
-    traced = replace(options, trace=waveform, trace_samples=((0, 1 << 40),))
+    traced = replace(options, trace=waveform, trace_window=(0, 1 << 40))
     result = run_workload(work, NAME, CONFIG, traced)
     design = cluster_design(CONFIG, NAME)
     netlists = {
         name: map_block(costs.library, costs.cells, design.blocks[name]) for name in design.order
     }
-    with waveform.open() as lines:
-        top = design_scope(lines)
     parts = parts_of(
-        design, top, lambda block: [(p.name, p.block) for p in netlists[block].opaque if p.block]
+        *(design, design.top),
+        lambda block: [(part.name, part.block) for part in netlists[block].opaque if part.block],
     )
     blocks = {path: part.block for part in parts for path in part.instances}
-    machine = flat_machine(design, netlists, top)
-    run = simulate_flat(machine, netlists, blocks, waveform, costs.library.text, tmp_path)
+    machine = flat_machine(design, netlists, design.top)
+    cycles, liberty = result["run_cycles"], costs.library.text
+    run = simulate_flat(machine, netlists, blocks, waveform, cycles, liberty, tmp_path)
     assert run.differing == []
-    assert run.cycles == result["run_cycles"]
+    assert run.cycles == cycles
     flat = flat_energy(machine.netlist, run, costs)
     for name, energy in flat.items():
         print(f"{name}: blocks {by_blocks[name]:.1f}, flat {energy:.1f}", end="")

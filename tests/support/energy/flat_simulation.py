@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from spica.sim.engine.verilator_engine import RESET_CYCLES
 from spica.synth.energy.mapped_netlist import Instance, MappedNetlist
 from spica.synth.energy.program import state_nets
-from spica.synth.energy.replay import RecordedNets
-from spica.synth.energy.waveform import Recorded, read_waveforms
+from spica.synth.energy.recorded_nets import RecordedNets
+from spica.synth.energy.waveform import Recorded, WaveformFile, read_waveforms
 from spica.synth.yosys import run_yosys
 
 from ..synth.icarus_netlist import CELLS
@@ -63,6 +63,7 @@ def simulate_flat(
     netlists: Mapping[str, MappedNetlist],
     blocks: Mapping[str, str],
     waveform: Path,
+    cycles: int,
     liberty: str,
     folder: Path,
 ) -> FlatRun:
@@ -77,7 +78,9 @@ def simulate_flat(
     blocks : mapping of str to str
         Block by the path of each instance; the top is the first.
     waveform : Path
-        Waveform of a run of the RTL from its first cycle.
+        Waveform of a run of the RTL, a model in one piece, from its first cycle.
+    cycles : int
+        Cycles of the run.
     liberty : str
         Text of the cell library.
     folder : Path
@@ -89,9 +92,11 @@ def simulate_flat(
     clocks = clock_enables(netlist)
     with waveform.open() as lines:
         names = {*netlist.inputs, *netlist.outputs}
-        ports = read_waveforms(lines, {top: Recorded(names=names, clock=None)})[top].signals
+        file = WaveformFile(place=top, lines=lines)
+        wanted = {top: Recorded(names=names, clock=None)}
+        ports = read_waveforms([file], range(cycles), wanted)[top].signals
     rows = rows_of(netlist, set(clocks), ports)
-    states, captured = states_after_reset(machine, netlists, blocks, waveform)
+    states, captured = states_after_reset(machine, netlists, blocks, top, waveform)
     text = bench_of(netlist, clocks, states, captured, len(rows), RESET_CYCLES)
     (folder / "rows.txt").write_text("\n".join(rows) + "\n")
     (folder / "bench.v").write_text(text)
@@ -143,6 +148,7 @@ def states_after_reset(
     machine: FlatMachine,
     netlists: Mapping[str, MappedNetlist],
     blocks: Mapping[str, str],
+    top: str,
     waveform: Path,
 ) -> tuple[list[bool], list[str]]:
     """Return states of flip-flops and read data of memories in the first recorded cycle."""
@@ -152,16 +158,17 @@ def states_after_reset(
         parts = {f"{part.name}.{port}" for part in netlist.opaque for port in part.outputs}
         wanted[path] = Recorded(names={*netlist.names, *parts}, clock=None)
     with waveform.open() as lines:
-        found = read_waveforms(takewhile(lambda line: line.rstrip() != "#1", lines), wanted)
+        first_cycle = takewhile(lambda line: line.rstrip() != "#1", lines)
+        found = read_waveforms([WaveformFile(place=top, lines=first_cycle)], range(1), wanted)
     recorded = {
-        path: RecordedNets(netlists[block], found[path].signals)
+        path: RecordedNets.of(netlists[block], found[path].signals)
         for path, block in blocks.items()
         if found[path].signals
     }
     first = np.zeros(1, np.int64)
 
     def at_first(path: str, net: int) -> bool:
-        return bool(recorded[path].row(net, first)[0])
+        return bool(recorded[path].values([net], first)[0, 0])
 
     states = [at_first(path, net) ^ inverted for path, net, inverted in states_of(machine.origins)]
     captured = []
