@@ -14,7 +14,8 @@ from dataclasses import dataclass
 __all__ = ["COMMAND", "PROGRAMS", "SCORES", "ProgramCycles"]
 
 #: From a meeting to the first row of the product that it lets a warp command, if the unit waits for
-#: it, and from the last row of scores to the poll that finds them in shared memory.
+#: it, and from the last row of scores to the poll that finds them in shared memory. Assumed, not
+#: measured apart from the others.
 COMMAND, SCORES = 100, 150
 
 
