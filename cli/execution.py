@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..api.progress import ProgressDisplay
-from ..explore.energy.event_model import EventOptions, require_events, run_with_events
-from ..explore.energy.gates import GateOptions, read_costs, require_gates, run_with_gates
+from ..explore.energy.event_model import EventOptions, run_with_events
+from ..explore.energy.gates import GateOptions, read_costs, run_with_gates
+from ..explore.energy.requirements import require_cluster_run
 from ..hw.base.errors import MachineError, UserError
 from ..hw.config import ClusterConfig
 from ..sim.run.options import RunOptions
@@ -138,10 +139,10 @@ def energy_run(
         dram_pj_per_bit=positive("--dram-energy", "pJ per bit", options.dram_energy),
     )
     if options.energy:
-        require_events(config, settings)
+        require_cluster_run(config, settings, asked)
         return partial(run_with_events, energy=EventOptions(**costs))
     assert options.liberty is not None
-    require_gates(config, settings)
+    require_cluster_run(config, settings, asked, "--engine")
     gates = GateOptions(
         liberty=options.liberty,
         sram_table=options.sram_table,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from ..hw.base.errors import UserError
 from ..hw.config import ClusterConfig
 from .axes import Axis, combinations, on_machine, on_memory
-from .energy.event_model import require_events
+from .energy.requirements import require_cluster_run
 from .work import KernelRun
 
 __all__ = ["Plan", "Point", "planned"]
@@ -66,7 +66,7 @@ class Plan:
         """Raise unless the energy of every run can be computed from events, as `option` asks."""
         for point in self.points:
             if point.run is not None and point.run.energy is not None:
-                require_events(point.run.config, point.run.options, option)
+                require_cluster_run(point.run.config, point.run.options, option)
 
 
 def planned(

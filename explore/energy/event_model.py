@@ -7,18 +7,18 @@ from typing import Any
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
 from ...hw.config import ClusterConfig
-from ...sim.harness.dram import DramConfig
 from ...sim.report.result import COMPLETE
-from ...sim.run.options import RunOptions, with_memory
+from ...sim.run.options import RunOptions
 from ...sim.run.workload import Workload, run_workload
 from ...synth.clocked_parts import ClockedPart, cluster_parts
 from ...synth.energy.design_energy import PartEnergy, PowerSum
 from ...synth.energy.sampling import Part
 from .event_data import SAME, BlockEnergies, EventEnergies, read_energies
 from .event_table import EventCounts
-from .section import LIMITS, dram_entry, energy_section
+from .requirements import EVENTS, require_cluster_run
+from .section import LIMITS, energy_of_run
 
-__all__ = ["EventOptions", "event_section", "require_events", "run_with_events"]
+__all__ = ["EventOptions", "event_section", "run_with_events"]
 
 #: Rules of event energies, besides those of gates.
 RULES = (
@@ -44,17 +44,6 @@ class EventOptions:
     dram_pj_per_bit: float | None = None
 
 
-def require_events(config: ClusterConfig, options: RunOptions, option: str = "--energy"):
-    """Raise unless the energy of a run with these options can be computed from events."""
-    if options.engine != "verilator":
-        raise UserError(f"{option} needs engine verilator, not {options.engine}")
-    if not isinstance(with_memory(config, options).memory, DramConfig):
-        raise UserError(
-            f"{option} needs the whole cluster with DRAM, not cores at a simple memory; add "
-            "--dram-latency 100"
-        )
-
-
 def run_with_events(
     workload: Workload,
     preset: str,
@@ -75,7 +64,7 @@ def run_with_events(
         Clock and DRAM.
 
     """
-    require_events(config, options)
+    require_cluster_run(config, options, EVENTS)
     require_data(preset, config, progress)
     result = run_workload(workload, preset, config, options, progress=progress, **others)
     if result["status"] != COMPLETE:
@@ -125,9 +114,6 @@ def event_section(
         for part, each in zip(parts, found, strict=True)
         if each is not None
     ]
-    operations, dram = result["operations"], None
-    if options.dram_pj_per_bit is not None:
-        dram = dram_entry(result["memory"]["traffic"]["run"], options.dram_pj_per_bit)
     source = {
         "liberty": energies.source["liberty"],
         "voltage": energies.source["voltage"],
@@ -138,13 +124,12 @@ def event_section(
         "instances_sampled": None,
         "rules": list(RULES),
     }
-    return energy_section(
+    return energy_of_run(
         known,
-        cycles=counts.cycles,
-        macs=operations / 2 if operations else None,
+        result,
         megahertz=options.megahertz,
+        dram_pj_per_bit=options.dram_pj_per_bit,
         source=source,
-        dram=dram,
         fit=fit_entry(result["preset"], parts, energies),
     )
 

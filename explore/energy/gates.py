@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from ...hw.base.build_cache import scratch_folder
-from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
 from ...hw.config import ClusterConfig
 from ...sim.engine.blocks.composition import CLOCKS
 from ...sim.engine.blocks.partition import REST
-from ...sim.harness.dram import DramConfig
-from ...sim.run.options import WAVEFORM, RunOptions, with_memory
+from ...sim.run.options import WAVEFORM, RunOptions
 from ...sim.run.workload import Workload, run_workload
 from ...synth.design import Design, cluster_design
 from ...synth.energy.block_model import BlockModel, Costs, block_model
@@ -27,14 +25,14 @@ from ...synth.energy.power_library import read_power_library
 from ...synth.energy.sampling import Part, parts_of, sampled_windows
 from ...synth.energy.waveform import WaveformFile, clock_ports, read_waveforms
 from ...synth.liberty import read_library
-from .section import LIMITS, dram_entry, energy_section
+from .requirements import GATES, require_cluster_run
+from .section import LIMITS, energy_of_run
 
 __all__ = [
     "GateMachine",
     "GateOptions",
     "gate_machine",
     "read_costs",
-    "require_gates",
     "run_with_gates",
 ]
 
@@ -81,17 +79,6 @@ def read_costs(options: GateOptions) -> Costs:
     return Costs(library=library, cells=cells, macros=macros, storage=storage_cells(cells))
 
 
-def require_gates(config: ClusterConfig, options: RunOptions):
-    """Raise unless the energy of a run with these options can be computed from gates."""
-    if options.engine != "verilator":
-        raise UserError(f"--energy-gates needs --engine verilator, not {options.engine}")
-    if not isinstance(with_memory(config, options).memory, DramConfig):
-        raise UserError(
-            "--energy-gates needs the whole cluster with DRAM, not cores at a simple memory; add "
-            "--dram-latency 100"
-        )
-
-
 def run_with_gates(
     workload: Workload,
     preset: str,
@@ -120,7 +107,7 @@ def run_with_gates(
         Blocks of the machine, if they are there from another run.
 
     """
-    require_gates(config, options)
+    require_cluster_run(config, options, GATES, "--engine")
     if machine is None:
         machine = gate_machine(config, preset, costs, progress)
     with scratch_folder() as folder:
@@ -140,9 +127,6 @@ def run_with_gates(
         top = machine.design.top
         measured = MeasuredRun(path, top, windows, cycles, result["clocked_cycles"])
         parts = measured_parts(measured, machine, gates.instances, progress)
-    operations, dram = result["operations"], None
-    if gates.dram_pj_per_bit is not None:
-        dram = dram_entry(result["memory"]["traffic"]["run"], gates.dram_pj_per_bit)
     source = {
         "liberty": gates.liberty.name,
         "voltage": costs.cells.voltage,
@@ -153,16 +137,14 @@ def run_with_gates(
         "instances_sampled": sum(each.sampled for each in parts),
         "rules": list(LIMITS),
     }
-    return result | {
-        "energy": energy_section(
-            parts,
-            cycles=cycles,
-            macs=operations / 2 if operations else None,
-            megahertz=gates.megahertz,
-            source=source,
-            dram=dram,
-        )
-    }
+    energy = energy_of_run(
+        parts,
+        result,
+        megahertz=gates.megahertz,
+        dram_pj_per_bit=gates.dram_pj_per_bit,
+        source=source,
+    )
+    return result | {"energy": energy}
 
 
 def unchecked(options: RunOptions) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...synth.energy.design_energy import PartEnergy, PowerSum, group_energies, total_energy
 
-__all__ = ["LIMITS", "dram_entry", "energy_section", "power_entry"]
+__all__ = ["LIMITS", "dram_entry", "energy_of_run", "energy_section", "power_entry"]
 
 #: Rules of every figure from gates, and what it leaves out.
 LIMITS = (
@@ -108,6 +108,41 @@ def energy_section(
         "fit": None if fit is None else dict(fit),
         "blocks": [block_entry(each, cycles) for each in parts],
     }
+
+
+def energy_of_run(
+    parts: Sequence[PartEnergy],
+    result: Mapping[str, Any],
+    *,
+    megahertz: float,
+    dram_pj_per_bit: float | None,
+    source: Mapping[str, Any],
+    fit: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the `energy` of a result from the energy of all parts of the machine.
+
+    Parameters
+    ----------
+    parts, megahertz, source, fit
+        As for `energy_section`.
+    result : mapping
+        Result of the run.
+    dram_pj_per_bit : float or None
+        Energy of a bit that DRAM reads or writes, in pJ; None for no energy of DRAM.
+
+    """
+    operations, dram = result["operations"], None
+    if dram_pj_per_bit is not None:
+        dram = dram_entry(result["memory"]["traffic"]["run"], dram_pj_per_bit)
+    return energy_section(
+        parts,
+        cycles=result["run_cycles"],
+        macs=operations / 2 if operations else None,
+        megahertz=megahertz,
+        source=source,
+        dram=dram,
+        fit=fit,
+    )
 
 
 def block_entry(each: PartEnergy, cycles: int) -> dict[str, Any]:

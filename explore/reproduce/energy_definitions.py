@@ -1,6 +1,6 @@
 """Definitions of the figures of power and energy in the published comparison."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from .published import (
@@ -112,13 +112,24 @@ def at(sizes: Collection[int], figure: float | None) -> dict[int, float]:
     return {} if figure is None else dict.fromkeys(sizes, figure)
 
 
-ENERGY_REPRODUCTIONS = (
-    Reproduction(
-        name="figure8",
-        title="active power and energy of gemm (figure 8 and section 6.1.2)",
+def of_products(name: str, title: str, lines: Sequence[Line], note: str, **others) -> Reproduction:
+    """Return the definition of a figure of products, with a sentence about the published one."""
+    return Reproduction(
+        name=name,
+        title=title,
         unit=SHARE,
         sizes=PRODUCTS,
         quick_sizes=PRODUCTS[:1],
+        lines=lines,
+        note=f"{EVENTS} {note}",
+        **others,
+    )
+
+
+ENERGY_REPRODUCTIONS = (
+    of_products(
+        name="figure8",
+        title="active power and energy of gemm (figure 8 and section 6.1.2)",
         lines=[
             ratio(label, value, (VIRGO, other), at(PRODUCTS, published.get(other)))
             for label, value, published in (
@@ -128,15 +139,12 @@ ENERGY_REPRODUCTIONS = (
             for other in DESIGNS
             if other != VIRGO
         ],
-        note=f"{EVENTS} The published ratios have no size; each size has the same one.",
+        note="The published ratios have no size; each size has the same one.",
         has_account=True,
     ),
-    Reproduction(
+    of_products(
         name="figure9",
         title="power of gemm by component, share (figure 9 and section 6.1.3)",
-        unit=SHARE,
-        sizes=PRODUCTS,
-        quick_sizes=PRODUCTS[:1],
         lines=[
             *(
                 share(
@@ -156,14 +164,11 @@ ENERGY_REPRODUCTIONS = (
                 at(PRODUCTS, SHARED_ENERGY_TO_HOPPER),
             ),
         ],
-        note=f"{EVENTS} Published figures are of side 1,024.",
+        note="Published figures are of side 1,024.",
     ),
-    Reproduction(
+    of_products(
         name="figure10",
         title="power of gemm within the cores, share (figure 10)",
-        unit=SHARE,
-        sizes=PRODUCTS,
-        quick_sizes=PRODUCTS[:1],
         lines=[
             *(
                 share(label, design, groups, CORE, {})
@@ -176,14 +181,11 @@ ENERGY_REPRODUCTIONS = (
                 if design != AMPERE
             ),
         ],
-        note=f"{EVENTS} The publication has this figure without numbers.",
+        note="The publication has this figure without numbers.",
     ),
-    Reproduction(
+    of_products(
         name="figure11",
         title="energy of the matrix units in gemm (figure 11)",
-        unit=SHARE,
-        sizes=PRODUCTS,
-        quick_sizes=PRODUCTS[:1],
         lines=[
             *(
                 ratio("energy of the matrix units", energy_of(MATRIX), (design, AMPERE), {})
@@ -196,7 +198,7 @@ ENERGY_REPRODUCTIONS = (
                 for label, groups in MATRIX_PARTS.items()
             ),
         ],
-        note=f"{EVENTS} The publication has this figure without numbers; it calls them similar.",
+        note="The publication has this figure without numbers; it calls them similar.",
     ),
     Reproduction(
         name="figure12",

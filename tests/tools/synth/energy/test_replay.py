@@ -95,12 +95,18 @@ def recorded():
     }
 
 
+def mapped(component, folder):
+    """Return the netlist of a component, mapped to the small library."""
+    path = folder / "small.lib"
+    path.write_text(SMALL_LIBRARY)
+    name = type(component).__name__.lower()
+    block = design_of(component, name).blocks[name]
+    return map_block(read_library(path), library_of(SMALL_LIBRARY), block)
+
+
 @pytest.fixture(scope="module")
 def netlist(tmp_path_factory):
-    path = tmp_path_factory.mktemp("library") / "small.lib"
-    path.write_text(SMALL_LIBRARY)
-    block = design_of(Averager(), "averager").blocks["averager"]
-    return map_block(read_library(path), library_of(SMALL_LIBRARY), block)
+    return mapped(Averager(), tmp_path_factory.mktemp("library"))
 
 
 def test_windows_of_the_run_count(netlist, recorded):
@@ -173,10 +179,7 @@ class Merged(wiring.Component):
 
 
 def test_registers_that_are_merged_may_differ_until_they_are_written(tmp_path):
-    path = tmp_path / "small.lib"
-    path.write_text(SMALL_LIBRARY)
-    block = design_of(Merged(), "merged").blocks["merged"]
-    netlist = map_block(read_library(path), library_of(SMALL_LIBRARY), block)
+    netlist = mapped(Merged(), tmp_path)
     assert netlist.names["first"] == netlist.names["second"]
     rng, cycles = np.random.default_rng(1), 100
     i, enable = rng.integers(0, 4, cycles), np.arange(cycles) >= 60
@@ -216,10 +219,7 @@ class Taken(wiring.Component):
 
 
 def test_a_value_that_does_not_matter_may_differ(tmp_path):
-    path = tmp_path / "small.lib"
-    path.write_text(SMALL_LIBRARY)
-    block = design_of(Taken(), "taking").blocks["taking"]
-    netlist = map_block(read_library(path), library_of(SMALL_LIBRARY), block)
+    netlist = mapped(Taken(), tmp_path)
     assert netlist.names["taken"] == netlist.names["i"]
     rng, cycles = np.random.default_rng(1), 100
     i, enable = rng.integers(0, 4, cycles), rng.integers(0, 2, cycles)
