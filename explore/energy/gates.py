@@ -55,7 +55,8 @@ class GateOptions:
     windows, window_cycles : int
         Windows of the run, and cycles of each.
     instances : int
-        Largest number of instances of a block in a group to sample.
+        Largest number of instances of a block in a group to sample. Activity may be in few of them,
+        as in the sub-banks of a shared memory, so the default covers all blocks of the presets.
     dram_pj_per_bit : float or None
         Energy of a bit that DRAM reads or writes, in pJ; None for no energy of DRAM.
 
@@ -66,7 +67,7 @@ class GateOptions:
     megahertz: float = 100.0
     windows: int = 128
     window_cycles: int = 8
-    instances: int = 4
+    instances: int = 256
     dram_pj_per_bit: float | None = None
 
 

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ..design import Design
 from ..groups import group_of
@@ -28,12 +29,17 @@ class Part:
     group: str
     instances: tuple[str, ...]
 
-    def sample(self, count: int) -> tuple[str, ...]:
-        """Return at most `count` instances, spread evenly."""
+    def sample(self, count: int, seed: int = 1) -> tuple[str, ...]:
+        """Return at most `count` instances, each at a random place of an equal share of them.
+
+        Equal distances would choose the same lane of every core.
+        """
         total = len(self.instances)
         if total <= count:
             return self.instances
-        return tuple(self.instances[(2 * k + 1) * total // (2 * count)] for k in range(count))
+        generator = random.Random(f"{self.block} {self.group} {seed}")
+        bounds = [k * total // count for k in range(count + 1)]
+        return tuple(self.instances[generator.randrange(*each)] for each in pairwise(bounds))
 
 
 def parts_of(

@@ -86,8 +86,15 @@ def test_instances_by_block_and_group():
 def test_sampled_instances_are_spread():
     part = Part(block="a", group="DMA", instances=tuple(map(str, range(10))))
     assert part.sample(12) == part.instances
-    assert part.sample(2) == ("2", "7")
-    assert len(set(part.sample(4))) == 4
+    found = part.sample(3)
+    assert found == part.sample(3)
+    for instance, share in zip(found, (range(3), range(3, 6), range(6, 10)), strict=True):
+        assert int(instance) in share
+
+
+def test_sampled_instances_have_no_period():
+    lanes = Part(block="a", group="FP32", instances=tuple(f"{k // 8}.{k % 8}" for k in range(64)))
+    assert len({place.split(".")[1] for place in lanes.sample(8)}) > 2
 
 
 def test_samples_stand_for_all_instances():
