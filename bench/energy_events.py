@@ -55,6 +55,8 @@ from .energy_runs import CHECK, DATA, FIT, RUNS, EnergyRun
 __all__ = ["Measurements", "fitted", "main", "missed"]
 
 FOLDER = Path(__file__).parent / "results" / "energy_runs"
+#: Instances of a block without memories that are sampled.
+INSTANCES = 8
 #: Largest differences of a run that checks the fit: of the total, and of a group above 5 % of it.
 TOTAL, GROUP = 0.10, 0.20
 
@@ -127,6 +129,7 @@ class Measurements:
             sram_table=self.gates.sram_table,
             windows=windows,
             window_cycles=cycles,
+            instances=INSTANCES,
         )
         result = run_with_gates(
             *(workload, run.preset, PRESETS[run.preset], settings),

@@ -85,26 +85,27 @@ LONG_DRAM = (*LONG, *DRAM)
 #: The same for machines of several cores.
 CLUSTER = (
     *(("vecadd", "4096"), ("saxpy", "4096"), ("transpose", "64"), ("softmax", "64")),
-    *(("sgemm", "64"), ("reduce", "16384"), ("nbody", "64"), ("gemv", "128")),
+    *(("sgemm", "64"), ("stencil", "64"), ("reduce", "16384"), ("nbody", "64"), ("gemv", "128")),
     *(("mandelbrot", "32"), ("bitonic_sort", "1024")),
 )
-CLUSTER_CHECK = (("layernorm", "64"), ("stencil", "64"), ("conv2d", "64"))
-#: Kernels of machines most of whose blocks are in others too.
-FEW, FEW_CHECK = CLUSTER[:5], CLUSTER_CHECK[::2]
-CLUSTERS = ("virgo", "hopper")
-SIMILAR = ("ampere", "volta", "virgo_fp32", "ampere_fp32")
-CLUSTER_WINDOWS = (128, 8)
+CLUSTER_CHECK = (("layernorm", "64"), ("conv2d", "64"))
+#: Kernels of machines most of whose blocks are in `virgo` too.
+FEW = CLUSTER[:6]
+CLUSTERS = ("virgo", "hopper", "ampere", "volta", "virgo_fp32", "ampere_fp32")
+CLUSTER_WINDOWS = (512, 8)
+#: The last one has tiles with rows and columns outside of C.
+CLUSTER_PRODUCTS = ("64x64x64", "128x128x128", "192x64x256", "96x160x64")
 
 
 def cluster_runs(preset: str) -> tuple[EnergyRun, ...]:
     """Return the runs of a machine of several cores."""
-    fit, check = (CLUSTER, CLUSTER_CHECK) if preset in CLUSTERS else (FEW, FEW_CHECK)
+    fit = CLUSTER if preset == "virgo" else FEW
     sampled = {"windows": CLUSTER_WINDOWS, "options": LONG}
     attention = ("attention", "128x64")
     return (
-        *runs(preset, *products("64x64x64", "128x128x128", "192x64x256"), attention, **sampled),
+        *runs(preset, *products(*CLUSTER_PRODUCTS), attention, **sampled),
         *runs(preset, *fit, windows=CLUSTER_WINDOWS, options=LONG_DRAM),
-        *runs(preset, *check, windows=CLUSTER_WINDOWS, options=LONG_DRAM, use=CHECK),
+        *runs(preset, *CLUSTER_CHECK, windows=CLUSTER_WINDOWS, options=LONG_DRAM, use=CHECK),
         *runs(preset, *products("160x96x128"), ("attention", "192x64"), use=CHECK, **sampled),
         *runs(
             *(preset, attention),
@@ -134,5 +135,5 @@ RUNS: tuple[EnergyRun, ...] = (
     *runs("tiny", *CORES, options=DRAM),
     *runs("tiny", *CORES_CHECK, use=CHECK, options=DRAM),
     *runs("tiny", *products("40x24x32"), ("gemm_add", "32"), use=CHECK),
-    *(run for preset in (*CLUSTERS, *SIMILAR) for run in cluster_runs(preset)),
+    *(run for preset in CLUSTERS for run in cluster_runs(preset)),
 )

@@ -15,6 +15,10 @@ __all__ = ["CANDIDATES", "EVENTS", "Event", "EventCounts", "require_counters"]
 
 #: Domain of events of the whole cluster.
 CLUSTER = ""
+#: Event of useful products: those outside of a matrix have zeros as operands.
+PRODUCTS = "multiply_adds"
+#: Counters of the beats of the DMA.
+DMA_READS, DMA_WRITES = r"dma_read_beats_\d+", r"dma_write_beats_\d+"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +33,8 @@ class Event:
         Whether every instance of a block takes part in each event of its clock domain, as the
         elements of an array do; otherwise one of them does, as with the banks of a memory.
     pattern : str or None
-        Counters of the cluster, a regular expression; None for an event of cores or units.
+        Counters of the cluster, a regular expression; None for an event of cores, units or the
+        problem.
     without : str or None
         Counters to subtract from them, a regular expression.
 
@@ -80,8 +85,8 @@ def cluster_events() -> dict[str, Event]:
         "shared_wide_writes": ("words written by the DMA", r"shared_write_words_.*"),
         "shared_row_words": ("words of rows of cores", r"shared_row_(read|write)_words"),
         "shared_narrow_words": ("words of lanes", r"shared_narrow_(reads|writes)"),
-        "dma_read_beats": ("beats read by the DMA", r"dma_read_beats_\d+"),
-        "dma_write_beats": ("beats written by the DMA", r"dma_write_beats_\d+"),
+        "dma_read_beats": ("beats read by the DMA", DMA_READS),
+        "dma_write_beats": ("beats written by the DMA", DMA_WRITES),
         "dma_descriptors": ("descriptors of the DMA", r"dma_descriptors"),
         "tensor_active": ("steps of products in cores", r"tensor_active_cycles"),
         "l1i_fetches": ("fetches of the L1I", r"l1i_fetches"),
@@ -91,15 +96,20 @@ def cluster_events() -> dict[str, Event]:
         "l1d_misses": ("refills of the L1D", r"l1d_misses"),
         "l2_reads": ("bursts read from the L2", r"l2_reads"),
         "l2_writes": ("bursts written to the L2", r"l2_writes"),
-        "l2_refills": ("lines that the L2 reads", r"l2_(read_misses|prefetches)"),
         "l2_write_backs": ("lines that the L2 writes", r"l2_write_backs"),
         "l2_prefetches": ("lines that the L2 reads ahead", r"l2_prefetches"),
-        # Bursts of the DMA miss without a place in the L2.
-        "l2_hits": ("bursts found in the L2", r"l2_(reads|writes)", r"l2_(read|write)_misses"),
+        # Bursts of the DMA pass the L2 without a place in it, if they miss.
+        "l2_placed": ("lines with a place in the L2", r"l2_(read_misses|prefetches)", DMA_READS),
+        "l2_core_reads": ("bursts that caches read from the L2", r"l2_reads", DMA_READS),
+        "l2_core_writes": ("bursts that cores write to the L2", r"l2_writes", DMA_WRITES),
+        "l2_write_misses": ("bursts written without a place in the L2", r"l2_write_misses"),
     }
     return {
-        name: Event(meaning=text, pattern=pattern, without=without[0] if without else None)
-        for name, (text, pattern, *without) in rows.items()
+        PRODUCTS: Event(meaning="multiply-adds of the problem on matrix units"),
+        **{
+            name: Event(meaning=text, pattern=pattern, without=without[0] if without else None)
+            for name, (text, pattern, *without) in rows.items()
+        },
     }
 
 
@@ -112,7 +122,7 @@ PORT_EVENTS: Mapping[Port, tuple[str, ...]] = {
     Port.MEMORY: (
         *("loads", "stores", "memory_requests", "shared_narrow_words", "l1d_reads", "l1d_writes"),
     ),
-    Port.TENSOR: ("tensor_active", *OPERANDS),
+    Port.TENSOR: (PRODUCTS, "tensor_active", *OPERANDS),
 }
 
 #: Events that a fit may choose for the blocks of each group, the most direct first.
@@ -140,8 +150,8 @@ CANDIDATES: Mapping[str, tuple[str, ...]] = {
     "L1I": ("l1i_fetches", "l1i_lines"),
     "L1D": ("l1d_reads", "l1d_writes", "l1d_misses"),
     "L2": (
-        *("l2_hits", "l2_prefetches", "l1d_misses", "l1i_lines", "l1d_writes", "l2_write_backs"),
-        *("l2_refills", "l2_reads", "l2_writes"),
+        *("l2_placed", "l2_core_reads", "l2_core_writes", "l2_prefetches", "l2_write_backs"),
+        *("l2_write_misses", "dma_read_beats", "dma_write_beats"),
     ),
     "interconnect": (
         *("memory_requests", "l2_reads", "l2_writes", "shared_row_words", "l1i_lines"),
@@ -174,6 +184,8 @@ class EventCounts:
         self.clocked: Mapping[str, int] = result["clocked_cycles"]
         counters = result["counters"]
         cluster = {name: matching(counters, each) for name, each in CLUSTER_EVENTS.items()}
+        is_product = result["mac_utilization"] is not None
+        cluster[PRODUCTS] = result["operations"] // 2 if is_product else 0
         self.counts: dict[str, dict[str, int]] = {CLUSTER: cluster}
         for number, (unit, matrix) in enumerate(config.named_units.items()):
             weights = "shared_read_words_b" + (str(number) if number else "")
@@ -200,7 +212,7 @@ class EventCounts:
         all of them.
         """
         event, everywhere = EVENTS[name], self.counts
-        if event.pattern is not None:
+        if name in CLUSTER_EVENTS:
             return everywhere[CLUSTER][name]
         own = [domain for domain, found in everywhere.items() if name in found]
         inside = {place.domain for place in part.places} & set(own)
@@ -214,10 +226,10 @@ class EventCounts:
 
 
 def matching(counters: Mapping[str, int], event: Event) -> int:
-    """Return the sum of the counters of an event of the cluster, without those to subtract."""
+    """Return the sum of an event's counters without those to subtract, 0 at least."""
 
     def total(pattern: str | None) -> int:
         is_counter: Callable = re.compile(pattern or "").fullmatch
         return sum(count for name, count in counters.items() if is_counter(name))
 
-    return total(event.pattern) - total(event.without)
+    return max(0, total(event.pattern) - total(event.without))

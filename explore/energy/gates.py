@@ -55,8 +55,9 @@ class GateOptions:
     windows, window_cycles : int
         Windows of the run, and cycles of each.
     instances : int
-        Largest number of instances of a block in a group to sample. Activity may be in few of them,
-        as in the sub-banks of a shared memory, so the default covers all blocks of the presets.
+        Largest number of instances of a block in a group to sample, if it has no memories; the
+        default covers all blocks of the presets. Of a block with memories all are sampled, since
+        accesses may be in few of them.
     dram_pj_per_bit : float or None
         Energy of a bit that DRAM reads or writes, in pJ; None for no energy of DRAM.
 
@@ -237,22 +238,26 @@ def measured_parts(
     machine : GateMachine
         Blocks of the machine.
     instances : int
-        Largest number of instances of a part to sample.
+        Largest number of instances of a part without memories to sample.
     progress : callable or None
         Progress callback.
 
     """
     parts = parts_of(machine.design, run.top, lambda block: machine.models[block].children)
-    samples = {each: part.block for part in parts for each in part.sample(instances)}
+    chosen = [
+        part.instances if machine.models[part.block].memories else part.sample(instances)
+        for part in parts
+    ]
+    samples = {each: part.block for part, own in zip(parts, chosen, strict=True) for each in own}
     if progress is not None:
         progress("reading waveforms", 0, 0)
     recorded = {each: machine.models[block].recorded for each, block in samples.items()}
     found = read_waveforms(run.files(), run.recorded, recorded)
     energies = []
-    for done, part in enumerate(parts):
+    for done, (part, own) in enumerate(zip(parts, chosen, strict=True)):
         if progress is not None:
             progress("replaying windows", done, len(parts))
         model = machine.models[part.block]
-        part_samples = [model.energy(found.pop(each)) for each in part.sample(instances)]
+        part_samples = [model.energy(found.pop(each)) for each in own]
         energies.append(part_energy(part, part_samples, run.cycles, run.clocked(part)))
     return energies
