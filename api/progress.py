@@ -20,6 +20,8 @@ __all__ = ["ProgressDisplay", "duration", "shown_progress", "shows_progress"]
 
 #: Least duration (seconds) of a step whose end gets a line.
 WORTH_A_LINE = 1.0
+#: Least duration (seconds) between lines about the parts of a step.
+BETWEEN_LINES = 30.0
 #: Largest share of a bar that expected time alone fills.
 ALMOST = 0.97
 
@@ -74,6 +76,7 @@ class ProgressDisplay:
         self.description = ""
         self.expected: float | None = None
         self.began, self.done, self.total = 0.0, 0, 0
+        self.told = 0.0
         self.timer: threading.Timer | None = None
         self.lock = threading.RLock()
 
@@ -90,6 +93,7 @@ class ProgressDisplay:
                 self.end_step()
                 self.description, self.expected = description, expected
                 self.began, self.done, self.total = time.monotonic(), done, total
+                self.told = self.began
                 self.appear_later()
             self.done, self.total = done, total
             if self.bar is not None:
@@ -97,6 +101,16 @@ class ProgressDisplay:
                 self.bar.update(task, completed=done, total=total or None)
                 if expected is not None:
                     self.bar.update(task, expected=expected)
+            elif not self.has_bar and total > 1 and done > 0:
+                self.tell_parts()
+
+    def tell_parts(self) -> None:
+        """Print a line about the finished parts of a long step, unless one was just printed."""
+        now = time.monotonic()
+        if now - self.told >= BETWEEN_LINES:
+            self.told = now
+            elapsed = duration(now - self.began)
+            print_line(f"{self.description}: {self.done} of {self.total}, {elapsed}")
 
     def appear_later(self) -> None:
         """Show the step after the delay."""

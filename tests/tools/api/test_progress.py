@@ -71,6 +71,19 @@ def test_lines_show_expected_and_elapsed_time(clock, capsys):
     ]
 
 
+def test_parts_of_a_long_step_get_lines_at_intervals(clock, capsys):
+    with ProgressDisplay() as display:
+        for done, now in enumerate((0.0, 29.0, 31.0, 60.0, 61.0)):
+            clock.now = now
+            display("sweep", done, 12)
+    assert capsys.readouterr().err.splitlines() == [
+        "sweep ...",
+        "sweep: 2 of 12, 31 s",
+        "sweep: 4 of 12, 1 min 1 s",
+        "sweep: 1 min 1 s",
+    ]
+
+
 def test_equal_steps_in_sequence_are_shown_apart(clock, capsys):
     with ProgressDisplay() as display:
         display("compiling the model", 0, 1, 9.0)

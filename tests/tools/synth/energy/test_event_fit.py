@@ -49,19 +49,22 @@ def counts_of(active, weights, beats, clocked):
     counters = {
         "matrix_active": active,
         "shared_read_words_b": weights,
-        "overwrite_rows": 0,
-        "accumulate_rows": 0,
-        "drain_rows": 0,
         "dma_read_beats_0": beats,
         "dma_read_beats_1": beats,
     }
-    result = {
+    return EventCounts(run_result(counters, clocked), CONFIG)
+
+
+def run_result(counters, clocked=1000):
+    """Return the parts of the result of a made-up run that have events."""
+    rows = dict.fromkeys(("matrix_active", "overwrite_rows", "accumulate_rows", "drain_rows"), 0)
+    return {
         "run_cycles": 10 * clocked,
         "clocked_cycles": {"matrix": clocked, "dma": clocked // 2},
-        "counters": counters,
+        "counters": rows | counters,
         "cores": None,
+        "mac_utilization": None,
     }
-    return EventCounts(result, CONFIG)
 
 
 def made_up_run(active, weights, beats, clocked, noise=1.0):
@@ -172,6 +175,24 @@ def test_broadcast_events_count_for_every_instance():
     assert counts.count(MESH, "matrix_active") == 40
     assert counts.count(DMA, "dma_read_beats") == 60
     assert counts.clocked_cycles(MESH) == 4000
+
+
+def test_events_of_the_l2_are_without_bursts_of_the_dma():
+    counters = {
+        **{"l2_reads": 50, "l2_read_misses": 30, "l2_prefetches": 5, "l2_writes": 9},
+        **{"dma_read_beats_0": 8, "dma_read_beats_1": 4, "dma_write_beats_0": 10},
+    }
+    counts = EventCounts(run_result(counters), CONFIG)
+    found = {name: counts.count(DMA, name) for name in ("l2_placed", "l2_core_reads")}
+    assert found == {"l2_placed": 30 + 5 - 12, "l2_core_reads": 50 - 12}
+    assert counts.count(DMA, "l2_core_writes") == 0
+
+
+def test_products_outside_of_a_matrix_do_not_count():
+    result = run_result({}) | {"operations": 2 * 5 * 6 * 7}
+    assert EventCounts(result, CONFIG).count(MESH, "multiply_adds") == 0
+    result["mac_utilization"] = 0.5
+    assert EventCounts(result, CONFIG).count(MESH, "multiply_adds") == 5 * 6 * 7
 
 
 def test_candidates_are_events_of_groups():
