@@ -8,7 +8,7 @@ from ..explore.reproduce.definitions import REPRODUCTIONS
 from ..explore.reproduce.page import reproduction_page
 from ..explore.reproduce.reproduced import Reproduced, reports
 from ..explore.reproduce.reproduced import reproduce as carried_out
-from ..explore.reproduce.waterfall import TITLE, Waterfall, waterfall
+from ..explore.reproduce.waterfall import Waterfall, waterfall
 from ..hw.base.errors import UserError
 from .area import optional
 from .compare.sheets import print_comparison
@@ -55,7 +55,7 @@ def reproduce(
         Leave out the largest products; attention of 256 queries and keys in place of 1,024.
     as_published
         Apply the known restrictions of the published machine to table3, one at a time and together,
-        to products of 256 and 512, with --quick of 256.
+        to products of 256 and 512, with --quick of 256; energies follow.
     jobs
         Processes on this machine; default: the number of processors.
     scheduler
@@ -148,14 +148,11 @@ def print_tables(found: Reproduced | Waterfall):
     """Print a table, or that of each size, and the notes."""
     out = standard_output()
     if isinstance(found, Waterfall):
-        tables = [
-            (f"{TITLE}, {size} x {size} x {size}", "restriction", found.lines(size))
-            for size in found.sizes
-        ]
+        first, tables = "restriction", list(found.tables)
     else:
-        tables = [(found.table.title, "design", found.lines())]
-    for title, first, lines in tables:
-        table = new_table(title, first, numbers=found.heads)
+        first, tables = "design", [(found.table.title, found.heads, found.lines())]
+    for title, heads, lines in tables:
+        table = new_table(title, first, numbers=heads)
         for label, cells in lines:
             table.add_row(label, *cells)
         out.print(table)

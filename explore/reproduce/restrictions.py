@@ -12,7 +12,7 @@ from ...sim.harness.dram import DramConfig
 from ..work import KernelRun
 from .published import DESIGNS
 
-__all__ = ["RESTRICTIONS", "Restriction", "restricted", "tile_of"]
+__all__ = ["RESTRICTIONS", "Restriction", "combined", "restricted", "tile_of"]
 
 #: Designs whose cores load operands from shared memory.
 FED_BY_REGISTERS = ("volta", "ampere")
@@ -78,6 +78,11 @@ def tile_of(config: ClusterConfig) -> tuple[int, int]:
         return rows, columns
     plan = tensor_plan(config) if config.tensor_units else hgmma_plan(config)
     return plan.m, plan.n
+
+
+def combined(design: str, count: int = len(RESTRICTIONS)) -> list[Restriction]:
+    """Return those of the first restrictions that concern a design."""
+    return [each for each in RESTRICTIONS[:count] if design in each.designs]
 
 
 def restricted(run: KernelRun, restrictions: Iterable[Restriction]) -> KernelRun:

@@ -1,4 +1,4 @@
-"""From our MAC utilisation to the published one: restrictions one at a time, and combined."""
+"""From our MAC utilisation and energy to the published ones, by restrictions of the machine."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,9 @@ from ..work import KernelRun
 from .bars import Bars, Group
 from .published import DESIGNS, MAC_UTILIZATION, SIZES, SOURCE
 from .reproduced import failures_of, run_reports, swept, table_of
-from .restrictions import RESTRICTIONS, Restriction, restricted
+from .restricted_energy import HEADS, Energy, energy_lines, energy_ratios
+from .restricted_energy import TITLE as ENERGY_TITLE
+from .restrictions import RESTRICTIONS, Restriction, combined, restricted
 from .runs import KERNEL, gemm_run
 
 __all__ = ["TITLE", "Step", "Waterfall", "waterfall"]
@@ -74,9 +76,24 @@ class Waterfall:
         self, design: str, size: int, restrictions: Sequence[Restriction]
     ) -> float | None:
         """Return the MAC utilisation of a run, None if it did not pass."""
-        _, row = self.runs[restricted(gemm_run(design, size), restrictions).key]
-        result = row.record.result if row.is_passed else None
+        result = self.result(design, size, restrictions)
         return None if result is None else result["mac_utilization"]
+
+    def result(
+        self, design: str, size: int, restrictions: Sequence[Restriction]
+    ) -> Mapping[str, Any] | None:
+        """Return the result of a run, None if it did not pass."""
+        _, row = self.runs[restricted(gemm_run(design, size), restrictions).key]
+        return row.record.result if row.is_passed else None
+
+    def energy(self, size: int) -> Energy:
+        """Return the function that gives the energy per multiply-add of a design."""
+
+        def found(design: str, restrictions: Sequence[Restriction]) -> float | None:
+            result = self.result(design, size, restrictions)
+            return None if result is None else result["energy"]["pj_per_mac"]
+
+        return found
 
     @cached_property
     def steps(self) -> list[Step]:
@@ -100,8 +117,17 @@ class Waterfall:
 
     @property
     def heads(self) -> list[str]:
-        """Heads of the columns of figures: of each design together and alone."""
+        """Heads of the columns of utilisations: of each design together and alone."""
         return [f"{name}{mark}" for name in DESIGNS.values() for mark in ("", ", alone")]
+
+    @property
+    def tables(self) -> Iterator[tuple[str, list[str], Iterator[tuple[str, list[str]]]]]:
+        """Yield title, heads and lines of each table: utilisation and energy of each size."""
+        for size in self.sizes:
+            problem = f"{size} x {size} x {size}"
+            yield f"{TITLE}, {problem}", self.heads, self.lines(size)
+            lines = energy_lines(self.energy(size), OURS, PUBLISHED)
+            yield f"{ENERGY_TITLE}, {problem}", HEADS, lines
 
     def lines(self, size: int) -> Iterator[tuple[str, list[str]]]:
         """Yield the label and the cells of each line of a size."""
@@ -129,15 +155,15 @@ class Waterfall:
             *failures_of(self.runs.values()),
             "A figure has its restriction and all above it; alone, only its own. A dash: the "
             "restriction does not concern the design.",
+            "Energies are of events; each design has the restrictions that concern it.",
             f"Published: {SOURCE}.",
         ]
 
     def markdown(self) -> str:
-        """Return a table for each size as Markdown."""
-        text = [f"# {TITLE}"]
-        for size in self.sizes:
-            text += ["", f"## {size} x {size} x {size}", ""]
-            text += table_of("restriction", self.heads, self.lines(size))
+        """Return all tables as Markdown."""
+        text = ["# Restrictions of the published machine"]
+        for title, heads, lines in self.tables:
+            text += ["", f"## {title}", "", *table_of("restriction", heads, lines)]
         for note in self.notes:
             text += ["", note]
         return "\n".join([*text, ""])
@@ -191,6 +217,15 @@ class Waterfall:
                 for design in DESIGNS
             ],
             "steps": [vars(step) for step in self.steps],
+            "energy": [
+                {
+                    "size": size,
+                    "restrictions": [each.name for each in RESTRICTIONS[:count]],
+                    "virgo_to": energy_ratios(self.energy(size), count),
+                }
+                for size in self.sizes
+                for count in range(len(RESTRICTIONS) + 1)
+            ],
             "notes": self.notes,
             "runs": run_reports(self.runs.values()),
             "versions": versions(),
@@ -205,11 +240,6 @@ def shown(value: float | None) -> str:
 def published(design: str, size: int) -> float:
     """Return the published utilisation."""
     return MAC_UTILIZATION[design][SIZES.index(size)]
-
-
-def combined(design: str, count: int = len(RESTRICTIONS)) -> list[Restriction]:
-    """Return those of the first restrictions that concern a design."""
-    return [each for each in RESTRICTIONS[:count] if design in each.designs]
 
 
 def runs_of(size: int) -> Iterator[KernelRun]:

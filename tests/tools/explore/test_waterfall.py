@@ -16,6 +16,8 @@ from spica.explore.reproduce.waterfall import waterfall
 from spica.hw.config import PRESETS
 from support.results import made_up, row_of
 
+#: Made-up energy per multiply-add at full utilisation.
+ENERGY = {"volta": 60.0, "ampere": 50.0, "hopper": 30.0, "virgo": 20.0}
 APART, MEMORY, ISSUE, NARROW, SERIAL = RESTRICTIONS
 
 
@@ -40,7 +42,9 @@ def planned(monkeypatch):
         for run in runs:
             verdict = FAIL if run.preset in failed else PASS
             result = made_up(run.preset, cycles=100, polling=0, units=None, verdict=verdict)
-            rows.append(row_of(run.preset, result | {"mac_utilization": utilization_of(run)}))
+            result |= {"mac_utilization": utilization_of(run)}
+            result |= {"energy": {"pj_per_mac": ENERGY[run.preset] / utilization_of(run)}}
+            rows.append(row_of(run.preset, result))
         return rows
 
     monkeypatch.setattr(reproduced, "sweep", sweep)
@@ -85,6 +89,25 @@ def test_restrictions_change_what_they_say_and_nothing_else():
     assert run.config.core.row_port
 
 
+def test_energies_are_of_the_restrictions_that_concern_a_design(planned):
+    found = waterfall(sizes=(256,))
+    rows = {len(row["restrictions"]): row["virgo_to"] for row in found.report()["energy"]}
+    assert rows[0]["hopper"] == pytest.approx(20 / 30)
+    assert rows[1]["volta"] == pytest.approx(20 / 60)
+    virgo, volta = 20 / 0.57, 60 / 0.32
+    assert rows[len(RESTRICTIONS)]["volta"] == pytest.approx(virgo / volta)
+
+
+def test_a_failed_design_has_no_energy(planned):
+    _, failed = planned
+    failed.append("hopper")
+    (_, (title, heads, lines)) = waterfall(sizes=(256,)).tables
+    assert title.startswith("energy of gemm") and heads[-1] == "to Hopper-style"
+    (ours, cells), *_, (published, figures) = lines
+    assert (ours, cells) == ("Spica", ["33.33 %", "40.00 %", "-"])
+    assert (published, figures) == ("published", ["-", "19.70 %", "67.50 %"])
+
+
 def test_reports_have_every_figure(planned):
     _, failed = planned
     failed.append("hopper")
@@ -97,8 +120,9 @@ def test_reports_have_every_figure(planned):
     assert rest["hopper", 256] is None
     assert rest["virgo", 512] == pytest.approx(0.57 - 0.779)
     text = found.markdown()
-    for size in found.sizes:
-        for label, cells in found.lines(size):
+    for title, heads, lines in found.tables:
+        assert f"## {title}" in text and f"| restriction | {' | '.join(heads)} |" in text
+        for label, cells in lines:
             assert f"| {label} | {' | '.join(cells)} |" in text
     texts = list(ElementTree.fromstring(drawn(found.bars())).itertext())
     assert "Virgo, 512 x 512 x 512" in texts and "77.90 %" in texts
