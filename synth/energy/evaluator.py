@@ -47,9 +47,11 @@ class Activity:
 
 def pack_cycles(values: NDArray[np.bool_]) -> Words:
     """Return rows of bits, one per cycle, as rows of words; bit n of word w is cycle 64w + n."""
-    padding = -values.shape[-1] % 64
-    padded = np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, padding)])
-    return np.packbits(padded, axis=-1, bitorder="little").view("<u8").astype(np.uint64)
+    packed = np.packbits(values, axis=-1, bitorder="little")
+    size = packed.shape[-1]
+    padded = np.zeros((*packed.shape[:-1], size + -size % 8), np.uint8)
+    padded[..., :size] = packed
+    return padded.view("<u8").astype(np.uint64, copy=False)
 
 
 def unpack_cycles(words: Words, cycles: int) -> NDArray[np.bool_]:

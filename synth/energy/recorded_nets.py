@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ from .mapped_netlist import ONE, ZERO, MappedNetlist
 
 __all__ = ["Bits", "NetRows", "RecordedNets", "opaque_ports"]
 
+#: Least number of spans of cycles that are not read as slices.
+FEW = 16
 #: One row per bit of a signal, least significant bit first, and one column per cycle.
 Bits = NDArray[np.bool_]
 
@@ -163,11 +166,20 @@ class RecordedNets:
 
     def values(self, nets: Iterable[int], cycles: NDArray[np.int64]) -> Bits:
         """Return the values of nets in some cycles, a row for each net; a clock counts as 0."""
-        return self.table[np.ix_(self.rows.indices(nets), cycles)]
+        found = self.rows.indices(nets)
+        bounds = [0, *(np.flatnonzero(np.diff(cycles) != 1) + 1).tolist(), len(cycles)]
+        if len(bounds) > FEW + 1:
+            return self.table[found][:, cycles]
+        # Slices of many cycles are much faster than single cycles.
+        spans = [(int(cycles[first]), end - first) for first, end in pairwise(bounds)]
+        return np.concatenate([self.table[found, at : at + n] for at, n in spans], axis=1)
 
     def ambiguous(self, cycles: NDArray[np.int64]) -> tuple[NDArray[np.bool_], set[str]]:
         """Return in which of some cycles a port has several recorded values, and its names."""
         one, other = self.rows.pairs
-        differs = (self.table[one] ^ self.table[other])[:, cycles]
+        packed, chosen = np.packbits(self.table, axis=1), np.zeros(self.cycles, bool)
+        chosen[cycles] = True
+        differs = (packed[one] ^ packed[other]) & np.packbits(chosen)
         names = {self.rows.agreeing[k][2] for k in np.flatnonzero(differs.any(axis=1))}
-        return np.logical_or.reduce(differs, axis=0), names
+        wrong = np.unpackbits(np.bitwise_or.reduce(differs, axis=0), count=self.cycles)
+        return wrong[cycles].astype(bool), names
