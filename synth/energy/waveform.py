@@ -273,4 +273,5 @@ def bits_of(variable: Variable, cycles: int) -> NDArray[np.bool_]:
     last = np.zeros(cycles + 1, np.int64)
     np.maximum.at(last, variable.columns, np.arange(1, len(variable.columns) + 1))
     rows = table[np.maximum.accumulate(last[:cycles])]
-    return np.unpackbits(rows, axis=1, bitorder="little", count=variable.width).T.astype(bool)
+    bits = np.unpackbits(rows, axis=1, bitorder="little", count=variable.width)
+    return np.ascontiguousarray(bits.T).view(bool)  # a bit's cycles side by side
