@@ -53,12 +53,15 @@ class ProgramCycles:
     stall: float
 
 
-#: By preset.
+#: By preset and head dimension.
 PROGRAMS = {
-    "virgo": ProgramCycles(
+    ("virgo", 64): ProgramCycles(
         begin=3029, softmax=1100, first=1150, turn=1970, mask=2020, end=1060, stall=0.0375
     ),
-    "virgo_fp32": ProgramCycles(
+    ("virgo", 128): ProgramCycles(
+        begin=3423, softmax=1100, first=1034, turn=1293, mask=1294, end=1060, stall=0.042
+    ),
+    ("virgo_fp32", 64): ProgramCycles(
         begin=3850, softmax=1100, first=630, turn=740, mask=1380, end=1420, stall=0.0057
     ),
 }
