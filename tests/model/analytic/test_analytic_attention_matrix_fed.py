@@ -44,3 +44,17 @@ def test_usual_steps_are_bound_by_the_unit(preset, depth):
     problem = attention(preset, 64, 256, depth=depth)
     usual = list(attention_steps(PRESETS[preset], problem))[1]
     assert cores_cycles(PROGRAMS[preset, depth], usual, 1) < usual.scores + usual.output
+
+
+def test_bytes_of_the_unit_are_those_of_operands_zeros_and_scales():
+    found = predict_attention(VIRGO, attention("virgo", 64, 128)).traffic
+    k = q = p = v = 64 * 64 * 2
+    zeros, scales = 64 * 2, 64 * 4
+    assert found.shared_read_bytes == {
+        "a": 2 * (4 * k + 4 * p) + 4 * zeros + scales,
+        "b": 2 * (q + v) + zeros,
+    }
+    found = predict_attention(PRESETS["virgo_fp32"], attention("virgo_fp32", 32, 128)).traffic
+    assert found.shared_read_bytes["a"] == (
+        2 * (4 * 64 * 64 * 4 + 8 * 64 * 32 * 4) + 8 * 32 * 4 + 2 * 32 * 4
+    )
