@@ -60,6 +60,10 @@ CASES = {
         "chosen": (case(64), case(64, 320), case(128), case(160, 64), case(128, causal=True)),
         "others": (case(100, 150),),
     },
+    ("virgo_fp32", 128): {
+        "chosen": (case(64), case(64, 320), case(192, 64), case(128, causal=True)),
+        "others": (case(100, 150), case(192)),
+    },
     ("hopper", 64): {
         "chosen": (
             *(case(64), case(64, 320), case(192, 320), case(384, 64), case(384, 320)),
@@ -70,6 +74,13 @@ CASES = {
             *(case(100, 150), case(64, 150), case(128, 128, 2), case(256), case(256, 320)),
             *(case(384, 640), case(200, 500, 2, 1), case(300, causal=True)),
         ),
+    },
+    ("hopper", 128): {
+        "chosen": (
+            *(case(64), case(64, 160), case(128, 320), case(256, 320), case(320, 64)),
+            *(case(256, causal=True), case(128, 128, 2), case(512, 128)),
+        ),
+        "others": (case(100, 150), case(256)),
     },
     ("ampere", 64): {
         "chosen": (
@@ -82,12 +93,20 @@ CASES = {
             *(case(300, causal=True), case(384, causal=True)),
         ),
     },
+    ("ampere", 128): {
+        "chosen": (
+            *(case(64), case(64, 320), case(256, 64), case(256, 320)),
+            *(case(64, causal=True), case(192, causal=True)),
+        ),
+        "others": (case(100, 150), case(128, 128, 2), case(256), case(256, 150), case(384, 64)),
+    },
     ("volta", 64): {
         "others": (
             *(case(64), case(64, 320), case(100, 150), case(384, 64)),
             case(192, causal=True),
         ),
     },
+    ("volta", 128): {"others": (case(100, 150), case(256, 64))},
     ("ampere_fp32", 64): {
         "chosen": (
             *(case(64), case(64, 320), case(128, 320), case(256, 64), case(256, 150)),
@@ -97,5 +116,12 @@ CASES = {
             *(case(100, 150), case(64, 150), case(128, 128, 2), case(256), case(384, 64)),
             case(300, causal=True),
         ),
+    },
+    ("ampere_fp32", 128): {
+        "chosen": (
+            *(case(64), case(64, 320), case(256, 64), case(256, 320)),
+            case(128, causal=True),
+        ),
+        "others": (case(100, 150), case(384, 64)),
     },
 }

@@ -61,17 +61,9 @@ def predict_attention(
 
 def program_of(config: ClusterConfig, depth: int) -> Any:
     """Return the cycles of the program of a preset; raise `UserError` for other machines."""
-    presets = list(dict.fromkeys(name for style in STYLES.values() for name, _ in style.PROGRAMS))
-    preset = next((name for name in presets if PRESETS[name] == config), None)
-    if preset is None:
-        raise UserError(f"{WHAT} needs a preset without changes, {' or '.join(presets)}")
-    programs = {
-        other: cycles
-        for style in STYLES.values()
-        for (name, other), cycles in style.PROGRAMS.items()
-        if name == preset
-    }
-    if depth not in programs:
-        depths = " or ".join(map(str, programs))
-        raise UserError(f"{WHAT} needs depth {depths} on {preset}, not {depth}")
-    return programs[depth]
+    for style in STYLES.values():
+        for (preset, measured), program in style.PROGRAMS.items():
+            if measured == depth and PRESETS[preset] == config:
+                return program
+    presets = dict.fromkeys(name for style in STYLES.values() for name, _ in style.PROGRAMS)
+    raise UserError(f"{WHAT} needs a preset without changes, {' or '.join(presets)}")

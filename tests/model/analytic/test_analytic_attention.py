@@ -71,13 +71,12 @@ def test_a_causal_mask_saves_blocks(preset, depth, style):
     [
         (PRESETS["tiny_matrix"], {}, None, "needs a preset without changes, virgo or virgo_fp32"),
         (dataclasses.replace(VIRGO, cores=2), {}, None, "needs a preset without changes"),
-        (PRESETS["virgo_fp32"], {"depth": 128}, None, "needs depth 64 on virgo_fp32, not 128"),
         (VIRGO, {"queries": 15}, None, "needs 16 queries or more, not 15"),
         (VIRGO, {"keys": 63}, None, "needs 64 keys or more, not 63"),
         (VIRGO, {"overwrites": True}, None, "needs an O that accumulates"),
         (VIRGO, {}, DramConfig(latency=200), "needs the default timing of DRAM"),
     ],
-    ids=["preset", "cores", "depth", "queries", "keys", "overwrites", "memory"],
+    ids=["preset", "cores", "queries", "keys", "overwrites", "memory"],
 )
 def test_what_was_not_measured_is_refused(config, options, memory, message):
     with pytest.raises(UserError, match=message):
