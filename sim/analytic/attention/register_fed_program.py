@@ -43,7 +43,7 @@ class ProgramCycles:
 #: Of tensor units of 16 bits, by head dimension. The DMA of `ampere` has no work in this program.
 HALF = {
     64: ProgramCycles(begin=1506, half=2253, warp=231, mask=702, fetch=1399, change=531),
-    128: ProgramCycles(begin=1542, half=3093, warp=0, mask=666, fetch=55, change=1184),
+    128: ProgramCycles(begin=1521, half=3094, warp=0, mask=494, fetch=2091, change=1191),
 }
 #: Of tensor units of 32 bits.
 SINGLE = {
