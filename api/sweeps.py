@@ -69,7 +69,8 @@ def sweep(
     energy : bool
         Whether to compute the energy of every run from event energies, at 100 MHz.
     analytic : bool
-        Whether to predict the cycles of ``gemm`` with the analytic model, without simulation.
+        Whether to predict the cycles of ``gemm`` or ``attention`` with the analytic model, without
+        simulation.
     jobs : int or None
         Processes on this machine; None for the number of processors.
     scheduler : str or None

@@ -36,6 +36,7 @@ NAMES = (
     "arithmetic",
     "gemm",
     "analytic",
+    "analytic_attention",
     "memory",
     "virgo",
 )

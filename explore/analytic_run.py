@@ -1,13 +1,17 @@
 """Prediction of a run by the analytic model, as work of a sweep."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ..hw.base.errors import UserError
 from ..hw.config import ClusterConfig
+from ..kernels.attention.cores import attention_unit
+from ..kernels.attention.problem import AttentionProblem
 from ..kernels.gemm.target import is_on_tensor_units, product_macs
-from ..sim.analytic.gemm import WHAT, predict, product_of
+from ..sim.analytic import gemm
+from ..sim.analytic.attention import prediction as attention
+from ..sim.analytic.work import Prediction
 from ..sim.harness.dram import DramConfig
 from ..sim.run.options import with_memory
 from .record import PASS, Record
@@ -18,51 +22,86 @@ __all__ = ["AnalyticRun", "predictions_of"]
 #: Function that finds the run of a machine by its name and config.
 RunOf = Callable[[str, ClusterConfig], KernelRun]
 
-#: Kernel and driver that the model describes.
-KERNEL, DRIVER = "gemm", "cores"
+#: Kernels and driver that the model describes.
+GEMM, ATTENTION, DRIVER = "gemm", "attention", "cores"
+#: Data of attention whose maxima are those of the measured runs.
+DATA = "random"
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnalyticRun(KernelRun):
-    """Predicted run of ``gemm`` commanded by cores. Nothing is built, simulated or stored."""
+    """Predicted run of ``gemm`` or ``attention`` commanded by cores.
+
+    Nothing is built, simulated or stored.
+    """
 
     kind: ClassVar[str] = "sweep-analytic"
     is_immediate: ClassVar[bool] = True
 
     def record(self) -> Record:
         """Predict cycles and exact work; the counters are cycles by cause, and bytes."""
-        problem = product_of(self.config, **self.sizes, c_format=self.product.get("c_format"))
         memory = with_memory(self.config, self.options).memory
         assert isinstance(memory, DramConfig)
-        prediction = predict(self.config, problem, memory)
-        cycles, traffic = prediction.cycles, prediction.traffic
-        peak = product_macs(self.config, WHAT)
-        active = "tensor_active_cycles" if is_on_tensor_units(self.config) else "matrix_active"
+        if self.kernel == ATTENTION:
+            problem = attention_of(self.config, self.sizes, self.product)
+            macs, what = problem.needed_macs, attention.WHAT
+            prediction = attention.predict_attention(self.config, problem, memory)
+        else:
+            c_format = self.product.get("c_format")
+            product = gemm.product_of(self.config, **self.sizes, c_format=c_format)
+            macs, what = product.macs, gemm.WHAT
+            prediction = gemm.predict(self.config, product, memory)
         figures = {
-            "cycles": cycles,
-            "operations_per_cycle": 2 * problem.macs / cycles,
-            "mac_utilization": problem.macs / (peak * cycles),
+            "cycles": prediction.cycles,
+            "operations_per_cycle": 2 * macs / prediction.cycles,
+            "mac_utilization": macs / (product_macs(self.config, what) * prediction.cycles),
         }
-        counters = {
-            active: traffic.active,
-            "dma_read_bytes": traffic.dma_read_bytes,
-            "dma_written_bytes": traffic.dma_written_bytes,
-            **{f"shared_read_bytes_{name}": n for name, n in traffic.shared_read_bytes.items()},
-            **{
-                f"shared_written_bytes_{name}": n
-                for name, n in traffic.shared_written_bytes.items()
-            },
-            **{f"cycles_{cause}": n for cause, n in prediction.terms.items()},
-        }
-        return Record(status=PASS, figures=figures, counters=counters)
+        return Record(status=PASS, figures=figures, counters=counters_of(self.config, prediction))
+
+
+def attention_of(
+    config: ClusterConfig, sizes: Mapping[str, int], options: Mapping[str, Any]
+) -> AttentionProblem:
+    """Return the problem of a run of ``attention`` with options of its data."""
+    data = options.get("data", DATA)
+    if data != DATA:
+        raise UserError(f"{attention.WHAT} needs {DATA} data, not {data}")
+    queries, heads = sizes["queries"], sizes.get("heads", 1)
+    return AttentionProblem(
+        batch=sizes.get("batch", 1),
+        heads=heads,
+        kv_heads=sizes.get("kv_heads", heads),
+        queries=queries,
+        keys=sizes.get("keys", queries),
+        depth=sizes["depth"],
+        causal=options.get("causal", False),
+        scale=options.get("scale"),
+        operand=attention_unit(config).operand,
+    )
+
+
+def counters_of(config: ClusterConfig, prediction: Prediction) -> dict[str, int]:
+    """Return exact work and cycles by cause by the names in reports."""
+    traffic = prediction.traffic
+    active = "tensor_active_cycles" if is_on_tensor_units(config) else "matrix_active"
+    return {
+        active: traffic.active,
+        "dma_read_bytes": traffic.dma_read_bytes,
+        "dma_written_bytes": traffic.dma_written_bytes,
+        **{f"shared_read_bytes_{name}": n for name, n in traffic.shared_read_bytes.items()},
+        **{f"shared_written_bytes_{name}": n for name, n in traffic.shared_written_bytes.items()},
+        **{f"cycles_{cause}": n for cause, n in prediction.terms.items()},
+    }
 
 
 def predicted(run: KernelRun) -> AnalyticRun:
     """Return the prediction of a run; raise `UserError` if the model does not describe it."""
-    if run.kernel != KERNEL or run.driver != DRIVER:
-        described = run.kernel if run.kernel != KERNEL else f"{KERNEL} --driver {run.driver}"
+    if run.kernel not in (GEMM, ATTENTION) or run.driver != DRIVER:
+        is_host = run.kernel in (GEMM, ATTENTION)
+        described = f"{run.kernel} --driver {run.driver}" if is_host else run.kernel
         raise UserError(
-            f"the analytic model needs {KERNEL} --driver {DRIVER}, not {described}: simulate it"
+            f"the analytic model needs {GEMM} or {ATTENTION} with --driver {DRIVER}, not "
+            f"{described}: simulate it"
         )
     return AnalyticRun(**vars(run))
 

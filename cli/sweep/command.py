@@ -74,8 +74,8 @@ def sweep(
     energy
         Compute the energy of every run from its counters and event energies.
     analytic
-        Predict the cycles of `gemm` with the analytic model; nothing is simulated, values are not
-        checked.
+        Predict the cycles of `gemm` or `attention` with the analytic model; nothing is simulated,
+        values are not checked.
     jobs
         Processes on this machine; default: the number of processors.
     scheduler

@@ -7,7 +7,7 @@ from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ...kernels.attention.problem import AttentionProblem
 from ...kernels.kernel import Problem
-from ..analytic.attention import AttentionPrediction, predict_attention
+from ..analytic.attention.prediction import predict_attention
 from ..analytic.gemm import Prediction, predict, product_of
 from ..harness.dram import DramConfig
 
@@ -85,7 +85,7 @@ def attention_of(problem: Problem) -> AttentionProblem:
     )
 
 
-def section_of(predicted: Prediction | AttentionPrediction, cycles: int) -> dict[str, Any]:
+def section_of(predicted: Prediction, cycles: int) -> dict[str, Any]:
     """Return the section of a prediction beside measured cycles."""
     return {
         "cycles": predicted.cycles,

@@ -12,7 +12,7 @@ from spica.hw.config.formats import FORMATS
 from spica.kernels.attention.cores import attention_unit
 from spica.kernels.attention.problem import AttentionProblem
 from spica.kernels.elements import nearest, values_of
-from spica.sim.analytic.attention_traffic import dma_traffic
+from spica.sim.analytic.attention.dma_traffic import dma_traffic
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.run.exact_kernels import exact_attention_kernel
 from spica.sim.run.options import SimtOptions

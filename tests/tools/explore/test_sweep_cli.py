@@ -13,6 +13,9 @@ import pytest
 
 from spica.cli.main import main
 from spica.hw.config import PRESETS
+from spica.kernels.attention.problem import AttentionProblem
+from spica.kernels.gemm.target import product_macs
+from spica.sim.analytic.attention.prediction import predict_attention
 from spica.sim.analytic.gemm import predict, product_of
 from spica.sim.harness.dram import DramConfig
 
@@ -111,9 +114,40 @@ def test_predicted_points_are_those_of_the_model_and_are_not_stored(cache, tmp_p
         (("gemm", "--preset", "virgo", "--driver", "host"), "gemm --driver host"),
     ],
 )
-def test_only_gemm_on_cores_is_predicted(cache, capsys, command, refused):
+def test_only_gemm_and_attention_on_cores_are_predicted(cache, capsys, command, refused):
     assert main(("sweep", *command, "--analytic", "--size", "64")) == 2
-    assert f"needs gemm --driver cores, not {refused}" in capsys.readouterr().err
+    needed = "needs gemm or attention with --driver cores"
+    assert f"{needed}, not {refused}" in " ".join(capsys.readouterr().err.split())
+
+
+def test_attention_is_predicted_with_its_mask_and_heads(cache, tmp_path):
+    table, report = tmp_path / "t.csv", tmp_path / "t.json"
+    sizes = ("--size", "200x64", "--keys", "300", "--heads", "4", "--kv-heads", "2", "--causal")
+    points = ("--preset", "virgo", "ampere", "hopper", "tiny")
+    command = ("sweep", "attention", "--analytic", *points, *sizes)
+    assert main((*command, "--csv", str(table), "--json", str(report))) == 1
+    rows = rows_of(table)
+    assert [row["status"] for row in rows] == ["pass", "pass", "pass", "refused"]
+    assert "needs a preset without changes, virgo" in rows[3]["reason"]
+    for row, point in zip(rows[:3], json.loads(report.read_text())["points"], strict=False):
+        options = {"queries": 200, "keys": 300, "heads": 4, "kv_heads": 2, "depth": 64}
+        problem = AttentionProblem(**options, causal=True)
+        config = PRESETS[row["preset"]]
+        expected = predict_attention(config, problem)
+        assert int(row["cycles"]) == expected.cycles
+        used = problem.needed_macs / (product_macs(config) * expected.cycles)
+        assert float(row["mac_utilization"]) == pytest.approx(used)
+        counters = point["counters"]
+        assert expected.traffic.active in counters.values()
+        assert sum(n for name, n in counters.items() if name[:7] == "cycles_") == expected.cycles
+    assert records_of(cache) == {}
+
+
+def test_attention_with_other_data_is_not_predicted(cache, tmp_path):
+    table = tmp_path / "t.csv"
+    command = ("sweep", "attention", "--preset", "hopper", "--analytic", "--data", "large")
+    assert main((*command, "--csv", str(table))) == 1
+    assert "needs random data, not large" in rows_of(table)[0]["reason"]
 
 
 def test_a_stopped_point_does_not_stop_the_sweep(cache, tmp_path):

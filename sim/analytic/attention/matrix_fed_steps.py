@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...hw.config import ClusterConfig
-from ...kernels.attention.problem import AttentionProblem
-from ...kernels.attention.systolic.plan import KEYS, attention_plan
-from ...kernels.gemm.plan import ceil_div
-from ...kernels.gemm.target import systolic_unit
-from .attention_traffic import keys_read
+from ....hw.config import ClusterConfig
+from ....kernels.attention.problem import AttentionProblem
+from ....kernels.attention.systolic.plan import KEYS, attention_plan
+from ....kernels.gemm.plan import ceil_div
+from ....kernels.gemm.target import systolic_unit
+from .dma_traffic import keys_read
 
 __all__ = ["AttentionStep", "attention_steps"]
 
@@ -19,6 +19,8 @@ class AttentionStep:
 
     Parameters
     ----------
+    keys : int
+        Keys of the block.
     scores, output : int
         Rows of K Qᵀ, and of P V.
     division : int
@@ -30,6 +32,7 @@ class AttentionStep:
 
     """
 
+    keys: int
     scores: int
     output: int
     division: int
@@ -50,6 +53,7 @@ def attention_steps(config: ClusterConfig, problem: AttentionProblem) -> Iterato
             keys = min(KEYS, problem.keys - key)
             is_last = key + KEYS >= end
             yield AttentionStep(
+                keys=keys,
                 scores=keys * ceil_div(rows, unit.columns) * ceil_div(problem.depth, unit.rows),
                 output=rows * columns * ceil_div(keys, unit.rows),
                 division=rows * columns * is_last,

@@ -6,7 +6,12 @@ default timing of DRAM. `begin` and `softmax` are of the timeline of 1024x64 (do
 `stall` is of the counters of 192x64. Those of `virgo_fp32` were chosen on 64x64, 128x64, 64x64 with
 320 keys, 160x64 with 64 keys, and 128x64 with a causal mask; `stall` is of the counters of 1024x64.
 These runs determine the sum of its `begin` and `end`, and of `softmax` and `first`: the unit hides
-usual steps, so `softmax` is that of `virgo`. Other cores, or another compiler, take other cycles.
+usual steps, so `softmax` is that of `virgo`.
+
+Those of D = 128 were chosen on 64x128, 64x128 with 320 keys, 192x128 with 64 keys, and 128x128 with
+a causal mask, with `softmax` and `end` of D = 64, and `stall` of their counters. Blocks have half
+as many queries; on `virgo_fp32` the array waits for weights of passes of 16 rows. Other cores,
+or another compiler, take other cycles.
 """
 
 from dataclasses import dataclass
@@ -53,12 +58,18 @@ class ProgramCycles:
     stall: float
 
 
-#: By preset.
+#: By preset and head dimension.
 PROGRAMS = {
-    "virgo": ProgramCycles(
+    ("virgo", 64): ProgramCycles(
         begin=3029, softmax=1100, first=1150, turn=1970, mask=2020, end=1060, stall=0.0375
     ),
-    "virgo_fp32": ProgramCycles(
+    ("virgo", 128): ProgramCycles(
+        begin=3423, softmax=1100, first=1034, turn=1293, mask=1294, end=1060, stall=0.042
+    ),
+    ("virgo_fp32", 64): ProgramCycles(
         begin=3850, softmax=1100, first=630, turn=740, mask=1380, end=1420, stall=0.0057
+    ),
+    ("virgo_fp32", 128): ProgramCycles(
+        begin=6288, softmax=1100, first=965, turn=1654, mask=1696, end=1060, stall=0.2
     ),
 }

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from ...hw.config import ClusterConfig
-from ...kernels.attention.cores import style_of
-from ...kernels.attention.hgmma import plan as hgmma_plan
-from ...kernels.attention.problem import AttentionProblem
-from ...kernels.attention.systolic import plan as systolic_plan
-from ...kernels.elements import dtype_of
-from ...kernels.gemm.target import systolic_unit
+from ....hw.config import ClusterConfig
+from ....kernels.attention.cores import style_of
+from ....kernels.attention.hgmma import plan as hgmma_plan
+from ....kernels.attention.problem import AttentionProblem
+from ....kernels.attention.systolic import plan as systolic_plan
+from ....kernels.elements import dtype_of
+from ....kernels.gemm.target import systolic_unit
 
 __all__ = ["DmaTraffic", "dma_traffic"]
 

@@ -1,0 +1,140 @@
+"""Benchmark of the analytic model of `attention`: predicted and simulated cycles by preset."""
+
+import time
+from collections.abc import Iterator
+from statistics import mean, median
+from typing import Any
+
+from spica.cli.options import new_table
+from spica.hw.base.progress import Progress
+from spica.hw.config import PRESETS
+from spica.kernels.attention.cores import attention_unit
+from spica.kernels.attention.problem import AttentionProblem
+from spica.sim.analytic.attention.prediction import predict_attention
+from spica.sim.analytic.work import counted_traffic
+from spica.sim.harness.dram import DramConfig
+from spica.sim.report.result import PASS
+from spica.sim.run.exact_kernels import exact_attention_kernel
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_workload import KernelWorkload
+from spica.sim.run.workload import run_workload
+
+from .analytic_attention_cases import CASES, AttentionCase
+from .target import Target
+
+__all__ = ["measure", "tables"]
+
+#: Largest wanted error of cycles in percent.
+LIMIT = 10.0
+
+
+def measure(quick: bool, tell: Progress) -> Iterator[dict]:
+    """Yield the result after every run."""
+    runs: list[dict] = []
+    cases = [
+        (preset, depth, kind, case)
+        for (preset, depth), kinds in CASES.items()
+        for kind, all_ in kinds.items()
+        for case in (all_[:1] if quick else all_)
+    ]
+    for number, (preset, depth, kind, case) in enumerate(cases):
+        tell(f"attention {case.label(depth)} on {preset}", number, len(cases))
+        result, run = measured(preset, depth, case)
+        runs.append({"preset": preset, "depth": depth, "kind": kind} | run)
+        yield {
+            "runs": runs,
+            "targets": [target.as_dict() for target in targets(runs)],
+            "versions": result["versions"],
+        }
+
+
+def measured(preset: str, depth: int, case: AttentionCase) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the result of a run, and its figures beside those of the model."""
+    config, memory = PRESETS[preset], DramConfig()
+    problem = AttentionProblem(
+        operand=attention_unit(config).operand, depth=depth, causal=case.causal, **case.sizes
+    )
+    began = time.perf_counter()
+    found = predict_attention(config, problem, memory)
+    seconds = time.perf_counter() - began
+    kernel = exact_attention_kernel(config, causal=case.causal)
+    options = SimtOptions(engine="verilator", lockstep=False, memory=memory)
+    workload = KernelWorkload(kernel, {"depth": depth, **case.sizes})
+    result = run_workload(workload, preset, config, options)
+    run = {
+        "case": case.label(depth),
+        "predicted": found.cycles,
+        "cycles": result["cycles"],
+        "error": 100 * (found.cycles / result["cycles"] - 1),
+        "terms": found.terms,
+        "work_differs": counted_traffic(config, result) != found.traffic,
+        "verdict": result["check"]["verdict"],
+        "seconds": seconds,
+    }
+    return result, run
+
+
+def machines_of(runs: list[dict]) -> list[tuple[str, int]]:
+    """Return presets and head dimensions of the runs in order."""
+    return list(dict.fromkeys((run["preset"], run["depth"]) for run in runs))
+
+
+def runs_on(runs: list[dict], machine: tuple[str, int]) -> list[dict]:
+    """Return the runs on a preset with a head dimension."""
+    return [run for run in runs if (run["preset"], run["depth"]) == machine]
+
+
+def targets(runs: list[dict]) -> Iterator[Target]:
+    """Yield the targets of the runs."""
+    for preset, depth in machines_of(runs):
+        yield Target(
+            name=f"largest error of predicted cycles on {preset}, D = {depth}",
+            value=max(abs(run["error"]) for run in runs_on(runs, (preset, depth))),
+            limit=LIMIT,
+            unit="%",
+        )
+    yield Target(
+        name="runs with other bytes, rows or products than predicted",
+        value=sum(run["work_differs"] for run in runs),
+        limit=0,
+    )
+    wrong = sum(run["verdict"] != PASS for run in runs)
+    yield Target(name="runs with a wrong value", value=wrong, limit=0)
+
+
+def tables(result: dict[str, Any]) -> Iterator:
+    """Yield the errors of all presets, and for each preset every run."""
+    runs = result["runs"]
+    summary = new_table(
+        "errors of predicted cycles of attention, in percent",
+        *("preset", "runs", "largest of"),
+        numbers=["D", "number", "median", "mean", "largest"],
+    )
+    for machine in machines_of(runs):
+        own = runs_on(runs, machine)
+        for kind in dict.fromkeys(run["kind"] for run in own):
+            kinds = [run for run in own if run["kind"] == kind]
+            errors = [abs(run["error"]) for run in kinds]
+            worst = max(kinds, key=lambda run: abs(run["error"]))
+            summary.add_row(
+                *(machine[0], kind, worst["case"], f"{machine[1]}", f"{len(kinds)}"),
+                *(f"{figure(errors):.1f}" for figure in (median, mean, max)),
+            )
+    yield summary
+    for machine in machines_of(runs):
+        yield run_table(machine, runs_on(runs, machine))
+
+
+def run_table(machine: tuple[str, int], runs: list[dict]):
+    """Return the table of the runs on a preset with a head dimension."""
+    table = new_table(
+        f"cycles of attention on {machine[0]}, D = {machine[1]}",
+        *("run", "kind", "bytes"),
+        numbers=["predicted", "simulated", "error, %"],
+    )
+    for run in runs:
+        table.add_row(
+            *(run["case"], run["kind"], "differ" if run["work_differs"] else "exact"),
+            *(f"{run['predicted']:,}", f"{run['cycles']:,}", f"{run['error']:+.1f}"),
+        )
+    return table

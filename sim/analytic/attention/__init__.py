@@ -1,0 +1,1 @@
+"""Analytic model of ``attention``: cycles and work from config and schedule."""
