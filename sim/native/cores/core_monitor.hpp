@@ -76,6 +76,7 @@ public:
 
     bool is_busy() const { return was_busy_; }
     bool has_fault() const { return state_.fault != 0; }
+    bool is_active(const uint32_t* outputs) const { return ports_.active.get(outputs) != 0; }
     bool all_at_barrier(const uint32_t* outputs) const {
         return ports_.active.get(outputs) == ports_.at_barrier.get(outputs);
     }

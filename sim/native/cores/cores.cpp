@@ -65,8 +65,12 @@ bool Cores::is_busy() const {
 }
 
 bool Cores::all_at_barrier(const uint32_t* outputs) const {
-    return std::all_of(cores_.begin(), cores_.end(),
-                       [&](auto& core) { return core->monitor.all_at_barrier(outputs); });
+    // Without an active warp nothing waits at a barrier, even if a core is still busy.
+    bool is_active = std::any_of(cores_.begin(), cores_.end(),
+                                 [&](auto& core) { return core->monitor.is_active(outputs); });
+    return is_active && std::all_of(cores_.begin(), cores_.end(), [&](auto& core) {
+               return core->monitor.all_at_barrier(outputs);
+           });
 }
 
 StopReason Cores::count_cycle(StopReason stop, const uint32_t* outputs) {

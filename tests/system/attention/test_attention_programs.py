@@ -244,6 +244,12 @@ def test_rtl_in_lockstep(machine):
     assert result["check"]["code_warnings"] == []
 
 
+@pytest.mark.slow
+def test_a_core_that_is_busy_after_its_warps_is_no_deadlock():
+    """All warps have ended, and a core is busy for more than 48 cycles without an instruction."""
+    assert_right(run("hopper", 128, keys=320, engine="verilator"))
+
+
 @pytest.mark.parametrize("machine", OTHERS)
 def test_other_machines(machine):
     assert_right(run(machine, 70, keys=100, causal=True))
