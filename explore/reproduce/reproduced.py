@@ -16,6 +16,7 @@ from ..sweep import sweep
 from ..table import Row
 from ..work import KernelRun
 from .bars import Bars, Group
+from .experiments import EXPERIMENTS
 from .published import SOURCE
 from .reproduction import SHARE, Reproduction
 
@@ -116,7 +117,8 @@ class Reproduced:
         failed = failures_of(zip(self.runs, self.rows, strict=True))
         memory = next(iter(self.comparisons.values())).memory
         text = memory_text(memory["model"], memory["parameters"])
-        notes = [self.table.note, f"All designs: {self.table.formats}; {text}."]
+        experiments = EXPERIMENTS.get(self.table.name, ())
+        notes = [self.table.note, *experiments, f"All designs: {self.table.formats}; {text}."]
         return [*failed, *filter(None, notes), f"Published: {SOURCE}."]
 
     def bars(self) -> Bars:

@@ -2,16 +2,19 @@
 
 import dataclasses
 import json
+import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from spica.cli.main import main
+from spica.cli.main import COMMANDS, main
 from spica.explore.record import FAIL, PASS
 from spica.explore.reproduce import reproduced
 from spica.explore.reproduce.bars import drawn
 from spica.explore.reproduce.definitions import REPRODUCTIONS
 from spica.explore.reproduce.energy_definitions import COMPONENTS, CORE_STAGES, MATRIX_PARTS
+from spica.explore.reproduce.experiments import EXPERIMENTS
 from spica.explore.reproduce.published import DESIGNS, SIZES
 from spica.explore.reproduce.reproduced import Reproduced
 from spica.explore.reproduce.runs import UNITS
@@ -259,3 +262,21 @@ def test_all_tables_are_on_one_page(monkeypatch, capsys, tmp_path):
 def test_bad_input_is_one_sentence(arguments, message, capsys):
     assert main(["reproduce", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", REPRODUCTIONS)
+def test_differences_name_experiments_that_exist(name):
+    """Tables with published figures that differ name an experiment, in their notes."""
+    has_published = any(line.published for line in REPRODUCTIONS[name].lines)
+    assert (name in EXPERIMENTS) == ((has_published and name != "table4") or name == "figure11")
+    for sentence in EXPERIMENTS.get(name, ()):
+        root = Path(__file__).parents[3]
+        for command in re.findall(r"spica (\w+)", sentence):
+            assert command in COMMANDS
+        for table in re.findall(r"spica reproduce (\w+)", sentence):
+            assert table in REPRODUCTIONS
+        for module in re.findall(r"bench\.(\w+)", sentence):
+            assert (root / "bench" / f"{module}.py").exists()
+        for page, head in re.findall(r"(docs/\w+\.md)(?:#([a-z-]+))?", sentence):
+            heads = re.findall(r"^#+ (.*)$", (root / page).read_text(), re.MULTILINE)
+            assert not head or head in [each.lower().replace(" ", "-") for each in heads]
