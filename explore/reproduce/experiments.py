@@ -27,15 +27,16 @@ EXPERIMENTS: Mapping[str, Sequence[str]] = {
     "figure8": (
         f"Differences: {RESTRICTED} has the energies under restrictions of the published machine; "
         "python -m bench.flip_flop_caches has them with L1 caches of flip-flops; spica run gemm "
-        f"--preset virgo --size 256 --energy-gates --liberty FILE has them from gates. {POWER} draws conclusions.",
+        "--preset virgo --size 256 --energy-gates --liberty FILE has them from gates. "
+        f"{POWER} draws conclusions.",
     ),
     "figure9": (
         "Differences: spica compare gemm --preset virgo hopper --size 256 --energy has the bytes "
         f"read from shared memory beside its energy; {POWER} draws conclusions.",
     ),
     "figure11": (
-        "Differences: spica run gemm --preset virgo --size 256 --energy-gates --liberty FILE has the clock pins "
-        f"of the mesh and of its accumulator apart; {POWER} draws conclusions.",
+        "Differences: spica run gemm --preset virgo --size 256 --energy-gates --liberty FILE has "
+        f"the clock pins of the mesh and of its accumulator apart; {POWER} draws conclusions.",
     ),
     "figure12": (
         "Differences: spica reproduce attention has the cycles of these designs, whose ratio is "
