@@ -8,8 +8,7 @@ from typing import Any
 from spica.cli.options import new_table
 from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS
-from spica.kernels.attention.cores import attention_unit
-from spica.kernels.attention.problem import AttentionProblem
+from spica.kernels.attention.cores import problem_of
 from spica.sim.analytic.attention.prediction import predict_attention
 from spica.sim.analytic.work import counted_traffic
 from spica.sim.harness.dram import DramConfig
@@ -51,9 +50,7 @@ def measure(quick: bool, tell: Progress) -> Iterator[dict]:
 def measured(preset: str, depth: int, case: AttentionCase) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the result of a run, and its figures beside those of the model."""
     config, memory = PRESETS[preset], DramConfig()
-    problem = AttentionProblem(
-        operand=attention_unit(config).operand, depth=depth, causal=case.causal, **case.sizes
-    )
+    problem = problem_of(config, depth=depth, causal=case.causal, **case.sizes)
     began = time.perf_counter()
     found = predict_attention(config, problem, memory)
     seconds = time.perf_counter() - began

@@ -52,7 +52,7 @@ from spica.synth.energy.block_model import Costs
 from .energy_operands import operands
 from .energy_runs import CHECK, DATA, FIT, RUNS, EnergyRun
 
-__all__ = ["Measurements", "fitted", "main", "missed"]
+__all__ = ["INSTANCES", "Measurements", "fitted", "main", "missed"]
 
 FOLDER = Path(__file__).parent / "results" / "energy_runs"
 #: Instances of a block without memories that are sampled.

@@ -32,13 +32,11 @@ from spica.synth.energy.memory_accesses import MemoryPorts
 from spica.synth.energy.memory_energy import MemoryEnergy
 from spica.synth.energy.sampling import parts_of
 
-from .energy_events import work_of
+from .energy_events import INSTANCES, work_of
 from .energy_runs import LONG, EnergyRun
 
 RESULT = Path(__file__).parent / "results" / "flip_flop_caches.json"
 CACHES = ("L1I", "L1D")
-#: Largest part of the instances of a block without memories that is sampled.
-INSTANCES = 8
 
 
 def with_flip_flops(machine: GateMachine, costs: Costs) -> GateMachine:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from ..hw.base.errors import UserError
 from ..hw.config import ClusterConfig
-from ..kernels.attention.cores import attention_unit
+from ..kernels.attention.cores import problem_of
 from ..kernels.attention.problem import AttentionProblem
 from ..kernels.gemm.target import is_on_tensor_units, product_macs
 from ..sim.analytic import gemm
@@ -66,17 +66,8 @@ def attention_of(
     data = options.get("data", DATA)
     if data != DATA:
         raise UserError(f"{attention.WHAT} needs {DATA} data, not {data}")
-    queries, heads = sizes["queries"], sizes.get("heads", 1)
-    return AttentionProblem(
-        batch=sizes.get("batch", 1),
-        heads=heads,
-        kv_heads=sizes.get("kv_heads", heads),
-        queries=queries,
-        keys=sizes.get("keys", queries),
-        depth=sizes["depth"],
-        causal=options.get("causal", False),
-        scale=options.get("scale"),
-        operand=attention_unit(config).operand,
+    return problem_of(
+        config, **sizes, **{name: each for name, each in options.items() if name != "data"}
     )
 
 

@@ -183,7 +183,11 @@ class EventCounts:
         self.cycles: int = result["run_cycles"]
         self.clocked: Mapping[str, int] = result["clocked_cycles"]
         counters = result["counters"]
-        cluster = {name: matching(counters, each) for name, each in CLUSTER_EVENTS.items()}
+        cluster = {
+            name: matching(counters, each)
+            for name, each in CLUSTER_EVENTS.items()
+            if each.pattern is not None
+        }
         is_product = result["mac_utilization"] is not None
         cluster[PRODUCTS] = result["operations"] // 2 if is_product else 0
         self.counts: dict[str, dict[str, int]] = {CLUSTER: cluster}

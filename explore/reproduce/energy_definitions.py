@@ -215,7 +215,7 @@ ENERGY_REPRODUCTIONS = (
                 for label, groups in COMPONENTS.items()
             ),
         ],
-        note=(f"{EVENTS} Published: the cores have more than half of the power in both designs."),
+        note=f"{EVENTS} Published: the cores have more than half of the power in both designs.",
         run=attention_run,
         size_text="{0} queries and keys",
         formats="values checked bit by bit",

@@ -1,6 +1,7 @@
 """Attention as a program of the cores: program of the machine's unit, data and expected results."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,15 @@ from .problem import OPERANDS, AttentionProblem
 from .reference import reference
 from .systolic.plan import attention_plan
 
-__all__ = ["DIMENSIONS", "USUAL", "attention_kernel", "attention_unit", "pose", "style_of"]
+__all__ = [
+    "DIMENSIONS",
+    "USUAL",
+    "attention_kernel",
+    "attention_unit",
+    "pose",
+    "problem_of",
+    "style_of",
+]
 
 #: Dimensions of a run, and their values if none is given.
 DIMENSIONS, USUAL = ("queries", "depth"), (256, 64)
@@ -91,6 +100,31 @@ def require_program(style: str, operand: str) -> None:
         raise UserError(f"operands of {USER} must be {' or '.join(OPERANDS)}, not {operand}")
 
 
+def problem_of(
+    config: ClusterConfig,
+    *,
+    queries: int,
+    keys: int | None = None,
+    heads: int = 1,
+    kv_heads: int | None = None,
+    **others: Any,
+) -> AttentionProblem:
+    """Return the attention of a machine's operands; None is as for `pose`, as are the others."""
+    operand = attention_unit(config).operand
+    require_choice("operand", operand, OPERANDS)
+    try:
+        return AttentionProblem(
+            queries=queries,
+            keys=queries if keys is None else keys,
+            heads=heads,
+            kv_heads=heads if kv_heads is None else kv_heads,
+            operand=operand,
+            **others,
+        )
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+
+
 def pose(
     config: ClusterConfig,
     rng: np.random.Generator,
@@ -138,24 +172,20 @@ def pose(
 
     """
     unit = attention_unit(config)
-    require_choice("operand", unit.operand, OPERANDS)
     if overwrites and style_of(config) != "systolic":
         raise UserError(f"{USER} overwrites O only on a matrix unit")
-    try:
-        problem = AttentionProblem(
-            batch=batch,
-            heads=heads,
-            kv_heads=heads if kv_heads is None else kv_heads,
-            queries=queries,
-            keys=queries if keys is None else keys,
-            depth=depth,
-            causal=causal,
-            scale=scale,
-            operand=unit.operand,
-            overwrites=overwrites,
-        )
-    except TypeError as error:
-        raise ValueError(str(error)) from None
+    problem = problem_of(
+        config,
+        queries=queries,
+        depth=depth,
+        keys=keys,
+        heads=heads,
+        kv_heads=kv_heads,
+        batch=batch,
+        causal=causal,
+        scale=scale,
+        overwrites=overwrites,
+    )
     arrays = given or operands(problem, data, int(rng.integers(1 << 32)))
     expected = reference(problem, unit, *arrays)
     form = None if problem.operand in NATIVE else problem.operand

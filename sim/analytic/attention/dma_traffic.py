@@ -9,6 +9,7 @@ from ....kernels.attention.problem import AttentionProblem
 from ....kernels.attention.systolic import plan as systolic_plan
 from ....kernels.elements import dtype_of
 from ....kernels.gemm.target import systolic_unit
+from .seen import keys_read
 
 __all__ = ["DmaTraffic", "dma_traffic"]
 
@@ -53,12 +54,3 @@ def dma_traffic(config: ClusterConfig, problem: AttentionProblem) -> DmaTraffic:
         raise ValueError("the cores must not load operands themselves")
     keys = sum(keys_read(problem, first, rows, block) for first in range(0, problem.queries, rows))
     return DmaTraffic(q=q, kv=2 * problem.problems * keys * row, written=written)
-
-
-def keys_read(problem: AttentionProblem, first: int, rows: int, block: int) -> int:
-    """Return the keys that the block of queries from `first` reads, in blocks of `block` keys."""
-    if not problem.causal:
-        return problem.keys
-    last = min(first + rows, problem.queries) - 1
-    seen = max(1, last + 1 + problem.keys - problem.queries)
-    return min(-(-seen // block) * block, problem.keys)

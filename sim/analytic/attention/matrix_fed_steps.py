@@ -8,7 +8,7 @@ from ....kernels.attention.problem import AttentionProblem
 from ....kernels.attention.systolic.plan import KEYS, attention_plan
 from ....kernels.gemm.plan import ceil_div
 from ....kernels.gemm.target import systolic_unit
-from .dma_traffic import keys_read
+from .seen import keys_read, seen
 
 __all__ = ["AttentionStep", "attention_steps"]
 
@@ -47,8 +47,7 @@ def attention_steps(config: ClusterConfig, problem: AttentionProblem) -> Iterato
     columns = ceil_div(problem.depth, unit.columns)
     for first in list(range(0, problem.queries, rows)) * problem.problems:
         end = keys_read(problem, first, rows, KEYS)
-        # The first query of the block sees the fewest keys.
-        seen = first + 1 + problem.keys - problem.queries if problem.causal else problem.keys
+        fewest = seen(problem, first)  # the first query of the block sees the fewest keys
         for key in range(0, end, KEYS):
             keys = min(KEYS, problem.keys - key)
             is_last = key + KEYS >= end
@@ -59,5 +58,5 @@ def attention_steps(config: ClusterConfig, problem: AttentionProblem) -> Iterato
                 division=rows * columns * is_last,
                 is_first=key == 0,
                 is_last=is_last,
-                is_masked=key + KEYS > seen,
+                is_masked=key + KEYS > fewest,
             )

@@ -2,7 +2,7 @@
 
 from ....kernels.attention.problem import AttentionProblem
 
-__all__ = ["blocks_of", "seen"]
+__all__ = ["blocks_of", "keys_read", "seen"]
 
 
 def seen(problem: AttentionProblem, row: int) -> int:
@@ -16,3 +16,8 @@ def blocks_of(problem: AttentionProblem, first: int, rows: int, keys: int) -> in
     """Return the blocks of keys of the tile of `rows` queries from `first` on, at least one."""
     last = min(first + rows, problem.queries) - 1
     return max(1, -(-seen(problem, last) // keys))
+
+
+def keys_read(problem: AttentionProblem, first: int, rows: int, keys: int) -> int:
+    """Return the keys of these blocks, the last of which may have fewer."""
+    return min(blocks_of(problem, first, rows, keys) * keys, problem.keys)
