@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
 from ...hw.config import ClusterConfig
@@ -156,6 +158,7 @@ def part_of_events(part: ClockedPart, energies: BlockEnergies, counts: EventCoun
         cycles=0,
         reads=0.0,
         writes=0.0,
+        errors=np.zeros(0),
         differing=(),
     )
 

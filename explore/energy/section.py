@@ -3,7 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...synth.energy.design_energy import PartEnergy, PowerSum, group_energies, total_energy
+from ...synth.energy.design_energy import (
+    PartEnergy,
+    energy_error,
+    parts_by_group,
+    total_energy,
+)
 
 __all__ = ["LIMITS", "dram_entry", "energy_of_run", "energy_section", "power_entry"]
 
@@ -16,27 +21,30 @@ LIMITS = (
 )
 
 
-def power_entry(power: PowerSum, cycles: int, microseconds: float) -> dict[str, float]:
-    """Return the energies of a sum in a run, in pJ.
+def power_entry(parts: Sequence[PartEnergy], cycles: int, microseconds: float) -> dict[str, Any]:
+    """Return the energies of some parts in a run, in pJ.
 
     Parameters
     ----------
-    power : PowerSum
-        Energies per cycle.
+    parts : sequence of PartEnergy
+        The parts.
     cycles : int
         Cycles of the run.
     microseconds : float
         Duration of the run.
 
     """
+    power, error = total_energy(parts), energy_error(parts)
     return {
         "total_pj": power.dynamic * cycles,
+        "standard_error_pj": None if error is None else error * cycles,
         "internal_pj": power.internal * cycles,
         "switching_pj": power.switching * cycles,
         "clock_pj": power.clock * cycles,
         "memory_pj": power.memory * cycles,
         "ungated_clock_pj": power.ungated_clock * cycles,
         "leakage_pj": (power.leakage + power.memory_leakage) * microseconds * 1e-3,
+        "ungated_total_pj": power.ungated * cycles,
     }
 
 
@@ -86,17 +94,15 @@ def energy_section(
 
     """
     microseconds = cycles / megahertz
-    power = total_energy(parts)
-    whole = power_entry(power, cycles, microseconds)
+    whole = power_entry(parts, cycles, microseconds)
     total, leakage = whole["total_pj"], whole["leakage_pj"]
     return {
         "model": "gates" if fit is None else "events",
         **whole,
-        "ungated_total_pj": power.ungated * cycles,
         "pj_per_mac": total / macs if macs else None,
         "by_group": {
-            group: power_entry(power, cycles, microseconds)
-            for group, power in group_energies(parts).items()
+            group: power_entry(own, cycles, microseconds)
+            for group, own in parts_by_group(parts).items()
         },
         "clock_mhz": megahertz,
         "cycles": cycles,

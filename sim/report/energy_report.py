@@ -112,10 +112,13 @@ def source_lines(energy: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"Energy from gates: {source['liberty']} at {source['voltage']:g} V; memories: {memories}"
     )
+    sampling = ""
+    if (error := energy["standard_error_pj"]) is not None:
+        sampling = f"; standard error {percent(error / (energy['total_pj'] or 1.0))}"
     yield (
         f"Samples: {source['windows']:,} windows with {source['sampled_cycles']:,} of "
         f"{energy['cycles']:,} cycles, {source['instances_sampled']:,} of "
-        f"{source['instances']:,} instances of {len(energy['blocks']):,} blocks by group"
+        f"{source['instances']:,} instances of {len(energy['blocks']):,} blocks by group{sampling}"
     )
     lost = [each for each in energy["blocks"] if each["windows_counted"] < each["windows"]]
     if not lost:

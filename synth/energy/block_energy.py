@@ -44,6 +44,16 @@ class BlockWeights:
     clock_switching: float
     leakage: float
 
+    @property
+    def toggle(self) -> NDArray[np.float64]:
+        """Energy per toggle of each net in pJ."""
+        return self.internal + self.switching
+
+    @property
+    def clock(self) -> float:
+        """Energy of all clock pins in pJ per clocked cycle."""
+        return self.clock_internal + self.clock_switching
+
 
 @dataclass(frozen=True, kw_only=True)
 class BlockEnergy:
@@ -159,12 +169,11 @@ def energy_of(
     """
     if not 0 <= clocked_cycles <= cycles:
         raise ValueError(f"clocked_cycles must be 0 to {cycles}, not {clocked_cycles}")
-    clock = weights.clock_internal + weights.clock_switching
     return BlockEnergy(
         internal=float(weights.internal @ toggles),
         switching=float(weights.switching @ toggles),
-        clock=clock * clocked_cycles,
-        ungated_clock=clock * cycles,
+        clock=weights.clock * clocked_cycles,
+        ungated_clock=weights.clock * cycles,
         leakage=weights.leakage,
         cycles=cycles,
     )

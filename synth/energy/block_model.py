@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from ...hw.base.build_cache import digest
 from ...hw.base.errors import UserError
 from ..blocks import Block
 from ..cache import cached, source_key
 from ..liberty import Library, mapping_key
 from ..macros import Macro
+from .batches import BatchSums
 from .block_energy import BlockEnergy, BlockWeights, block_weights, energy_of
 from .flip_flop_memory import StorageCells
 from .mapped_netlist import MappedNetlist, map_block
@@ -63,6 +66,8 @@ class InstanceEnergy:
         These accesses.
     memory_leakage : float
         Leakage power of memories in nW.
+    batches : BatchSums
+        Energy and cycles of each batch of windows.
     windows, counting : int
         Windows, and those of them in which the netlist computes every recorded value.
     differing : tuple of str
@@ -76,6 +81,7 @@ class InstanceEnergy:
     reads: int
     writes: int
     memory_leakage: float
+    batches: BatchSums
     windows: int
     counting: int
     differing: tuple[str, ...]
@@ -134,14 +140,22 @@ class BlockModel:
             clocked=waveform.clocked,
             observed=observed,
             known=self.known,
+            weights=self.weights.toggle,
         )
         memory, reads, writes = memory_pj(self.memories, replayed)
+        clocked = replayed.batch_sums(replayed.clocked)
+        logic = replayed.weighted + self.weights.clock * clocked
         return InstanceEnergy(
             logic=energy_of(
                 self.weights, replayed.toggles, replayed.cycles, replayed.clocked_cycles
             ),
             clocked_cycles=replayed.clocked_cycles,
-            memory=memory,
+            memory=float(memory.sum()),
+            batches=BatchSums(
+                energy=logic + replayed.batch_sums(memory),
+                clocked_cycles=clocked,
+                cycles=replayed.batch_sums(np.ones(replayed.cycles)),
+            ),
             reads=reads,
             writes=writes,
             memory_leakage=sum(energy.leakage for _, energy in self.memories),

@@ -1,14 +1,26 @@
 """Energy of a design in a run: sums of its blocks by group, from samples of their instances."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..groups import GROUPS
 from ..measure import OTHER
+from .batches import standard_error
 from .block_model import InstanceEnergy
 from .sampling import Part
 
-__all__ = ["PartEnergy", "PowerSum", "group_energies", "part_energy", "total_energy"]
+__all__ = [
+    "PartEnergy",
+    "PowerSum",
+    "energy_error",
+    "part_energy",
+    "parts_by_group",
+    "total_energy",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +83,10 @@ class PartEnergy:
         Cycles of the windows that count.
     reads, writes : float
         Accesses to memories per cycle.
+    errors : array of float
+        For each batch of windows, how far the energy per cycle of all windows would move in pJ if
+        they were like this batch; all machines' parts have the same batches. Empty if the energy is
+        not from windows.
     differing : tuple of str
         Signals that differ in the other windows.
 
@@ -84,6 +100,7 @@ class PartEnergy:
     cycles: int
     reads: float
     writes: float
+    errors: NDArray[np.float64]
     differing: tuple[str, ...]
 
 
@@ -113,7 +130,10 @@ def part_energy(
     rate = len(part.instances) / max(1, sampled)
     ungated = rate * sum(sample.logic.ungated_clock for sample in samples)
     clocked = sum(sample.clocked_cycles for sample in samples)
+    batches = sum((sample.batches for sample in samples[1:]), samples[0].batches)
+    errors = batches.errors(is_clocked=False)
     if clocked_cycles is not None and clocked:
+        errors = batches.errors(is_clocked=True)
         rate = sum(clocked_cycles) / (clocked * cycles)
     power = PowerSum(
         internal=rate * sum(sample.logic.internal for sample in samples),
@@ -133,18 +153,28 @@ def part_energy(
         cycles=sampled,
         reads=rate * sum(sample.reads for sample in samples),
         writes=rate * sum(sample.writes for sample in samples),
+        errors=rate * errors * sqrt(1 - min(1.0, sampled / (len(samples) * cycles))),
         differing=tuple(sorted({name for sample in samples for name in sample.differing})),
     )
 
 
-def group_energies(parts: Iterable[PartEnergy]) -> dict[str, PowerSum]:
-    """Return the sum of each group, in the order of `GROUPS`."""
-    sums: Mapping[str, list[PowerSum]] = {group: [] for group in (*GROUPS, OTHER)}
+def parts_by_group(parts: Iterable[PartEnergy]) -> dict[str, list[PartEnergy]]:
+    """Return the parts of each group, in the order of `GROUPS`."""
+    found: dict[str, list[PartEnergy]] = {group: [] for group in (*GROUPS, OTHER)}
     for each in parts:
-        sums[each.part.group].append(each.power)
-    return {group: sum(powers, PowerSum()) for group, powers in sums.items() if powers}
+        found[each.part.group].append(each)
+    return {group: own for group, own in found.items() if own}
 
 
 def total_energy(parts: Iterable[PartEnergy]) -> PowerSum:
     """Return the sum of all parts."""
     return sum((each.power for each in parts), PowerSum())
+
+
+def energy_error(parts: Sequence[PartEnergy]) -> float | None:
+    """Return the standard error of the energy of some parts in pJ per cycle, due to windows.
+
+    None without windows, or with fewer than eight batches of them. Instances that are not sampled
+    are not part of it.
+    """
+    return standard_error(np.sum([each.errors for each in parts], axis=0)) if parts else None

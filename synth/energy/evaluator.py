@@ -33,6 +33,8 @@ class Activity:
     ----------
     toggles : array of uint64
         Toggles of each net in the counted cycles.
+    weighted : array of float
+        Sum of the weights of these toggles in each word of 64 cycles.
     wrong : array of bool
         For each cycle, whether a compared slot differed from its expected value.
     observed : array of bool
@@ -41,6 +43,7 @@ class Activity:
     """
 
     toggles: NDArray[np.uint64]
+    weighted: NDArray[np.float64]
     wrong: NDArray[np.bool_]
     observed: NDArray[np.bool_]
 
@@ -67,6 +70,7 @@ def evaluate_program(
     compared: Sequence[int] = (),
     expected: Words | None = None,
     observed: Sequence[int] = (),
+    weights: NDArray[np.float64] | None = None,
 ) -> Activity:
     """Evaluate a netlist in all cycles, and return the activity.
 
@@ -85,6 +89,8 @@ def evaluate_program(
         A row of expected values for each of them.
     observed : sequence of int
         Slots whose values to return.
+    weights : array of float or None
+        Weight of a toggle of each net; None for 0.
 
     """
     cycles = len(counted)
@@ -97,19 +103,25 @@ def evaluate_program(
     ):
         if rows.shape != (count, words):
             raise ValueError(f"{name} must be {count} x {words} words, not {rows.shape}")
+    if weights is None:
+        weights = np.zeros(program.nets)
+    elif weights.shape != (program.nets,):
+        raise ValueError(f"weights must be {program.nets} numbers, not {weights.shape}")
     toggles, wrong = np.zeros(program.nets, np.uint64), np.zeros(words, np.uint64)
     operations = np.ascontiguousarray(program.operations)
-    seen = np.zeros((len(observed), words), np.uint64)
+    seen, weighted = np.zeros((len(observed), words), np.uint64), np.zeros(words)
     library().evaluate_netlist(
         *(pointer(operations), len(operations), program.nets, program.slots),
         *(pointer(np.array(program.driven, np.uint32)), len(program.driven)),
         *(pointer(np.ascontiguousarray(values)), pointer(np.array(compared, np.uint32))),
         *(len(compared), pointer(np.ascontiguousarray(expected))),
         *(pointer(np.array(observed, np.uint32)), len(observed), pointer(seen), words),
-        *(pointer(pack_cycles(counted)), pointer(toggles), pointer(wrong)),
+        *(pointer(pack_cycles(counted)), pointer(np.ascontiguousarray(weights, np.float64))),
+        *(pointer(toggles), pointer(weighted), pointer(wrong)),
     )
     return Activity(
         toggles=toggles,
+        weighted=weighted,
         wrong=unpack_cycles(wrong, cycles),
         observed=unpack_cycles(seen, cycles),
     )
@@ -143,6 +155,6 @@ def library() -> ctypes.CDLL:
     loaded.evaluate_netlist.argtypes = [
         *(pointers, size, size, size, pointers, size, pointers),
         *(pointers, size, pointers, pointers, size, pointers, size),
-        *(pointers, pointers, pointers),
+        *(pointers, pointers, pointers, pointers, pointers),
     ]
     return loaded

@@ -67,8 +67,8 @@ def split(nets: Sequence[int], ports: int) -> tuple[tuple[int, ...], ...]:
 
 def memory_pj(
     memories: Sequence[tuple[MemoryPorts, MemoryEnergy]], replayed: Replay
-) -> tuple[float, int, int]:
-    """Return the energy in pJ, reads and writes of memories whose nets a replay observed.
+) -> tuple[NDArray[np.float64], int, int]:
+    """Return the energy in pJ of each cycle, reads and writes of the memories of a replay.
 
     A clocked access happens at a clock edge at which an enable of the port is 1. A read that is not
     clocked happens in each cycle whose address differs from that of the cycle before.
@@ -81,26 +81,20 @@ def memory_pj(
         Replay of the block.
 
     """
-    row, energy, all_reads, all_writes = 0, 0.0, 0, 0
+    row, energy = 0, np.zeros(replayed.cycles)
+    reads = writes = 0
     for ports, costs in memories:
-        reads = writes = 0
         for nets, is_write in (
             *((nets, False) for nets in ports.reads),
             *((nets, True) for nets in ports.writes),
         ):
             before, now = (v[row : row + len(nets)] for v in (replayed.before, replayed.now))
             row += len(nets)
-            if is_write:
-                writes += accesses(before, replayed.clocked)
-            elif ports.is_clocked:
-                reads += accesses(before, replayed.clocked)
+            if is_write or ports.is_clocked:
+                accessed = before.any(axis=0) & replayed.clocked
             else:
-                reads += int((before != now).any(axis=0).sum())
-        energy += reads * costs.read + writes * costs.write
-        all_reads, all_writes = all_reads + reads, all_writes + writes
-    return energy, all_reads, all_writes
-
-
-def accesses(enables: NDArray[np.bool_], clocked: NDArray[np.bool_]) -> int:
-    """Return the clock edges at which an enable is 1."""
-    return int((enables.any(axis=0) & clocked).sum())
+                accessed = (before != now).any(axis=0)
+            energy[accessed] += costs.write if is_write else costs.read
+            reads += 0 if is_write else int(accessed.sum())
+            writes += int(accessed.sum()) if is_write else 0
+    return energy, reads, writes

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .batches import WORD, layout_of
 from .evaluator import evaluate_program, pack_cycles
 from .mapped_netlist import ONE, ZERO, MappedNetlist
 from .program import Program
@@ -32,6 +33,10 @@ class Replay:
         For each cycle of these windows, whether a clock edge begins it.
     before, now : Bits
         Value of each observed net in the cycle before each of these cycles, and in the cycle.
+    batch : array of int
+        Number of the batch of each of these cycles, see `Layout`.
+    weighted : array of float
+        Sum of the weights of all toggles in each batch.
     counts : tuple of bool
         For each window, whether it counts.
     differing : tuple of str
@@ -43,6 +48,8 @@ class Replay:
     clocked: NDArray[np.bool_]
     before: Bits
     now: Bits
+    batch: NDArray[np.int64]
+    weighted: NDArray[np.float64]
     counts: tuple[bool, ...]
     differing: tuple[str, ...]
 
@@ -56,6 +63,10 @@ class Replay:
         """Those of them with a clock."""
         return int(self.clocked.sum())
 
+    def batch_sums(self, values: NDArray[np.bool_] | NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of each batch, from a value of each of these cycles."""
+        return np.bincount(self.batch, values, len(self.weighted)).astype(np.float64)
+
 
 def replay(
     netlist: MappedNetlist,
@@ -65,6 +76,7 @@ def replay(
     clocked: NDArray[np.bool_] | None = None,
     observed: Sequence[int] = (),
     known: list[NetRows] | None = None,
+    weights: NDArray[np.float64] | None = None,
 ) -> Replay:
     """Return the activity of a netlist in windows of a run.
 
@@ -84,6 +96,8 @@ def replay(
         Nets whose values to return.
     known : list of NetRows or None
         Rows of the netlist from other instances, see `RecordedNets.of`.
+    weights : array of float or None
+        Weight of a toggle of each net; None for 0.
 
     """
     recorded = RecordedNets.of(netlist, signals, known)
@@ -92,29 +106,28 @@ def replay(
         for window in windows
     ):
         raise ValueError(f"windows must be ranges of 1 to {recorded.cycles} with a cycle or more")
-    rows = np.array([c for w in windows for c in range(w.start - 1, w.stop)], np.int64)
-    lengths = np.array([len(window) + 1 for window in windows])
-    owner = np.repeat(np.arange(len(windows)), lengths)
-    starts = np.cumsum(lengths) - lengths
-    is_first, is_last = np.zeros((2, len(rows)), bool)
-    is_first[starts] = is_last[starts + lengths - 1] = True
+    layout = layout_of(tuple(windows))
+    rows = layout.rows
     has_edge = np.ones(len(rows), bool) if clocked is None else clocked[rows]
     values = pack_cycles(recorded.values(program.driven, rows))
-    checks = checks_of(netlist, program, recorded, rows, ~is_last & has_edge)
+    edges = has_edge & ~layout.is_last & ~layout.is_fill
+    checks = checks_of(netlist, program, recorded, rows, edges)
     wrong, differing = recorded.ambiguous(rows)
     for check in checks:
         wrong |= check.wrong_cycles(program, values)
-    is_right = np.bincount(owner[wrong], minlength=len(windows)) == 0
-    counted = ~is_first & is_right[owner]
+    is_right = np.bincount(layout.window[wrong], minlength=len(windows)) == 0
+    counted = is_right[layout.window] & ~layout.is_first & ~layout.is_fill
     if wrong.any():
         differing.update(*(check.differing(program, values) for check in checks))
-    activity = evaluate_program(program, values, counted, observed=observed)
+    activity = evaluate_program(program, values, counted, observed=observed, weights=weights)
     columns = np.flatnonzero(counted)
     return Replay(
         toggles=activity.toggles,
         clocked=has_edge[columns - 1],
         before=activity.observed[:, columns - 1],
         now=activity.observed[:, columns],
+        batch=layout.batch[columns // WORD],
+        weighted=np.bincount(layout.batch, activity.weighted).astype(np.float64),
         counts=tuple(is_right.tolist()),
         differing=tuple(sorted(differing)),
     )

@@ -44,12 +44,16 @@ void run(const Operation* operations, uint64_t count, Words* slots) {
     }
 }
 
-// Adds a net's transitions in a group. `last` is its value in the cycle before the group.
-uint64_t toggles_in(const Words& values, const Words& counted, uint8_t& last) {
+// Counts a net's transitions in a group, and adds their weight to the sum of each word. `last` is
+// the net's value in the cycle before the group.
+uint64_t toggles_in(const Words& values, const Words& counted, uint8_t& last, double weight,
+                    double (&sums)[kGroup]) {
     uint64_t toggles = 0, carry = last;
     for (uint64_t k = 0; k < kGroup; ++k) {
         const uint64_t before = values[k] << 1 | carry;
-        toggles += std::popcount((values[k] ^ before) & counted[k]);
+        const int count = std::popcount((values[k] ^ before) & counted[k]);
+        toggles += count;
+        sums[k] += weight * count;
         carry = values[k] >> 63;
     }
     last = static_cast<uint8_t>(carry);
@@ -66,13 +70,16 @@ extern "C" {
 // compared, expected slots whose values are compared, a row each
 // observed, seen     slots whose values are kept, and these values, a row each; result
 // counted            cycles in which a change since the cycle before is a toggle
-// toggles            sum for each of the first `nets` slots; result
+// weights            weight of a toggle of each of the first `nets` slots
+// toggles            sum for each of these slots; result
+// weighted           sum of the weights of all toggles in each word; result
 // wrong              cycles in which a compared slot differs; result
 void evaluate_netlist(const Operation* operations, uint64_t operation_count, uint64_t nets,
                       uint64_t slot_count, const uint32_t* driven, uint64_t driven_count,
                       const uint64_t* values, const uint32_t* compared, uint64_t compared_count,
                       const uint64_t* expected, const uint32_t* observed, uint64_t observed_count,
-                      uint64_t* seen, uint64_t words, const uint64_t* counted, uint64_t* toggles,
+                      uint64_t* seen, uint64_t words, const uint64_t* counted,
+                      const double* weights, uint64_t* toggles, double* weighted,
                       uint64_t* wrong) {
     struct alignas(64) Slot {
         Words words;
@@ -88,8 +95,12 @@ void evaluate_netlist(const Operation* operations, uint64_t operation_count, uin
         run(operations, operation_count, slots);
         Words kept;
         load(kept, counted, first, words);
+        double sums[kGroup] = {};
         for (uint64_t net = 2; net < nets; ++net) {
-            toggles[net] += toggles_in(slots[net], kept, last[net]);
+            toggles[net] += toggles_in(slots[net], kept, last[net], weights[net], sums);
+        }
+        for (uint64_t w = first; w < words && w < first + kGroup; ++w) {
+            weighted[w] = sums[w - first];
         }
         for (uint64_t k = 0; k < compared_count; ++k) {
             for (uint64_t w = first; w < words && w < first + kGroup; ++w) {

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -28,6 +29,7 @@ def part(group, counting, **power):
         cycles=256,
         reads=0.5,
         writes=0.25,
+        errors=np.array([0.75, -0.25] * 4) * counting,
         differing=() if counting == 4 else ("o[3]",),
     )
 
@@ -56,6 +58,9 @@ def test_section(energy):
     Draft202012Validator(result_schema()["properties"]["energy"]).validate(energy)
     assert energy["total_pj"] == 7750.0
     assert energy["ungated_total_pj"] == 10_750.0
+    # Batches of all parts are at the same times, so their errors are added before the spread.
+    assert energy["standard_error_pj"] == pytest.approx(1000 * (4 + 3) / 4)
+    assert energy["by_group"]["L2"]["standard_error_pj"] == pytest.approx(1000 * 3 / 4)
     assert energy["pj_per_mac"] == 15.5
     assert energy["by_group"]["DMA"]["total_pj"] == 3500.0
     assert energy["by_group"]["L2"]["memory_pj"] == 4000.0

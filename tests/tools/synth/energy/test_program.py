@@ -123,3 +123,10 @@ def test_rows_of_a_wrong_shape():
     program = compile_netlist(netlist_of({"o": 5}, ("INV", {"A": 3, "Y": 5})))
     with pytest.raises(ValueError, match=r"values must be 3 x 2 words, not \(3, 1\)"):
         evaluate_program(program, np.zeros((3, 1), np.uint64), np.ones(65, bool))
+    with pytest.raises(ValueError, match=r"weights must be \d+ numbers, not \(1,\)"):
+        evaluate_program(
+            program,
+            np.zeros((len(program.driven), 1), np.uint64),
+            np.ones(64, bool),
+            weights=np.zeros(1),
+        )

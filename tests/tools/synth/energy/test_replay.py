@@ -148,6 +148,24 @@ def test_a_window_with_another_value_does_not_count(netlist, recorded, name, cyc
     assert {differing.split("[")[0] for differing in found.differing} <= set(recorded)
 
 
+def test_sums_of_batches_are_parts_of_the_whole(netlist, recorded):
+    program = compile_netlist(netlist)
+    weights = np.random.default_rng(3).random(program.nets)
+    found = replay(netlist, program, recorded, WINDOWS, weights=weights)
+    assert found.weighted.sum() == pytest.approx(float(weights @ found.toggles))
+    for window, sum_of_batch, cycles in zip(
+        WINDOWS, found.weighted, found.batch_sums(np.ones(found.cycles)), strict=True
+    ):
+        alone = replay(netlist, program, recorded, [window])
+        assert sum_of_batch == pytest.approx(float(weights @ alone.toggles))
+        assert cycles == len(window)
+    short = [range(first, first + 8) for first in range(10, 400, 20)]
+    found = replay(netlist, program, recorded, short, weights=weights)
+    assert len(found.weighted) == 3  # of at most seven windows
+    assert found.weighted.sum() == pytest.approx(float(weights @ found.toggles))
+    assert found.batch_sums(found.clocked).tolist() == [48.0, 56.0, 56.0]
+
+
 def test_names_of_one_net_with_several_values_are_said(netlist, recorded):
     changed = {**recorded, "o": recorded["o"].copy()}
     changed["o"][3, 80] ^= True  # between two windows

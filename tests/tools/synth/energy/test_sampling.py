@@ -2,13 +2,15 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from spica.synth.blocks import Block
 from spica.synth.design import Design
+from spica.synth.energy.batches import BatchSums
 from spica.synth.energy.block_energy import BlockEnergy
 from spica.synth.energy.block_model import InstanceEnergy
-from spica.synth.energy.design_energy import group_energies, part_energy, total_energy
+from spica.synth.energy.design_energy import part_energy, parts_by_group, total_energy
 from spica.synth.energy.sampling import Part, parts_of, sampled_windows
 
 
@@ -25,8 +27,14 @@ def sample(internal=10.0, cycles=50, clocked=20, memory=4.0, counting=2):
         leakage=3.0,
         cycles=cycles,
     )
+    share = np.array([0.5, 0.5])
     return InstanceEnergy(
         logic=logic,
+        batches=BatchSums(
+            energy=share * (logic.dynamic + memory),
+            clocked_cycles=share * clocked,
+            cycles=share * cycles,
+        ),
         clocked_cycles=clocked,
         memory=memory,
         reads=3,
@@ -134,7 +142,8 @@ def test_sums_by_group():
         part_energy(Part(block=block, group=group, instances=("t",)), [sample()], 1000)
         for block, group in names
     ]
-    groups = group_energies(parts)
+    groups = parts_by_group(parts)
     assert list(groups) == ["DMA", "L2"]  # in the order of all groups
-    assert groups["L2"].dynamic == pytest.approx(2 * groups["DMA"].dynamic)
-    assert total_energy(parts).dynamic == pytest.approx(3 * groups["DMA"].dynamic)
+    dma = total_energy(groups["DMA"]).dynamic
+    assert total_energy(groups["L2"]).dynamic == pytest.approx(2 * dma)
+    assert total_energy(parts).dynamic == pytest.approx(3 * dma)
