@@ -1,6 +1,5 @@
 """Benchmark of the analytic model of `gemm`: predicted and simulated cycles by preset."""
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import mean, median
@@ -10,14 +9,9 @@ from spica.cli.options import new_table
 from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS
 from spica.sim.analytic.gemm import predict, product_of
-from spica.sim.analytic.work import counted_traffic
-from spica.sim.harness.dram import DramConfig
-from spica.sim.report.result import PASS
 from spica.sim.run.exact_kernels import EXACT_KERNELS
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
 
+from .analytic_run import measured, work_targets
 from .target import Target
 
 __all__ = ["measure", "tables"]
@@ -109,7 +103,6 @@ SECTIONS = {
 
 def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     """Yield the result after every run."""
-    memory = DramConfig()
     cases = [
         (preset, kind, sizes)
         for preset, section in SECTIONS.items()
@@ -120,27 +113,17 @@ def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     configs: dict[str, Any] = {}
     for number, (preset, kind, (m, n, k)) in enumerate(cases):
         tell(f"gemm {m} x {n} x {k} on {preset}", number, len(cases))
-        config = PRESETS[preset]
-        began = time.perf_counter()
-        predicted = predict(config, product_of(config, m=m, n=n, k=k), memory)
-        seconds = time.perf_counter() - began
         sizes = {"m": m, "n": n, "k": k}
-        options = SimtOptions(engine="verilator", lockstep=False, memory=memory)
-        workload = KernelWorkload(EXACT_KERNELS["gemm"](config), sizes)
-        result = run_workload(workload, preset, config, options)
+        result, run = measured(
+            preset,
+            lambda config, memory, sizes=sizes: predict(
+                config, product_of(config, **sizes), memory
+            ),
+            EXACT_KERNELS["gemm"](PRESETS[preset]),
+            sizes,
+        )
         configs[preset] = result["config"]
-        runs.append({
-            "preset": preset,
-            "kind": kind,
-            "sizes": sizes,
-            "predicted": predicted.cycles,
-            "cycles": result["cycles"],
-            "error": 100 * (predicted.cycles / result["cycles"] - 1),
-            "terms": predicted.terms,
-            "bytes_differ": counted_traffic(config, result) != predicted.traffic,
-            "verdict": result["check"]["verdict"],
-            "seconds": seconds,
-        })
+        runs.append({"preset": preset, "kind": kind, "sizes": sizes} | run)
         yield {
             "runs": runs,
             "targets": [target.as_dict() for target in targets(runs)],
@@ -163,13 +146,7 @@ def targets(runs: list[dict]) -> Iterator[Target]:
             limit=SECTIONS[preset].limit,
             unit="%",
         )
-    yield Target(
-        name="products with other bytes than predicted",
-        value=sum(run["bytes_differ"] for run in runs),
-        limit=0,
-    )
-    wrong = sum(run["verdict"] != PASS for run in runs)
-    yield Target(name="runs with a wrong value", value=wrong, limit=0)
+    yield from work_targets(runs)
 
 
 def tables(result: dict[str, Any]) -> Iterator:
@@ -203,7 +180,7 @@ def preset_tables(preset: str, runs: list[dict]) -> Iterator:
     for run in runs:
         table.add_row(
             " x ".join(map(str, run["sizes"].values())),
-            "differ" if run["bytes_differ"] else "exact",
+            "differ" if run["work_differs"] else "exact",
             f"{run['predicted']:,}",
             f"{run['cycles']:,}",
             f"{run['error']:+.2f}",

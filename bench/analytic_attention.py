@@ -1,6 +1,5 @@
 """Benchmark of the analytic model of `attention`: predicted and simulated cycles by preset."""
 
-import time
 from collections.abc import Iterator
 from statistics import mean, median
 from typing import Any
@@ -10,15 +9,10 @@ from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS
 from spica.kernels.attention.cores import problem_of
 from spica.sim.analytic.attention.prediction import predict_attention
-from spica.sim.analytic.work import counted_traffic
-from spica.sim.harness.dram import DramConfig
-from spica.sim.report.result import PASS
 from spica.sim.run.exact_kernels import exact_attention_kernel
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
 
-from .analytic_attention_cases import CASES, AttentionCase
+from .analytic_attention_cases import CASES
+from .analytic_run import measured, work_targets
 from .target import Target
 
 __all__ = ["measure", "tables"]
@@ -38,37 +32,21 @@ def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     ]
     for number, (preset, depth, kind, case) in enumerate(cases):
         tell(f"attention {case.label(depth)} on {preset}", number, len(cases))
-        result, run = measured(preset, depth, case)
-        runs.append({"preset": preset, "depth": depth, "kind": kind} | run)
+        config = PRESETS[preset]
+        problem = problem_of(config, depth=depth, causal=case.causal, **case.sizes)
+        result, run = measured(
+            preset,
+            lambda config, memory, problem=problem: predict_attention(config, problem, memory),
+            exact_attention_kernel(config, causal=case.causal),
+            {"depth": depth, **case.sizes},
+        )
+        place = {"preset": preset, "depth": depth, "kind": kind, "case": case.label(depth)}
+        runs.append(place | run)
         yield {
             "runs": runs,
             "targets": [target.as_dict() for target in targets(runs)],
             "versions": result["versions"],
         }
-
-
-def measured(preset: str, depth: int, case: AttentionCase) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the result of a run, and its figures beside those of the model."""
-    config, memory = PRESETS[preset], DramConfig()
-    problem = problem_of(config, depth=depth, causal=case.causal, **case.sizes)
-    began = time.perf_counter()
-    found = predict_attention(config, problem, memory)
-    seconds = time.perf_counter() - began
-    kernel = exact_attention_kernel(config, causal=case.causal)
-    options = SimtOptions(engine="verilator", lockstep=False, memory=memory)
-    workload = KernelWorkload(kernel, {"depth": depth, **case.sizes})
-    result = run_workload(workload, preset, config, options)
-    run = {
-        "case": case.label(depth),
-        "predicted": found.cycles,
-        "cycles": result["cycles"],
-        "error": 100 * (found.cycles / result["cycles"] - 1),
-        "terms": found.terms,
-        "work_differs": counted_traffic(config, result) != found.traffic,
-        "verdict": result["check"]["verdict"],
-        "seconds": seconds,
-    }
-    return result, run
 
 
 def machines_of(runs: list[dict]) -> list[tuple[str, int]]:
@@ -90,13 +68,7 @@ def targets(runs: list[dict]) -> Iterator[Target]:
             limit=LIMIT,
             unit="%",
         )
-    yield Target(
-        name="runs with other bytes, rows or products than predicted",
-        value=sum(run["work_differs"] for run in runs),
-        limit=0,
-    )
-    wrong = sum(run["verdict"] != PASS for run in runs)
-    yield Target(name="runs with a wrong value", value=wrong, limit=0)
+    yield from work_targets(runs)
 
 
 def tables(result: dict[str, Any]) -> Iterator:
