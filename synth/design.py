@@ -1,5 +1,6 @@
 """Design for synthesis: RTLIL of a component, split into distinct blocks with their classes."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
@@ -91,7 +92,17 @@ def design_of(component, name: str) -> Design:
 
 
 def cluster_design(config: ClusterConfig, name: str) -> Design:
-    """Return the blocks of a cluster, from the cache if it was elaborated before."""
+    """Return the blocks of a cluster, from the cache if it was elaborated before.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        The cluster.
+    name : str
+        Name of its top block. Characters that names of modules cannot have become ``_``.
+
+    """
+    name = re.sub(r"\W", "_", name)
 
     def elaborate() -> Design:
         from ..hw.cluster.cluster import Cluster

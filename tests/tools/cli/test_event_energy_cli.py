@@ -176,3 +176,12 @@ def test_a_chart_of_energy_needs_the_option(capsys, tmp_path):
     assert "--plot energy_pj,cycles needs --energy, which computes energy_pj" in (
         capsys.readouterr().err
     )
+
+
+def test_the_label_of_a_design_need_not_be_a_name(result):
+    """Labels of `spica compare` have settings, and those of `spica reproduce` a comment."""
+    labelled = event_section(
+        result | {"preset": f"{PRESET},dma.masters=1, as published"}, CONFIG, EventOptions()
+    )
+    assert labelled["total_pj"] == result["energy"]["total_pj"]
+    assert labelled["fit"]["missing"] == labelled["fit"]["stale"] == []
