@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -43,10 +44,13 @@ def workers(jobs: int, scheduler: str | None) -> Iterator[Executor]:
     executor = ProcessPoolExecutor(
         max_workers=jobs, initializer=end_with_parent, initargs=(os.getpid(),)
     )
-    try:
-        yield executor
-    finally:
-        executor.shutdown(wait=True, kill_workers=True)
+    with warnings.catch_warnings():
+        # loky replaces a worker that has grown by 300 MB, after its work: nothing is lost.
+        warnings.filterwarnings("ignore", "A worker was restarted", UserWarning)
+        try:
+            yield executor
+        finally:
+            executor.shutdown(wait=True, kill_workers=True)
 
 
 def end_with_parent(parent: int):
