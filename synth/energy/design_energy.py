@@ -85,8 +85,8 @@ class PartEnergy:
         Accesses to memories per cycle.
     errors : array of float
         For each batch of windows, how far the energy per cycle of all windows would move in pJ if
-        they were like this batch; all machines' parts have the same batches. Empty if the energy is
-        not from windows.
+        they were like this batch. All parts of a machine have the same batches. Empty if the energy
+        is not from windows.
     differing : tuple of str
         Signals that differ in the other windows.
 
