@@ -83,15 +83,15 @@ def test_what_was_not_measured_is_refused(config, options, memory, message):
         predict_attention(config, attention("virgo", **({"queries": 128} | options)), memory)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("preset", "queries", "options"),
     [
         ("hopper", 64, {}),
         *(
-            pytest.param(preset, queries, options, marks=pytest.mark.slow)
+            (preset, queries, {"depth": depth} | options)
             for preset, depth, _ in DESCRIBED
             for queries, options in ((128, {"causal": True}), (100, {"keys": 150}))
-            for options in ({"depth": depth} | options,)
         ),
     ],
     ids=str,

@@ -183,7 +183,7 @@ def test_only_matrix_units_overwrite():
         run("ampere", 20, overwrites=True)
 
 
-@pytest.mark.parametrize("machine", ["virgo", "virgo_fp32"])
+@pytest.mark.parametrize("machine", [pytest.param("virgo", marks=pytest.mark.slow), "virgo_fp32"])
 def test_a_single_block_on_rtl(machine):
     """The first scores are the only ones: no later store may take their place in the wait."""
     assert_right(run(machine, 64, engine="verilator"))
@@ -193,7 +193,7 @@ def test_a_single_block_on_rtl(machine):
 @pytest.mark.parametrize(
     "machine, queries, keys",
     [
-        ("virgo", 130, 200),
+        pytest.param("virgo", 130, 200, marks=pytest.mark.slow),
         ("virgo_fp32", 70, 40),
         pytest.param("hopper", 500, 700, marks=pytest.mark.slow),
     ],
@@ -316,7 +316,9 @@ def test_faults_are_detected(fault, tmp_path):
     assert text.count(old) == 1
     (folder / name).write_text(text.replace(old, new))
     broken = replace(kernel, folder=folder)
-    options = SimtOptions(engine="iss", schedule="random", check="races", seed=2)
+    options = SimtOptions(
+        engine="iss", schedule="random", check="races", seed=2, max_instructions=50_000_000
+    )
     workload = KernelWorkload(broken, {"queries": 120, "depth": 64})
     try:
         result = run_workload(workload, "machine", config, options)

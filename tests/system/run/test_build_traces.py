@@ -14,7 +14,9 @@ from spica.sim.trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES
 
 def traced(place, build, memory):
     """Run vecadd on the machine of a build; return the run's cycles and the bytes of its trace."""
-    options = SimtOptions(engine="verilator", memory=memory, trace=place, build=build)
+    options = SimtOptions(
+        engine="verilator", memory=memory, trace=place, build=build, model_optimize=0
+    )
     workload = KernelWorkload(find_kernel("vecadd"), {"n": 200})
     result = run_workload(workload, "tiny", PRESETS["tiny"], options)
     assert result["check"]["verdict"] == "pass"
