@@ -1,6 +1,7 @@
 """Samples of a run: windows of cycles, instances of blocks, and the sums that they stand for."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -126,6 +127,25 @@ def test_samples_are_scaled_by_clocked_cycles():
     assert found.power.ungated_clock == pytest.approx(2 * 2.5 / 50)
     idle = part_energy(part, [sample(clocked=0)], 1000, [100, 300])
     assert idle.power.internal == pytest.approx(2 * 10 / 50)
+
+
+def test_batches_that_differ_are_errors_of_the_part():
+    part = Part(block="a", group="DMA", instances=("t.a", "t.b"))
+    uneven = replace(
+        sample(),
+        batches=BatchSums(
+            energy=np.array([6.0, 11.0]),
+            clocked_cycles=np.array([10.0, 10.0]),
+            cycles=np.array([20.0, 30.0]),
+        ),
+    )
+    # 50 of 1000 cycles are no longer uncertain.
+    rest = (1 - 50 / 1000) ** 0.5
+    scaled = part_energy(part, [uneven], 1000, [100, 300])
+    assert scaled.errors == pytest.approx(400 / 20 / 1000 * rest * np.array([-5.0, 5.0]))
+    plain = part_energy(part, [uneven], 1000)
+    assert plain.errors == pytest.approx(2 / 50 * rest * 2 * np.array([6 - 6.8, 11 - 10.2]))
+    assert part_energy(part, [sample(), sample()], 1000).errors.tolist() == [0.0, 0.0]
 
 
 def test_a_part_without_a_window_that_counts_has_only_leakage():
