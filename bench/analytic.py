@@ -113,15 +113,9 @@ def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     configs: dict[str, Any] = {}
     for number, (preset, kind, (m, n, k)) in enumerate(cases):
         tell(f"gemm {m} x {n} x {k} on {preset}", number, len(cases))
-        sizes = {"m": m, "n": n, "k": k}
-        result, run = measured(
-            preset,
-            lambda config, memory, sizes=sizes: predict(
-                config, product_of(config, **sizes), memory
-            ),
-            EXACT_KERNELS["gemm"](PRESETS[preset]),
-            sizes,
-        )
+        config, sizes = PRESETS[preset], {"m": m, "n": n, "k": k}
+        product, kernel = product_of(config, **sizes), EXACT_KERNELS["gemm"](config)
+        result, run = measured(preset, predict, product, kernel, sizes)
         configs[preset] = result["config"]
         runs.append({"preset": preset, "kind": kind, "sizes": sizes} | run)
         yield {

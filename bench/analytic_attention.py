@@ -34,12 +34,9 @@ def measure(quick: bool, tell: Progress) -> Iterator[dict]:
         tell(f"attention {case.label(depth)} on {preset}", number, len(cases))
         config = PRESETS[preset]
         problem = problem_of(config, depth=depth, causal=case.causal, **case.sizes)
-        result, run = measured(
-            preset,
-            lambda config, memory, problem=problem: predict_attention(config, problem, memory),
-            exact_attention_kernel(config, causal=case.causal),
-            {"depth": depth, **case.sizes},
-        )
+        kernel = exact_attention_kernel(config, causal=case.causal)
+        sizes = {"depth": depth, **case.sizes}
+        result, run = measured(preset, predict_attention, problem, kernel, sizes)
         place = {"preset": preset, "depth": depth, "kind": kind, "case": case.label(depth)}
         runs.append(place | run)
         yield {

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from spica.hw.config import PRESETS, ClusterConfig
 from spica.kernels.kernel import Kernel
@@ -17,10 +17,13 @@ from .target import Target
 
 __all__ = ["measured", "work_targets"]
 
+Problem = TypeVar("Problem")
+
 
 def measured(
     preset: str,
-    predict: Callable[[ClusterConfig, DramConfig], Prediction],
+    predict: Callable[[ClusterConfig, Problem, DramConfig], Prediction],
+    problem: Problem,
     kernel: Kernel,
     sizes: dict[str, int],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -30,15 +33,15 @@ def measured(
     ----------
     preset : str
         Machine.
-    predict : callable
-        Takes its config and memory; returns the prediction.
+    predict, problem
+        The model, and what it takes between config and memory.
     kernel, sizes
-        The kernel with its sizes.
+        The kernel of this problem, with its sizes.
 
     """
     config, memory = PRESETS[preset], DramConfig()
     began = time.perf_counter()
-    predicted = predict(config, memory)
+    predicted = predict(config, problem, memory)
     seconds = time.perf_counter() - began
     options = SimtOptions(engine="verilator", lockstep=False, memory=memory)
     result = run_workload(KernelWorkload(kernel, sizes), preset, config, options)

@@ -8,10 +8,10 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["WORD", "BatchSums", "Layout", "layout_of", "standard_error"]
+from .evaluator import WORD
 
-#: Cycles in a machine word of the evaluator.
-WORD = 64
+__all__ = ["BatchSums", "Layout", "layout_of", "standard_error"]
+
 #: Fewest batches whose spread says anything.
 LEAST = 8
 
@@ -43,11 +43,6 @@ class Layout:
     is_last: NDArray[np.bool_]
     is_fill: NDArray[np.bool_]
     batch: NDArray[np.int64]
-
-    @property
-    def batches(self) -> int:
-        """Number of batches."""
-        return int(self.batch[-1]) + 1
 
 
 @dataclass(frozen=True, kw_only=True)

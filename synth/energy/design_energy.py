@@ -131,10 +131,10 @@ def part_energy(
     ungated = rate * sum(sample.logic.ungated_clock for sample in samples)
     clocked = sum(sample.clocked_cycles for sample in samples)
     batches = sum((sample.batches for sample in samples[1:]), samples[0].batches)
-    errors = batches.errors(is_clocked=False)
+    is_scaled = False
     if clocked_cycles is not None and clocked:
-        errors = batches.errors(is_clocked=True)
-        rate = sum(clocked_cycles) / (clocked * cycles)
+        is_scaled, rate = True, sum(clocked_cycles) / (clocked * cycles)
+    certain = min(1.0, sampled / (len(samples) * cycles))
     power = PowerSum(
         internal=rate * sum(sample.logic.internal for sample in samples),
         switching=rate * sum(sample.logic.switching for sample in samples),
@@ -153,7 +153,7 @@ def part_energy(
         cycles=sampled,
         reads=rate * sum(sample.reads for sample in samples),
         writes=rate * sum(sample.writes for sample in samples),
-        errors=rate * errors * sqrt(1 - min(1.0, sampled / (len(samples) * cycles))),
+        errors=rate * batches.errors(is_scaled) * sqrt(1 - certain),
         differing=tuple(sorted({name for sample in samples for name in sample.differing})),
     )
 

@@ -17,8 +17,10 @@ from ...hw.base.build_cache import cached, digest
 from ...hw.base.compiler import compile_all, find_compiler, link, processor
 from .program import Program
 
-__all__ = ["Activity", "evaluate_program", "pack_cycles", "unpack_cycles"]
+__all__ = ["WORD", "Activity", "evaluate_program", "pack_cycles", "unpack_cycles"]
 
+#: Cycles of a net in one machine word.
+WORD = 64
 SOURCE = Path(__file__).with_name("native") / "evaluator.cpp"
 FLAGS = ("-std=c++20", "-fPIC", "-Wall", "-Wextra")
 
@@ -94,7 +96,7 @@ def evaluate_program(
 
     """
     cycles = len(counted)
-    words = -(-cycles // 64)
+    words = -(-cycles // WORD)
     if expected is None:
         expected = np.zeros((0, words), np.uint64)
     for name, rows, count in (

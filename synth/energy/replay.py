@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .batches import WORD, layout_of
-from .evaluator import evaluate_program, pack_cycles
+from .batches import layout_of
+from .evaluator import WORD, evaluate_program, pack_cycles
 from .mapped_netlist import ONE, ZERO, MappedNetlist
 from .program import Program
 from .recorded_nets import Bits, NetRows, RecordedNets
