@@ -37,6 +37,7 @@ NAMES = (
     "gemm",
     "analytic",
     "analytic_attention",
+    "analytic_finished",
     "memory",
     "virgo",
 )

@@ -22,15 +22,16 @@ __all__ = ["AnalyticRun", "predictions_of"]
 #: Function that finds the run of a machine by its name and config.
 RunOf = Callable[[str, ClusterConfig], KernelRun]
 
-#: Kernels and driver that the model describes.
-GEMM, ATTENTION, DRIVER = "gemm", "attention", "cores"
+#: Kernels besides products, and driver, that the model describes.
+ATTENTION, DRIVER = "attention", "cores"
+KERNELS = (*gemm.KERNELS, ATTENTION)
 #: Data of attention whose maxima are those of the measured runs.
 DATA = "random"
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnalyticRun(KernelRun):
-    """Predicted run of ``gemm`` or ``attention`` commanded by cores.
+    """Predicted run of a product or of ``attention`` commanded by cores.
 
     Nothing is built, simulated or stored.
     """
@@ -50,7 +51,7 @@ class AnalyticRun(KernelRun):
             c_format = self.product.get("c_format")
             product = gemm.product_of(self.config, **self.sizes, c_format=c_format)
             macs, what = product.macs, gemm.WHAT
-            prediction = gemm.predict(self.config, product, memory)
+            prediction = gemm.predict(self.config, product, memory, kernel=self.kernel)
         figures = {
             "cycles": prediction.cycles,
             "operations_per_cycle": 2 * macs / prediction.cycles,
@@ -87,12 +88,12 @@ def counters_of(config: ClusterConfig, prediction: Prediction) -> dict[str, int]
 
 def predicted(run: KernelRun) -> AnalyticRun:
     """Return the prediction of a run; raise `UserError` if the model does not describe it."""
-    if run.kernel not in (GEMM, ATTENTION) or run.driver != DRIVER:
-        is_host = run.kernel in (GEMM, ATTENTION)
+    if run.kernel not in KERNELS or run.driver != DRIVER:
+        is_host = run.kernel in KERNELS
         described = f"{run.kernel} --driver {run.driver}" if is_host else run.kernel
         raise UserError(
-            f"the analytic model needs {GEMM} or {ATTENTION} with --driver {DRIVER}, not "
-            f"{described}: simulate it"
+            f"the analytic model needs {', '.join(gemm.KERNELS)} or {ATTENTION} with --driver "
+            f"{DRIVER}, not {described}: simulate it"
         )
     return AnalyticRun(**vars(run))
 

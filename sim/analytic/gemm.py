@@ -9,10 +9,14 @@ from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.target import has_fragments, is_on_tensor_units, product_operand
 from ..harness.dram import DramConfig
 from ..machine.memory_layout import place_buffers
-from . import matrix_fed, register_fed, shared_fed
+from . import finished, matrix_fed, register_fed, shared_fed
 from .work import WHAT, Prediction, Traffic
 
-__all__ = ["WHAT", "Prediction", "Traffic", "predict", "product_of", "traffic_of"]
+__all__ = ["KERNELS", "WHAT", "Prediction", "Traffic", "predict", "product_of", "traffic_of"]
+
+#: Kernels that the model describes.
+GEMM = "gemm"
+KERNELS = (GEMM, *finished.KERNELS)
 
 
 def product_of(
@@ -32,8 +36,10 @@ def product_of(
     )
 
 
-def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
+def traffic_of(config: ClusterConfig, product: GemmProblem, *, kernel: str = GEMM) -> Traffic:
     """Return the exact work of a product on the first matrix unit, or on the tensor units.
+
+    `kernel` is one of `KERNELS`.
 
     Raises
     ------
@@ -41,11 +47,17 @@ def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
         If the model does not describe the machine.
 
     """
+    if kernel != GEMM:
+        return finished.traffic_of(kernel, config, product)
     return style_of(config).traffic_of(config, product)
 
 
 def predict(
-    config: ClusterConfig, product: GemmProblem, memory: DramConfig | None = None
+    config: ClusterConfig,
+    product: GemmProblem,
+    memory: DramConfig | None = None,
+    *,
+    kernel: str = GEMM,
 ) -> Prediction:
     """Return predicted cycles and exact work of a product commanded by the cores of a preset.
 
@@ -57,6 +69,8 @@ def predict(
         The product, with its places in DRAM.
     memory : DramConfig or None
         Timing of DRAM; None for the default.
+    kernel : str
+        ``gemm``, or a kernel whose cores finish C: one of `KERNELS`.
 
     Raises
     ------
@@ -65,13 +79,15 @@ def predict(
 
     """
     memory = memory or DramConfig()
-    style = style_of(config)
     if memory.stall or memory.jitter:
         raise UserError(
             f"{WHAT} needs DRAM without stall and jitter, not {memory.stall} and {memory.jitter}"
         )
-    terms = style.terms_of(config, product, memory)
-    traffic = style.traffic_of(config, product)
+    if kernel == GEMM:
+        terms = style_of(config).terms_of(config, product, memory)
+    else:
+        terms = finished.terms_of(kernel, config, product, memory)
+    traffic = traffic_of(config, product, kernel=kernel)
     return Prediction(cycles=sum(terms.values()), terms=terms, traffic=traffic)
 
 

@@ -1,16 +1,18 @@
 """Analytic model of ``gemm`` on a matrix unit commanded by the cores."""
 
+from collections.abc import Sequence
+
 from ...hw.base.errors import UserError
 from ...hw.config import PRESETS, ClusterConfig
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.target import systolic_unit
 from ..harness.dram import DramConfig
-from .program_steps import program_steps
+from .program_steps import ProgramStep, program_steps
 from .tiles import blocks_of, step_loads, step_stores
 from .timeline import Timeline
 from .work import WHAT, Traffic
 
-__all__ = ["terms_of", "traffic_of"]
+__all__ = ["require_described", "terms_of", "traffic_of", "unit_traffic"]
 
 #: Core whose program cycles `program` has.
 MEASURED_CORE = PRESETS["virgo"].core
@@ -19,7 +21,14 @@ MEASURED_CORE = PRESETS["virgo"].core
 def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
     """Return the exact work of a product on the first matrix unit."""
     require_described(config)
-    unit, steps = systolic_unit(config), list(program_steps(config, product))
+    return unit_traffic(config, product, list(program_steps(config, product)))
+
+
+def unit_traffic(
+    config: ClusterConfig, product: GemmProblem, steps: Sequence[ProgramStep]
+) -> Traffic:
+    """Return the exact work of the steps of a product whose C the unit stores to DRAM."""
+    unit = systolic_unit(config)
     rows = weights = read = written = 0
     for step in steps:
         blocks, slabs = blocks_of(config, step)

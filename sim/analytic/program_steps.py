@@ -52,7 +52,10 @@ class ProgramStep:
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramTiles:
-    """Largest tiles of the program and its ranges of shared memory, as in ``gemm_sizes.h``."""
+    """Largest tiles of the program and its ranges of shared memory, as in ``gemm_sizes.h``.
+
+    The range of B begins behind that of A. If the cores finish C, a tile of C follows.
+    """
 
     m: int
     n: int
@@ -63,19 +66,26 @@ class ProgramTiles:
     b_bytes: int
 
 
-def program_tiles(config: ClusterConfig) -> ProgramTiles:
-    """Return the tiles of the program ``gemm`` for a machine."""
+def program_tiles(config: ClusterConfig, *, is_finished: bool = False) -> ProgramTiles:
+    """Return the tiles of the program ``gemm``, or of one whose cores finish C, for a machine."""
     matrix = systolic_unit(config)
     m, n, _ = matrix.tile
     if matrix.b_bytes > matrix.columns * matrix.operand_bytes:
         n = matrix.columns
-    k, a_room = command_depth(config), config.shared.size // 2
+    k = command_depth(config, is_finished=is_finished)
+    room = config.shared.size
+    a_room = room // 2
+    if is_finished:
+        blocks = ceil_div(n, matrix.columns)
+        room -= m * blocks * matrix.columns * matrix.wide_bytes
+        a_block, b_block = m * matrix.a_bytes, matrix.rows * blocks * matrix.b_bytes
+        a_room = room // (a_block + b_block) * a_block // matrix.b_bytes * matrix.b_bytes
     return ProgramTiles(
         m=m,
         n=n,
         k=k,
         a_room=a_room,
-        b_room=config.shared.size - a_room,
+        b_room=room - a_room,
         a_bytes=m * ceil_div(k, matrix.rows) * matrix.a_bytes,
         b_bytes=ceil_div(k, matrix.rows)
         * matrix.rows
@@ -130,9 +140,15 @@ def keeps_b(tiles: ProgramTiles, problem: GemmProblem) -> bool:
     return keeping_b < keeping_a
 
 
-def program_steps(config: ClusterConfig, problem: GemmProblem) -> Iterator[ProgramStep]:
-    """Yield the computes of a product in the order of the program, with their loads."""
-    tiles, keeps = program_tiles(config), keeps_b(program_tiles(config), problem)
+def program_steps(
+    config: ClusterConfig, problem: GemmProblem, *, is_finished: bool = False
+) -> Iterator[ProgramStep]:
+    """Yield the computes of a product in the order of the program, with their loads.
+
+    If `is_finished`, the program is one whose cores finish C.
+    """
+    tiles = program_tiles(config, is_finished=is_finished)
+    keeps = keeps_b(tiles, problem)
     depth = ceil_div(problem.k, tiles.k)
     rows, columns = ceil_div(problem.m, tiles.m), ceil_div(problem.n, tiles.n)
     a_slots = OperandSlots(0, tiles.a_room, tiles.a_bytes, depth, 0 if keeps else columns)

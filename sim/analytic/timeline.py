@@ -84,11 +84,15 @@ class Timeline:
             command = self.command(number) if first is None else first
             self.multiply(step, command, number)
             self.complete(step, command, number)
+        self.close()
+        return self.terms
+
+    def close(self):
+        """Set the terms after the last row of A."""
         fence = self.stored + timing.FENCE
         seen = polled(fence, self.response + timing.FENCE_SEEN, timing.FENCE_POLL)
         self.terms["store"] = self.response - self.ends[-1]
         self.terms["end"] = seen + timing.END - self.response
-        return self.terms
 
     def queue_loads(self, step: ProgramStep, issue: int, interval: int) -> int:
         """Queue the loads of a step, the first at `issue`; return their number."""

@@ -5,11 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...hw.config import WORD_BYTES, ClusterConfig
+from .finished_program import COSTS
 
-__all__ = ["WHAT", "Prediction", "Traffic", "counted_traffic"]
+__all__ = ["CORES", "WHAT", "Prediction", "Traffic", "counted_traffic"]
 
 #: The model in messages.
 WHAT = "the analytic model of gemm"
+#: Requester of words of C that the cores of a matrix unit read to finish them.
+CORES = "cores"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,8 +25,8 @@ class Traffic:
         Cycles in which a row of A enters the array, or a step of a product of a tensor unit starts,
         of all units.
     shared_read_bytes : dict
-        Bytes read from shared memory, by requester: ``a`` and ``b`` of a matrix unit, the tensor
-        unit of each core, or the row ports of all cores.
+        Bytes read from shared memory, by requester: ``a`` and ``b`` of a matrix unit, and
+        ``cores`` if these finish C; the tensor unit of each core, or the row ports of all cores.
     dma_read_bytes, dma_written_bytes : int
         Bytes of all beats of the DMA on the AXI masters.
     products : int
@@ -77,10 +80,15 @@ def counted_traffic(config: ClusterConfig, result: Mapping[str, Any]) -> Traffic
         products = active // hgmma.steps
     else:
         readers, products, active = ["a", "b"], 0, counters["matrix_active"]
+        if result["kernel"] in COSTS:
+            readers.append(CORES)
 
     def words(requester: str, direction: str) -> int:
         if requester == "rows":
             return counters[f"shared_row_{direction}_words"]
+        if requester == CORES:
+            # A machine has a row port, narrow ports, or both.
+            return counters["shared_narrow_reads"] + counters["shared_row_read_words"]
         return counters[f"shared_{direction}_words_{requester}"]
 
     def beats(name: str) -> int:

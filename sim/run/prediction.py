@@ -1,4 +1,4 @@
-"""Prediction of the analytic model beside a run of ``gemm`` or ``attention``."""
+"""Prediction of the analytic model beside a run of a product or of ``attention``."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,14 +8,23 @@ from ...hw.config import ClusterConfig
 from ...kernels.attention.problem import AttentionProblem
 from ...kernels.kernel import Problem
 from ..analytic.attention.prediction import predict_attention
-from ..analytic.gemm import Prediction, predict, product_of
+from ..analytic.gemm import KERNELS, Prediction, predict, product_of
 from ..harness.dram import DramConfig
 
-__all__ = ["attention_section", "prediction_section"]
+__all__ = ["PREDICTED", "attention_section", "prediction_section"]
+
+#: Products with a prediction.
+PREDICTED = KERNELS
 
 
 def prediction_section(
-    config: ClusterConfig, sizes: Mapping[str, int], c_format: str, memory: object, cycles: int
+    config: ClusterConfig,
+    sizes: Mapping[str, int],
+    c_format: str,
+    memory: object,
+    cycles: int,
+    *,
+    kernel: str = "gemm",
 ) -> dict[str, Any] | None:
     """Return the section of a result on predicted cycles; None if the model cannot predict them.
 
@@ -31,12 +40,15 @@ def prediction_section(
         Config of the memory of the run.
     cycles : int
         Cycles from the begin marker to the end marker of the run.
+    kernel : str
+        The kernel, one of `sim.analytic.gemm.KERNELS`.
 
     """
     if not isinstance(memory, DramConfig):
         return None
     try:
-        predicted = predict(config, product_of(config, **sizes, c_format=c_format), memory)
+        product = product_of(config, **sizes, c_format=c_format)
+        predicted = predict(config, product, memory, kernel=kernel)
     except UserError:
         return None
     return section_of(predicted, cycles)

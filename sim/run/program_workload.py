@@ -32,7 +32,7 @@ from .iss_executor import IssExecutor
 from .loading import build, memory_layout_of, require_cores
 from .model_choice import Work
 from .options import MODEL, SimtOptions, with_memory
-from .prediction import attention_section, prediction_section
+from .prediction import PREDICTED, attention_section, prediction_section
 from .program_executor import ProgramExecutor
 from .rtl_executor import RtlExecutor, build_machine
 from .workload import Console
@@ -281,9 +281,14 @@ class KernelWorkload(ProgramWorkload):
         of_units = account_products(config, problem.macs, done)
         if problem.tensor_macs and done.get("region"):
             of_units = account_tensor(config, problem.tensor_macs, done)
-        if self.name == "gemm" and of_units:
+        if self.name in PREDICTED and of_units:
             of_units["prediction"] = prediction_section(
-                config, self.sizes, problem.formats["c"], options.memory, done["cycles"]
+                config,
+                self.sizes,
+                problem.formats["c"],
+                options.memory,
+                done["cycles"],
+                kernel=self.name,
             )
         if self.name == "attention" and of_units:
             of_units["prediction"] = attention_section(

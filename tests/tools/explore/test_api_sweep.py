@@ -40,9 +40,11 @@ def test_points_may_be_predicted(cache):
     options = {"analytic": True, "jobs": 1, "progress": False}
     frame = spica.sweep("gemm", "virgo", {"dram.latency": [50, 400]}, m=64, n=64, k=64, **options)
     assert [*frame.status] == ["pass", "pass"] and frame.cycles[1] > frame.cycles[0] > 0
+    frame = spica.sweep("gemm_bias", ["virgo", "virgo_fp32"], m=64, n=64, k=64, **options)
+    assert [*frame.status] == ["pass", "refused"] and frame.cycles[0] > 0
     frame = spica.sweep("attention", ["virgo", "hopper"], queries=64, depth=64, **options)
     assert [*frame.status] == ["pass", "pass"] and min(frame.cycles) > 0
-    with pytest.raises(UserError, match="analytic model needs gemm or attention"):
+    with pytest.raises(UserError, match=r"analytic model needs gemm, gemm_bias, .* or attention"):
         spica.sweep("vecadd", "virgo", n=64, **options)
 
 

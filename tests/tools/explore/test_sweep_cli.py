@@ -114,9 +114,9 @@ def test_predicted_points_are_those_of_the_model_and_are_not_stored(cache, tmp_p
         (("gemm", "--preset", "virgo", "--driver", "host"), "gemm --driver host"),
     ],
 )
-def test_only_gemm_and_attention_on_cores_are_predicted(cache, capsys, command, refused):
+def test_only_products_and_attention_on_cores_are_predicted(cache, capsys, command, refused):
     assert main(("sweep", *command, "--analytic", "--size", "64")) == 2
-    needed = "needs gemm or attention with --driver cores"
+    needed = "or attention with --driver cores"
     assert f"{needed}, not {refused}" in " ".join(capsys.readouterr().err.split())
 
 

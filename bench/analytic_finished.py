@@ -1,0 +1,102 @@
+"""Benchmark of the analytic model of products that the cores finish: predicted and simulated."""
+
+from collections.abc import Iterator
+from functools import partial
+from statistics import mean, median
+from typing import Any
+
+from spica.cli.options import new_table
+from spica.hw.base.progress import Progress
+from spica.hw.config import PRESETS
+from spica.sim.analytic.finished import KERNELS
+from spica.sim.analytic.finished_program import FITTED
+from spica.sim.analytic.gemm import predict, product_of
+from spica.sim.run.exact_kernels import EXACT_KERNELS
+
+from .analytic_run import measured, work_targets
+from .target import Target
+
+__all__ = ["measure", "tables"]
+
+PRESET, FORMATS = "virgo", ("fp16", "fp32")
+#: Largest wanted error of cycles in percent.
+LIMIT = 10.0
+#: Products of no fit.
+OTHERS = (
+    *((32, 64, 64), (33, 200, 300), (64, 256, 128), (96, 96, 96), (128, 64, 256), (128, 128, 64)),
+    *((130, 66, 40), (192, 192, 192), (200, 200, 200), (256, 128, 256), (512, 64, 64)),
+)
+KINDS = {"fitted": FITTED, "others": OTHERS}
+
+
+def measure(quick: bool, tell: Progress) -> Iterator[dict]:
+    """Yield the result after every run."""
+    cases = [
+        (kernel, c_format, kind, sizes)
+        for kernel in KERNELS
+        for c_format in FORMATS
+        for kind, all_ in KINDS.items()
+        for sizes in (all_[:1] if quick else all_)
+    ]
+    config, runs = PRESETS[PRESET], []
+    for number, (kernel, c_format, kind, (m, n, k)) in enumerate(cases):
+        tell(f"{kernel} {m} x {n} x {k}, C in {c_format}", number, len(cases))
+        sizes = {"m": m, "n": n, "k": k}
+        product = product_of(config, **sizes, c_format=c_format)
+        exact = EXACT_KERNELS[kernel](config, c_format=c_format)
+        result, run = measured(PRESET, partial(predict, kernel=kernel), product, exact, sizes)
+        runs.append({"kernel": kernel, "c_format": c_format, "kind": kind, "sizes": sizes} | run)
+        yield {
+            "runs": runs,
+            "targets": [target.as_dict() for target in targets(runs)],
+            "versions": result["versions"],
+            "config": result["config"],
+        }
+
+
+def targets(runs: list[dict]) -> Iterator[Target]:
+    """Yield the targets of the runs."""
+    for kernel in dict.fromkeys(run["kernel"] for run in runs):
+        yield Target(
+            name=f"largest error of predicted cycles of {kernel}",
+            value=max(abs(run["error"]) for run in runs if run["kernel"] == kernel),
+            limit=LIMIT,
+            unit="%",
+        )
+    yield from work_targets(runs)
+
+
+def tables(result: dict[str, Any]) -> Iterator:
+    """Yield the errors by kernel and kind of product, and every run."""
+    runs = result["runs"]
+    summary = new_table(
+        f"errors of predicted cycles on {PRESET}, in percent",
+        *("kernel", "products", "largest of"),
+        numbers=["runs", f"within {LIMIT:g} %", "median", "mean", "largest"],
+    )
+    for kernel, kind in dict.fromkeys((run["kernel"], run["kind"]) for run in runs):
+        own = [run for run in runs if (run["kernel"], run["kind"]) == (kernel, kind)]
+        errors = [abs(run["error"]) for run in own]
+        worst = max(own, key=lambda run: abs(run["error"]))
+        summary.add_row(
+            *(kernel, kind, label(worst), f"{len(own)}"),
+            f"{sum(error <= LIMIT for error in errors)}",
+            *(f"{figure(errors):.1f}" for figure in (median, mean, max)),
+        )
+    yield summary
+    table = new_table(
+        f"cycles of every product on {PRESET}",
+        *("kernel", "m x n x k", "bytes"),
+        numbers=["predicted", "simulated", "error, %"],
+    )
+    for run in runs:
+        table.add_row(
+            *(run["kernel"], label(run), "differ" if run["work_differs"] else "exact"),
+            *(f"{run['predicted']:,}", f"{run['cycles']:,}", f"{run['error']:+.1f}"),
+        )
+    yield table
+
+
+def label(run: dict) -> str:
+    """Return the sizes and the format of C of a run."""
+    return f"{' x '.join(map(str, run['sizes'].values()))}, {run['c_format']}"
