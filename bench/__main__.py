@@ -37,7 +37,7 @@ NAMES = (
     "gemm",
     "analytic",
     "analytic_attention",
-    "analytic_finished",
+    "analytic_kernels",
     "memory",
     "virgo",
 )

@@ -8,10 +8,11 @@ from ..hw.base.errors import UserError
 from ..hw.config import ClusterConfig
 from ..kernels.attention.cores import problem_of
 from ..kernels.attention.problem import AttentionProblem
+from ..kernels.gemm.problem import GemmProblem
 from ..kernels.gemm.target import is_on_tensor_units, product_macs
-from ..sim.analytic import gemm
+from ..sim.analytic import gemm, pair
 from ..sim.analytic.attention import prediction as attention
-from ..sim.analytic.work import Prediction
+from ..sim.analytic.work import PAIR, Prediction
 from ..sim.harness.dram import DramConfig
 from ..sim.run.options import with_memory
 from .record import PASS, Record
@@ -52,10 +53,25 @@ class AnalyticRun(KernelRun):
             product = gemm.product_of(self.config, **self.sizes, c_format=c_format)
             macs, what = product.macs, gemm.WHAT
             prediction = gemm.predict(self.config, product, memory, kernel=self.kernel)
+            if self.kernel == PAIR:
+                return self.pair_record(product, memory, prediction)
+        return self.recorded(macs, product_macs(self.config, what) * prediction.cycles, prediction)
+
+    def pair_record(
+        self, product: GemmProblem, memory: DramConfig, prediction: Prediction
+    ) -> Record:
+        """Return the record of two products; each unit counts for the cycles of its own one."""
+        cycles = [sum(each.values()) for each in pair.cycles_of(self.config, product, memory)]
+        slots = sum(unit.macs * n for unit, n in zip(self.config.units, cycles, strict=False))
+        macs = sum(each.macs for each in pair.products_of(self.config, product))
+        return self.recorded(macs, slots, prediction)
+
+    def recorded(self, macs: int, slots: int, prediction: Prediction) -> Record:
+        """Return the record of a prediction with multiply-adds, and as many as the units could."""
         figures = {
             "cycles": prediction.cycles,
             "operations_per_cycle": 2 * macs / prediction.cycles,
-            "mac_utilization": macs / (product_macs(self.config, what) * prediction.cycles),
+            "mac_utilization": macs / slots,
         }
         return Record(status=PASS, figures=figures, counters=counters_of(self.config, prediction))
 

@@ -12,7 +12,7 @@ from .finished_tiles import finish_read_words
 from .finished_timeline import FinishedTimeline
 from .matrix_fed import require_described, unit_traffic
 from .program_steps import program_steps
-from .work import CORES, Traffic
+from .work import CORES, PAIR, Traffic
 
 __all__ = ["KERNELS", "terms_of", "traffic_of"]
 
@@ -57,7 +57,8 @@ def described(kernel: str) -> str:
 def require_unit(kernel: str, config: ClusterConfig):
     """Raise `UserError` if the model does not describe the kernel or the machine."""
     if kernel not in KERNELS:
-        raise UserError(f"the analytic model needs gemm or {', '.join(KERNELS)}, not {kernel}")
+        known = ("gemm", PAIR, *KERNELS)
+        raise UserError(f"the analytic model needs {', '.join(known)}, not {kernel}")
     if is_on_tensor_units(config):
         raise UserError(f"{described(kernel)} needs a matrix unit, not tensor units")
     require_described(config)

@@ -9,14 +9,14 @@ from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.target import has_fragments, is_on_tensor_units, product_operand
 from ..harness.dram import DramConfig
 from ..machine.memory_layout import place_buffers
-from . import finished, matrix_fed, register_fed, shared_fed
-from .work import WHAT, Prediction, Traffic
+from . import finished, matrix_fed, pair, register_fed, shared_fed
+from .work import PAIR, WHAT, Prediction, Traffic
 
 __all__ = ["KERNELS", "WHAT", "Prediction", "Traffic", "predict", "product_of", "traffic_of"]
 
 #: Kernels that the model describes.
 GEMM = "gemm"
-KERNELS = (GEMM, *finished.KERNELS)
+KERNELS = (GEMM, *finished.KERNELS, PAIR)
 
 
 def product_of(
@@ -47,6 +47,8 @@ def traffic_of(config: ClusterConfig, product: GemmProblem, *, kernel: str = GEM
         If the model does not describe the machine.
 
     """
+    if kernel == PAIR:
+        return pair.traffic_of(config, product)
     if kernel != GEMM:
         return finished.traffic_of(kernel, config, product)
     return style_of(config).traffic_of(config, product)
@@ -70,7 +72,8 @@ def predict(
     memory : DramConfig or None
         Timing of DRAM; None for the default.
     kernel : str
-        ``gemm``, or a kernel whose cores finish C: one of `KERNELS`.
+        ``gemm``, a kernel whose cores finish C, or ``gemm_pair``, of which `product` is the first
+        product: one of `KERNELS`.
 
     Raises
     ------
@@ -85,6 +88,8 @@ def predict(
         )
     if kernel == GEMM:
         terms = style_of(config).terms_of(config, product, memory)
+    elif kernel == PAIR:
+        terms = pair.terms_of(config, product, memory)
     else:
         terms = finished.terms_of(kernel, config, product, memory)
     traffic = traffic_of(config, product, kernel=kernel)

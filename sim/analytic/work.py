@@ -7,12 +7,14 @@ from typing import Any
 from ...hw.config import WORD_BYTES, ClusterConfig
 from .finished_program import COSTS
 
-__all__ = ["CORES", "WHAT", "Prediction", "Traffic", "counted_traffic"]
+__all__ = ["CORES", "PAIR", "WHAT", "Prediction", "Traffic", "counted_traffic"]
 
 #: The model in messages.
 WHAT = "the analytic model of gemm"
 #: Requester of words of C that the cores of a matrix unit read to finish them.
 CORES = "cores"
+#: Kernel of two products at once.
+PAIR = "gemm_pair"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +27,9 @@ class Traffic:
         Cycles in which a row of A enters the array, or a step of a product of a tensor unit starts,
         of all units.
     shared_read_bytes : dict
-        Bytes read from shared memory, by requester: ``a`` and ``b`` of a matrix unit, and
-        ``cores`` if these finish C; the tensor unit of each core, or the row ports of all cores.
+        Bytes read from shared memory, by requester: ``a`` and ``b`` of a matrix unit, ``a1``
+        and ``b1`` of a second one, and ``cores`` if these finish C; the tensor unit of each core,
+        or the row ports of all cores.
     dma_read_bytes, dma_written_bytes : int
         Bytes of all beats of the DMA on the AXI masters.
     products : int
@@ -82,6 +85,9 @@ def counted_traffic(config: ClusterConfig, result: Mapping[str, Any]) -> Traffic
         readers, products, active = ["a", "b"], 0, counters["matrix_active"]
         if result["kernel"] in COSTS:
             readers.append(CORES)
+        if result["kernel"] == PAIR:
+            readers += ["a1", "b1"]
+            active += counters["matrix1_active"]
 
     def words(requester: str, direction: str) -> int:
         if requester == "rows":

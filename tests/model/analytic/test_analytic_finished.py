@@ -114,6 +114,6 @@ def test_other_machines_memories_and_kernels_are_refused():
     assert "needs the default timing of DRAM" in refused(VIRGO, "gemm_add", DramConfig(latency=50))
     assert "needs a matrix unit, not tensor units" in refused(PRESETS["hopper"], "gemm_bias")
     assert refused(VIRGO, "sgemm") == (
-        "the analytic model needs gemm or gemm_bias, gemm_bias_relu, gemm_add, gemm_bias_gelu, "
-        "not sgemm"
+        "the analytic model needs gemm, gemm_pair, gemm_bias, gemm_bias_relu, gemm_add, "
+        "gemm_bias_gelu, not sgemm"
     )

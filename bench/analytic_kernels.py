@@ -1,4 +1,4 @@
-"""Benchmark of the analytic model of products that the cores finish: predicted and simulated."""
+"""Benchmark of the analytic model of kernels of products other than `gemm`, against RTL."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -11,6 +11,7 @@ from spica.hw.config import PRESETS
 from spica.sim.analytic.finished import KERNELS
 from spica.sim.analytic.finished_program import FITTED
 from spica.sim.analytic.gemm import predict, product_of
+from spica.sim.analytic.work import PAIR
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 
 from .analytic_run import measured, work_targets
@@ -18,7 +19,9 @@ from .target import Target
 
 __all__ = ["measure", "tables"]
 
-PRESET, FORMATS = "virgo", ("fp16", "fp32")
+#: Machines of products that the cores finish, and of two products at once.
+PRESET, PAIR_PRESET = "virgo", "virgo_hetero"
+FORMATS = ("fp16", "fp32")
 #: Largest wanted error of cycles in percent.
 LIMIT = 10.0
 #: Products of no fit.
@@ -27,30 +30,41 @@ OTHERS = (
     *((130, 66, 40), (192, 192, 192), (200, 200, 200), (256, 128, 256), (512, 64, 64)),
 )
 KINDS = {"fitted": FITTED, "others": OTHERS}
+PAIRS = {
+    "aligned": (
+        *((16, 16, 16), (64, 64, 64), (128, 128, 128), (256, 256, 256), (256, 64, 128)),
+        *((512, 128, 64), (64, 256, 256), (128, 64, 512), (384, 384, 384)),
+    ),
+    "ragged": ((33, 17, 65), (100, 60, 90), (200, 200, 200), (250, 130, 70)),
+}
 
 
 def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     """Yield the result after every run."""
     cases = [
         (kernel, c_format, kind, sizes)
-        for kernel in KERNELS
-        for c_format in FORMATS
-        for kind, all_ in KINDS.items()
+        for kernel in (*KERNELS, PAIR)
+        for c_format in (FORMATS[:1] if kernel == PAIR else FORMATS)
+        for kind, all_ in (PAIRS if kernel == PAIR else KINDS).items()
         for sizes in (all_[:1] if quick else all_)
     ]
-    config, runs = PRESETS[PRESET], []
+    runs: list[dict] = []
+    configs: dict[str, Any] = {}
     for number, (kernel, c_format, kind, (m, n, k)) in enumerate(cases):
         tell(f"{kernel} {m} x {n} x {k}, C in {c_format}", number, len(cases))
+        preset = PAIR_PRESET if kernel == PAIR else PRESET
+        config = PRESETS[preset]
         sizes = {"m": m, "n": n, "k": k}
         product = product_of(config, **sizes, c_format=c_format)
         exact = EXACT_KERNELS[kernel](config, c_format=c_format)
-        result, run = measured(PRESET, partial(predict, kernel=kernel), product, exact, sizes)
+        result, run = measured(preset, partial(predict, kernel=kernel), product, exact, sizes)
+        configs[preset] = result["config"]
         runs.append({"kernel": kernel, "c_format": c_format, "kind": kind, "sizes": sizes} | run)
         yield {
             "runs": runs,
             "targets": [target.as_dict() for target in targets(runs)],
             "versions": result["versions"],
-            "config": result["config"],
+            "config": dict(configs),
         }
 
 
@@ -70,7 +84,7 @@ def tables(result: dict[str, Any]) -> Iterator:
     """Yield the errors by kernel and kind of product, and every run."""
     runs = result["runs"]
     summary = new_table(
-        f"errors of predicted cycles on {PRESET}, in percent",
+        "errors of predicted cycles, in percent",
         *("kernel", "products", "largest of"),
         numbers=["runs", f"within {LIMIT:g} %", "median", "mean", "largest"],
     )
@@ -85,7 +99,7 @@ def tables(result: dict[str, Any]) -> Iterator:
         )
     yield summary
     table = new_table(
-        f"cycles of every product on {PRESET}",
+        "cycles of every product",
         *("kernel", "m x n x k", "bytes"),
         numbers=["predicted", "simulated", "error, %"],
     )

@@ -1,0 +1,66 @@
+"""Tests of the analytic model of two products at once against RTL."""
+
+from itertools import pairwise
+
+import pytest
+
+from spica.hw.base.errors import UserError
+from spica.hw.config import PRESETS
+from spica.sim.analytic.gemm import predict, product_of, traffic_of
+from spica.sim.analytic.pair import cycles_of, products_of
+from spica.sim.analytic.work import PAIR, counted_traffic
+from spica.sim.harness.dram import DramConfig
+from spica.sim.run.exact_kernels import EXACT_KERNELS
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_workload import KernelWorkload
+from spica.sim.run.workload import run_workload
+
+HETERO = PRESETS["virgo_hetero"]
+
+
+def product(sizes, config=HETERO):
+    return product_of(config, **dict(zip("mnk", sizes, strict=True)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "sizes", [(64, 64, 64), (128, 128, 128), (100, 60, 90), (200, 200, 200)], ids=str
+)
+def test_work_is_exact_and_cycles_are_within_ten_percent(sizes):
+    workload = KernelWorkload(EXACT_KERNELS[PAIR](HETERO), dict(zip("mnk", sizes, strict=True)))
+    options = SimtOptions(engine="verilator", lockstep=False)
+    result = run_workload(workload, "machine", HETERO, options)
+    assert result["check"]["verdict"] == "pass", result["check"]
+    found = predict(HETERO, product(sizes), kernel=PAIR)
+    assert found.traffic == counted_traffic(HETERO, result)
+    assert found.cycles == pytest.approx(result["cycles"], rel=0.1)
+    assert result["prediction"]["cycles"] == found.cycles
+
+
+def test_the_second_product_has_half_of_each_size_and_its_own_place():
+    first, second = products_of(HETERO, product((100, 61, 1)))
+    assert (second.m, second.n, second.k) == (50, 30, 1)
+    ranges = sorted(
+        (getattr(each, f"{name}_base"), rows * columns * each.element_bytes(name))
+        for each in (first, second)
+        for name, (rows, columns, _) in each.shapes.items()
+    )
+    assert len(ranges) == 6
+    for (place, size), (following, _) in pairwise(ranges):
+        assert place + size <= following
+
+
+def test_the_pair_takes_as_long_as_its_longest_product():
+    whole = product((256, 256, 256))
+    first, second = (sum(terms.values()) for terms in cycles_of(HETERO, whole, DramConfig()))
+    found = predict(HETERO, whole, kernel=PAIR)
+    assert second < first == found.cycles == sum(found.terms.values())
+    work = traffic_of(HETERO, whole, kernel=PAIR)
+    macs = [each.macs for each in products_of(HETERO, whole)]
+    assert work.active == sum(n // u.macs for n, u in zip(macs, HETERO.units, strict=True))
+
+
+def test_one_unit_is_refused():
+    virgo = PRESETS["virgo"]
+    with pytest.raises(UserError, match="needs two matrix units and two cores, not 1 and 4"):
+        predict(virgo, product((64, 64, 64), virgo), kernel=PAIR)
