@@ -8,8 +8,8 @@ from typing import Any
 from spica.cli.options import new_table
 from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS
-from spica.sim.analytic.finished import KERNELS
-from spica.sim.analytic.finished_program import FITTED
+from spica.sim.analytic.finished.prediction import KERNELS
+from spica.sim.analytic.finished.program import FITTED
 from spica.sim.analytic.gemm import predict, product_of
 from spica.sim.analytic.work import PAIR
 from spica.sim.run.exact_kernels import EXACT_KERNELS

@@ -9,7 +9,8 @@ from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.target import has_fragments, is_on_tensor_units, product_operand
 from ..harness.dram import DramConfig
 from ..machine.memory_layout import place_buffers
-from . import finished, matrix_fed, pair, register_fed, shared_fed
+from . import matrix_fed, pair, register_fed, shared_fed
+from .finished import prediction as finished
 from .work import PAIR, WHAT, Prediction, Traffic
 
 __all__ = ["KERNELS", "WHAT", "Prediction", "Traffic", "predict", "product_of", "traffic_of"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...hw.config import WORD_BYTES, ClusterConfig
-from .finished_program import COSTS
+from ...kernels.gemm.bias import ACTIVATIONS
 
 __all__ = ["CORES", "PAIR", "WHAT", "Prediction", "Traffic", "counted_traffic"]
 
@@ -13,6 +13,8 @@ __all__ = ["CORES", "PAIR", "WHAT", "Prediction", "Traffic", "counted_traffic"]
 WHAT = "the analytic model of gemm"
 #: Requester of words of C that the cores of a matrix unit read to finish them.
 CORES = "cores"
+#: Kernels whose cores finish C.
+FINISHED = (*ACTIVATIONS, "gemm_add")
 #: Kernel of two products at once.
 PAIR = "gemm_pair"
 
@@ -83,7 +85,7 @@ def counted_traffic(config: ClusterConfig, result: Mapping[str, Any]) -> Traffic
         products = active // hgmma.steps
     else:
         readers, products, active = ["a", "b"], 0, counters["matrix_active"]
-        if result["kernel"] in COSTS:
+        if result["kernel"] in FINISHED:
             readers.append(CORES)
         if result["kernel"] == PAIR:
             readers += ["a1", "b1"]

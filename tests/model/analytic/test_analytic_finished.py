@@ -7,8 +7,8 @@ import pytest
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.kernels.gemm.cores import command_depth
-from spica.sim.analytic.finished import KERNELS
-from spica.sim.analytic.finished_program import FITTED
+from spica.sim.analytic.finished.prediction import KERNELS
+from spica.sim.analytic.finished.program import FITTED
 from spica.sim.analytic.gemm import predict, product_of, traffic_of
 from spica.sim.analytic.program_steps import program_steps, program_tiles
 from spica.sim.analytic.work import CORES, counted_traffic

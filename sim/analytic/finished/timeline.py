@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from ...hw.config import ClusterConfig
-from ...kernels.gemm.problem import GemmProblem
-from ..harness.dram import DramConfig
-from . import finished_program as timing
-from .finished_tiles import finish_cycles
-from .program import STORE, TURN
-from .program_steps import ProgramStep
-from .tiles import blocks_of
-from .timeline import Timeline
+from ....hw.config import ClusterConfig
+from ....kernels.gemm.problem import GemmProblem
+from ...harness.dram import DramConfig
+from ..program import STORE, TURN
+from ..program_steps import ProgramStep
+from ..tiles import blocks_of
+from ..timeline import Timeline
+from . import program as timing
+from .tiles import finish_cycles
 
 __all__ = ["FINISHED_TERMS", "FinishedTimeline"]
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...hw.config import WORD_BYTES, ClusterConfig
-from ...kernels.gemm.plan import ceil_div
-from ...kernels.gemm.problem import GemmProblem
-from .finished_program import COSTS
-from .program_steps import ProgramStep, program_tiles
+from ....hw.config import WORD_BYTES, ClusterConfig
+from ....kernels.gemm.plan import ceil_div
+from ....kernels.gemm.problem import GemmProblem
+from ..program_steps import ProgramStep, program_tiles
+from .program import COSTS
 
 __all__ = ["finish_cycles", "finish_read_words"]
 

@@ -2,23 +2,23 @@
 
 from dataclasses import replace
 
-from ...hw.base.errors import UserError
-from ...hw.config import PRESETS, WORD_BYTES, ClusterConfig
-from ...kernels.gemm.problem import GemmProblem
-from ...kernels.gemm.target import is_on_tensor_units
-from ..harness.dram import DramConfig
-from .finished_program import COSTS
-from .finished_tiles import finish_read_words
-from .finished_timeline import FinishedTimeline
-from .matrix_fed import require_described, unit_traffic
-from .program_steps import program_steps
-from .work import CORES, PAIR, Traffic
+from ....hw.base.errors import UserError
+from ....hw.config import PRESETS, WORD_BYTES, ClusterConfig
+from ....kernels.gemm.problem import GemmProblem
+from ....kernels.gemm.target import is_on_tensor_units
+from ...harness.dram import DramConfig
+from ..matrix_fed import require_described, unit_traffic
+from ..program_steps import program_steps
+from ..work import CORES, PAIR, Traffic
+from .program import COSTS
+from .tiles import finish_read_words
+from .timeline import FinishedTimeline
 
 __all__ = ["KERNELS", "terms_of", "traffic_of"]
 
 #: Kernels that the model describes.
 KERNELS = tuple(COSTS)
-#: Machine whose program cycles `finished_program` has.
+#: Machine whose program cycles `program` has.
 MEASURED = "virgo"
 
 

@@ -1,0 +1,1 @@
+"""Analytic model of products whose cores finish C."""
