@@ -11,7 +11,7 @@ from spica.hw.config import PRESETS
 from spica.sim.analytic.gemm import predict, product_of
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 
-from .analytic_run import measured, work_targets
+from .analytic_run import error_target, measured, work_targets
 from .target import Target
 
 __all__ = ["measure", "tables"]
@@ -134,12 +134,8 @@ def presets_of(runs: list[dict]) -> list[str]:
 def targets(runs: list[dict]) -> Iterator[Target]:
     """Yield the targets of the runs."""
     for preset in presets_of(runs):
-        yield Target(
-            name=f"largest error of predicted cycles on {preset}",
-            value=max(abs(run["error"]) for run in runs if run["preset"] == preset),
-            limit=SECTIONS[preset].limit,
-            unit="%",
-        )
+        own = [run for run in runs if run["preset"] == preset]
+        yield error_target(f"on {preset}", own, SECTIONS[preset].limit)
     yield from work_targets(runs)
 
 

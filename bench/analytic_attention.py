@@ -12,7 +12,7 @@ from spica.sim.analytic.attention.prediction import predict_attention
 from spica.sim.run.exact_kernels import exact_attention_kernel
 
 from .analytic_attention_cases import CASES
-from .analytic_run import measured, work_targets
+from .analytic_run import error_target, measured, work_targets
 from .target import Target
 
 __all__ = ["measure", "tables"]
@@ -59,12 +59,8 @@ def runs_on(runs: list[dict], machine: tuple[str, int]) -> list[dict]:
 def targets(runs: list[dict]) -> Iterator[Target]:
     """Yield the targets of the runs."""
     for preset, depth in machines_of(runs):
-        yield Target(
-            name=f"largest error of predicted cycles on {preset}, D = {depth}",
-            value=max(abs(run["error"]) for run in runs_on(runs, (preset, depth))),
-            limit=LIMIT,
-            unit="%",
-        )
+        own = runs_on(runs, (preset, depth))
+        yield error_target(f"on {preset}, D = {depth}", own, LIMIT)
     yield from work_targets(runs)
 
 

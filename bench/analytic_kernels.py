@@ -14,7 +14,7 @@ from spica.sim.analytic.gemm import predict, product_of
 from spica.sim.analytic.work import PAIR
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 
-from .analytic_run import measured, work_targets
+from .analytic_run import error_target, measured, work_targets
 from .target import Target
 
 __all__ = ["measure", "tables"]
@@ -71,12 +71,8 @@ def measure(quick: bool, tell: Progress) -> Iterator[dict]:
 def targets(runs: list[dict]) -> Iterator[Target]:
     """Yield the targets of the runs."""
     for kernel in dict.fromkeys(run["kernel"] for run in runs):
-        yield Target(
-            name=f"largest error of predicted cycles of {kernel}",
-            value=max(abs(run["error"]) for run in runs if run["kernel"] == kernel),
-            limit=LIMIT,
-            unit="%",
-        )
+        own = [run for run in runs if run["kernel"] == kernel]
+        yield error_target(f"of {kernel}", own, LIMIT)
     yield from work_targets(runs)
 
 

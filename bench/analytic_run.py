@@ -15,7 +15,7 @@ from spica.sim.run.workload import run_workload
 
 from .target import Target
 
-__all__ = ["measured", "work_targets"]
+__all__ = ["error_target", "measured", "work_targets"]
 
 Problem = TypeVar("Problem")
 
@@ -55,6 +55,16 @@ def measured(
         "seconds": seconds,
     }
     return result, run
+
+
+def error_target(what: str, runs: list[dict], limit: float) -> Target:
+    """Return the target of the largest error of the predicted cycles of runs, in percent."""
+    return Target(
+        name=f"largest error of predicted cycles {what}",
+        value=max(abs(run["error"]) for run in runs),
+        limit=limit,
+        unit="%",
+    )
 
 
 def work_targets(runs: list[dict]) -> Iterator[Target]:

@@ -54,15 +54,13 @@ class AnalyticRun(KernelRun):
             macs, what = product.macs, gemm.WHAT
             prediction = gemm.predict(self.config, product, memory, kernel=self.kernel)
             if self.kernel == PAIR:
-                return self.pair_record(product, memory, prediction)
+                return self.pair_record(product, prediction)
         return self.recorded(macs, product_macs(self.config, what) * prediction.cycles, prediction)
 
-    def pair_record(
-        self, product: GemmProblem, memory: DramConfig, prediction: Prediction
-    ) -> Record:
+    def pair_record(self, product: GemmProblem, prediction: Prediction) -> Record:
         """Return the record of two products; each unit counts for the cycles of its own one."""
-        cycles = [sum(each.values()) for each in pair.cycles_of(self.config, product, memory)]
-        slots = sum(unit.macs * n for unit, n in zip(self.config.units, cycles, strict=False))
+        cycles = zip(self.config.units, prediction.unit_cycles, strict=False)
+        slots = sum(unit.macs * count for unit, count in cycles)
         macs = sum(each.macs for each in pair.products_of(self.config, product))
         return self.recorded(macs, slots, prediction)
 

@@ -12,7 +12,7 @@ from .product import pose_product
 from .reference import reference
 from .target import systolic_unit
 
-__all__ = ["command_depth", "cores_kernel", "pose"]
+__all__ = ["command_depth", "command_width", "cores_kernel", "operand_rooms", "pose"]
 
 
 def cores_kernel(config: ClusterConfig, **options) -> Kernel:
@@ -49,17 +49,38 @@ def command_depth(config: ClusterConfig, *, is_finished: bool = False) -> int:
     If `is_finished`, the cores finish C, and a tile of C occupies part of shared memory.
     """
     matrix = systolic_unit(config)
-    m, n, wanted = default_tile(config)
-    if matrix.b_bytes > matrix.columns * matrix.operand_bytes:
-        n = matrix.columns
+    _, _, wanted = default_tile(config)
     if matrix.a_bytes > matrix.rows * matrix.operand_bytes:
         wanted = matrix.rows
-    a_block = m * matrix.a_bytes
-    b_block = matrix.rows * (n // matrix.columns) * matrix.b_bytes
-    room = config.shared.size
-    a_room = room // 2
-    if is_finished:
-        room -= m * n * matrix.wide_bytes
-        a_room = room // (a_block + b_block) * a_block // matrix.b_bytes * matrix.b_bytes
-    tiles = min(a_room // 2 // a_block, (room - a_room) // 2 // b_block)
+    rooms = operand_rooms(config, is_finished=is_finished)
+    tiles = min(room // 2 // block for room, block in zip(rooms, blocks_of(config), strict=True))
     return min(wanted, tiles * matrix.rows)
+
+
+def command_width(config: ClusterConfig) -> int:
+    """Return the columns of the program's tiles of C, `GEMM_N` of ``gemm_sizes.h``."""
+    matrix = systolic_unit(config)
+    if matrix.b_bytes > matrix.columns * matrix.operand_bytes:
+        return matrix.columns
+    return matrix.tile[1]
+
+
+def operand_rooms(config: ClusterConfig, *, is_finished: bool = False) -> tuple[int, int]:
+    """Return the bytes of shared memory for A and for B, as in ``gemm_sizes.h``.
+
+    If `is_finished`, the cores finish C, and a tile of C follows B.
+    """
+    matrix, room = systolic_unit(config), config.shared.size
+    if not is_finished:
+        return room // 2, room - room // 2
+    a_block, b_block = blocks_of(config)
+    room -= matrix.tile[0] * command_width(config) * matrix.wide_bytes
+    a_room = room // (a_block + b_block) * a_block // matrix.b_bytes * matrix.b_bytes
+    return a_room, room - a_room
+
+
+def blocks_of(config: ClusterConfig) -> tuple[int, int]:
+    """Return the bytes of a tile of A, and of B, per block of rows along K."""
+    matrix = systolic_unit(config)
+    blocks = command_width(config) // matrix.columns
+    return matrix.tile[0] * matrix.a_bytes, matrix.rows * blocks * matrix.b_bytes

@@ -1,16 +1,14 @@
 """Analytic model of ``gemm`` commanded by cores: cycles and bytes from config and schedule."""
 
-import dataclasses
-
 from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ...hw.config.arithmetic import ARITHMETIC
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.target import has_fragments, is_on_tensor_units, product_operand
 from ..harness.dram import DramConfig
-from ..machine.memory_layout import place_buffers
 from . import matrix_fed, pair, register_fed, shared_fed
 from .finished import prediction as finished
+from .places import in_dram
 from .work import PAIR, WHAT, Prediction, Traffic
 
 __all__ = ["KERNELS", "WHAT", "Prediction", "Traffic", "predict", "product_of", "traffic_of"]
@@ -27,14 +25,7 @@ def product_of(
     operand = product_operand(config, WHAT)
     c_format = c_format or ARITHMETIC[operand].narrow
     product = GemmProblem.placed(m=m, n=n, k=k, operand=operand, c_format=c_format)
-    sizes = {
-        name: rows * columns * product.element_bytes(name)
-        for name, (rows, columns, _) in product.shapes.items()
-    }
-    places = place_buffers(sizes, config)
-    return dataclasses.replace(
-        product, **{f"{name}_base": region.address for name, region in places.items()}
-    )
+    return in_dram(config, [product])[0]
 
 
 def traffic_of(config: ClusterConfig, product: GemmProblem, *, kernel: str = GEMM) -> Traffic:
@@ -87,14 +78,18 @@ def predict(
         raise UserError(
             f"{WHAT} needs DRAM without stall and jitter, not {memory.stall} and {memory.jitter}"
         )
+    unit_cycles = ()
     if kernel == GEMM:
         terms = style_of(config).terms_of(config, product, memory)
     elif kernel == PAIR:
-        terms = pair.terms_of(config, product, memory)
+        both = pair.cycles_of(config, product, memory)
+        terms, unit_cycles = pair.last_of(both), tuple(sum(each.values()) for each in both)
     else:
         terms = finished.terms_of(kernel, config, product, memory)
     traffic = traffic_of(config, product, kernel=kernel)
-    return Prediction(cycles=sum(terms.values()), terms=terms, traffic=traffic)
+    return Prediction(
+        cycles=sum(terms.values()), terms=terms, traffic=traffic, unit_cycles=unit_cycles
+    )
 
 
 def style_of(config: ClusterConfig):

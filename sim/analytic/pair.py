@@ -1,17 +1,17 @@
 """Analytic model of ``gemm_pair``: two products at once, each on its own matrix unit."""
 
-import dataclasses
+from collections.abc import Sequence
 
 from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ...kernels.gemm.pair import SHARE, unit_view
 from ...kernels.gemm.problem import GemmProblem
 from ..harness.dram import DramConfig
-from ..machine.memory_layout import place_buffers
 from . import matrix_fed
+from .places import in_dram
 from .work import PAIR, Traffic
 
-__all__ = ["cycles_of", "products_of", "terms_of", "traffic_of"]
+__all__ = ["cycles_of", "last_of", "products_of", "traffic_of"]
 
 #: From the begin marker of the first core to that of the second: a begin waits for instructions
 #: (64 x 64 x 64, 128 x 128 x 128 and 256 x 256 x 256 on `virgo_hetero`).
@@ -35,20 +35,7 @@ def products_of(config: ClusterConfig, product: GemmProblem) -> list[GemmProblem
     m, n, k = (max(1, size // SHARE) for size in (product.m, product.n, product.k))
     operand = config.units[1].operand
     second = GemmProblem.placed(m=m, n=n, k=k, operand=operand, c_format=product.c_format)
-    products = [product, second]
-    sizes = {
-        f"{name}{number or ''}": rows * columns * each.element_bytes(name)
-        for number, each in enumerate(products)
-        for name, (rows, columns, _) in each.shapes.items()
-    }
-    places = place_buffers(sizes, config)
-    return [
-        dataclasses.replace(
-            each,
-            **{f"{name}_base": places[f"{name}{number or ''}"].address for name in each.shapes},
-        )
-        for number, each in enumerate(products)
-    ]
+    return in_dram(config, [product, second])
 
 
 def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
@@ -79,8 +66,8 @@ def cycles_of(
     ]
 
 
-def terms_of(config: ClusterConfig, product: GemmProblem, memory: DramConfig) -> dict[str, int]:
-    """Return the predicted cycles by term of the product that ends last."""
-    first, second = cycles_of(config, product, memory)
+def last_of(both: Sequence[dict[str, int]]) -> dict[str, int]:
+    """Return the cycles by term of the product that ends last, of those of `cycles_of`."""
+    first, second = both
     second = second | {"begin": second["begin"] + SECOND_BEGIN}
     return max(first, second, key=lambda terms: sum(terms.values()))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...hw.config import ClusterConfig
-from ...kernels.gemm.cores import command_depth
+from ...kernels.gemm.cores import command_depth, command_width, operand_rooms
 from ...kernels.gemm.plan import ceil_div
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.target import systolic_unit
@@ -69,23 +69,15 @@ class ProgramTiles:
 def program_tiles(config: ClusterConfig, *, is_finished: bool = False) -> ProgramTiles:
     """Return the tiles of the program ``gemm``, or of one whose cores finish C, for a machine."""
     matrix = systolic_unit(config)
-    m, n, _ = matrix.tile
-    if matrix.b_bytes > matrix.columns * matrix.operand_bytes:
-        n = matrix.columns
+    m, n = matrix.tile[0], command_width(config)
     k = command_depth(config, is_finished=is_finished)
-    room = config.shared.size
-    a_room = room // 2
-    if is_finished:
-        blocks = ceil_div(n, matrix.columns)
-        room -= m * blocks * matrix.columns * matrix.wide_bytes
-        a_block, b_block = m * matrix.a_bytes, matrix.rows * blocks * matrix.b_bytes
-        a_room = room // (a_block + b_block) * a_block // matrix.b_bytes * matrix.b_bytes
+    a_room, b_room = operand_rooms(config, is_finished=is_finished)
     return ProgramTiles(
         m=m,
         n=n,
         k=k,
         a_room=a_room,
-        b_room=room - a_room,
+        b_room=b_room,
         a_bytes=m * ceil_div(k, matrix.rows) * matrix.a_bytes,
         b_bytes=ceil_div(k, matrix.rows)
         * matrix.rows

@@ -1,13 +1,15 @@
 """Exact work of a product, and its predicted cycles."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ...hw.base.errors import UserError
 from ...hw.config import WORD_BYTES, ClusterConfig
 from ...kernels.gemm.bias import ACTIVATIONS
+from ..harness.dram import DramConfig
 
-__all__ = ["CORES", "PAIR", "WHAT", "Prediction", "Traffic", "counted_traffic"]
+__all__ = ["CORES", "PAIR", "WHAT", "Prediction", "Traffic", "counted_traffic", "require_usual"]
 
 #: The model in messages.
 WHAT = "the analytic model of gemm"
@@ -62,12 +64,22 @@ class Prediction:
         Cycles by cause, each kind of unit with its own; their sum is `cycles`.
     traffic : Traffic
         Exact work.
+    unit_cycles : tuple of int
+        Cycles of the product of each matrix unit, if several have one.
 
     """
 
     cycles: int
     terms: dict[str, int]
     traffic: Traffic
+    unit_cycles: tuple[int, ...] = ()
+
+
+def require_usual(what: str, memory: DramConfig):
+    """Raise `UserError` unless DRAM has its default timing; `what` is the model in messages."""
+    usual = DramConfig()
+    if replace(memory, seed=usual.seed) != usual:
+        raise UserError(f"{what} needs the default timing of DRAM, not {memory}")
 
 
 def counted_traffic(config: ClusterConfig, result: Mapping[str, Any]) -> Traffic:

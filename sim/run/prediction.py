@@ -8,13 +8,10 @@ from ...hw.config import ClusterConfig
 from ...kernels.attention.problem import AttentionProblem
 from ...kernels.kernel import Problem
 from ..analytic.attention.prediction import predict_attention
-from ..analytic.gemm import KERNELS, Prediction, predict, product_of
+from ..analytic.gemm import Prediction, predict, product_of
 from ..harness.dram import DramConfig
 
-__all__ = ["PREDICTED", "attention_section", "prediction_section"]
-
-#: Products with a prediction.
-PREDICTED = KERNELS
+__all__ = ["attention_section", "prediction_section"]
 
 
 def prediction_section(

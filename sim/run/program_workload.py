@@ -16,6 +16,7 @@ from ...kernels.gemm.target import cores_unit
 from ...kernels.inspection import inspect_program
 from ...kernels.kernel import Kernel, Problem
 from ...kernels.program import Program
+from ..analytic.gemm import KERNELS as PREDICTED
 from ..harness.dram import DramConfig
 from ..harness.profile import POLLING
 from ..iss.library import build_library
@@ -32,7 +33,7 @@ from .iss_executor import IssExecutor
 from .loading import build, memory_layout_of, require_cores
 from .model_choice import Work
 from .options import MODEL, SimtOptions, with_memory
-from .prediction import PREDICTED, attention_section, prediction_section
+from .prediction import attention_section, prediction_section
 from .program_executor import ProgramExecutor
 from .rtl_executor import RtlExecutor, build_machine
 from .workload import Console

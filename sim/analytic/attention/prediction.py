@@ -1,6 +1,5 @@
 """Analytic model of ``attention`` commanded by cores: cycles and bytes from config and schedule."""
 
-from dataclasses import replace
 from typing import Any
 
 from ....hw.base.errors import UserError
@@ -8,7 +7,7 @@ from ....hw.config import PRESETS, ClusterConfig
 from ....kernels.attention.cores import style_of
 from ....kernels.attention.problem import AttentionProblem
 from ...harness.dram import DramConfig
-from ..work import Prediction
+from ..work import Prediction, require_usual
 from . import matrix_fed, register_fed, shared_fed
 
 __all__ = ["LEAST", "STYLES", "WHAT", "predict_attention"]
@@ -52,9 +51,7 @@ def predict_attention(
             raise UserError(f"{WHAT} needs {least} {name} or more, not {getattr(problem, name)}")
     if problem.overwrites:
         raise UserError(f"{WHAT} needs an O that accumulates, not overwrites=True")
-    usual = DramConfig()
-    if replace(memory or usual, seed=usual.seed) != usual:
-        raise UserError(f"{WHAT} needs the default timing of DRAM, not {memory}")
+    require_usual(WHAT, memory or DramConfig())
     terms, traffic = style.described(config, program, problem)
     return Prediction(cycles=sum(terms.values()), terms=terms, traffic=traffic)
 

@@ -9,7 +9,7 @@ from ....kernels.gemm.target import is_on_tensor_units
 from ...harness.dram import DramConfig
 from ..matrix_fed import require_described, unit_traffic
 from ..program_steps import program_steps
-from ..work import CORES, PAIR, Traffic
+from ..work import CORES, PAIR, Traffic, require_usual
 from .program import COSTS
 from .tiles import finish_read_words
 from .timeline import FinishedTimeline
@@ -40,11 +40,9 @@ def terms_of(
 ) -> dict[str, int]:
     """Return the predicted cycles by term of `timeline.TERMS` and `FINISHED_TERMS`."""
     require_unit(kernel, config)
-    what, usual = described(kernel), DramConfig()
     if config != PRESETS[MEASURED]:
-        raise UserError(f"{what} needs the preset {MEASURED} without changes")
-    if replace(memory, seed=usual.seed) != usual:
-        raise UserError(f"{what} needs the default timing of DRAM, not {memory}")
+        raise UserError(f"{described(kernel)} needs the preset {MEASURED} without changes")
+    require_usual(described(kernel), memory)
     steps = list(program_steps(config, product, is_finished=True))
     return FinishedTimeline(kernel, config, product, memory, steps).run()
 

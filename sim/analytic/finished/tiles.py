@@ -83,12 +83,10 @@ def finish_cycles(
     groups = ceil_div(tiles.n, LANE_COLUMNS * config.core.threads)
     warps = config.cores * config.core.warps - OTHER_WARPS
     rows = ceil_div(step.m, warps // groups)
+    words = "dense" if product.c_pitch <= tiles.n and "dense" in costs else "words"
     issued = alone = 0.0
     for group in groups_of(config, product, step):
-        way = "words" if group.in_words else product.c_format
-        if group.in_words and product.c_pitch <= tiles.n:
-            way = "dense" if "dense" in costs else way
-        slots, least = costs[way]
+        slots, least = costs[words if group.in_words else product.c_format]
         issued += config.core.warps // groups * slots
         alone = max(alone, least)
     return round(rows * max(issued, alone))

@@ -8,7 +8,7 @@ from ...harness.dram import DramConfig
 from ..program import STORE, TURN
 from ..program_steps import ProgramStep
 from ..tiles import blocks_of
-from ..timeline import Timeline
+from ..timeline import TERMS, Timeline
 from . import program as timing
 from .tiles import finish_cycles
 
@@ -49,6 +49,7 @@ class FinishedTimeline(Timeline):
     ):
         super().__init__(config, product, memory, steps)
         self.kernel = kernel
+        self.terms = dict.fromkeys(TERMS | FINISHED_TERMS, 0)
         self.finished = 0  # when the cores have finished the last tile handed over
         self.tile_ready = 0  # when its last row is in shared memory
 
