@@ -11,7 +11,14 @@ from spica.hw.config import PRESETS
 from spica.sim.analytic.gemm import predict, product_of
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 
-from .analytic_run import error_target, measured, work_targets
+from .analytic_run import (
+    LEVEL_NAMES,
+    error_target,
+    level_columns,
+    measured,
+    product_level_targets,
+    work_targets,
+)
 from .target import Target
 
 __all__ = ["measure", "tables"]
@@ -137,6 +144,7 @@ def targets(runs: list[dict]) -> Iterator[Target]:
         own = [run for run in runs if run["preset"] == preset]
         yield error_target(f"on {preset}", own, SECTIONS[preset].limit)
     yield from work_targets(runs)
+    yield from product_level_targets(runs)
 
 
 def tables(result: dict[str, Any]) -> Iterator:
@@ -165,7 +173,7 @@ def preset_tables(preset: str, runs: list[dict]) -> Iterator:
     table = new_table(
         f"cycles of every product on {preset}",
         *("m x n x k", "bytes"),
-        numbers=["predicted", "simulated", "error, %"],
+        numbers=["predicted", "simulated", "error, %", *LEVEL_NAMES],
     )
     for run in runs:
         table.add_row(
@@ -174,5 +182,6 @@ def preset_tables(preset: str, runs: list[dict]) -> Iterator:
             f"{run['predicted']:,}",
             f"{run['cycles']:,}",
             f"{run['error']:+.2f}",
+            *level_columns(run),
         )
     yield table

@@ -12,13 +12,23 @@ from spica.sim.analytic.attention.prediction import predict_attention
 from spica.sim.run.exact_kernels import exact_attention_kernel
 
 from .analytic_attention_cases import CASES
-from .analytic_run import error_target, measured, work_targets
+from .analytic_run import (
+    LEVEL_NAMES,
+    LEVELS,
+    error_target,
+    level_columns,
+    level_error,
+    measured,
+    work_targets,
+)
 from .target import Target
 
 __all__ = ["measure", "tables"]
 
 #: Largest wanted error of cycles in percent.
 LIMIT = 10.0
+#: Likewise of the bytes of DRAM.
+LEVEL_LIMITS = dict(zip(LEVELS, (15.0, 10.0), strict=True))
 
 
 def measure(quick: bool, tell: Progress) -> Iterator[dict]:
@@ -62,6 +72,13 @@ def targets(runs: list[dict]) -> Iterator[Target]:
         own = runs_on(runs, (preset, depth))
         yield error_target(f"on {preset}, D = {depth}", own, LIMIT)
     yield from work_targets(runs)
+    for level, limit in LEVEL_LIMITS.items():
+        yield Target(
+            name=f"largest error of {level.replace('_', ' ')}",
+            value=max(abs(level_error(run, level) or 0.0) for run in runs),
+            limit=limit,
+            unit="%",
+        )
 
 
 def tables(result: dict[str, Any]) -> Iterator:
@@ -92,11 +109,12 @@ def run_table(machine: tuple[str, int], runs: list[dict]):
     table = new_table(
         f"cycles of attention on {machine[0]}, D = {machine[1]}",
         *("run", "kind", "bytes"),
-        numbers=["predicted", "simulated", "error, %"],
+        numbers=["predicted", "simulated", "error, %", *LEVEL_NAMES],
     )
     for run in runs:
         table.add_row(
             *(run["case"], run["kind"], "differ" if run["work_differs"] else "exact"),
             *(f"{run['predicted']:,}", f"{run['cycles']:,}", f"{run['error']:+.1f}"),
+            *level_columns(run),
         )
     return table

@@ -14,7 +14,14 @@ from spica.sim.analytic.gemm import predict, product_of
 from spica.sim.analytic.work import PAIR
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 
-from .analytic_run import error_target, measured, work_targets
+from .analytic_run import (
+    LEVEL_NAMES,
+    error_target,
+    level_columns,
+    measured,
+    product_level_targets,
+    work_targets,
+)
 from .target import Target
 
 __all__ = ["measure", "tables"]
@@ -74,6 +81,7 @@ def targets(runs: list[dict]) -> Iterator[Target]:
         own = [run for run in runs if run["kernel"] == kernel]
         yield error_target(f"of {kernel}", own, LIMIT)
     yield from work_targets(runs)
+    yield from product_level_targets(runs)
 
 
 def tables(result: dict[str, Any]) -> Iterator:
@@ -97,12 +105,13 @@ def tables(result: dict[str, Any]) -> Iterator:
     table = new_table(
         "cycles of every product",
         *("kernel", "m x n x k", "bytes"),
-        numbers=["predicted", "simulated", "error, %"],
+        numbers=["predicted", "simulated", "error, %", *LEVEL_NAMES],
     )
     for run in runs:
         table.add_row(
             *(run["kernel"], label(run), "differ" if run["work_differs"] else "exact"),
             *(f"{run['predicted']:,}", f"{run['cycles']:,}", f"{run['error']:+.1f}"),
+            *level_columns(run),
         )
     yield table
 

@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from typing import Any, TypeVar
 
 from spica.hw.config import PRESETS, ClusterConfig
 from spica.kernels.kernel import Kernel
-from spica.sim.analytic.work import Prediction, counted_traffic
+from spica.sim.analytic.work import Levels, Prediction, counted_levels, counted_traffic
 from spica.sim.harness.dram import DramConfig
 from spica.sim.report.result import PASS
 from spica.sim.run.options import SimtOptions
@@ -15,9 +16,24 @@ from spica.sim.run.workload import run_workload
 
 from .target import Target
 
-__all__ = ["error_target", "measured", "work_targets"]
+__all__ = [
+    "LEVELS",
+    "LEVEL_NAMES",
+    "error_target",
+    "level_columns",
+    "level_error",
+    "measured",
+    "product_level_targets",
+    "work_targets",
+]
 
 Problem = TypeVar("Problem")
+
+#: Bytes of DRAM in `Levels`, and titles of their columns.
+LEVELS = ("dram_read_bytes", "dram_written_bytes")
+LEVEL_NAMES = ("DRAM read, %", "written, %")
+#: Largest wanted difference of the bytes that a product reads from DRAM, in KiB.
+PRODUCT_LIMIT = 10
 
 
 def measured(
@@ -51,10 +67,59 @@ def measured(
         "error": 100 * (predicted.cycles / result["cycles"] - 1),
         "terms": predicted.terms,
         "work_differs": counted_traffic(config, result) != predicted.traffic,
+        "levels": levels_of(predicted, counted_levels(config, result)),
         "verdict": result["check"]["verdict"],
         "seconds": seconds,
     }
     return result, run
+
+
+def levels_of(predicted: Prediction, counted: Levels) -> dict[str, tuple[int, int]]:
+    """Return predicted and counted bytes by level, without those that the model does not have."""
+    if predicted.levels is None:
+        return {}
+    return {
+        name: (count, getattr(counted, name))
+        for name, count in asdict(predicted.levels).items()
+        if count is not None
+    }
+
+
+def pairs_of(run: dict, level: str) -> Iterator[tuple[int, int]]:
+    """Yield predicted and counted bytes of a level of a run, if the model has them."""
+    if level in run["levels"]:
+        yield run["levels"][level]
+
+
+def level_error(run: dict, level: str) -> float | None:
+    """Return the error of the bytes of a level of a run, in percent; None without a prediction."""
+    errors = (100 * (predicted / counted - 1) for predicted, counted in pairs_of(run, level))
+    return next(errors, None)
+
+
+def level_columns(run: dict) -> list[str]:
+    """Return the errors of the bytes of DRAM of a run, as entries of `LEVELS` of a table."""
+    errors = [level_error(run, level) for level in LEVELS]
+    return ["" if error is None else f"{error:+.1f}" for error in errors]
+
+
+def product_level_targets(runs: list[dict]) -> Iterator[Target]:
+    """Yield the targets of the bytes of DRAM of products."""
+    read, written = (
+        [abs(predicted - counted) for run in runs for predicted, counted in pairs_of(run, level)]
+        for level in LEVELS
+    )
+    yield Target(
+        name="largest difference of bytes that a product reads from DRAM",
+        value=max(read, default=0) / 1024,
+        limit=PRODUCT_LIMIT,
+        unit="KiB",
+    )
+    yield Target(
+        name="products with other bytes written to DRAM than predicted",
+        value=sum(count > 0 for count in written),
+        limit=0,
+    )
 
 
 def error_target(what: str, runs: list[dict], limit: float) -> Target:

@@ -8,6 +8,7 @@ from ...kernels.gemm.target import has_fragments, is_on_tensor_units, product_op
 from ..harness.dram import DramConfig
 from . import matrix_fed, pair, register_fed, shared_fed
 from .finished import prediction as finished
+from .levels.gemm import product_levels
 from .places import in_dram
 from .work import PAIR, WHAT, Prediction, Traffic
 
@@ -88,7 +89,11 @@ def predict(
         terms = finished.terms_of(kernel, config, product, memory)
     traffic = traffic_of(config, product, kernel=kernel)
     return Prediction(
-        cycles=sum(terms.values()), terms=terms, traffic=traffic, unit_cycles=unit_cycles
+        cycles=sum(terms.values()),
+        terms=terms,
+        traffic=traffic,
+        levels=product_levels(config, product, traffic, kernel=kernel),
+        unit_cycles=unit_cycles,
     )
 
 

@@ -1,7 +1,7 @@
 """Exact work of a product, and its predicted cycles."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ...hw.base.errors import UserError
@@ -9,7 +9,18 @@ from ...hw.config import WORD_BYTES, ClusterConfig
 from ...kernels.gemm.bias import ACTIVATIONS
 from ..harness.dram import DramConfig
 
-__all__ = ["CORES", "PAIR", "WHAT", "Prediction", "Traffic", "counted_traffic", "require_usual"]
+__all__ = [
+    "CORES",
+    "PAIR",
+    "WHAT",
+    "Levels",
+    "Prediction",
+    "Traffic",
+    "counted_levels",
+    "counted_traffic",
+    "require_usual",
+    "work_of",
+]
 
 #: The model in messages.
 WHAT = "the analytic model of gemm"
@@ -53,8 +64,29 @@ class Traffic:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Levels:
+    """Predicted bytes of a whole run between caches and DRAM.
+
+    Parameters
+    ----------
+    dram_written_bytes : int
+        Bytes that the DMA and the L2 write to DRAM until the caches are flushed.
+    dram_read_bytes : int or None
+        Bytes that they read from DRAM; None if the L2 keeps only a part of what is read again.
+    l1d_filled_bytes : int or None
+        Bytes of lines that data caches of the cores get; None if the model does not follow their
+        reuse.
+
+    """
+
+    dram_written_bytes: int
+    dram_read_bytes: int | None = None
+    l1d_filled_bytes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """Predicted cycles of a product, and its exact work.
+    """Predicted cycles of a product, and its work.
 
     Parameters
     ----------
@@ -64,6 +96,8 @@ class Prediction:
         Cycles by cause, each kind of unit with its own; their sum is `cycles`.
     traffic : Traffic
         Exact work.
+    levels : Levels or None
+        Bytes between caches and DRAM; None if the model does not describe them.
     unit_cycles : tuple of int
         Cycles of the product of each matrix unit, if several have one.
 
@@ -72,6 +106,7 @@ class Prediction:
     cycles: int
     terms: dict[str, int]
     traffic: Traffic
+    levels: Levels | None = None
     unit_cycles: tuple[int, ...] = ()
 
 
@@ -124,3 +159,29 @@ def counted_traffic(config: ClusterConfig, result: Mapping[str, Any]) -> Traffic
         dma_written_bytes=beats("write") * axi.beat_bytes,
         products=products,
     )
+
+
+def counted_levels(config: ClusterConfig, result: Mapping[str, Any]) -> Levels:
+    """Return the bytes between caches and DRAM that a run shows."""
+    assert config.core is not None
+    dram = result["memory"]["traffic"]["run"]
+    return Levels(
+        dram_read_bytes=dram["read_bytes"],
+        dram_written_bytes=dram["written_bytes"],
+        l1d_filled_bytes=result["counters"]["l1d_misses"] * config.core.l1d.line_bytes,
+    )
+
+
+def work_of(traffic: Traffic, levels: Levels | None) -> dict[str, int]:
+    """Return the work of all requesters by the names in results, without what is not described."""
+    work = {
+        "active_cycles": traffic.active,
+        "products": traffic.products,
+        "shared_read_bytes": sum(traffic.shared_read_bytes.values()),
+        "shared_written_bytes": sum(traffic.shared_written_bytes.values()),
+        "dma_read_bytes": traffic.dma_read_bytes,
+        "dma_written_bytes": traffic.dma_written_bytes,
+    }
+    if levels is not None:
+        work |= {name: count for name, count in asdict(levels).items() if count is not None}
+    return work

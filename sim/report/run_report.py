@@ -8,6 +8,7 @@ from typing import Any
 from ...hw.config.tensor import HgmmaConfig, TensorConfig
 from .check_report import check_lines
 from .energy_report import energy_lines, energy_table
+from .prediction_report import prediction_lines, prediction_table
 from .profile_report import profile_tables
 from .result import FAIL, ISSUE_SLOTS, ISSUED, PASS
 from .tables import activity_table, percent, share_table, text_of
@@ -126,9 +127,8 @@ def cycle_lines(result: Mapping[str, Any]) -> Iterator[str]:
         yield "Lockstep: every instruction matches the instruction-set model"
     if result["region"] is not None:
         yield f"Whole run: {result['run_cycles']:,} cycles"
-    if (prediction := result["prediction"]) is not None:
-        difference = f"{100 * prediction['difference']:+.2f} % against the run"
-        yield f"Analytic model: {prediction['cycles']:,} cycles, {difference}"
+    if result["prediction"] is not None:
+        yield from prediction_lines(result["prediction"])
     if result["flush_cycles"]:
         yield f"Final write-back: {result['flush_cycles']:,} cycles"
     units = result["matrix_units"] or {}
@@ -280,6 +280,8 @@ def tables(result: Mapping[str, Any], width: int) -> Iterator:
     if result["instructions"] is not None and result["instructions"]["by_unit"]:
         counts = result["instructions"]["by_unit"]
         yield share_table("Instructions by unit", "instructions", "unit", counts)
+    if result["prediction"] is not None:
+        yield prediction_table(result["prediction"])
     if result["energy"] is not None:
         yield energy_table(result["energy"])
     if result["source_profile"] is not None:

@@ -8,7 +8,8 @@ from ...hw.config import ClusterConfig
 from ...kernels.attention.problem import AttentionProblem
 from ...kernels.kernel import Problem
 from ..analytic.attention.prediction import predict_attention
-from ..analytic.gemm import Prediction, predict, product_of
+from ..analytic.gemm import predict, product_of
+from ..analytic.work import Prediction, counted_levels, counted_traffic, work_of
 from ..harness.dram import DramConfig
 
 __all__ = ["attention_section", "prediction_section"]
@@ -19,7 +20,7 @@ def prediction_section(
     sizes: Mapping[str, int],
     c_format: str,
     memory: object,
-    cycles: int,
+    done: Mapping[str, Any],
     *,
     kernel: str = "gemm",
 ) -> dict[str, Any] | None:
@@ -35,8 +36,8 @@ def prediction_section(
         Format of C.
     memory : object
         Config of the memory of the run.
-    cycles : int
-        Cycles from the begin marker to the end marker of the run.
+    done : mapping
+        The sections of the executor: cycles from the begin marker to the end marker, and counters.
     kernel : str
         The kernel, one of `sim.analytic.gemm.KERNELS`.
 
@@ -48,11 +49,11 @@ def prediction_section(
         predicted = predict(config, product, memory, kernel=kernel)
     except UserError:
         return None
-    return section_of(predicted, cycles)
+    return section_of(config, predicted, kernel, done)
 
 
 def attention_section(
-    config: ClusterConfig, problem: Problem, memory: object, cycles: int
+    config: ClusterConfig, problem: Problem, memory: object, done: Mapping[str, Any]
 ) -> dict[str, Any] | None:
     """Return the section of a result of ``attention``; None if the model cannot predict it.
 
@@ -64,8 +65,8 @@ def attention_section(
         The problem of the run, as `kernels.attention.cores.pose` returns it.
     memory : object
         Config of the memory of the run.
-    cycles : int
-        Cycles from the begin marker to the end marker of the run.
+    done : mapping
+        The sections of the executor, as above.
 
     """
     if not isinstance(memory, DramConfig):
@@ -74,7 +75,7 @@ def attention_section(
         predicted = predict_attention(config, attention_of(problem), memory)
     except UserError:
         return None
-    return section_of(predicted, cycles)
+    return section_of(config, predicted, "attention", done)
 
 
 def attention_of(problem: Problem) -> AttentionProblem:
@@ -94,10 +95,19 @@ def attention_of(problem: Problem) -> AttentionProblem:
     )
 
 
-def section_of(predicted: Prediction, cycles: int) -> dict[str, Any]:
-    """Return the section of a prediction beside measured cycles."""
+def section_of(
+    config: ClusterConfig, predicted: Prediction, kernel: str, done: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the section of a prediction beside the cycles and the counters of a run."""
+    counted = counted_traffic(config, {**done, "kernel": kernel})
+    measured = work_of(counted, counted_levels(config, done))
     return {
         "cycles": predicted.cycles,
-        "difference": predicted.cycles / cycles - 1,
+        "difference": predicted.cycles / done["cycles"] - 1,
         "terms": predicted.terms,
+        "work": {
+            name: {"predicted": count, "measured": measured[name]}
+            for name, count in work_of(predicted.traffic, predicted.levels).items()
+            if count or measured[name]
+        },
     }

@@ -288,13 +288,11 @@ class KernelWorkload(ProgramWorkload):
                 self.sizes,
                 problem.formats["c"],
                 options.memory,
-                done["cycles"],
+                done,
                 kernel=self.name,
             )
         if self.name == "attention" and of_units:
-            of_units["prediction"] = attention_section(
-                config, problem, options.memory, done["cycles"]
-            )
+            of_units["prediction"] = attention_section(config, problem, options.memory, done)
         instructions = max(1, done["instructions"]["warp"])
         return of_units | {
             "check": check,

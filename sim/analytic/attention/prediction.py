@@ -1,14 +1,14 @@
 """Analytic model of ``attention`` commanded by cores: cycles and bytes from config and schedule."""
 
-from typing import Any
-
 from ....hw.base.errors import UserError
 from ....hw.config import PRESETS, ClusterConfig
 from ....kernels.attention.cores import style_of
 from ....kernels.attention.problem import AttentionProblem
 from ...harness.dram import DramConfig
+from ..levels.program import ATTENTION
 from ..work import Prediction, require_usual
 from . import matrix_fed, register_fed, shared_fed
+from .levels import attention_levels
 
 __all__ = ["LEAST", "STYLES", "WHAT", "predict_attention"]
 
@@ -45,7 +45,8 @@ def predict_attention(
 
     """
     style = STYLES[style_of(config)]
-    program = program_of(config, problem.depth)
+    preset = preset_of(config, problem.depth)
+    program = style.PROGRAMS[preset, problem.depth]
     for name, least in LEAST.items():
         if getattr(problem, name) < least:
             raise UserError(f"{WHAT} needs {least} {name} or more, not {getattr(problem, name)}")
@@ -53,14 +54,19 @@ def predict_attention(
         raise UserError(f"{WHAT} needs an O that accumulates, not overwrites=True")
     require_usual(WHAT, memory or DramConfig())
     terms, traffic = style.described(config, program, problem)
-    return Prediction(cycles=sum(terms.values()), terms=terms, traffic=traffic)
+    return Prediction(
+        cycles=sum(terms.values()),
+        terms=terms,
+        traffic=traffic,
+        levels=attention_levels(config, problem, traffic, ATTENTION[preset, problem.depth]),
+    )
 
 
-def program_of(config: ClusterConfig, depth: int) -> Any:
-    """Return the cycles of the program of a preset; raise `UserError` for other machines."""
+def preset_of(config: ClusterConfig, depth: int) -> str:
+    """Return the preset with measured cycles of the program; raise `UserError` for others."""
     for style in STYLES.values():
-        for (preset, measured), program in style.PROGRAMS.items():
+        for preset, measured in style.PROGRAMS:
             if measured == depth and PRESETS[preset] == config:
-                return program
+                return preset
     presets = dict.fromkeys(name for style in STYLES.values() for name, _ in style.PROGRAMS)
     raise UserError(f"{WHAT} needs a preset without changes, {' or '.join(presets)}")

@@ -9,7 +9,7 @@ from ....kernels.gemm.problem import GemmProblem
 from ..program_steps import ProgramStep, program_tiles
 from .program import COSTS
 
-__all__ = ["finish_cycles", "finish_read_words"]
+__all__ = ["LANE_COLUMNS", "finish_cycles", "finish_read_words", "finish_warps"]
 
 #: Warps that finish no tiles: the commanding one and the loading one.
 OTHER_WARPS = 2
@@ -47,6 +47,15 @@ def groups_of(config: ClusterConfig, product: GemmProblem, step: ProgramStep) ->
         yield Group(columns=columns, in_words=is_half and is_aligned and columns == width)
 
 
+def finish_warps(config: ClusterConfig) -> tuple[int, int]:
+    """Return the warps that finish a tile side by side, each a group of columns, and below."""
+    assert config.core is not None
+    tiles = program_tiles(config, is_finished=True)
+    warps = config.cores * config.core.warps - OTHER_WARPS
+    across = min(ceil_div(tiles.n, LANE_COLUMNS * config.core.threads), warps)
+    return across, warps // across
+
+
 def finish_read_words(config: ClusterConfig, product: GemmProblem, step: ProgramStep) -> int:
     """Return the words of shared memory that the cores read for the tile that a step completes.
 
@@ -80,9 +89,8 @@ def finish_cycles(
     """
     assert config.core is not None
     costs, tiles = COSTS[kernel], program_tiles(config, is_finished=True)
-    groups = ceil_div(tiles.n, LANE_COLUMNS * config.core.threads)
-    warps = config.cores * config.core.warps - OTHER_WARPS
-    rows = ceil_div(step.m, warps // groups)
+    groups, down = finish_warps(config)
+    rows = ceil_div(step.m, down)
     words = "dense" if product.c_pitch <= tiles.n and "dense" in costs else "words"
     issued = alone = 0.0
     for group in groups_of(config, product, step):

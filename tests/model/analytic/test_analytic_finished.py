@@ -17,6 +17,7 @@ from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
+from support.prediction import require_prediction
 
 TINY, VIRGO = PRESETS["tiny"], PRESETS["virgo"]
 FORMATS = ("fp16", "fp32")
@@ -54,11 +55,7 @@ def test_cycles_of_products_of_no_fit_are_within_ten_percent(kernel, sizes, c_fo
     assert sizes not in FITTED
     found = predict(VIRGO, product(VIRGO, sizes, c_format=c_format), kernel=kernel)
     result = run(kernel, VIRGO, sizes, c_format)
-    assert found.traffic == counted_traffic(VIRGO, result)
-    assert found.cycles == pytest.approx(result["cycles"], rel=0.1)
-    difference = found.cycles / result["cycles"] - 1
-    section = {"cycles": found.cycles, "difference": difference, "terms": found.terms}
-    assert result["prediction"] == section
+    require_prediction(VIRGO, found, result, cycles=0.1)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

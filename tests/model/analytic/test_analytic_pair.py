@@ -8,12 +8,13 @@ from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.sim.analytic.gemm import predict, product_of, traffic_of
 from spica.sim.analytic.pair import cycles_of, products_of
-from spica.sim.analytic.work import PAIR, counted_traffic
+from spica.sim.analytic.work import PAIR
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
+from support.prediction import require_prediction
 
 HETERO = PRESETS["virgo_hetero"]
 
@@ -32,9 +33,7 @@ def test_work_is_exact_and_cycles_are_within_ten_percent(sizes):
     result = run_workload(workload, "machine", HETERO, options)
     assert result["check"]["verdict"] == "pass", result["check"]
     found = predict(HETERO, product(sizes), kernel=PAIR)
-    assert found.traffic == counted_traffic(HETERO, result)
-    assert found.cycles == pytest.approx(result["cycles"], rel=0.1)
-    assert result["prediction"]["cycles"] == found.cycles
+    require_prediction(HETERO, found, result, cycles=0.1)
 
 
 def test_the_second_product_has_half_of_each_size_and_its_own_place():

@@ -7,12 +7,12 @@ from spica.hw.config import PRESETS
 from spica.kernels.gemm.tensor.plan import tensor_plan
 from spica.sim.analytic.gemm import predict, product_of, traffic_of
 from spica.sim.analytic.register_fed_tiles import program_rounds, store_instructions
-from spica.sim.analytic.work import counted_traffic
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
+from support.prediction import require_prediction
 
 AMPERE, VOLTA, FP32 = (PRESETS[name] for name in ("ampere", "volta", "ampere_fp32"))
 SIZES = (
@@ -36,11 +36,7 @@ def test_work_is_exact_and_cycles_are_within_ten_percent(preset, sizes):
     result = run_workload(workload, preset, config, options)
     assert result["check"]["verdict"] == "pass", result["check"]
     found = predict(config, product(config, sizes))
-    assert found.traffic == counted_traffic(config, result)
-    assert found.cycles == pytest.approx(result["cycles"], rel=0.1)
-    difference = found.cycles / result["cycles"] - 1
-    section = {"cycles": found.cycles, "difference": difference, "terms": found.terms}
-    assert result["prediction"] == section
+    require_prediction(config, found, result, cycles=0.1)
 
 
 @pytest.mark.parametrize("config", [AMPERE, VOLTA, FP32], ids=["ampere", "volta", "ampere_fp32"])

@@ -4,12 +4,12 @@ import pytest
 
 from spica.hw.config import PRESETS
 from spica.sim.analytic.gemm import predict, product_of
-from spica.sim.analytic.work import counted_traffic
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
+from support.prediction import require_prediction
 
 HOPPER = PRESETS["hopper"]
 
@@ -36,11 +36,7 @@ def test_work_is_exact_and_cycles_are_within_ten_percent(sizes):
     result = run_workload(workload, "hopper", HOPPER, options)
     assert result["check"]["verdict"] == "pass", result["check"]
     found = predict(HOPPER, product(sizes))
-    assert found.traffic == counted_traffic(HOPPER, result)
-    assert found.cycles == pytest.approx(result["cycles"], rel=0.1)
-    difference = found.cycles / result["cycles"] - 1
-    section = {"cycles": found.cycles, "difference": difference, "terms": found.terms}
-    assert result["prediction"] == section
+    require_prediction(HOPPER, found, result, cycles=0.1)
 
 
 def test_terms_are_the_cycles():

@@ -1,0 +1,1 @@
+"""Bytes between caches and DRAM in closed form."""
