@@ -15,7 +15,7 @@ from .published import (
 from .reproduction import SHARE, Line, Reproduction, Results
 from .runs import attention_run
 
-__all__ = ["ENERGY_REPRODUCTIONS"]
+__all__ = ["ENERGY_REPRODUCTIONS", "MATRIX", "energy_of"]
 
 VIRGO, HOPPER, AMPERE = "virgo", "hopper", "ampere"
 #: Groups of `synth.groups` in the stages of a core.

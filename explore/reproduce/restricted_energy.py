@@ -1,46 +1,107 @@
-"""Energy of Virgo in relation to other designs, under the restrictions of the published machine."""
+"""Energy and power of Virgo in relation to other designs, under the published restrictions."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 
 from ...sim.report.tables import percent
-from .published import DESIGNS, ENERGY_RATIOS
+from .published import DESIGNS, ENERGY_RATIOS, POWER_RATIOS
 from .restrictions import RESTRICTIONS, Restriction, combined
 
-__all__ = ["HEADS", "TITLE", "Energy", "energy_lines", "energy_ratios"]
+__all__ = ["HEADS", "TITLES", "Cost", "CostOf", "energy_lines", "energy_report"]
 
-TITLE = "energy of gemm, Virgo in relation to other designs, as published (figure 8)"
+#: Titles of the tables by whether the units are taken to need equal energies. The publication calls
+#: the energies of the matrix units similar (section 6.1.3).
+TITLES = {
+    False: "energy and power of gemm, Virgo in relation to other designs, as published (figure 8)",
+    True: "likewise, with a matrix unit of Virgo that takes as much energy as the tensor units",
+}
 VIRGO = "virgo"
 OTHERS = [design for design in DESIGNS if design != VIRGO]
 #: Heads of the columns.
-HEADS = [f"to {DESIGNS[design]}" for design in OTHERS]
-#: Energy of a product per multiply-add, of a design under restrictions; None without a run.
-Energy = Callable[[str, Sequence[Restriction]], float | None]
+HEADS = [f"{what} to {DESIGNS[design]}" for design in OTHERS for what in ("energy", "power")]
 
 
-def energy_ratios(energy: Energy, count: int) -> dict[str, float | None]:
-    """Return Virgo's energy in relation to that of each design, each under its first restrictions.
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """Costs of a run per multiply-add.
 
     Parameters
     ----------
-    energy : callable
-        Energy of a design under restrictions.
-    count : int
-        Restrictions that apply, of those in `RESTRICTIONS`.
+    energy, units : float
+        Energy in pJ, of all and of the matrix or tensor units.
+    cycles : float
+        Cycles.
 
     """
-    own = energy(VIRGO, combined(VIRGO, count))
-    others = {design: energy(design, combined(design, count)) for design in OTHERS}
+
+    energy: float
+    units: float
+    cycles: float
+
+
+#: Cost of a product on a design under restrictions; None without a run.
+CostOf = Callable[[str, Sequence[Restriction]], Cost | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ratios:
+    """Energy and power of Virgo in relation to another design; None without a run."""
+
+    energy: float | None = None
+    power: float | None = None
+
+
+def ratios(cost: CostOf, count: int, *, is_equal: bool) -> dict[str, Ratios]:
+    """Return Virgo's energy and power in relation to those of each design.
+
+    Parameters
+    ----------
+    cost : callable
+        Cost of a design under restrictions.
+    count : int
+        Restrictions that apply, of those in `RESTRICTIONS`; each design has its own of them.
+    is_equal : bool
+        Whether Virgo's matrix unit is taken to need the energy of the other design's units.
+
+    """
+    own = cost(VIRGO, combined(VIRGO, count))
     return {
-        design: None if own is None or other is None else own / other
-        for design, other in others.items()
+        design: ratios_of(own, cost(design, combined(design, count)), is_equal) for design in OTHERS
     }
 
 
-def energy_lines(energy: Energy, ours: str, published: str) -> Iterator[tuple[str, list[str]]]:
+def ratios_of(own: Cost | None, other: Cost | None, is_equal: bool) -> Ratios:
+    """Return the ratios of two costs."""
+    if own is None or other is None:
+        return Ratios()
+    energy = own.energy + (other.units - own.units if is_equal else 0)
+    ratio = energy / other.energy
+    return Ratios(energy=ratio, power=ratio * other.cycles / own.cycles)
+
+
+def energy_lines(
+    cost: CostOf, ours: str, published: str, *, is_equal: bool
+) -> Iterator[tuple[str, list[str]]]:
     """Yield the label and the cells of each line; `ours` and `published` are labels."""
     for count, label in enumerate((ours, *(each.label for each in RESTRICTIONS))):
-        yield label, [shown(value) for value in energy_ratios(energy, count).values()]
-    yield published, [shown(ENERGY_RATIOS.get(design)) for design in OTHERS]
+        found = ratios(cost, count, is_equal=is_equal).values()
+        yield label, [shown(each) for pair in found for each in (pair.energy, pair.power)]
+    yield (
+        published,
+        [shown(of.get(design)) for design in OTHERS for of in (ENERGY_RATIOS, POWER_RATIOS)],
+    )
+
+
+def energy_report(cost: CostOf) -> Iterator[dict]:
+    """Yield the ratios for JSON, with more and more restrictions."""
+    for count in range(len(RESTRICTIONS) + 1):
+        yield {"restrictions": [each.name for each in RESTRICTIONS[:count]]} | {
+            name: {
+                design: asdict(pair)
+                for design, pair in ratios(cost, count, is_equal=is_equal).items()
+            }
+            for name, is_equal in (("virgo_to", False), ("virgo_with_equal_units_to", True))
+        }
 
 
 def shown(ratio: float | None) -> str:

@@ -1,5 +1,6 @@
 """From our MAC utilisation and energy to the published ones, by restrictions of the machine."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,17 +12,17 @@ from ...sim.report.tables import percent
 from ..table import Row
 from ..work import KernelRun
 from .bars import Bars, Group
+from .energy_definitions import MATRIX, energy_of
 from .published import DESIGNS, MAC_UTILIZATION, SIZES, SOURCE
 from .reproduced import failures_of, run_reports, swept, table_of
-from .restricted_energy import HEADS, Energy, energy_lines, energy_ratios
-from .restricted_energy import TITLE as ENERGY_TITLE
+from .restricted_energy import HEADS, TITLES, Cost, CostOf, energy_lines, energy_report
 from .restrictions import RESTRICTIONS, Restriction, combined, restricted
 from .runs import KERNEL, gemm_run
 
 __all__ = ["TITLE", "Step", "Waterfall", "waterfall"]
 
 SCHEMA = "spica.waterfall"
-VERSION = 1
+VERSION = 2
 TITLE = f"MAC utilisation of {KERNEL} as published (table 3)"
 #: Rows besides those of restrictions.
 OURS, PUBLISHED, REST = "Spica", "published", "not explained"
@@ -86,12 +87,19 @@ class Waterfall:
         _, row = self.runs[restricted(gemm_run(design, size), restrictions).key]
         return row.record.result if row.is_passed else None
 
-    def energy(self, size: int) -> Energy:
-        """Return the function that gives the energy per multiply-add of a design."""
+    def cost(self, size: int) -> CostOf:
+        """Return the function that gives the cost of a design."""
 
-        def found(design: str, restrictions: Sequence[Restriction]) -> float | None:
+        def found(design: str, restrictions: Sequence[Restriction]) -> Cost | None:
             result = self.result(design, size, restrictions)
-            return None if result is None else result["energy"]["pj_per_mac"]
+            if result is None:
+                return None
+            macs = math.prod(result["sizes"].values())
+            return Cost(
+                energy=energy_of()(result) / macs,
+                units=energy_of(MATRIX)(result) / macs,
+                cycles=result["cycles"] / macs,
+            )
 
         return found
 
@@ -122,12 +130,13 @@ class Waterfall:
 
     @property
     def tables(self) -> Iterator[tuple[str, list[str], Iterator[tuple[str, list[str]]]]]:
-        """Yield title, heads and lines of each table: utilisation and energy of each size."""
+        """Yield title, heads and lines of each table: utilisation and energies of each size."""
         for size in self.sizes:
             problem = f"{size} x {size} x {size}"
             yield f"{TITLE}, {problem}", self.heads, self.lines(size)
-            lines = energy_lines(self.energy(size), OURS, PUBLISHED)
-            yield f"{ENERGY_TITLE}, {problem}", HEADS, lines
+            for is_equal, title in TITLES.items():
+                lines = energy_lines(self.cost(size), OURS, PUBLISHED, is_equal=is_equal)
+                yield f"{title}, {problem}", HEADS, lines
 
     def lines(self, size: int) -> Iterator[tuple[str, list[str]]]:
         """Yield the label and the cells of each line of a size."""
@@ -155,7 +164,8 @@ class Waterfall:
             *failures_of(self.runs.values()),
             "A figure has its restriction and all above it; alone, only its own. A dash: the "
             "restriction does not concern the design.",
-            "Energies are of events; each design has the restrictions that concern it.",
+            "Energies are of events; each design has the restrictions that concern it. Power is "
+            "energy by cycles.",
             f"Published: {SOURCE}.",
         ]
 
@@ -218,13 +228,9 @@ class Waterfall:
             ],
             "steps": [vars(step) for step in self.steps],
             "energy": [
-                {
-                    "size": size,
-                    "restrictions": [each.name for each in RESTRICTIONS[:count]],
-                    "virgo_to": energy_ratios(self.energy(size), count),
-                }
+                {"size": size} | each
                 for size in self.sizes
-                for count in range(len(RESTRICTIONS) + 1)
+                for each in energy_report(self.cost(size))
             ],
             "notes": self.notes,
             "runs": run_reports(self.runs.values()),

@@ -1,6 +1,7 @@
 """Tests of MAC utilisations under the restrictions of the published machine, from made-up ones."""
 
 import json
+import math
 from xml.etree import ElementTree
 
 import pytest
@@ -16,8 +17,10 @@ from spica.explore.reproduce.waterfall import waterfall
 from spica.hw.config import PRESETS
 from support.results import made_up, row_of
 
-#: Made-up energy per multiply-add at full utilisation.
+#: Made-up energy per multiply-add at full utilisation, and the part of it in the units that
+#: multiply.
 ENERGY = {"volta": 60.0, "ampere": 50.0, "hopper": 30.0, "virgo": 20.0}
+UNITS = {"volta": 5.0, "ampere": 6.0, "hopper": 7.0, "virgo": 12.0}
 APART, MEMORY, ISSUE, NARROW, SERIAL = RESTRICTIONS
 
 
@@ -41,9 +44,14 @@ def planned(monkeypatch):
         rows = []
         for run in runs:
             verdict = FAIL if run.preset in failed else PASS
-            result = made_up(run.preset, cycles=100, polling=0, units=None, verdict=verdict)
-            result |= {"mac_utilization": utilization_of(run)}
-            result |= {"energy": {"pj_per_mac": ENERGY[run.preset] / utilization_of(run)}}
+            macs, share = math.prod(run.sizes.values()), utilization_of(run)
+            cycles = round(macs / 256 / share)
+            result = made_up(run.preset, cycles=cycles, polling=0, units=None, verdict=verdict)
+            result |= {"mac_utilization": share, "sizes": run.sizes}
+            unit = "mesh" if run.preset == "virgo" else "tensor"
+            parts = {unit: UNITS[run.preset], "LSU": ENERGY[run.preset] - UNITS[run.preset]}
+            groups = {name: {"total_pj": macs * part / share} for name, part in parts.items()}
+            result |= {"energy": {"by_group": groups}}
             rows.append(row_of(run.preset, result))
         return rows
 
@@ -92,20 +100,34 @@ def test_restrictions_change_what_they_say_and_nothing_else():
 def test_energies_are_of_the_restrictions_that_concern_a_design(planned):
     found = waterfall(sizes=(256,))
     rows = {len(row["restrictions"]): row["virgo_to"] for row in found.report()["energy"]}
-    assert rows[0]["hopper"] == pytest.approx(20 / 30)
-    assert rows[1]["volta"] == pytest.approx(20 / 60)
+    assert rows[0]["hopper"]["energy"] == pytest.approx(20 / 30)
+    assert rows[1]["volta"]["energy"] == pytest.approx(20 / 60)
     virgo, volta = 20 / 0.57, 60 / 0.32
-    assert rows[len(RESTRICTIONS)]["volta"] == pytest.approx(virgo / volta)
+    last = rows[len(RESTRICTIONS)]["volta"]
+    assert last["energy"] == pytest.approx(virgo / volta)
+    assert last["power"] == pytest.approx(20 / 60, rel=1e-4)  # cycles are whole
+
+
+def test_a_matrix_unit_can_take_the_energy_of_the_tensor_units(planned):
+    found = waterfall(sizes=(256,))
+    rows = [row["virgo_with_equal_units_to"] for row in found.report()["energy"]]
+    assert rows[0]["hopper"]["energy"] == pytest.approx((20 - 12 + 7) / 30)
+    virgo, volta = (20 - 12) / 0.57 + 5 / 0.32, 60 / 0.32
+    last = rows[-1]["volta"]
+    assert last["energy"] == pytest.approx(virgo / volta)
+    assert last["power"] == pytest.approx(virgo / volta * 0.57 / 0.32, rel=1e-4)
 
 
 def test_a_failed_design_has_no_energy(planned):
     _, failed = planned
     failed.append("hopper")
-    (_, (title, heads, lines)) = waterfall(sizes=(256,)).tables
-    assert title.startswith("energy of gemm") and heads[-1] == "to Hopper-style"
+    _, (title, heads, lines), (equal, _, _) = waterfall(sizes=(256,)).tables
+    assert title.startswith("energy and power of gemm") and equal.startswith("likewise")
+    assert heads[-2:] == ["energy to Hopper-style", "power to Hopper-style"]
     (ours, cells), *_, (published, figures) = lines
-    assert (ours, cells) == ("Spica", ["33.33 %", "40.00 %", "-"])
-    assert (published, figures) == ("published", ["-", "19.70 %", "67.50 %"])
+    assert (ours, cells) == ("Spica", ["33.33 %", "33.33 %", "40.00 %", "40.00 %", "-", "-"])
+    ratios = ["-", "-", "19.70 %", "32.70 %", "67.50 %", "75.80 %"]
+    assert (published, figures) == ("published", ratios)
 
 
 def test_reports_have_every_figure(planned):
