@@ -1,7 +1,7 @@
 """Prediction of a run by the analytic model, as work of a sweep."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from ..hw.base.errors import UserError
@@ -12,7 +12,7 @@ from ..kernels.gemm.problem import GemmProblem
 from ..kernels.gemm.target import is_on_tensor_units, product_macs
 from ..sim.analytic import gemm, pair
 from ..sim.analytic.attention import prediction as attention
-from ..sim.analytic.work import PAIR, Prediction, work_of
+from ..sim.analytic.work import PAIR, Prediction
 from ..sim.harness.dram import DramConfig
 from ..sim.run.options import with_memory
 from .record import PASS, Record
@@ -28,8 +28,6 @@ ATTENTION, DRIVER = "attention", "cores"
 KERNELS = (*gemm.KERNELS, ATTENTION)
 #: Data of attention whose maxima are those of the measured runs.
 DATA = "random"
-#: Predicted bytes of DRAM among the counters.
-DRAM = ("dram_read_bytes", "dram_written_bytes")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +89,7 @@ def attention_of(
 def counters_of(config: ClusterConfig, prediction: Prediction) -> dict[str, int]:
     """Return work and cycles by cause by the names in reports."""
     traffic, levels = prediction.traffic, prediction.levels
-    dram = {} if levels is None else work_of(traffic, levels)
+    found = {} if levels is None else asdict(levels)
     active = "tensor_active_cycles" if is_on_tensor_units(config) else "matrix_active"
     return {
         active: traffic.active,
@@ -99,7 +97,7 @@ def counters_of(config: ClusterConfig, prediction: Prediction) -> dict[str, int]
         "dma_written_bytes": traffic.dma_written_bytes,
         **{f"shared_read_bytes_{name}": n for name, n in traffic.shared_read_bytes.items()},
         **{f"shared_written_bytes_{name}": n for name, n in traffic.shared_written_bytes.items()},
-        **{name: n for name, n in dram.items() if name in DRAM},
+        **{name: n for name, n in found.items() if n is not None},
         **{f"cycles_{cause}": n for cause, n in prediction.terms.items()},
     }
 

@@ -99,6 +99,7 @@ def test_predicted_points_are_those_of_the_model_and_are_not_stored(cache, tmp_p
         assert float(row["mac_utilization"]) == pytest.approx(used)
         counters = point["counters"]
         assert counters["dma_read_bytes"] == expected.traffic.dma_read_bytes
+        assert counters["dram_written_bytes"] == expected.levels.dram_written_bytes
         assert sum(n for name, n in counters.items() if name[:7] == "cycles_") == expected.cycles
         assert traffic in (None, expected.traffic)
         traffic = expected.traffic
