@@ -13,7 +13,7 @@ __all__ = ["HEADS", "TITLES", "Cost", "CostOf", "energy_lines", "energy_report"]
 #: the energies of the matrix units similar (section 6.1.3).
 TITLES = {
     False: "energy and power of gemm, Virgo in relation to other designs, as published (figure 8)",
-    True: "energy and power of gemm with a matrix unit of Virgo that takes the energy of tensor units",
+    True: "energy and power of gemm if Virgo's matrix unit took the energy of the tensor units",
 }
 VIRGO = "virgo"
 OTHERS = [design for design in DESIGNS if design != VIRGO]
