@@ -29,9 +29,10 @@ class LoadTimeline:
 
     A load begins when a DMA context is free. Its data follow the round trip to DRAM at the least of
     three rates: the bandwidth of DRAM, a beat per master, and a line per bank of shared memory.
-    Loads whose rows begin within beats keep the masters in step, so that they write one line at a
-    time. An L2 slice answers a window of bursts, one per MSHR, before it requests the next: each
-    further window exposes the DRAM latency, unless DRAM is too slow for that to matter.
+    Loads whose rows begin within beats keep the masters in step, and the load after them too, so
+    that they write one line at a time. An L2 slice answers a window of bursts, one per MSHR, before
+    it requests the next: each further window exposes the DRAM latency, unless DRAM is too slow for
+    that to matter. In step, a load that has waited for a context exposes a part of it.
 
     Parameters
     ----------
@@ -55,6 +56,7 @@ class LoadTimeline:
         self.masters_free = 0.0
         self.bank_free: dict[int, float] = {}
         self.bursts = 0  # of a slice, since the loads were last idle
+        self.was_aligned = True  # the last load
 
     def done(self, number: int) -> int:
         """Return when load `number` is done, as far as the loads after it are known."""
@@ -78,10 +80,16 @@ class LoadTimeline:
         if before >= self.contexts:
             start = max(start, self.done(before - self.contexts))
         first = start + self.memory.latency + timing.READ_ROUND_TRIP
-        pause = self.pauses(load, first)
+        in_step = not (load.is_aligned and self.was_aligned)
+        self.was_aligned = load.is_aligned
+        if in_step:
+            exposed = max(0, self.memory.latency - timing.STEP_OVERLAP) * timing.STEP_EXPOSED / 100
+            pause = exposed if start > issue else 0.0
+        else:
+            pause = self.pauses(load, first)
         fetched = 0 if before else timing.FETCHED_BYTES
         transfer = (load.beats * self.beat_bytes + fetched) / self.memory.bytes_per_cycle
-        steps = max(load.steps) if load.is_aligned else load.lines
+        steps = load.lines if in_step else max(load.steps)
         self.masters_free = max(self.masters_free, first) + max(steps, transfer) + pause
         self.bank_free[bank] = max(self.bank_free.get(bank, 0), first) + load.lines + pause
         end = max(self.masters_free, self.bank_free[bank])
@@ -98,8 +106,6 @@ class LoadTimeline:
         """Return the cycles in which a load waits for windows of bursts."""
         if first >= self.busy_until:
             self.bursts = 0
-        if not load.is_aligned:
-            return 0.0
         before = self.windows()
         self.bursts += max(load.bursts)
         return (self.windows() - before) * self.pause

@@ -19,6 +19,10 @@ SECOND_LOAD = 20
 #: A slice of the L2 requests the next window of bursts so many cycles before it has answered all of
 #: the last; and so many bursts already before that (128 x 64 x 64, 96 x 16 x 64, 64 x 64 x 64).
 WINDOW_OVERLAP, WINDOW_EARLY = 8, 12
+#: Cycles of the DRAM latency that are hidden from a load that has waited for a context while the
+#: masters are in step, and the percentage of the rest that it waits (33 x 200 x 300 with L of 20,
+#: 50, 100 and 200; 33 x 200 x 320, 16 x 200 x 320).
+STEP_OVERLAP, STEP_EXPOSED = 46, 80
 #: First reads of the number of finished loads, after the start of the first load, and the period of
 #: these reads then and in later waits: a division as delay, and the read (all single tiles).
 FIRST_POLLS, POLL = (203, 304, 452), 103

@@ -52,6 +52,7 @@ def test_work_is_exact_on_a_small_machine(sizes):
     [
         *((1, 1, 1), (16, 64, 16), (64, 64, 64), (128, 64, 64), (128, 128, 128), (240, 48, 176)),
         *((192, 256, 64), (256, 256, 256), (33, 17, 65), (100, 100, 100), (180, 180, 180)),
+        (33, 200, 300),
     ],
     ids=str,
 )
@@ -86,6 +87,14 @@ def done_of(cycles, active):
         "cores": [],
         "memory": {"traffic": {"run": {"read_bytes": 4096, "written_bytes": 64}}},
     }
+
+
+def test_loads_in_step_wait_for_dram():
+    """RTL takes 11,403 cycles with a latency of 100, 14,540 with 200."""
+    ragged = product(VIRGO, (33, 200, 300))
+    usual, slow = (predict(VIRGO, ragged, DramConfig(latency=n)).cycles for n in (100, 200))
+    assert usual == pytest.approx(11_403, rel=0.02)
+    assert slow - usual > 2000
 
 
 @pytest.mark.slow
