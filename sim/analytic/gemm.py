@@ -22,7 +22,16 @@ KERNELS = (GEMM, *finished.KERNELS, PAIR)
 def product_of(
     config: ClusterConfig, *, m: int, n: int, k: int, c_format: str | None = None
 ) -> GemmProblem:
-    """Return the product with the places in DRAM that a run of ``gemm`` on the cores has."""
+    """Return the product with the places in DRAM that a run of ``gemm`` on the cores has.
+
+    Raises
+    ------
+    UserError
+        If the machine has no cores, or no unit that multiplies.
+
+    """
+    if config.core is None:
+        raise UserError(f"{WHAT} needs cores that command the matrix unit; this machine has none")
     operand = product_operand(config, WHAT)
     c_format = c_format or ARITHMETIC[operand].narrow
     product = GemmProblem.placed(m=m, n=n, k=k, operand=operand, c_format=c_format)

@@ -23,9 +23,11 @@ def product_levels(
     """
     if kernel in program.FINISHED:
         return finished_levels(kernel, config, product, traffic)
-    own = program.PAIR if kernel == PAIR else program_of(config)
+    own = program_of(config)
     if own is None:
         return None
+    if kernel == PAIR:
+        own = program.PAIR
     if not is_on_tensor_units(config):
         return Levels(
             dram_read_bytes=traffic.dma_read_bytes + own.read,
@@ -44,13 +46,13 @@ def product_levels(
 
 def program_of(config: ClusterConfig) -> ProgramBytes | None:
     """Return the bytes of ``gemm`` on the cores and the caches of a machine."""
-    for name, own in program.PRODUCT.items():
-        preset = PRESETS[name]
-        if (preset.cores, preset.core, preset.l2) == (config.cores, config.core, config.l2) and (
-            preset.dma is None
-        ) == (config.dma is None):
-            return own
-    return None
+    known = program.PRODUCT.items()
+    return next((own for name, own in known if parts(PRESETS[name]) == parts(config)), None)
+
+
+def parts(config: ClusterConfig) -> tuple:
+    """Return the parts of a machine on which the bytes of a program depend."""
+    return config.cores, config.core, config.l2, config.dma is None
 
 
 def finished_levels(

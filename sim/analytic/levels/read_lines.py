@@ -48,7 +48,7 @@ def added_lines(
 ) -> ReadLines:
     """Return the lines of C that the cores read in the tiles that the steps complete.
 
-    A warp has a group of columns, and every so manieth row. A core keeps the lines that its warps
+    Each warp has a group of columns, in every `down`-th row. A core keeps the lines that its warps
     share.
     """
     assert config.core is not None

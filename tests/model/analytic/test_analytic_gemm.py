@@ -170,6 +170,11 @@ def refused(config, memory=None):
     return str(caught.value)
 
 
+def test_a_product_needs_cores():
+    with pytest.raises(UserError, match="needs cores that command the matrix unit"):
+        product(PRESETS["matrix"], (16, 16, 16))
+
+
 def test_other_machines_are_refused():
     unit = replace(VIRGO.units[0], dataflow="output_stationary")
     assert "needs matrix.dataflow weight_stationary, not output_stationary" in refused(
