@@ -12,11 +12,12 @@ from spica.sim.analytic.gemm import predict, product_of
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 
 from .analytic_run import (
-    LEVEL_NAMES,
+    RUN_COLUMNS,
     error_target,
-    level_columns,
+    exactness,
     measured,
     product_level_targets,
+    run_cells,
     work_targets,
 )
 from .target import Target
@@ -173,15 +174,12 @@ def preset_tables(preset: str, runs: list[dict]) -> Iterator:
     table = new_table(
         f"cycles of every product on {preset}",
         *("m x n x k", "bytes"),
-        numbers=["predicted", "simulated", "error, %", *LEVEL_NAMES],
+        numbers=RUN_COLUMNS,
     )
     for run in runs:
         table.add_row(
             " x ".join(map(str, run["sizes"].values())),
-            "differ" if run["work_differs"] else "exact",
-            f"{run['predicted']:,}",
-            f"{run['cycles']:,}",
-            f"{run['error']:+.2f}",
-            *level_columns(run),
+            exactness(run),
+            *run_cells(run, digits=2),
         )
     yield table

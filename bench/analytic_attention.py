@@ -13,12 +13,13 @@ from spica.sim.run.exact_kernels import exact_attention_kernel
 
 from .analytic_attention_cases import CASES
 from .analytic_run import (
-    LEVEL_NAMES,
     LEVELS,
+    RUN_COLUMNS,
     error_target,
-    level_columns,
+    exactness,
     level_error,
     measured,
+    run_cells,
     work_targets,
 )
 from .target import Target
@@ -109,12 +110,8 @@ def run_table(machine: tuple[str, int], runs: list[dict]):
     table = new_table(
         f"cycles of attention on {machine[0]}, D = {machine[1]}",
         *("run", "kind", "bytes"),
-        numbers=["predicted", "simulated", "error, %", *LEVEL_NAMES],
+        numbers=RUN_COLUMNS,
     )
     for run in runs:
-        table.add_row(
-            *(run["case"], run["kind"], "differ" if run["work_differs"] else "exact"),
-            *(f"{run['predicted']:,}", f"{run['cycles']:,}", f"{run['error']:+.1f}"),
-            *level_columns(run),
-        )
+        table.add_row(run["case"], run["kind"], exactness(run), *run_cells(run))
     return table

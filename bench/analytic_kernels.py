@@ -15,11 +15,12 @@ from spica.sim.analytic.work import PAIR
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 
 from .analytic_run import (
-    LEVEL_NAMES,
+    RUN_COLUMNS,
     error_target,
-    level_columns,
+    exactness,
     measured,
     product_level_targets,
+    run_cells,
     work_targets,
 )
 from .target import Target
@@ -105,14 +106,10 @@ def tables(result: dict[str, Any]) -> Iterator:
     table = new_table(
         "cycles of every product",
         *("kernel", "m x n x k", "bytes"),
-        numbers=["predicted", "simulated", "error, %", *LEVEL_NAMES],
+        numbers=RUN_COLUMNS,
     )
     for run in runs:
-        table.add_row(
-            *(run["kernel"], label(run), "differ" if run["work_differs"] else "exact"),
-            *(f"{run['predicted']:,}", f"{run['cycles']:,}", f"{run['error']:+.1f}"),
-            *level_columns(run),
-        )
+        table.add_row(run["kernel"], label(run), exactness(run), *run_cells(run))
     yield table
 
 

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from typing import Any, TypeVar
 
 from spica.hw.config import PRESETS, ClusterConfig
@@ -18,20 +17,22 @@ from .target import Target
 
 __all__ = [
     "LEVELS",
-    "LEVEL_NAMES",
+    "RUN_COLUMNS",
     "error_target",
-    "level_columns",
+    "exactness",
     "level_error",
     "measured",
     "product_level_targets",
+    "run_cells",
     "work_targets",
 ]
 
 Problem = TypeVar("Problem")
 
-#: Bytes of DRAM in `Levels`, and titles of their columns.
+#: Bytes of DRAM in `Levels`.
 LEVELS = ("dram_read_bytes", "dram_written_bytes")
-LEVEL_NAMES = ("DRAM read, %", "written, %")
+#: Columns of figures in tables of runs.
+RUN_COLUMNS = ("predicted", "simulated", "error, %", "DRAM read, %", "written, %")
 #: Largest wanted difference of the bytes that a product reads from DRAM, in KiB.
 PRODUCT_LIMIT = 10
 
@@ -76,38 +77,37 @@ def measured(
 
 def levels_of(predicted: Prediction, counted: Levels) -> dict[str, tuple[int, int]]:
     """Return predicted and counted bytes by level, without those that the model does not have."""
-    if predicted.levels is None:
-        return {}
-    return {
-        name: (count, getattr(counted, name))
-        for name, count in asdict(predicted.levels).items()
-        if count is not None
-    }
-
-
-def pairs_of(run: dict, level: str) -> Iterator[tuple[int, int]]:
-    """Yield predicted and counted bytes of a level of a run, if the model has them."""
-    if level in run["levels"]:
-        yield run["levels"][level]
+    known = {} if predicted.levels is None else predicted.levels.known()
+    return {name: (count, getattr(counted, name)) for name, count in known.items()}
 
 
 def level_error(run: dict, level: str) -> float | None:
     """Return the error of the bytes of a level of a run, in percent; None without a prediction."""
-    errors = (100 * (predicted / counted - 1) for predicted, counted in pairs_of(run, level))
-    return next(errors, None)
+    if level not in run["levels"]:
+        return None
+    predicted, counted = run["levels"][level]
+    return 100 * (predicted / counted - 1)
 
 
-def level_columns(run: dict) -> list[str]:
-    """Return the errors of the bytes of DRAM of a run, as entries of `LEVELS` of a table."""
-    errors = [level_error(run, level) for level in LEVELS]
-    return ["" if error is None else f"{error:+.1f}" for error in errors]
+def run_cells(run: dict, digits: int = 1) -> list[str]:
+    """Return the cells of a run in `RUN_COLUMNS`; the error of cycles has so many digits."""
+    levels = [level_error(run, level) for level in LEVELS]
+    return [
+        *(f"{run['predicted']:,}", f"{run['cycles']:,}", f"{run['error']:+.{digits}f}"),
+        *("" if error is None else f"{error:+.1f}" for error in levels),
+    ]
+
+
+def exactness(run: dict) -> str:
+    """Return whether the exact work of a run is as predicted."""
+    return "differ" if run["work_differs"] else "exact"
 
 
 def product_level_targets(runs: list[dict]) -> Iterator[Target]:
     """Yield the targets of the bytes of DRAM of products."""
     read, written = (
-        [abs(predicted - counted) for run in runs for predicted, counted in pairs_of(run, level)]
-        for level in LEVELS
+        [abs(predicted - counted) for predicted, counted in filter(None, pairs)]
+        for pairs in ([run["levels"].get(level) for run in runs] for level in LEVELS)
     )
     yield Target(
         name="largest difference of bytes that a product reads from DRAM",

@@ -1,7 +1,7 @@
 """Prediction of a run by the analytic model, as work of a sweep."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..hw.base.errors import UserError
@@ -89,7 +89,6 @@ def attention_of(
 def counters_of(config: ClusterConfig, prediction: Prediction) -> dict[str, int]:
     """Return work and cycles by cause by the names in reports."""
     traffic, levels = prediction.traffic, prediction.levels
-    found = {} if levels is None else asdict(levels)
     active = "tensor_active_cycles" if is_on_tensor_units(config) else "matrix_active"
     return {
         active: traffic.active,
@@ -97,7 +96,7 @@ def counters_of(config: ClusterConfig, prediction: Prediction) -> dict[str, int]
         "dma_written_bytes": traffic.dma_written_bytes,
         **{f"shared_read_bytes_{name}": n for name, n in traffic.shared_read_bytes.items()},
         **{f"shared_written_bytes_{name}": n for name, n in traffic.shared_written_bytes.items()},
-        **{name: n for name, n in found.items() if n is not None},
+        **({} if levels is None else levels.known()),
         **{f"cycles_{cause}": n for cause, n in prediction.terms.items()},
     }
 

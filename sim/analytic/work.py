@@ -83,6 +83,10 @@ class Levels:
     dram_read_bytes: int | None = None
     l1d_filled_bytes: int | None = None
 
+    def known(self) -> dict[str, int]:
+        """Return the bytes by name, without those that are not described."""
+        return {name: count for name, count in asdict(self).items() if count is not None}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
@@ -182,6 +186,4 @@ def work_of(traffic: Traffic, levels: Levels | None) -> dict[str, int]:
         "dma_read_bytes": traffic.dma_read_bytes,
         "dma_written_bytes": traffic.dma_written_bytes,
     }
-    if levels is not None:
-        work |= {name: count for name, count in asdict(levels).items() if count is not None}
-    return work
+    return work if levels is None else work | levels.known()

@@ -8,7 +8,7 @@ import pytest
 from spica.hw.config import ClusterConfig
 from spica.sim.analytic.work import Prediction, counted_levels, counted_traffic, work_of
 
-__all__ = ["BYTES", "require_prediction"]
+__all__ = ["require_prediction"]
 
 #: Largest difference of the bytes that a product reads from DRAM: lines that the L2 prefetches.
 BYTES = 10_240

@@ -13,7 +13,7 @@ from spica.sim.analytic.levels.program import ATTENTION, FINISHED, PRODUCT
 from spica.sim.analytic.levels.read_lines import added_lines, bias_lines
 from spica.sim.analytic.program_steps import program_steps
 
-VIRGO, VOLTA = PRESETS["virgo"], PRESETS["volta"]
+VIRGO = PRESETS["virgo"]
 LINE = 64
 
 
