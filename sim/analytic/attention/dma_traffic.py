@@ -7,8 +7,8 @@ from ....kernels.attention.cores import style_of
 from ....kernels.attention.hgmma import plan as hgmma_plan
 from ....kernels.attention.problem import AttentionProblem
 from ....kernels.attention.systolic import plan as systolic_plan
-from ....kernels.elements import dtype_of
 from ....kernels.gemm.target import systolic_unit
+from .levels import row_bytes
 from .seen import keys_read
 
 __all__ = ["DmaTraffic", "dma_traffic"]
@@ -37,7 +37,7 @@ def dma_traffic(config: ClusterConfig, problem: AttentionProblem) -> DmaTraffic:
     filled on `virgo_fp32`; the rest of the traffic is LSE, and the program. On tensor units that
     read shared memory, the cores load Q and store O through their caches.
     """
-    row = problem.depth * dtype_of(problem.operand).itemsize
+    row = row_bytes(problem)
     queries = problem.problems * problem.queries
     style = style_of(config)
     if style == "systolic":

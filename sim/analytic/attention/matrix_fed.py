@@ -3,6 +3,7 @@
 from ....hw.config import ClusterConfig
 from ....kernels.attention.problem import AttentionProblem
 from ..work import Traffic
+from .levels import CachedWork
 from .matrix_fed_program import COMMAND, PROGRAMS, SCORES, ProgramCycles
 from .matrix_fed_steps import AttentionStep, attention_steps
 from .matrix_fed_traffic import traffic_of
@@ -21,10 +22,10 @@ TERMS = {
 
 def described(
     config: ClusterConfig, program: ProgramCycles, problem: AttentionProblem
-) -> tuple[dict[str, int], Traffic]:
-    """Return the cycles by term, and the exact work."""
+) -> tuple[dict[str, int], Traffic, CachedWork]:
+    """Return the cycles by term, the exact work, and that of the cores through their caches."""
     steps = list(attention_steps(config, problem))
-    return terms_of(program, steps), traffic_of(config, problem, steps)
+    return terms_of(program, steps), traffic_of(config, problem, steps), CachedWork()
 
 
 def terms_of(program: ProgramCycles, steps: list[AttentionStep]) -> dict[str, int]:

@@ -53,12 +53,13 @@ def predict_attention(
     if problem.overwrites:
         raise UserError(f"{WHAT} needs an O that accumulates, not overwrites=True")
     require_usual(WHAT, memory or DramConfig())
-    terms, traffic = style.described(config, program, problem)
+    terms, traffic, cached = style.described(config, program, problem)
+    own = ATTENTION[preset, problem.depth]
     return Prediction(
         cycles=sum(terms.values()),
         terms=terms,
         traffic=traffic,
-        levels=attention_levels(config, problem, traffic, ATTENTION[preset, problem.depth]),
+        levels=attention_levels(config, problem, traffic, cached, own),
     )
 
 

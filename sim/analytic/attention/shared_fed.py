@@ -1,11 +1,12 @@
 """Analytic model of ``attention`` on tensor units fed by shared memory: rounds and blocks."""
 
-from ....hw.config import ClusterConfig
+from ....hw.config import WORD_BYTES, ClusterConfig
 from ....kernels.attention.hgmma.plan import TILE, HgmmaAttentionPlan, attention_plan
 from ....kernels.attention.problem import AttentionProblem
 from ....kernels.gemm.target import hgmma_unit
 from ..work import Traffic
 from .dma_traffic import dma_traffic
+from .levels import CachedWork, row_bytes
 from .shared_fed_program import POWER, PROGRAMS, ProgramCycles
 from .shared_fed_steps import CoreBlock, Round, core_rounds
 
@@ -27,14 +28,14 @@ TERMS = {
 
 def described(
     config: ClusterConfig, program: ProgramCycles, problem: AttentionProblem
-) -> tuple[dict[str, int], Traffic]:
-    """Return the cycles by term, and the exact work."""
+) -> tuple[dict[str, int], Traffic, CachedWork]:
+    """Return the cycles by term, the exact work, and that of the cores through their caches."""
     plan = attention_plan(config, problem.depth)
     products = block_products(plan, problem.depth)
     steps = hgmma_unit(config).steps
     rounds = list(core_rounds(config, plan, problem))
     terms = terms_of(program, products * steps, rounds)
-    return terms, traffic_of(config, problem, products, rounds)
+    return terms, traffic_of(config, problem, products, rounds), cached_work(problem, rounds)
 
 
 def block_products(plan: HgmmaAttentionPlan, depth: int) -> int:
@@ -73,6 +74,20 @@ def block_cycles(program: ProgramCycles, multiply: int, core: CoreBlock) -> floa
         return 0.0
     bound = (program.chain**POWER + (core.warps * multiply) ** POWER) ** (1 / POWER)
     return bound + core.masked * program.mask
+
+
+def cached_work(problem: AttentionProblem, rounds: list[Round]) -> CachedWork:
+    """Return the work of the cores through their caches: Q, and O with that of each block."""
+    results = problem.problems * problem.queries * row_bytes(problem)
+    cores = [core for round_ in rounds for cores in round_.blocks for core in cores]
+    blocks = sum(core.warps for core in cores)
+    return CachedWork(
+        read=results,
+        written=results + blocks * TILE * problem.depth * WORD_BYTES,
+        tiles=sum(core.warps for round_ in rounds for core in round_.blocks[0]),
+        blocks=blocks,
+        further=sum(max(0, core.warps - 1) for core in cores),
+    )
 
 
 def traffic_of(
