@@ -1,10 +1,12 @@
 # Needs only Python >= 3.11: everything else is installed into .venv by pip.
 #   make demo        a GEMM in C on the cores of a cluster, cycle by cycle on its RTL, checked; its
 #                    report, timeline and Verilog in build/demo
-#   make test        lint, then the fast tests
+#   make test        lint, types and the quick tests, in 8 minutes at most on two processors
+#   make test-full   all fast tests, in 35 minutes at most; the quick ones are among them
 #   make check ROOM=core   lint, import graph and the fast tests of one room, in a minute or two
-#   make durations   make test with nothing cached; records how long each file takes in
-#                    tests/durations.json, by which several workers start the longest files first
+#   make durations   make test and make test-full with nothing cached; records how long each file
+#                    takes in tests/durations.json: workers start the longest first, and budgets
+#                    of both commands are tested
 #   make test-slow   full presets, sweeps, long fuzzing, then the mutants
 #   make mutate      plants faults in the RTL and the models: each must fail a test
 #   make formal      proves properties of queues, arbiters, MSHRs, barriers and the scoreboard, and
@@ -25,8 +27,8 @@ PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	"$$python" -c '$(SUPPORTED)' 2>/dev/null && echo "$$python" && break; done)
 endif
 
-.PHONY: venv demo examples test check durations test-slow mutate formal bench lint format docs \
-	clean
+.PHONY: venv demo examples test test-full check durations test-slow mutate formal bench lint \
+	format docs clean
 .DEFAULT_GOAL := venv
 
 venv: $(VENV)/dev.stamp
@@ -63,7 +65,13 @@ examples: $(VENV)/examples.stamp
 	@echo "All examples passed; the executed notebook is build/examples/sweep.ipynb"
 
 test: $(VENV)/dev.stamp lint
+	$(BIN)/python -m pytest -n $(WORKERS) $(HANGS) $(QUICK)
+
+test-full: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) $(HANGS)
+
+# The quick tests: neither of the full nor of the slow tier (tests/support/tiers.py).
+QUICK := -m "not slow and not full"
 
 # A fast test that hangs ends with the stacks of all threads, and its worker is replaced.
 HANGS := -o faulthandler_timeout=1200 -o faulthandler_exit_on_timeout=true
@@ -80,10 +88,18 @@ check: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m pytest -q -n $(WORKERS) tests/tools/packaging/test_import_graph.py $(CHECKED)
 
-durations: $(VENV)/dev.stamp lint
+# A tier with an empty cache, from the start of its command to its record.
+define measured
 	rm -rf build/durations
-	SPICA_CACHE=$(CURDIR)/build/durations/cache $(BIN)/python -m pytest -n $(WORKERS) $(HANGS) --junitxml=build/durations/tests.xml
-	$(BIN)/python tests/support/durations.py build/durations/tests.xml $(WORKERS)
+	started=$$(date +%s) && $(2) \
+		SPICA_CACHE=$(CURDIR)/build/durations/cache $(BIN)/python -m pytest -n $(WORKERS) $(HANGS) $(3) \
+			--junitxml=build/durations/tests.xml && \
+		$(BIN)/python tests/support/durations.py $(1) build/durations/tests.xml $(WORKERS) $$started
+endef
+
+durations: $(VENV)/dev.stamp
+	$(call measured,quick,$(MAKE) lint &&,$(QUICK))
+	$(call measured,full,,)
 
 test-slow: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow

@@ -2,6 +2,8 @@
 
 Every mutant is one small edit of one file in a copy of the sources; the tests that guard it run
 there. `make mutate` exits 1 if a mutant survives, or if its tests fail without it.
+`--tier quick` runs those tests of the guarding files that `make test` runs, and exits 1 if fewer
+than `QUICK_SHARE` of all mutants are killed.
 """
 
 import argparse
@@ -17,10 +19,24 @@ from formal.sources import ROOT, copy_sources, misfits, plant
 
 from .mutants import MUTANTS, Mutant
 
+#: Share of mutants that the quick tests must kill.
+QUICK_SHARE = 0.85
+#: Tests of a tier: a selection of pytest, and whether a mutant's whole guarding files run.
+TIERS = {"full": ("not slow", False), "quick": ("not slow and not full", True)}
+#: Exit code of pytest if a selection is empty.
+NOTHING_SELECTED = 5
 
-def run_tests(sources: Path, tests: tuple[str, ...]) -> subprocess.CompletedProcess:
-    """Run `tests` against the sources below `sources`."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header"]
+
+def guards(mutant: Mutant, tier: str) -> tuple[str, ...]:
+    """Return the tests that run with a mutant: those that guard it, or all of their files."""
+    if not TIERS[tier][1]:
+        return mutant.tests
+    return tuple(dict.fromkeys(test.partition("::")[0] for test in mutant.tests))
+
+
+def run_tests(sources: Path, tests: tuple[str, ...], tier: str) -> subprocess.CompletedProcess:
+    """Run those of `tests` that belong to a tier against the sources below `sources`."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-m", TIERS[tier][0]]
     command += ["-p", "no:cacheprovider", "-p", "no:randomly"]
     command += [str(ROOT / test) for test in tests]
     environment = dict(os.environ, PYTHONPATH=str(sources), PYTHONDONTWRITEBYTECODE="1")
@@ -35,21 +51,22 @@ def stale(mutants: list[Mutant]) -> list[str]:
 
 
 @cache
-def healthy(tests: tuple[str, ...]) -> bool:
+def healthy(tests: tuple[str, ...], tier: str) -> bool:
     """Return whether `tests` pass without any mutant."""
     with tempfile.TemporaryDirectory() as directory:
         copy_sources(Path(directory))
-        return run_tests(Path(directory), tests).returncode == 0
+        return run_tests(Path(directory), tests, tier).returncode in (0, NOTHING_SELECTED)
 
 
-def verdict(mutant: Mutant) -> dict:
+def verdict(mutant: Mutant, tier: str) -> dict:
     """Run the mutant's tests with and without it."""
+    tests = guards(mutant, tier)
     with tempfile.TemporaryDirectory() as directory:
         sources = Path(directory)
         copy_sources(sources)
         plant(mutant.inside, mutant.old, mutant.new, sources)
         try:
-            broken = run_tests(sources, mutant.tests)
+            broken = run_tests(sources, tests, tier)
             killed = broken.returncode == 1
             reason = next(
                 (line for line in broken.stdout.splitlines() if line.startswith("FAILED")), ""
@@ -59,7 +76,8 @@ def verdict(mutant: Mutant) -> dict:
     return {
         "mutant": mutant.name,
         "fault": mutant.fault,
-        "healthy": healthy(mutant.tests),
+        "tier": tier,
+        "healthy": healthy(tests, tier),
         "killed": killed,
         "first_failure": reason,
     }
@@ -69,6 +87,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="mutants to run; all by default")
     parser.add_argument("--json", type=Path, default=ROOT / "bench/results/mutation.json")
+    parser.add_argument("--tier", choices=TIERS, default="full", help="tests that run")
     arguments = parser.parse_args()
     chosen = [mutant for mutant in MUTANTS if not arguments.names or mutant.name in arguments.names]
     if problems := stale(chosen):
@@ -76,7 +95,7 @@ def main() -> int:
         return 2
     results = []
     for mutant in chosen:
-        result = verdict(mutant)
+        result = verdict(mutant, arguments.tier)
         results.append(result)
         state = "killed" if result["killed"] else "SURVIVED"
         if not result["healthy"]:
@@ -85,8 +104,9 @@ def main() -> int:
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(json.dumps(results, indent=2) + "\n")
     good = sum(result["killed"] and result["healthy"] for result in results)
-    print(f"{good} of {len(results)} mutants killed")
-    return 0 if good == len(results) else 1
+    print(f"{good} of {len(results)} mutants killed by {arguments.tier} tests")
+    needed = QUICK_SHARE if arguments.tier == "quick" else 1
+    return 0 if good >= needed * len(results) else 1
 
 
 if __name__ == "__main__":

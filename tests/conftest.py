@@ -9,11 +9,22 @@ from pathlib import Path
 import pytest
 
 from spica.sim.trace.pipeline.pipeline import pipeline_of
-from support.durations import name_of, recorded_durations
+from support.durations import ProcessorTime, name_of, recorded_durations
+from support.tiers import TIERS, assign_tiers
 from support.trace.recorded_core import CONFIG, PROGRAM, run_recorded
 
 # Workers of xdist inherit the width of its terminal, which would fold tables.
 os.environ.pop("COLUMNS", None)
+
+
+def tier_of(config) -> str:
+    """Return the tier that runs; a selection of other tests is scheduled like the full tier."""
+    return next((name for name, each in TIERS.items() if each == config.option.markexpr), "full")
+
+
+def pytest_runtest_logstart():
+    """Note the processor time at the start of a test, which its reports add to."""
+    PROCESSOR.restart()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -23,7 +34,7 @@ def pytest_xdist_make_scheduler(config, log):
     Workers that share a file would wait for each other's models. Slow tests are distributed one by
     one, because a file of them may take an hour.
     """
-    if config.option.markexpr != "not slow" or config.option.dist != "load":
+    if config.option.markexpr not in TIERS.values() or config.option.dist != "load":
         return None
     config.option.loadscopereorder = False
     return import_module("xdist.scheduler").LoadFileScheduling(config, log)
@@ -35,9 +46,12 @@ def pytest_collection_modifyitems(config, items):
     Files without a record are the first. The order within a file stays random.
     """
     if hasattr(config, "workerinput"):
-        durations = recorded_durations()
+        durations = recorded_durations(tier_of(config))
         items.sort(key=lambda item: -durations.get(name_of(item.path), inf))
 
+
+#: Processor time of the test that runs.
+PROCESSOR = ProcessorTime()
 
 #: Allocations between garbage collections: designs make many objects.
 COLLECTED_EVERY = 20_000
@@ -80,9 +94,14 @@ def pipeline(recorded):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
+    if call.when == "teardown":
+        item.user_properties += PROCESSOR.properties()
     return forbid_skip((yield))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
-    return forbid_skip((yield))
+    report = yield
+    if isinstance(collector, pytest.Module) and (problems := assign_tiers(report.result or ())):
+        report.outcome, report.longrepr = "failed", "\n".join(problems)
+    return forbid_skip(report)

@@ -105,6 +105,7 @@ def require_the_same_sum(component, name):
     return measure_design(design, name).nand2, whole.nand2, flat_nand2(text, top)
 
 
+@pytest.mark.full
 def test_the_sum_of_blocks_is_one_synthesis_of_the_whole():
     blocks, whole, flat = require_the_same_sum(Twice(8), "twice")
     assert blocks == whole
@@ -159,6 +160,7 @@ def require_groups(config, name):
     assert {group for groups in places.values() for group in groups} <= GROUPS.keys()
 
 
+@pytest.mark.full
 def test_every_block_of_tiny_has_a_group():
     require_groups(TINY, "tiny")
 
@@ -169,6 +171,7 @@ def test_every_block_of_every_preset_has_a_group(preset):
     require_groups(PRESETS[preset], preset)
 
 
+@pytest.mark.full
 def test_groups_add_up_to_the_whole():
     measured = measure(SharedMemory(cluster_ports(PRESETS["tiny_matrix"])), "shared")
     groups = group_measurements(measured, Pricing())
@@ -185,6 +188,7 @@ def test_what_has_no_group_is_said_to_be_other():
     assert group.name == OTHER
 
 
+@pytest.mark.full
 def test_a_known_cluster_is_not_elaborated_again(monkeypatch, tmp_path):
     monkeypatch.setenv("SPICA_CACHE", str(tmp_path))
     elaborated = []
@@ -199,6 +203,7 @@ def test_a_known_cluster_is_not_elaborated_again(monkeypatch, tmp_path):
     assert elaborated == [1, 1]
 
 
+@pytest.mark.full
 def test_sources_are_part_of_what_a_cluster_is_known_by(monkeypatch, tmp_path):
     monkeypatch.setenv("SPICA_CACHE", str(tmp_path))
     monkeypatch.setattr("spica.hw.cluster.cluster.Cluster", lambda config: Adder(4))
@@ -209,6 +214,7 @@ def test_sources_are_part_of_what_a_cluster_is_known_by(monkeypatch, tmp_path):
     assert cluster_design(TINY, "tiny").top == design_of(Adder(5), "tiny").top
 
 
+@pytest.mark.full
 def test_equal_blocks_of_different_names_are_synthesised_once():
     (four,) = design_of(Adder(4), "a").blocks.values()
     (other,) = design_of(Adder(4), "b").blocks.values()
@@ -259,6 +265,7 @@ def rises(figures):
     return all(a[k] < b[k] for a, b in pairwise(figures) for k in (0, 1))
 
 
+@pytest.mark.full
 def test_shared_memory_costs_more_with_more_banks_and_more_lanes():
     def cost(**fields):
         memory = SharedMemoryConfig(size=4096, subbanks=2, **fields)
@@ -269,6 +276,7 @@ def test_shared_memory_costs_more_with_more_banks_and_more_lanes():
     assert rises([cost(banks=2, narrow_ports=ports) for ports in (0, 1, 2, 4)])
 
 
+@pytest.mark.full
 def test_collectors_cost_more_the_more_there_are():
     core = TINY.core
     figures = [
@@ -278,6 +286,7 @@ def test_collectors_cost_more_the_more_there_are():
     assert rises(figures)
 
 
+@pytest.mark.full
 def test_a_mesh_costs_more_the_larger_it_is_and_the_wider_its_format():
     def cost(side, operand):
         config = SystolicConfig(
@@ -292,6 +301,7 @@ def test_a_mesh_costs_more_the_larger_it_is_and_the_wider_its_format():
     assert formats[0] < formats[1]
 
 
+@pytest.mark.full
 def test_a_core_costs_more_with_more_warps_and_more_lanes():
     core = TINY.core
     warps = [logic(Scoreboard(replace(core, warps=warps)), "scoreboard") for warps in (2, 4)]

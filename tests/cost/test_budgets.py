@@ -45,6 +45,7 @@ MATRIX, VIRGO = PRESETS["matrix"], PRESETS["virgo"]
 @pytest.mark.parametrize(
     "element", [WeightStationaryProcessingElement, OutputStationaryProcessingElement]
 )
+@pytest.mark.quick("Weight*")
 def test_cells_and_depth_of_an_element(element):
     measured = measure(element(MultiplyAddConfig(latency=2)), "element")
     assert measured.cells <= ELEMENT_CELLS
@@ -60,6 +61,7 @@ def test_cells_and_depth_of_an_element(element):
         ("shared_memory", lambda: SharedMemory(cluster_ports(MATRIX))),
     ],
 )
+@pytest.mark.full
 def test_depth_of_the_blocks_of_matrix(name, make):
     assert too_deep(measure(make(), name)) == {}
 
@@ -181,6 +183,7 @@ def block(name, **fields):
     return BlockMeasurement(name=name, **(costs | {"cells": 1} | fields))
 
 
+@pytest.mark.full
 def test_what_is_too_deep_and_what_an_element_costs():
     blocks = (
         block("top", depth=DEPTH + 1),

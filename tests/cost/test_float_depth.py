@@ -29,6 +29,7 @@ DEPTH = 60
         (lambda: Unpack(UnpackConfig(form=FP16)), "unpack", 25),
     ],
 )
+@pytest.mark.quick(2)
 def test_depth_and_cells(make, name, cells):
     measurement = measure(make(), name)
     assert measurement.depth <= DEPTH

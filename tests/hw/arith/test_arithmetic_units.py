@@ -48,6 +48,7 @@ def check(unit, inputs, got, expected):
 
 
 @pytest.mark.parametrize("name", UNITS)
+@pytest.mark.full
 def test_unit_gives_what_its_golden_model_gives(bench, name):
     unit = UNITS[name]
     inputs = vectors(unit, np.random.default_rng(1))
@@ -55,6 +56,7 @@ def test_unit_gives_what_its_golden_model_gives(bench, name):
 
 
 @pytest.mark.parametrize("name", [name for name, unit in UNITS.items() if unit.reference])
+@pytest.mark.quick(8)
 def test_golden_model_gives_what_the_oracle_gives(name):
     unit = UNITS[name]
     inputs = vectors(unit, np.random.default_rng(2))
@@ -65,6 +67,7 @@ def test_golden_model_gives_what_the_oracle_gives(name):
 
 
 @pytest.mark.parametrize("name", [name for name, unit in UNITS.items() if unit.exhaustive])
+@pytest.mark.full
 def test_unit_gives_what_its_golden_model_gives_for_every_input(bench, name):
     unit = UNITS[name]
     inputs = unit.exhaustive()

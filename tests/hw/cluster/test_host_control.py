@@ -327,5 +327,6 @@ def test_each_of_several_units_has_registers_of_its_own():
     assert [storage[4] for storage in storages.values()] == [10, 11, 12, 13]
 
 
+@pytest.mark.full
 def test_logic_between_registers_is_within_the_budget():
     assert measure(Control(ControlConfig.of(PRESETS["matrix"])), "control").depth <= 60

@@ -162,6 +162,7 @@ def test_codes_of_fp32():
 @pytest.mark.parametrize("saturate", [False, True])
 @pytest.mark.parametrize("mode", Rounding)
 @pytest.mark.parametrize("form", **BY_NAME)
+@pytest.mark.quick(20)
 def test_rounding_is_that_of_gfloat(form, mode, saturate):
     values = values_to_round(form)
     expected = small.encode_by_gfloat(values, form, mode, saturate=saturate)
@@ -187,6 +188,7 @@ def test_rounding_is_that_of_ml_dtypes(form):
     ids=lambda form: form.name,
 )
 @pytest.mark.parametrize("mode", Rounding)
+@pytest.mark.quick(6)
 def test_rounding_is_that_of_the_definition(form, mode):
     """By exact fractions: the mode selects one of the two numbers that enclose the value."""
     codes = np.arange(form.largest + 1)

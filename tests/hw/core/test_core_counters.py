@@ -156,6 +156,7 @@ def test_they_wrap():
     simulate(dut, bench)
 
 
+@pytest.mark.full
 def test_cells_and_depth():
     measured = measure(CoreCounters(CoreConfig()), "counters")
     assert measured.cells <= 200

@@ -61,6 +61,7 @@ def expected():
 
 
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.full
 def test_same_emissions_in_any_order(expected, seed):
     cases = [(config, options) for config in (TINY, FEW) for options in OPTIONS] * 2
     random.Random(seed).shuffle(cases)
@@ -96,6 +97,7 @@ def test_yosys_starts_for_new_text_only(monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.full
 def test_missing_and_damaged_entries_are_made_again(folder, expected, seed):
     rng = random.Random(seed)
     dma(TINY, is_cached=True)
@@ -180,6 +182,7 @@ print(hashlib.sha256(text.encode()).hexdigest(), *names)
 """
 
 
+@pytest.mark.full
 def test_edited_source_changes_the_text(tmp_path):
     """The edited file is in a copy of the sources; other blocks are taken from the cache."""
     formal = root_module("formal.sources")

@@ -24,6 +24,7 @@ def a_test(matrix: SystolicConfig = ARRAYS["nano"]) -> ArrayTestConfig:
 
 
 @pytest.mark.parametrize("operand", ["int8", "bf16"])
+@pytest.mark.full
 def test_a_right_product_passes(operand):
     verdict, cycles = verdict_of(ArrayTest(a_test(replace(ARRAYS["nano"], operand=operand))))
     assert verdict == "pass"
@@ -31,6 +32,7 @@ def test_a_right_product_passes(operand):
 
 
 @pytest.mark.parametrize("wrong", ["a beat", "a step"])
+@pytest.mark.full
 def test_a_wrong_value_fails(wrong):
     config = a_test()
     if wrong == "a beat":
@@ -73,6 +75,7 @@ def on_board(config: ArrayTestConfig, board: Board) -> Emission:
 
 
 @pytest.mark.parametrize("passes", [True, False])
+@pytest.mark.full
 def test_lights_and_serial_line_of_a_board(passes):
     config = a_test()
     if not passes:

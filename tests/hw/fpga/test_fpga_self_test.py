@@ -29,6 +29,7 @@ def run(config, cycles: int) -> dict[str, np.ndarray]:
         return bench.run(cycles=cycles)
 
 
+@pytest.mark.full
 def test_a_right_product_passes(config):
     outputs = run(config, 8000)
     assert (outputs["running"] + outputs["passed"] + outputs["failed"] == 1).all()

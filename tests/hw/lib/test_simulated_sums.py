@@ -39,6 +39,7 @@ def adders_of(preset: str) -> set[CarrySelectAddConfig]:
     "preset",
     ["tiny_hetero", *(pytest.param(name, marks=pytest.mark.slow) for name in ("core", "virgo"))],
 )
+@pytest.mark.full
 def test_adders_of_presets_are_the_same(preset):
     configs = adders_of(preset)
     assert len(configs) > 5

@@ -40,6 +40,7 @@ def run(kernel, config, sizes, c_format):
 
 @pytest.mark.parametrize("c_format", FORMATS)
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (32, 16, 32), (40, 70, 50)], ids=str)
+@pytest.mark.full
 def test_work_is_exact_on_a_small_machine(sizes, c_format):
     result = run("gemm_bias", TINY, sizes, c_format)
     found = traffic_of(TINY, product(TINY, sizes, c_format=c_format), kernel="gemm_bias")

@@ -192,6 +192,7 @@ def check(config, operands):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.quick(40)
 def test_golden_model_matches_definition(name):
     config = CONFIGS[name]
     check(config, dot_operands(config, np.random.default_rng(len(name)), 50))
@@ -199,6 +200,7 @@ def test_golden_model_matches_definition(name):
 
 @pytest.mark.parametrize("floor", [-140, -133, -132, -20, 0])
 @pytest.mark.parametrize("name", ["bf16", "fp16", "mxfp8", "nvfp4"])
+@pytest.mark.quick(9)
 def test_golden_model_matches_definition_with_another_floor(name, floor):
     options = {
         "bf16": {"numerics": "nvidia(ampere)", "a": "bf16", "b": "bf16"},

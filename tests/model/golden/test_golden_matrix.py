@@ -288,6 +288,7 @@ class Offset:
         *(pytest.param(name, 50, marks=pytest.mark.slow) for name in CONFIGS),
     ],
 )
+@pytest.mark.quick(1)
 def test_random_commands_do_what_the_hardware_does(name, count):
     """One after the other, on Amaranth's simulator."""
     config, rng = CONFIGS[name], random.Random(name)

@@ -147,6 +147,7 @@ def test_operands_are_what_the_decoder_says():
     ("warps", "threads", "count"),
     [(1, 1, 1000), (2, 2, 2000), (4, 4, 4000), (3, 5, 2000), (8, 8, 3000), (32, 32, 1000)],
 )
+@pytest.mark.quick(2)
 def test_models_agree(warps, threads, count, scope):
     config = small_config(warps=warps, threads=threads, barrier_scope=scope)
     pair = Pair(config, random.Random(count + warps))

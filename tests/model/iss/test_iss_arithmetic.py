@@ -111,6 +111,7 @@ def ways_of(operation):
 
 
 @pytest.mark.parametrize(("operation", "mode"), CASES)
+@pytest.mark.quick(1)
 def test_operation_is_the_golden_one(operation, mode):
     inputs = vectors_of(operation)
     expected = golden(operation, inputs, mode)
@@ -131,6 +132,7 @@ def by_oracle(operation, inputs, mode):
 
 
 @pytest.mark.parametrize(("operation", "mode"), CASES)
+@pytest.mark.quick(60)
 def test_operation_is_that_of_an_oracle(operation, mode):
     inputs = vectors_of(operation)
     expected = by_oracle(operation, inputs, mode)
@@ -191,6 +193,7 @@ def test_ordinary_operands_in_warps():
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Processor if kind])
+@pytest.mark.quick(1)
 def test_nothing_depends_on_the_state_of_the_processor(kind):
     for operation in OPERANDS:
         inputs = vectors_of(operation)

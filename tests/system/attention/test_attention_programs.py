@@ -68,6 +68,7 @@ def assert_right(result):
 @pytest.mark.parametrize("depth", [64, 128])
 @pytest.mark.parametrize("queries", [1, 63, 64, 65])
 @pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.quick(2)
 def test_lengths_around_a_block(machine, queries, depth):
     assert_right(run(machine, queries, depth))
 
@@ -76,6 +77,7 @@ def test_lengths_around_a_block(machine, queries, depth):
 @pytest.mark.parametrize("queries, keys", [(9, 200), (150, 40)])
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.quick(2)
 def test_queries_and_keys_differ(machine, causal, queries, keys, depth):
     """With fewer keys than queries, the first rows of a causal mask see none."""
     result = run(machine, queries, depth, keys=keys, causal=causal)
@@ -84,12 +86,14 @@ def test_queries_and_keys_differ(machine, causal, queries, keys, depth):
 
 @pytest.mark.parametrize("data", ["large", "zeros"])
 @pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.quick(2)
 def test_special_values(machine, data):
     """Large scores change the maxima often; FP16 keeps those that change little."""
     assert_right(run(machine, 70, keys=300, data=data))
 
 
 @pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.quick(1)
 def test_extreme_values_to_the_bit(machine):
     """Rounding errors of FP32 scores of 1e25 exceed the range of a power, also in the model."""
     result = run(machine, 70, keys=300, data="extreme")
@@ -97,17 +101,20 @@ def test_extreme_values_to_the_bit(machine):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.quick(1)
 def test_grouped_heads(machine):
     assert_right(run(machine, 20, keys=70, batch=2, heads=4, kv_heads=2, causal=True))
 
 
 @pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.quick(1)
 def test_several_tiles_of_queries(machine):
     """All warps together have 256 queries of `ampere_fp32`, and 384 of `ampere`."""
     assert_right(run(machine, 400, keys=33, causal=True))
 
 
 @pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.quick(1)
 def test_rows_without_keys(machine):
     """Queries that see no key have O = 0 and LSE = -infinity."""
     queries, keys, depth = 100, 30, 64
@@ -122,6 +129,7 @@ def test_rows_without_keys(machine):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.quick(1)
 def test_nan_stays_in_its_row(machine):
     config = CONFIGS[machine]
     rng = np.random.default_rng(5)
@@ -139,6 +147,7 @@ def test_nan_stays_in_its_row(machine):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.quick(1)
 def test_maximum_of_rows_whose_first_scores_are_minus_infinity(machine):
     """Further scores, all far below 0, replace a maximum of -infinity."""
     rng = np.random.default_rng(6)
@@ -152,16 +161,19 @@ def test_maximum_of_rows_whose_first_scores_are_minus_infinity(machine):
 
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.quick(1)
 def test_no_order_of_warps_does_harm(machine, seed):
     assert_right(run(machine, 300, keys=200, schedule="random", seed=seed))
 
 
 @pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.quick(1)
 def test_no_races(machine):
     assert_right(run(machine, 80, keys=200, causal=True, check="races"))
 
 
 @pytest.mark.parametrize("machine", ["virgo", "virgo_fp32"])
+@pytest.mark.full
 def test_overwriting_changes_only_the_output(machine):
     """The program that overwrites O has the golden model's O, and the LSE of the other."""
     found = [run(machine, 70, keys=200, overwrites=overwrites) for overwrites in (True, False)]
@@ -184,6 +196,7 @@ def test_only_matrix_units_overwrite():
 
 
 @pytest.mark.parametrize("machine", [pytest.param("virgo", marks=pytest.mark.slow), "virgo_fp32"])
+@pytest.mark.full
 def test_a_single_block_on_rtl(machine):
     """The first scores are the only ones: no later store may take their place in the wait."""
     assert_right(run(machine, 64, engine="verilator"))
@@ -198,6 +211,7 @@ def test_a_single_block_on_rtl(machine):
         pytest.param("hopper", 500, 700, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.full
 def test_dram_traffic_is_that_in_closed_form(machine, queries, keys, causal):
     """Beats are those of the closed form; on a matrix unit LSE and the program are the rest."""
     config = CONFIGS[machine]
@@ -251,6 +265,7 @@ def test_a_core_that_is_busy_after_its_warps_is_no_deadlock():
 
 
 @pytest.mark.parametrize("machine", OTHERS)
+@pytest.mark.quick(2)
 def test_other_machines(machine):
     assert_right(run(machine, 70, keys=100, causal=True))
 
@@ -304,6 +319,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault[2])
+@pytest.mark.quick(3)
 def test_faults_are_detected(fault, tmp_path):
     machine, name, old, new = fault
     config = CONFIGS[machine]

@@ -62,6 +62,7 @@ def test_the_reference_is_the_softmax_of_whole_rows(settings):
 
 @pytest.mark.parametrize("kind", ["random", "large", "zeros"])
 @pytest.mark.parametrize("preset", PRESET_NAMES)
+@pytest.mark.quick(4)
 def test_blocks_of_any_length_stay_within_the_bound(preset, kind):
     for settings in ({}, {"causal": True}, {"depth": 128, "queries": 5, "keys": 33}, {"keys": 1}):
         problem, unit, arrays = posed(preset, kind, **settings)
@@ -97,6 +98,7 @@ def test_the_bound_is_not_loose_on_normal_data(preset, largest_o, largest_lse):
 
 @pytest.mark.parametrize("plant", ["rescale", "sum", "key", "scale", "block", "lse"])
 @pytest.mark.parametrize("preset", ["virgo_fp32", "ampere_fp32", "virgo", "ampere"])
+@pytest.mark.quick(6)
 def test_planted_errors_exceed_the_bound(preset, plant):
     # Operands of 16 bits keep a stale maximum, so normal data have no rescale.
     problem, unit, arrays = posed(preset, "large" if plant in ("rescale", "sum") else "random")

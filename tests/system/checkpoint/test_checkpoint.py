@@ -295,6 +295,7 @@ def assert_restorable(straight, saved, restored, step=None):
 
 
 @pytest.mark.parametrize("runs", RUNS, indirect=True)
+@pytest.mark.quick("cores", "cores in lockstep")
 def test_a_run_goes_on_from_many_cycles(runs):
     assert_restorable(*runs)
 
@@ -305,6 +306,7 @@ def test_a_run_goes_on_from_every_cycle(runs):
     assert_restorable(*runs, step=1)
 
 
+@pytest.mark.full
 def test_the_watchdog_does_not_begin_anew():
     memory = CoreMemoryConfig(latency=2000)
     first, second = (CoreRun("integers", memory, watchdog=500) for _ in range(2))
@@ -321,6 +323,7 @@ def test_the_watchdog_does_not_begin_anew():
     assert replace(second.outcome, seconds=0.0) == replace(expected, seconds=0.0)
 
 
+@pytest.mark.full
 def test_what_a_hanging_host_waits_for_is_the_same():
     slow = DramConfig(latency=10_000)
     first, second = (HostRun(slow, watchdog=3000) for _ in range(2))

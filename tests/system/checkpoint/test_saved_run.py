@@ -183,6 +183,7 @@ def test_another_machine_refuses_a_run(name, options):
             other.restore(machine.save())
 
 
+@pytest.mark.full
 def test_a_model_of_another_kind_refuses_a_run():
     make = partial(ProgramMachine, small_config(cores=2, warps=2, threads=2), optimize=0)
     with make() as machine, make(composed=True) as other:

@@ -2,6 +2,8 @@
 
 import random
 
+import pytest
+
 from spica.hw.config.l2 import L2Config
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.memory.l2.layouts import L2SliceConfig
@@ -42,6 +44,7 @@ end:    vx_tmc zero
 """
 
 
+@pytest.mark.full
 def test_counters_of_caches_are_what_is_seen_around_them():
     with two_cores(memory=DramConfig()) as machine:
         machine.allow(ENTRY, ROOM)
@@ -100,6 +103,7 @@ def l2_events(mshrs: int, *accesses):
     return bench.events
 
 
+@pytest.mark.full
 def test_the_l2_tells_waits_for_each_other_from_waits_for_a_free_miss():
     reads, writes = (False, [0, 1] * 20), (True, [4, 5] * 20)
     for alone in (reads, writes):

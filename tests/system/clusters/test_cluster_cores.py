@@ -53,11 +53,13 @@ other:  addi gp, gp, 100
 """
 
 
+@pytest.mark.full
 def test_it_converts():
     # Converted in one piece, so that loops through blocks are detected.
     rtlil.convert(Cluster(small_config(warps=1, threads=1)))
 
 
+@pytest.mark.full
 def test_a_program_runs_over_axi():
     with CommandMachine(SMALL, name="small", engine="amaranth", memory=QUICK) as machine:
         run = run_program(machine, sample("shared memory"), ROOM)
@@ -66,6 +68,7 @@ def test_a_program_runs_over_axi():
     assert run.execution.cycles < 3000
 
 
+@pytest.mark.full
 def test_new_instructions_are_seen_after_a_fence_and_the_host_reads_the_console():
     config = small_config(warps=1, threads=1)
     with CommandMachine(config, name="one", engine="amaranth", memory=QUICK) as machine:

@@ -26,6 +26,8 @@ from support.programs.unit_programs import (
     tile_program,
 )
 
+pytestmark = pytest.mark.full
+
 ROOM = 4096
 
 

@@ -117,6 +117,7 @@ def execute(machine, lines, pool, registers):
 
 @pytest.mark.parametrize("name", ["hopper", *SLOW])
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.quick(2)
 def test_directed_programs(machine_of, case, name):
     machine = machine_of(name)
     outcome, _ = execute(machine, CASES[case], *operands_of(machine, 1))
@@ -140,6 +141,7 @@ def test_values_are_those_of_the_golden_model(machine_of, name):
 
 @pytest.mark.parametrize("name", ["hopper", *SLOW])
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.quick(1)
 def test_random_programs(machine_of, seed, name):
     machine = machine_of(name)
     lines = random_lines(random.Random(seed), 60)
@@ -170,6 +172,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("case", FAULTS)
+@pytest.mark.quick(2)
 def test_operands_outside_shared_memory_are_reported(machine_of, case):
     """With pc, warp and the last active lane; products of other warps are complete."""
     lines, cause, address = FAULTS[case]
@@ -243,6 +246,7 @@ CYCLES = {1: 209, 2: 128, 4: 128}
 
 
 @pytest.mark.parametrize("warps", [1, 2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.quick(1)
 def test_cycles_of_a_product(machine_of, warps):
     machine, cycles = machine_of("hopper"), []
     pool, registers = operands_of(machine, 8, warps)

@@ -28,6 +28,8 @@ from support.programs.cluster_programs import (
 )
 from support.programs.samples import SAMPLES, sample
 
+pytestmark = pytest.mark.full
+
 SLOW = DramConfig(latency=40, stall=0.3, seed=3)
 DATA = 7 * np.arange(WORDS, dtype=np.uint32) + 5
 SUM = int(DATA.sum())

@@ -42,6 +42,7 @@ def test_a_unit_sees_itself_alone():
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.quick(1)
 def test_products_at_once_on_the_model(seed):
     products = unit_products(HETERO, SIZES, seed)
     model = ClusterModel(HETERO, [piece for p in products for piece in p.image], seed)
@@ -99,6 +100,7 @@ def read(machine, rows) -> list[int]:
     return [int(word) for word in machine.execute(np.array(rows, np.uint32), 1_000_000).reads]
 
 
+@pytest.mark.full
 def test_products_at_once_and_alone():
     """Bit-exact; concurrently they take little longer than the longer one alone."""
     with CommandMachine(HETERO, name="tiny_hetero", optimize=1) as machine:

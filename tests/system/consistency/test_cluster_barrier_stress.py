@@ -45,6 +45,7 @@ def meet(stress, cycles, *, seed, rate):
     return plan.tally
 
 
+@pytest.mark.full
 def test_meetings_of_cores_that_seldom_come(stress):
     tally = meet(stress, 3000, seed=1, rate=0.05)
     assert tally["meetings"] > 40
@@ -52,6 +53,7 @@ def test_meetings_of_cores_that_seldom_come(stress):
 
 
 @pytest.mark.parametrize("rate", [0.5, 1.0])
+@pytest.mark.quick("cluster-1.0")
 def test_random_meetings(stress, rate):
     tally = meet(stress, 3000, seed=1, rate=rate)
     assert tally["meetings"] > 500
@@ -62,6 +64,7 @@ def test_random_meetings(stress, rate):
         assert tally["refused by other cores"]
 
 
+@pytest.mark.full
 def test_a_barrier_that_one_core_never_reaches_stays_closed(stress):
     """Other barriers open meanwhile; the waiting cores are reported all the time."""
     config = stress.config
@@ -87,6 +90,7 @@ def test_a_barrier_that_one_core_never_reaches_stays_closed(stress):
     assert sum(moment.told[3].released != 0 for moment in late) > 100
 
 
+@pytest.mark.full
 def test_who_is_missing_is_named():
     """A program hangs on the RTL: the report names the barrier and the number of waiting warps."""
     config = next(config for config in FUZZ_CONFIGS if config.cores == 2)

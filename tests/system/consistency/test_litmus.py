@@ -34,6 +34,7 @@ def on_model(config, test, schedule="round_robin", seed=1):
 
 
 @pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.quick(12)
 def test_without_caches_all_is_allowed(name):
     for seed in range(2):
         test = LitmusProgram(TWO, SHAPES[name], 6, seed)

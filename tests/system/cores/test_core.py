@@ -17,6 +17,7 @@ def test_it_converts():
 
 @pytest.mark.parametrize("shape", [(1, 1), (2, 4)])
 @pytest.mark.parametrize("name", ["integers", "floats", "divergence"])
+@pytest.mark.quick(1)
 def test_programs_leave_what_they_leave_on_the_model(name, shape):
     warps, threads = shape
     config = small_config(warps=warps, threads=threads)

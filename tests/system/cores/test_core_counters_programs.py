@@ -193,6 +193,7 @@ SLOW = [("arithmetic", "wide"), ("everything", "thread"), ("everything", "lanes"
         *(pytest.param(*each, marks=pytest.mark.slow) for each in SLOW),
     ],
 )
+@pytest.mark.quick(1)
 def test_programs(name, shape, monkeypatch):
     """Counters equal the events up to the third cycle before, and those known to the model."""
     config = small_config(**CORES[shape])
@@ -256,6 +257,7 @@ def test_programs_read_what_is_shown(monkeypatch):
         assert len(expected) == 2
 
 
+@pytest.mark.full
 def test_a_warp_alone_finds_all_of_its_instructions_counted():
     reads = "".join(
         f"lw a1, 0(s1)\nfmul.s fa0, fa1, fa2\ncsrr a0, minstret\nsw a0, {4 * k}(s1)\n"
@@ -267,6 +269,7 @@ def test_a_warp_alone_finds_all_of_its_instructions_counted():
     assert run_core(config, text, ROOM, latency=4).memory == expected
 
 
+@pytest.mark.full
 def test_cores_on_verilator():
     """A run's totals equal those counted otherwise, for every clock gating."""
     config = small_config(cores=2, warps=2, threads=2)

@@ -47,6 +47,7 @@ results: .word 12345
 
 @pytest.mark.parametrize("snoop", [True, False])
 @pytest.mark.parametrize("end", ENDS)
+@pytest.mark.quick(1)
 def test_a_second_life_finds_the_registers_of_the_first(end, snoop):
     config = small_config(warps=2, threads=1, snoop=snoop)
     text = TWO_LIVES.format(end=ENDS[end])

@@ -64,6 +64,7 @@ def directed_programs(config):
     ],
     ids=shape_name,
 )
+@pytest.mark.quick("1x2x4")
 def test_every_instruction_does_what_it_does_on_the_model(config):
     tally = Tally()
     run_programs(config, directed_programs(config), tally)
@@ -76,6 +77,7 @@ def test_every_instruction_does_what_it_does_on_the_model(config):
 
 
 @pytest.mark.parametrize("memory", TIMINGS[1:], ids=lambda memory: f"latency {memory.latency}")
+@pytest.mark.full
 def test_every_instruction_with_slow_memory(memory):
     tally = Tally()
     config = FUZZ_CONFIGS[0]
@@ -148,6 +150,7 @@ def machine_of():
 
 
 @pytest.mark.parametrize("program", FAULTS.values(), ids=FAULTS)
+@pytest.mark.quick(6)
 def test_a_fault_is_that_of_the_model(machine_of, program):
     config = BARRIER_OF_CORES if program.cores > 1 else FUZZ_CONFIGS[0]
     machine, iss = machine_of(config), Iss(config)

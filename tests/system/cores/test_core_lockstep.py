@@ -81,6 +81,7 @@ def execute(machine, text):
 @pytest.mark.parametrize("memory", [None, AWFUL, STALLING])
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("program", SAMPLES)
+@pytest.mark.quick(6)
 def test_programs_agree(machine_of, program, name, memory):
     machine = machine_of(name, memory)
     # The value that a warp leaves in gp is compared.
@@ -153,6 +154,7 @@ here:   vx_bar zero, t0
 
 @pytest.mark.parametrize("memory", [None, AWFUL])
 @pytest.mark.parametrize("number", range(len(FAULTS)))
+@pytest.mark.quick(4)
 def test_core_and_model_fault_alike(machine_of, number, memory):
     cause, text = FAULTS[number]
     outcome = execute(machine_of("one core", memory), BEGIN + text + RESULTS)
@@ -186,6 +188,7 @@ def test_parts_of_an_instruction_that_are_refused_fault_alike(machine_of, memory
 
 
 @pytest.mark.parametrize("number", range(len(FAULTS)))
+@pytest.mark.quick(3)
 def test_a_fault_of_another_cause_is_a_difference(monkeypatch, machine_of, number):
     cause, text = FAULTS[number]
     kept = tuple(each for each in causes.CAUSES if each[0] is not cause)
@@ -241,6 +244,7 @@ PLANTED = (
 
 @pytest.mark.parametrize("memory", [None, AWFUL])
 @pytest.mark.parametrize(("core", "model", "what"), PLANTED)
+@pytest.mark.quick(6)
 def test_the_first_difference_is_reported(machine_of, core, model, what, memory):
     machine = machine_of("one core", memory)
     text = BEGIN + "here:   nop\n" + 3 * "        addi a4, a0, 1\n" + RESULTS

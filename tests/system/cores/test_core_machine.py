@@ -75,6 +75,7 @@ def assert_ends_as_on_the_model(machine, text, outcome):
 @pytest.mark.parametrize("memory", [CoreMemoryConfig(), CoreMemoryConfig(latency=20), AWFUL])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.quick(8)
 def test_programs_end_as_on_the_model(machine_of, name, shape, memory):
     machine = machine_of(shape, memory)
     outcome = execute(machine, sample(name))

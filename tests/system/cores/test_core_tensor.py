@@ -106,6 +106,7 @@ def execute(machine, lines, registers):
 
 @pytest.mark.parametrize("name", ["volta", *SLOW])
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.quick(3)
 def test_directed_programs(machine_of, case, name):
     machine = machine_of(name)
     outcome, _ = execute(machine, CASES[case], registers_of(machine, 1))
@@ -143,6 +144,7 @@ def test_readers_of_an_accumulator_in_use_wait_for_it(machine_of):
 
 
 @pytest.mark.parametrize("group", [2, 8, 31])
+@pytest.mark.quick(1)
 def test_a_wrong_accumulator_is_reported(machine_of, group):
     machine = machine_of("volta")
     text = tensor_program([f"hmma x{group}"], registers_of(machine, 1, 1))
@@ -159,6 +161,7 @@ def test_a_wrong_accumulator_is_reported(machine_of, group):
 
 @pytest.mark.parametrize("name", ["volta", *SLOW])
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.quick(1)
 def test_random_programs(machine_of, seed, name):
     machine = machine_of(name)
     lines = random_lines(random.Random(seed), 120)
@@ -186,6 +189,7 @@ CYCLES = {(1, 1): 46, (1, 2): 32, (2, 1): 32, (4, 1): 32, (8, 1): 32, (8, 2): 32
 
 
 @pytest.mark.parametrize(("warps", "accumulators"), CYCLES)
+@pytest.mark.quick(2)
 def test_cycles_of_an_instruction(machine_of, warps, accumulators):
     machine, cycles, slots = machine_of("volta"), [], []
     lengths = (8, 24)
@@ -260,6 +264,7 @@ def product_at(row: int, column: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("register", range(8))
+@pytest.mark.quick(2)
 def test_a_wrong_value_of_any_register_is_reported(register):
     """The model has the numerics of another generation."""
     config = small_config(threads=8, tensor="hmma", **CONFIGS["volta"])

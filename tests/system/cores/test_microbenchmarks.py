@@ -58,6 +58,7 @@ def check(row):
 
 
 @pytest.mark.parametrize("row", USUAL, ids=name_of)
+@pytest.mark.full
 def test_the_usual_core_is_as_fast_as_defined(row):
     check(row)
 
@@ -69,6 +70,7 @@ def test_other_cores_are_as_fast_as_defined(changes):
         check(row)
 
 
+@pytest.mark.full
 def test_snooping_saves_two_cycles_or_more_of_a_chain_of_multiply_adds():
     core = CoreConfig(**SHAPE)
     steps = [
@@ -78,6 +80,7 @@ def test_snooping_saves_two_cycles_or_more_of_a_chain_of_multiply_adds():
 
 
 @pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.quick(4)
 def test_streams_run_on_the_model(name):
     length = 3 * len(STREAMS[name].lines)
     instructions = [instructions_of(program(STREAMS[name], n, warps=2)) for n in (0, length)]
@@ -101,6 +104,7 @@ def instructions_of(text):
     return iss.statistics.instructions
 
 
+@pytest.mark.full
 def test_another_policy_makes_other_choices():
     core = CoreConfig(**SHAPE)
     bench = Workbench(small_config(**SHAPE), optimize=0)

@@ -49,6 +49,7 @@ def diagnostics(name: str, **options):
 
 @pytest.mark.parametrize("lockstep", [True, False], ids=["lockstep", "alone"])
 @pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.quick(2)
 def test_a_fault_names_its_place(name, lockstep):
     cause, words = FAULTS[name]
     found, text = diagnostics(name, lockstep=lockstep)
@@ -60,6 +61,7 @@ def test_a_fault_names_its_place(name, lockstep):
 
 
 @pytest.mark.parametrize("lockstep", [True, False], ids=["lockstep", "alone"])
+@pytest.mark.quick(1)
 def test_a_barrier_nobody_else_reaches(lockstep):
     found, text = diagnostics("missing_warp", lockstep=lockstep)
     assert found["stop"] == "deadlock"
@@ -75,6 +77,7 @@ def test_an_endless_loop_ends_at_the_limit():
 
 
 @pytest.mark.parametrize("lockstep", [True, False], ids=["lockstep", "alone"])
+@pytest.mark.quick(1)
 def test_memory_that_never_answers_is_a_hang(lockstep):
     memory = CoreMemoryConfig(silence=0.999_999_9)
     found, text = diagnostics(
@@ -86,6 +89,7 @@ def test_memory_that_never_answers_is_a_hang(lockstep):
     assert "fetches in flight: 2, accesses: 0" in text
 
 
+@pytest.mark.full
 def test_a_trace_is_written_before_the_report(tmp_path):
     target = tmp_path / "run.log"
     found, _ = diagnostics("misaligned", trace=target)

@@ -65,6 +65,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.quick(4)
 def test_faults(name):
     # Cores alone have no registers of units.
     found, text = diagnostics(name, PRESETS["tiny"] if FAULTS[name][0] == "device" else CORE)
@@ -154,6 +155,7 @@ def test_registers_of_each_lane():
 
 
 @pytest.mark.parametrize("schedule", ["round_robin", "random"])
+@pytest.mark.quick(1)
 def test_a_missing_warp(schedule):
     found, text = diagnostics("missing_warp", schedule=schedule)
     number = line_of("missing_warp")
@@ -166,6 +168,7 @@ def test_a_missing_warp(schedule):
     assert re.search(r"core 0, warp 7 has ended", text)
 
 
+@pytest.mark.full
 def test_a_missing_warp_of_one_core():
     """Cluster-wide barriers report the missing core."""
     config = replace(CORE, cores=3)

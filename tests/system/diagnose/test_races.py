@@ -51,6 +51,7 @@ def marked(name, mark):
 
 @pytest.mark.parametrize("name", PLANTED)
 @pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.quick(4)
 def test_a_planted_race_is_reported(name, seed):
     preset, words = PLANTED[name]
     with pytest.raises(ProgramError) as caught:
@@ -70,6 +71,7 @@ def test_a_planted_race_is_reported(name, seed):
 
 
 @pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.quick(2)
 def test_the_right_program_has_no_race(name):
     for seed in range(1, 6):
         result = run(name, PLANTED[name][0], schedule="random", seed=seed, defines=("CORRECT",))
@@ -136,6 +138,7 @@ def test_every_kernel_is_checked():
 @pytest.mark.parametrize(
     ("name", "preset"), [pair for pair in EVERYWHERE if pair[0] == "gemm" or pair[1] in OF_CORES]
 )
+@pytest.mark.quick(5)
 def test_shipped_kernels_have_no_race(name, preset):
     assert_no_race(name, preset, [2])
 
@@ -160,6 +163,7 @@ def test_shipped_kernels_have_no_race_in_many_orders(name, preset):
         ),
     ],
 )
+@pytest.mark.quick(1)
 def test_a_fault_planted_in_a_product_is_found(file, right, wrong, preset, changes, tmp_path):
     folder = shutil.copytree(KERNELS / "gemm", tmp_path / "gemm")
     text = (folder / file).read_text()

@@ -2,10 +2,14 @@
 
 import json
 
+import pytest
+
 from spica.sim.engine.blocks.composition import CLOCKS
 from spica.sim.engine.blocks.partition import REST
 from spica.synth.energy.waveform import Recorded, WaveformFile, read_waveforms
 from support.cluster.engine_runs import MACHINES, assert_same, observe, ragged
+
+pytestmark = pytest.mark.full
 
 NAME = "narrow"
 WINDOWS = [(300, 340), (400, 410)]

@@ -167,6 +167,7 @@ def figures(execution):
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.3])
+@pytest.mark.quick(1)
 def test_engines_and_gatings_agree_in_values_and_cycles(data, stall):
     dram = DramConfig(stall=stall, seed=3)
     reference, copied = run_copy(data, engine="amaranth", memory=dram)
@@ -205,6 +206,7 @@ def test_limit_is_an_error():
 
 
 @pytest.mark.parametrize("engine", ["amaranth", "verilator"])
+@pytest.mark.quick(1)
 def test_refused_access_names_its_command(engine):
     commands = np.array([(READ, 0, 0, 0), (WRITE, 0x44, 7, 0), (READ, 0, 0, 0)], np.uint32)
     with copy_machine(engine=engine) as machine:
@@ -224,6 +226,7 @@ def test_injected_fault_does_not_hang(data):
         assert machine.read(TARGET + BEAT, BEAT).tobytes() == data[BEAT : 2 * BEAT].tobytes()
 
 
+@pytest.mark.full
 def test_waveform_holds_its_windows_only(tmp_path, data):
     path = tmp_path / "copy.vcd"
     run_copy(data, vcd=str(path), windows=[(100, 110), (130, 132)])

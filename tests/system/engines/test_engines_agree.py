@@ -12,6 +12,7 @@ STALLED = DramConfig(bytes_per_cycle=3, latency=37, stall=0.4, seed=5)
 
 
 @pytest.mark.parametrize(("name", "size"), [("tiny_matrix", (7, 9, 11)), ("narrow", (5, 9, 9))])
+@pytest.mark.quick(1)
 def test_both_engines_agree(name, size):
     problem = ragged(MACHINES[name], *size)
     verilator, _ = observe(name, problem)
@@ -22,6 +23,7 @@ def test_both_engines_agree(name, size):
 @pytest.mark.parametrize("gating", GATINGS)
 @pytest.mark.parametrize("dram", [QUIET, STALLED], ids=["quiet", "stalled"])
 @pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.full
 def test_blocks_agree_with_one_model(name, dram, gating):
     problem = ragged(MACHINES[name], 19, 23, 31)
     one, clocks = observe(name, problem, memory=dram, gating=gating)
@@ -60,6 +62,7 @@ def compare_clocking(name, size, dram, access_cycles):
 @pytest.mark.parametrize("access_cycles", [6, 20])
 @pytest.mark.parametrize("dram", [QUIET, STALLED], ids=["quiet", "stalled"])
 @pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.quick(1)
 def test_withheld_clocks_change_nothing(name, dram, access_cycles):
     for size in ((1, 1, 1), (19, 23, 31)):
         compare_clocking(name, size, dram, access_cycles)

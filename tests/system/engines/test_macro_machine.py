@@ -17,6 +17,8 @@ from spica.sim.run.product_run import run_gemm
 from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 
+pytestmark = pytest.mark.full
+
 #: Every memory, however small: a read in the cycle of a write to its word is random.
 EVERY = MacroLimits(bits=0, words=0)
 DRAM = DramConfig(stall=0.2, bytes_per_cycle=24, seed=3)

@@ -24,6 +24,7 @@ def example(name, *arguments, **environment):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.full
 def test_own_kernel_is_right_and_profiled():
     code, text = example("own_kernel/run.py", "--presets", "tiny", "--pixels", 300)
     assert code == 0, text
@@ -31,6 +32,7 @@ def test_own_kernel_is_right_and_profiled():
     assert "histogram.c:" in text
 
 
+@pytest.mark.full
 def test_c_driver_multiplies_on_the_rtl(tmp_path):
     code, text = example("bare_metal/run.py", "--size", "13x10x9", "--output", tmp_path)
     assert code == 0, text
@@ -38,6 +40,7 @@ def test_c_driver_multiplies_on_the_rtl(tmp_path):
     assert (tmp_path / "gemm_riscv32.o").stat().st_size > 1000
 
 
+@pytest.mark.full
 def test_cocotb_bench_passes(tmp_path):
     need_icarus()
     code, text = example("cocotb/run.py", "--size", "9x10x11", "--output", tmp_path)

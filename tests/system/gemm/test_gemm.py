@@ -21,6 +21,7 @@ TINY = PRESETS["tiny_matrix"]
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.4])
+@pytest.mark.quick(1)
 def test_random_products_on_tiny(stall):
     rng = random.Random(int(stall * 10))
     with CommandMachine(TINY, name="tiny_matrix", memory=DramConfig(stall=stall)) as machine:

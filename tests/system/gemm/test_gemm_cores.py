@@ -84,6 +84,7 @@ def assert_right(result):
 @pytest.mark.parametrize("c_format", ["fp16", "fp32"])
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("preset", ["virgo", "tiny"])
+@pytest.mark.quick(3)
 def test_products_are_right_to_the_bit(preset, size, c_format):
     result = run(PRESETS[preset], size, c_format=c_format, gaps=GAPS)
     assert_right(result)
@@ -91,6 +92,7 @@ def test_products_are_right_to_the_bit(preset, size, c_format):
 
 
 @pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.quick(2)
 def test_every_way_through_the_tiles(name):
     config, sizes = MACHINES[name]
     for seed, size in enumerate(sizes, 1):
@@ -99,6 +101,7 @@ def test_every_way_through_the_tiles(name):
 
 
 @pytest.mark.parametrize("seed", range(1, 7))
+@pytest.mark.quick(1)
 def test_no_order_that_the_machine_leaves_open_does_harm(seed):
     config = PRESETS["tiny"]
     assert_right(run(config, (100, 50, 140), schedule="random", seed=seed, data="extreme"))
@@ -142,6 +145,7 @@ def broken(tmp_path, config, old, new, **options):
         ("GEMM_A_ROOM, GEMM_B_ROOM, GEMM_B", "GEMM_A_ROOM - GEMM_A_BYTES, GEMM_B_ROOM, GEMM_B"),
     ],
 )
+@pytest.mark.quick(2)
 def test_mistakes_are_found(tmp_path, old, new):
     """Wrong pitches, a tile without padding at its edge, waits that are missing or too short."""
     config = PRESETS["tiny"]
@@ -174,6 +178,7 @@ def test_a_thread_alone_that_waits_too_little_is_found(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["gemm", "gemm_add", "gemm_bias_gelu"])
+@pytest.mark.quick(1)
 def test_no_loop_uses_the_stack(name):
     """Memory is slow, and the matrix unit would wait for the commanding thread."""
     config = PRESETS["virgo"]
@@ -236,6 +241,7 @@ def test_a_wrong_bit_within_the_bound_is_wrong():
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("preset", ["virgo", "tiny"])
+@pytest.mark.quick(2)
 def test_results_through_shared_memory(preset, seed):
     """Spilled, waited for, stored by the DMA: a tile with blocks in both directions."""
     config = PRESETS[preset]
@@ -287,6 +293,7 @@ def test_commands_and_instructions_of_a_tile(monkeypatch):
 
 
 @pytest.mark.parametrize("size", [(300, 64, 300), (64, 300, 1100), (256, 512, 128)], ids=str)
+@pytest.mark.quick(1)
 def test_loads_are_those_of_the_host(monkeypatch, size):
     told, _ = count_accesses(monkeypatch)
     m, n, k = size
@@ -303,6 +310,7 @@ def test_operands_have_gaps_that_are_not_numbers():
 
 
 @pytest.mark.parametrize("c_format", ["fp16", "fp32"])
+@pytest.mark.quick(1)
 def test_command_line_runs_the_program_on_the_model(capsys, c_format):
     options = ("--preset", "tiny", "--engine", "iss", "--size", "20", "--c", c_format)
     assert main(("run", "gemm", *options)) == 0

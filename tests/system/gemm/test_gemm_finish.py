@@ -75,6 +75,7 @@ def assert_right(result):
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("preset", ["virgo", "tiny"])
 @pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.quick(4)
 def test_results_are_right_to_the_bit(name, preset, size, c_format, gaps):
     result = run(name, PRESETS[preset], size, c_format=c_format, gaps=gaps)
     assert_right(result)
@@ -83,6 +84,7 @@ def test_results_are_right_to_the_bit(name, preset, size, c_format, gaps):
 
 @pytest.mark.parametrize("c_format", ["fp16", "fp32"])
 @pytest.mark.parametrize("name", SIMPLE)
+@pytest.mark.quick(1)
 def test_bias_and_relu_are_right_to_the_bit(name, c_format):
     for size, data in (((1, 1, 1), "random"), ((50, 35, 70), "extreme")):
         result = run(name, TINY, size, c_format=c_format, gaps=EVEN_GAPS, data=data)
@@ -105,6 +107,7 @@ def test_relu_keeps_nan_and_clears_negative_elements(tmp_path):
 
 @pytest.mark.parametrize("gaps", [(0, 0, 0), EVEN_GAPS], ids=str)
 @pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.quick(1)
 def test_words_and_elements_side_by_side(name, gaps):
     """If C is aligned, whole groups of columns are written in words, the last by elements."""
     for preset, size in (("virgo", (130, 200, 40)), ("tiny", (40, 52, 40))):
@@ -113,6 +116,7 @@ def test_words_and_elements_side_by_side(name, gaps):
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.quick(3)
 def test_every_kind_of_machine(name, machine):
     config = MACHINES[machine]
     data = "random" if machine == "fp32" else "extreme"
@@ -122,6 +126,7 @@ def test_every_kind_of_machine(name, machine):
 
 
 @pytest.mark.parametrize(("operand", "c_format"), [("int8", "int32"), ("bf16", "fp32")])
+@pytest.mark.quick(1)
 def test_sums_in_other_formats(operand, c_format):
     matrix = {"operand": operand, "read_scale": False}
     config = changed(TINY, matrix=matrix)
@@ -132,6 +137,7 @@ def test_sums_in_other_formats(operand, c_format):
 
 @pytest.mark.parametrize("seed", range(1, 7))
 @pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.quick(1)
 def test_no_order_that_the_machine_leaves_open_does_harm(name, seed):
     for size in ((100, 50, 140), (70, 40, 20)):
         assert_right(run(name, TINY, size, schedule="random", seed=seed, data="extreme"))
@@ -139,6 +145,7 @@ def test_no_order_that_the_machine_leaves_open_does_harm(name, seed):
 
 @pytest.mark.parametrize("c_format", ["fp16", "fp32"])
 @pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.quick(1)
 def test_values_that_break_arithmetic_come_out_to_the_bit(name, c_format):
     assert_right(run(name, PRESETS["virgo"], (150, 160, 50), c_format=c_format, data="extreme"))
 
@@ -199,6 +206,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.quick(3)
 def test_mistakes_are_found(tmp_path, mistake):
     changes = MISTAKES[mistake]
     kernels = [

@@ -35,6 +35,7 @@ def machine(cores, warps, **fields):
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.quick(2)
 def test_products_are_right_to_the_bit(size):
     result = run_product(HOPPER, size, c_format=("fp16", "fp32")[size[0] % 2], gaps=GAPS)
     assert_right(result)
@@ -42,16 +43,19 @@ def test_products_are_right_to_the_bit(size):
 
 
 @pytest.mark.parametrize("c_format", ["fp16", "fp32"])
+@pytest.mark.quick(1)
 def test_whole_words_of_both_formats(c_format):
     assert_right(run_product(HOPPER, (33, 128, 40), c_format=c_format, gaps=(0, 2, 4)))
 
 
 @pytest.mark.parametrize(("config", "c_format"), [(HOPPER, "fp16"), (HOPPER, "fp32"), (FP32, None)])
+@pytest.mark.quick(1)
 def test_values_that_break_arithmetic_come_out_to_the_bit(config, c_format):
     assert_right(run_product(config, (70, 60, 50), c_format=c_format, data="extreme"))
 
 
 @pytest.mark.parametrize("seed", range(1, 3))
+@pytest.mark.quick(1)
 def test_no_order_of_warps_and_loads_does_harm(seed):
     assert_right(run_product(HOPPER, (130, 70, 420), schedule="random", seed=seed))
 
@@ -81,6 +85,7 @@ def test_no_order_of_warps_and_loads_does_harm(seed):
         "one bank",
     ],
 )
+@pytest.mark.quick(2)
 def test_other_machines(config):
     assert_right(run_product(config, (70, 50, 130), gaps=GAPS, schedule="random"))
 

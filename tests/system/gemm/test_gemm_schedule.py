@@ -61,6 +61,7 @@ def random_problem(rng, limit, operand="fp16"):
 
 
 @pytest.mark.parametrize("seed", range(150))
+@pytest.mark.quick(30)
 def test_random_products_on_tiny(seed):
     rng = random.Random(seed)
     problem = random_problem(rng, 110)
@@ -70,6 +71,7 @@ def test_random_products_on_tiny(seed):
 
 
 @pytest.mark.parametrize("seed", range(30))
+@pytest.mark.quick(6)
 def test_random_products_in_the_order_told(seed):
     rng = random.Random(seed)
     config = random_config(rng)
@@ -105,6 +107,7 @@ def random_config(rng):
 
 
 @pytest.mark.parametrize("seed", range(100))
+@pytest.mark.quick(20)
 def test_random_products_on_random_machines(seed):
     rng = random.Random(seed)
     config = random_config(rng)

@@ -11,6 +11,8 @@ from spica.sim.harness.dram import DramConfig
 from spica.sim.machine.command_machine import CommandMachine
 from support.cluster.gemm_bench import NARROW, GemmBench
 
+pytestmark = pytest.mark.full
+
 #: Optimisation of models that run for a few thousand cycles.
 OPTIMIZE = 0
 

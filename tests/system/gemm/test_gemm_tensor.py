@@ -47,6 +47,7 @@ def formats_of_c(config):
 @pytest.mark.parametrize("arrangement", ["outside", "inside"])
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("preset", MACHINES)
+@pytest.mark.quick(3)
 def test_products_are_right_to_the_bit(preset, size, arrangement):
     config = PRESETS[preset]
     c_format = formats_of_c(config)[size[0] % 2 - 1]
@@ -56,6 +57,7 @@ def test_products_are_right_to_the_bit(preset, size, arrangement):
 
 
 @pytest.mark.parametrize("preset", MACHINES)
+@pytest.mark.quick(1)
 def test_whole_words_of_all_formats(preset):
     config = PRESETS[preset]
     for c_format in formats_of_c(config):
@@ -63,6 +65,7 @@ def test_whole_words_of_all_formats(preset):
 
 
 @pytest.mark.parametrize("preset", MACHINES)
+@pytest.mark.quick(1)
 def test_values_that_break_arithmetic_come_out_to_the_bit(preset):
     config = PRESETS[preset]
     result = run_product(
@@ -73,6 +76,7 @@ def test_values_that_break_arithmetic_come_out_to_the_bit(preset):
 
 
 @pytest.mark.parametrize("seed", range(1, 3))
+@pytest.mark.quick(1)
 def test_no_order_of_warps_and_loads_does_harm(seed):
     for config in (AMPERE, AMPERE_FP32, VOLTA):
         assert_right(run_product(config, (130, 70, 200), schedule="random", seed=seed))
@@ -98,6 +102,7 @@ def test_no_order_of_warps_and_loads_does_harm(seed):
         *("four cores without a DMA", "three cores without a DMA"),
     ],
 )
+@pytest.mark.quick(2)
 def test_other_machines(config):
     assert_right(run_product(config, (70, 50, 100), gaps=GAPS, arrangement="inside"))
 

@@ -52,6 +52,7 @@ def on_rtl(name, *extents, config=TINY, **memory):
         ("gemv", (67, 131)),
     ],
 )
+@pytest.mark.quick(5)
 def test_right_on_any_number_of_cores(name, extents, cores):
     config = ClusterConfig(
         cores=cores,
@@ -73,6 +74,7 @@ PER_ROW = {
 
 @pytest.mark.parametrize("name", PER_ROW)
 @pytest.mark.parametrize("preset", ["core", "virgo"])
+@pytest.mark.quick(2)
 def test_instructions_per_row(name, preset, record_property):
     most, few, many = PER_ROW[name]
     config = PRESETS[preset]
@@ -99,6 +101,7 @@ def is_load_of_data(step):
 
 
 @pytest.mark.parametrize("name", IN_FLIGHT)
+@pytest.mark.quick(1)
 def test_loads_in_flight(name):
     sources = find_kernel(name).sources
     program = Program.load(compile_program(sources, PRESETS["virgo"]))
@@ -116,6 +119,7 @@ def test_loads_in_flight(name):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 61, 1000])
+@pytest.mark.quick(2)
 def test_a_ring_goes_through_every_node(n):
     rng = np.random.default_rng(1)
     order = ring(rng, n)
@@ -133,6 +137,7 @@ def test_a_ring_goes_through_every_node(n):
 
 
 @pytest.mark.parametrize("n", [1, 2, 63, 64, 1000, 1 << 18, 1 << 20])
+@pytest.mark.quick(2)
 def test_sums_of_factors_are_exact(n):
     rng = np.random.default_rng(1)
     values = np.abs(factors(rng, max(2, 20_000 // n), n)).astype(np.float64)
@@ -159,6 +164,7 @@ def test_data_too_large_is_refused(name, sizes, message):
 # -- on the RTL of a small cluster
 
 
+@pytest.mark.full
 def test_a_step_takes_as_long_as_memory():
     """A ring that no cache holds: each step is slower by the additional DRAM latency."""
     steps = 256
@@ -170,6 +176,7 @@ def test_a_step_takes_as_long_as_memory():
     assert far - near == pytest.approx(100, abs=3)
 
 
+@pytest.mark.full
 def test_strides_read_as_much_as_lines_say():
     """Words farther apart than a line cost a line each, except for prefetched lines."""
     n = 1024

@@ -86,6 +86,7 @@ def assert_right(result):
 
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("shape", FAST)
+@pytest.mark.quick(17)
 def test_right(name, shape):
     config, optimize, schedule = FAST[shape]
     kernel = find_kernel(name)
@@ -140,6 +141,7 @@ BUDGETS = {
 
 
 @pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.quick(6)
 def test_instructions(name, record_property):
     kernel = find_kernel(name)
     size, budget = BUDGETS[name]
@@ -153,6 +155,7 @@ def test_instructions(name, record_property):
 
 @pytest.mark.parametrize("optimize", [2, 3])
 @pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.quick(8)
 def test_inspection(name, optimize):
     sources = find_kernel(name).sources
     program = Program.load(compile_program(sources, PRESETS["core"], optimize=optimize))
@@ -176,6 +179,7 @@ def element_off(problem: Problem) -> Problem:
 
 
 @pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.quick(4)
 def test_a_wrong_reference_is_seen(name):
     kernel = find_kernel(name)
     wrong = dataclasses.replace(
@@ -229,6 +233,7 @@ MISTAKES = {
 @pytest.mark.parametrize(
     ("name", "right", "wrong"), [(name, *pair) for name in KERNELS for pair in MISTAKES[name]]
 )
+@pytest.mark.quick(7)
 def test_a_broken_kernel_is_seen(name, right, wrong, tmp_path):
     kernel = find_kernel(name)
     [source] = kernel.sources

@@ -59,6 +59,7 @@ def sound(tmp_path):
 
 
 @on_every_machine
+@pytest.mark.quick("model*")
 def test_a_test_passes_and_other_harts_are_parked(sound, name):
     result = run(sound, name)
     assert (result["check"]["verdict"], result["check"]["exit_code"]) == ("pass", 0)
@@ -72,6 +73,7 @@ def test_one_core_parks_nothing(sound):
 
 
 @pytest.mark.parametrize("name", ["model", "cluster"])
+@pytest.mark.quick("model*")
 def test_the_exit_code_is_the_number_of_the_failed_test(tmp_path, name):
     path = built(tmp_path, environment_program(SOUND.replace("addi a1, a0, 22", "addi a1, a0, 21")))
     check = run(path, name)["check"]
@@ -79,6 +81,7 @@ def test_the_exit_code_is_the_number_of_the_failed_test(tmp_path, name):
 
 
 @on_every_machine
+@pytest.mark.quick("model*")
 def test_the_run_ends_when_tohost_is_written(tmp_path, name):
     """As by the handler of traps; the RTL without lockstep holds the word in its caches."""
     test = "    li gp, 7\n    la t0, traps\n    jr t0\n"
@@ -99,6 +102,7 @@ def test_a_loop_of_several_instructions_is_not_parked(tmp_path):
         run(built(tmp_path, text))
 
 
+@pytest.mark.full
 def test_a_program_without_tohost_that_parks_hangs(tmp_path):
     text = environment_program(SOUND).replace("tohost", "other_word")
     path = built(tmp_path, text.replace(".other_word", ".tohost"))
@@ -107,6 +111,7 @@ def test_a_program_without_tohost_that_parks_hangs(tmp_path):
 
 
 @pytest.mark.parametrize("line", ["jal x0, loop", "beq a0, a0, loop", "bgeu a0, x0, loop"])
+@pytest.mark.quick(1)
 def test_branches_to_themselves_park(tmp_path, line):
     text = environment_program(SOUND).replace(
         "1:  bnez a0, 1b", f"    beqz a0, 2f\nloop: {line}\n2:"

@@ -61,6 +61,7 @@ def count_calls(monkeypatch) -> list[str]:
 
 @pytest.mark.parametrize("optimize", [0, 1, 2, 3])
 @pytest.mark.parametrize("name", ["launches.c", "classes.cpp"])
+@pytest.mark.quick(2)
 def test_program(name, optimize):
     program = Program.load(compile_program([PROGRAMS / name], CORE, optimize=optimize))
     assert program.entry == program.symbols["_start"] == ENTRY
@@ -259,6 +260,7 @@ UNITS = {
 
 
 @pytest.mark.parametrize("case", UNITS)
+@pytest.mark.quick(2)
 def test_intrinsics_of_missing_units_are_refused_where_they_are(case, tmp_path):
     preset, text, sentence = UNITS[case]
     path = source_file(tmp_path, f"#include <spica.h>\n{text}")
@@ -375,6 +377,7 @@ def test_a_changed_file_is_built_again(tmp_path, empty_cache):
 @pytest.mark.parametrize(
     "name", ["include/spica_math.h", "start.S", "decimal.h", "print.c", "link.ld"]
 )
+@pytest.mark.quick(2)
 def test_a_changed_runtime_is_built_again(tmp_path, monkeypatch, empty_cache, name):
     runtime = tmp_path / "runtime"
     for path in sorted(compiling.RUNTIME_DIRECTORY.rglob("*.*")):
@@ -401,6 +404,7 @@ def test_other_flags_and_another_compiler_are_built_again(tmp_path, monkeypatch,
     assert len(found) == 3
 
 
+@pytest.mark.full
 def test_several_callers_at_a_time(tmp_path, empty_cache):
     path = source_file(tmp_path, HELLO)
     script = (

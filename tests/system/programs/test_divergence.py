@@ -38,6 +38,7 @@ def program_of(optimize: int) -> Program:
 
 
 @pytest.mark.parametrize("optimize", [1, 2, 3])
+@pytest.mark.quick(1)
 def test_instructions_of_divergence_are_convergent(tmp_path, optimize):
     """LLVM must not duplicate or merge a convergent call of inline assembly."""
     (tmp_path / "spica.h").write_text(program_header(CORE))
@@ -149,6 +150,7 @@ def operands() -> np.ndarray:
 
 @pytest.mark.parametrize("optimize", [0, 2, 3])
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.quick(4)
 def test_values(shape, optimize):
     x = operands()
     for kind in REFERENCES:

@@ -117,6 +117,7 @@ def test_no_section_headers_at_all(image, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("engine", ["iss", "verilator"])
+@pytest.mark.quick("iss")
 def test_no_section_headers_on_a_cluster(image, tmp_path, capsys, engine):
     """Profile and reports do without names."""
     bare = changed(changed(image, SECTIONS, 0), SECTION_COUNT, 0, 2)
@@ -138,6 +139,7 @@ def test_damaged_sections_are_one_note(image, tmp_path, capsys):
     assert "cannot be read, so reports lack names or source lines" in printed
 
 
+@pytest.mark.full
 def test_no_damage_ends_in_another_error(image, tmp_path):
     rng, refused = random.Random(1), 0
     for number in range(90):

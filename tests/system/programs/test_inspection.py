@@ -65,6 +65,7 @@ SOUND = {
 
 @pytest.mark.parametrize("optimize", [1, 2, 3])
 @pytest.mark.parametrize("name", SOUND)
+@pytest.mark.quick(5)
 def test_nothing_to_complain_of(tmp_path, name, optimize):
     assert complaints(tmp_path, SOUND[name], optimize) == []
 
@@ -106,6 +107,7 @@ FIRST_LINES = {"call": 6}
 
 @pytest.mark.parametrize("optimize", [1, 3])
 @pytest.mark.parametrize("name", SPILLS)
+@pytest.mark.quick(3)
 def test_spills(tmp_path, name, optimize):
     (line,) = complaints(tmp_path, SPILLS[name], optimize)
     function = "other" if name == "what a task calls" else "task"

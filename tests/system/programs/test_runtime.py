@@ -40,6 +40,7 @@ def run(name: str, config: ClusterConfig, arguments=(0,), **options):
 
 @pytest.mark.parametrize("schedule", ["round_robin", "random"])
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.quick(4)
 def test_start_up(shape, schedule):
     cores, warps, threads = shape
     config = cluster(*shape)
@@ -77,6 +78,7 @@ def test_start_up(shape, schedule):
 
 @pytest.mark.parametrize("scope", ["cluster", "core"])
 @pytest.mark.parametrize("optimize", [0, 2])
+@pytest.mark.quick(1)
 def test_start_up_with_either_kind_of_barrier(scope, optimize):
     config = cluster(3, 2, 3, scope)
     mains, sums = DATA + 0x1000, DATA + 0x2000
@@ -115,6 +117,7 @@ def task_counts(threads: int) -> list[int]:
 
 @pytest.mark.parametrize("schedule", ["round_robin", "random"])
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.quick(4)
 def test_every_task_runs_once(shape, schedule):
     for tasks in task_counts(shape[2]):
         elements, lanes = DATA, DATA + 0x10000
@@ -135,6 +138,7 @@ def test_every_task_runs_once(shape, schedule):
 
 
 @pytest.mark.parametrize("optimize", [0, 2, 3])
+@pytest.mark.quick(1)
 def test_launches_follow_each_other(optimize):
     elements, lanes = DATA, DATA + 0x10000
     for tasks in (1, 37):
@@ -146,6 +150,7 @@ def test_launches_follow_each_other(optimize):
 
 @pytest.mark.parametrize("schedule", ["round_robin", "random"])
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape[0] == 1])
+@pytest.mark.quick(2)
 def test_launches_end_when_their_tasks_have(shape, schedule):
     for tasks in task_counts(shape[2]):
         elements, lanes = DATA, DATA + 0x10000
@@ -156,6 +161,7 @@ def test_launches_end_when_their_tasks_have(shape, schedule):
 
 
 @pytest.mark.parametrize("shape", FEW_SHAPES)
+@pytest.mark.quick(1)
 def test_launches_keep_registers(shape):
     kept = DATA + 0x20000
     iss, _ = run("launches.c", cluster(*shape), [9, 100, DATA, DATA + 0x10000, kept])
@@ -163,6 +169,7 @@ def test_launches_keep_registers(shape):
 
 
 @pytest.mark.parametrize("shape", FEW_SHAPES)
+@pytest.mark.quick(1)
 def test_groups_run_once_each(shape):
     for width in (1, 5, 40):
         iss, _ = run("launches.c", cluster(*shape), [2, width, DATA, 0, 0])
@@ -184,6 +191,7 @@ def test_threads_one_after_the_other():
 @pytest.mark.parametrize(
     ("kind", "exit_code"), [(4, NESTED), (5, 77), (6, 55), (7, ABORT), (10, NESTED)]
 )
+@pytest.mark.quick(2)
 def test_programs_that_leave_early(kind, exit_code, tasks):
     """A launch in a launch or in a parallel block, exit in a task, in main, and abort."""
     for shape in ((1, 1, 2), (2, 4, 4)) if kind == 10 else ((1, 1, 1), (2, 4, 4)):
@@ -194,6 +202,7 @@ def test_programs_that_leave_early(kind, exit_code, tasks):
 
 @pytest.mark.parametrize("scope", ["cluster", "core"])
 @pytest.mark.parametrize("shape", FEW_SHAPES)
+@pytest.mark.quick(2)
 def test_barriers_of_all_threads(shape, scope):
     total, rounds = int(np.prod(shape)), 5
     start = np.arange(total, dtype=np.uint32) * 1000

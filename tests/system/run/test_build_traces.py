@@ -11,6 +11,8 @@ from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 from spica.sim.trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES
 
+pytestmark = pytest.mark.full
+
 
 def traced(place, build, memory):
     """Run vecadd on the machine of a build; return the run's cycles and the bytes of its trace."""

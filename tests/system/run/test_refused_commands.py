@@ -51,6 +51,7 @@ def check_of(path, **options):
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "no such unit"])
+@pytest.mark.quick("*-iss")
 def test_a_refused_command_fails_the_run_and_is_named(tmp_path, name, engine):
     statement, reason, command = COMMANDS[name]
     check = check_of(source(tmp_path, statement), engine=engine)
@@ -62,6 +63,7 @@ def test_a_refused_command_fails_the_run_and_is_named(tmp_path, name, engine):
     )
 
 
+@pytest.mark.full
 def test_without_lockstep_the_command_is_named(tmp_path):
     check = check_of(
         source(tmp_path, COMMANDS["out of range"][0]), engine="verilator", lockstep=False
@@ -74,6 +76,7 @@ def test_without_lockstep_the_command_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.quick("iss")
 def test_a_command_for_a_missing_unit_fails_the_run(tmp_path, engine):
     check = check_of(source(tmp_path, COMMANDS["no such unit"][0]), engine=engine)
     assert check["verdict"] == "fail" and check["device_errors"]
@@ -111,6 +114,7 @@ WINDOW = {
 
 @pytest.mark.parametrize("engine", [*ENGINES, "no lockstep"])
 @pytest.mark.parametrize("name", WINDOW)
+@pytest.mark.quick("*-iss")
 def test_cores_alone_have_no_unit_registers(tmp_path, name, engine):
     """The model and the RTL stop at the same instruction."""
     statement, words = WINDOW[name]
@@ -130,6 +134,7 @@ def test_cores_alone_have_no_unit_registers(tmp_path, name, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.quick("iss")
 def test_print_buffers_are_memory_of_cores_alone(tmp_path, engine):
     path = tmp_path / "buffer.c"
     path.write_text(

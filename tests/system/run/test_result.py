@@ -112,6 +112,7 @@ def test_every_object_is_closed_and_every_key_described():
 
 
 @pytest.mark.parametrize("engine", ["verilator", "amaranth"])
+@pytest.mark.quick("amaranth")
 def test_a_product_commanded_by_a_host(engine):
     result = valid(product(engine=engine, seed=3))
     assert (result["status"], result["check"]["verdict"]) == ("complete", "pass")
@@ -125,6 +126,7 @@ def test_a_product_commanded_by_a_host(engine):
 
 @pytest.mark.parametrize("name", ["vecadd", "gemm"])
 @pytest.mark.parametrize("schedule", ["round_robin", "random"])
+@pytest.mark.quick(2)
 def test_a_kernel_on_the_model(name, schedule):
     result = valid(kernel(name, size=(9, 8, 7) if name == "gemm" else (24,), schedule=schedule))
     assert (result["engine"], result["memory"]["model"]) == ("iss", "functional")
@@ -138,6 +140,7 @@ def test_a_kernel_on_the_model(name, schedule):
 
 
 @pytest.mark.parametrize("lockstep", [False, True])
+@pytest.mark.full
 def test_a_kernel_on_a_cluster(lockstep):
     result = valid(kernel(lockstep=lockstep, **CLUSTER))
     assert result["memory"]["model"] == "dram"
@@ -162,6 +165,7 @@ def test_a_kernel_on_a_cluster(lockstep):
     assert ("Lockstep: " in report(result)) == lockstep
 
 
+@pytest.mark.full
 def test_a_product_commanded_by_cores():
     result = valid(kernel("gemm", size=(9, 8, 7), **CLUSTER))
     assert result["driver"] == "cores"
@@ -202,6 +206,7 @@ int main(void) {
 
 
 @pytest.mark.parametrize("machine", [ALONE, CLUSTER])
+@pytest.mark.quick(1)
 def test_markers_bound_the_measured_cycles(machine, tmp_path):
     """Start-up, the stores before and those after the markers are not part of them."""
     result = valid(program(tmp_path, MARKED, **machine))
@@ -225,6 +230,7 @@ int main(void) {
 
 
 @pytest.mark.parametrize("machine", [ALONE, CLUSTER])
+@pytest.mark.quick(1)
 def test_start_up_is_not_measured(machine, tmp_path):
     """All warps clear variables before main; the region is from there to the end of the run."""
     result = valid(program(tmp_path, UNMARKED, **machine))
@@ -262,6 +268,7 @@ def test_both_engines_have_the_same_result(memory):
 
 
 @pytest.mark.parametrize("options", [{}, ALONE, CLUSTER], ids=["model", "alone", "cluster"])
+@pytest.mark.quick("model")
 def test_a_program_of_ones_own(options, tmp_path):
     result = valid(program(tmp_path, NOTHING, **options))
     assert (result["kernel"], result["sizes"], result["operations"]) == (None,) * 3
@@ -273,6 +280,7 @@ def test_a_program_of_ones_own(options, tmp_path):
 
 
 @pytest.mark.parametrize("options", [{}, ALONE, CLUSTER], ids=["model", "alone", "cluster"])
+@pytest.mark.quick("model")
 def test_a_program_that_faults(options, tmp_path):
     with pytest.raises(MachineError) as caught:
         program(tmp_path, NULL_POINTER, **options)

@@ -70,6 +70,7 @@ def require_consistent(profile, instructions):
         )
 
 
+@pytest.mark.full
 def test_lines_have_their_waits(tmp_path, cache):
     source = tmp_path / "own.c"
     source.write_text(SOURCE)
@@ -98,6 +99,7 @@ def test_lines_have_their_waits(tmp_path, cache):
 
 
 @pytest.mark.parametrize("kernel", ["vecadd", "gemm"])
+@pytest.mark.full
 def test_sums_are_those_of_the_recorded_warps(kernel, cache, monkeypatch):
     """Each cycle of an active warp counts once, with the warp's state in this cycle."""
     recorded = {}
@@ -143,6 +145,7 @@ def warp_cycles(rows, end) -> Counter[int]:
     return +found
 
 
+@pytest.mark.full
 def test_the_command_line(tmp_path, cache, capsys):
     run = ("run", "vecadd", "--preset", "tiny", "--size", "24", "--dram-latency", "100")
     file = tmp_path / "r.json"
@@ -156,6 +159,7 @@ def test_the_command_line(tmp_path, cache, capsys):
     assert "Time of warps" not in capsys.readouterr().out
 
 
+@pytest.mark.full
 def test_cores_alone_have_a_profile(cache):
     config = FUZZ_CONFIGS[0]
     work = KernelWorkload(find_kernel("vecadd"), {"n": 24})

@@ -67,6 +67,7 @@ def test_instructions_live_from_fetch_to_write(recorded, pipeline):
     assert_lives_are_those_of_the_model(pipeline, CONFIG, PROGRAM)
 
 
+@pytest.mark.full
 def test_engines_record_the_same():
     (records,), outcome = run_recorded(SHORT, CONFIG)
     (others,), _ = run_recorded(SHORT, CONFIG, engine="amaranth")

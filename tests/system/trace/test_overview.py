@@ -46,6 +46,7 @@ TWO_UNITS = replace(CONFIG, units=CONFIG.units * 2)
 
 
 @pytest.mark.parametrize("config", [*PRESETS.values(), TWO_UNITS], ids=[*PRESETS, "two_units"])
+@pytest.mark.quick(3)
 def test_everything_that_is_counted_is_drawn(config):
     records = made_up(config)
     tracks = cluster_tracks(config, records)

@@ -30,12 +30,14 @@ def emission(preset, form):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("preset", PRESETS_READ)
+@pytest.mark.quick("tiny_matrix-memories")
 def test_yosys_finds_nothing_wrong(preset, form):
     assert yosys_complaints(emission(preset, form)) == []
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("preset", PRESETS_READ)
+@pytest.mark.quick("tiny_matrix-memories")
 def test_icarus_reads_it_by_both_standards(preset, form):
     if shutil.which("iverilog") is None:
         pytest.skip("missing: iverilog (apt-get install iverilog)")
@@ -45,6 +47,7 @@ def test_icarus_reads_it_by_both_standards(preset, form):
 
 
 @pytest.mark.parametrize("preset", LINTED)
+@pytest.mark.full
 def test_lint_is_clean_with_macros(preset):
     assert lint(emission(preset, "macros")) == []
 

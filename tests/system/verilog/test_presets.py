@@ -35,6 +35,7 @@ MASTER = {
 
 
 @pytest.mark.parametrize("preset", EVERY)
+@pytest.mark.full
 def test_same_bytes_in_every_process(preset):
     program = (
         "import hashlib; from spica.hw.config import PRESETS; "
@@ -56,6 +57,7 @@ def test_same_bytes_in_every_process(preset):
 
 
 @pytest.mark.parametrize("preset", [*EVERY, *VIRGO, AMPERE, *HETERO])
+@pytest.mark.quick("tiny_matrix")
 def test_lint_is_clean(preset):
     assert lint(emit_cached(PRESETS[preset], preset)) == []
 

@@ -60,6 +60,7 @@ def test_utilisation_of_runs_on_the_small_preset(bench, monkeypatch):
     assert table.row_count == 2
 
 
+@pytest.mark.full
 def test_speed_of_the_small_preset(bench, monkeypatch):
     speed = bench("speed")
     monkeypatch.setattr(speed, "PRESET", "tiny_matrix")

@@ -26,6 +26,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.full
 def test_the_table_is_the_same(cache, tmp_path):
     script = tmp_path / "cluster.py"
     script.write_text(CLUSTER)

@@ -199,6 +199,7 @@ def test_a_damaged_record_is_replaced(cache, tmp_path):
     assert json.loads(record.read_text())["status"] == "pass"
 
 
+@pytest.mark.full
 def test_a_sweep_killed_twice_continues(cache, tmp_path):
     """The table is that of a sweep that was not interrupted, and no finished point is repeated."""
     table = tmp_path / "t.csv"

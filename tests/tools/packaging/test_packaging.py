@@ -87,6 +87,7 @@ def test_installed_kernels_run(installed, tmp_path):
     assert shown.startswith("PASS: vecadd n=10 on core\n")
 
 
+@pytest.mark.full
 def test_script_of_the_readme_runs_in_an_empty_folder(installed, tmp_path):
     text = (ROOT / "README.md").read_text()
     script = text.partition("<!-- script -->\n```python\n")[2].partition("```\n<!-- end")[0]

@@ -63,6 +63,7 @@ def run(dut, operands):
 
 
 @pytest.mark.parametrize("name", SIMULATED)
+@pytest.mark.quick(3)
 def test_hardware_matches_golden_model(name):
     config = SIMULATED[name]
     dut = DotProduct(config)

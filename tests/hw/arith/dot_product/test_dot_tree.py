@@ -64,6 +64,7 @@ def run(dut, latency, **inputs):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.quick(2)
 def test_golden_model_is_numpy(name):
     """NumPy's float16 and float32 round correctly, as do the definition's three steps."""
     config = CONFIGS[name]
@@ -86,6 +87,7 @@ def probes(config):
 
 
 @pytest.mark.parametrize("name", ["virgo_hmma", "fp16", "fp8"])
+@pytest.mark.quick(1)
 def test_tree_gives_what_its_golden_model_gives(name):
     config = SMALL[name]
     vectors = tree_operands(config, np.random.default_rng(1), 250)
@@ -187,6 +189,7 @@ def test_latency_is_that_of_the_levels(name, latency):
     assert dot_product_latency(longer) == latency + 3 * each
 
 
+@pytest.mark.full
 def test_adders_of_exact_products_cost_less():
     """Levels of exact products neither overflow nor become subnormal, and start narrow."""
     first, second = tree_plan(SMALL["fp8"]).sums
@@ -198,10 +201,12 @@ def test_adders_of_exact_products_cost_less():
 
 
 @pytest.mark.parametrize("name", ["virgo_hmma", "fp16", "bf16"])
+@pytest.mark.full
 def test_depth(name):
     assert measure(Tree(SMALL[name]), name).depth <= 60
 
 
+@pytest.mark.full
 def test_depth_of_wide_products():
     assert measure(TreeProduct(TreeProductConfig(a=FP32, b=FP32)), "product").depth <= 60
 

@@ -147,6 +147,7 @@ def test_bad_config_is_refused(options, message):
         FmaConfig(**options)
 
 
+@pytest.mark.full
 def test_depth_and_cells():
     measured = measure(Fma(FmaConfig()), "fma")
     assert measured.depth <= 60

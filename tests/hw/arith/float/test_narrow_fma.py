@@ -51,6 +51,7 @@ def check(unit, inputs, got, expected):
 
 
 @pytest.mark.parametrize("name", UNITS)
+@pytest.mark.quick(10)
 def test_every_format_matches_golden_model(name):
     unit = UNITS[name]
     inputs = unit.operands(np.random.default_rng(1), 200)
@@ -60,6 +61,7 @@ def test_every_format_matches_golden_model(name):
 
 @pytest.mark.parametrize("latency", range(1, 7))
 @pytest.mark.parametrize("name", KINDS)
+@pytest.mark.quick(8)
 def test_every_latency(name, latency):
     unit = UNITS[name]
     inputs = unit.operands(np.random.default_rng(latency), 80)
@@ -191,6 +193,7 @@ def measured_at_least_latency(name):
 
 
 @pytest.mark.parametrize("name", ["fp8_e4m3", "bf16", "fp32"])
+@pytest.mark.full
 def test_depth_at_least_latency(name):
     assert measured_at_least_latency(name).depth <= 60
 
@@ -201,6 +204,7 @@ def test_depth_of_every_format_at_least_latency(name):
     assert measured_at_least_latency(name).depth <= 60
 
 
+@pytest.mark.full
 def test_narrow_products_are_cheap():
     fp16, e5m2, e4m3, fp4 = (
         measured_at_least_latency(name) for name in ("fp16", "fp8_e5m2", "fp8_e4m3", "fp4_e2m1")

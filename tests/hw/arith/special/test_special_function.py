@@ -64,6 +64,7 @@ def run(dut, operation, a, latency):
 
 
 @pytest.mark.parametrize("latency", LATENCIES)
+@pytest.mark.quick(1)
 def test_unit_matches_golden_model(latency):
     vectors = special_operands(np.random.default_rng(latency), 500 if latency == 7 else 150)
     operation, a = vectors["operation"], vectors["a"]
@@ -356,6 +357,7 @@ def test_hardware_needs_no_mpmath():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.full
 def test_depth():
     assert measure(SpecialFunction(SpecialFunctionConfig()), "special_function").depth <= 60
 

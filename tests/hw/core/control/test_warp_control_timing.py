@@ -208,6 +208,7 @@ def test_verilog_without_warnings(warps, threads, scope):
     assert lint(emit(WarpControl(config), "warp_control")) == []
 
 
+@pytest.mark.full
 def test_cells_and_depth():
     measured = measure(WarpControl(CoreBlockConfig.of(PRESETS["core"])), "warp_control")
     assert measured.cells <= 600

@@ -146,6 +146,7 @@ async def random_life(ctx, bench, cycles, *, calm):
         ({"warps": 1, "threads": 1}, (1, 3), 0.2),
     ],
 )
+@pytest.mark.quick(1)
 def test_each_warp_sees_its_instructions_in_order(fields, latency, stall):
     bench = Bench(replace(SMALL, **fields), latency=latency, stall=stall)
 
@@ -214,6 +215,7 @@ async def take_all(ctx, bench, cycles):
         ({"issue_width": 2}, 8, 8, 2.0),
     ],
 )
+@pytest.mark.quick(3)
 def test_rate(fields, warps, latency, rate):
     """Instructions per cycle if every one is taken as soon as possible."""
     config = CoreConfig(warps=warps, threads=1, **fields)
@@ -333,6 +335,7 @@ def test_emission():
 
 
 @pytest.mark.parametrize("fields", [{}, {"issue_width": 2}])
+@pytest.mark.full
 def test_cost(fields):
     measured = measure(FrontEnd(CoreConfig(**fields)), "front_end")
     assert measured.cells <= CELLS + 80 * len(fields)

@@ -39,6 +39,7 @@ def programs(config, length, seed=1):
 
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("timing", [Timing(), ROUGH], ids=["smooth", "rough"])
+@pytest.mark.quick(1)
 def test_same_as_the_model(name, timing):
     config = CONFIGS[name]
     require_no_loop(Issue, config)
@@ -92,12 +93,14 @@ def test_core_with_operands_in_shared_memory_is_the_same_as_the_model():
 
 
 @pytest.mark.parametrize("config", [TENSOR, HGMMA], ids=["hmma", "hgmma"])
+@pytest.mark.quick(1)
 def test_no_hazard_of_a_tensor_core_is_missed(config):
     for seed in range(4):
         run_model(config, tensor_programs(config, 100, seed), ROUGH, seed=seed)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.quick(5)
 def test_no_hazard_is_missed(name):
     """The model alone is fast enough for many programs."""
     for seed in range(3):
@@ -320,6 +323,7 @@ def test_dependent_instructions_of_8_warps():
 
 @pytest.mark.parametrize("fma_latency", [3, 4, 5, 6])
 @pytest.mark.parametrize("operands", [1, 2, 3])
+@pytest.mark.quick(7)
 def test_snooping_shortens_a_chain(fma_latency, operands):
     """One cycle from bus to dispatch; without snooping, the path through issue and banks."""
     config = CoreConfig(warps=1, fma_latency=fma_latency)
@@ -352,6 +356,7 @@ def test_reasons_of_an_empty_core():
     [(CoreConfig(), 700, 45), (CoreConfig(issue_width=2), 1050, 50)],
     ids=["one", "two"],
 )
+@pytest.mark.full
 def test_cells_and_depth(config, cells, depth):
     measured = measure(Issue(config), "issue")
     assert measured.cells <= cells

@@ -78,6 +78,7 @@ def chain(config: CoreConfig, count: int) -> list[dict]:
 
 @pytest.mark.parametrize("surroundings", [BEST, RANDOM, CROWDED, LATE])
 @pytest.mark.parametrize("snoop", [True, False])
+@pytest.mark.quick(2)
 def test_operands(snoop, surroundings):
     config = CoreConfig(**SMALL, snoop=snoop, collectors=4)
     require_no_loop(Collectors, config)
@@ -97,6 +98,7 @@ def test_operands(snoop, surroundings):
         {"bank_mapping": "thread", "banks": 1, "collectors": 7},
     ],
 )
+@pytest.mark.quick(4)
 def test_shapes(fields):
     config = CoreConfig(**(SMALL | fields))
     require_no_loop(Collectors, config)
@@ -206,6 +208,7 @@ def test_an_overtaken_read_holds_back_what_would_overwrite_it():
 
 
 @pytest.mark.parametrize("collectors", range(1, 9))
+@pytest.mark.quick(7)
 def test_throughput(collectors):
     """Each collector takes a three-operand instruction every four cycles, up to one per cycle."""
     config = CoreConfig(warps=8, threads=2, collectors=collectors)
@@ -272,6 +275,7 @@ def test_refused(fields, message):
         ),
     ],
 )
+@pytest.mark.full
 def test_cells_and_depth(fields, cells, depth):
     measurement = measure(Collectors(CoreConfig(**fields)), "collectors")
     assert measurement.cells <= cells

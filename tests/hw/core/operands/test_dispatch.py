@@ -162,6 +162,7 @@ def test_all_ports_at_once():
     assert max(cycles.count(cycle) for cycle in set(cycles)) > 2
 
 
+@pytest.mark.full
 def test_cells_and_depth():
     measurement = measure(Dispatch(CoreConfig(threads=1)), "dispatch")
     assert measurement.cells <= 150

@@ -179,6 +179,7 @@ def mixed_program(config: CoreConfig, count: int) -> list[dict]:
         {"bank_mapping": "thread", "threads": 2, "writeback_buses": 3},
     ],
 )
+@pytest.mark.quick(1)
 def test_operands(fields):
     config = CoreConfig(**({"warps": 3, "threads": 3, "banks": 4} | fields))
     surroundings = Surroundings(accept=0.6, latency=(1, 2, 5))
@@ -186,6 +187,7 @@ def test_operands(fields):
 
 
 @pytest.mark.parametrize(("snoop", "step"), [(True, 5), (False, 8)])
+@pytest.mark.quick(1)
 def test_chain(snoop, step):
     """Cycles from a fused multiply-add of four cycles to the next one that needs it."""
     config = CoreConfig(warps=2, threads=2, banks=4, snoop=snoop)

@@ -193,6 +193,7 @@ class Traffic:
 
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.quick(1)
 def test_random_accesses_match_golden_model(shape, stall):
     config = CoreConfig(**SHAPES[shape])
     traffic = Traffic(config, random.Random(f"{shape} {stall}"), stall)
@@ -202,6 +203,7 @@ def test_random_accesses_match_golden_model(shape, stall):
 
 
 @pytest.mark.parametrize("config", [DEFAULT, TEXTBOOK], ids=["default", "textbook"])
+@pytest.mark.quick(1)
 def test_full_size_matches_golden_model(config):
     traffic = Traffic(config, random.Random(1), 0.1)
     simulate(traffic.dut, partial(traffic.run, cycles=50))
@@ -310,6 +312,7 @@ def test_conflicts_of_all_pairs_in_banks_of_a_word():
         (1, 1, {2: 256}),
     ],
 )
+@pytest.mark.quick(3)
 def test_conflicts_of_pairs_in_banks_of_a_word(threads, banks, cycles, arbiter):
     config = CoreConfig(
         warps=2,
@@ -338,6 +341,7 @@ def test_textbook_operands_take_two_cycles_each():
 @pytest.mark.parametrize(
     ("config", "cycles"), [(DEFAULT, 3), (TEXTBOOK, 6)], ids=["default", "textbook"]
 )
+@pytest.mark.quick(1)
 def test_three_operands_of_one_collector(config, cycles):
     """Operands of an FMA are read one after the other; responses start after the first."""
     dut = convert(config)
@@ -379,6 +383,7 @@ def test_three_operands_of_one_collector(config, cycles):
     ],
     ids=["wide", "of a word"],
 )
+@pytest.mark.quick(1)
 def test_every_bank_reads_and_writes_in_every_cycle(config):
     dut = convert(config)
     step = 1 if config.bank_mapping == "warp" else config.threads
@@ -506,6 +511,7 @@ def test_rows_hold_every_register_once(mapping):
     ],
     ids=["default", "age", "thread", "textbook"],
 )
+@pytest.mark.full
 def test_cells_and_depth(config, cells, depth):
     measured = measure(RegisterFile(config), "register_file")
     assert measured.cells <= cells

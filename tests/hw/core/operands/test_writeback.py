@@ -126,6 +126,7 @@ def test_buses_match_golden_model(sources, buses, stall):
     ],
     ids=["wide", "parts", "more banks"],
 )
+@pytest.mark.quick(2)
 def test_every_result_is_written_once_and_in_order(shape, stall):
     """Each source writes its own registers; the last value of each is read at the end."""
     config = CoreConfig(warps=2, collectors=1, **shape)
@@ -252,6 +253,7 @@ def test_no_source_is_refused():
     gc.collect()  # now, while its warning is ignored
 
 
+@pytest.mark.full
 def test_cells_and_depth():
     """Paths from the units through the buses to the banks and back must be short in total."""
     alone = measure(Writeback(DEFAULT, 6), "writeback")

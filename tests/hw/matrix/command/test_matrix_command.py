@@ -168,6 +168,7 @@ def relevant(operation):
 
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("stall", [0.0, 0.9])
+@pytest.mark.quick(1)
 def test_random_commands_match_golden_model(name, stall):
     config = CONFIGS[name]
     dut = Command(config)

@@ -317,6 +317,7 @@ def run(config, *, tiles, seed=1, bubbles=0.0, stall=0.0, gated=False):
 
 @pytest.mark.parametrize(("bubbles", "stall"), [(0.0, 0.0), (0.0, 0.7), (0.4, 0.3)])
 @pytest.mark.parametrize("name", ["2x2", "4x8 int8", "8x4 int8"])
+@pytest.mark.quick(1)
 def test_matches_golden_model(name, bubbles, stall):
     require_no_loop(MatrixArray, CONFIGS[name])
     run(CONFIGS[name], tiles=8, bubbles=bubbles, stall=stall)
@@ -326,6 +327,7 @@ def test_matches_golden_model(name, bubbles, stall):
     "name",
     ["4x4", "2x4 unscaled", "2x2 bf16", "2x4 fp8_e4m3", "4x2 fp8_e5m2", "2x2 fp32"],
 )
+@pytest.mark.quick(1)
 def test_floats_match_golden_model(name):
     require_no_loop(MatrixArray, CONFIGS[name])
     run(CONFIGS[name], tiles=4, bubbles=0.2, stall=0.3)
@@ -339,12 +341,14 @@ def test_longer_runs_match_golden_model(name, seed):
 
 
 @pytest.mark.parametrize("name", ["2x2", "8x4 int8"])
+@pytest.mark.quick(1)
 def test_a_withheld_clock_changes_nothing(name):
     options = {"tiles": 5, "seed": 5, "bubbles": 0.5, "stall": 0.5}
     assert run(CONFIGS[name], **options) == run(CONFIGS[name], **options, gated=True)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.quick(8)
 def test_a_row_is_in_flight_until_it_is_written(name):
     dut = MatrixArray(CONFIGS[name])
 
@@ -362,6 +366,7 @@ def test_a_row_is_in_flight_until_it_is_written(name):
 
 
 @pytest.mark.parametrize(("name", "wide", "rows_per_cycle"), [("4x4", 0, 1), ("4x4", 1, 0.5)])
+@pytest.mark.quick(1)
 def test_drain_reads_a_row_per_cycle(name, wide, rows_per_cycle):
     config = CONFIGS[name]
     dut = MatrixArray(config)

@@ -160,6 +160,7 @@ def run(config, operations, **options):
 
 
 @pytest.mark.parametrize(("name", "stall"), pairs(CONFIGS, [0.4, 0.0]))
+@pytest.mark.quick(1)
 def test_random_operations(name, stall):
     config = CONFIGS[name]
     rng = random.Random(name)
@@ -228,6 +229,7 @@ def test_a_tile_takes_one_cycle_per_row_and_the_next_follows_at_once():
 
 
 @pytest.mark.parametrize("latency", [1, 2])
+@pytest.mark.quick(1)
 def test_tiles_as_short_as_the_array_is_high_follow_at_once(latency):
     size = {"rows": 8, "columns": 8, "tile": (16, 32, 32)}
     config = replace(LARGE, matrix=replace(LARGE.matrix, multiply_add_latency=latency, **size))
@@ -282,6 +284,7 @@ def test_a_store_starts_after_the_rows_while_loads_are_in_progress():
 
 
 @pytest.mark.parametrize("j", [1, 4])
+@pytest.mark.quick(1)
 def test_a_store_without_early_start_delays_the_next_tile_by_few_cycles(j):
     """Of one column block, or of another shape than the compute."""
     shape = {"height": 31, "last_height": 3} if j > 1 else {}
@@ -293,6 +296,7 @@ def test_a_store_without_early_start_delays_the_next_tile_by_few_cycles(j):
 
 
 @pytest.mark.parametrize(("stall", "least", "most"), [(0.5, 0, 0), (0.8, 32, 96)])
+@pytest.mark.quick(1)
 def test_a_slow_drain_delays_one_block_of_columns(stall, least, most):
     """The overwriting block continues with all of K: meanwhile the drain gets ahead."""
     operations = [compute(LARGE, 8, 4, 4, store=1) for _ in range(2)]
@@ -316,6 +320,7 @@ def test_events_name_the_wait():
 
 
 @pytest.mark.parametrize(("latency", "j"), [(1, 4), (2, 4), (4, 4), (6, 6)])
+@pytest.mark.quick(1)
 def test_output_stationary_tiles_follow_at_once(latency, j):
     matrix = replace(LARGE.matrix, dataflow="output_stationary", multiply_add_latency=latency)
     config = replace(LARGE, matrix=matrix)

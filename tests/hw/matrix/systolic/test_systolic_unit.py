@@ -161,6 +161,7 @@ SLOW = ("fp8_e4m3", "fp8_e5m2", "fp32")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in CONFIGS]
 )
+@pytest.mark.quick("fp16")
 def test_loops_two_in_flight(name):
     config = CONFIGS[name]
     require_no_loop(SystolicUnit, config)
@@ -261,6 +262,7 @@ def test_a_tile_is_spilled_scaled_and_used_as_an_operand():
 
 @pytest.mark.parametrize("operand", ["fp16", "fp32"])
 @pytest.mark.parametrize("stall", STALLS)
+@pytest.mark.full
 def test_two_tiles_share_the_accumulator_and_one_is_scaled_by_rows(operand, stall):
     matrix = replace(FP16.matrix, operand=operand, row_scale=True)
     config = replace(FP16, matrix=matrix)
@@ -309,6 +311,7 @@ def test_two_tiles_share_the_accumulator_and_one_is_scaled_by_rows(operand, stal
 
 @pytest.mark.parametrize("dataflow", ["weight_stationary", "output_stationary"])
 @pytest.mark.parametrize("stall", STALLS)
+@pytest.mark.full
 def test_d_is_loaded_beside_products_of_other_rows(dataflow, stall):
     """D from shared memory, then from DRAM over the rows of running products, each added to."""
     matrix = replace(FP16.matrix, load_d=True, dataflow=dataflow)
@@ -369,6 +372,7 @@ def test_d_is_loaded_beside_products_of_other_rows(dataflow, stall):
     ids=["fp16", "fp32", "int8", "with loads of D"],
 )
 @pytest.mark.parametrize("stall", STALLS)
+@pytest.mark.quick(1)
 def test_products_are_added_to_rows_of_shared_memory(changes, stall):
     """Successive products of one tile, and of two tiles in turn, each with addends of its own."""
     matrix = replace(FP16.matrix, addend=True, **changes)

@@ -42,6 +42,7 @@ def variant(config=TINY, **parts):
 
 @pytest.mark.parametrize("stall", [0.0, 0.4])
 @pytest.mark.parametrize("directions", [[LOAD], [STORE], [DRAIN], [SPILL], directions_of(TINY)])
+@pytest.mark.quick(1)
 def test_random_jobs(directions, stall):
     rng = random.Random(len(directions) * 10 + directions[0].value)
     descriptors = random_descriptors(TINY, rng, directions, 15)
@@ -56,6 +57,7 @@ def filling(config, **unit):
 @pytest.mark.parametrize("stall", [0.0, 0.4])
 @pytest.mark.parametrize("directions", [[FILL], [REFILL], [FILL, REFILL], list(Direction)])
 @pytest.mark.parametrize("columns", [2, 4, 8])
+@pytest.mark.quick(1)
 def test_accumulators_are_filled(columns, directions, stall):
     """Rows of an accumulator are part of a beat of 16 bytes, or a beat, or several."""
     config = filling(TINY, columns=columns)
@@ -102,6 +104,7 @@ def test_many_random_jobs(config, stall):
     ],
     ids=["one", "many", "long", "narrow"],
 )
+@pytest.mark.quick(1)
 def test_other_configs(parts):
     config = variant(**parts)
     rng = random.Random(3)

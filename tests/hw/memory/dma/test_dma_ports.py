@@ -51,11 +51,13 @@ def descriptors_of(config, rng, directions, count):
 
 @pytest.mark.parametrize("stall", [0.0, 0.4])
 @pytest.mark.parametrize("directions", [[DRAIN, SPILL], directions_of(HETERO)])
+@pytest.mark.full
 def test_random_jobs_of_two_units(directions, stall):
     descriptors = descriptors_of(HETERO, random.Random(len(directions)), directions, 12)
     check_descriptors(HETERO, *descriptors, seed=2, stall=stall, latency=20, jitter=10)
 
 
+@pytest.mark.full
 def test_random_jobs_of_four_units():
     descriptors = descriptors_of(FOUR, random.Random(5), directions_of(FOUR), 8)
     check_descriptors(FOUR, *descriptors, seed=5, stall=0.2, latency=9, jitter=20)
@@ -195,5 +197,6 @@ def test_load_order():
 
 
 @pytest.mark.parametrize("config", [HETERO, FOUR], ids=["two", "four"])
+@pytest.mark.full
 def test_depth(config):
     assert measure(Dma(DmaBlockConfig.of(config)), "dma").depth <= 60

@@ -54,12 +54,14 @@ def requests(rng: random.Random, config: DataCacheConfig, count: int, beats: int
 
 
 @pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.quick("small")
 def test_it_converts(name):
     rtlil.convert(DataCache(CONFIGS[name]))
 
 
 @pytest.mark.parametrize("latency, jitter, stall", [(2, 0, 0.0), (30, 0, 0.0), (5, 40, 0.3)])
 @pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.quick(4)
 def test_requests_take_effect_in_their_order(name, latency, jitter, stall):
     config, rng = CONFIGS[name], random.Random(f"{name} {latency} {stall}")
     beats = min(2 * config.cache.lines * config.beats, 64)
@@ -246,6 +248,7 @@ def test_what_is_there_is_answered_while_lines_are_read():
     assert bench.latencies == [103, 1, 1, 103, 103]
 
 
+@pytest.mark.full
 def test_lines_that_were_never_read_flow():
     """Arriving beats are answered without the arrays: nearly a beat per cycle."""
     config = replace(CORE, waiters=64)
@@ -283,6 +286,7 @@ def test_a_missing_line_waits_for_writes_to_it():
     assert bench.latencies == [53]
 
 
+@pytest.mark.full
 def test_waits_for_memories_are_counted_apart():
     bench = core_bench()
     bench.run([0])
@@ -376,6 +380,7 @@ def test_what_it_cannot_be_is_refused(fields, message):
         replace(CORE, **fields)
 
 
+@pytest.mark.full
 def test_cells_and_depth_are_within_budget():
     measured = measure(DataCache(CORE), "data_cache")
     assert measured.cells <= CELLS

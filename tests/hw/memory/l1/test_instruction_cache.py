@@ -79,6 +79,7 @@ def test_it_converts(name):
 
 @pytest.mark.parametrize("latency, jitter, stall", [(2, 0, 0.0), (30, 0, 0.0), (5, 40, 0.3)])
 @pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.quick(2)
 def test_it_does_what_its_model_does(name, latency, jitter, stall):
     config, rng = CONFIGS[name], random.Random(f"{name} {latency} {stall}")
     bench = CacheBench(config, rng, broken=BROKEN, latency=latency, jitter=jitter, stall=stall)
@@ -271,6 +272,7 @@ def test_a_line_is_of_whole_beats_of_one_burst(line, width):
         config_of(CacheConfig(line_bytes=line), width=width)
 
 
+@pytest.mark.full
 def test_cells_and_depth_are_within_budget():
     measured = measure(InstructionCache(MemoryUnitConfig.of(PRESETS["virgo"])), "cache")
     assert measured.cells <= CELLS

@@ -72,6 +72,7 @@ def test_a_whole_line_goes_to_dram_in_the_cycles_of_its_write():
 
 
 @pytest.mark.parametrize(("lines", "walked"), [(8, 0), (9, 0), (10, 2), (16, 8)])
+@pytest.mark.quick(1)
 def test_lines_beyond_the_number_in_flight_follow_in_groups(lines, walked):
     """8 lines go at once, as DRAM answers late; the sets of a quarter of 8 more begin a walk."""
     bench = TimedBench(LARGE, random.Random(1), latency=200)
@@ -166,6 +167,7 @@ def test_no_walk_begins_while_reads_await_dram():
 
 
 @pytest.mark.parametrize(("lines", "latency"), [(8, 0), (16, 100)])
+@pytest.mark.full
 def test_a_flush_does_not_look_at_sets_that_were_written_early(lines, latency):
     """Half of 16 lines go at once, half of them follow; the sets of part lines remain."""
     cycles, parts, pause = [], range(64, 68), 60 + latency
@@ -184,6 +186,7 @@ def test_a_flush_does_not_look_at_sets_that_were_written_early(lines, latency):
 
 
 @pytest.mark.parametrize(("number", "stall"), pairs([1, 2, 5], [0, 0.3]))
+@pytest.mark.quick(1)
 def test_one_order_of_writes(number, stall):
     """Mostly whole lines of few sets, so that walks meet writes, evictions and a full queue."""
     config, rng = with_early(SMALL, number), random.Random(number)

@@ -45,6 +45,7 @@ def test_it_converts():
     rtlil.convert(L2Prefetcher(CONFIG))
 
 
+@pytest.mark.full
 def test_a_stream_waits_for_dram_only_at_its_beginning():
     without = replace(CONFIG, l2=replace(CONFIG.l2, prefetch=0))
     count = 40
@@ -78,6 +79,7 @@ def test_lines_that_are_read_ahead_leave_room_for_others():
 
 
 @pytest.mark.parametrize("lines", [range(0, 40, 2), range(40, 0, -1)])
+@pytest.mark.quick(1)
 def test_only_what_is_asked_for_is_read(lines):
     bench = one_by_one(CONFIG, lines)
     assert lines_of(bench) == [*lines] and not bench.events["prefetch"]
@@ -127,6 +129,7 @@ def test_who_comes_for_a_line_on_its_way_takes_its_slot_over():
 
 
 @pytest.mark.parametrize("stall", fast_only([0], [0, 0.3]))
+@pytest.mark.full
 def test_a_slot_is_taken_over_in_whatever_cycle_its_line_comes(stall):
     bench = L2Bench(
         replace(CONFIG, l2=replace(CONFIG.l2, size=16384)), random.Random(7), span=1 << 15,
@@ -143,6 +146,7 @@ def test_a_slot_is_taken_over_in_whatever_cycle_its_line_comes(stall):
 
 
 @pytest.mark.parametrize(("others", "is_here"), [(15, True), (20, False)])
+@pytest.mark.quick(1)
 def test_a_line_read_ahead_waits_for_who_is_late_and_not_for_ever(others, is_here):
     """Three of four ways are empty; every fourth later line conflicts with it, three times."""
     config = replace(CONFIG, l2=replace(CONFIG.l2, size=2048, ways=4))
@@ -221,6 +225,7 @@ def test_an_error_of_a_line_that_waits_to_be_claimed_is_returned_to_its_read():
 
 @pytest.mark.parametrize("wait", fast_only(range(0, 40, 6), range(0, 40, 3)))
 @pytest.mark.parametrize(("early", "lines"), [(28, (2,)), (2, (2, 9, 10, 3)), (1, (2, 9, 34, 3))])
+@pytest.mark.quick(1)
 def test_a_line_written_while_a_prefetch_reads_it_is_not_overwritten(early, lines, wait):
     """Part writes delay the write of line 2 until its prefetch has begun, and then ended.
 
@@ -237,6 +242,7 @@ def test_a_line_written_while_a_prefetch_reads_it_is_not_overwritten(early, line
 
 @pytest.mark.parametrize(("config", "stall"), pairs(["fits", "small"], [0, 0.3]))
 @pytest.mark.parametrize(("window", "others"), [(3, 0), (100, 0.5)])
+@pytest.mark.quick(1)
 def test_claims_keep_one_order_of_writes(window, others, config, stall):
     """Streams of few reads in flight, while hits and writes of their lines use the look-ups."""
     rng = random.Random(11)
@@ -279,6 +285,7 @@ def streams_and_more(bench: L2Bench, phases: int) -> list[list[Burst]]:
 
 
 @pytest.mark.parametrize(("config", "stall"), pairs(["fits", "small"], [0, 0.3]))
+@pytest.mark.full
 def test_everybody_sees_one_order_of_writes(config, stall):
     config = {"fits": CONFIG, "small": SMALL}[config]
     bench = L2Bench(

@@ -74,6 +74,7 @@ def test_what_its_place_must_be():
 
 
 @pytest.mark.parametrize(("name", "stall"), pairs(CONFIGS, [0.3, 0]))
+@pytest.mark.quick(1)
 def test_everybody_sees_one_order_of_writes(name, stall):
     """Few lines with constant evictions; then fewer lines, all requested at once."""
     config = CONFIGS[name]

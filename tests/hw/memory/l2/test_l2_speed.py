@@ -56,6 +56,7 @@ def test_reads_of_cleared_sets_do_not_wait_for_the_rest_of_the_sweep():
 
 
 @pytest.mark.parametrize("identity", [CORE, OTHER, 0x7F])
+@pytest.mark.quick(1)
 def test_a_read_waits_until_the_state_of_its_id_is_cleared(identity):
     """There are more ids than sets."""
     config = replace(config_of(L2Config(size=1024, ways=2)), id_width=7)
@@ -94,6 +95,7 @@ def misses_per_cycle(identity: int, l2: L2Config, latency: int) -> float:
 
 
 @pytest.mark.parametrize("identity", [DMA, CORE])
+@pytest.mark.quick(1)
 def test_misses_keep_dram_busy(identity):
     """16 lines of 2 beats cover the cycles of one miss."""
     assert misses_per_cycle(identity, L2Config(size=1024, mshrs=16, write_backs=4), 16) > 0.98
@@ -117,6 +119,7 @@ def both_ways(identity: int, l2: L2Config, latency: int, lines: int) -> tuple[fl
 
 
 @pytest.mark.parametrize("identity", [DMA, CORE])
+@pytest.mark.quick(1)
 def test_reads_and_writes_of_dram_share_what_is_looked_up(identity):
     """A read takes two lookups and a write one: 2 beats of each in 3 cycles."""
     rates = both_ways(identity, L2Config(size=1024, mshrs=32, write_backs=32), 20, 60)
@@ -139,6 +142,7 @@ def test_hits_that_wait_for_a_miss_follow_it_without_a_pause():
     assert ends == list(range(ends[0], ends[0] + 9))
 
 
+@pytest.mark.full
 def test_stated_cost():
     measured = measure(L2Slice(SMALL), "l2_slice")
     assert not too_deep(measured)

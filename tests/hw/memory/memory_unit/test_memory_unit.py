@@ -141,6 +141,7 @@ def conflicts(rng: random.Random, config, count: int):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.quick(1)
 def test_it_converts(name):
     rtlil.convert(MemoryUnit(MemoryUnitConfig.of(CONFIGS[name])))
 
@@ -165,6 +166,7 @@ def others(bench: MemoryUnitBench, rng: random.Random, cycles: int) -> dict:
 
 
 @pytest.mark.parametrize(("name", "stall"), pairs(CONFIGS, [0.3, 0.0]))
+@pytest.mark.quick(1)
 def test_data_is_as_if_requests_were_carried_out_in_order(name, stall):
     config, rng = CONFIGS[name], random.Random(f"{name} {stall}")
     jitter = 20 if stall else 0
@@ -213,6 +215,7 @@ def fetches(rng: random.Random, config, count: int):
 
 
 @pytest.mark.parametrize(("name", "stall"), pairs(CONFIGS, [0.0, 0.3]))
+@pytest.mark.quick(1)
 def test_instructions_are_those_of_the_last_invalidation_or_later(name, stall):
     config, rng = CONFIGS[name], random.Random(f"{name} {stall}")
     bench = MemoryUnitBench(config, rng, stall=stall, jitter=12 if stall else 0, broken=BROKEN)
@@ -369,6 +372,7 @@ def test_a_line_with_an_error_is_not_kept():
 
 
 @pytest.mark.parametrize("name", ["four", "ports"])
+@pytest.mark.quick(1)
 def test_of_lanes_that_store_to_one_word_the_highest_wins(name):
     config, rng = CONFIGS[name], random.Random(5)
     bench = MemoryUnitBench(config, rng, stall=0.5)

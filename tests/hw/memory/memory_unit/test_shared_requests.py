@@ -36,6 +36,7 @@ def expected(bench, requests):
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
+@pytest.mark.quick(1)
 def test_patterns_are_rows_and_cost_as_stated(bench, pattern):
     ports = bench.ports.memory.narrow_ports
     requests = requests_of(pattern, random.Random(pattern.name), SOME)
@@ -44,6 +45,7 @@ def test_patterns_are_rows_and_cost_as_stated(bench, pattern):
     assert costs == expected(bench, requests)
 
 
+@pytest.mark.full
 def test_every_stride_from_every_start(bench):
     requests = [
         CoreRequest([4 * (start + stride * lane) for lane in range(8)])

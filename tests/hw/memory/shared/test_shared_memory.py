@@ -55,12 +55,14 @@ def run_traffic(config, *, seed=1, cycles=300, stall=0.2, stalls=None, addresses
 @pytest.mark.parametrize("stall", [0.0, 0.6])
 @pytest.mark.parametrize("span", [32, 256])
 @pytest.mark.parametrize("config", [MIXED, ROWS], ids=["lanes", "rows"])
+@pytest.mark.quick(1)
 def test_mixed_sizes_match_golden_model(config, stall, span):
     traffic = run_traffic(config, cycles=200, stall=stall, addresses=range(span))
     assert traffic.accesses > (400 if span == 256 else 200)
 
 
 @pytest.mark.parametrize("latency", [1, 2, 3])
+@pytest.mark.quick(2)
 def test_response_comes_after_the_stated_latency(latency):
     memory = SharedMemoryConfig(size=128, banks=2, subbanks=2, read_latency=latency, narrow_ports=2)
     config = SharedMemoryPorts(
@@ -110,6 +112,7 @@ def test_response_comes_after_the_stated_latency(latency):
         "tiny_matrix",
     ],
 )
+@pytest.mark.quick(2)
 def test_shapes_match_golden_model(config):
     addresses = range(min(64, config.memory.size))
     assert run_traffic(config, cycles=80, addresses=addresses).accesses > 60
@@ -202,6 +205,7 @@ def test_no_wide_requester_starves():
         assert wait <= 2 * len(traffic.names), name
 
 
+@pytest.mark.full
 def test_lanes_wait_only_for_wide_traffic_without_a_gap():
     traffic = run_traffic(MIXED, stalls={"read": 0.5, "write": 0.5, "narrow": 0.0}, cycles=200)
     assert max(traffic.longest_wait[f"narrow_{n}"] for n in range(3)) < 30
@@ -336,6 +340,7 @@ def test_ports_of_a_cluster():
         for name in PRESETS
     ],
 )
+@pytest.mark.full
 def test_logic_between_registers_is_within_the_budget(preset):
     measured = measure(SharedMemory(cluster_ports(PRESETS[preset])), f"shared_{preset}")
     assert measured.depth <= 60

@@ -108,6 +108,7 @@ SLOW = ("ampere", "ampere_fp32", "volta")
     "preset",
     [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in PRESETS],
 )
+@pytest.mark.quick("tiny_matrix")
 def test_no_preset_has_a_cycle_between_its_blocks(preset):
     kind, config = observed_cluster, PRESETS[preset]
     parts = partition(emit_cached(config, preset, None, kind, simulated=True))
@@ -125,6 +126,7 @@ def test_macros_need_one_model():
         partition(emit(Ring(), "ring", limits=limits))
 
 
+@pytest.mark.full
 def test_an_edit_of_one_block_leaves_the_other_parts():
     config = PRESETS["tiny_matrix"]
     other = replace(config, dma=replace(config.dma, queue=config.dma.queue + 1))

@@ -92,6 +92,7 @@ CONFIGS = [
 
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.threads}x{c.lanes(Port.DIVIDE)}")
+@pytest.mark.quick(1)
 def test_unit_matches_golden_model(config, stall):
     order = random.Random(config.threads).choices(OPERATIONS, k=30)
     operations = warps_of(config, order, seed=config.threads)
@@ -100,6 +101,7 @@ def test_unit_matches_golden_model(config, stall):
 
 
 @pytest.mark.parametrize("threads", [8, 32])
+@pytest.mark.quick(1)
 def test_unit_of_many_threads(threads):
     config = CoreConfig(threads=threads)
     operations = warps_of(config, OPERATIONS, seed=8)
@@ -108,6 +110,7 @@ def test_unit_of_many_threads(threads):
 
 
 @pytest.mark.parametrize("operation", INTEGERS, ids=lambda operation: operation.name)
+@pytest.mark.quick(2)
 def test_corners_of_integers(operation):
     """They include division by zero, and the least number by -1."""
     config = CoreConfig(warps=1, threads=len(CORNERS))
@@ -146,6 +149,7 @@ def test_flags_are_those_of_active_threads():
     [(DivideOperation.FDIV, 7), (DivideOperation.FSQRT, 7)]
     + [(operation, 9) for operation in INTEGERS],
 )
+@pytest.mark.quick(4)
 def test_latency_and_interval(operation, interval):
     """With a lane for each thread, and with one lane for all."""
     every = CoreConfig(warps=2, threads=2, divide_lanes=2)
@@ -183,12 +187,14 @@ def test_converts_to_verilog():
     assert {module.component: module.instances for module in emission.modules} == {"DivideLane": 2}
 
 
+@pytest.mark.full
 def test_depth_and_cells():
     measured = measure(DivideUnit(CoreConfig()), "divide")
     assert measured.depth <= DEPTH
     assert measured.cells <= CELLS
 
 
+@pytest.mark.full
 def test_depth_with_warps_of_32_threads():
     assert measure(DivideUnit(CoreConfig(threads=32)), "divide").depth <= DEPTH
 
@@ -196,6 +202,7 @@ def test_depth_with_warps_of_32_threads():
 @pytest.mark.parametrize(
     ("digits", "cells", "nand2"), [(4, 270, 7900), (2, 220, 6700), (1, 210, 6200)]
 )
+@pytest.mark.full
 def test_depth_and_cells_of_a_lane(digits, cells, nand2):
     measured = measure(DivideLane(DivideLaneConfig(digits=digits)), "divide_lane")
     assert measured.depth <= DEPTH

@@ -55,6 +55,7 @@ def test_golden_model_agrees_with_qemu(operation):
 
 
 @pytest.mark.parametrize("latency", [3, 4, 6])
+@pytest.mark.quick(1)
 def test_lanes_match_golden_model(latency):
     """Every operation back to back, in each of two lanes."""
     lanes, count = 2, 8 * len(OPERATIONS)
@@ -96,6 +97,7 @@ CONFIGS = [
 
 @pytest.mark.parametrize("stall", [0.0, 0.4])
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.threads}x{c.lanes(Port.FP32)}")
+@pytest.mark.quick(1)
 def test_unit_matches_golden_model(config, stall):
     operations = warps_of(config, 2 * len(OPERATIONS), seed=config.threads)
     results = run_unit(Fp32Unit(config), operations, stall=stall)
@@ -262,6 +264,7 @@ def test_depth_and_cells():
     assert measured.cells <= CELLS
 
 
+@pytest.mark.full
 def test_depth_and_cells_of_a_lane():
     measured = measure(FloatLanes(FloatLanesConfig()), "float_lanes")
     assert measured.depth <= DEPTH

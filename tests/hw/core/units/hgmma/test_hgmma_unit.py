@@ -67,11 +67,13 @@ def check(bench_of, config: HgmmaUnitConfig, count: int, seed: int = 1, **option
     ],
     ids=str,
 )
+@pytest.mark.quick(1)
 def test_products_match_the_golden_model(bench_of, stalls):
     check(bench_of, unit_config(HOPPER), 8, **stalls)
 
 
 @pytest.mark.parametrize("operand", ["fp16", "tf32"])
+@pytest.mark.full
 def test_swizzled_operands(bench_of, operand):
     """Rows of B of 32 and of 64 bytes, A and B side by side in rows of 128 bytes."""
     tile = replace(SWIZZLED, operand=operand)
@@ -157,6 +159,7 @@ def test_refused_operands(bench_of, operand, address, kind):
         (1, SHARED_BASE + SIZE - 4096 + 160, MemoryFault.NOT_SHARED),
     ],
 )
+@pytest.mark.full
 def test_refused_swizzled_operands(bench_of, operand, address, kind):
     """Rows of A have 64 bytes of 128, and do not cross their end."""
     check_refused(bench_of, unit_config(SWIZZLED), operand, address, kind)
@@ -189,6 +192,7 @@ def test_the_last_place_of_shared_memory_is_legal(bench_of):
 
 
 @pytest.mark.parametrize("a, b", [(2048 - 64, 4096), (2048 - 32, 4096), (2048, 4096 - 96)])
+@pytest.mark.full
 def test_the_last_swizzled_places_are_legal(bench_of, a, b):
     config = unit_config(SWIZZLED)
     given = products(config, 1, 6)

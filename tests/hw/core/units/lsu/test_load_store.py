@@ -145,6 +145,7 @@ def check_random(config, count, manners, *, seed, room=256, **chances):
 
 @pytest.mark.parametrize("manners", MANNERS)
 @pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.quick(2)
 def test_random_accesses(name, manners):
     """More than 20,000 thread accesses in total."""
     config = CONFIGS[name]
@@ -153,6 +154,7 @@ def test_random_accesses(name, manners):
 
 
 @pytest.mark.parametrize("name", ["2x2", "4x4 by 2", "8x8"])
+@pytest.mark.quick(2)
 def test_accesses_of_a_few_bytes_take_effect_in_program_order(name):
     check_random(CONFIGS[name], 150, "wild", seed=2, room=8)
 
@@ -161,6 +163,7 @@ def test_accesses_of_a_few_bytes_take_effect_in_program_order(name):
     ("name", "manners"),
     [("1x1", "wild"), ("3x5", "at once"), ("4x6 by 2", "wild"), ("8x8", "slow")],
 )
+@pytest.mark.quick(3)
 def test_random_accesses_that_cannot_be(name, manners):
     chance = 0.3 / CONFIGS[name].threads
     outcome = check_random(CONFIGS[name], 150, manners, seed=3, wrong=chance, refused=chance)

@@ -36,6 +36,7 @@ CONFIGS = [CoreConfig(warps=2, threads=3), CoreConfig(warps=1, threads=1)]
 
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.threads}x{c.lanes(Port.SPECIAL)}")
+@pytest.mark.quick(1)
 def test_unit_matches_golden_model(config, stall):
     operations = warps_of(config, 18, seed=config.threads)
     results = run_unit(SpecialUnit(config), operations, stall=stall)
@@ -62,6 +63,7 @@ def test_results_are_those_of_the_function():
 
 
 @pytest.mark.parametrize(("threads", "lanes"), [(4, 1), (4, 2), (1, 1)])
+@pytest.mark.quick(2)
 def test_latency_and_a_beat_per_cycle(threads, lanes):
     config = CoreConfig(threads=threads, special_lanes=lanes)
     beats = threads // lanes
@@ -88,6 +90,7 @@ def test_converts_to_verilog():
     assert kinds == {"SpecialFunction": 2}
 
 
+@pytest.mark.full
 def test_depth_and_cells():
     measured = measure(SpecialUnit(CoreConfig()), "special")
     assert measured.depth <= DEPTH

@@ -46,6 +46,7 @@ def check(tensor: TensorConfig, count: int, seed: int = 1, **options) -> TensorR
 
 
 @pytest.mark.parametrize("tensor", [*SHAPES, FP32], ids=name_of)
+@pytest.mark.quick(1)
 def test_products_match_the_golden_model(tensor):
     check(tensor, 3, pause=0.2, stall=0.6, overlap=True)
 
@@ -53,6 +54,7 @@ def test_products_match_the_golden_model(tensor):
 @pytest.mark.parametrize(
     "tensor", [*WIDE[1:3], pytest.param(WIDE[3], marks=pytest.mark.slow)], ids=name_of
 )
+@pytest.mark.quick(1)
 def test_wide_products_match_the_golden_model(tensor):
     """Fragments of `mma.sync.m16n8k16`; 64 steps for each."""
     check(tensor, 2, pause=0.2, stall=0.4, overlap=True)
@@ -87,6 +89,7 @@ def test_many_products_match_the_golden_model(tensor):
     ],
     ids=name_of,
 )
+@pytest.mark.quick(1)
 def test_instructions_follow_each_other_without_a_gap(tensor):
     count = 5
     run = check(tensor, count)
