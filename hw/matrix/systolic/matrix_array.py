@@ -79,10 +79,11 @@ class MatrixArray(wiring.Component):
     unfinished : In(1)
     drain : Out(stream.Signature(8 * drain_bytes))
     in_flight : Out(1)
-        Some row is not yet written, or some weights are not yet in place. From registers: low in
-        the cycle of an offer.
-    drain_busy : Out(1)
-        A row of a drain is not yet read, converted or sent. From registers.
+        Some row is not yet written. From registers: it is low in the cycle of an offer, and rises
+        only in the cycle after the offer of a row, or of a step.
+    busy : Out(1)
+        Some row is not yet written, some weights are not yet in place, or a row of a drain is not
+        yet read, converted or sent. From registers.
     drain_pointer, drain_end : Out(address width + 1)
         Rows from `drain_pointer` to `drain_end` - 1 are not yet read; equal if no drain is active.
     events : Out(matrix_events)
@@ -102,7 +103,7 @@ class MatrixArray(wiring.Component):
     unfinished: Signal
     drain: stream.Interface
     in_flight: Signal
-    drain_busy: Signal
+    busy: Signal
     drain_pointer: Signal
     drain_end: Signal
     events: data.View
@@ -118,7 +119,7 @@ class MatrixArray(wiring.Component):
             "unfinished": In(1),
             "drain": Out(stream.Signature(8 * config.drain_bytes)),
             "in_flight": Out(1),
-            "drain_busy": Out(1),
+            "busy": Out(1),
             "drain_pointer": Out(config.accumulator_address_width + 1),
             "drain_end": Out(config.accumulator_address_width + 1),
             "events": Out(matrix_events),
@@ -165,7 +166,7 @@ class MatrixArray(wiring.Component):
             drain.stored.eq(accumulator.stored),
             drain.unfinished.eq(self.unfinished),
             self.in_flight.eq(mesh.in_flight | accumulator.writing),
-            self.drain_busy.eq(drain.busy),
+            self.busy.eq(mesh.busy | accumulator.writing | drain.busy),
             self.drain_pointer.eq(drain.pointer),
             self.drain_end.eq(drain.end),
             self.events.accumulate.eq(accumulator.target_valid & accumulate),

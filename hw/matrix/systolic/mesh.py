@@ -32,7 +32,10 @@ class Mesh(wiring.Component):
     target_valid : Out(1)
     sums : Out(columns * accumulator width)
     in_flight : Out(1)
-        An offered operand has not reached its element, or a row not `target`. From registers.
+        A row of sums has not reached `target`. From registers. It rises only in the cycle after the
+        offer of a row, or of a step: weights alone are not in flight.
+    busy : Out(1)
+        A row is in flight, or an offered operand has not reached its element. From registers.
 
     """
 
@@ -46,6 +49,7 @@ class Mesh(wiring.Component):
     target_valid: Signal
     sums: Signal
     in_flight: Signal
+    busy: Signal
 
     def __init__(self, config: SystolicConfig):
         self.config = config
@@ -55,6 +59,7 @@ class Mesh(wiring.Component):
             "target_valid": Out(1),
             "sums": Out(config.columns * config.accumulator_format.width),
             "in_flight": Out(1),
+            "busy": Out(1),
         })
 
     def deskew(self, m, sums: Value):

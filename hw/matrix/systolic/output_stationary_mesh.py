@@ -113,7 +113,7 @@ class OutputStationaryMesh(Mesh):
     -------
     step : In(array_step(config))
     step_valid : In(1)
-    target, target_valid, sums, in_flight
+    target, target_valid, sums, in_flight, busy
         As in `Mesh`; `in_flight` also from the first step of a tile on.
 
     """
@@ -139,7 +139,10 @@ class OutputStationaryMesh(Mesh):
                 leaving[column] = elements[row, column].o
 
         self.deskew(m, Cat(leaving))
-        m.d.comb += self.in_flight.eq(self.carry_target(m) | self.count_open(m))
+        m.d.comb += [
+            self.in_flight.eq(self.carry_target(m) | self.count_open(m)),
+            self.busy.eq(self.in_flight),
+        ]
         return m
 
     def carry_target(self, m):

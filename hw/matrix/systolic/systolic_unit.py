@@ -97,7 +97,7 @@ class SystolicUnit(SharedBlock):
             self.events.issue.eq(sequencer.events),
             self.events.array.eq(array.events),
             self.events.refused.eq(command.refused),
-            self.busy.eq(command.busy | self.done.valid | array.in_flight | array.drain_busy),
+            self.busy.eq(command.busy | self.done.valid | array.busy),
         ]
         return m
 

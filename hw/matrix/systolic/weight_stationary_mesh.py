@@ -39,7 +39,7 @@ class WeightStationaryMesh(Mesh):
     row_valid : In(1)
     weights : In(array_weights(config))
     weights_valid : In(1)
-    target, target_valid, sums, in_flight
+    target, target_valid, sums, in_flight, busy
         As in `Mesh`.
 
     """
@@ -68,7 +68,8 @@ class WeightStationaryMesh(Mesh):
         m.d.comb += [
             self.target.eq(target),
             self.target_valid.eq(valid_line[-1]),
-            self.in_flight.eq(valid_line.any() | loading),
+            self.in_flight.eq(valid_line.any()),
+            self.busy.eq(self.in_flight | loading),
         ]
         return m
 

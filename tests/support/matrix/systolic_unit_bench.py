@@ -5,6 +5,7 @@ from collections import deque
 
 import numpy as np
 
+from spica.hw.isa.memory_map import MATRIX
 from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.hw.matrix.systolic.systolic_unit import SystolicUnit
 
@@ -16,6 +17,8 @@ WAIT = (-1, 0)
 
 class MatrixHost:
     """Host and DMA model: writes registers and executes the resulting DMA descriptors.
+
+    Addresses in DRAM are taken modulo its size.
 
     Parameters
     ----------
@@ -97,6 +100,18 @@ class MatrixHost:
             self.active += active
             self.cycle += 1
             offers = self.offer_access(ctx)
+
+    async def registers(self, ctx, *names) -> dict[str, int]:
+        """Return registers of the idle unit."""
+        request, found = self.dut.registers.request, {}
+        for name in names:
+            payload = {"address": MATRIX[name].offset, "write": 0, "data": 0}
+            ctx.set(request.payload, payload)
+            ctx.set(request.valid, 1)
+            await ctx.tick()
+            found[name] = ctx.get(self.dut.registers.response.payload.data)
+        ctx.set(request.valid, 0)
+        return found
 
     def drive(self, ctx):
         """Set the inputs other than registers for one cycle; return the ready signals."""
@@ -181,6 +196,7 @@ class MatrixHost:
         target, source = inside if refills else outside
         for row in range(descriptor.rows):
             start = getattr(descriptor, source) + row * getattr(descriptor, f"{source}_pitch")
+            start %= len(memory)
             place = getattr(descriptor, target) + row * getattr(descriptor, f"{target}_pitch")
             data = int.from_bytes(memory[start : start + descriptor.bytes], "little")
             mask = (1 << descriptor.bytes // 4) - 1
@@ -191,7 +207,7 @@ class MatrixHost:
         """Copy from DRAM to shared memory."""
         for row in range(descriptor.rows):
             source, target = (
-                descriptor.dram + row * descriptor.dram_pitch,
+                (descriptor.dram + row * descriptor.dram_pitch) % DRAM_BYTES,
                 descriptor.local + row * descriptor.local_pitch,
             )
             self.shared[target : target + descriptor.bytes] = self.dram[
@@ -221,7 +237,7 @@ class MatrixHost:
                     memory, start = self.dram, descriptor.dram + row * descriptor.dram_pitch
                 else:
                     memory, start = self.shared, descriptor.local + row * descriptor.local_pitch
-                start += block * descriptor.block
+                start = (start + block * descriptor.block) % len(memory)
                 memory[start : start + count] = data[:count]
         return True
 

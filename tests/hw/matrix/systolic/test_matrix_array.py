@@ -57,11 +57,7 @@ class GatedArray(wiring.Component):
         array = self.array
         busy = Signal()
         m.d.comb += busy.eq(
-            self.row_valid
-            | self.weights_valid
-            | self.drain_command.valid
-            | array.in_flight
-            | array.drain_busy
+            self.row_valid | self.weights_valid | self.drain_command.valid | array.busy
         )
         m.submodules.array = EnableInserter(busy)(array)
         wiring.connect(m, wiring.flipped(self), array)
@@ -284,7 +280,7 @@ class Sequencer:
         ctx.set(Cat(dut.row_valid, dut.weights_valid, dut.drain_command.valid, dut.unfinished), 0)
         self.is_done = True
         self.cycles = cycle
-        await ctx.tick().until(~dut.in_flight & ~dut.drain_busy)
+        await ctx.tick().until(~dut.busy)
 
 
 def run(config, *, tiles, seed=1, bubbles=0.0, stall=0.0, gated=False):
@@ -365,6 +361,23 @@ def test_a_row_is_in_flight_until_it_is_written(name):
     simulate(dut, testbench)
 
 
+@pytest.mark.parametrize("name", CONFIGS)
+def test_weights_alone_need_a_clock_but_are_not_in_flight(name):
+    dut = MatrixArray(CONFIGS[name])
+
+    async def testbench(ctx):
+        ctx.set(dut.weights_valid, 1)
+        await ctx.tick()
+        ctx.set(dut.weights_valid, 0)
+        for _ in range(CONFIGS[name].columns + 1):
+            assert ctx.get(dut.busy)
+            assert not ctx.get(dut.in_flight)
+            await ctx.tick()
+        assert not ctx.get(dut.busy)
+
+    simulate(dut, testbench)
+
+
 @pytest.mark.parametrize(("name", "wide", "rows_per_cycle"), [("4x4", 0, 1), ("4x4", 1, 0.5)])
 @pytest.mark.quick(1)
 def test_drain_reads_a_row_per_cycle(name, wide, rows_per_cycle):
@@ -391,7 +404,7 @@ def test_drain_reads_a_row_per_cycle(name, wide, rows_per_cycle):
             assert ctx.get(dut.events.drain_row) == (cycle * rows_per_cycle % 1 == 0)
             await ctx.tick()
         assert ctx.get(dut.drain_pointer) == ctx.get(dut.drain_end)
-        await ctx.tick().until(~dut.drain_busy)
+        await ctx.tick().until(~dut.busy)
 
     simulate(dut, testbench)
 

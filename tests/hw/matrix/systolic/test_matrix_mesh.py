@@ -150,7 +150,7 @@ def test_matches_golden_model(config, early):
     simulate(dut, testbench)
 
 
-def test_in_flight_is_high_until_the_last_column_has_its_weight():
+def test_the_mesh_is_busy_until_the_last_column_has_its_weight():
     config = CONFIGS[2]
     dut = WeightStationaryMesh(config)
 
@@ -159,9 +159,10 @@ def test_in_flight_is_high_until_the_last_column_has_its_weight():
         await ctx.tick()
         ctx.set(dut.weights_valid, 0)
         for _ in range(config.columns + 1):
-            assert ctx.get(dut.in_flight)
+            assert ctx.get(dut.busy)
+            assert not ctx.get(dut.in_flight)
             await ctx.tick()
-        assert not ctx.get(dut.in_flight)
+        assert not ctx.get(dut.busy)
 
     simulate(dut, testbench)
 

@@ -60,9 +60,7 @@ class GatedArray(wiring.Component):
         m = Module()
         array = self.array
         busy = Signal()
-        m.d.comb += busy.eq(
-            self.step_valid | self.drain_command.valid | array.in_flight | array.drain_busy
-        )
+        m.d.comb += busy.eq(self.step_valid | self.drain_command.valid | array.busy)
         m.submodules.array = EnableInserter(busy)(array)
         wiring.connect(m, wiring.flipped(self), array)
         return m
@@ -247,7 +245,7 @@ def test_array_accumulates_and_drains_a_product(config, kind):
         ctx.set(dut.drain.ready, 1)
         await ctx.tick()
         ctx.set(dut.drain_command.valid, 0)
-        while ctx.get(dut.drain_busy):
+        while ctx.get(dut.busy):
             _, _, valid, beat = await ctx.tick().sample(dut.drain.valid, dut.drain.payload)
             beats.extend([beat] if valid else [])
 
