@@ -1,0 +1,164 @@
+"""Cases of a snapshot: runs of kernels; config, Verilog and area of presets."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from spica.cli.run import chosen
+from spica.cli.run_options import Options
+from spica.explore.record import PASS, STOPPED, Record
+from spica.explore.work import failure_of, one_line, source_key
+from spica.hw.base.build_cache import digest
+from spica.hw.base.errors import MachineError
+from spica.hw.config import ClusterConfig
+from spica.hw.config.rtl_support import require_rtl
+from spica.hw.emit.shared_block import describe
+from spica.sim.engine.emission_cache import emit_cached
+from spica.sim.run.options import MODEL
+from spica.sim.run.workload import run_workload
+from spica.synth.area import area_report, measure_cluster
+
+from .facts import Facts, area_facts, config_facts, run_facts, verilog_facts
+
+__all__ = ["PARTS", "RTL", "Case", "PresetCase", "RunCase"]
+
+#: Engine of runs whose names have none.
+RTL = "verilator"
+#: Limit of a run, in cycles or in warp instructions: about ten times the longest.
+LIMIT = 2_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """Case of a snapshot: a piece of work for `explore.work.carried_out`.
+
+    The result of its record is `facts.Facts`.
+
+    Parameters
+    ----------
+    preset : str
+        Name of the machine.
+    config : ClusterConfig
+        Config of the machine.
+
+    """
+
+    preset: str
+    config: ClusterConfig
+
+    kind: ClassVar[str] = "snapshot"
+    is_immediate: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """Description, the key of the case in a snapshot."""
+        raise NotImplementedError
+
+    @property
+    def key(self) -> str:
+        """Hash of everything that determines the record."""
+        return digest([describe(self), source_key()])
+
+    def record(self) -> Record:
+        """Carry the case out; raise `UserError` if it is refused."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunCase(Case):
+    """Run of a kernel, with the choices and refusals of ``spica run``.
+
+    Parameters
+    ----------
+    kernel : str
+        Name of the kernel.
+    engine : str
+        Engine of ``spica list``.
+    options : mapping
+        Further options of ``spica run``, by their names in Python.
+
+    """
+
+    kernel: str
+    engine: str = RTL
+    options: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Description, the key of the case in a snapshot."""
+        others = [
+            name if value is True else f"{name} {value}"
+            for name, value in self.options.items()
+            if name != "size"
+        ]
+        if self.engine != RTL:
+            others.append(self.engine)
+        return ", ".join([f"{self.kernel} {self.options['size']} on {self.preset}", *others])
+
+    def record(self) -> Record:
+        """Run the kernel; raise `UserError` if the machine cannot."""
+        limit = "max_instructions" if self.engine == MODEL else "max_cycles"
+        given: dict[str, Any] = {**self.options, limit: LIMIT}
+        options = Options(preset=self.preset, engine=self.engine, **given)
+        workload, settings = chosen(self.kernel, (), self.config, options)
+        buffers: dict[str, np.ndarray] = {}
+        try:
+            result = run_workload(workload, self.preset, self.config, settings, results=buffers)
+        except MachineError as error:
+            return Record(status=STOPPED, reason=one_line(error))
+        check = result["check"]
+        return Record(
+            status=check["verdict"],
+            reason="" if check["verdict"] == PASS else failure_of(check),
+            result=run_facts(workload, result, buffers),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PresetCase(Case):
+    """Config, Verilog or area of a preset.
+
+    Parameters
+    ----------
+    part : str
+        One of `PARTS`.
+
+    """
+
+    part: str
+
+    @property
+    def name(self) -> str:
+        """Description, the key of the case in a snapshot."""
+        return f"{self.part} of {self.preset}"
+
+    def record(self) -> Record:
+        """Return the facts; raise `UserError` if the preset has no RTL."""
+        return Record(status=PASS, result=PARTS[self.part](self.config, self.preset))
+
+
+def config_of(config: ClusterConfig, preset: str) -> Facts:
+    """Return the fields of a preset."""
+    return config_facts(config)
+
+
+def verilog_of(config: ClusterConfig, preset: str) -> Facts:
+    """Emit a preset; return its Verilog, JSON description and C header."""
+    require_rtl(config)
+    return verilog_facts(emit_cached(config, preset))
+
+
+def area_of(config: ClusterConfig, preset: str) -> Facts:
+    """Synthesise a preset, one block at a time; return its area and depth."""
+    require_rtl(config)
+    return area_facts(area_report(measure_cluster(config, preset, workers=1)))
+
+
+#: Parts of a preset with their functions.
+PARTS: dict[str, Callable[[ClusterConfig, str], Facts]] = {
+    "config": config_of,
+    "Verilog": verilog_of,
+    "area": area_of,
+}

@@ -1,0 +1,78 @@
+"""Tables of a comparison: the changes of each group, the largest first."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rich.table import Table
+
+from spica.cli.options import new_table
+
+from .comparison import Allowance, Change
+from .facts import GROUPS, Value
+
+__all__ = ["change_tables"]
+
+#: A hash, and the characters of it in a cell.
+HASHED, HASH = re.compile("[0-9a-f]{64}"), 12
+
+
+def change_tables(
+    changes: Sequence[Change], allowances: Sequence[Allowance], rows: int
+) -> Iterator[Table | str]:
+    """Yield a table for each group with changes, and a line on the rows that it leaves out.
+
+    Parameters
+    ----------
+    changes : sequence of Change
+        Changes by group.
+    allowances : sequence of Allowance
+        Allowed changes, which are marked.
+    rows : int
+        Rows of a table; 0 for all.
+
+    """
+    for group in GROUPS:
+        found = [change for change in changes if change.group == group]
+        if not found:
+            continue
+        cases = len({change.case for change in found})
+        table = new_table(
+            f"{group}: {len(found):,} changed in {cases:,} cases",
+            *("case", "quantity"),
+            numbers=["old", "new", "difference", ""],
+        )
+        ordered = sorted(found, key=lambda change: -magnitude(change))
+        for change in ordered[: rows or None]:
+            is_allowed = any(allowance.covers(change) for allowance in allowances)
+            table.add_row(
+                change.case,
+                change.quantity,
+                shown(change.old),
+                shown(change.new),
+                difference(change),
+                "allowed" if is_allowed else "",
+            )
+        yield table
+        if rows and len(found) > rows:
+            yield f"{len(found) - rows:,} more changes of {group}; --rows 0 lists all"
+
+
+def magnitude(change: Change) -> float:
+    """Return the size of a change; changes without a relative difference are the largest."""
+    relative = change.relative
+    return float("inf") if relative is None else abs(relative)
+
+
+def difference(change: Change) -> str:
+    """Return the relative difference of a change in percent."""
+    relative = change.relative
+    return "" if relative is None else f"{100 * relative:+.3g} %"
+
+
+def shown(value: Value | None) -> str:
+    """Return a value for a cell."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool | str):
+        return str(value)[:HASH] if HASHED.fullmatch(str(value)) else str(value)
+    return f"{value:,}"

@@ -1,0 +1,377 @@
+"""Tests of the snapshots: coverage, equal trees, planted changes, interrupts, refused input."""
+
+import dataclasses
+import itertools
+import json
+import re
+import shutil
+
+import pytest
+
+from spica import kernels
+from spica.cli.catalog import kernel_names
+from spica.explore.record import Record
+from spica.hw.config import PRESETS
+from spica.sim.harness.dram import DramConfig
+from spica.sim.run import product_run
+from support.root_modules import root_module
+
+snapshot = root_module("bench.snapshot.__main__")
+cases = root_module("bench.snapshot.cases")
+sizes = root_module("bench.snapshot.sizes")
+Selection = root_module("bench.snapshot.selection").Selection
+
+#: A machine without cores: one kernel, whose model is built in seconds.
+SMALL = ("--quick", "--presets", "tiny_matrix", "--kernels", "gemm", "--no-area")
+#: The same kernel on tensor units, by the instruction-set model.
+MODEL = ("--presets", "ampere", "--kernels", "gemm", "--engine", "iss")
+
+
+def take(file, *options):
+    """Take a snapshot of small products, which must succeed; return its entries."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sizes.SIZES, "gemm", ({"size": "16x16x16"}, {"size": "21x18x33"}))
+        assert snapshot.main(["take", str(file), *options]) == 0
+    return json.loads(file.read_text())["entries"]
+
+
+def compare(*arguments):
+    return snapshot.main(["compare", *map(str, arguments)])
+
+
+def rows(text, *words):
+    """Return the lines of a comparison with all words."""
+    return [line for line in text.splitlines() if all(word in line for word in words)]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Snapshot of the small machine."""
+    file = tmp_path_factory.mktemp("snapshot") / "small.json"
+    take(file, *SMALL)
+    return file
+
+
+def record_names(monkeypatch, names, *kinds):
+    """Let cases of some kinds add their name to a list instead of their work."""
+    for kind in kinds:
+        monkeypatch.setattr(
+            kind, "record", lambda case: names.append(case.name) or Record(status="pass")
+        )
+
+
+def pairs(found):
+    """Return the pairs of kernel and preset among cases."""
+    return {(case.kernel, case.preset) for case in found if isinstance(case, cases.RunCase)}
+
+
+def test_every_preset_and_every_kernel_has_its_cases():
+    found = Selection().cases()
+    names = [case.name for case in found]
+    assert len(set(names)) == len(names)
+    assert pairs(found) == set(itertools.product(kernel_names(), PRESETS))
+    for kind in ("config", "Verilog", "area"):
+        assert {f"{kind} of {preset}" for preset in PRESETS} <= set(names)
+    assert all(f"gemm 64x64x64 on {preset}, driver host" in names for preset in ("tiny", "virgo"))
+    runs = [case for case in found if isinstance(case, cases.RunCase)]
+    assert all(
+        len({case.options["size"] for case in runs if case.kernel == kernel}) == 2
+        for kernel in kernel_names()
+    )
+
+
+def test_a_new_preset_and_a_new_kernel_have_their_cases(monkeypatch, tmp_path):
+    monkeypatch.setitem(PRESETS, "tiny_new", PRESETS["tiny"])
+    folder = tmp_path / "hadamard"
+    shutil.copytree(f"{kernels.__path__[0]}/sgemm", folder)
+    monkeypatch.setattr(kernels, "__path__", [*kernels.__path__, str(tmp_path)])
+    found = Selection(is_quick=True).cases()
+    assert ("hadamard", "tiny_new") in pairs(found)
+    names = {case.name for case in found}
+    assert {"hadamard 16x16x16 on tiny_new", "hadamard 13x17x11 on tiny_new"} <= names
+    assert {"config of tiny_new", "Verilog of tiny_new", "area of tiny_new"} <= names
+
+
+def test_two_snapshots_of_a_tree_are_equal(small, tmp_path, capsys):
+    again = tmp_path / "again.json"
+    entries = take(again, *SMALL)
+    assert capsys.readouterr().out.splitlines()[-1] == "4 pass"
+    assert {entry["status"] for entry in entries.values()} == {"pass"}
+    facts = entries["gemm 21x18x33 on tiny_matrix"]["facts"]
+    assert facts["cycles"]["cycles"] > 1_000
+    assert facts["counters"]["counters.matrix_active"] > 500
+    assert len(facts["values"]["c SHA-256"]) == 64
+    verilog = entries["Verilog of tiny_matrix"]["facts"]
+    assert verilog["interfaces"]["ports.clk"] == "input 1"
+    assert verilog["verilog"]["modules"] > 20
+    assert compare(small, again) == 0
+    assert capsys.readouterr().out.splitlines() == ["4 cases: 0 changes, 0 of them not allowed"]
+
+
+def test_a_changed_latency_is_named(small, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(DramConfig.__init__.__kwdefaults__, "latency", 120)
+    file = tmp_path / "slower.json"
+    take(file, *SMALL)
+    capsys.readouterr()
+    assert compare(small, file) == 1
+    shown = capsys.readouterr().out
+    assert len(rows(shown, "memory.parameters.latency", "100", "120", "+20 %")) == 2
+    assert len(re.findall(r"on tiny_matrix +cycles .*\+\d", shown)) == 2
+    assert not rows(shown, "SHA-256")
+    assert compare(small, file, "--allow", "inputs", "--allow", "counters") == 1
+    allowed = ("--allow", "inputs", "--allow", "counters", "--allow", "cycles:0.01%")
+    assert compare(small, file, *allowed) == 1
+    assert compare(small, file, *allowed[:-1], "cycles:90%") == 0
+    assert rows(capsys.readouterr().out, "cycles", "allowed")
+
+
+def test_changed_numerics_are_named(tmp_path, capsys, monkeypatch):
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    take(old, *MODEL)
+    core = dataclasses.replace(PRESETS["ampere"].core, tensor_numerics="nvidia(volta)")
+    monkeypatch.setitem(PRESETS, "ampere", dataclasses.replace(PRESETS["ampere"], core=core))
+    take(new, *MODEL)
+    capsys.readouterr()
+    assert compare(old, new) == 1
+    shown = capsys.readouterr().out
+    assert rows(shown, "config of ampere", "core.tensor_numerics", "nvidia(volta)")
+    assert rows(shown, "gemm 16x16x16 on ampere, iss", "c SHA-256")
+    assert not rows(shown, "outcomes")
+
+
+def test_a_wrong_bit_of_a_golden_model_is_named(small, tmp_path, capsys, monkeypatch):
+    golden = product_run.golden_product
+
+    def wrong(*arguments):
+        expected = golden(*arguments)
+        expected.view("u2").flat[5] ^= 1
+        return expected
+
+    monkeypatch.setattr(product_run, "golden_product", wrong)
+    file = tmp_path / "wrong.json"
+    take(file, *SMALL)
+    capsys.readouterr()
+    assert compare(small, file) == 1
+    shown = capsys.readouterr().out
+    assert len(rows(shown, "status", "pass", "fail")) == 2
+    assert len(rows(shown, "check.buffers.c.mismatches", " 0 ", " 1 ")) == 2
+    assert not rows(shown, "SHA-256")
+
+
+def test_a_wrong_bit_of_a_result_is_named(small, tmp_path, capsys, monkeypatch):
+    finish = product_run.ProductRun.finish
+
+    def wrong(run, execution):
+        finish(run, execution)
+        run.c.view("u2").flat[5] ^= 1
+
+    monkeypatch.setattr(product_run.ProductRun, "finish", wrong)
+    file = tmp_path / "wrong.json"
+    take(file, *SMALL)
+    capsys.readouterr()
+    assert compare(small, file, "--allow", "cycles", "--allow", "counters") == 1
+    assert len(rows(capsys.readouterr().out, "c SHA-256")) == 2
+
+
+def test_a_pair_that_is_refused_is_named(tmp_path, capsys, monkeypatch):
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    take(old, *MODEL)
+    monkeypatch.setitem(PRESETS, "ampere", PRESETS["tiny_matrix"])
+    entries = take(new, *MODEL)
+    refused = entries["gemm 16x16x16 on ampere, iss"]
+    assert refused["status"] == "refused" and refused["facts"] == {}
+    assert refused["reason"].startswith("gemm driven by a host does not run on engine iss")
+    capsys.readouterr()
+    assert compare(old, new, "--allow", "config") == 1
+    shown = capsys.readouterr().out
+    assert rows(shown, "status", "pass", "refused")
+    assert rows(shown, "reason", "gemm driven by a host")
+
+
+def test_a_cut_snapshot_continues(tmp_path, capsys, monkeypatch):
+    file, done = tmp_path / "cut.json", []
+
+    def record(case):
+        if done:
+            raise KeyboardInterrupt
+        done.append(case.name)
+        return Record(status="pass")
+
+    options = ("take", str(file), *SMALL)
+    with monkeypatch.context() as patch:
+        patch.setattr(cases.RunCase, "record", record)
+        assert snapshot.main(options) == 130
+    entries = json.loads(file.read_text())["entries"]
+    assert set(entries) == {"config of tiny_matrix", *done}
+    assert "the same command continues" in capsys.readouterr().err
+    record_names(monkeypatch, done, cases.RunCase, cases.PresetCase)
+    assert snapshot.main(options) == 0
+    assert done == [
+        "gemm 64x64x64 on tiny_matrix",
+        "gemm 133x70x51 on tiny_matrix",
+        "Verilog of tiny_matrix",
+    ]
+    assert list(json.loads(file.read_text())["entries"]) == ["config of tiny_matrix", *done]
+
+
+def test_a_snapshot_of_another_tree_is_not_continued(small, tmp_path, capsys):
+    file = tmp_path / "other.json"
+    content = json.loads(small.read_text())
+    file.write_text(json.dumps(content | {"source": "0" * 24, "entries": {"old": {}}}))
+    capsys.readouterr()
+    assert snapshot.main(["take", str(file), *SMALL]) == 2
+    (message,) = capsys.readouterr().err.splitlines()
+    assert "is a snapshot of other sources or tools" in message
+    assert "give another file, or --replace" in message
+    assert "old" not in take(file, *SMALL, "--replace")
+
+
+def test_an_entry_of_another_config_or_size_is_not_kept(tmp_path, capsys, monkeypatch):
+    """The key of an entry has everything that determines it, beside the sources."""
+    file, done = tmp_path / "one.json", []
+    record_names(monkeypatch, done, cases.RunCase)
+    take(file, *MODEL)
+    take(file, *MODEL)
+    assert len(done) == len(set(done)) == 4
+    monkeypatch.setitem(PRESETS, "ampere", PRESETS["volta"])
+    take(file, *MODEL)
+    assert len(done) == 8
+
+
+def test_an_unexpected_error_is_an_entry_that_is_tried_again(tmp_path, capsys, monkeypatch):
+    file = tmp_path / "error.json"
+    with monkeypatch.context() as patch:
+        patch.setattr(cases, "run_facts", lambda *_: {}["counters"])
+        entries = take(file, *MODEL)
+    failed = entries["gemm 16x16x16 on ampere, iss"]
+    assert failed["status"] == "error" and failed["reason"] == "KeyError: 'counters'"
+    assert take(file, *MODEL)["gemm 16x16x16 on ampere, iss"]["status"] == "pass"
+
+
+ENTRY = {"status": "pass", "reason": "", "facts": {}}
+
+
+def written(file, entries, **others):
+    """Write a snapshot with entries; return its file."""
+    head = {"schema": "spica.snapshot", "version": 1, "source": "", "versions": {}}
+    file.write_text(json.dumps(head | {"entries": entries} | others))
+    return file
+
+
+def test_the_largest_changes_are_first_and_rows_are_limited(tmp_path, capsys):
+    counts = [{f"x{place}": 100 + factor * place for place in range(9)} for factor in (0, 1)]
+    old, new = (
+        written(tmp_path / f"{number}.json", {"run": ENTRY | {"facts": {"counters": facts}}})
+        for number, facts in enumerate(counts)
+    )
+    assert compare(old, new, "--rows", 2) == 1
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0].rstrip() == "counters: 8 changed in 1 cases"
+    assert shown[2].split() == ["run", "x8", "100", "108", "+8", "%"]
+    assert "6 more changes of counters; --rows 0 lists all" in shown
+    assert compare(old, new, "--rows", 0) == 1
+    assert len(rows(capsys.readouterr().out, "run", " %")) == 8
+    assert compare(old, new, "--allow", "counters:7.9%") == 1
+    assert compare(old, new, "--allow", "counters:8%") == 0
+
+
+def test_cases_of_one_snapshot_only(tmp_path, capsys):
+    old = written(tmp_path / "old.json", {"a": ENTRY, "b": ENTRY})
+    new = written(tmp_path / "new.json", {"a": ENTRY, "c": ENTRY | {"status": "refused"}})
+    assert compare(old, new) == 1
+    shown = capsys.readouterr().out
+    assert rows(shown, " b ", "pass", "none") and rows(shown, " c ", "none", "refused")
+    assert compare(old, new, "--allow", "cases") == 0
+    assert compare(old, new, "--allow", "cases:5%") == 1
+
+
+def test_values_from_zero_and_texts_have_no_percentage(tmp_path, capsys):
+    facts = [{"counters": {"stalls": count, "kind": name}} for count, name in ((0, "a"), (3, "b"))]
+    old, new = (
+        written(tmp_path / f"{number}.json", {"run": ENTRY | {"facts": each}})
+        for number, each in enumerate(facts)
+    )
+    assert compare(old, new, "--allow", "counters:1000%") == 1
+    shown = capsys.readouterr().out
+    assert rows(shown, "stalls", "0", "3") and "2 of them not allowed" in shown
+    assert compare(old, new, "--allow", "counters") == 0
+
+
+def test_snapshots_of_other_tools_are_noted(tmp_path, capsys):
+    old = written(tmp_path / "old.json", {}, versions={"numpy": "1", "python": "3"})
+    new = written(tmp_path / "new.json", {}, versions={"numpy": "2", "python": "3"})
+    assert compare(old, new) == 0
+    assert "note: other tools: numpy 1 and 2" in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "a snapshot must be a JSON file, and {} is none"),
+        ("[]", "a snapshot must have the schema spica.snapshot, and {} has another"),
+        ('{"schema": "x"}', "a snapshot must have the schema spica.snapshot, and {} has another"),
+        (
+            '{"schema": "spica.snapshot", "version": 0}',
+            "a snapshot must have version 1, and {} has 0; take it again",
+        ),
+        (
+            '{"schema": "spica.snapshot", "version": 1}',
+            "a snapshot must have source, versions and entries, and {} lacks one; take it again",
+        ),
+        (None, "cannot read {}: no such file or directory"),
+    ],
+)
+def test_a_file_that_is_no_snapshot_is_refused(content, message, tmp_path, capsys):
+    file = tmp_path / "file.json"
+    if content is not None:
+        file.write_text(content)
+    assert compare(file, file) == 2
+    assert capsys.readouterr().err == f"bench.snapshot: {message.format(file)}\n"
+    if content is not None:
+        assert snapshot.main(["take", str(file)]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("compare", "a", "b", "--allow", "cycle"), "unknown group of --allow 'cycle'; did you"),
+        (("compare", "a", "b", "--allow", "cycles:5"), "--allow must be a group, or a group with"),
+        (("compare", "a", "b", "--rows", "-1"), "--rows must be at least 0, not -1"),
+        (("take", "a", "--presets", "virgos"), "unknown preset 'virgos'; did you mean 'virgo'?"),
+        (("take", "a", "--kernels", "gemmm"), "unknown kernel 'gemmm'; did you mean 'gemm'?"),
+        (("take", "a", "--engine", "rtl"), "unknown --engine 'rtl'; choose one of verilator"),
+        (("take", "a", "--workers", "0"), "--workers must be at least 1, not 0"),
+        (("take", "a", "--quick", "--presets", "core"), "--quick takes presets whose names begin"),
+    ],
+)
+def test_wrong_options_are_refused(arguments, message, capsys):
+    assert snapshot.main(arguments) == 2
+    assert capsys.readouterr().err.startswith(f"bench.snapshot: {message}")
+
+
+@pytest.mark.slow
+def test_a_quick_snapshot_on_two_workers(tmp_path):
+    alone, together = tmp_path / "alone.json", tmp_path / "together.json"
+    assert snapshot.main(["take", str(alone), "--quick"]) == 0
+    assert snapshot.main(["take", str(together), "--quick", "--workers", "2"]) == 0
+    assert compare(alone, together) == 0
+    entries = json.loads(alone.read_text())["entries"]
+    assert {entry["status"] for entry in entries.values()} == {"pass", "refused"}
+    area = entries["area of tiny_matrix"]["facts"]
+    assert area["area"]["cells"] > 10_000 and 0 < area["depth"]["depth"] <= 60
+
+
+@pytest.mark.slow
+def test_a_changed_latency_of_a_unit_is_named(small, tmp_path, capsys, monkeypatch):
+    """Another array: its config, its Verilog, and the cycles of its products."""
+    tiny = PRESETS["tiny_matrix"]
+    unit = dataclasses.replace(tiny.units[0], multiply_add_latency=3)
+    monkeypatch.setitem(PRESETS, "tiny_matrix", dataclasses.replace(tiny, units=(unit,)))
+    file = tmp_path / "slower.json"
+    take(file, *SMALL)
+    capsys.readouterr()
+    assert compare(small, file, "--rows", 0) == 1
+    shown = capsys.readouterr().out
+    assert rows(shown, "config of tiny_matrix", "units.0.multiply_add_latency", "2", "3")
+    assert rows(shown, "Verilog of tiny_matrix", "bytes")
+    assert len(re.findall(r"on tiny_matrix +cycles .*\+\d", shown)) == 2
