@@ -1,4 +1,4 @@
-"""Tests of the snapshots: coverage, equal trees, planted changes, interrupts, refused input."""
+"""Tests of taking snapshots: coverage, equal trees, planted changes, interrupts."""
 
 import dataclasses
 import itertools
@@ -97,10 +97,10 @@ def test_two_snapshots_of_a_tree_are_equal(small, tmp_path, capsys):
     entries = take(again, *SMALL)
     assert capsys.readouterr().out.splitlines()[-1] == "4 pass"
     assert {entry["status"] for entry in entries.values()} == {"pass"}
-    facts = entries["gemm 21x18x33 on tiny_matrix"]["facts"]
-    assert facts["cycles"]["cycles"] > 1_000
-    assert facts["counters"]["counters.matrix_active"] > 500
-    assert len(facts["values"]["c SHA-256"]) == 64
+    run = entries["gemm 21x18x33 on tiny_matrix"]["facts"]
+    assert run["cycles"]["cycles"] > 1_000
+    assert run["counters"]["counters.matrix_active"] > 500
+    assert len(run["values"]["c SHA-256"]) == 64
     verilog = entries["Verilog of tiny_matrix"]["facts"]
     assert verilog["interfaces"]["ports.clk"] == "input 1"
     assert verilog["verilog"]["modules"] > 20
@@ -246,107 +246,6 @@ def test_an_unexpected_error_is_an_entry_that_is_tried_again(tmp_path, capsys, m
     failed = entries["gemm 16x16x16 on ampere, iss"]
     assert failed["status"] == "error" and failed["reason"] == "KeyError: 'counters'"
     assert take(file, *MODEL)["gemm 16x16x16 on ampere, iss"]["status"] == "pass"
-
-
-ENTRY = {"status": "pass", "reason": "", "facts": {}}
-
-
-def written(file, entries, **others):
-    """Write a snapshot with entries; return its file."""
-    head = {"schema": "spica.snapshot", "version": 1, "source": "", "versions": {}}
-    file.write_text(json.dumps(head | {"entries": entries} | others))
-    return file
-
-
-def test_the_largest_changes_are_first_and_rows_are_limited(tmp_path, capsys):
-    counts = [{f"x{place}": 100 + factor * place for place in range(9)} for factor in (0, 1)]
-    old, new = (
-        written(tmp_path / f"{number}.json", {"run": ENTRY | {"facts": {"counters": facts}}})
-        for number, facts in enumerate(counts)
-    )
-    assert compare(old, new, "--rows", 2) == 1
-    shown = capsys.readouterr().out.splitlines()
-    assert shown[0].rstrip() == "counters: 8 changed in 1 cases"
-    assert shown[2].split() == ["run", "x8", "100", "108", "+8", "%"]
-    assert "6 more changes of counters; --rows 0 lists all" in shown
-    assert compare(old, new, "--rows", 0) == 1
-    assert len(rows(capsys.readouterr().out, "run", " %")) == 8
-    assert compare(old, new, "--allow", "counters:7.9%") == 1
-    assert compare(old, new, "--allow", "counters:8%") == 0
-
-
-def test_cases_of_one_snapshot_only(tmp_path, capsys):
-    old = written(tmp_path / "old.json", {"a": ENTRY, "b": ENTRY})
-    new = written(tmp_path / "new.json", {"a": ENTRY, "c": ENTRY | {"status": "refused"}})
-    assert compare(old, new) == 1
-    shown = capsys.readouterr().out
-    assert rows(shown, " b ", "pass", "none") and rows(shown, " c ", "none", "refused")
-    assert compare(old, new, "--allow", "cases") == 0
-    assert compare(old, new, "--allow", "cases:5%") == 1
-
-
-def test_values_from_zero_and_texts_have_no_percentage(tmp_path, capsys):
-    facts = [{"counters": {"stalls": count, "kind": name}} for count, name in ((0, "a"), (3, "b"))]
-    old, new = (
-        written(tmp_path / f"{number}.json", {"run": ENTRY | {"facts": each}})
-        for number, each in enumerate(facts)
-    )
-    assert compare(old, new, "--allow", "counters:1000%") == 1
-    shown = capsys.readouterr().out
-    assert rows(shown, "stalls", "0", "3") and "2 of them not allowed" in shown
-    assert compare(old, new, "--allow", "counters") == 0
-
-
-def test_snapshots_of_other_tools_are_noted(tmp_path, capsys):
-    old = written(tmp_path / "old.json", {}, versions={"numpy": "1", "python": "3"})
-    new = written(tmp_path / "new.json", {}, versions={"numpy": "2", "python": "3"})
-    assert compare(old, new) == 0
-    assert "note: other tools: numpy 1 and 2" in capsys.readouterr().out.splitlines()
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("{", "a snapshot must be a JSON file, and {} is none"),
-        ("[]", "a snapshot must have the schema spica.snapshot, and {} has another"),
-        ('{"schema": "x"}', "a snapshot must have the schema spica.snapshot, and {} has another"),
-        (
-            '{"schema": "spica.snapshot", "version": 0}',
-            "a snapshot must have version 1, and {} has 0; take it again",
-        ),
-        (
-            '{"schema": "spica.snapshot", "version": 1}',
-            "a snapshot must have source, versions and entries, and {} lacks one; take it again",
-        ),
-        (None, "cannot read {}: no such file or directory"),
-    ],
-)
-def test_a_file_that_is_no_snapshot_is_refused(content, message, tmp_path, capsys):
-    file = tmp_path / "file.json"
-    if content is not None:
-        file.write_text(content)
-    assert compare(file, file) == 2
-    assert capsys.readouterr().err == f"bench.snapshot: {message.format(file)}\n"
-    if content is not None:
-        assert snapshot.main(["take", str(file)]) == 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("compare", "a", "b", "--allow", "cycle"), "unknown group of --allow 'cycle'; did you"),
-        (("compare", "a", "b", "--allow", "cycles:5"), "--allow must be a group, or a group with"),
-        (("compare", "a", "b", "--rows", "-1"), "--rows must be at least 0, not -1"),
-        (("take", "a", "--presets", "virgos"), "unknown preset 'virgos'; did you mean 'virgo'?"),
-        (("take", "a", "--kernels", "gemmm"), "unknown kernel 'gemmm'; did you mean 'gemm'?"),
-        (("take", "a", "--engine", "rtl"), "unknown --engine 'rtl'; choose one of verilator"),
-        (("take", "a", "--workers", "0"), "--workers must be at least 1, not 0"),
-        (("take", "a", "--quick", "--presets", "core"), "--quick takes presets whose names begin"),
-    ],
-)
-def test_wrong_options_are_refused(arguments, message, capsys):
-    assert snapshot.main(arguments) == 2
-    assert capsys.readouterr().err.startswith(f"bench.snapshot: {message}")
 
 
 @pytest.mark.slow
