@@ -68,7 +68,7 @@ class Selection:
 
     def chosen_presets(self) -> list[str]:
         """Return the names of the presets; raise `UserError` if there are none."""
-        presets = self.presets or PRESETS
+        presets = dict.fromkeys(self.presets or PRESETS)
         found = [name for name in presets if not self.is_quick or name.startswith(QUICK)]
         if not found:
             raise UserError(
@@ -79,7 +79,7 @@ class Selection:
 
     def runs(self, preset: str, config: ClusterConfig) -> Iterator[RunCase]:
         """Yield the runs of a preset; a host commands `HOST_KERNEL` too, if there are cores."""
-        for kernel in self.kernels or kernel_names():
+        for kernel in dict.fromkeys(self.kernels or kernel_names()):
             drivers = [{}, {"driver": "host"}] if kernel == HOST_KERNEL and config.cores else [{}]
             for driver in drivers:
                 for options in sizes_of(kernel):

@@ -11,7 +11,8 @@ from spica.sim.run.exact_kernels import EXACT_KERNELS
 __all__ = ["SIZES", "sizes_of"]
 
 #: Options of the runs of a kernel, by those of ``spica run``. The first run has sizes that blocks
-#: divide, the second has not. All are small, as every preset runs them.
+#: divide, the second has not; a third one has NaN, infinities, subnormals and signed zeros. All are
+#: small, as every preset runs them.
 SIZES: dict[str, Sequence[Mapping[str, Any]]] = {
     "vecadd": ({"size": "256"}, {"size": "201"}),
     "saxpy": ({"size": "256"}, {"size": "203"}),
@@ -24,7 +25,11 @@ SIZES: dict[str, Sequence[Mapping[str, Any]]] = {
     "softmax": ({"size": "4x32"}, {"size": "5x35"}),
     "layernorm": ({"size": "4x32"}, {"size": "5x35"}),
     "mandelbrot": ({"size": "8x8"}, {"size": "9x7"}),
-    "gemm": ({"size": "64x64x64"}, {"size": "133x70x51"}),
+    "gemm": (
+        {"size": "64x64x64"},
+        {"size": "133x70x51"},
+        {"size": "45x37x51", "data": "extreme", "c": "fp32"},
+    ),
     "gemm_add": ({"size": "64x64x64"}, {"size": "33x70x45"}),
     "gemm_bias": ({"size": "64x64x64"}, {"size": "33x70x45"}),
     "gemm_bias_relu": ({"size": "64x64x64"}, {"size": "33x70x45"}),
@@ -33,6 +38,7 @@ SIZES: dict[str, Sequence[Mapping[str, Any]]] = {
     "attention": (
         {"size": "64x64", "keys": 128},
         {"size": "70x64", "keys": 100, "heads": 2, "kv_heads": 1, "causal": True},
+        {"size": "64x64", "keys": 100, "data": "extreme"},
     ),
 }
 #: Sizes of dimensions, in turn, of a kernel without an entry.

@@ -75,7 +75,7 @@ def test_every_preset_and_every_kernel_has_its_cases():
     assert all(f"gemm 64x64x64 on {preset}, driver host" in names for preset in ("tiny", "virgo"))
     runs = [case for case in found if isinstance(case, cases.RunCase)]
     assert all(
-        len({case.options["size"] for case in runs if case.kernel == kernel}) == 2
+        len({case.options["size"] for case in runs if case.kernel == kernel}) >= 2
         for kernel in kernel_names()
     )
 
@@ -188,6 +188,18 @@ def test_a_pair_that_is_refused_is_named(tmp_path, capsys, monkeypatch):
     assert rows(shown, "reason", "gemm driven by a host")
 
 
+def test_a_run_that_reaches_its_limit_is_named(small, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(cases, "LIMIT", 500)
+    file = tmp_path / "stopped.json"
+    entries = take(file, *SMALL)
+    assert entries["gemm 21x18x33 on tiny_matrix"]["facts"] == {}
+    capsys.readouterr()
+    assert compare(small, file) == 1
+    shown = capsys.readouterr().out
+    assert len(rows(shown, "status", "pass", "stopped")) == 2
+    assert len(rows(shown, "reason", "500")) == 2
+
+
 def test_a_cut_snapshot_continues(tmp_path, capsys, monkeypatch):
     file, done = tmp_path / "cut.json", []
 
@@ -209,6 +221,7 @@ def test_a_cut_snapshot_continues(tmp_path, capsys, monkeypatch):
     assert done == [
         "gemm 64x64x64 on tiny_matrix",
         "gemm 133x70x51 on tiny_matrix",
+        "gemm 45x37x51 on tiny_matrix, data extreme, c fp32",
         "Verilog of tiny_matrix",
     ]
     assert list(json.loads(file.read_text())["entries"]) == ["config of tiny_matrix", *done]
