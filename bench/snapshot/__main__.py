@@ -10,6 +10,7 @@ from pathlib import Path
 
 from spica.cli.options import standard_output
 from spica.cli.sizes import require_at_least
+from spica.explore.record import ERROR
 from spica.hw.base.errors import UserError
 
 from .cases import RTL
@@ -22,7 +23,8 @@ from .take import take
 
 __all__ = ["main"]
 
-CHANGED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+CHANGED = INCOMPLETE = 1
+BAD_INPUT, INTERRUPTED = 2, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def taken(given: argparse.Namespace) -> int:
-    """Take a snapshot."""
+    """Take a snapshot; cases with an unexpected error are missing in it."""
     require_at_least(1, {"--workers": given.workers})
     selection = Selection(
         presets=given.presets,
@@ -82,8 +84,8 @@ def taken(given: argparse.Namespace) -> int:
         is_quick=given.quick,
     )
     cases = selection.cases()
-    take(opened(given.file, replace=given.replace), cases, given.workers)
-    return 0
+    counts = take(opened(given.file, replace=given.replace), cases, given.workers)
+    return INCOMPLETE if counts[ERROR] else 0
 
 
 def compared(given: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from spica.cli.run import chosen
 from spica.cli.run_options import Options
 from spica.explore.record import PASS, STOPPED, Record
-from spica.explore.work import failure_of, one_line, source_key
+from spica.explore.work import failure_of, one_line
 from spica.hw.base.build_cache import digest
 from spica.hw.base.errors import MachineError
 from spica.hw.config import ClusterConfig
@@ -21,6 +21,7 @@ from spica.sim.run.workload import run_workload
 from spica.synth.area import area_report, measure_cluster
 
 from .facts import Facts, area_facts, config_facts, run_facts, verilog_facts
+from .source import tree_key
 
 __all__ = ["PARTS", "RTL", "Case", "PresetCase", "RunCase"]
 
@@ -59,7 +60,7 @@ class Case:
     @property
     def key(self) -> str:
         """Hash of everything that determines the record."""
-        return digest([describe(self), source_key()])
+        return digest([describe(self), tree_key()])
 
     def record(self) -> Record:
         """Carry the case out; raise `UserError` if it is refused."""

@@ -9,11 +9,11 @@ from typing import Any
 
 from spica.cli.files import Draft
 from spica.explore.record import ERROR, Record
-from spica.explore.work import source_key
 from spica.hw.base.errors import UserError
 from spica.sim.engine.versions import versions
 
 from .cases import Case
+from .source import tree_key
 
 __all__ = ["Snapshot", "opened", "read"]
 
@@ -91,14 +91,14 @@ def opened(path: Path, *, replace: bool) -> Snapshot:
     """
     if path.exists():
         found = read(path)
-        if found.source == source_key():
+        if found.source == tree_key():
             return found
         if not replace:
             raise UserError(
                 f"{path} is a snapshot of other sources or tools, whose entries are not those of "
                 "this tree; give another file, or --replace"
             )
-    return Snapshot(path=path, source=source_key(), versions=versions())
+    return Snapshot(path=path, source=tree_key(), versions=versions())
 
 
 def read(path: Path) -> Snapshot:

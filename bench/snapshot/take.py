@@ -19,8 +19,10 @@ __all__ = ["take"]
 Outcome = tuple[Case, Record, float]
 
 
-def take(snapshot: Snapshot, cases: Sequence[Case], jobs: int) -> None:
-    """Add the entries of all cases that a snapshot lacks; print a line for each, but refused ones.
+def take(snapshot: Snapshot, cases: Sequence[Case], jobs: int) -> Counter[str]:
+    """Add the entries of all cases that a snapshot lacks; return the number of cases by status.
+
+    Each new entry is printed, unless the case is refused.
 
     Parameters
     ----------
@@ -50,6 +52,7 @@ def take(snapshot: Snapshot, cases: Sequence[Case], jobs: int) -> None:
         snapshot.write()
     counts = Counter(snapshot.entries[case.name]["status"] for case in cases)
     print(", ".join(f"{counts[status]:,} {status}" for status in STATUSES if counts[status]))
+    return counts
 
 
 def outcomes(cases: Sequence[Case], jobs: int) -> Iterator[Outcome]:

@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from spica import kernels
+from spica import cli, kernels
 from spica.cli.catalog import kernel_names
 from spica.explore.record import Record
 from spica.hw.config import PRESETS
@@ -19,6 +19,7 @@ from support.root_modules import root_module
 snapshot = root_module("bench.snapshot.__main__")
 cases = root_module("bench.snapshot.cases")
 sizes = root_module("bench.snapshot.sizes")
+tree_key = root_module("bench.snapshot.source").tree_key
 Selection = root_module("bench.snapshot.selection").Selection
 
 #: A machine without cores: one kernel, whose model is built in seconds.
@@ -27,11 +28,11 @@ SMALL = ("--quick", "--presets", "tiny_matrix", "--kernels", "gemm", "--no-area"
 MODEL = ("--presets", "ampere", "--kernels", "gemm", "--engine", "iss")
 
 
-def take(file, *options):
-    """Take a snapshot of small products, which must succeed; return its entries."""
+def take(file, *options, code=0):
+    """Take a snapshot of small products with this exit code; return its entries."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sizes.SIZES, "gemm", ({"size": "16x16x16"}, {"size": "21x18x33"}))
-        assert snapshot.main(["take", str(file), *options]) == 0
+        assert snapshot.main(["take", str(file), *options]) == code
     return json.loads(file.read_text())["entries"]
 
 
@@ -239,6 +240,15 @@ def test_a_snapshot_of_another_tree_is_not_continued(small, tmp_path, capsys):
     assert "old" not in take(file, *SMALL, "--replace")
 
 
+def test_a_change_of_the_command_line_is_another_tree(tmp_path, monkeypatch):
+    monkeypatch.setattr(cli, "__path__", [str(tmp_path)])
+    keys = set()
+    for text in ("", "DEFAULT = 1\n", "DEFAULT = 2\n", "DEFAULT = 1\n"):
+        (tmp_path / "options.py").write_text(text)
+        keys.add(tree_key.__wrapped__())
+    assert len(keys) == 3
+
+
 def test_an_entry_of_another_config_or_size_is_not_kept(tmp_path, capsys, monkeypatch):
     """The key of an entry has everything that determines it, beside the sources."""
     file, done = tmp_path / "one.json", []
@@ -255,7 +265,7 @@ def test_an_unexpected_error_is_an_entry_that_is_tried_again(tmp_path, capsys, m
     file = tmp_path / "error.json"
     with monkeypatch.context() as patch:
         patch.setattr(cases, "run_facts", lambda *_: {}["counters"])
-        entries = take(file, *MODEL)
+        entries = take(file, *MODEL, code=1)
     failed = entries["gemm 16x16x16 on ampere, iss"]
     assert failed["status"] == "error" and failed["reason"] == "KeyError: 'counters'"
     assert take(file, *MODEL)["gemm 16x16x16 on ampere, iss"]["status"] == "pass"
