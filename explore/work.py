@@ -13,6 +13,7 @@ from ..hw.config import ClusterConfig
 from ..hw.config.rtl_support import require_rtl
 from ..hw.emit.shared_block import describe
 from ..sim.engine.versions import versions
+from ..sim.report.check_report import lost_elements
 from ..sim.run.exact_kernels import kernel_of
 from ..sim.run.options import MODEL, RunOptions, SimtOptions, with_memory
 from ..sim.run.product_workload import ProductWorkload
@@ -220,13 +221,22 @@ def carried_out(work: Work, expected: str) -> Record:
 def failure_of(check: Mapping[str, Any]) -> str:
     """Return the reason of a failed check."""
     wrong = [
-        f"{name}: {buffer['wrong']:,} of {buffer['elements']:,} elements are wrong"
+        f"{name}: {wrong_elements(buffer)}"
         for name, buffer in check["buffers"].items()
         if buffer["wrong"] or buffer["guard_bytes_changed"]
     ]
     others = [check["device_errors"], *check["code_warnings"]]
     code = [f"exit code {check['exit_code']}"] if check["exit_code"] else []
     return one_line("; ".join(filter(None, [*code, *wrong, *others])))
+
+
+def wrong_elements(buffer: Mapping[str, Any]) -> str:
+    """Return how many elements of a buffer are wrong."""
+    elements, left = buffer["elements"], lost_elements(buffer)
+    parts = [f"{left:,} of {elements:,} values left the range of the format"] if left else []
+    if buffer["wrong"] != left or not left:
+        parts.append(f"{buffer['wrong'] - left:,} of {elements:,} elements are wrong")
+    return ", ".join(parts)
 
 
 def one_line(message: object) -> str:

@@ -31,6 +31,9 @@ class Buffer:
         Whether the final contents are checked.
     form : str or None
         Format of floats without a type in NumPy, whose bits `data` holds.
+    permits_overflow : bool
+        Whether operands provoke results that leave the range of the format: infinities and NaN
+        with a finite expected value, which then must have the expected bits.
 
     """
 
@@ -40,6 +43,7 @@ class Buffer:
     bits: np.ndarray | None = None
     is_checked: bool = True
     form: str | None = None
+    permits_overflow: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ import numpy as np
 from ...hw.config import ClusterConfig
 from ..elements import dtype_of
 from ..floats import EXTREMES
-from ..kernel import Buffer, Kernel, Problem
+from ..kernel import Kernel, Problem
 from .finished import finished_kernel, posed_product, rounded
 from .problem import GemmProblem
 from .product import with_gaps
@@ -45,7 +45,8 @@ def pose(
         if product.c_format == "fp16":
             bound = rounded(total, bound, "fp16")
     expected, bounds = with_gaps(before, total, bound, product.c_format)
-    buffers = problem.buffers | {"c": Buffer(data=before, expected=expected, bound=bounds)}
+    c = replace(problem.buffers["c"], data=before, expected=expected, bound=bounds)
+    buffers = problem.buffers | {"c": c}
     operations = problem.operations + product.m * product.n
     return replace(problem, buffers=buffers, operations=operations), product
 

@@ -91,10 +91,10 @@ def pose(
         value, bound = activation.values(x, rounded(x, bound, "fp32"))
     if product.c_format == "fp16":
         bound = rounded(value, bound, "fp16")
-    before = problem.buffers["c"].data
-    expected, bounds = with_gaps(before, value, bound, product.c_format)
+    c = problem.buffers["c"]
+    expected, bounds = with_gaps(c.data, value, bound, product.c_format)
     buffers = problem.buffers | {
-        "c": Buffer(data=before, expected=expected, bound=bounds),
+        "c": replace(c, expected=expected, bound=bounds),
         "bias": Buffer(data=bias),
     }
     posed = replace(

@@ -41,7 +41,8 @@ def posed_product(
     if product.c_format == "bf16":
         raise UserError("C of a product finished by the cores must be fp16 or fp32, not bf16")
     a, b = stored_operands(problem, product)
-    values, bound = reference(wide_problem(product), a, b, systolic_unit(config).rows)
+    rows, is_extreme = systolic_unit(config).rows, problem.buffers["c"].permits_overflow
+    values, bound = reference(wide_problem(product), a, b, rows, is_extreme=is_extreme)
     return problem, product, values, bound
 
 

@@ -86,6 +86,7 @@ def pose_product(
             expected=expected,
             bound=bound,
             form=None if c_format in NATIVE else c_format,
+            permits_overflow=data == "extreme" and given is None,
         ),
     }
     is_wide = c_format == ARITHMETIC[operand].accumulator

@@ -10,14 +10,17 @@ from .problem import GemmProblem
 __all__ = ["reference"]
 
 
-def reference(problem: GemmProblem, a, b, rows: int) -> tuple[np.ndarray, np.ndarray]:
+def reference(
+    problem: GemmProblem, a, b, rows: int, *, is_extreme: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
     """Return C in float64 and a bound on the error of each element.
 
     A chain of n operations, each rounded once to a format with unit roundoff u and least number 2
     e, errs by at most ``(n u / (1 - n u)) S + n e`` unless it overflows, with S the sum of the
     products' magnitudes. Here n counts the multiply-adds of a chain of `rows`, the sums of the
-    slabs, and a scaling. If S is so large that an intermediate sum may overflow, the bound is
-    infinite: infinity and NaN are accepted. A narrow result adds its own rounding.
+    slabs, and a scaling. A narrow result adds its own rounding. An intermediate sum that overflows
+    makes the result infinite or NaN, or 0 with `relu`: no bound covers these. The bound is
+    infinite where a sum may overflow and C is not finite, or the operands `is_extreme`.
     """
     wide_a, wide_b = values_of(a, problem.operand), values_of(b, problem.operand)
     accumulator = FORMATS[ARITHMETIC[problem.operand].accumulator]
@@ -42,7 +45,7 @@ def reference(problem: GemmProblem, a, b, rows: int) -> tuple[np.ndarray, np.nda
         if result != accumulator:
             assert isinstance(result, FloatFormat)
             bound = bound + (np.abs(c) + bound) * roundoff(result) + half_least(result)
-    return c, np.where(overflows, np.inf, bound)
+    return c, np.where(overflows & (is_extreme | ~np.isfinite(c)), np.inf, bound)
 
 
 def roundoff(form: FloatFormat) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 from ...kernels.header import EXIT_CODES
 from .result import PASS
 
-__all__ = ["check_lines"]
+__all__ = ["check_lines", "infinity_notes", "lost_elements"]
 
 
 def check_lines(result: Mapping[str, Any]) -> Iterator[str]:
@@ -67,10 +67,21 @@ def buffer_faults(name: str, buffer: Mapping[str, Any]) -> Iterator[str]:
         return
     if buffer["mismatches"]:
         yield f"{buffer['mismatches']:,} of {elements} differ from the golden model"
-    if buffer["outside_bound"]:
-        yield f"{buffer['outside_bound']:,} of {elements} lie outside the float64 bound"
+    left = lost_elements(buffer)
+    if left:
+        yield (
+            f"{left:,} of {elements} left the range of the format: an intermediate result "
+            "overflowed; scale the operands, or choose a machine with wider numerics"
+        )
+    if outside := buffer["outside_bound"] - left:
+        yield f"{outside:,} of {elements} lie outside the float64 bound"
     if buffer["guard_bytes_changed"]:
         yield f"{buffer['guard_bytes_changed']:,} bytes around {name} were changed"
+
+
+def lost_elements(buffer: Mapping[str, Any]) -> int:
+    """Return how many elements are wrong as they left the range of the format."""
+    return 0 if buffer["permits_overflow"] else buffer["left_range"]
 
 
 def example_text(name: str, example: Mapping[str, Any]) -> str:
@@ -94,7 +105,23 @@ def agreement(buffers: Mapping[str, Mapping[str, Any]]) -> str:
     parts = [f"{name} {buffer['elements']:,} values" for name, buffer in results.items()]
     kept = len(buffers) - len(results)
     others = f"; {kept} input buffer{'s' if kept != 1 else ''} unchanged" if kept else ""
-    return f"{', '.join(parts)}, {closeness(results.values())}{others}"
+    infinite = "".join(map("; {}".format, infinity_notes(results)))
+    return f"{', '.join(parts)}, {closeness(results.values())}{infinite}{others}"
+
+
+def infinity_notes(results: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield how many correct results left the range of the format, and for which reason."""
+    for name, buffer in results.items():
+        if rounded := buffer["rounded_to_infinity"]:
+            yield (
+                f"{rounded:,} values of {name} left the range of the format, as their float64 "
+                "values do"
+            )
+        if buffer["permits_overflow"] and (left := buffer["left_range"]):
+            yield (
+                f"{left:,} values of {name} left the range of the format, as extreme operands "
+                "provoke"
+            )
 
 
 def closeness(results) -> str:

@@ -42,6 +42,8 @@ class ProductRun:
         Its plan.
     given : tuple of ndarray
         A and B, as `kernels.elements` holds them.
+    permits_overflow : bool
+        Whether operands provoke results that leave the range of their format.
 
     Attributes
     ----------
@@ -74,9 +76,11 @@ class ProductRun:
         problem: GemmProblem,
         steps: Plan,
         given: Operands,
+        *,
+        permits_overflow: bool = False,
     ):
         self.machine, self.config, self.problem, self.steps = machine, config, problem, steps
-        self.given = given
+        self.given, self.permits_overflow = given, permits_overflow
         self.image = problem.image(*given)
         for address, data in self.image:
             machine.write(address, data)
@@ -115,8 +119,16 @@ class ProductRun:
         self.c, touched = problem.result(self.machine.read(*problem.c_region))
         depth = self.steps.tiling.k
         expected = golden_product(config, problem, *self.given, depth)
-        wide = reference(problem, *self.given, slab(systolic_unit(config), depth))
-        self.found = check(self.c, expected, *wide, form=problem.c_format, touched=touched)
+        rows, is_extreme = slab(systolic_unit(config), depth), self.permits_overflow
+        wide = reference(problem, *self.given, rows, is_extreme=is_extreme)
+        self.found = check(
+            self.c,
+            expected,
+            *wide,
+            form=problem.c_format,
+            touched=touched,
+            permits_overflow=is_extreme,
+        )
 
 
 def run_gemm(
@@ -131,7 +143,8 @@ def run_gemm(
     Raise `MachineError` if an error register is set.
     """
     given = operands(problem, kind, seed)
-    run = ProductRun(machine, config, problem, plan(config, problem), given)
+    steps = plan(config, problem)
+    run = ProductRun(machine, config, problem, steps, given, permits_overflow=kind == "extreme")
     run.finish(machine.execute(run.commands))
     return run
 

@@ -182,7 +182,10 @@ class ProductWorkload:
             kind=observed_cluster if options.overview else None,
         ) as machine:
             given = self.operands or operands(self.problem, self.data, options.seed)
-            run = ProductRun(machine, config, self.problem, self.steps, given)
+            is_extreme = self.data == "extreme" and self.operands is None
+            run = ProductRun(
+                machine, config, self.problem, self.steps, given, permits_overflow=is_extreme
+            )
             yield ProductExecutor(run, options, f"{self.name} on {preset}")
 
     def inputs(self, executor: ProductExecutor, options: RunOptions) -> dict[str, Any]:

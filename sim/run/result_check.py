@@ -30,6 +30,12 @@ class Check:
         the initial ones; None if bits are not compared.
     outside_bound : int or None
         Elements farther from the float64 reference than their bound; None without a reference.
+    left_range : int
+        Elements that are infinite or NaN although their float64 value, rounded to the format, is
+        finite: an intermediate result left the range of its format. They are outside their bound
+        unless operands provoke it and their bits are as expected.
+    rounded_to_infinity : int
+        Elements that are infinite as their finite float64 value is beyond the range of the format.
     guard_bytes_changed : int or None
         Changed bytes in the guard regions around the buffer; None without guard regions.
     max_abs_error : float
@@ -40,6 +46,8 @@ class Check:
         Whether the kernel writes the buffer.
     is_exact : bool
         Whether the bits of every element are compared.
+    permits_overflow : bool
+        Whether elements that left the range are correct if their bits are as expected.
     examples : list of dict
         The first wrong elements: ``index``, ``expected``, ``got``, ``bound``, ``expected_bits``,
         ``got_bits``.
@@ -50,11 +58,14 @@ class Check:
     wrong: int
     mismatches: int | None
     outside_bound: int | None
+    left_range: int = 0
+    rounded_to_infinity: int = 0
     guard_bytes_changed: int | None = None
     max_abs_error: float
     max_bound_share: float | None = None
     is_result: bool = True
     is_exact: bool = True
+    permits_overflow: bool = False
     examples: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -72,7 +83,16 @@ class Check:
         return asdict(self)
 
 
-def check(result, golden, reference, bound, *, form: str, touched: int = 0) -> Check:
+def check(
+    result,
+    golden,
+    reference,
+    bound,
+    *,
+    form: str,
+    touched: int = 0,
+    permits_overflow: bool = False,
+) -> Check:
     """Compare `result` with `golden` bit by bit, and with `reference` within `bound`.
 
     Parameters
@@ -85,6 +105,8 @@ def check(result, golden, reference, bound, *, form: str, touched: int = 0) -> C
         Format of the elements of `result` and `golden`.
     touched : int
         Changed bytes in the guard regions around the result.
+    permits_overflow : bool
+        Whether elements that have left the range are correct if their bits are as in `golden`.
 
     """
     if result.dtype != golden.dtype or result.shape != golden.shape:
@@ -102,7 +124,7 @@ def check(result, golden, reference, bound, *, form: str, touched: int = 0) -> C
         reference=reference,
         bound=bound,
         overflow=overflow_of(kind) if isinstance(kind, FloatFormat) else np.inf,
-        is_unbounded=True,
+        permits_overflow=permits_overflow,
         guard_bytes_changed=touched,
     )
 
@@ -117,14 +139,13 @@ def compare(
     bound: np.ndarray | float,
     overflow: float,
     is_result: bool = True,
-    is_unbounded: bool = False,
+    permits_overflow: bool = False,
     guard_bytes_changed: int | None = None,
     has_share: bool = False,
 ) -> Check:
     """Return the check of elements by their bits, and of results also by their distances.
 
-    A float may overflow to an infinity where the reference, within its bound, does. Where the
-    reference is not finite, the result must be the same infinity, or a NaN if the reference is one.
+    `Classes` has the rules for distances.
 
     Parameters
     ----------
@@ -138,8 +159,8 @@ def compare(
         Least magnitude that is rounded to infinity.
     is_result : bool
         Whether distances count; otherwise only bits do.
-    is_unbounded : bool
-        Whether an infinite bound permits any value, as in sums that may be infinity minus infinity.
+    permits_overflow : bool
+        Whether elements that have left the range are correct if their bits are as expected.
     guard_bytes_changed : int or None
         Changed bytes in the guard regions.
     has_share : bool
@@ -147,20 +168,16 @@ def compare(
 
     """
     bound = np.broadcast_to(np.asarray(bound, dtype=np.float64), got.shape)
-    with np.errstate(all="ignore"):
-        value, wanted = got.astype(np.float64), reference.astype(np.float64)
-        error = np.abs(value - wanted)
-        same = (value == wanted) | (np.isnan(value) & np.isnan(wanted))
-        overflows = (np.abs(wanted) + bound >= overflow) & np.isinf(value)
-        overflows &= np.signbit(value) == np.signbit(wanted)
-        # NaN compares false: a NaN where the reference is finite is outside.
-        inside = same | overflows | (np.isfinite(wanted) & (error <= bound))
-        if is_unbounded:
-            inside |= np.isinf(bound)
-        error[~(np.isfinite(value) & np.isfinite(wanted))] = 0.0
-        share = np.where(bound > 0, error / bound, 0.0)
     none = np.zeros(got.shape, dtype=bool)
     differs = none if expected_bits is None else got_bits != expected_bits
+    found = classes_of(got, reference, bound, overflow)
+    has_left, inside = found.has_left & ~differs, found.inside
+    if expected_bits is None:
+        has_left &= np.isinf(got)  # a NaN may also be an element that was never written
+    else:
+        inside = inside | (np.isinf(bound) & ~found.has_left)
+        if permits_overflow:
+            inside |= has_left
     outside = ~inside if is_result else none
     wrong = differs | outside
     return Check(
@@ -168,11 +185,14 @@ def compare(
         wrong=int(np.count_nonzero(wrong)),
         mismatches=None if expected_bits is None else int(np.count_nonzero(differs)),
         outside_bound=int(np.count_nonzero(outside)) if is_result else None,
+        left_range=int(np.count_nonzero(has_left)) if is_result else 0,
+        rounded_to_infinity=int(np.count_nonzero(found.rounds)) if is_result else 0,
         guard_bytes_changed=guard_bytes_changed,
-        max_abs_error=float(np.max(error, initial=0.0)),
-        max_bound_share=float(np.max(share, initial=0.0)) if has_share else None,
+        max_abs_error=float(np.max(found.error, initial=0.0)),
+        max_bound_share=float(np.max(found.share, initial=0.0)) if has_share else None,
         is_result=is_result,
         is_exact=expected_bits is not None,
+        permits_overflow=permits_overflow,
         examples=[
             {
                 "index": list(at),
@@ -184,6 +204,60 @@ def compare(
             }
             for at in map(tuple, np.argwhere(wrong)[:SHOWN].tolist())
         ],
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classes:
+    """Elements by their distance from a float64 reference.
+
+    A float may overflow to an infinity where the reference, within its bound, does; a bound above
+    the reference itself decides nothing. Any other infinity or NaN of a finite reference has left
+    the range of the format. Where the reference is not finite, the result must be the same
+    infinity, or a NaN if the reference is one.
+
+    Parameters
+    ----------
+    inside : ndarray
+        Whether an element is within its bound; false if the bound is a NaN.
+    rounds : ndarray
+        Whether it is infinite as its finite reference is beyond the range of the format.
+    has_left : ndarray
+        Whether it is infinite or NaN although its reference is finite and within the range.
+    error, share : ndarray
+        Distance, 0 unless both are finite, and its share of the bound.
+
+    """
+
+    inside: np.ndarray
+    rounds: np.ndarray
+    has_left: np.ndarray
+    error: np.ndarray
+    share: np.ndarray
+
+
+def classes_of(
+    got: np.ndarray, reference: np.ndarray, bound: np.ndarray, overflow: float
+) -> Classes:
+    """Return the classes of elements; parameters are those of `compare`."""
+    with np.errstate(all="ignore"):
+        value, wanted = got.astype(np.float64), reference.astype(np.float64)
+        is_finite, has_reference = np.isfinite(value), np.isfinite(wanted)
+        same = (value == wanted) | (np.isnan(value) & np.isnan(wanted))
+        reach = np.abs(wanted) + np.where(bound <= np.abs(wanted), bound, 0.0)
+        rounds = has_reference & (reach >= overflow) & np.isinf(value)
+        rounds &= np.signbit(value) == np.signbit(wanted)
+        error = np.abs(value - wanted)
+        # A bound that is a NaN compares false.
+        inside = same | rounds | (is_finite & has_reference & (error <= bound))
+        error[~(is_finite & has_reference)] = 0.0
+        share = np.where(bound > 0, error / bound, 0.0)
+    return Classes(
+        inside=inside,
+        rounds=rounds,
+        has_left=has_reference & ~is_finite & ~rounds,
+        error=error,
+        share=share,
     )
 
 

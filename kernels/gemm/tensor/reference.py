@@ -18,9 +18,10 @@ def reference(problem: GemmProblem, tensor: TensorNumerics, a, b) -> tuple[np.nd
 
     In the trees a product passes its own rounding and one per level of sums, all to the format of
     the operands, then one to FP32 per step. Each of these operations may also err by half the least
-    number. If a sum of magnitudes exceeds the format, the bound is infinite. The other numerics
-    truncate the terms of a step to at least 22 bits below the largest one, which is at most the sum
-    of all magnitudes.
+    number. The other numerics truncate the terms of a step to at least 22 bits below the largest
+    one, which is at most the sum of all magnitudes. A product or sum that exceeds its format makes
+    the result infinite or NaN, which no bound covers. If C is not finite and a sum of finite
+    magnitudes exceeds the format too, the bound is infinite.
     """
     wide_a, wide_b = values_of(a, problem.operand), values_of(b, problem.operand)
     steps = -(-problem.k // tensor.terms)
@@ -42,4 +43,4 @@ def reference(problem: GemmProblem, tensor: TensorNumerics, a, b) -> tuple[np.nd
         overflows = finite * (1 + relative) >= 2.0**largest
         if problem.c_format == "fp16":
             bound = bound + (np.abs(c) + bound) * roundoff(FP16) + half_least(FP16)
-    return c, np.where(overflows, np.inf, bound)
+    return c, np.where(overflows & ~np.isfinite(c), np.inf, bound)

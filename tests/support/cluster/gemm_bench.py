@@ -113,19 +113,29 @@ class GemmBench:
         schedule(self.config, problem, self.host)
         return a, b
 
-    def verdict(self, problem: GemmProblem, a: np.ndarray, b: np.ndarray) -> Check:
+    def verdict(
+        self, problem: GemmProblem, a: np.ndarray, b: np.ndarray, kind: str = "random"
+    ) -> Check:
         """Compare DRAM with the golden model and with float64."""
         depth = plan(self.config, problem).tiling.k
         c, touched = problem.result(self.machine.read(*problem.c_region))
         expected = gemm(self.config.units[0], problem, a, b, depth)
-        wide = reference(problem, a, b, slab(self.config.units[0], depth))
-        return check(c, expected, *wide, form=problem.c_format, touched=touched)
+        is_extreme = kind == "extreme"
+        wide = reference(problem, a, b, slab(self.config.units[0], depth), is_extreme=is_extreme)
+        return check(
+            c,
+            expected,
+            *wide,
+            form=problem.c_format,
+            touched=touched,
+            permits_overflow=is_extreme,
+        )
 
     def product(self, problem: GemmProblem, kind: str = "random", seed: int = 1) -> Check:
         """Compute a product and check it."""
         a, b = self.place(problem, kind, seed)
         self.run()
-        return self.verdict(problem, a, b)
+        return self.verdict(problem, a, b, kind)
 
     def assert_right(self, problem: GemmProblem, kind: str = "random", seed: int = 1):
         """Fail unless a product is correct and no error register is set."""

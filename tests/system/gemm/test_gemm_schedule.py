@@ -39,8 +39,17 @@ def run(config, problem, kind="random", seed=0, change=lambda commands: commands
     c, touched = problem.result(model.region(*problem.c_region))
     depth = plan(config, problem).tiling.k
     expected = gemm(config.units[0], problem, a, b, depth)
-    wide = reference(problem, a, b, slab(config.units[0], depth))
-    return check(c, expected, *wide, form=problem.c_format, touched=touched), model
+    is_extreme = kind == "extreme"
+    wide = reference(problem, a, b, slab(config.units[0], depth), is_extreme=is_extreme)
+    found = check(
+        c,
+        expected,
+        *wide,
+        form=problem.c_format,
+        touched=touched,
+        permits_overflow=is_extreme,
+    )
+    return found, model
 
 
 def random_problem(rng, limit, operand="fp16"):

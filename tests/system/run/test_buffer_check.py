@@ -1,5 +1,7 @@
 """Tests of the check of a kernel's buffers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,37 @@ def test_floats(got, expected, bound, right):
     found = check(np.array([got], np.float32), np.array([expected]), bound)
     assert (found.wrong == 0) is right
     assert bool(found.examples) is not right
+
+
+@pytest.mark.parametrize("bound", [0.0, 1.0, 1e30, 1e300, INFINITY, NAN])
+@pytest.mark.parametrize("got", [INFINITY, -INFINITY, NAN])
+def test_a_finite_value_never_permits_one_that_is_not(got, bound):
+    """Neither does an infinite bound with bits of a golden model that has left the range too."""
+    values = np.array([got, 1.0], np.float32)
+    for bits in (None, values):
+        buffer = Buffer(data=values, expected=np.array([90000.0, 1.0]), bound=bound, bits=bits)
+        found = check_buffer("x", buffer, values.view(np.uint8))
+        assert found.wrong == found.outside_bound == 1
+        # Without bits, a NaN may be an element that was not written.
+        assert found.left_range == (0 if bits is None and np.isnan(got) else 1)
+        permitted = check_buffer("x", replace(buffer, permits_overflow=True), values.view(np.uint8))
+        assert permitted.passed is (bits is not None and permitted.left_range == 1)
+
+
+def test_operands_with_infinities_have_infinite_results():
+    values = np.array([INFINITY, NAN, -INFINITY], np.float32)
+    assert check(values, values.astype(float), INFINITY).passed
+    others = Buffer(data=values, expected=values.astype(float)[::-1], bound=INFINITY)
+    assert check_buffer("x", others, values.view(np.uint8)).wrong == 2
+    exact = replace(others, bits=values)  # 0 times infinity in one order of a sum only
+    assert check_buffer("x", exact, values.view(np.uint8)).passed
+
+
+def test_a_bound_above_the_value_does_not_make_it_infinite():
+    for bound, right in ((LARGEST / 2, True), (LARGEST, False), (1e300, False)):
+        found = check(np.array([INFINITY], np.float32), np.array([LARGEST * 0.75]), bound)
+        assert found.passed is right
+        assert (found.left_range, found.rounded_to_infinity) == (int(not right), int(right))
 
 
 def test_half_precision_overflows_earlier():
