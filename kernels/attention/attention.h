@@ -11,6 +11,13 @@
 #error "ATTENTION_DEPTH must be 64 or 128"
 #endif
 
+/* Scale of the weights, macros of the compiler, each a word of FP32: the weight of a score that equals
+ * its row's maximum is 2^-ATTENTION_BIAS. A score may exceed the maximum by the exponent ATTENTION_LAG
+ * before it replaces it; programs that compare sums of weights replace it above ATTENTION_LIMIT. */
+#if !defined(ATTENTION_BIAS) || !defined(ATTENTION_LAG) || !defined(ATTENTION_LIMIT)
+#error "ATTENTION_BIAS, ATTENTION_LAG and ATTENTION_LIMIT must be defined as words of FP32"
+#endif
+
 /* Arguments of the programs. Arrays are dense: Q and O have problems x queries rows, K and V have
  * problems / group x keys rows, of ATTENTION_DEPTH elements; LSE has problems x queries numbers.
  * Head h of Q uses head h / group of K and V. With causal, query i sees key j if

@@ -17,6 +17,7 @@ from .hgmma import plan as hgmma
 from .problem import OPERANDS, AttentionProblem
 from .reference import reference
 from .systolic.plan import attention_plan
+from .weight_scale import weight_scale
 
 __all__ = [
     "DIMENSIONS",
@@ -187,7 +188,8 @@ def pose(
         overwrites=overwrites,
     )
     arrays = given or operands(problem, data, int(rng.integers(1 << 32)))
-    expected = reference(problem, unit, *arrays)
+    is_extreme = data == "extreme" and given is None
+    expected = reference(problem, unit, *arrays, is_extreme=is_extreme)
     form = None if problem.operand in NATIVE else problem.operand
     macs, is_systolic = problem.needed_macs, isinstance(unit, SystolicConfig)
     posed = Problem(
@@ -198,11 +200,13 @@ def pose(
                 expected=expected.o,
                 bound=np.inf if overwrites else expected.o_bound,
                 form=form,
+                permits_overflow=is_extreme,
             ),
             "lse": Buffer(
                 data=unset(problem.shapes["lse"], "fp32"),
                 expected=expected.lse,
                 bound=expected.lse_bound,
+                permits_overflow=is_extreme,
             ),
         },
         arguments=(
@@ -231,7 +235,8 @@ def defines_of(config: ClusterConfig, problem: AttentionProblem) -> tuple[str, .
         of_plan = hgmma.attention_plan(config, problem.depth).defines
     of_format = ("ATTENTION_BF16",) if problem.operand == "bf16" else ()
     of_output = ("ATTENTION_OVERWRITES",) if problem.overwrites else ()
-    return (f"ATTENTION_DEPTH={problem.depth}", *of_format, *of_output, *of_plan)
+    of_weights = weight_scale(attention_unit(config)).defines
+    return (f"ATTENTION_DEPTH={problem.depth}", *of_format, *of_output, *of_plan, *of_weights)
 
 
 def unset(shape: tuple[int, ...], form: str) -> np.ndarray:

@@ -11,7 +11,7 @@ from ...hw.config.tensor import TensorNumerics
 from ..floats import HALF_LEAST, ROUNDOFF
 from ..gemm.reference import half_least, roundoff
 
-__all__ = ["ProductErrors", "product_errors"]
+__all__ = ["ProductErrors", "product_errors", "sum_format"]
 
 #: Largest relative error of a term of sums that truncate: 22 bits below the largest term.
 TRUNCATION = 2.0**-22
@@ -29,15 +29,12 @@ class ProductErrors:
         Largest error in addition, of tiny numbers.
     overflow : float
         Magnitude S from which an intermediate result may overflow.
-    terms : int
-        Products that are added before the result has the format of the accumulator, FP32.
 
     """
 
     relative: float
     least: float
     overflow: float
-    terms: int
 
 
 def product_errors(
@@ -53,18 +50,24 @@ def product_errors(
     if isinstance(unit, SystolicConfig):
         chain = unit.rows if unit.dataflow == "weight_stationary" else length
         steps = min(chain, length) + -(-length // chain) + parts
-        return errors_of(steps * ROUNDOFF, steps * HALF_LEAST, FP32, 1)
+        return errors_of(steps * ROUNDOFF, steps * HALF_LEAST, FP32)
     steps = -(-length // unit.terms) + parts
     if unit.numerics not in TREES:
         relative = steps * (unit.terms + 2) * TRUNCATION
-        return errors_of(relative, steps * HALF_LEAST, FP32, 1)
-    form = FP16 if unit.operand == "fp16" else FP32
+        return errors_of(relative, steps * HALF_LEAST, FP32)
+    form = sum_format(unit)
     roundings = 1 + exact_log2(unit.terms)
     least = steps * (2 * unit.terms - 1) * half_least(form)
-    return errors_of(roundings * roundoff(form) + steps * ROUNDOFF, least, form, unit.terms)
+    return errors_of(roundings * roundoff(form) + steps * ROUNDOFF, least, form)
 
 
-def errors_of(roundings: float, least: float, form: FloatFormat, terms: int) -> ProductErrors:
+def sum_format(unit: SystolicConfig | TensorNumerics) -> FloatFormat:
+    """Return the format of products and of the sums that are added to the accumulator."""
+    is_tree = isinstance(unit, TensorNumerics) and unit.numerics in TREES
+    return FP16 if is_tree and unit.operand == "fp16" else FP32
+
+
+def errors_of(roundings: float, least: float, form: FloatFormat) -> ProductErrors:
     """Return the errors of a sum whose terms pass roundings of these relative errors in total.
 
     Several factors ``1 + d`` differ from 1 by at most ``R / (1 - R)``, with R the sum of ``|d|``.
@@ -75,5 +78,4 @@ def errors_of(roundings: float, least: float, form: FloatFormat, terms: int) -> 
         relative=relative,
         least=least * (1 + relative),
         overflow=2.0**form.largest_exponent,
-        terms=terms,
     )

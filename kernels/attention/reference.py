@@ -1,6 +1,6 @@
 """Reference of attention in float64, with an error bound for each element."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,13 +12,12 @@ from ..floats import HALF_LEAST, ROUNDOFF
 from ..gemm.reference import finite_magnitude, half_least, roundoff
 from .problem import AttentionProblem
 from .product_errors import ProductErrors, product_errors
+from .weight_scale import WeightScale, weight_scale
 
 __all__ = ["LEAST_BLOCK", "Expected", "reference"]
 
 #: Least keys that programs process between two changes of a row's maximum, but for the last block.
 LEAST_BLOCK = 8
-#: Largest exponent by which programs for 16-bit operands leave a stale maximum behind the scores.
-LAZY = 8.0
 #: Factor of the bounds for products of several small errors.
 SECOND_ORDER = 1 + 2.0**-12
 #: Logarithm of the largest factor by which a weight is taken for wrong: FP64 must hold it.
@@ -46,6 +45,8 @@ def reference(
     k: np.ndarray,
     v: np.ndarray,
     block: int = LEAST_BLOCK,
+    *,
+    is_extreme: bool = False,
 ) -> Expected:
     """Return O and LSE in float64, and bounds that hold for any order of sums.
 
@@ -59,9 +60,10 @@ def reference(
       reference of the row does for O. LSE has g abs(M) more.
     - 2 u (M - x + 2 E): roundings of the exponents, one in a weight, two in a rescale. These
       exponents add up to M' - x', where E bounds the error of scores times the scale. A lazy
-      rescale adds at most `LAZY` ln 2 to either kind.
+      rescale adds at most ln 2 times the lag of `weight_scale` to either kind.
     - u A: roundings of the product of maximum and scale. A is the largest magnitude of a score
-      times the scale. They differ between blocks and do not cancel in the quotient.
+      times the scale, plus the bias of weights. They differ between blocks and do not cancel in
+      the quotient.
     - 2 u for the weight and each rescale, as exp2 is within 1 ulp.
 
     A weight is then rounded to the operand's format; the sum of weights may take it before or
@@ -73,18 +75,20 @@ def reference(
     rounds once, and a narrow O once more.
 
     Tiny weights lose half the least number of their format, in units of the row's largest weight,
-    and are divided by the sum of computed weights: at least 1, and at least the exact sum of exp(x
-    - M) times exp(-2 E), both times exp(-u A). Independently of errors of scores, O is an average
-    of V with positive weights; the bound of O never exceeds the distance of such averages.
+    2^-bias, and are divided by the sum of computed weights: at least 1 in these units, and at least
+    the exact sum of exp(x - M) times exp(-2 E), both times exp(-u A). Independently of errors of
+    scores, O is an average of V with positive weights; the bound of O never exceeds the distance of
+    such averages.
 
     LSE has the logarithm of the growth of the sum, and roundings of its own: maximum times scale,
     log2 within 1 ulp, their sum, ln 2 and the last product.
 
-    Bounds are infinite where an intermediate sum may overflow, where u A reaches 1/2, so that the
-    largest weight is far from 1, and in columns of V with infinities or NaN, since units also
-    multiply them by weights of 0. Rows without a visible key are exact.
+    Bounds are infinite where u A reaches 1/2, so that the largest weight is far from 2^-bias, and
+    in columns of V with infinities or NaN, since units also multiply them by weights of 0. Rows
+    without a visible key are exact. No bound covers results with a score or a sum of products with
+    V that overflows; if the operands `is_extreme`, bounds are infinite where scores may.
     """
-    scores = product_errors(unit, problem.depth)
+    scale, scores = weight_scale(unit), product_errors(unit, problem.depth)
     blocks = -(-problem.keys // block)
     sums = product_errors(unit, problem.keys, blocks)
     wide = {name: values_of(x, problem.operand) for name, x in (("q", q), ("k", k), ("v", v))}
@@ -95,7 +99,9 @@ def reference(
             for first in range(0, problem.queries, ROWS):
                 rows = wide["q"][head, first : first + ROWS]
                 visible = problem.visible(first, first + ROWS)
-                weights = weights_of(problem, scores, rows, keys, visible, blocks)
+                weights = weights_of(problem, scale, scores, rows, keys, visible, blocks)
+                if not is_extreme:
+                    weights = replace(weights, may_overflow=np.zeros_like(weights.may_overflow))
                 parts.append((*outputs(problem, sums, weights, values, blocks), *lse_of(weights)))
     o, o_bound, lse, lse_bound = map(np.concatenate, zip(*parts, strict=True))
     shapes = problem.shapes
@@ -127,12 +133,12 @@ class Weights:
         Bound of the roundings of maximum times scale.
     growth : ndarray
         Largest factor by which the sum of weights may be too large or too small.
-    lazy : float
-        Largest exponent of a weight.
+    scale : WeightScale
+        Scale of the weights.
     scale_error : float
-        Relative error of the scale.
-    is_unbounded : ndarray
-        Whether a sum of products may overflow, or weights are without meaning.
+        Relative error of the scale of the scores.
+    may_overflow : ndarray
+        Whether a sum of products of a row's scores may overflow.
 
     """
 
@@ -144,13 +150,19 @@ class Weights:
     least_total: np.ndarray
     shift: np.ndarray
     growth: np.ndarray
-    lazy: float
+    scale: WeightScale
     scale_error: float
-    is_unbounded: np.ndarray
+    may_overflow: np.ndarray
+
+    @property
+    def is_unbounded(self) -> np.ndarray:
+        """Whether a row has no bound: a score may overflow, or weights are without meaning."""
+        return self.may_overflow | (self.shift >= MOST_SHIFT)
 
 
 def weights_of(
     problem: AttentionProblem,
+    weight_scale: WeightScale,
     errors: ProductErrors,
     q: np.ndarray,
     k: np.ndarray,
@@ -160,16 +172,15 @@ def weights_of(
     """Return the softmax of some rows of scores, and its errors."""
     form = operand_format(problem)
     scale = problem.exact_scale
-    lazy = 0.0 if form == FP32 else LAZY
+    bias = weight_scale.bias * np.log(2)
     scale_error = abs(float(problem.scale_log2) * np.log(2) / scale - 1) + 2.0**-50
     x = np.where(visible, scale * (q @ k.T), -np.inf)
     visible = visible & ~np.isneginf(x)
     magnitude = finite_magnitude(q, k.T)
     error = scale * (errors.relative * magnitude + errors.least)
     is_sound = visible & np.isfinite(x)
-    is_unbounded = (is_sound & (magnitude * (1 + errors.relative) >= errors.overflow)).any(
-        axis=1, keepdims=True
-    )
+    reach = magnitude * (1 + errors.relative)
+    may_overflow = np.any(is_sound & (reach >= errors.overflow), axis=1, keepdims=True)
     # The largest score, a NaN if there is one; then the whole row is NaN.
     most = x.max(axis=1, keepdims=True)
     below = np.where(visible, most - x, 0.0)
@@ -178,14 +189,15 @@ def weights_of(
     p = np.where(visible, exact / total, 0.0)
     largest = np.where(is_sound, np.abs(x) + error, 0.0).max(axis=1, keepdims=True)
     moved = 2 * np.where(is_sound, error, 0.0).max(axis=1, keepdims=True)
-    exponents = below + moved + 2 * lazy * np.log(2)
-    shift = ROUNDOFF * largest
+    exponents = below + moved + bias + 2 * weight_scale.most_lag * np.log(2)
+    shift = ROUNDOFF * (largest + bias)
     least_total = np.maximum(1.0, total * np.exp(-moved)) * np.exp(-shift)
     e = error + scale_error * below + 2 * ROUNDOFF * (exponents + 1 + blocks) + shift
     grown = p * np.exp(np.minimum(e * SECOND_ORDER, MOST))
     steps = (visible.shape[1] - 1 + 2 * blocks) * ROUNDOFF
     # Loss of tiny weights, relative to the row's sum.
-    tiny = visible.sum(axis=1, keepdims=True) * tiny_weight(form, blocks) / least_total
+    lost = weight_scale.relative(tiny_weight(form, blocks))
+    tiny = visible.sum(axis=1, keepdims=True) * lost / least_total
     growth = grown.sum(axis=1, keepdims=True) * (1 + roundoff(form)) / (1 - steps - tiny)
     return Weights(
         p=p,
@@ -196,9 +208,9 @@ def weights_of(
         least_total=least_total,
         shift=shift,
         growth=np.where(steps + tiny < 0.5, growth, np.inf),
-        lazy=lazy,
+        scale=weight_scale,
         scale_error=scale_error,
-        is_unbounded=is_unbounded | (shift >= MOST_SHIFT),
+        may_overflow=may_overflow,
     )
 
 
@@ -211,9 +223,8 @@ def outputs(
     o = weights.p @ v
     sizes = np.where(np.isfinite(v), np.abs(v), 0.0)
     relative = errors.relative + 2 * blocks * ROUNDOFF + roundoff(form)
-    tiny = (
-        tiny_weight(form, blocks) * (weights.visible @ sizes) + errors.least
-    ) / weights.least_total
+    lost = tiny_weight(form, blocks) * (weights.visible @ sizes) + errors.least
+    tiny = weights.scale.relative(lost) / weights.least_total
     magnitude = weights.grown @ sizes
     # The products with V, before their division by the sum of weights.
     sums = (weights.grown - weights.p) @ sizes + relative * magnitude + tiny
@@ -227,10 +238,7 @@ def outputs(
     bound = (bound + last * (np.abs(o) + bound) + HALF_LEAST) * SECOND_ORDER
     if form != FP32:
         bound = bound + (np.abs(o) + bound) * roundoff(form) + half_least(form)
-    stale = 2.0**weights.lazy
-    reach = stale * errors.terms * sizes_seen if errors.terms > 1 else stale * sizes.sum(axis=0)
-    is_unbounded = weights.is_unbounded | (reach >= errors.overflow)
-    is_unbounded |= ~np.isfinite(v).all(axis=0)
+    is_unbounded = weights.is_unbounded | ~np.isfinite(v).all(axis=0)
     o = np.where(is_empty, 0.0, o)
     return o, np.where(is_empty, 0.0, np.where(is_unbounded, np.inf, bound))
 
@@ -244,8 +252,10 @@ def largest_seen(sizes: np.ndarray, visible: np.ndarray) -> np.ndarray:
 def lse_of(weights: Weights) -> tuple[np.ndarray, np.ndarray]:
     """Return the logarithm of each row's sum of exponentials, and its bound."""
     lse = weights.most + np.log(weights.total)
-    own = weights.shift + 2 * ROUNDOFF * (np.log(weights.total) + (weights.lazy + 1) * np.log(2))
-    own += weights.scale_error * np.abs(weights.most) + 3 * ROUNDOFF * np.abs(lse)
+    scale = weights.scale
+    exponents = np.log(weights.total) + (scale.most_lag + 2 * scale.bias + 1) * np.log(2)
+    own = weights.shift + 2 * ROUNDOFF * exponents
+    own += weights.scale_error * np.abs(weights.most) + 4 * ROUNDOFF * np.abs(lse)
     bound = (np.log(weights.growth) + own) * SECOND_ORDER + 2 * HALF_LEAST
     is_empty = ~weights.visible.any(axis=1, keepdims=True)
     lse = np.where(is_empty, -np.inf, lse)

@@ -45,8 +45,8 @@ def pose(
         if product.c_format == "fp16":
             bound = rounded(total, bound, "fp16")
     expected, bounds = with_gaps(before, total, bound, product.c_format)
-    c = replace(problem.buffers["c"], data=before, expected=expected, bound=bounds)
-    buffers = problem.buffers | {"c": c}
+    result = replace(problem.buffers["c"], data=before, expected=expected, bound=bounds)
+    buffers = problem.buffers | {"c": result}
     operations = problem.operations + product.m * product.n
     return replace(problem, buffers=buffers, operations=operations), product
 

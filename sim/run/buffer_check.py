@@ -14,7 +14,8 @@ def check_buffer(name: str, buffer: Buffer, found: np.ndarray) -> Check:
     """Compare the final contents of a buffer, `found`, with the expected contents, by `compare`.
 
     If the buffer specifies bits, the result must match these as well; where the bound is infinite,
-    they alone decide about finite results and about those with an infinite reference or NaN. A buffer without expected values must keep its initial bits.
+    they alone decide about finite results and about those with an infinite reference or NaN. A
+    buffer without expected values must keep its initial bits.
     """
     data, expected, bits, overflow = buffer.data, buffer.expected, buffer.bits, np.inf
     if expected is None:

@@ -4,12 +4,10 @@ import numpy as np
 
 from spica.hw.config import SystolicConfig
 from spica.hw.config.formats import FORMATS
+from spica.kernels.attention.weight_scale import weight_scale
 from spica.kernels.elements import nearest, values_of
 from spica.sim.golden.arith.float.floats import decode
 from spica.sim.golden.core.units.tensor import matrix_product
-
-#: Exponent up to which a stale maximum stays.
-LAZY = 8
 
 
 def attention(problem, unit, arrays, rng, *, plant=None):
@@ -30,7 +28,7 @@ def attention(problem, unit, arrays, rng, *, plant=None):
 
 def one_head(problem, unit, q, k, v, rng, plant):
     """Return O and LSE of one head."""
-    form, f32 = problem.operand, np.float32
+    form, f32, weights = problem.operand, np.float32, weight_scale(unit)
     scale = problem.scale_log2 * f32(1.05 if plant == "scale" else 1)
     most = np.full((problem.queries, 1), -np.inf, f32)
     total = np.zeros_like(most)
@@ -45,9 +43,9 @@ def one_head(problem, unit, q, k, v, rng, plant):
         scores = np.where(visible[:, first:end], scores, f32(-np.inf))
         new = np.fmax(most, np.fmax.reduce(scores, axis=1, keepdims=True))
         if form != "fp32":
-            new = np.where((new - most) * scale <= LAZY, most, new)
+            new = np.where((new - most) * scale <= weights.most_lag, most, new)
         safe = np.where(np.isneginf(new), f32(0), new)
-        p = powers(fused(scores, scale, -(safe * scale)))
+        p = powers(fused(scores, scale, -fused(safe, scale, f32(weights.bias))))
         factor = np.where(np.isneginf(most), f32(0), powers((most - safe) * scale))
         total = total if plant == "sum" else total * factor
         for column in rng.permutation(end - first):
@@ -60,7 +58,7 @@ def one_head(problem, unit, q, k, v, rng, plant):
         most, first = new, end
     result = o * np.where(total == 0, f32(0), f32(1) / total)
     least = f32(0) if plant == "lse" else most * scale
-    lse = (least + np.log2(total)) * f32(np.log(2))
+    lse = (least + np.log2(total) + f32(weights.bias)) * f32(np.log(2))
     return values_of(elements(result, form), form), lse[:, 0]
 
 

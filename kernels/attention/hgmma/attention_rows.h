@@ -107,8 +107,10 @@ SPICA_INLINE float attention_inverse(uint32_t sum)
 SPICA_INLINE void attention_store_lse(uint32_t maximum, uint32_t sum, uint32_t place)
 {
     const uint32_t ln_2 = SPICA_CONSTANT(0x3F317218);
-    const float exponent = __builtin_fmaf(spica_float(maximum), ATTENTION->scale_log2,
-                                          spica_log2f(spica_float(sum)));
+    float exponent = __builtin_fmaf(spica_float(maximum), ATTENTION->scale_log2,
+                                    spica_log2f(spica_float(sum)));
+    if (ATTENTION_BIAS)
+        exponent += spica_float(SPICA_CONSTANT(ATTENTION_BIAS));
     ((volatile float *)ATTENTION->lse)[place] = exponent * spica_float(ln_2);
 }
 

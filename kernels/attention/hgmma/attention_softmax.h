@@ -21,7 +21,6 @@ typedef struct {
 
 #define MINUS_INFINITY 0xFF800000u
 #define LARGEST 0x7F7FFFFFu
-#define LIMIT 0x43800000u /* 256 */
 
 /* Bits of the factor of scores: a float would need a register of its own. */
 SPICA_INLINE uint32_t attention_scale(void)
@@ -63,14 +62,16 @@ SPICA_INLINE uint32_t attention_safe(uint32_t maximum)
     return spica_select(maximum == ATTENTION_LOADED(MINUS_INFINITY), 0, maximum);
 }
 
-/* Shift of the exponents of powers. If all scores were -infinity, any other has the power infinity,
+/* Shift of the exponents of powers, which includes the bias. If all scores were -infinity, any other has the power infinity,
  * whose sum exceeds the limit. */
 SPICA_INLINE uint32_t attention_shift(uint32_t maximum)
 {
     uint32_t shift;
-    __asm__ volatile("fmv.w.x f0, %1\n\tfmv.w.x f1, %2\n\tfmul.s f0, f0, f1\n\tfneg.s f0, f0\n\t"
-                     "fmv.x.w %0, f0"
-                     : "=r"(shift) : "r"(maximum), "r"(attention_scale()) : "f0", "f1");
+    __asm__ volatile("li %0, %3\n\tfmv.w.x f2, %0\n\tfmv.w.x f0, %1\n\tfmv.w.x f1, %2\n\t"
+                     "fnmadd.s f0, f0, f1, f2\n\tfmv.x.w %0, f0"
+                     : "=&r"(shift)
+                     : "r"(maximum), "r"(attention_scale()), "i"(ATTENTION_BIAS)
+                     : "f0", "f1", "f2");
     return spica_select(maximum == ATTENTION_LOADED(MINUS_INFINITY), ATTENTION_LOADED(LARGEST),
                         shift);
 }
@@ -135,7 +136,7 @@ SPICA_INLINE AttentionPair attention_exceeds(AttentionPair sum)
     __asm__ volatile("fmv.w.x f0, %4\n\tfmv.w.x f1, %2\n\tfmv.w.x f2, %3\n\t"
                      "flt.s %0, f0, f1\n\tflt.s %1, f0, f2"
                      : "=&r"(is_above.first), "=&r"(is_above.second)
-                     : "r"(sum.first), "r"(sum.second), "r"(ATTENTION_LOADED(LIMIT))
+                     : "r"(sum.first), "r"(sum.second), "r"(ATTENTION_LOADED(ATTENTION_LIMIT))
                      : "f0", "f1", "f2");
     return is_above;
 }

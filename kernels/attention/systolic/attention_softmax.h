@@ -18,10 +18,11 @@
 #define MINUS_INFINITY spica_float(ATTENTION_ANEW(0xFF800000))
 #define ONE spica_float(ATTENTION_ANEW(0x3F800000))
 #define LN_2 spica_float(ATTENTION_ANEW(0x3F317218))
-#define MOST_SUM spica_float(ATTENTION_ANEW(0x43800000)) /* 256 */
+#define MOST_SUM spica_float(ATTENTION_ANEW(ATTENTION_LIMIT))
+#define BIAS spica_float(ATTENTION_ANEW(ATTENTION_BIAS))
 #define GREATEST 0x7F7FFFFFu
 
-/* Maxima of the lane's queries; these times the factor of scores, or the least number for -infinity;
+/* Maxima of the lane's queries; these times the factor of scores and the bias, or the least number for -infinity;
  * largest sums of powers of a part with which maxima stay; sums of the powers of this warp's keys;
  * factors of these sums and of O in this step. */
 typedef struct {
@@ -168,7 +169,7 @@ SPICA_INLINE void attention_maximum(AttentionRows *rows, int i, float maximum, f
     const uint32_t unset = bits == spica_bits(MINUS_INFINITY);
     const float safe = spica_float(spica_select(unset, 0, bits)), old = rows->maximum[i];
     rows->maximum[i] = maximum;
-    rows->shift[i] = safe * scale;
+    rows->shift[i] = ATTENTION_BIAS ? __builtin_fmaf(safe, scale, BIAS) : safe * scale;
     if (PER_LANE > 1) {
         const uint32_t least = ATTENTION_ANEW(GREATEST | 0x80000000u);
         rows->shift[i] = spica_float(spica_select(unset, least, spica_bits(rows->shift[i])));
@@ -309,6 +310,8 @@ SPICA_INLINE void attention_finish(const Attention *attention, const AttentionSt
         inverses[first + i] = spica_selectf(spica_bits(sum) == 0, 0.0f, spica_rcpf(sum));
         float exponent =
             __builtin_fmaf(rows->maximum[i], attention->scale_log2, spica_log2f(sum));
+        if (ATTENTION_BIAS)
+            exponent += BIAS;
         SPICA_IF (first + i < left) {
             lse[i] = exponent * LN_2;
         } SPICA_END_IF

@@ -25,8 +25,10 @@ SPICA_INLINE uint32_t attention_inverse(float sum)
 
 SPICA_INLINE uint32_t attention_lse(uint32_t maximum, float sum)
 {
-    const float exponent = __builtin_fmaf(spica_float(maximum), ATTENTION->scale_log2,
-                                          spica_log2f(sum));
+    float exponent = __builtin_fmaf(spica_float(maximum), ATTENTION->scale_log2,
+                                    spica_log2f(sum));
+    if (ATTENTION_BIAS)
+        exponent += spica_float(SPICA_CONSTANT(ATTENTION_BIAS));
     const uint32_t ln_2 = SPICA_CONSTANT(0x3F317218);
     uint32_t lse = spica_bits(exponent * spica_float(ln_2));
     SPICA_ANEW(lse);

@@ -78,7 +78,8 @@ SPICA_INLINE AttentionPair attention_exchange(AttentionPair own, char *room)
     return own;
 }
 
-/* Keeps maxima that new ones exceed by at most 8 as exponents of 2, so that O keeps its scale. */
+/* Keeps maxima that new ones exceed by at most ATTENTION_LAG as exponents of 2, so that O keeps its
+ * scale. */
 SPICA_INLINE AttentionPair attention_kept(AttentionPair old, AttentionPair new)
 {
     uint32_t first, second;
@@ -88,7 +89,7 @@ SPICA_INLINE AttentionPair attention_kept(AttentionPair old, AttentionPair new)
         "fmul.s f0, f0, f4\n\tfmul.s f1, f1, f4\n\tflt.s %0, f5, f0\n\tflt.s %1, f5, f1"
         : "=&r"(first), "=&r"(second)
         : "r"(new.first), "r"(new.second), "r"(old.first), "r"(old.second),
-          "r"(ATTENTION->scale_log2), "r"(0x41000000)
+          "r"(ATTENTION->scale_log2), "r"(ATTENTION_LAG)
         : LOWER_FLOATS_);
     old.first ^= (old.first ^ new.first) & -first;
     old.second ^= (old.second ^ new.second) & -second;
@@ -109,8 +110,8 @@ SPICA_INLINE uint32_t attention_safe(uint32_t maximum)
     return spica_select(maximum == MINUS_INFINITY, 0, maximum);
 }
 
-/* Begins the powers of a block: leaves the scale in f0, the shifts in f1 and f2, and the rescaled
- * sums in f3 and f4. Returns the factors of sums and accumulators, and updates the maxima. */
+/* Begins the powers of a block: leaves the scale in f0, the shifts in f1 and f2, which include the
+ * bias, and the rescaled sums in f3 and f4. Returns the factors of sums and accumulators, and updates the maxima. */
 SPICA_INLINE AttentionPair attention_begin_powers(AttentionRows *rows)
 {
     const AttentionPair maximum = attention_pair(rows->next);
@@ -121,12 +122,14 @@ SPICA_INLINE AttentionPair attention_begin_powers(AttentionRows *rows)
         "fsub.s f5, f5, f1\n\tfsub.s f6, f6, f2\n\tfmul.s f5, f5, f0\n\tfmul.s f6, f6, f0\n\t"
         SPICA_INSN("f5, f5, f0", SPICA_INSN_FEXP2_S) "\n\t"
         SPICA_INSN("f6, f6, f0", SPICA_INSN_FEXP2_S) "\n\t"
-        "fmul.s f1, f1, f0\n\tfmul.s f2, f2, f0\n\tfneg.s f1, f1\n\tfneg.s f2, f2\n\t"
+        "li %0, %9\n\tfmv.w.x f7, %0\n\t"
+        "fnmadd.s f1, f1, f0, f7\n\tfnmadd.s f2, f2, f0, f7\n\t"
         "fmul.s f3, f3, f5\n\tfmul.s f4, f4, f6\n\tfmv.x.w %0, f5\n\tfmv.x.w %1, f6"
         : "=&r"(factor.first), "=&r"(factor.second)
         : "r"(ATTENTION->scale_log2), "r"(attention_safe(maximum.first)),
           "r"(attention_safe(maximum.second)), "r"(rows->maximum[0][0]),
-          "r"(rows->maximum[1][0]), "r"(rows->sum[0][0]), "r"(rows->sum[1][0])
+          "r"(rows->maximum[1][0]), "r"(rows->sum[0][0]), "r"(rows->sum[1][0]),
+          "i"(ATTENTION_BIAS)
         : LOWER_FLOATS_);
     rows->maximum[0][0] = maximum.first;
     rows->maximum[1][0] = maximum.second;

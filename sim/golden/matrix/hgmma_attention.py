@@ -8,15 +8,16 @@ from ....hw.config import ClusterConfig
 from ....hw.config.tensor import HgmmaConfig
 from ....kernels.attention.hgmma.plan import GROUP, TILE, block_keys
 from ....kernels.attention.problem import AttentionProblem
+from ....kernels.attention.weight_scale import weight_scale
 from ..arith.float32 import stored
 from ..core.units.tensor import matrix_product
 from .attention_steps import (
-    LIMIT,
     MINUS_INFINITY,
     each_head,
     factors,
     finished,
     keys_seen,
+    limit_of,
     powers_of,
 )
 from .tensor_attention import masked_scores
@@ -69,18 +70,19 @@ def head(tensor: HgmmaConfig, problem: AttentionProblem, q, k, v) -> tuple[np.nd
                 (maximum[used], sums[used], o[used]),
                 is_first=first == 0,
             )
-        return finished(problem, maximum, sums, o)
+        return finished(problem, maximum, sums, o, weight_scale(tensor))
 
 
 def after_block(tensor: HgmmaConfig, scale, scores, v, state, *, is_first: bool):
     """Return maxima, sums and O after a block of keys."""
     old, sums, o = state
+    weights = weight_scale(tensor)
     if is_first:
         old = np.fmax(old, np.fmax.reduce(scores[:, :TILE], axis=1))
-    is_above = block_sums(powers_of(old, scores, scale)) > LIMIT
+    is_above = block_sums(powers_of(old, scores, scale, weights)) > limit_of(weights)
     maximum = np.where(is_above, np.fmax(old, np.fmax.reduce(scores, axis=1)), old)
     factor = np.where(is_above, factors(old, maximum, scale), np.float32(1))
-    powers = powers_of(maximum, scores, scale)
+    powers = powers_of(maximum, scores, scale, weights)
     sums = sums * factor + block_sums(powers)
     o = np.zeros_like(o) if is_first else o * factor[:, None]
     total = matrix_product(stored(powers, tensor.operand), v, stored(o, "fp32"), tensor)

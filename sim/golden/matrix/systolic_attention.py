@@ -8,15 +8,16 @@ from ....hw.config import ClusterConfig
 from ....hw.config.systolic import SystolicConfig
 from ....kernels.attention.problem import AttentionProblem
 from ....kernels.attention.systolic.plan import KEYS, AttentionPlan, attention_plan
+from ....kernels.attention.weight_scale import WeightScale, weight_scale
 from ....kernels.gemm.target import systolic_unit
 from ..arith.float32 import fused
 from .attention_steps import (
-    LIMIT,
     MINUS_INFINITY,
     each_head,
     exponents,
     finished,
     keys_seen,
+    limit_of,
     powers_of,
 )
 from .systolic.systolic import read_out, systolic_ws
@@ -55,21 +56,22 @@ def head(
     maximum = np.full(len(rows), MINUS_INFINITY)
     sums = np.zeros((len(rows), plan.parts), np.float32)
     o = np.zeros((len(rows), problem.depth), np.float32)
-    lazy = plan.parts if matrix.operand_bytes < 4 else None
+    lazy, weights = plan.parts if matrix.operand_bytes < 4 else None, weight_scale(matrix)
     with np.errstate(all="ignore"):
         for first in range(0, problem.keys, KEYS):
             used = np.nonzero(end > first)[0]
             block = slice(first, min(first + KEYS, problem.keys))
             scores = masked_scores(matrix, q[used], k[block], seen[used] - first)
             old, scale = maximum[used], problem.scale_log2
-            maximum[used] = new_maxima(old, scores, scale, lazy, is_first=first == 0)
-            factor, powers = exponents(old, maximum[used], scores, scale)
+            maximum[used] = new_maxima(old, scores, scale, weights, lazy, is_first=first == 0)
+            factor, powers = exponents(old, maximum[used], scores, scale, weights)
             sums[used] = fused(sums[used], factor[:, None], part_sums(powers, plan.parts))
             replaces = first == 0 or problem.overwrites
             before = None if replaces else o[used] * factor[:, None]
             p = read_out(powers[:, : block.stop - first], problem.operand)
             o[used] = systolic_ws(p, v[block], matrix.rows, before, operand=matrix.operand)
-        return finished(problem, maximum, part_sums(sums, 1)[:, 0], o, adds_zero=True)
+        total = part_sums(sums, 1)[:, 0]
+        return finished(problem, maximum, total, o, weights, adds_zero=True)
 
 
 def masked_scores(matrix: SystolicConfig, q, k, seen) -> np.ndarray:
@@ -81,12 +83,14 @@ def masked_scores(matrix: SystolicConfig, q, k, seen) -> np.ndarray:
     return np.where(np.arange(KEYS) < seen[:, None], scores, MINUS_INFINITY)
 
 
-def new_maxima(old, scores, scale, parts: int | None, *, is_first: bool) -> np.ndarray:
+def new_maxima(
+    old, scores, scale, weights: WeightScale, parts: int | None, *, is_first: bool
+) -> np.ndarray:
     """Return the maxima of rows after a block.
 
-    With `parts`, a maximum changes only if the powers with the old one have a sum above `LIMIT` in
-    any of so many parts of the block, or NaN. In the first block, the old one is that of the first
-    part. If it is -infinity, any power that is not 0 changes it.
+    With `parts`, a maximum changes only if the powers with the old one have a sum above the limit
+    in any of so many parts of the block, or NaN. In the first block, the old one is that of the
+    first part. If it is -infinity, any power that is not 0 changes it.
     """
     new = np.fmax(old, np.fmax.reduce(scores, axis=1))
     if parts is None:
@@ -94,8 +98,8 @@ def new_maxima(old, scores, scale, parts: int | None, *, is_first: bool) -> np.n
     if is_first:
         old = np.fmax(old, np.fmax.reduce(scores[:, : scores.shape[1] // parts], axis=1))
     unset = old == MINUS_INFINITY
-    powers = powers_of(old, scores, scale)
-    within = part_sums(powers, parts) <= np.where(unset, np.float32(0), LIMIT)[:, None]
+    powers = powers_of(old, scores, scale, weights)
+    within = part_sums(powers, parts) <= np.where(unset, np.float32(0), limit_of(weights))[:, None]
     return np.where(within.all(axis=1), old, new)
 
 

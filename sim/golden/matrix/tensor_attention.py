@@ -9,6 +9,7 @@ from ....hw.config.formats import FP32
 from ....hw.config.tensor import TensorConfig, TensorNumerics
 from ....kernels.attention.problem import AttentionProblem
 from ....kernels.attention.tensor.plan import CHUNK, TILE, block_keys
+from ....kernels.attention.weight_scale import weight_scale
 from ..arith.float32 import stored
 from ..core.units.tensor import matrix_product
 from .attention_steps import MINUS_INFINITY, each_head, exponents, finished, keys_seen, rising
@@ -62,7 +63,8 @@ def head(tensor: TensorConfig, problem: AttentionProblem, q, k, v) -> tuple[np.n
                 (maximum[used], sums[used], o[used]),
                 is_first=first == 0,
             )
-        return finished(problem, maximum, sums[:, 0] + sums[:, 1], o)
+        total = sums[:, 0] + sums[:, 1]
+        return finished(problem, maximum, total, o, weight_scale(tensor))
 
 
 def masked_scores(tensor: TensorNumerics, q, k, seen) -> np.ndarray:
@@ -75,10 +77,11 @@ def masked_scores(tensor: TensorNumerics, q, k, seen) -> np.ndarray:
 def after_block(tensor: TensorConfig, scale, scores, v, state, *, is_first: bool):
     """Return maxima, sums and O after a block of keys."""
     old, sums, o = state
+    weights = weight_scale(tensor)
     maximum = np.fmax(old, np.fmax.reduce(scores, axis=1))
     if tensor.operand_width < FP32.width:
-        maximum = rising(old, maximum, scale)
-    factor, powers = exponents(old, maximum, scores, scale)
+        maximum = rising(old, maximum, scale, weights)
+    factor, powers = exponents(old, maximum, scores, scale, weights)
     factor = factor[:, None]
     sums = sums * factor
     for first in reversed(range(0, powers.shape[1], CHUNK)):

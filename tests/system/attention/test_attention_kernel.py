@@ -41,7 +41,10 @@ def test_the_problem_has_the_arguments_of_the_header():
     problem, attention = pose(config, rng, causal=True, scale=0.5, **sizes)
     scale = float(np.float32(0.5 / np.log(2)))
     assert problem.arguments == ("q", "k", "v", "o", "lse", 12, 3, 3, 4, 1, scale)
-    assert problem.defines == ("ATTENTION_DEPTH=128",)
+    assert problem.defines == (
+        "ATTENTION_DEPTH=128",
+        *("ATTENTION_BIAS=0x41000000", "ATTENTION_LAG=0x40a00000", "ATTENTION_LIMIT=0x3f000000"),
+    )
     assert (problem.macs, problem.tensor_macs) == ((), attention.needed_macs)
     assert {name: buffer.data.dtype for name, buffer in problem.buffers.items()} == {
         **dict.fromkeys("qkvo", np.float16),

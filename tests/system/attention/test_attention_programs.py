@@ -52,12 +52,17 @@ def run(
     check=None,
     **options,
 ):
-    """Run attention and return its result."""
-    config = CONFIGS[machine]
+    """Run attention on a machine by name and return its result."""
+    settings = {"engine": engine, "schedule": schedule, "check": check, "seed": seed}
+    return run_on(CONFIGS[machine], queries, depth, settings, **options)
+
+
+def run_on(config, queries, depth=64, settings=None, **options):
+    """Run attention with `settings` of the run, and return its result."""
     kernel = exact_attention_kernel(config, **options)
     sizes = {"queries": queries, "depth": depth}
-    settings = SimtOptions(engine=engine, schedule=schedule, check=check, seed=seed)
-    return run_workload(KernelWorkload(kernel, sizes), "machine", config, settings)
+    simt = SimtOptions(**{"engine": "iss", **(settings or {})})
+    return run_workload(KernelWorkload(kernel, sizes), "machine", config, simt)
 
 
 def assert_right(result):
@@ -98,6 +103,50 @@ def test_extreme_values_to_the_bit(machine):
     """Rounding errors of FP32 scores of 1e25 exceed the range of a power, also in the model."""
     result = run(machine, 70, keys=300, data="extreme")
     assert [result["check"]["buffers"][name]["mismatches"] for name in ("o", "lse")] == [0, 0]
+
+
+def steps(form, *, value, score):
+    """Return Q, K and V: scores of 0 in the first half of the keys, and higher ones in the other.
+
+    V is `value` in the first column, and alternates in sign in the others.
+    """
+    q, k, v = np.zeros((1, 9, 64)), np.zeros((1, 192, 64)), np.full((1, 192, 64), value)
+    q[..., 0], k[:, 96:, 0] = 8, score
+    v[:, 1::2, 1:] *= -1
+    return tuple(nearest(x, form) for x in (q, k, v))
+
+
+@pytest.mark.parametrize(
+    "value, score", [(200.0, 5.0), (6e4, 0.0), (6e4, 5.0), (65504.0, 3.4), (65504.0, 30.0)]
+)
+@pytest.mark.parametrize("machine", ["ampere", "volta", "hopper", "virgo"])
+def test_weights_times_v_stay_in_range(machine, value, score):
+    """Also of a block whose scores exceed the maximum of the block before by less than 2^8."""
+    config = CONFIGS.get(machine, PRESETS["volta"])
+    given = steps("fp16", value=value, score=score)
+    result = run_on(config, 9, keys=192, given=given)
+    assert_right(result)
+    o = result["check"]["buffers"]["o"]
+    assert (o["left_range"], o["rounded_to_infinity"]) == (0, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("machine", ["ampere", "hopper"])
+def test_weights_times_v_stay_in_range_on_rtl(machine):
+    given = steps("fp16", value=6e4, score=5.0)
+    assert_right(run(machine, 9, keys=192, given=given, engine="verilator"))
+
+
+@pytest.mark.parametrize("machine", ["ampere", "hopper"])
+def test_scores_that_leave_the_range_fail(machine):
+    """FP16 products of 300 and 300 are infinite; those of Q and K have no scale."""
+    q, k, v = steps("fp16", value=1.0, score=300.0)
+    q[..., 0] = 300
+    found = run(machine, 9, keys=192, given=(q, k, v), scale=1e-3)["check"]
+    assert found["verdict"] == "fail"
+    assert found["buffers"]["o"]["mismatches"] == 0
+    assert found["buffers"]["o"]["left_range"] == found["buffers"]["o"]["wrong"] == 9 * 64
+    assert found["buffers"]["lse"]["left_range"] == 9
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -315,6 +364,11 @@ FAULTS = [
     ("hopper", "attention_loads.h", "spica_meet(number, 2);", ""),
     ("hopper", "attention_loads.h", "number < WARPS; number++", "number < 1; number++"),
     ("hopper", "attention_tiles.h", "spica_hgmma_wait();", ""),
+    ("hopper", "attention_softmax.h", "ATTENTION_LOADED(ATTENTION_LIMIT)", "0x43800000"),
+    ("hopper", "attention_softmax.h", '"i"(ATTENTION_BIAS)', '"i"(0)'),
+    ("ampere", "attention_softmax.h", '"i"(ATTENTION_BIAS)', '"i"(0)'),
+    ("ampere", "attention_softmax.h", '"r"(ATTENTION_LAG)', '"r"(0x41000000)'),
+    ("ampere", "attention_finish.h", "if (ATTENTION_BIAS)", "if (0)"),
 ]
 
 

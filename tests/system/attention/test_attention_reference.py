@@ -146,13 +146,16 @@ def test_a_key_of_minus_infinite_score_does_not_count():
     assert np.isfinite(expected.o_bound).all()
 
 
-def test_sums_that_may_overflow_and_special_values_have_no_bound():
+@pytest.mark.parametrize("is_extreme", [False, True])
+def test_special_values_have_no_bound_and_scores_that_extremes_let_overflow(is_extreme):
     problem, unit, arrays = posed("ampere")
     arrays[0][0, 3] = 1000
     arrays[2][0, 0, 7] = np.inf
-    bound = reference(problem, unit, *arrays).o_bound
-    assert np.isinf(bound[0, 3]).all() and np.isinf(bound[0, :, 7]).all()
-    bound[0, 3] = bound[0, :, 7] = 0
+    bound = reference(problem, unit, *arrays, is_extreme=is_extreme).o_bound
+    assert np.isinf(bound[0, :, 7]).all()
+    bound[0, :, 7] = 0
+    assert np.isinf(bound[0, 3, :7]).all() == is_extreme
+    bound[0, 3] = 0
     assert np.isfinite(bound).all()
 
 
