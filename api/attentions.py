@@ -7,7 +7,8 @@ import numpy as np
 
 from ..hw.base.errors import UserError
 from ..kernels.attention.data import Operands
-from .products import as_elements, as_matrices, type_of
+from .arrays import as_elements, type_of
+from .products import as_matrices
 
 __all__ = ["Attention", "Heads", "attention_of", "heads_of"]
 
@@ -70,7 +71,8 @@ def heads_of(operand: str, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> Heads
         raise UserError(f"q and k must have the same batch, not {batch} and {kv_batch}")
     if heads % kv_heads:
         raise UserError(f"the heads of k must divide those of q, {heads}, not {kv_heads}")
-    flat = (as_elements(x.reshape(-1, *x.shape[-2:]), operand) for x in (q, k, v))
+    elements = (as_elements(x, operand, name) for name, x in arrays.items())
+    flat = (x.reshape(-1, *x.shape[-2:]) for x in elements)
     flat_q, flat_k, flat_v = map(np.ascontiguousarray, flat)
     return Heads(
         given=(flat_q, flat_k, flat_v),

@@ -23,11 +23,12 @@ from ..sim.run.options import MODEL, RunOptions, SimtOptions
 from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload
 from ..sim.run.workload import Workload, run_workload
+from .arrays import ArrayError
 from .attentions import Attention, attention_of, heads_of
-from .own_programs import Arguments, Expected, own_kernel, restored
+from .own_programs import Arguments, Expected, own_kernel, restored, sizes_of
 from .products import Product, products_of, result_of
 from .progress import shown_progress
-from .results import Run, failure, workload_name
+from .results import Run, failure, warn_of_infinities, workload_name
 
 __all__ = ["Machine"]
 
@@ -130,7 +131,8 @@ class Machine:
         ----------
         a, b : ndarray
             Shapes (…, m, k) and (…, k, n), of any NumPy or `ml_dtypes` type of numbers. Values are
-            rounded to the unit's operand format, to nearest even. The dimensions before the last
+            rounded to the unit's operand format, to nearest even; values outside its range are an
+            error. The dimensions before the last
             two are a batch, broadcast as by `numpy.matmul`. If `b` has none, all rows of `a` are
             one product; else each product of the batch is a run of its own.
         bias : ndarray or None
@@ -152,7 +154,9 @@ class Machine:
         Returns
         -------
         ndarray
-            Shape (…, m, n), in the type of the format: of NumPy, or of `ml_dtypes` for bf16.
+            Shape (…, m, n), in the type of the format: of NumPy, or of `ml_dtypes` for bf16. A
+            `RuntimeWarning` states how many results are infinite as their values are beyond its
+            range. Infinities of intermediate results are a `MachineError`.
 
         """
         batch = products_of(
@@ -170,6 +174,7 @@ class Machine:
             raise UserError("bias, activation and add need driver cores: cores finish the product")
         runs = [self.multiplied(batch.kernel, product, saving) for product in batch.products]
         self.runs = tuple(runs)
+        warn_of_infinities(self.runs)
         return result_of(batch, [run["c"] for run in runs])
 
     def attention(
@@ -192,6 +197,7 @@ class Machine:
             place of queries in `k` and `v`, and d of 64 or 128. The heads of `k` and `v` may be
             fewer and divide those of `q`: consecutive heads of `q` share one. Elements have any
             NumPy or `ml_dtypes` type of numbers and are rounded to the unit's operand format.
+            Values outside its range are an error.
         causal : bool
             Whether query i sees only keys j <= i + keys - queries. O is 0 and the logarithm minus
             infinity for a query that sees none.
@@ -207,11 +213,14 @@ class Machine:
         """
         if not self.on_cores:
             raise UserError("attention needs driver cores: cores compute the softmax")
+        if not isinstance(scale, int | float | np.integer | np.floating | None):
+            raise ArrayError(f"scale must be a number above 0 or None, not {scale!r}")
         heads = heads_of(attention_unit(self.config).operand, q, k, v)
         kernel = EXACT_KERNELS["attention"](
             self.config, given=heads.given, causal=bool(causal), scale=scale
         )
         run = self.run_on_cores(kernel, heads.sizes, NOTHING)
+        warn_of_infinities(self.runs)
         return attention_of(heads, run["o"], run["lse"])
 
     def multiplied(self, kernel: str, product: Product, saving: Saving) -> Run:
@@ -257,10 +266,11 @@ class Machine:
         args : mapping or sequence
             Arguments of an own program, the words from ``spica_arguments()`` on. A NumPy array
             with elements of 8, 16 or 32 bits is placed in DRAM and stands for its address, a number
-            for itself: an integer, or a float as FP32.
+            for itself: an integer, or a float as FP32. A program that reads more words faults.
         expect : mapping or None
-            Contents of arrays of `args` at the end, by name, or by place in a sequence. Others are
-            not checked.
+            Contents of arrays of `args` at the end, by name, or by place in a sequence, rounded to
+            the array's type of floats. Numbers that the type does not hold are an error. Other
+            arrays are not checked.
         rtol, atol : float
             Largest deviation of floats from `expect`: `atol`, and `rtol` times their magnitude.
         includes : sequence of path
@@ -290,9 +300,10 @@ class Machine:
         if profile and self.engine == MODEL:
             raise UserError(f"profile needs an engine with a clock, not {MODEL}")
         if not is_file_name(program):
-            if files or args or expect:
+            if files or args or expect or rtol or atol:
                 raise UserError(f"kernel {program} has its own files, arguments and check")
             kernel = find_kernel(str(program))
+            sizes = sizes_of(kernel, sizes)
         elif sizes:
             raise UserError(f"{program} has no size {next(iter(sizes))}; give it in args")
         else:

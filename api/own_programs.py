@@ -7,10 +7,20 @@ from typing import Any
 import numpy as np
 
 from ..hw.base.errors import UserError
+from ..kernels.elements import NATIVE, values_of
 from ..kernels.kernel import Buffer, Kernel, Problem
 from ..sim.machine.memory_layout import ARGUMENTS_BYTES
+from .arrays import (
+    SHOWN,
+    ArrayError,
+    as_elements,
+    as_numbers,
+    float_form,
+    is_number_type,
+    range_of,
+)
 
-__all__ = ["Arguments", "Expected", "own_kernel", "restored"]
+__all__ = ["Arguments", "Expected", "own_kernel", "restored", "sizes_of"]
 
 Arguments = Mapping[str, Any] | Sequence[Any]
 Expected = Mapping[str | int, Any]
@@ -48,6 +58,9 @@ def own_kernel(
         for name, value in values.items()
         if isinstance(value, np.ndarray) and value.ndim
     }
+    if not isinstance(expect, Mapping):
+        raise ArrayError(f"expect must be a mapping from arrays of args, not {expect!r}")
+    rtol, atol = tolerance("rtol", rtol), tolerance("atol", atol)
     wanted = {name_of(key, [*values], arrays): value for key, value in expect.items()}
     buffers = {
         name: buffer_of(name, array, wanted.get(name), rtol, atol) for name, array in arrays.items()
@@ -61,7 +74,11 @@ def own_kernel(
 def named(args: Arguments) -> dict[str, Any]:
     """Return the arguments by name, those of a sequence by their places."""
     if isinstance(args, Mapping):
+        if strange := [name for name in args if not isinstance(name, str)]:
+            raise UserError(f"names of args must be text, not {strange[0]!r}; or give a sequence")
         return dict(args)
+    if isinstance(args, str) or not isinstance(args, Sequence | np.ndarray):
+        raise ArrayError(f"args must be a mapping or a sequence, not {type(args).__name__}")
     return {str(place): value for place, value in enumerate(args)}
 
 
@@ -69,7 +86,8 @@ def restored(args: Arguments, buffers: dict[str, np.ndarray]) -> None:
     """Give the final contents the types of the arrays that were given."""
     for name, value in named(args).items():
         if name in buffers:
-            buffers[name] = buffers[name].view(value.dtype)
+            native = value.dtype.newbyteorder("=")
+            buffers[name] = buffers[name].view(native).astype(value.dtype, copy=False)
 
 
 def name_of(key: str | int, names: Sequence[str], arrays: Mapping[str, np.ndarray]) -> str:
@@ -83,42 +101,86 @@ def name_of(key: str | int, names: Sequence[str], arrays: Mapping[str, np.ndarra
 
 def stored(name: str, array: np.ndarray) -> np.ndarray:
     """Return an array as it is placed in DRAM."""
-    if array.dtype.itemsize not in (1, 2, 4) or array.dtype.kind not in "fiubV":
-        raise UserError(
+    if not is_number_type(array.dtype) or array.dtype.itemsize not in (1, 2, 4):
+        narrower = "int32" if array.dtype.kind in "iu" else "float32"
+        raise ArrayError(
             f"elements of args {name} must be numbers of 8, 16 or 32 bits, not {array.dtype}: "
-            "convert them, for example by .astype(numpy.float32)"
+            f"convert them, for example by .astype(numpy.{narrower})"
         )
     if not array.size:
-        raise UserError(f"args {name} must have at least one element")
-    return np.ascontiguousarray(array)
+        raise ArrayError(f"args {name} must have at least one element")
+    return np.ascontiguousarray(as_numbers(f"args {name}", array))
 
 
 def buffer_of(name: str, array: np.ndarray, expected: Any, rtol: float, atol: float) -> Buffer:
-    """Return the buffer of an array with its check."""
-    data = array if array.dtype.kind in "fiu" else array.view(f"u{array.itemsize}")
+    """Return the buffer of an array with its check; `expected` is rounded to the array's type."""
+    is_known = array.dtype.kind in "fiu" and array.dtype.isbuiltin == 1
+    data = array if is_known else array.view(f"u{array.itemsize}")
     if expected is None:
         return Buffer(data=data, is_checked=False)
-    wanted = np.asarray(expected)
+    what = f"expect {name}"
+    wanted = as_numbers(what, expected)
     if wanted.shape != array.shape:
-        raise UserError(
-            f"expect {name} must have the shape of its array, {array.shape}, not {wanted.shape}"
+        raise ArrayError(
+            f"{what} must have the shape of its array, {array.shape}, not {wanted.shape}"
         )
-    if data.dtype.kind == "f":
-        values = wanted.astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            return Buffer(data=data, expected=values, bound=atol + rtol * np.abs(values))
-    wanted = np.ascontiguousarray(wanted.astype(array.dtype)).view(data.dtype)
-    return Buffer(data=data, expected=wanted)
+    form = float_form(array.dtype)
+    if form is None:
+        return Buffer(data=data, expected=same_numbers(what, wanted, array.dtype).view(data.dtype))
+    values = values_of(as_elements(wanted, form, what), form)
+    with np.errstate(invalid="ignore"):
+        bound = atol + rtol * np.abs(values)
+    return Buffer(data=data, expected=values, bound=bound, form=None if form in NATIVE else form)
+
+
+def same_numbers(name: str, values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return the same numbers in a type that has no bounds; raise `ArrayError` for others."""
+    with np.errstate(all="ignore"):
+        found = np.ascontiguousarray(values.astype(dtype))
+        is_same = found.astype(values.dtype) == values
+        if values.dtype.kind in "iu" and dtype.kind in "iu":
+            is_same &= (found < 0) == (values < 0)
+    lost = np.argwhere(~is_same)
+    if len(lost):
+        shown = ", ".join(f"{values[tuple(at)]} at {at}" for at in lost[:SHOWN].tolist())
+        raise ArrayError(
+            f"{len(lost):,} of {values.size:,} values of {name} are not numbers of its array's "
+            f"type, {dtype}: {shown}; give values that it holds"
+        )
+    return found
 
 
 def number(name: str, value: Any) -> int | float:
-    """Return the number of an argument; raise `UserError` if it is none that fits a word."""
+    """Return the number of an argument; raise `ArrayError` if it is none that fits a word."""
     if isinstance(value, np.generic | np.ndarray):
-        value = value.item()
+        value = as_numbers(f"args {name}", value).item()
     if isinstance(value, float):
+        limits = range_of("fp32")
+        if not limits.holds(np.array(value)):
+            raise ArrayError(f"args {name} must be in the range of {limits}, not {value}")
         return value
     if not isinstance(value, int):
-        raise UserError(f"args {name} must be an array or a number, not {type(value).__name__}")
+        raise ArrayError(f"args {name} must be an array or a number, not {type(value).__name__}")
     if not -(1 << 31) <= value < 1 << 32:
-        raise UserError(f"args {name} must fit 32 bits, not {value}")
+        raise ArrayError(f"args {name} must fit 32 bits, not {value}")
     return int(value)
+
+
+def tolerance(name: str, value: Any) -> float:
+    """Return `rtol` or `atol`; raise `ArrayError` unless it is finite and not negative."""
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    is_number &= not isinstance(value, bool)
+    if not is_number or not 0 <= value < np.inf:
+        raise ArrayError(f"{name} must be a finite number, 0 or more, not {value!r}")
+    return float(value)
+
+
+def sizes_of(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, int]:
+    """Return the sizes of a kernel; raise `ArrayError` unless each dimension has an integer."""
+    if set(given) != set(kernel.dimensions):
+        needed, found = (", ".join(names) or "none" for names in (kernel.dimensions, given))
+        raise ArrayError(f"sizes of {kernel.name} must be {needed}, not {found}")
+    for name, size in given.items():
+        if isinstance(size, bool) or not isinstance(size, int | np.integer):
+            raise ArrayError(f"{name} of {kernel.name} must be an integer, not {size!r}")
+    return {name: int(size) for name, size in given.items()}

@@ -5,14 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from ..hw.base.errors import UserError
 from ..hw.config.arithmetic import ARITHMETIC
 from ..hw.config.checks import require_choice
-from ..hw.config.formats import FORMATS, FloatFormat
-from ..kernels.elements import NATIVE, nearest
+from .arrays import ArrayError, as_elements, as_numbers, type_of
 
 __all__ = ["Batch", "Product", "products_of", "result_of"]
 
@@ -93,7 +91,7 @@ def products_of(
     shape = (*common_shape(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
     c_format = chosen_format(operand, c_format)
     kernel, given = epilogue_of(shape, c_format, bias, activation, add)
-    a, b = as_elements(a, operand), as_elements(b, operand)
+    a, b = as_elements(a, operand, "a"), as_elements(b, operand, "b")
     products = [
         Product(given=(x, y), epilogue=given | more, c_format=c_format)
         for x, y, more in matrices(a, b, shape, added_of(add, shape, c_format))
@@ -105,11 +103,6 @@ def result_of(batch: Batch, results: list[np.ndarray]) -> np.ndarray:
     """Return the result of a call, in the type of its format, from those of its products."""
     c_format = batch.products[0].c_format
     return np.concatenate(results).reshape(batch.shape).view(type_of(c_format))
-
-
-def type_of(form: str) -> np.dtype:
-    """Return the type of a format in NumPy or `ml_dtypes`."""
-    return np.dtype(NATIVE.get(form, ml_dtypes.bfloat16))
 
 
 def common_shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
@@ -140,7 +133,7 @@ def epilogue_of(
     add: np.ndarray | None,
 ) -> tuple[str, dict[str, Any]]:
     """Return the kernel of a product, and the options that all products of a batch share."""
-    if activation not in BIAS_KERNELS:
+    if not isinstance(activation, str | None) or activation not in BIAS_KERNELS:
         raise UserError(f"activation must be relu, gelu or None, not {activation!r}")
     if bias is None and activation is None:
         return ("gemm" if add is None else "gemm_add"), {}
@@ -150,8 +143,7 @@ def epilogue_of(
     values = np.zeros(columns) if bias is None else as_numbers("bias", bias)
     if values.shape != (columns,):
         raise UserError(f"bias must have the shape ({columns},), not {values.shape}")
-    with np.errstate(over="ignore"):
-        return BIAS_KERNELS[activation], {"bias": values.astype(np.float32)}
+    return BIAS_KERNELS[activation], {"bias": as_elements(values, "fp32", "bias")}
 
 
 def added_of(add: np.ndarray | None, shape: tuple[int, ...], c_format: str) -> np.ndarray | None:
@@ -165,7 +157,7 @@ def added_of(add: np.ndarray | None, shape: tuple[int, ...], c_format: str) -> n
         raise UserError(
             f"add must have the shape {shape} or broadcast, not {values.shape}"
         ) from None
-    return as_elements(values, c_format)
+    return as_elements(values, c_format, "add")
 
 
 def matrices(
@@ -189,34 +181,8 @@ def as_matrices(name: str, array: np.ndarray) -> np.ndarray:
     """Return a non-empty array of matrices of numbers; raise `UserError` for anything else."""
     found = as_numbers(name, array)
     if found.ndim < 2 or not found.size:
-        raise UserError(
+        raise ArrayError(
             f"{name} must be a matrix of numbers with at least one element, or a batch of them, "
             f"not {found.dtype} of shape {found.shape}"
         )
     return found
-
-
-def as_numbers(name: str, array: np.ndarray) -> np.ndarray:
-    """Return an array of real numbers, of NumPy or `ml_dtypes`, or raise `UserError`."""
-    found = np.asarray(array)
-    is_extension = found.dtype.kind == "V" and found.dtype.isbuiltin == 2
-    if found.dtype.kind not in "fiub" and not is_extension:
-        raise UserError(f"{name} must be an array of numbers, not {found.dtype}")
-    return found
-
-
-def as_elements(array: np.ndarray, form: str) -> np.ndarray:
-    """Return an array in a format; NaN and infinities are kept if the format has them."""
-    if form in NATIVE and np.dtype(NATIVE[form]).kind == "f":
-        with np.errstate(over="ignore"):
-            return array.astype(NATIVE[form])
-    values = array.astype(np.float64)
-    target = FORMATS[form]
-    if not isinstance(target, FloatFormat):
-        return nearest(values, form)
-    elements = nearest(np.nan_to_num(values, nan=0.0), form)
-    sign = np.signbit(values).astype(elements.dtype) << target.magnitude_width
-    elements = np.where(np.isnan(values), elements.dtype.type(target.nan), elements)
-    if target.has_infinity:
-        elements = np.where(np.isinf(values), target.infinity | sign, elements)
-    return elements.astype(f"u{target.width // 8}")

@@ -1,18 +1,20 @@
 """Results of a run from Python: buffers by name, cycles, counters, and the complete result."""
 
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..explore.metrics import RUN_METRICS, figures_of
 from ..explore.work import failure_of
+from ..sim.report.check_report import infinity_notes
 from .frames import required_pandas
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Run", "failure", "workload_name"]
+__all__ = ["Run", "failure", "warn_of_infinities", "workload_name"]
 
 
 class Run(Mapping[str, np.ndarray]):
@@ -70,6 +72,13 @@ class Run(Mapping[str, np.ndarray]):
         row = {"preset": self.result["preset"], "engine": self.result["engine"]}
         row |= figures_of(RUN_METRICS, self.result) | self.counters
         return required_pandas("to_pandas").DataFrame([row])
+
+
+def warn_of_infinities(runs: Sequence[Run]) -> None:
+    """Warn the caller of a method of results beyond the range of their format."""
+    for run in runs:
+        for note in infinity_notes(run.result["check"]["buffers"]):
+            warnings.warn(note, RuntimeWarning, stacklevel=3)
 
 
 def workload_name(result: Mapping[str, Any]) -> str:

@@ -98,6 +98,8 @@ class MemoryLayout:
         Bytes of each thread's stack.
     has_stacks : bool
         Whether the program's start-up code gives each thread such a stack below `STACK_TOP`.
+    arguments_bytes : int
+        Bytes of the program's arguments: more are not placed.
 
     """
 
@@ -109,15 +111,17 @@ class MemoryLayout:
         *,
         stack_bytes: int = STACK_BYTES,
         has_stacks: bool = True,
+        arguments_bytes: int = ARGUMENTS_BYTES,
     ):
         self.config = config
         self.stacks_of = Stacks(config, stack_bytes)
         self.has_stacks = has_stacks
         self.symbols = symbols or {}
         self.stacks = region_of(self.stacks_of)
-        self.arguments = Region("the arguments", ARGUMENTS, ARGUMENTS_BYTES)
+        self.arguments = Region("the arguments", ARGUMENTS, arguments_bytes)
+        placed = [self.arguments] if arguments_bytes else []
         #: Allowed regions of DRAM; shared memory is allowed as a whole.
-        self.dram = [*regions, self.arguments, self.stacks]
+        self.dram = [*regions, *placed, self.stacks]
         self.shared = Region("shared memory", SHARED_BASE, config.shared.size)
         self.window = Region("the register window", self.shared.end, WINDOW_BYTES)
 
@@ -127,6 +131,10 @@ class MemoryLayout:
             return "a null pointer" if address == 0 else f"a null pointer plus {amount(address)}"
         if address in self.stacks:
             return self.describe_stack(address)
+        if self.arguments.end <= address < ARGUMENTS + ARGUMENTS_BYTES:
+            word, words = (address - ARGUMENTS) // 4, self.arguments.nbytes // 4
+            given = "1 word" if words == 1 else f"{words:,} words"
+            return f"argument {word:,}, counted from 0, but the program has {given} of arguments"
         known = [*self.dram, self.shared, self.window]
         for region in known:
             if region is self.window and address in region:

@@ -9,7 +9,7 @@ from ...hw.config import PRESETS, ClusterConfig
 from ...hw.isa.memory_map import STACK_BYTES
 from ...kernels.compile import compile_program
 from ...kernels.program import Program
-from ..machine.memory_layout import PAGE, PROGRAM, MemoryLayout, Region
+from ..machine.memory_layout import ARGUMENTS_BYTES, PAGE, PROGRAM, MemoryLayout, Region
 from ..machine.stacks import stack_bytes_of
 from .options import SimtOptions
 
@@ -70,7 +70,11 @@ def build(
 
 
 def memory_layout_of(
-    config: ClusterConfig, program: Program, buffers: Iterable[Region], options: SimtOptions
+    config: ClusterConfig,
+    program: Program,
+    buffers: Iterable[Region],
+    options: SimtOptions,
+    arguments_bytes: int = ARGUMENTS_BYTES,
 ) -> MemoryLayout:
     """Return where everything lies that a program may touch."""
     more = [Region("allowed memory", *region) for region in options.allow_regions]
@@ -81,6 +85,7 @@ def memory_layout_of(
         program.symbols,
         stack_bytes=stack_bytes or STACK_BYTES,
         has_stacks=stack_bytes is not None,
+        arguments_bytes=arguments_bytes,
     )
 
 

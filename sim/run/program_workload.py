@@ -86,6 +86,11 @@ class ProgramWorkload:
         """Program, by the key of a result."""
         return {"program": [str(path) for path in self.paths]}
 
+    @property
+    def arguments_bytes(self) -> int:
+        """Bytes at `ARGUMENTS` that the program may read."""
+        return ARGUMENTS_BYTES
+
     def sentence(self, preset: str) -> str:
         """Return the run in words."""
         return f"running {self.name}"
@@ -119,7 +124,9 @@ class ProgramWorkload:
         self.program = program = build(
             self.paths, config, replace(options, defines=defines), progress
         )
-        layout = memory_layout_of(config, program, self.place(config, options), options)
+        layout = memory_layout_of(
+            config, program, self.place(config, options), options, self.arguments_bytes
+        )
         if options.engine == MODEL:
             build_library(progress=progress)
             iss = Iss(
@@ -214,6 +221,11 @@ class KernelWorkload(ProgramWorkload):
     def subject(self) -> dict[str, Any]:
         """Kernel with its sizes, by the keys of a result."""
         return {"kernel": self.name, "sizes": self.sizes}
+
+    @property
+    def arguments_bytes(self) -> int:
+        """Bytes of the arguments of the problem: reading more is a fault."""
+        return 4 * len(self.problem.arguments)
 
     def sentence(self, preset: str) -> str:
         """Return the run in words."""
