@@ -8,7 +8,18 @@ from ..hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS
 from ..hw.isa.instructions import find
 from .program import Function, Program
 
-__all__ = ["Body", "Step", "bodies_of", "parallel_block", "references", "steps"]
+__all__ = [
+    "LOADS",
+    "RETURN_ADDRESS",
+    "STORES",
+    "Body",
+    "Step",
+    "bodies_of",
+    "parallel_block",
+    "place",
+    "references",
+    "steps",
+]
 
 STACK_POINTER = INTEGER_NAMES.index("sp")
 RETURN_ADDRESS = INTEGER_NAMES.index("ra")
@@ -80,14 +91,20 @@ def steps(program: Program, start: int, end: int) -> list[Step]:
     return found
 
 
-def bodies_of(program: Program) -> dict[int, Body]:
-    """Return the functions of the user, by address; the runtime's are left out."""
+def place(program: Program, step: Step) -> str:
+    """Return an instruction's location for a message."""
+    line = program.line_of(step.pc)
+    return f"{line} ({step.pc:#x})" if line else f"{step.pc:#x}"
+
+
+def bodies_of(program: Program, *, with_runtime: bool = False) -> dict[int, Body]:
+    """Return the functions of the user, by address; those of the runtime are usually left out."""
     return {
         function.start: Body(
             function, {step.pc: step for step in steps(program, function.start, function.end)}
         )
         for function in program.functions
-        if function.start not in program.runtime
+        if with_runtime or function.start not in program.runtime
     }
 
 
@@ -109,10 +126,10 @@ def references(some: Iterable[Step]) -> tuple[set[int], set[int]]:
 
 
 def parallel_block(body: Body) -> list[Step]:
-    """Return the instructions of a function's parallel block, which all threads execute.
+    """Return the instructions in a function by which all threads enter a parallel block.
 
-    The block starts at the first change of the thread mask after a ``vx_wspawn`` and ends at the
-    next change.
+    They start at the first change of the thread mask after a ``vx_wspawn`` and end at the next
+    change.
     """
     waiting = [
         (pc, False)

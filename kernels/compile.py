@@ -13,7 +13,10 @@ from ..hw.base.tools import run_tool
 from ..hw.base.zig import compiler_version, zig_environment
 from ..hw.config import ClusterConfig
 from ..hw.isa.memory_map import STACK_BYTES
+from .entries import dropped_saves
+from .forks.check import crossing_values
 from .header import library_header, program_header
+from .program import Program
 
 __all__ = ["INCLUDE_DIRECTORY", "RUNTIME_DIRECTORY", "compile_program"]
 
@@ -32,6 +35,8 @@ FLAGS = (
     *("-fno-stack-protector", "-ffunction-sections", "-fdata-sections"),
     # Divergence instructions must not be duplicated or merged.
     "-fconvergent-functions",
+    # Parallel blocks are functions of their own.
+    "-fblocks",
     # Source lines for reports, no other debug information.
     "-gline-tables-only",
     # Without atomic instructions atomics become calls of a library that relies on them.
@@ -47,6 +52,24 @@ LANGUAGES[".cc"] = LANGUAGES[".cxx"] = LANGUAGES[".cpp"]
 ATOMIC_ACCESS = re.compile(r"large atomic operation .* \[-Werror,-Watomic-alignment\]")
 ATOMIC_CALL = re.compile(rb"\0(__(?:sync|atomic)_\w+)\0")
 NO_ATOMICS = "the cores have no atomic instructions: order accesses by barriers and vx_fence"
+#: The compiler's words for uses of variables in a parallel block, and what they mean there.
+REPLACED = (
+    (ATOMIC_ACCESS, NO_ATOMICS),
+    (
+        re.compile(
+            r"variable is not assignable \(missing __block .*|cannot assign to a variable cap.*"
+        ),
+        "a parallel block has copies of the variables from before it and cannot assign to them: "
+        "store results in static variables or through pointers",
+    ),
+    (
+        re.compile(r"cannot refer to declaration with an? (array|variable.*) type inside block"),
+        "a parallel block has no copies of arrays from before it: declare the array static, or "
+        "use a pointer to it",
+    ),
+)
+#: Header whose users contain functions that threads enter.
+PARALLEL_HEADER = "spica_parallel.h"
 #: Compiler output lines that a message quotes.
 QUOTED_LINES = 10
 
@@ -63,9 +86,16 @@ def first_errors(output: str) -> str:
     """Return the compiler's output from its first error on, shortened to `QUOTED_LINES` lines."""
     lines = [line for line in output.splitlines() if line.strip()]
     first = next((k for k, line in enumerate(lines) if "error:" in line), 0)
-    said = [ATOMIC_ACCESS.sub(NO_ATOMICS, line) for line in lines[first:]]
+    said = [in_own_words(line) for line in lines[first:]]
     more = [f"… {len(said) - QUOTED_LINES} more lines"] if len(said) > QUOTED_LINES else []
     return "\n".join([*said[:QUOTED_LINES], *more]) or "no message"
+
+
+def in_own_words(line: str) -> str:
+    """Return a line of the compiler with what its words mean here."""
+    for words, meaning in REPLACED:
+        line = words.sub(meaning, line)
+    return line
 
 
 def compile_one(
@@ -79,9 +109,15 @@ def compile_one(
     language, flags = LANGUAGES[source.suffix]
     directories = [f"-I{directory}" for directory in includes]
     macros = [f"-D{define}" for define in defines]
-    arguments = [*FLAGS, *flags, f"-O{optimize}", *macros, *directories]
-    arguments += ["-fno-color-diagnostics", "-c", str(source), "-o", str(target)]
-    tool(language, arguments, f"{source.name} does not compile")
+    arguments = [*FLAGS, *flags, f"-O{optimize}", *macros, *directories, "-fno-color-diagnostics"]
+    what = f"{source.name} does not compile"
+    if PARALLEL_HEADER not in (path.name for path in included([source], includes)):
+        tool(language, [*arguments, "-c", str(source), "-o", str(target)], what)
+        return
+    text = target.with_suffix(".s")
+    tool(language, [*arguments, "-S", str(source), "-o", str(text)], what)
+    text.write_text(dropped_saves(text.read_text()))
+    tool("cc", [*TARGET, "-c", str(text), "-o", str(target)], what)
 
 
 def runtime_sources(suffix: str) -> list[Path]:
@@ -97,7 +133,11 @@ def texts(paths: Sequence[Path]) -> list[str | bytes]:
 def tools_key() -> list[str | bytes]:
     """Return everything that determines objects, except sources and `spica.h`."""
     headers = sorted(RUNTIME_DIRECTORY.rglob("*.h"))
-    return [compiler_version(), *FLAGS, repr(LANGUAGES), *texts(headers)]
+    passes = [
+        Path(__file__).with_name("entries.py"),
+        *sorted(Path(__file__).parent.glob("forks/*.py")),
+    ]
+    return [compiler_version(), *FLAGS, repr(LANGUAGES), *texts([*headers, *passes])]
 
 
 def build_runtime(header: str, sources: Sequence[Path], progress: Progress | None) -> Path:
@@ -206,10 +246,18 @@ def compile_program(
                 objects.append(target)
         with build_step(progress, "linking the program"):
             link(objects, directory / "program.elf")
+        require_no_crossing(directory / "program.elf", config)
 
     runtime_parts = texts([*runtime_sources(".S"), *runtime_sources(".c"), LINKER_SCRIPT])
     key = digest([header, *tools_key(), *runtime_parts, str(optimize), str(len(sources)), *parts])
     return cached("program", key, build, progress) / "program.elf"
+
+
+def require_no_crossing(path: Path, config: ClusterConfig) -> None:
+    """Raise if threads of a program use values of the thread that starts them."""
+    assert config.core is not None
+    for complaint in crossing_values(Program.load(path), config.core.threads):
+        raise UserError(complaint)
 
 
 def link(objects: Sequence[Path], target: Path) -> None:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from .bodies import Body, Step, bodies_of, parallel_block, references, steps
+from .bodies import Body, Step, bodies_of, parallel_block, place, references, steps
+from .forks.check import crossing_values
 from .launches import task_functions
 from .program import Program
 
@@ -11,12 +12,6 @@ __all__ = ["inspect_program"]
 ATOMIC_OPCODE = 0x2F
 #: Compiler helpers that the runtime provides in a form safe for divergent threads.
 SAFE_HELPERS = ("__extendsfdf2",)
-
-
-def place(program: Program, step: Step) -> str:
-    """Return an instruction's location for a message."""
-    line = program.line_of(step.pc)
-    return f"{line} ({step.pc:#x})" if line else f"{step.pc:#x}"
 
 
 def odd_words(program: Program) -> Iterator[str]:
@@ -43,36 +38,6 @@ def spills(program: Program, body: Body) -> Iterator[str]:
             f"{body.function.name}, which every thread runs, stores to its stack in {len(found)} "
             f"instructions, first at {place(program, found[0])}: keep fewer values live and "
             "inline the functions it calls"
-        )
-
-
-def slot(step: Step) -> tuple[bool, int, int]:
-    """Return the register that a load or store moves, and its offset from the stack pointer."""
-    if step.stores_to_stack:
-        return step.name == "fsw", step.field("rs2"), step.immediate("s")
-    return step.name == "flw", step.field("rd"), step.immediate("i")
-
-
-def block_spills(program: Program, body: Body) -> Iterator[str]:
-    """Yield a complaint if a parallel block uses the stack.
-
-    Only one of its threads has the frame of the enclosing function. The others would write into
-    their neighbours' stacks, and read values they never wrote.
-    """
-    block = parallel_block(body)
-    saved = {slot(step) for step in body.steps.values() if step.stores_to_stack}
-    saved -= {slot(step) for step in block if step.stores_to_stack}
-    # The path around the block, which is never taken, restores the function's saved registers.
-    found = [
-        step
-        for step in block
-        if step.stores_to_stack or (step.loads_from_stack and slot(step) not in saved)
-    ]
-    if found:
-        yield (
-            f"the parallel block in {body.function.name} uses the stack in {len(found)} "
-            f"instructions, first at {place(program, found[0])}: keep fewer values live, and none "
-            "from before the block"
         )
 
 
@@ -119,17 +84,16 @@ def inspect_program(program: Program) -> list[str]:
       calls it) stores relative to the stack pointer. Stacks of threads are 8 KB apart, so every
       such store takes as many accesses as there are threads. Functions that run in one thread may
       do so: `main`, and those that only `main` calls, by name or by address. So may the runtime.
-    - The parallel block of a function uses the stack.
+    - Threads use a value that only those have which were active before (`crossing_values`).
     - Threads call compiler arithmetic that branches on its operands.
     - Splits and joins of a function do not pair.
     - Words are not instructions of the cores: compressed or atomic instructions, or data.
     - Parts of the file cannot be read.
     """
     bodies = bodies_of(program)
-    complaints = list(odd_words(program))
+    complaints = [*odd_words(program), *crossing_values(program)]
     for body in bodies.values():
         complaints += divergence(program, body)
-        complaints += block_spills(program, body)
         complaints += helpers(program, body.function.name, parallel_block(body))
     for body in task_functions(program, bodies):
         complaints += spills(program, body)

@@ -11,7 +11,10 @@ from .program import Program
 __all__ = ["task_functions"]
 
 #: Functions that start threads with the function in a1: of the runtime, and of Vortex v2 and Virgo.
-LAUNCHES = ("spica_run_warps", "spica_spawn_tasks", "vx_spawn_kernel", "vx_spawn_tasks")
+LAUNCHES = (
+    *("spica_run_warps", "spica_spawn_tasks", "spica_run_block"),
+    *("vx_spawn_kernel", "vx_spawn_tasks"),
+)
 ENTRY = INTEGER_NAMES.index("a1")
 
 

@@ -160,7 +160,7 @@ SPICA_INLINE void pass(uint32_t apart, int is_mirrored) {
     const uint32_t n = ARGUMENTS->n, block = MOST * apart;
     const Parked groups = parked(((n + block - 1) & -block) / MOST);
     uint32_t row = warp_of_all() * SPICA_THREADS;
-    for (; row < fetched(groups); row += WARPS * SPICA_THREADS) {
+    for (; row < fetched(groups); row += SPICA_ADDEND(WARPS * SPICA_THREADS)) {
         apart = hidden(apart);
         const Group group = group_of(hidden(row + vx_thread_id()), apart, MOST, is_mirrored);
         SPICA_IF (group.upper + 3 * apart < n) {

@@ -66,22 +66,22 @@ SPICA_INLINE void gemm_command(const Gemm *gemm, GemmBegun begun)
     virgo_fence(0);
 }
 
-/* Body of warp 1, which ends here. It is compiled into the function that starts it, but shares no
- * registers or stack with it: the compiler's values there belong to another warp. */
-SPICA_INLINE void gemm_supply(void)
+#if GEMM_LOADERS
+/* Body of warp 1, which ends here. A function of its own: registers and stack of the function that
+ * starts it belong to another warp. */
+static __attribute__((noinline, noreturn, used)) void gemm_supply(void)
 {
-    const GemmBegun *place;
-    __asm__ volatile("" : : : "a0", SPICA_EVERY_REGISTER_);
-    __asm__ volatile("la %0, %1" : "=r"(place) : "S"(&gemm_begun));
-    const GemmBegun begun = *place;
+    SPICA_ENTRY_
+    const GemmBegun begun = gemm_begun;
     const Gemm gemm = gemm_read(begun.gemm);
     if (gemm_keeps_b(&gemm))
         gemm_load_all(&gemm, begun, 1);
     else
         gemm_load_all(&gemm, begun, 0);
-    __asm__ volatile("1:\t" SPICA_INSN("x0, x0, x0", SPICA_INSN_VX_TMC) "\n\tj 1b");
+    vx_tmc_zero();
     __builtin_unreachable();
 }
+#endif
 
 /* Errors of the matrix unit and the DMA: 0 if every command was right. */
 SPICA_INLINE int gemm_error(void)
@@ -97,16 +97,10 @@ static void gemm_run(const Gemm *from)
     const Gemm gemm = gemm_read(from);
     const GemmBegun begun = gemm_begin(from, &gemm);
 #if GEMM_LOADERS
-    __asm__ goto("li t0, 2\n\t"
-                 "la t1, %l[loads]\n\t"
-                 SPICA_INSN("x0, t0, t1", SPICA_INSN_VX_WSPAWN)
-                 : : : "t0", "t1", "memory" : loads);
+    vx_wspawn(2, gemm_supply);
     gemm_command(&gemm, begun);
     while (vx_warp_mask() & 2)
         ;
-    return;
-loads:
-    gemm_supply();
 #else
     gemm_command(&gemm, begun);
 #endif

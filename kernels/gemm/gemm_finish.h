@@ -30,11 +30,6 @@ enum {
     FINISH_ACROSS = FINISH_GROUPS < FINISH_WARPS ? FINISH_GROUPS : FINISH_WARPS,
     FINISH_DOWN = FINISH_WARPS / FINISH_ACROSS,
 };
-#if GEMM_LOADERS
-#define FINISH_LOADS , loads
-#else
-#define FINISH_LOADS
-#endif
 _Static_assert(FINISH_WARPS > 0, "a warp besides the commanding and loading ones must finish C");
 
 typedef struct {
@@ -221,9 +216,30 @@ SPICA_INLINE void finish_tiles(int is_half)
     }
 }
 
+/* Finishes all tiles, in all threads except the commanding and the loading one. */
+static __attribute__((noinline)) void finish_all(void)
+{
+    SPICA_ENTRY_
+    if (VIRGO_NARROW_BYTES == 2 && !(finish_arguments()->gemm.options & VIRGO_WIDE))
+        finish_tiles(1);
+    else
+        finish_tiles(0);
+    SPICA_LEAVE_
+}
+
+/* Text by which warp 1 of core 0 loads instead. */
+#if GEMM_LOADERS
+#define FINISH_LOADS_                                                 \
+    "csrr t0, " SPICA_TEXT(SPICA_CSR_MHARTID) "\n\t"                  \
+    "li t1, 1 << " SPICA_TEXT(SPICA_THREAD_WIDTH) "\n\t"              \
+    "bne t0, t1, 3f\n\ttail gemm_supply\n3:\t"
+#else
+#define FINISH_LOADS_
+#endif
+
 /* Computes C; C is in DRAM when all cores have returned. main of every core calls this, and it
  * returns in one thread of each. All threads of all warps finish tiles, except the commanding and
- * the loading thread of core 0: these jump, with no register values carried over. */
+ * the loading thread of core 0. */
 SPICA_INLINE void finish_run(void)
 {
     spica_begin();
@@ -231,25 +247,11 @@ SPICA_INLINE void finish_run(void)
         const Gemm gemm = gemm_read(&finish_arguments()->gemm);
         gemm_begun = gemm_begin(&finish_arguments()->gemm, &gemm);
     }
-    __asm__ goto("csrr t0, " SPICA_TEXT(SPICA_CSR_NUM_WARPS) "\n\t"
-                 "la t1, 1f\n\t"
-                 SPICA_INSN("x0, t0, t1", SPICA_INSN_VX_WSPAWN) "\n\t"
+    __asm__ goto(SPICA_START_WARPS_
                  "csrr t0, " SPICA_TEXT(SPICA_CSR_CORE_ID) "\n\t"
-                 "beqz t0, %l[commands]\n"
-                 "1:\t"
-#if GEMM_LOADERS
-                 "csrr t0, " SPICA_TEXT(SPICA_CSR_MHARTID) "\n\t"
-                 "li t1, 1 << " SPICA_TEXT(SPICA_THREAD_WIDTH) "\n\t"
-                 "beq t0, t1, %l[loads]\n\t"
-#endif
-                 "li t0, -1\n\t"
-                 SPICA_INSN("x0, t0, x0", SPICA_INSN_VX_TMC)
-                 : : : "a0", SPICA_EVERY_REGISTER_ : commands FINISH_LOADS);
-    if (VIRGO_NARROW_BYTES == 2 && !(finish_arguments()->gemm.options & VIRGO_WIDE))
-        finish_tiles(1);
-    else
-        finish_tiles(0);
-    spica_unite();
+                 "beqz t0, %l[commands]\n\t" SPICA_RETURN_TO_2_
+                 "1:\t" FINISH_LOADS_ SPICA_ENTER_("%0") "2:"
+                 : : "i"(finish_all) : SPICA_EVERY_REGISTER_ : commands);
     spica_end();
     return;
 commands:;
@@ -258,11 +260,6 @@ commands:;
     gemm_command(&gemm, begun);
     vx_wspawn_wait();
     spica_end();
-#if GEMM_LOADERS
-    return;
-loads:
-    gemm_supply();
-#endif
 }
 
 #endif

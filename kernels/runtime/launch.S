@@ -105,6 +105,47 @@ spica_enter:
     jr t1
     .size spica_enter, . - spica_enter
 
+/* A parallel block (spica_parallel.h) with variables: its function in a1 gets a0 in all threads.
+ * Preserves no register but sp, gp and tp. */
+    .globl spica_run_block
+    .type spica_run_block, @function
+spica_run_block:
+    addi sp, sp, -16
+    sw ra, 12(sp)
+    call spica_this_record
+    sw a1, ENTRY_OF(t0)
+    sw a0, ARGUMENT_OF(t0)
+    csrr t0, SPICA_CSR_NUM_WARPS
+    la t1, 1f
+    .insn r SPICA_INSN_VX_WSPAWN, x0, t0, t1
+1:  li t0, -1
+    .insn r SPICA_INSN_VX_TMC, x0, t0, x0
+    call spica_enter
+    /* Goes on. */
+    .size spica_run_block, . - spica_run_block
+
+/* Block literals point to these; nothing reads them. */
+    .globl _NSConcreteGlobalBlock, _NSConcreteStackBlock
+    .set _NSConcreteGlobalBlock, 0
+    .set _NSConcreteStackBlock, 0
+
+/* All threads of a warp, after a parallel block: all but thread 0 of warp 0 end. That one waits for
+ * the other warps and goes on at the address at 12(sp), with sp before it was pushed. */
+    .globl spica_leave
+    .type spica_leave, @function
+spica_leave:
+    csrr t0, SPICA_CSR_WARP_ID
+    beqz t0, 1f
+    .insn r SPICA_INSN_VX_TMC, x0, x0, x0
+1:  li t0, 1
+    .insn r SPICA_INSN_VX_TMC, x0, t0, x0
+2:  csrr t1, SPICA_CSR_WARP_MASK
+    bne t1, t0, 2b
+    lw ra, 12(sp)
+    addi sp, sp, 16
+    ret
+    .size spica_leave, . - spica_leave
+
 /* void spica_spawn_tasks(uint32_t tasks, spica_task f, void *argument)
  *
  * A block has as many tasks as a warp has threads. Warp w of core c runs the blocks

@@ -345,8 +345,8 @@ int vprintf(const char *format, va_list list)
     Arguments arguments;
     va_copy(arguments.list, list);
     int count = 0;
-    uint32_t mask = vx_thread_mask();
-    for (uint32_t thread = 0; mask >> thread; thread++) {
+    /* The mask moves, since no shift is by 32. */
+    for (uint32_t thread = 0, left = vx_thread_mask(); left; thread++, left >>= 1) {
         SPICA_IF (vx_thread_id() == thread) {
             count = print_alone(format, &arguments);
         } SPICA_END_IF

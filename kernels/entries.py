@@ -1,0 +1,63 @@
+"""Functions that threads enter from assembly: the registers that they would save for a caller.
+
+Such a function begins with the statement ``SPICA_ENTRY_`` (``spica_parallel.h``). Its caller needs
+no register and calls ``spica_leave`` next, but the compiler does not know that: every thread would
+store up to 25 registers to its stack. `dropped_saves` takes these stores and loads out of the
+compiler's assembly text. The frame stays as it is. A function in another form than the compiler
+usually produces is left alone: its saves cost time and nothing else.
+"""
+
+import re
+
+__all__ = ["dropped_saves"]
+
+MARK = "# spica entry"
+FUNCTION = re.compile(r"^\S+:[ \t]*# @.*?^\.Lfunc_end\d+:", re.MULTILINE | re.DOTALL)
+#: Text of inline assembly, which stays as it is.
+INLINE = re.compile(r"^\s*#APP$.*?^\s*#NO_APP$", re.MULTILINE | re.DOTALL)
+#: What the debug information says about a frame: its size, and where a register is saved.
+FRAME = re.compile(r"^\s*\.cfi_def_cfa_offset (\d+)$", re.MULTILINE)
+SAVED = re.compile(r"^\s*\.cfi_offset (ra|f?s\d+), (-\d+)$", re.MULTILINE)
+#: A call that takes the place of the return, after the end of the frame.
+TAIL_CALL = re.compile(
+    r"^\s*\.cfi_def_cfa_offset 0\n(?:\s*\.loc\s.*\n|\.Ltmp\d+:\n)*\s*(?:tail|jr)\s", re.MULTILINE
+)
+LINE = re.compile(
+    r"^\s*(?:f?[sl]w\s+(?P<moved>ra|f?s\d+), (?P<place>\d+)\(sp\)\s+"
+    r"# 4-byte Folded (?:Spill|Reload)"
+    r"|\.cfi_(?:offset|restore) (?P<told>ra|f?s\d+)\b.*"
+    r"|(?P<ends>ret))$"
+)
+
+
+def dropped_saves(text: str) -> str:
+    """Return assembly text in which functions that threads enter save no registers."""
+    return FUNCTION.sub(lambda found: without_saves(found[0]), text) if MARK in text else text
+
+
+def without_saves(function: str) -> str:
+    """Return the text of a function; without saves if threads enter it."""
+    compiled = INLINE.sub("", function)
+    sizes = {int(size) for size in FRAME.findall(compiled)} - {0}
+    # Offsets are from one stack pointer only if the frame is made in one step.
+    if MARK not in function or len(sizes) != 1 or ".cfi_def_cfa " in compiled:
+        return function
+    if TAIL_CALL.search(compiled):
+        return function  # the called function returns by `ra`
+    (size,) = sizes
+    places = {name: size + int(offset) for name, offset in SAVED.findall(compiled)}
+    lines = (kept(line, places) for line in function.splitlines(keepends=True))
+    return "".join(lines)
+
+
+def kept(line: str, places: dict[str, int]) -> str:
+    """Return a line of a function that saves registers at these places; "" if it is not needed."""
+    found = LINE.match(line)
+    if found is None:
+        return line
+    if found["ends"]:
+        # Without `ra` the function ends where its caller would go on.
+        return line.replace("ret", "tail\tspica_leave") if "ra" in places else line
+    name = found["moved"] or found["told"]
+    is_save = found["told"] or places.get(name) == int(found["place"])
+    return "" if name in places and is_save else line

@@ -1,0 +1,1 @@
+"""Check of a built program: no value crosses the start of threads in registers or on a stack."""
