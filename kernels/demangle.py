@@ -1,16 +1,28 @@
-"""C++ names of symbols."""
+"""Names of symbols as the source has them: of C++, and of parallel blocks."""
 
+import re
 from functools import cache
 
 from pycxxfilt import itanium_demangle
 
 __all__ = ["demangled"]
 
+#: Functions that compilers make of parallel blocks, with the function around the block: in C, and
+#: in C++ after demangling.
+BLOCKS = (
+    re.compile(r"__(\w+?)_block_invoke(?:_\d+)?(?:\.\d+)?"),
+    re.compile(r"void spica_enter_(?:alone_)?<(.+)::(?:\$_\d+|'lambda\d*'\(.*\)[a-z ]*)>\(.*\)"),
+)
+
 
 @cache
 def demangled(symbol: str) -> str:
-    """Return the C++ name of a function or variable; a symbol of another language as it is."""
+    """Return the name of a function or variable in the source."""
     try:
-        return itanium_demangle(symbol) or symbol
+        name = itanium_demangle(symbol) or symbol
     except ValueError:
-        return symbol
+        name = symbol
+    for block in BLOCKS:
+        if found := block.fullmatch(name):
+            return f"block of {found[1]}"
+    return name

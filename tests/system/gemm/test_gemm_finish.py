@@ -10,7 +10,7 @@ import pytest
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS, ClusterConfig
 from spica.hw.isa.memory_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE
-from spica.kernels.bodies import bodies_of, parallel_block
+from spica.kernels.bodies import bodies_of
 from spica.kernels.compile import compile_program
 from spica.kernels.program import Program
 from spica.sim.diagnose.diagnostics import ProgramError
@@ -230,13 +230,13 @@ def test_nothing_is_broken_where_nothing_was_changed(tmp_path):
 
 def longest_loop(program: Program) -> int:
     """Return the instructions of the longest innermost loop without splits."""
-    body = next(body for body in bodies_of(program).values() if body.function.name == "main")
-    block = parallel_block(body)
+    bodies = bodies_of(program).values()
+    body = next(body for body in bodies if body.function.name == "finish_all")
     longest = 0
-    for step in block:
+    for step in body.steps.values():
         targets = [pc for pc in body.successors(step) if pc <= step.pc]
         for target in targets:
-            inside = [other for other in block if target <= other.pc <= step.pc]
+            inside = [other for other in body.steps.values() if target <= other.pc <= step.pc]
             names = [other.name for other in inside]
             if "vx_split" not in names and names.count("fexp2.s") == 2:
                 longest = max(longest, len(inside))
