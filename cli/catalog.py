@@ -1,12 +1,11 @@
 """``spica list``: presets, kernels, engines, versions."""
 
 import importlib
-import pkgutil
 
 from .. import kernels
 from ..hw.config import ARRAYS, PRESETS, ClusterConfig
 from ..kernels.gemm.target import cores_unit
-from ..kernels.kernel import find_kernel
+from ..kernels.kernel import every_name, find_kernel
 from ..sim.engine.versions import versions
 from ..sim.run.drivers import TENSOR_KERNELS, usual_preset, usual_sizes
 from ..sim.run.exact_kernels import EXACT_KERNELS
@@ -25,7 +24,7 @@ ENGINES = {
 
 def kernel_names() -> list[str]:
     """Return the names of the kernels, one per folder."""
-    return sorted(module.name for module in pkgutil.iter_modules(kernels.__path__) if module.ispkg)
+    return sorted({*every_name(), *EXACT_KERNELS})
 
 
 def kernel_summary(name: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ MARK = "# spica entry"
 FUNCTION = re.compile(r"^\S+:[ \t]*# @.*?^\.Lfunc_end\d+:", re.MULTILINE | re.DOTALL)
 #: Text of inline assembly, which stays as it is.
 INLINE = re.compile(r"^\s*#APP$.*?^\s*#NO_APP$", re.MULTILINE | re.DOTALL)
-#: What the debug information says about a frame: its size, and where a register is saved.
+#: Frame of a function in the debug information: its size, and where a register is saved.
 FRAME = re.compile(r"^\s*\.cfi_def_cfa_offset (\d+)$", re.MULTILINE)
 SAVED = re.compile(r"^\s*\.cfi_offset (ra|f?s\d+), (-\d+)$", re.MULTILINE)
 #: A call that takes the place of the return, after the end of the frame.

@@ -1,14 +1,13 @@
 """Kernels for the cores: C source, input data and expected results."""
 
 import importlib
-import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-__all__ = ["Buffer", "Kernel", "Problem", "every_kernel", "find_kernel"]
+__all__ = ["Buffer", "Kernel", "Problem", "every_kernel", "every_name", "find_kernel"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,11 +133,15 @@ class Kernel:
         return self.pose(np.random.default_rng(seed), **sizes)
 
 
+def every_name() -> list[str]:
+    """Return the names of the kernels for cores: folders with a module ``kernel``."""
+    return sorted(path.parent.name for path in Path(__file__).parent.glob("*/kernel.py"))
+
+
 def every_kernel() -> Iterator[Kernel]:
-    """Yield the kernels for cores, by name: folders with a module ``kernel``."""
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        if module.ispkg and Path(__file__).with_name(module.name).joinpath("kernel.py").exists():
-            yield find_kernel(module.name)
+    """Yield the kernels for cores, by name."""
+    for name in every_name():
+        yield find_kernel(name)
 
 
 def find_kernel(name: str) -> Kernel:

@@ -1,4 +1,4 @@
-"""What is known at a point of a function: active threads, and where each value is defined."""
+"""Knowledge at a point of a function: active threads, and where each value is defined."""
 
 from dataclasses import dataclass, field, replace
 
@@ -27,7 +27,7 @@ KEPT = (
 
 @dataclass(frozen=True)
 class State:
-    """What is known before an instruction.
+    """Knowledge before an instruction.
 
     Attributes
     ----------
