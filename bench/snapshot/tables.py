@@ -41,8 +41,7 @@ def change_tables(
             *("case", "quantity"),
             numbers=["old", "new", "difference", ""],
         )
-        ordered = sorted(found, key=lambda change: -magnitude(change))
-        for change in ordered[: rows or None]:
+        for change in sorted(found, key=rank)[: rows or None]:
             is_allowed = any(allowance.covers(change) for allowance in allowances)
             table.add_row(
                 change.case,
@@ -57,10 +56,14 @@ def change_tables(
             yield f"{len(found) - rows:,} more changes of {group}; --rows 0 lists all"
 
 
-def magnitude(change: Change) -> float:
-    """Return the size of a change; changes without a relative difference are the largest."""
+def rank(change: Change) -> tuple[bool, float]:
+    """Return the order of a change: the largest first, quantities of one snapshot only last.
+
+    Changes of texts, and from 0, have no relative difference and count as the largest.
+    """
     relative = change.relative
-    return float("inf") if relative is None else abs(relative)
+    is_in_one = None in (change.old, change.new)
+    return is_in_one, -float("inf") if relative is None else -abs(relative)
 
 
 def difference(change: Change) -> str:

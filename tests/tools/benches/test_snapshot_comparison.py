@@ -52,6 +52,21 @@ def test_the_largest_changes_are_first_and_rows_are_limited(tmp_path, capsys):
     assert compare(new, old, "--allow", "counters:7.5%") == 0
 
 
+def test_quantities_of_one_snapshot_only_are_last(tmp_path, capsys):
+    counts = {"gone": 5, "same": 1, "large": 10, "text": "a"}, {"text": "b", "large": 30, "same": 1}
+    old, new = (
+        written(tmp_path / f"{number}.json", {"run": ENTRY | {"facts": {"counters": count}}})
+        for number, count in enumerate(counts)
+    )
+    assert compare(old, new) == 1
+    table = capsys.readouterr().out.splitlines()[2:5]
+    assert [line.split()[1:4] for line in table] == [
+        ["text", "a", "b"],
+        ["large", "10", "30"],
+        ["gone", "5", "none"],
+    ]
+
+
 def test_cases_of_one_snapshot_only(tmp_path, capsys):
     old = written(tmp_path / "old.json", {"a": ENTRY, "b": ENTRY})
     new = written(tmp_path / "new.json", {"a": ENTRY, "c": ENTRY | {"status": "refused"}})
