@@ -257,8 +257,15 @@ def test_expected_contents_are_a_mapping(program):
         machine().run(program, args=[1], expect=[1])
 
 
-@pytest.mark.parametrize("preset", ["tiny", "core"])
-@pytest.mark.parametrize("engine", ["iss", "verilator"])
+@pytest.mark.parametrize(
+    ("preset", "engine"),
+    [
+        ("tiny", "iss"),
+        ("core", "iss"),
+        ("tiny", "verilator"),
+        pytest.param("core", "verilator", marks=pytest.mark.slow),
+    ],
+)
 def test_a_word_that_was_not_given_is_no_argument(program, preset, engine):
     made = spica.Machine(preset, engine=engine, progress=False)
     x = np.arange(3, dtype=np.uint8)
