@@ -12,7 +12,7 @@ from .product import pose_product
 from .reference import reference
 from .target import systolic_unit
 
-__all__ = ["command_depth", "command_width", "cores_kernel", "operand_rooms", "pose"]
+__all__ = ["command_depth", "command_width", "cores_kernel", "loads_ahead", "operand_rooms", "pose"]
 
 
 def cores_kernel(config: ClusterConfig, **options) -> Kernel:
@@ -63,6 +63,12 @@ def command_width(config: ClusterConfig) -> int:
     if matrix.b_bytes > matrix.columns * matrix.operand_bytes:
         return matrix.columns
     return matrix.tile[1]
+
+
+def loads_ahead(config: ClusterConfig) -> int:
+    """Return the most loads of the program in progress, `GEMM_LOADS` of ``gemm_sizes.h``."""
+    assert config.dma is not None  # matrix units need one
+    return max(2, config.dma.queue)
 
 
 def operand_rooms(config: ClusterConfig, *, is_finished: bool = False) -> tuple[int, int]:

@@ -49,7 +49,7 @@ SPICA_INLINE uint32_t gemm_users(const GemmStep *at)
 SPICA_INLINE int gemm_may_load(const GemmStep *at, const GemmKnown *known)
 {
     return (int32_t)(gemm_users(at) - known->computes_done) <= 0 &&
-           at->loads - known->loads_done <= SPICA_CONFIG_DMA_QUEUE;
+           at->loads - known->loads_done <= GEMM_LOADS;
 }
 
 /* Queues all loads except those of the first step, in a warp of its own. */
@@ -61,7 +61,7 @@ SPICA_INLINE void gemm_load_all(const Gemm *gemm, GemmBegun begun, int keeps_b)
     while (gemm_next(&plan, &at)) {
         if (at.loads_kept | at.loads_swept) {
             gemm_await_computes(&known, gemm_users(&at));
-            gemm_await_loads(&known, at.loads - SPICA_CONFIG_DMA_QUEUE);
+            gemm_await_loads(&known, at.loads - GEMM_LOADS);
             gemm_load(&plan, &at);
         }
     }

@@ -57,6 +57,9 @@ enum {
     GEMM_B_FIT = GEMM_B_ROOM / 2 / GEMM_B_BLOCKS * VIRGO_ROWS,
     GEMM_FIT = GEMM_A_FIT < GEMM_B_FIT ? GEMM_A_FIT : GEMM_B_FIT,
     GEMM_K = GEMM_WANTED < GEMM_FIT ? GEMM_WANTED : GEMM_FIT,
+    /* Loads in progress: as many as the DMA queues, so that none stalls its warp, and at least both
+     * of one step, which are queued together. */
+    GEMM_LOADS = SPICA_CONFIG_DMA_QUEUE > 2 ? SPICA_CONFIG_DMA_QUEUE : 2,
     GEMM_A_BYTES = GEMM_M * VIRGO_A_PITCH(GEMM_K),
     GEMM_B_BYTES = VIRGO_B_BYTES(GEMM_N, GEMM_K),
 };

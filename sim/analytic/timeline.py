@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from ...hw.config import ClusterConfig
 from ...hw.matrix.systolic.dataflows import dataflow_of
+from ...kernels.gemm.cores import loads_ahead
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.target import systolic_unit
 from ..harness.dram import DramConfig
@@ -108,8 +109,7 @@ class Timeline:
         issue = self.loader
         if count and step.after:
             issue = polled(issue, self.ends[step.after - 1] + self.write_latency, timing.POLL)
-        assert self.config.dma is not None
-        full = self.needed[-1] + count - self.config.dma.queue
+        full = self.needed[-1] + count - loads_ahead(self.config)
         if count and full > 0:
             issue = polled(issue, self.loads.done(full - 1), timing.POLL)
         self.queue_loads(step, issue, timing.LOADER_LOAD)

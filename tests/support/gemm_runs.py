@@ -19,7 +19,7 @@ def run_product(config, size, *, seed=1, **options):
     """
     settings = {
         name: options.pop(name)
-        for name in ("engine", "schedule", "lockstep", "memory")
+        for name in ("engine", "schedule", "lockstep", "memory", "max_cycles", "max_instructions")
         if name in options
     }
     kernel = options.pop("kernel", None) or exact_cores_kernel(config, **options)
