@@ -8,7 +8,8 @@ from pages import table
 from spica.hw.cluster.counters import counter_table
 from spica.hw.cluster.register_blocks import register_blocks
 from spica.hw.config import PRESETS
-from spica.hw.config.override import field_names, members
+from spica.hw.config.ends import range_of, value_of
+from spica.hw.config.override import field_names
 from spica.hw.isa import memory_map as address_map
 from spica.sim.units.shared_memory.request_patterns import PATTERNS, PORTS
 from spica.sim.units.shared_memory.rules import RULES, SUBBANKS, described
@@ -17,23 +18,26 @@ PAGE = Path(__file__).with_name("machine.md")
 CONFIG = PRESETS["matrix"]
 
 
-def value_of(config, name: str) -> str:
+def value_text(config, name: str) -> str:
     """Return the value of a dotted config field as text."""
-    for step in name.split("."):
-        config = members(config).get(step)
-        if config is None:
-            return "none"
-    return str(config)
+    value = value_of(config, name)
+    return "none" if value is None else str(value)
+
+
+def range_text(name: str) -> str:
+    """Return the range of a dotted field of a machine with all parts; "" for own rules."""
+    values = range_of(PRESETS["virgo_hetero"], name)
+    return "" if values is None else values.text
 
 
 def presets() -> str:
     """Return the table of presets."""
     configs = [config.resolved for config in PRESETS.values()]
     rows = (
-        [f"`{name}`", *(value_of(config, name) for config in configs)]
+        [f"`{name}`", range_text(name), *(value_text(config, name) for config in configs)]
         for name in field_names(PRESETS["virgo_hetero"])
     )
-    return table(["field", *(f"`{preset}`" for preset in PRESETS)], rows)
+    return table(["field", "range", *(f"`{preset}`" for preset in PRESETS)], rows)
 
 
 def memory() -> str:

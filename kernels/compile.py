@@ -18,7 +18,7 @@ from .forks.check import crossing_values
 from .header import library_header, program_header
 from .program import Program
 
-__all__ = ["INCLUDE_DIRECTORY", "RUNTIME_DIRECTORY", "compile_program"]
+__all__ = ["INCLUDE_DIRECTORY", "RUNTIME_DIRECTORY", "UnmetAssertionError", "compile_program"]
 
 RUNTIME_DIRECTORY = Path(__file__).with_name("runtime")
 INCLUDE_DIRECTORY = RUNTIME_DIRECTORY / "include"
@@ -72,6 +72,22 @@ REPLACED = (
 PARALLEL_HEADER = "spica_parallel.h"
 #: Compiler output lines that a message quotes.
 QUOTED_LINES = 10
+#: Assertion of a kernel about its machine: the field to change, and the rule.
+ASSERTION = re.compile(
+    r"error: static assertion failed.*: \[(?P<change>larger|other) (?P<field>[\w.]+)\] (?P<rule>.*)"
+)
+
+
+class UnmetAssertionError(UserError):
+    """A machine does not meet a static assertion of a program about it.
+
+    Such an assertion has a text as in ``[larger shared.size] shared memory must hold a tile``: the
+    change, ``larger`` or ``other``, the field of the config, and the rule.
+    """
+
+    def __init__(self, message: str, change: str, field: str, rule: str):
+        super().__init__(message)
+        self.change, self.field, self.rule = change, field, rule
 
 
 def tool(language: str, arguments: Sequence[str], what: str) -> None:
@@ -79,7 +95,10 @@ def tool(language: str, arguments: Sequence[str], what: str) -> None:
     command = [sys.executable, "-m", "ziglang", language, *arguments]
     run = run_tool(command, env=zig_environment())
     if run.returncode:
-        raise UserError(f"{what}:\n{first_errors(run.stderr or run.stdout)}")
+        message = f"{what}:\n{first_errors(run.stderr or run.stdout)}"
+        if unmet := ASSERTION.search(run.stderr):
+            raise UnmetAssertionError(message, **unmet.groupdict())
+        raise UserError(message)
 
 
 def first_errors(output: str) -> str:

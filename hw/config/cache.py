@@ -1,9 +1,11 @@
 """Config of a cache."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from .cache_shape import CacheShape
-from .checks import require_integer, require_power_of_two
+from .checks import require_integer
+from .ranges import Integers, PowersOfTwo, require_ranges
 
 __all__ = ["CacheConfig"]
 
@@ -15,30 +17,27 @@ class CacheConfig(CacheShape):
     Parameters
     ----------
     size : int
-        Capacity in bytes. A power of two.
+        Capacity in bytes.
     ways : int
-        Associativity, 1 to 8. A power of two.
+        Associativity.
     line_bytes : int
-        Bytes of a line, 8 to 256. A power of two.
+        Bytes of a line.
     mshrs : int
-        MSHRs: lines refilled at a time, 1 to 16.
+        MSHRs: lines refilled at a time.
     prefetch : int
         Lines prefetched ahead of a sequential stream; less than `mshrs` and at most a quarter of
         all lines; 0 disables prefetching.
 
     """
 
-    size: int = 16 * 1024
-    ways: int = 2
-    line_bytes: int = 64
-    mshrs: int = 8
-    prefetch: int = 6
+    size: Annotated[int, PowersOfTwo(16, 1 << 20)] = 16 * 1024
+    ways: Annotated[int, PowersOfTwo(1, 8)] = 2
+    line_bytes: Annotated[int, PowersOfTwo(8, 256)] = 64
+    mshrs: Annotated[int, Integers(1, 16)] = 8
+    prefetch: Annotated[int, Integers(0, 15)] = 6
 
     def __post_init__(self):
-        require_power_of_two("size", self.size, 16, 1 << 20)
-        require_power_of_two("ways", self.ways, 1, 8)
-        require_power_of_two("line_bytes", self.line_bytes, 8, 256)
-        require_integer("mshrs", self.mshrs, 1, 16)
+        require_ranges(self)
         require_integer("prefetch", self.prefetch, 0, self.mshrs - 1)
         self.require_sets()
         if 4 * self.prefetch > self.lines:

@@ -1,14 +1,15 @@
 """Config of a cluster."""
 
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 from amaranth.utils import ceil_log2
 
 from ..isa.memory_map import CONSOLE_OFFSET, WINDOW_BYTES, numbered
-from .checks import require_choice, require_integer
 from .core import CoreConfig
 from .l2 import L2Config
 from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig
+from .ranges import Choices, Integers, require_ranges
 from .systolic import SystolicConfig
 from .tensor import HgmmaConfig, TensorConfig
 from .unit import UnitConfig
@@ -26,11 +27,11 @@ class ClusterConfig:
     Parameters
     ----------
     cores : int
-        SIMT cores, all alike, 0 to 32; 0 if a host drives the cluster.
+        SIMT cores, all alike; 0 if a host drives the cluster.
     core : CoreConfig or None
         Config of each core; None without cores.
     barriers : int
-        Barriers of the cluster, 1 to 64.
+        Barriers of the cluster.
     barrier_scope : str
         Participants of a barrier. ``cluster``: every core, each with its own count of warps.
         ``core``: a count of warps of one core; bit 31 of the barrier number selects a barrier of
@@ -48,10 +49,10 @@ class ClusterConfig:
 
     """
 
-    cores: int = 0
+    cores: Annotated[int, Integers(0, 32)] = 0
     core: CoreConfig | None = None
-    barriers: int = 16
-    barrier_scope: str = "cluster"
+    barriers: Annotated[int, Integers(1, 64)] = 16
+    barrier_scope: Annotated[str, Choices(("cluster", "core"))] = "cluster"
     shared: SharedMemoryConfig = field(default_factory=SharedMemoryConfig)
     units: tuple[UnitConfig, ...] = field(
         default=(SystolicConfig(),), metadata={"element": "matrix"}
@@ -61,6 +62,7 @@ class ClusterConfig:
     l2: L2Config = field(default_factory=L2Config)
 
     def __post_init__(self):
+        require_ranges(self)
         self.require_cores()
         self.require_l2()
         if self.axi.beat_bytes > self.shared.line_bytes:
@@ -113,9 +115,6 @@ class ClusterConfig:
 
     def require_cores(self):
         """Raise unless there are as many cores as described, with room for their windows."""
-        require_integer("cores", self.cores, 0, 32)
-        require_integer("barriers", self.barriers, 1, 64)
-        require_choice("barrier_scope", self.barrier_scope, ("cluster", "core"))
         if (self.core is None) != (self.cores == 0):
             which = "if core is none" if self.core is None else "if core is described"
             rule = "must be 0" if self.core is None else "must be at least 1"

@@ -2,15 +2,22 @@
 
 from dataclasses import dataclass, field, fields
 from math import gcd
+from typing import Annotated
 
 from amaranth.utils import ceil_log2
 
 from ..isa.operations import PORTS, ControlOperation, Port, TensorOperation, groups_of
 from .cache import CacheConfig
-from .checks import require_choice, require_integer, require_power_of_two
-from .tensor import HgmmaConfig, TensorConfig
+from .checks import require_integer
+from .ranges import Choices, Integers, PowersOfTwo, require_ranges
+from .tensor import FORMAT_NAMES, TENSOR_LAYOUTS, TENSOR_NUMERICS, HgmmaConfig, TensorConfig
 
 __all__ = ["CoreConfig", "PipelineConfig"]
+
+SCHEDULERS = ("round_robin", "greedy_then_oldest", "oldest", "two_level")
+MOST_THREADS = 32
+#: Threads, or words, of a warp that a port accepts per cycle.
+Lanes = Annotated[int | None, Integers(1, MOST_THREADS)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,9 +27,9 @@ class PipelineConfig:
     Parameters
     ----------
     warps : int
-        Warps per core, 1 to 32.
+        Warps per core.
     threads : int
-        Threads per warp, 1 to 32.
+        Threads per warp.
     divergent_branch : str
         Behaviour of a plain branch or jump whose active threads disagree: ``error`` stops with a
         report, ``vortex`` follows the last active thread.
@@ -35,76 +42,72 @@ class PipelineConfig:
         Layout of the operands of ``hgmma`` in shared memory, ``dense`` or ``swizzle128``; see
         `HgmmaConfig`.
     tensor_queue : int
-        Products that the unit of ``hgmma`` holds at a time, 1 to 8: queued, computed or written
-        to registers.
+        Products that the unit of ``hgmma`` holds at a time: queued, computed or written to
+        registers.
     scheduler : str
         Selection among warps that can issue: ``round_robin``, ``greedy_then_oldest``,
         ``oldest`` or ``two_level``.
     issue_width : int
-        Instructions issued per cycle, 1 or 2; two of one warp, to different ports.
+        Instructions issued per cycle; two of one warp, to different ports.
     instruction_buffer : int
-        Decoded instructions buffered per warp, 2 to 8.
+        Decoded instructions buffered per warp.
     banks : int
-        Register banks, 1 to 32. A power of two.
+        Register banks.
     bank_mapping : str
         ``warp``: banks as wide as a warp, register r of warp w in bank (w + r) mod banks.
         ``thread``: banks of one word, register r of thread t in bank (t + r) mod banks.
     bank_arbiter : str
         Arbitration at a bank: ``round_robin`` or ``age``.
     collectors : int
-        Operand collectors: instructions that gather operands at a time, 1 to 8.
+        Operand collectors: instructions that gather operands at a time.
     snoop : bool
         Whether collectors take operands from the writeback buses. If not, instructions wait until
         their operands are in the banks.
     writeback_buses : int
-        Results written per cycle, 1 to 4.
+        Results written per cycle.
     integer_lanes, fp32_lanes, memory_lanes, special_lanes, divide_lanes : int or None
         Threads that a port accepts per cycle, a divisor of `threads`. None stands for all threads;
         for special functions for two (one if `threads` is odd), for division for one.
     multiply_latency : int
-        Latency of an integer product in cycles, 2 to 4.
+        Latency of an integer product in cycles.
     fma_latency : int
-        Latency of a fused multiply-add in cycles, 3 to 6.
+        Latency of a fused multiply-add in cycles.
     accesses : int
-        Loads and stores of a core in flight at a time, 1 to 32. A power of two.
+        Loads and stores of a core in flight at a time.
 
     """
 
-    warps: int = 8
-    threads: int = 8
-    divergent_branch: str = "error"
-    tensor: str | None = None
-    tensor_numerics: str = "virgo_hmma"
-    tensor_operand: str = "fp16"
-    tensor_layout: str = "dense"
-    tensor_queue: int = 4
-    scheduler: str = "round_robin"
-    issue_width: int = 1
-    instruction_buffer: int = 4
-    banks: int = 8
-    bank_mapping: str = "warp"
-    bank_arbiter: str = "round_robin"
-    collectors: int = 6
+    warps: Annotated[int, Integers(1, 32)] = 8
+    threads: Annotated[int, Integers(1, MOST_THREADS)] = 8
+    divergent_branch: Annotated[str, Choices(("error", "vortex"))] = "error"
+    tensor: Annotated[str | None, Choices(("hmma", "hgmma"))] = None
+    tensor_numerics: Annotated[str, Choices(tuple(TENSOR_NUMERICS))] = "virgo_hmma"
+    tensor_operand: Annotated[str, Choices(FORMAT_NAMES)] = "fp16"
+    tensor_layout: Annotated[str, Choices(TENSOR_LAYOUTS)] = "dense"
+    tensor_queue: Annotated[int, Integers(1, 8)] = 4
+    scheduler: Annotated[str, Choices(SCHEDULERS)] = "round_robin"
+    issue_width: Annotated[int, Integers(1, 2)] = 1
+    instruction_buffer: Annotated[int, Integers(2, 8)] = 4
+    banks: Annotated[int, PowersOfTwo(1, 32)] = 8
+    bank_mapping: Annotated[str, Choices(("warp", "thread"))] = "warp"
+    bank_arbiter: Annotated[str, Choices(("round_robin", "age"))] = "round_robin"
+    collectors: Annotated[int, Integers(1, 8)] = 6
     snoop: bool = True
-    writeback_buses: int = 2
-    integer_lanes: int | None = None
-    fp32_lanes: int | None = None
-    memory_lanes: int | None = None
-    special_lanes: int | None = None
-    divide_lanes: int | None = None
-    multiply_latency: int = 3
-    fma_latency: int = 4
-    accesses: int = 32
+    writeback_buses: Annotated[int, Integers(1, 4)] = 2
+    integer_lanes: Lanes = None
+    fp32_lanes: Lanes = None
+    memory_lanes: Lanes = None
+    special_lanes: Lanes = None
+    divide_lanes: Lanes = None
+    multiply_latency: Annotated[int, Integers(2, 4)] = 3
+    fma_latency: Annotated[int, Integers(3, 6)] = 4
+    accesses: Annotated[int, PowersOfTwo(1, 32)] = 32
 
     def __post_init__(self):
-        self.require_pipeline()
-        require_integer("warps", self.warps, 1, 32)
-        require_integer("threads", self.threads, 1, 32)
-        require_choice("divergent_branch", self.divergent_branch, ("error", "vortex"))
-        if self.tensor is not None:
-            require_choice("tensor", self.tensor, ("hmma", "hgmma"))
-            if self.tensor == "hgmma" and self.threads != 8:
-                raise ValueError(f"threads must be 8 with hgmma, not {self.threads}")
+        require_ranges(self)
+        self.require_lanes()
+        if self.tensor == "hgmma" and self.threads != 8:
+            raise ValueError(f"threads must be 8 with hgmma, not {self.threads}")
         if self.tensor != "hgmma" and self.tensor_layout != "dense":
             raise ValueError(
                 "tensor_layout applies to tensor hgmma; without it, tensor_layout must be dense, "
@@ -112,21 +115,8 @@ class PipelineConfig:
             )
         _ = self.hgmma_config if self.tensor == "hgmma" else self.tensor_config  # their own checks
 
-    def require_pipeline(self):
-        """Raise unless the microarchitectural parameters are in range."""
-        schedulers = ("round_robin", "greedy_then_oldest", "oldest", "two_level")
-        require_choice("scheduler", self.scheduler, schedulers)
-        require_integer("issue_width", self.issue_width, 1, 2)
-        require_integer("instruction_buffer", self.instruction_buffer, 2, 8)
-        require_power_of_two("banks", self.banks, 1, 32)
-        require_integer("tensor_queue", self.tensor_queue, 1, 8)
-        require_choice("bank_mapping", self.bank_mapping, ("warp", "thread"))
-        require_choice("bank_arbiter", self.bank_arbiter, ("round_robin", "age"))
-        require_integer("collectors", self.collectors, 1, 8)
-        require_integer("writeback_buses", self.writeback_buses, 1, 4)
-        require_integer("multiply_latency", self.multiply_latency, 2, 4)
-        require_integer("fma_latency", self.fma_latency, 3, 6)
-        require_power_of_two("accesses", self.accesses, 1, 32)
+    def require_lanes(self):
+        """Raise unless the lanes of every port divide the threads of a warp."""
         for name in (info.lanes for info in PORTS.values() if info.lanes is not None):
             lanes = getattr(self, name)
             if lanes is None:
@@ -235,7 +225,7 @@ class CoreConfig(PipelineConfig):
     **pipeline
         Fields of `PipelineConfig`.
     transactions : int
-        DRAM reads and writes in flight at a time, 2 to 64. A power of two.
+        DRAM reads and writes in flight at a time.
     shared_ports : int or None
         Words of shared memory that a core reads or writes per cycle, a divisor of its memory
         lanes; None for one word per lane.
@@ -249,15 +239,14 @@ class CoreConfig(PipelineConfig):
 
     """
 
-    transactions: int = 32
-    shared_ports: int | None = None
+    transactions: Annotated[int, PowersOfTwo(2, 64)] = 32
+    shared_ports: Lanes = None
     row_port: bool = True
     l1i: CacheConfig = field(default_factory=CacheConfig)
     l1d: CacheConfig = field(default_factory=data_cache)
 
     def __post_init__(self):
         super().__post_init__()
-        require_power_of_two("transactions", self.transactions, 2, 64)
         if self.l1d.prefetch:
             raise ValueError(
                 f"l1d.prefetch must be 0, as data is not prefetched, not {self.l1d.prefetch}"

@@ -1,9 +1,11 @@
 """Config of the L2 cache."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from .cache_shape import CacheShape
-from .checks import require_integer, require_power_of_two
+from .checks import require_integer
+from .ranges import Integers, PowersOfTwo, require_ranges
 
 __all__ = ["L2Config"]
 
@@ -15,44 +17,38 @@ class L2Config(CacheShape):
     Parameters
     ----------
     size : int
-        Capacity of a slice in bytes. A power of two.
+        Capacity of a slice in bytes.
     ways : int
-        Associativity, 1 to 16. A power of two.
+        Associativity.
     line_bytes : int
-        Bytes of a line, 8 to 256, all on one channel. A power of two.
+        Bytes of a line, all on one channel.
     mshrs : int
-        MSHRs: reads that wait for DRAM or for each other, 2 to 256. A power of two.
+        MSHRs: reads that wait for DRAM or for each other.
     write_backs : int
-        Write-backs in flight, 2 to 256. A power of two.
+        Write-backs in flight.
     prefetch : int
-        Lines of the slice prefetched ahead of a stream of reads, 0 to 128; 0 disables it.
+        Lines of the slice prefetched ahead of a stream of reads; 0 disables it.
     early_write_backs : int
-        Write-backs in flight below which a line written in whole goes to DRAM with its write, 0
-        to 64. Lines beyond follow while DRAM is lightly loaded, from sets of which up to twice as
-        many are queued. 0 leaves all lines to evictions and to the flush.
+        Write-backs in flight below which a line written in whole goes to DRAM with its write.
+        Lines beyond follow while DRAM is lightly loaded, from sets of which up to twice as many
+        are queued. 0 leaves all lines to evictions and to the flush.
     no_allocate_sources : tuple of int
         Sources whose misses do not allocate: their reads bypass the cache, and their writes do
         too if they miss.
 
     """
 
-    size: int = 256 * 1024
-    ways: int = 8
-    line_bytes: int = 64
-    mshrs: int = 64
-    write_backs: int = 64
-    prefetch: int = 48
-    early_write_backs: int = 28
+    size: Annotated[int, PowersOfTwo(16, 1 << 24)] = 256 * 1024
+    ways: Annotated[int, PowersOfTwo(1, 16)] = 8
+    line_bytes: Annotated[int, PowersOfTwo(8, 256)] = 64
+    mshrs: Annotated[int, PowersOfTwo(2, 256)] = 64
+    write_backs: Annotated[int, PowersOfTwo(2, 256)] = 64
+    prefetch: Annotated[int, Integers(0, 128)] = 48
+    early_write_backs: Annotated[int, Integers(0, 64)] = 28
     no_allocate_sources: tuple[int, ...] = (0,)
 
     def __post_init__(self):
-        require_power_of_two("size", self.size, 16, 1 << 24)
-        require_power_of_two("ways", self.ways, 1, 16)
-        require_power_of_two("line_bytes", self.line_bytes, 8, 256)
-        require_power_of_two("mshrs", self.mshrs, 2, 256)
-        require_power_of_two("write_backs", self.write_backs, 2, 256)
-        require_integer("prefetch", self.prefetch, 0, 128)
-        require_integer("early_write_backs", self.early_write_backs, 0, 64)
+        require_ranges(self)
         if not isinstance(self.no_allocate_sources, tuple):
             raise TypeError(
                 f"no_allocate_sources must be a tuple of integers, not {self.no_allocate_sources!r}"

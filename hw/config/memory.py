@@ -1,10 +1,12 @@
 """Configs of shared memory, the DMA and the AXI masters to DRAM."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from amaranth.utils import exact_log2
 
-from .checks import require_integer, require_power_of_two
+from .checks import require_power_of_two
+from .ranges import Integers, PowersOfTwo, require_ranges
 
 __all__ = ["WORD_BYTES", "AxiConfig", "DmaConfig", "SharedMemoryConfig", "SharedPortConfig"]
 
@@ -40,30 +42,26 @@ class SharedMemoryConfig:
     Parameters
     ----------
     size : int
-        Total capacity in bytes. A power of two.
+        Total capacity in bytes.
     banks : int
-        Contiguous slices of the address space that work in parallel. A power of two.
+        Contiguous slices of the address space that work in parallel.
     subbanks : int
-        4-byte words of a line, each a 1R1W memory. A power of two.
+        4-byte words of a line, each a 1R1W memory.
     read_latency : int
-        Cycles from the grant of a read to its data, 1 or more.
+        Cycles from the grant of a read to its data.
     narrow_ports : int
         Lane ports of one word each; 0 without cores.
 
     """
 
-    size: int = 128 * 1024
-    banks: int = 4
-    subbanks: int = 8
-    read_latency: int = 2
-    narrow_ports: int = 0
+    size: Annotated[int, PowersOfTwo(16, 1 << 24)] = 128 * 1024
+    banks: Annotated[int, PowersOfTwo(1, 64)] = 4
+    subbanks: Annotated[int, PowersOfTwo(1, 64)] = 8
+    read_latency: Annotated[int, Integers(1, 8)] = 2
+    narrow_ports: Annotated[int, Integers(0, 256)] = 0
 
     def __post_init__(self):
-        require_power_of_two("size", self.size, 16, 1 << 24)
-        require_power_of_two("banks", self.banks, 1, 64)
-        require_power_of_two("subbanks", self.subbanks, 1, 64)
-        require_integer("read_latency", self.read_latency, 1, 8)
-        require_integer("narrow_ports", self.narrow_ports, 0, 256)
+        require_ranges(self)
         if self.lines < 2:
             raise ValueError(
                 f"size must give each bank 2 lines or more: {self.banks} banks x {self.subbanks} "
@@ -99,7 +97,7 @@ class AxiConfig:
     Parameters
     ----------
     masters : int
-        Number of masters: 1, 2 or 4. Addresses interleave over them by `interleave_bytes`.
+        Number of masters. Addresses interleave over them by `interleave_bytes`.
     data_width : int
         Bits of one beat.
     id_width : int
@@ -109,15 +107,13 @@ class AxiConfig:
 
     """
 
-    masters: int = 2
-    data_width: int = 256
-    id_width: int = 4
-    interleave_bytes: int = 64
+    masters: Annotated[int, PowersOfTwo(1, 4)] = 2
+    data_width: Annotated[int, PowersOfTwo(32, 1024)] = 256
+    id_width: Annotated[int, Integers(1, 16)] = 4
+    interleave_bytes: Annotated[int, PowersOfTwo(4, 4096)] = 64
 
     def __post_init__(self):
-        require_power_of_two("masters", self.masters, 1, 4)
-        require_power_of_two("data_width", self.data_width, 32, 1024)
-        require_integer("id_width", self.id_width, 1, 16)
+        require_ranges(self)
         # A burst has at most 256 beats and lies within 4 KB.
         longest = min(4096, 256 * self.beat_bytes)
         require_power_of_two("interleave_bytes", self.interleave_bytes, self.beat_bytes, longest)
@@ -140,19 +136,17 @@ class DmaConfig:
     Parameters
     ----------
     queue : int
-        Descriptors queued before the first starts, 1 to 16.
+        Descriptors queued before the first starts.
     contexts : int
-        Loads processed concurrently, 1 to 4.
+        Loads processed concurrently.
     outstanding : int
         Read bursts in flight per AXI master.
 
     """
 
-    queue: int = 4
-    contexts: int = 2
-    outstanding: int = 64
+    queue: Annotated[int, Integers(1, 16)] = 4
+    contexts: Annotated[int, Integers(1, 4)] = 2
+    outstanding: Annotated[int, PowersOfTwo(2, 256)] = 64
 
     def __post_init__(self):
-        require_integer("queue", self.queue, 1, 16)
-        require_integer("contexts", self.contexts, 1, 4)
-        require_power_of_two("outstanding", self.outstanding, 2, 256)
+        require_ranges(self)

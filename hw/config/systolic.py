@@ -1,16 +1,19 @@
 """Config of a systolic matrix unit."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from amaranth.utils import ceil_log2
 
 from .arithmetic import ARITHMETIC
-from .checks import require_choice, require_integer, require_power_of_two
 from .formats import FloatFormat
 from .memory import WORD_BYTES
+from .ranges import Choices, Integers, PowersOfTwo
 from .unit import UnitConfig
 
 __all__ = ["SystolicConfig"]
+
+DATAFLOWS = ("weight_stationary", "output_stationary")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,18 +24,17 @@ class SystolicConfig(UnitConfig):
     ----------
     rows, columns : int
         Dimensions of the array: K runs down the rows, N along the columns (weight-stationary).
-        Powers of two from 2 to 32.
     dataflow : str
         ``weight_stationary`` or ``output_stationary``.
     operand : str
         Format of A and B, a key of `ARITHMETIC`, which gives the formats of sums and of C.
     multiply_add_latency : int or None
-        Cycles from a partial sum's arrival at an element to its departure, 1 to 6; None for the
-        default of the format (`element_latency`).
+        Cycles from a partial sum's arrival at an element to its departure; None for the default of
+        the format (`element_latency`).
     add_latency : int
-        Latency of the accumulator's adder in cycles, 1 to 4.
+        Latency of the accumulator's adder in cycles.
     accumulator_bytes : int
-        Capacity of the accumulator SRAM in bytes. A power of two.
+        Capacity of the accumulator SRAM in bytes.
     read_scale : bool
         Whether a read of the accumulator can be scaled by an FP32 factor.
     row_scale : bool
@@ -51,29 +53,21 @@ class SystolicConfig(UnitConfig):
 
     """
 
-    rows: int = 16
-    columns: int = 16
-    dataflow: str = "weight_stationary"
-    multiply_add_latency: int | None = None
-    add_latency: int = 2
-    accumulator_bytes: int = 32 * 1024
+    rows: Annotated[int, PowersOfTwo(2, 32)] = 16
+    columns: Annotated[int, PowersOfTwo(2, 32)] = 16
+    dataflow: Annotated[str, Choices(DATAFLOWS)] = "weight_stationary"
+    multiply_add_latency: Annotated[int | None, Integers(1, 6)] = None
+    add_latency: Annotated[int, Integers(1, 4)] = 2
+    accumulator_bytes: Annotated[int, PowersOfTwo(64, 1 << 20)] = 32 * 1024
     read_scale: bool = True
     row_scale: bool = False
     load_d: bool = False
     addend: bool = False
     tile: tuple[int, int, int] = (128, 64, 128)
-    cisc_map: str = "current"
+    cisc_map: Annotated[str, Choices(("current", "legacy"))] = "current"
 
     def __post_init__(self):
         super().__post_init__()
-        require_power_of_two("rows", self.rows, 2, 32)
-        require_power_of_two("columns", self.columns, 2, 32)
-        require_choice("dataflow", self.dataflow, ("weight_stationary", "output_stationary"))
-        if self.multiply_add_latency is not None:
-            require_integer("multiply_add_latency", self.multiply_add_latency, 1, 6)
-        require_integer("add_latency", self.add_latency, 1, 4)
-        require_power_of_two("accumulator_bytes", self.accumulator_bytes, 64, 1 << 20)
-        require_choice("cisc_map", self.cisc_map, ("current", "legacy"))
         m, n, k = self.tile
         for name, extent, unit in (
             ("M", m, self.rows),

@@ -2,11 +2,11 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Self
+from typing import Annotated, Self
 
 from .arithmetic import ARITHMETIC
-from .checks import require_choice
 from .formats import FORMATS, FloatFormat, IntFormat
+from .ranges import Choices, require_ranges
 
 __all__ = ["UnitConfig"]
 
@@ -25,10 +25,10 @@ class UnitConfig(ABC):
 
     """
 
-    operand: str = "fp16"
+    operand: Annotated[str, Choices(tuple(ARITHMETIC))] = "fp16"
 
     def __post_init__(self):
-        require_choice("operand", self.operand, tuple(ARITHMETIC))
+        require_ranges(self)
 
     @property
     @abstractmethod

@@ -21,7 +21,8 @@ enum {
     FILLS_LANES = LEAST_CHUNK == MOST * SPICA_THREADS,
 };
 
-_Static_assert(SHARED_KEYS >= MOST, "shared memory must hold the keys of a thread");
+_Static_assert(SHARED_KEYS >= MOST,
+               "[larger shared.size] shared memory must hold the keys of a thread");
 
 static const uint32_t LARGEST = 0xFFFFFFFF;
 

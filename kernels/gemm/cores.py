@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ..kernel import Kernel, Problem
 from .plan import default_tile
@@ -46,7 +47,8 @@ def pose(config: ClusterConfig, rng: np.random.Generator, **options) -> tuple[Pr
 def command_depth(config: ClusterConfig, *, is_finished: bool = False) -> int:
     """Return the elements along K of the program's computes, `GEMM_K` of ``gemm.h``.
 
-    If `is_finished`, the cores finish C, and a tile of C occupies part of shared memory.
+    If `is_finished`, the cores finish C, and a tile of C occupies part of shared memory. Raise
+    `UserError` if two tiles of each operand do not fit.
     """
     matrix = systolic_unit(config)
     _, _, wanted = default_tile(config)
@@ -54,6 +56,14 @@ def command_depth(config: ClusterConfig, *, is_finished: bool = False) -> int:
         wanted = matrix.rows
     rooms = operand_rooms(config, is_finished=is_finished)
     tiles = min(room // 2 // block for room, block in zip(rooms, blocks_of(config), strict=True))
+    if tiles < 1:
+        least = [2 * block for block in blocks_of(config)]
+        raise UserError(
+            f"gemm on cores needs two tiles of A and two of B in shared memory, {least[0]} and "
+            f"{least[1]} bytes of its parts of {rooms[0]} and {rooms[1]}: choose a larger "
+            f"shared.size than {config.shared.size}, or a smaller matrix.tile than "
+            f"{','.join(map(str, matrix.tile))}"
+        )
     return min(wanted, tiles * matrix.rows)
 
 

@@ -30,7 +30,8 @@ enum {
     FINISH_ACROSS = FINISH_GROUPS < FINISH_WARPS ? FINISH_GROUPS : FINISH_WARPS,
     FINISH_DOWN = FINISH_WARPS / FINISH_ACROSS,
 };
-_Static_assert(FINISH_WARPS > 0, "a warp besides the commanding and loading ones must finish C");
+_Static_assert(FINISH_WARPS > 0,
+               "[larger core.warps] a warp besides the commanding and loading ones must finish C");
 
 typedef struct {
     Gemm gemm;

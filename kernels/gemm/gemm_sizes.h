@@ -63,6 +63,8 @@ enum {
     GEMM_A_BYTES = GEMM_M * VIRGO_A_PITCH(GEMM_K),
     GEMM_B_BYTES = VIRGO_B_BYTES(GEMM_N, GEMM_K),
 };
-_Static_assert(GEMM_K > 0, "the range of each operand must hold two tiles of one block along K");
+_Static_assert(GEMM_K > 0,
+               "[larger shared.size] the range of each operand must hold two tiles of one block "
+               "along K");
 
 #endif

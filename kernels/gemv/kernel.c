@@ -15,7 +15,7 @@ enum {
     ROOM = SPICA_SHARED_BYTES / (4 * SLOTS),
     WORKERS = WARPS < ROOM ? WARPS : ROOM,
 };
-_Static_assert(ROOM >= 1, "shared memory must hold four words for each lane");
+_Static_assert(ROOM >= 1, "[larger shared.size] shared memory must hold four words for each lane");
 
 typedef struct {
     uint32_t m, n;

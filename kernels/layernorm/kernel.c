@@ -12,7 +12,7 @@ enum {
     WORKERS = WARPS < ROOM ? WARPS : ROOM,
 };
 
-_Static_assert(ROOM >= 1, "shared memory must hold a word for each lane");
+_Static_assert(ROOM >= 1, "[larger shared.size] shared memory must hold a word for each lane");
 
 typedef struct {
     uint32_t rows, columns;

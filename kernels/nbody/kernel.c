@@ -12,7 +12,8 @@ enum {
     THREADS = SPICA_THREADS * SPICA_WARPS * SPICA_CORES,
 };
 
-_Static_assert(SPICA_SHARED_BYTES >= 2 * 16 * TILE, "shared memory must hold two tiles");
+_Static_assert(SPICA_SHARED_BYTES >= 2 * 16 * TILE,
+               "[larger shared.size] shared memory must hold two tiles");
 
 typedef struct {
     uint32_t n;

@@ -20,7 +20,8 @@ enum {
     // Words of DRAM per core, a cache line each.
     LINE_WORDS = 16,
 };
-_Static_assert(CORE_WORDS >= TREE + SPICA_THREADS, "shared memory must hold a row for each core");
+_Static_assert(CORE_WORDS >= TREE + SPICA_THREADS,
+               "[larger shared.size] shared memory must hold a row for each core");
 
 typedef struct {
     uint32_t n;

@@ -39,7 +39,8 @@ enum {
     B_ROWS = TILE_K / SPICA_WARPS,
     B_BATCH = B_ROWS % 4 == 0 ? 4 : B_ROWS % 2 == 0 ? 2 : 1,
 };
-_Static_assert(DEPTH >= 1, "shared memory must hold one step of k of every core's tile");
+_Static_assert(DEPTH >= 1,
+               "[larger shared.size] shared memory must hold one step of k of every core's tile");
 
 typedef struct {
     uint32_t m, n, k;

@@ -11,7 +11,9 @@ import numpy as np
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
 from ...hw.config import ClusterConfig
+from ...hw.config.ends import value_of
 from ...hw.isa.memory_map import ARGUMENTS, STACK_BYTES
+from ...kernels.compile import UnmetAssertionError
 from ...kernels.gemm.target import cores_unit
 from ...kernels.inspection import inspect_program
 from ...kernels.kernel import Kernel, Problem
@@ -121,9 +123,8 @@ class ProgramWorkload:
     ) -> Iterator[ProgramExecutor]:
         """Provide the machine with the program and its data in its memory."""
         defines = (*self.defines, *options.defines)
-        self.program = program = build(
-            self.paths, config, replace(options, defines=defines), progress
-        )
+        options = replace(options, defines=defines)
+        self.program = program = self.compiled(config, options, progress)
         layout = memory_layout_of(
             config, program, self.place(config, options), options, self.arguments_bytes
         )
@@ -145,6 +146,12 @@ class ProgramWorkload:
             for address, data in self.image():
                 executor.write(address, data)
             yield executor
+
+    def compiled(
+        self, config: ClusterConfig, options: SimtOptions, progress: Progress | None
+    ) -> Program:
+        """Return the program of its files for a machine."""
+        return build(self.paths, config, options, progress)
 
     def place(self, config: ClusterConfig, options: SimtOptions) -> Iterable[Region]:
         """Place the buffers; return their regions."""
@@ -247,6 +254,19 @@ class KernelWorkload(ProgramWorkload):
         settings["arrangement"] = self.problem.arrangement
         settings |= {"causal": self.problem.causal, "scale": self.problem.scale}
         return settings
+
+    def compiled(
+        self, config: ClusterConfig, options: SimtOptions, progress: Progress | None
+    ) -> Program:
+        """Return the program; raise `UserError` if the kernel needs another machine."""
+        try:
+            return super().compiled(config, options, progress)
+        except UnmetAssertionError as error:
+            value = value_of(config, error.field)
+            change = {"larger": "a larger", "other": "another"}[error.change]
+            raise UserError(
+                f"{self.name} needs {change} {error.field} than {value}: {error.rule}"
+            ) from None
 
     def place(self, config: ClusterConfig, options: SimtOptions) -> Iterable[Region]:
         """Place the buffers; return their regions."""

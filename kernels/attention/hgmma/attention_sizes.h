@@ -69,8 +69,10 @@ enum {
     ALL_ROWS = SIDE * ALL_WARPS, /* queries of all warps */
     LOADER = ALL_WARPS,          /* number of the helper of core 0 */
 };
-_Static_assert(SPICA_THREADS == LANES, "tiles are those of warps of 8 threads");
-_Static_assert(SPICA_HGMMA_OPERAND_BITS == 16, "an element has two bytes");
+_Static_assert(SPICA_THREADS == LANES,
+               "[other core.threads] tiles are those of warps of 8 threads");
+_Static_assert(SPICA_HGMMA_OPERAND_BITS == 16,
+               "[other core.tensor_operand] elements must have 16 bits");
 _Static_assert(BLOCK_KEYS % 32 == 0, "a product adds 32 keys to O");
 
 /* Data of a warp in DRAM, behind the L1D: factors of its queries, or votes of its lanes, for all

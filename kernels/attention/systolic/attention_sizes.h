@@ -33,7 +33,8 @@ enum {
     O_BASE = BLOCK_KEYS * BLOCK_ROWS / VIRGO_COLUMNS,
 };
 
-_Static_assert(GROUPS <= SPICA_CORES, "a block must have at most one group of queries per core");
+_Static_assert(GROUPS <= SPICA_CORES,
+               "[larger cores] a block must have at most one group of queries per core");
 
 /* Scores of even and odd steps, and P of steps modulo 3, follow each other. */
 #define ATTENTION_S0_PLACE ATTENTION_S_PLACE

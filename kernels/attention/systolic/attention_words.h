@@ -7,7 +7,7 @@
 
 enum { UNIT_WORDS = 16, SCORE_WORDS = 24 };
 
-_Static_assert(8 % LANES == 0, "lanes must divide the words of commands");
+_Static_assert(8 % LANES == 0, "[other core.threads] warps must have 1, 2, 4 or 8 threads");
 
 /* Upper halves of operands are 0 before and after a command. */
 static const uint32_t attention_unit_registers[SCORE_WORDS] = {

@@ -75,10 +75,13 @@ enum {
     TILE_ROWS = 8 * ALL_WARPS, /* queries of all warps */
 };
 _Static_assert(ATTENTION_KEYS % 16 == 0 && ATTENTION_KEYS <= 64, "a block has 16 to 64 keys");
-_Static_assert(ATTENTION_BANKS == 1 || ATTENTION_BANKS % 2 == 0, "two panels are in two banks");
-_Static_assert(SPICA_THREADS == ATTENTION_LANES, "fragments are those of warps of 8 threads");
+_Static_assert(ATTENTION_BANKS == 1 || ATTENTION_BANKS % 2 == 0,
+               "[other shared.banks] two panels are in two banks");
+_Static_assert(SPICA_THREADS == ATTENTION_LANES,
+               "[other core.threads] fragments are those of warps of 8 threads");
 _Static_assert(BANK_BYTES >= 2 * BUFFER_BYTES && FITTING_WARPS > 0,
-               "shared memory must hold two blocks of K and V and the scores of a warp");
+               "[larger shared.size] shared memory must hold two blocks of K and V and the "
+               "scores of a warp");
 
 /* Queries and accumulators of all warps that are not in shared memory. Start-up does not clear
  * them. */

@@ -18,7 +18,8 @@ enum {
     /* Parts lie in regular distances if each is in a bank of its own. */
     HGMMA_IS_REGULAR = SPICA_CORES <= HGMMA_BANKS && HGMMA_ACROSS <= HGMMA_BANKS,
 };
-_Static_assert(SPICA_THREADS >= HGMMA_DESCRIPTOR_WORDS, "a descriptor has a register per lane");
+_Static_assert(SPICA_THREADS >= HGMMA_DESCRIPTOR_WORDS,
+               "[larger core.threads] a descriptor has a register per lane");
 
 /* Words of the lanes: addresses of the registers, descriptor of the first part of the next step,
  * difference between parts, and difference from the part after the last to the first of the

@@ -51,7 +51,8 @@ enum {
     HGMMA_SLOT_BYTES = HGMMA_A_BYTES + HGMMA_B_BYTES,
     HGMMA_SLOTS = HGMMA_BANK_BYTES / HGMMA_SLOT_BYTES,
 };
-_Static_assert(HGMMA_SLOTS > 1, "shared memory must hold the operands of two steps");
+_Static_assert(HGMMA_SLOTS > 1,
+               "[larger shared.size] shared memory must hold the operands of two steps");
 
 /* Place of part `number` of an operand in a slot, if parts of `bytes` bytes are dealt to the banks. */
 SPICA_INLINE uint32_t hgmma_place(uint32_t number, uint32_t bytes)

@@ -62,9 +62,7 @@ def hgmma_plan(config: ClusterConfig) -> HgmmaPlan:
     Raises
     ------
     UserError
-        If it has no such tensor units, or no DMA, or another layout of operands.
-    ValueError
-        If shared memory is too small.
+        If it has no such tensor units, or no DMA, another layout of operands, or too small banks.
 
     """
     tensor, core, shared = hgmma_unit(config), config.core, config.shared
@@ -82,9 +80,10 @@ def hgmma_plan(config: ClusterConfig) -> HgmmaPlan:
     bank_bytes, step_bytes = shared.size // shared.banks, blocks * tensor.operand_bytes
     slots = bank_bytes // step_bytes
     if slots < LEAST_SLOTS:
-        raise ValueError(
-            f"each bank of shared memory must hold the operands of {LEAST_SLOTS} steps, "
-            f"{LEAST_SLOTS} x {blocks} x {tensor.operand_bytes} = {LEAST_SLOTS * step_bytes} "
-            f"bytes, not {bank_bytes}"
+        raise UserError(
+            f"gemm with hgmma needs the operands of {LEAST_SLOTS} steps in each bank of shared "
+            f"memory, {LEAST_SLOTS} x {blocks} x {tensor.operand_bytes} = "
+            f"{LEAST_SLOTS * step_bytes} bytes, not {bank_bytes}: choose a larger shared.size than "
+            f"{shared.size}, or fewer shared.banks than {shared.banks}"
         )
     return HgmmaPlan(tensor=tensor, across=across, down=down, cores=config.cores, slots=slots)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ....hw.base.errors import UserError
 from ....hw.config import ClusterConfig
 from ..target import tensor_unit
 
@@ -71,10 +72,11 @@ def tensor_plan(config: ClusterConfig) -> TensorPlan:
     bank_bytes = shared.size // shared.banks
     steps = min(MOST_STEPS, bank_bytes // (LEAST_SLOTS * panels * FRAGMENT_BYTES))
     if not steps:
-        raise ValueError(
-            f"each bank of shared memory must hold {LEAST_SLOTS} tiles of {panels} fragments of "
-            f"{FRAGMENT_BYTES} bytes, {LEAST_SLOTS * panels * FRAGMENT_BYTES} bytes, "
-            f"not {bank_bytes}"
+        raise UserError(
+            f"gemm on tensor units needs {LEAST_SLOTS} tiles of {panels} fragments of "
+            f"{FRAGMENT_BYTES} bytes in each bank of shared memory, "
+            f"{LEAST_SLOTS * panels * FRAGMENT_BYTES} bytes, not {bank_bytes}: choose a larger "
+            f"shared.size than {shared.size}, or fewer shared.banks than {shared.banks}"
         )
     slots = bank_bytes // (panels * steps * FRAGMENT_BYTES)
     return TensorPlan(across=across, down=down, depth=tensor.depth, steps=steps, slots=slots)

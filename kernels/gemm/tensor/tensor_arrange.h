@@ -11,7 +11,8 @@
 
 #include "tensor_rounds.h"
 
-_Static_assert(TENSOR_EACH <= 2, "words of operands must have one or two elements");
+_Static_assert(TENSOR_EACH <= 2,
+               "[other core.tensor_operand] words of operands must have one or two elements");
 
 enum {
     TENSOR_RUN = 4, /* steps along k that a warp arranges at a time */

@@ -55,8 +55,11 @@ enum {
     TENSOR_SLOT_BYTES = TENSOR_PANELS * TENSOR_PANEL_BYTES, /* in each bank */
     TENSOR_SLOTS = TENSOR_BANK_BYTES / TENSOR_SLOT_BYTES,
 };
-_Static_assert(TENSOR_STEPS > 0, "shared memory must hold three tiles of one instruction along k");
-_Static_assert(SPICA_THREADS == TENSOR_LANES, "fragments are those of warps of 8 threads");
+_Static_assert(TENSOR_STEPS > 0,
+               "[larger shared.size] shared memory must hold three tiles of one instruction "
+               "along k");
+_Static_assert(SPICA_THREADS == TENSOR_LANES,
+               "[other core.threads] fragments are those of warps of 8 threads");
 
 /* Place of a panel in the first slot, as an offset from the start of shared memory. */
 SPICA_INLINE uint32_t tensor_a_place(uint32_t panel)
