@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ..config import ClusterConfig, CoreAccessConfig
+from ..config import ClusterConfig, CoreAccessConfig, DmaBlockConfig
 from ..lib.axi_mux import AxiMuxConfig
 from ..memory.l2.layouts import L2SliceConfig
 
@@ -15,7 +15,7 @@ def cluster_mux(config: ClusterConfig) -> AxiMuxConfig:
         raise ValueError("cores must be at least 1 to have AXI multiplexers, not 0")
     widths = [CoreAccessConfig.of(config.core).id_width] * config.cores
     if config.dma is not None:
-        widths.insert(0, config.axi.id_width)
+        widths.insert(0, DmaBlockConfig.of(config).axi.id_width)
     return AxiMuxConfig(id_widths=tuple(widths), data_width=config.axi.data_width)
 
 

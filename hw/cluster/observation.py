@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
-from ..config import ClusterConfig, MemoryUnitConfig
+from ..config import ClusterConfig, DmaBlockConfig, MemoryUnitConfig
 from ..core.observation import ObservationSignature
 from ..lib.axi import Axi4Signature
 from ..lib.interfaces.core_memory import (
@@ -96,7 +96,7 @@ def observed_ports(config: ClusterConfig) -> dict[str, Any]:
         )
     if config.dma is None:
         return ports
-    axi = config.axi
+    axi = DmaBlockConfig.of(config).axi
     bus = Axi4Signature(address_width=32, data_width=axi.data_width, id_width=axi.id_width)
     names = [name for name in bus.members if name.startswith(("aw", "w", "b"))]
     writes = wiring.Signature({name: Out(bus.members[name].shape) for name in names})

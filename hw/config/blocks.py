@@ -1,6 +1,6 @@
 """Configs of the blocks of a cluster: each holds only the parameters that its block depends on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from amaranth.utils import ceil_log2
@@ -25,6 +25,10 @@ __all__ = [
 ]
 
 
+#: Most bits of the ids of a DMA in front of the L2.
+INNER_ID_WIDTH = 4
+
+
 def core_of(cluster: ClusterConfig) -> CoreConfig:
     """Return the config of the cores of a cluster."""
     if cluster.core is None:
@@ -40,6 +44,8 @@ class DmaBlockConfig:
     ----------
     dma : DmaConfig
     axi : AxiConfig
+        With cores its ids have at most `INNER_ID_WIDTH` bits: the DMA uses id 0 only, and the L2
+        has a table of all ids of its requesters.
     shared : SharedPortConfig
     drain_bytes : tuple of int
         Bytes of a beat of results of each matrix unit.
@@ -62,9 +68,12 @@ class DmaBlockConfig:
         """Return the config of the DMA of a cluster."""
         if cluster.dma is None:
             raise ValueError("dma must not be none for the blocks of a DMA")
+        id_width = cluster.axi.id_width
+        if cluster.cores:
+            id_width = min(id_width, INNER_ID_WIDTH)
         return cls(
             dma=cluster.dma,
-            axi=cluster.axi,
+            axi=replace(cluster.axi, id_width=id_width),
             shared=cluster.shared.port,
             drain_bytes=tuple(unit.drain_bytes for unit in cluster.units),
             fill_bytes=tuple(unit.fill_bytes for unit in cluster.units),

@@ -101,7 +101,7 @@ class AxiConfig:
     data_width : int
         Bits of one beat.
     id_width : int
-        Bits of a transaction ID.
+        Bits of a transaction ID, without cores. With cores a slice of the L2 numbers its reads.
     interleave_bytes : int
         Bytes of consecutive addresses that go to one master; the longest burst.
 

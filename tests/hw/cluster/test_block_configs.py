@@ -18,7 +18,7 @@ from support.cluster.config_changes import changed, field_paths
 
 #: Fields that set the widths of the AXI ids of a core, and those of a slice's requesters.
 CORE_IDS = {"core.l1?.mshrs"}
-REQUESTER_IDS = CORE_IDS | {"axi.id_width", "cores", "dma"}
+REQUESTER_IDS = CORE_IDS | {"cores", "dma"}
 #: Fields of matrix units that set the sizes of their ports.
 DRAINS = {"units", "*.columns"}
 OPERANDS = {"*.rows", "*.operand"}

@@ -23,4 +23,6 @@ def test_sources_of_the_config_are_the_same_without_a_dma(sources, with_dma, wit
 def test_cores_alone_share_the_multiplexer_without_a_dma():
     width, *cores = cluster_mux(TWO).id_widths
     assert width == TWO.axi.id_width
+    widest = replace(TWO, axi=replace(TWO.axi, id_width=16))
+    assert cluster_mux(widest) == cluster_mux(TWO), "the L2 has a table of all ids"
     assert cluster_mux(replace(TWO, dma=None)).id_widths == tuple(cores)
