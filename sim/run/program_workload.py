@@ -13,11 +13,11 @@ from ...hw.base.progress import Progress
 from ...hw.config import ClusterConfig
 from ...hw.config.ends import value_of
 from ...hw.isa.memory_map import ARGUMENTS, STACK_BYTES
-from ...kernels.compile import UnmetAssertionError
 from ...kernels.gemm.target import cores_unit
 from ...kernels.inspection import inspect_program
 from ...kernels.kernel import Kernel, Problem
 from ...kernels.program import Program
+from ...kernels.toolchain import UnmetAssertionError
 from ..analytic.gemm import KERNELS as PREDICTED
 from ..harness.dram import DramConfig
 from ..harness.profile import POLLING

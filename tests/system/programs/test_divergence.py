@@ -10,10 +10,11 @@ import pytest
 from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.kernels.bodies import steps
-from spica.kernels.compile import FLAGS, INCLUDE_DIRECTORY, compile_program, tool
+from spica.kernels.compile import INCLUDE_DIRECTORY, compile_program
 from spica.kernels.header import program_header
 from spica.kernels.inspection import inspect_program
 from spica.kernels.program import Program
+from spica.kernels.toolchain import FLAGS, tool
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.outcome import Cause
 from support.programs.source_run import loaded, read_words, run_source
