@@ -12,6 +12,7 @@ from ..hw.base.zig import compiler_version
 from ..hw.config import ClusterConfig
 from ..hw.isa.memory_map import STACK_BYTES
 from . import toolchain
+from .divergence import Crossing, first_crossing
 from .forks.check import crossing_values
 from .header import library_header, program_header
 from .object_files import SourceFile, object_of
@@ -42,8 +43,9 @@ def texts(paths: Sequence[Path]) -> list[str | bytes]:
 def tools_key() -> list[str | bytes]:
     """Return everything that determines objects, except sources and `spica.h`."""
     headers = sorted(RUNTIME_DIRECTORY.rglob("*.h"))
+    names = ("entries", "divergence", "constructs", "endings")
     passes = [
-        Path(__file__).with_name("entries.py"),
+        *(Path(__file__).with_name(f"{name}.py") for name in names),
         *sorted(Path(__file__).parent.glob("forks/*.py")),
     ]
     return [compiler_version(), *toolchain.FLAGS, repr(LANGUAGES), *texts([*headers, *passes])]
@@ -125,30 +127,70 @@ def compile_program(
     header = program_header(config, stack_bytes)
     runtime = build_runtime(header, runtime_sources(".S"), progress)
     library = build_runtime(library_header(), runtime_sources(".c"), progress)
-    compiled = {}
-    for index, path in enumerate(sources):
-        source = SourceFile(
-            path=path,
-            optimize=optimize,
-            folders=tuple(folders),
-            library=(runtime, INCLUDE_DIRECTORY),
-            defines=tuple(defines),
-        )
-        compiled[f"{index}_{path.stem}.o"] = object_of(source, progress)
 
-    def build(directory: Path) -> None:
-        for name, contents in compiled.items():
-            (directory / name).write_bytes(contents)
+    def objects_at(level: int) -> dict[str, bytes]:
+        objects = {}
+        for index, path in enumerate(sources):
+            source = SourceFile(
+                path=path,
+                optimize=level,
+                folders=tuple(folders),
+                library=(runtime, INCLUDE_DIRECTORY),
+                defines=tuple(defines),
+            )
+            objects[f"{index}_{path.stem}.o"] = object_of(source, progress)
+        return objects
+
+    compiled = objects_at(optimize)
+
+    def linked(directory: Path, contents: dict[str, bytes]) -> Program:
+        for name, object_bytes in contents.items():
+            (directory / name).write_bytes(object_bytes)
         objects = [*sorted(runtime.glob("*.o")), *sorted(library.glob("*.o"))]
-        objects += [directory / name for name in compiled]
+        objects += [directory / name for name in contents]
         with build_step(progress, "linking the program"):
             link(objects, directory / "program.elf")
-        require_no_crossing(directory / "program.elf", config)
+        return Program.load(directory / "program.elf")
+
+    def build(directory: Path) -> None:
+        program = linked(directory, compiled)
+        if crossing := first_crossing(program):
+            # Unoptimised code has each path as in the source, with its line.
+            with scratch_folder() as folder:
+                in_source = first_crossing(linked(folder, objects_at(0)))
+            raise structure_error(crossing, in_source, optimize)
+        require_no_crossing(program, config)
 
     # Objects depend on the machine only where sources use its header.
     names = (runtime.name, library.name, str(optimize), *compiled)
     key = digest([*tools_key(), header, *names, *compiled.values(), *texts([LINKER_SCRIPT])])
     return cached("program", key, build, progress) / "program.elf"
+
+
+def structure_error(found: Crossing, in_source: Crossing | None, optimize: int) -> UserError:
+    """Return the error for a path over the bounds of a construct.
+
+    Parameters
+    ----------
+    found : Crossing
+        The path in the program.
+    in_source : Crossing or None
+        The same without optimisation, None if there is none: the compiler made the path.
+    optimize : int
+        Optimisation level of the program.
+
+    """
+    if in_source is None:
+        return UserError(
+            f"the compiler must keep {found.name} in one piece; at -O{optimize} it does not in "
+            f"{found.construct}: compile with --optimize 0, or change the loops around it"
+        )
+    end = in_source.name.replace("SPICA_", "SPICA_END_")
+    return UserError(
+        f"{in_source.name} must be left through {end} alone; the one of {in_source.construct} is "
+        f"left or entered otherwise at {in_source.path}: replace break, continue, goto, return or "
+        "case there by a flag in conditions"
+    )
 
 
 def link(objects: Sequence[Path], target: Path) -> None:
@@ -170,8 +212,8 @@ def link(objects: Sequence[Path], target: Path) -> None:
     toolchain.tool("cc", [*flags, *map(str, objects), "-o", str(target)], what)
 
 
-def require_no_crossing(path: Path, config: ClusterConfig) -> None:
+def require_no_crossing(program: Program, config: ClusterConfig) -> None:
     """Raise if threads of a program use values of the thread that starts them."""
     assert config.core is not None
-    for complaint in crossing_values(Program.load(path), config.core.threads):
+    for complaint in crossing_values(program, config.core.threads):
         raise UserError(complaint)

@@ -27,8 +27,10 @@ FLAGS = (
     *("-ffreestanding", "-fno-math-errno", "-fomit-frame-pointer"),
     *("-fno-unwind-tables", "-fno-asynchronous-unwind-tables", "-fno-sanitize=all"),
     *("-fno-stack-protector", "-ffunction-sections", "-fdata-sections"),
-    # Divergence instructions must not be duplicated or merged.
-    "-fconvergent-functions",
+    # Divergence instructions must not be duplicated or merged; peeling a loop ignores convergence.
+    *("-fconvergent-functions", "-mllvm", "-unroll-peel-max-count=0"),
+    # Control flow that `divergence` can follow: no jump through a register within a function.
+    "-fno-jump-tables",
     # Parallel blocks are functions of their own.
     "-fblocks",
     # Source lines for reports, no other debug information, and none of the working directory.
