@@ -26,7 +26,7 @@ SCREEN, WIDTH = 40, 100
 #: Number of groups of warps in a report.
 SHOWN = 8
 SENTENCES = {
-    StopReason.HANG: "the machine hangs: nothing has moved for a long time",
+    StopReason.HANG: "the machine hangs: no progress for a long time",
     StopReason.MISMATCH: "the RTL differs from the instruction-set model",
     StopReason.DEADLOCK: "deadlock: every warp that has not ended waits at a barrier",
     StopReason.LIMIT: "the program had not ended when its limit of cycles was reached",

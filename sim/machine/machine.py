@@ -56,7 +56,8 @@ class Machine(Generic[HarnessT, MemoryT]):
         Cycles from the start of one host access to the start of the next.
     watchdog : int
         Cycles without progress after which a run stops as a hang: no transfer, no finished
-        command, no instruction, no unit event.
+        command, no instruction, no unit event. A warp whose registers are those of an earlier round
+        through the same instruction polls: that, and reads of memory meanwhile, are no progress.
     optimize : int
         Optimization level of the C++ compiler, 0 to 3.
     composed : bool

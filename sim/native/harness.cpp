@@ -113,10 +113,12 @@ void Harness::step(const uint32_t* outputs, uint32_t* inputs) {
     }
     bool moved = false;
     for (auto& master : masters) moved |= master->step(cycle_, outputs, inputs);
-    moved |= host.step(cycle_, outputs, inputs);
+    bool progressed = host.step(cycle_, outputs, inputs);
+    for (auto& master : masters) progressed |= master->wrote();
+    moved |= progressed;
     watch_dma(outputs);
     if (moved) last_progress_ = cycle_;
-    StopReason stop = judge(outputs, moved);
+    StopReason stop = judge(outputs, moved, progressed);
     cycle_++;
     if (stopped()) return;
     if (!violation().empty()) {
@@ -131,9 +133,10 @@ void Harness::step(const uint32_t* outputs, uint32_t* inputs) {
 }
 
 // Stop reason of this cycle, apart from AXI violations and host errors.
-StopReason Harness::judge(const uint32_t* outputs, bool moved) {
+StopReason Harness::judge(const uint32_t* outputs, bool moved, bool progressed) {
     if (runs_program_) {
-        StopReason stop = cluster->step(outputs, {moved, !host.done() || !masters_idle()});
+        bool owes = !host.done() || !masters_idle();
+        StopReason stop = cluster->step(outputs, {moved, progressed, owes});
         for (size_t k = 0; cluster->marks_begin() && k < masters.size(); k++) {
             marked_[k] = masters[k]->statistics();
         }

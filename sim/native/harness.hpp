@@ -78,7 +78,7 @@ public:
 private:
     bool idle(const uint32_t* outputs) const;
     bool masters_idle() const;
-    StopReason judge(const uint32_t* outputs, bool moved);
+    StopReason judge(const uint32_t* outputs, bool moved, bool progressed);
     void watch_dma(const uint32_t* outputs);
 
     const PortTable ports_;

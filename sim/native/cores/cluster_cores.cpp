@@ -7,6 +7,8 @@ namespace spica {
 
 namespace {
 const std::string kEvents = "events_";
+// Prefixes of the counters of units that only serve others.
+const char* const kServers[] = {"l1", "l2_", "shared_"};
 // Prefixes of the read ports by `CacheLevel`, without the number of the core or slice.
 const char* const kReads[kCacheLevels] = {"", "l1d_reads_", "l2_reads_"};
 
@@ -46,9 +48,13 @@ ClusterCores::ClusterCores(const PortTable& ports, Memory& dram,
     }
     std::sort(names.begin(), names.end());
     for (const std::string& name : names) {
-        // Some counters count waiting cycles, which are no progress.
+        // Some counters count waiting cycles. Caches and shared memory serve polling as well: only
+        // what the DMA and the matrix units do is progress.
         bool waits = contains(name, "wait") || contains(name, "stall") || contains(name, "idle");
-        events_.push_back({ports.output(name), !waits});
+        bool serves = std::any_of(std::begin(kServers), std::end(kServers), [&](const char* part) {
+            return name.starts_with(kEvents + part);
+        });
+        events_.push_back({ports.output(name), !waits, !waits && !serves});
     }
     counted_.resize(events_.size());
 }
@@ -83,23 +89,27 @@ StopReason ClusterCores::step(const uint32_t* outputs, const Surroundings& surro
         for (CacheLatency& each : level) each.step(now_, outputs);
     }
     bool agrees = look(outputs, outputs);
-    bool moved = surroundings.moved;
-    moved |= monitor(outputs);
-    moved |= count_events(outputs);
-    if (moved) last_progress_ = now_;
+    Motion motion = monitor(outputs), events = count_events(outputs);
+    motion.moved |= surroundings.moved || events.moved;
+    motion.progressed |= surroundings.progressed || events.progressed;
+    // Reads of DRAM may be those of a warp that polls.
+    motion.progressed |= surroundings.moved && !repeats(outputs);
+    record(motion);
     has_begun_ |= is_busy();
     if (is_busy()) cores_end_ = now_ + 1;
     return count_cycle(agrees ? judge(outputs, surroundings.owes) : StopReason::kMismatch, outputs);
 }
 
-bool ClusterCores::count_events(const uint32_t* outputs) {
-    bool moved = false;
+Motion ClusterCores::count_events(const uint32_t* outputs) {
+    Motion motion;
     for (size_t k = 0; k < events_.size(); k++) {
         uint32_t times = events_[k].port.get(outputs);
         counted_[k] += times;
-        moved |= times != 0 && events_[k].is_progress;
+        if (times == 0) continue;
+        motion.moved |= events_[k].moves;
+        motion.progressed |= events_[k].is_progress;
     }
-    return moved;
+    return motion;
 }
 
 void ClusterCores::follow(uint32_t core, const uint32_t* outputs) {
@@ -182,12 +192,11 @@ StopReason ClusterCores::judge(const uint32_t* outputs, bool owes) {
         now_ -= kQuietCycles - 1;  // the run ended with the first idle cycle
         return StopReason::kDone;
     }
-    uint64_t quiet = now_ - last_progress_;
     bool may_wait_forever = has_begun_ && is_busy() && !units_busy && !owes;
-    if (may_wait_forever && quiet >= kBarrierCycles && all_at_barrier(outputs)) {
+    if (may_wait_forever && still() >= kBarrierCycles && all_at_barrier(outputs)) {
         return StopReason::kDeadlock;
     }
-    return quiet >= watchdog_ ? StopReason::kHang : StopReason::kNone;
+    return stalled() >= watchdog_ ? StopReason::kHang : StopReason::kNone;
 }
 
 CoreState ClusterCores::core_state(uint32_t number) const {

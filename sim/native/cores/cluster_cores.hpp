@@ -34,7 +34,8 @@ enum CacheLevel : uint32_t { kL1Instructions, kL1Data, kL2, kCacheLevels };
 
 // Activity around the cores in one cycle.
 struct Surroundings {
-    bool moved;  // something was transferred
+    bool moved;       // something was transferred
+    bool progressed;  // DRAM was written, or the host has completed a command
     bool owes;   // a host access or a DRAM transfer is outstanding
 };
 
@@ -84,10 +85,10 @@ private:
     };
     struct Event {
         Field port;
-        bool is_progress;
+        bool moves, is_progress;
     };
 
-    bool count_events(const uint32_t* outputs);
+    Motion count_events(const uint32_t* outputs);
     void follow(uint32_t core, const uint32_t* outputs);
     void follow_request(uint32_t core, const uint32_t* outputs);
     void follow_answer(uint32_t core, const uint32_t* outputs);

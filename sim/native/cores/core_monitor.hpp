@@ -1,9 +1,12 @@
 // Monitor of a core: counts and state from its observation ports.
 #pragma once
+#include <bit>
 #include <cstdint>
+#include <vector>
 
 #include "../iss/native/archive.hpp"
 #include "cores/core_ports.hpp"
+#include "cores/repetition.hpp"
 
 namespace spica {
 
@@ -23,13 +26,19 @@ extern "C" struct CoreState {
     uint32_t pc[32], under_way[32], reason[32], port[32];
 };
 
+// Movement of one cycle: whether anything happened, and whether anything made progress.
+struct Motion {
+    bool moved = false, progressed = false;
+};
+
 class CoreMonitor {
 public:
     explicit CoreMonitor(const CorePorts& ports) : ports_(ports) { reset(); }
 
-    // Returns whether any instruction was collected or completed.
-    bool step(uint64_t now, const uint32_t* outputs) {
-        bool moved = false;
+    // Returns whether any instruction was collected or completed, and whether one that completed
+    // was progress of its warp.
+    Motion step(uint64_t now, const uint32_t* outputs) {
+        Motion motion;
         for (const CollectedPorts& each : ports_.collected) {
             if (!each.valid.get(outputs)) continue;
             uint32_t warp = each.warp.get(outputs);
@@ -38,14 +47,22 @@ public:
             state_.pc[warp] = each.pc.get(outputs);
             state_.port[warp] = each.port.get(outputs);
             state_.under_way[warp]++;
-            moved = true;
+            motion.moved = true;
         }
-        for (const DonePorts& each : ports_.done) {
-            if (!each.valid.get(outputs)) continue;
+        for (size_t bus = 0; bus < ports_.done.size(); bus++) {
+            const DonePorts& each = ports_.done[bus];
+            bool completes = each.valid.get(outputs);
+            if (!completes && !ports_.partial[bus].get(outputs)) continue;
+            uint32_t warp = each.warp.get(outputs);
+            Repetition& repetition = repetitions_[warp];
+            if (each.writes.get(outputs)) repetition.write(each, outputs);
+            if (!completes) continue;
             state_.instructions++;
             state_.last_done = now;
-            state_.under_way[each.warp.get(outputs)]--;
-            moved = true;
+            state_.under_way[warp]--;
+            motion.moved = true;
+            motion.progressed |=
+                repetition.complete(each.pc.get(outputs), each.mask.get(outputs));
         }
         if (was_busy_) {
             // The issue slot ports refer to the previous cycle.
@@ -58,7 +75,7 @@ public:
         } else if (ports_.memory_fault.valid.get(outputs)) {
             take_fault(2, ports_.memory_fault, outputs);
         }
-        return moved;
+        return motion;
     }
 
     // Records a request to memory that is not allowed: a fault that the core itself does not raise.
@@ -72,7 +89,15 @@ public:
         state_.fault_address = address;
     }
 
-    void archive(Archive& archive) { archive(state_, was_busy_); }
+    void archive(Archive& archive) { archive(state_, was_busy_, repetitions_); }
+
+    // Whether any active warp repeats itself: it may poll, and cause traffic that is no progress.
+    bool repeats(const uint32_t* outputs) const {
+        for (uint32_t rest = ports_.active.get(outputs); rest != 0; rest &= rest - 1) {
+            if (repetitions_[static_cast<uint32_t>(std::countr_zero(rest))].repeats()) return true;
+        }
+        return false;
+    }
 
     bool is_busy() const { return was_busy_; }
     bool has_fault() const { return state_.fault != 0; }
@@ -83,6 +108,7 @@ public:
     void reset() {
         state_ = {};
         was_busy_ = false;
+        repetitions_.assign(ports_.warps(), Repetition(ports_.threads()));
     }
     CoreState state(const uint32_t* outputs) const {
         CoreState state = state_;
@@ -109,6 +135,7 @@ private:
     const CorePorts ports_;
     CoreState state_;
     bool was_busy_ = false;
+    std::vector<Repetition> repetitions_;  // by warp
 };
 
 }  // namespace spica

@@ -24,7 +24,7 @@ void Cores::begin(bool starts, uint64_t max_cycles, uint64_t watchdog) {
     watchdog_ = watchdog;
     if (starts) {
         now_ = 0;
-        last_progress_ = 0;
+        last_movement_ = last_progress_ = 0;
         for (auto& core : cores_) core->monitor.reset();
         markers_.reset(count());
     }
@@ -33,7 +33,8 @@ void Cores::begin(bool starts, uint64_t max_cycles, uint64_t watchdog) {
 
 void Cores::archive(Archive& archive) {
     for (auto& core : cores_) archive(core->monitor);
-    archive(markers_, starts_, now_, limit_, watchdog_, last_progress_, outputs_, stop_);
+    archive(markers_, starts_, now_, limit_, watchdog_, outputs_, stop_);
+    archive(last_movement_, last_progress_);
     archive.same(observers_.size());
     for (auto& each : observers_) archive(*each);
 }
@@ -44,14 +45,26 @@ bool Cores::look(const uint32_t* outputs, const uint32_t* inputs) {
     return agrees;
 }
 
-bool Cores::monitor(const uint32_t* outputs) {
-    bool moved = false;
+Motion Cores::monitor(const uint32_t* outputs) {
+    Motion all;
     markers_.begin_cycle();
     for (uint32_t number = 0; number < count(); number++) {
-        moved |= cores_[number]->monitor.step(now_, outputs);
+        Motion motion = cores_[number]->monitor.step(now_, outputs);
+        all.moved |= motion.moved;
+        all.progressed |= motion.progressed;
         markers_.follow(number, ports(number), now_, outputs);
     }
-    return moved;
+    return all;
+}
+
+bool Cores::repeats(const uint32_t* outputs) const {
+    return std::any_of(cores_.begin(), cores_.end(),
+                       [&](auto& core) { return core->monitor.repeats(outputs); });
+}
+
+void Cores::record(const Motion& motion) {
+    if (motion.moved) last_movement_ = now_;
+    if (motion.progressed) last_progress_ = now_;
 }
 
 bool Cores::has_fault() const {

@@ -59,8 +59,15 @@ protected:
 
     // Calls all observers; returns whether none found a difference.
     bool look(const uint32_t* outputs, const uint32_t* inputs);
-    // Updates all monitors and markers; returns whether any instruction was collected or completed.
-    bool monitor(const uint32_t* outputs);
+    // Updates all monitors and markers; returns the movement of all cores.
+    Motion monitor(const uint32_t* outputs);
+    // Whether any active warp repeats itself.
+    bool repeats(const uint32_t* outputs) const;
+    // Records the movement of this cycle.
+    void record(const Motion& motion);
+    // Cycles without any movement, and cycles without progress: polling moves, but is no progress.
+    uint64_t still() const { return now_ - last_movement_; }
+    uint64_t stalled() const { return now_ - last_progress_; }
     bool has_fault() const;
     bool is_busy() const;
     bool all_at_barrier(const uint32_t* outputs) const;
@@ -70,7 +77,8 @@ protected:
     std::vector<std::unique_ptr<Core>> cores_;
     Markers markers_;
     bool starts_ = false;
-    uint64_t now_ = 0, limit_ = 0, watchdog_ = 0, last_progress_ = 0;
+    uint64_t now_ = 0, limit_ = 0, watchdog_ = 0;
+    uint64_t last_movement_ = 0, last_progress_ = 0;
 
 private:
     std::vector<std::unique_ptr<Observer>> observers_;

@@ -33,15 +33,18 @@ StopReason LoneCores::step(const uint32_t* outputs, uint32_t* inputs) {
         return StopReason::kNone;
     }
     bool agrees = look(outputs, inputs);
-    if (move(outputs, inputs)) last_progress_ = now_;
+    record(move(outputs, inputs));
     start_.set(inputs, 0);
     return count_cycle(agrees ? judge(outputs) : StopReason::kMismatch, outputs);
 }
 
-bool LoneCores::move(const uint32_t* outputs, uint32_t* inputs) {
-    bool moved = monitor(outputs);
-    for (auto& memory : memories_) moved |= memory->step(now_, outputs, inputs);
-    return moved;
+Motion LoneCores::move(const uint32_t* outputs, uint32_t* inputs) {
+    Motion motion = monitor(outputs);
+    bool transfers = false;
+    for (auto& memory : memories_) transfers |= memory->step(now_, outputs, inputs);
+    motion.moved |= transfers;
+    motion.progressed |= transfers && !repeats(outputs);
+    return motion;
 }
 
 StopReason LoneCores::judge(const uint32_t* outputs) {
@@ -52,9 +55,10 @@ StopReason LoneCores::judge(const uint32_t* outputs) {
     }
     if (has_fault()) return StopReason::kFault;
     if (!is_busy() && !is_owed) return StopReason::kDone;
-    uint64_t quiet = now_ - last_progress_;
-    if (quiet >= kBarrierCycles && all_at_barrier(outputs) && !is_owed) return StopReason::kDeadlock;
-    return quiet >= watchdog_ ? StopReason::kHang : StopReason::kNone;
+    if (still() >= kBarrierCycles && all_at_barrier(outputs) && !is_owed) {
+        return StopReason::kDeadlock;
+    }
+    return stalled() >= watchdog_ ? StopReason::kHang : StopReason::kNone;
 }
 
 CoreState LoneCores::core_state(uint32_t number) const {

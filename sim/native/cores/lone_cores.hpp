@@ -26,7 +26,7 @@ public:
     CoreImage image;
 
 private:
-    bool move(const uint32_t* outputs, uint32_t* inputs);
+    Motion move(const uint32_t* outputs, uint32_t* inputs);
     StopReason judge(const uint32_t* outputs);
 
     Field start_;

@@ -68,7 +68,8 @@ bool AxiPort::step(uint64_t now, const uint32_t* outputs, uint32_t* inputs) {
         last_response_ = now;
     }
     moved |= take_read_address(now, outputs);
-    moved |= take_write(now, outputs);
+    wrote_ = take_write(now, outputs);
+    moved |= wrote_;
     land(now);
     channel_.step(now, picked_);
     for (; !picked_.empty(); picked_.pop_front()) fetch(picked_.front());

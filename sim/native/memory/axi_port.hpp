@@ -33,6 +33,8 @@ public:
     // Returns whether anything was transferred.
     bool step(uint64_t now, const uint32_t* outputs, uint32_t* inputs);
 
+    // Whether a part of a write was transferred in this cycle.
+    bool wrote() const { return wrote_; }
     bool idle() const {
         return !outstanding_ && write_addresses_.empty() && beats_.empty() && responses_.empty();
     }
@@ -121,6 +123,7 @@ private:
     };
     std::deque<LateBeat> late_;
     uint64_t last_response_ = 0;
+    bool wrote_ = false;  // in this cycle
     std::string violation_;
 };
 

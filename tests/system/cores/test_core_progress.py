@@ -1,0 +1,124 @@
+"""Tests of the watchdog: polling is no progress; computing, and waiting for others, is."""
+
+import pytest
+
+from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
+from spica.sim.harness.stop_reason import StopReason
+from spica.sim.iss.program_bench import END, START, small_config
+from spica.sim.machine.program_machine import ProgramMachine
+from support.core.core_bench import image
+from support.programs.samples import ROOM
+
+WATCHDOG, LIMIT = 700, 20_000
+ENGINES = ["verilator", pytest.param("amaranth", marks=pytest.mark.slow)]
+#: A loop that polls a flag in shared memory, which nothing sets.
+LOOK = f"""
+        li s0, {SHARED_BASE}
+look:   lw a1, 0(s0)
+        beqz a1, look
+"""
+#: Programs that poll, of two warps with four threads.
+POLLS = {
+    "a branch to itself": "end: j end",
+    "all warps poll": START + LOOK + END,
+    "with a pause": f"""{START}
+        li s0, {SHARED_BASE}
+look:   li a2, 20
+pause:  addi a2, a2, -1
+        bnez a2, pause
+        lw a1, 0(s0)
+        beqz a1, look
+{END}""",
+    "and store the same": f"""{START}
+        li s0, {SHARED_BASE}
+look:   sw s0, 4(s0)
+        lw a1, 0(s0)
+        beqz a1, look
+{END}""",
+    "with division": f"""{START}
+        li s0, {SHARED_BASE}
+        li a2, 1
+look:   divu s0, s0, a2
+        lw a1, 0(s0)
+        beqz a1, look
+{END}""",
+    "one polls, one waits at a barrier": f"""{START}
+        csrr a0, warp_id
+        beqz a0, poll
+        li a1, 1
+        li a2, 2
+        vx_bar a1, a2
+poll:   {LOOK}
+{END}""",
+}
+#: Programs that run far longer than the watchdog's time, and end.
+LONG = {
+    "integer arithmetic": f"""{START}
+        li a0, 2000
+loop:   addi a0, a0, -1
+        bnez a0, loop
+{END}""",
+    "one polls, one computes and sets the flag": f"""{START}
+        csrr a0, warp_id
+        beqz a0, poll
+        li s0, {SHARED_BASE}
+        li a0, 1000
+loop:   addi a0, a0, -1
+        bnez a0, loop
+        li a1, 1
+        sw a1, 0(s0)
+        j end
+poll:   {LOOK}
+end:    nop
+{END}""",
+    "all wait at a barrier for one that computes": f"""{START}
+        csrr a0, warp_id
+        beqz a0, meet
+        li a0, 1000
+loop:   addi a0, a0, -1
+        bnez a0, loop
+meet:   li a1, 1
+        li a2, 2
+        vx_bar a1, a2
+{END}""",
+    "a clock is awaited": f"""{START}
+        li a1, 3000
+look:   csrr a0, mcycle
+        bltu a0, a1, look
+{END}""",
+}
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def run(request):
+    """Return a function that runs a program of two warps on an engine."""
+    config = small_config(cores=1, warps=2, threads=4)
+    machines = []
+
+    def execute(text: str):
+        if not machines or request.param == "amaranth":
+            options = {"engine": request.param, "optimize": 0, "watchdog": WATCHDOG}
+            machines.append(ProgramMachine(config, **options))
+        machine = machines[-1]
+        machine.write(ENTRY, image(text, ROOM))
+        machine.write(SHARED_BASE, bytes(64))
+        return machine.run(LIMIT)
+
+    yield execute
+    for machine in machines:
+        machine.close()
+
+
+@pytest.mark.parametrize("name", POLLS)
+def test_polling_forever_is_a_hang(run, name):
+    outcome = run(POLLS[name])
+    assert outcome.stop is StopReason.HANG
+    assert WATCHDOG < outcome.cycles < 3 * WATCHDOG
+    assert outcome.instructions > WATCHDOG // 20
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_program_is_none(run, name):
+    outcome = run(LONG[name])
+    assert outcome.stop is StopReason.DONE
+    assert outcome.cycles > 2 * WATCHDOG
