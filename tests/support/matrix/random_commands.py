@@ -312,7 +312,7 @@ class CommandStream:
             j -= 1
         height = self.rng.randint(1, i * rows)
         blocks = -(-height // rows)
-        for _ in range(self.rng.randint(1, 3)):
+        for _ in range(self.rng.randint(2, 3)):
             self.bounds((i, j, 1), (0, 0, self.rng.randrange(rows)))
             self.fire(Function.ACCUMULATOR, 0)
             self.operands()
@@ -320,9 +320,9 @@ class CommandStream:
             self.bounds((blocks, 1, 1), (blocks * rows - height, 0, 0))
             self.addresses()
             options = self.store_options()
-            for column in range(self.rng.randint(1, j)):
+            for column in range(self.rng.choice([j, self.rng.randint(1, j)])):
                 self.fire(Function.ACCUMULATOR, column * i * rows)
-                if self.rng.random() < 0.5:
+                if self.rng.random() < 0.2:
                     self.addresses()
                 self.loop(SKIP_LOADS | SKIP_COMPUTE, **options)
 

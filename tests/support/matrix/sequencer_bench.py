@@ -83,6 +83,7 @@ class SequencerSurroundings:
         self.memory = self.rng.randbytes(self.config.shared.size)
         self.cycle = self.sent = self.finished = self.computed = 0
         self.offering = False
+        self.refused: set[str] = set()  # streams with a request that was refused
         self.responses = {name: deque([None] * self.config.shared.read_latency) for name in "ab"}
         self.rows, self.weights, self.steps = [], [], []
         self.scaled, self.scales, self.last_scaled = [], [], LONG_AGO
@@ -141,6 +142,7 @@ class SequencerSurroundings:
             for (_, _, name, take), valid, payload in zip(
                 outputs, values[0::2], values[1::2], strict=True
             ):
+                self.hold(name, valid, ready)
                 if name in self.responses:
                     take(name, payload if valid and ready[name] else None)
                 elif valid and ready.get(name, True):
@@ -148,6 +150,13 @@ class SequencerSurroundings:
             self.meet_deadlines()
             self.count(finished, computed, events)
             self.cycle += 1
+
+    def hold(self, name: str, valid: int, ready: dict[str, bool]):
+        """Check that a refused request is not withdrawn."""
+        assert valid or name not in self.refused, f"{name} is withdrawn"
+        self.refused.discard(name)
+        if valid and not ready.get(name, True):
+            self.refused.add(name)
 
     def count_offers(self, part: str) -> list[Counter]:
         """Return the offers of each accumulator row before each store or load of D."""
