@@ -54,7 +54,7 @@ poll:   {LOOK}
 #: Programs that run far longer than the watchdog's time, and end.
 LONG = {
     "integer arithmetic": f"""{START}
-        li a0, 2000
+        li a0, 400
 loop:   addi a0, a0, -1
         bnez a0, loop
 {END}""",
@@ -62,7 +62,7 @@ loop:   addi a0, a0, -1
         csrr a0, warp_id
         beqz a0, poll
         li s0, {SHARED_BASE}
-        li a0, 1000
+        li a0, 400
 loop:   addi a0, a0, -1
         bnez a0, loop
         li a1, 1
@@ -74,7 +74,7 @@ end:    nop
     "all wait at a barrier for one that computes": f"""{START}
         csrr a0, warp_id
         beqz a0, meet
-        li a0, 1000
+        li a0, 400
 loop:   addi a0, a0, -1
         bnez a0, loop
 meet:   li a1, 1
