@@ -1,0 +1,65 @@
+"""Tests of random command streams on whole clusters: DMA, shared memory and matrix units."""
+
+from dataclasses import replace
+
+import pytest
+
+from spica.hw.base.errors import MachineError
+from spica.hw.config import PRESETS
+from spica.hw.isa.commands import LOAD, Function, bounds_sizes, encode, rocc_word
+from spica.hw.isa.memory_map import DRAM_BASE
+from spica.kernels.commands import Host
+from spica.sim.harness.dram import DramConfig
+from spica.sim.machine.command_machine import CommandMachine
+from support.matrix.random_commands import CommandStream
+from support.matrix.stream_bench import assert_streams
+
+TINY = PRESETS["tiny_matrix"]
+FAST = {"access_cycles": 1, "watchdog": 20_000}
+EVERY_OPTION = replace(
+    TINY, units=(replace(TINY.units[0], row_scale=True, load_d=True, addend=True),)
+)
+#: Clusters and the number of random streams for each unit.
+CLUSTERS = {
+    "tiny_matrix": (TINY, 2000),
+    "tiny_hetero": (PRESETS["tiny_hetero"], 300),
+    "every_option": (EVERY_OPTION, 700),
+}
+
+
+def test_random_streams():
+    with CommandMachine(TINY, name="tiny_matrix", **FAST) as machine:
+        for seed in range(12):
+            machine.reset()
+            assert_streams(machine, [CommandStream(TINY, seed)], seed)
+
+
+def test_a_stopped_run_counts_the_commands_that_wait():
+    """All loads wait for DRAM: no command ends, and the host's polling is no progress."""
+    memory = DramConfig(latency=10_000)
+    with CommandMachine(TINY, name="tiny_matrix", memory=memory, watchdog=3000) as machine:
+        host = Host()
+        host.instruction(rocc_word(Function.BOUNDS), 0, encode(bounds_sizes, i=1, j=1, k=1))
+        host.instruction(rocc_word(Function.SPAD_AB), 0, 64)
+        host.instruction(rocc_word(Function.ADDRESSES_AB), DRAM_BASE, DRAM_BASE)
+        for _ in range(5):
+            host.instruction(rocc_word(Function.LOOP_WS), 0, LOAD)
+        host.wait_idle()
+        with pytest.raises(MachineError, match="matrix unit: 5 commands pending, 0 computes done"):
+            machine.execute(host.commands.array())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dram", [DramConfig(), DramConfig(stall=0.4, jitter=9, seed=2)], ids=str)
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_thousands_of_random_streams(name, dram):
+    config, count = CLUSTERS[name]
+    units = len(config.units)
+    with CommandMachine(config, name=name, memory=dram, **FAST) as machine:
+        for seed in range(count):
+            machine.reset()
+            streams = [
+                CommandStream(config, seed + 1000 * number, number=number, units=units)
+                for number in range(units)
+            ]
+            assert_streams(machine, streams, seed)
