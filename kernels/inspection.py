@@ -7,7 +7,7 @@ from .forks.check import crossing_values
 from .launches import task_functions
 from .program import Program
 
-__all__ = ["inspect_program"]
+__all__ = ["inspect_program", "inspect_speed"]
 
 ATOMIC_OPCODE = 0x2F
 #: Compiler helpers that the runtime provides in a form safe for divergent threads.
@@ -99,3 +99,9 @@ def inspect_program(program: Program) -> list[str]:
         complaints += spills(program, body)
         complaints += helpers(program, body.function.name, list(body.steps.values()))
     return complaints + program.damage
+
+
+def inspect_speed(program: Program) -> list[str]:
+    """Return those complaints about a program whose code is right, but slow: its spills."""
+    tasks = task_functions(program, bodies_of(program))
+    return [complaint for body in tasks for complaint in spills(program, body)]

@@ -126,3 +126,13 @@ def test_rtl_runs_with_two_fields_at_their_ends(seed):
         return
     print(settings)
     run(config, "gemm", PRODUCT, engine="verilator")
+
+
+@pytest.mark.parametrize("settings", [["cores=1"], ["core.warps=1"]], ids=str)
+def test_code_that_a_changed_machine_makes_slow_is_right_nevertheless(settings):
+    config = override(PRESETS["virgo"], settings)
+    workload = KernelWorkload(kernel_of("attention", config, {}), {"queries": 16, "depth": 64})
+    result = run_workload(workload, "machine", config, SimtOptions())
+    assert result["check"]["verdict"] == PASS
+    (warning,) = result["check"]["code_warnings"]
+    assert "stores to its stack" in warning
