@@ -15,11 +15,10 @@ from ..hw.base.errors import UserError
 from ..hw.base.progress import Progress
 from ..hw.config import PRESETS, ClusterConfig
 from ..hw.config.rtl_support import require_rtl
-from ..kernels.kernel import every_kernel
 from ..sim.engine.engines import ENGINES
 from ..sim.harness.dram import DramConfig
 from ..sim.run.drivers import DIMENSIONS, HOST_KERNEL, is_on_cores
-from ..sim.run.exact_kernels import EXACT_KERNELS, kernel_of
+from ..sim.run.exact_kernels import EXACT_KERNELS, kernel_names, kernel_of
 from ..sim.run.loading import require_cores
 from ..sim.run.options import MODEL, RunOptions, SimtOptions
 from .frames import required_pandas
@@ -141,7 +140,7 @@ def preset_config(name: str) -> ClusterConfig:
 
 def require_known_choices(kernel: str, engine: str, driver: str | None, jobs: int | None):
     """Raise unless kernel, engine, driver and number of processes are valid."""
-    kernels = sorted({*EXACT_KERNELS, *(known.name for known in every_kernel())})
+    kernels = kernel_names()
     if kernel not in kernels:
         raise UserError(f"kernel must be one of {', '.join(kernels)}, not {kernel!r}")
     if engine not in (*ENGINES, MODEL):

@@ -5,10 +5,10 @@ import importlib
 from .. import kernels
 from ..hw.config import ARRAYS, PRESETS, ClusterConfig
 from ..kernels.gemm.target import cores_unit
-from ..kernels.kernel import every_name, find_kernel
+from ..kernels.kernel import find_kernel
 from ..sim.engine.versions import versions
 from ..sim.run.drivers import TENSOR_KERNELS, usual_preset, usual_sizes
-from ..sim.run.exact_kernels import EXACT_KERNELS
+from ..sim.run.exact_kernels import EXACT_KERNELS, kernel_names
 from ..sim.run.options import MODEL
 from .options import JsonOption, JsonOutput, new_table, standard_output
 
@@ -20,11 +20,6 @@ ENGINES = {
     "amaranth": "RTL on Amaranth's simulator; slow, for small presets",
     MODEL: "instruction-set model; fastest, no cycles, only programs on the cores",
 }
-
-
-def kernel_names() -> list[str]:
-    """Return the names of the kernels, one per folder."""
-    return sorted({*every_name(), *EXACT_KERNELS})
 
 
 def kernel_summary(name: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["Buffer", "Kernel", "Problem", "every_kernel", "every_name", "find_kernel"]
+__all__ = ["Buffer", "Kernel", "Problem", "every_kernel", "find_kernel", "kernel_folders"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,15 +133,14 @@ class Kernel:
         return self.pose(np.random.default_rng(seed), **sizes)
 
 
-def every_name() -> list[str]:
+def kernel_folders() -> list[str]:
     """Return the names of the kernels for cores: folders with a module ``kernel``."""
     return sorted(path.parent.name for path in Path(__file__).parent.glob("*/kernel.py"))
 
 
 def every_kernel() -> Iterator[Kernel]:
     """Yield the kernels for cores, by name."""
-    for name in every_name():
-        yield find_kernel(name)
+    return map(find_kernel, kernel_folders())
 
 
 def find_kernel(name: str) -> Kernel:

@@ -17,7 +17,7 @@ from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.product import stored_operands, wide_problem, with_bits
 from ...kernels.gemm.target import cores_unit, is_on_tensor_units
 from ...kernels.gemm.tensor import cores as tensor_cores
-from ...kernels.kernel import Kernel, Problem, find_kernel
+from ...kernels.kernel import Kernel, Problem, find_kernel, kernel_folders
 from ..golden.matrix.gemm_finish import add_to, finished
 from ..golden.matrix.tensor_gemm import tensor_gemm
 from ..iss.device.unit_models import golden_product
@@ -29,6 +29,7 @@ __all__ = [
     "exact_bias_kernel",
     "exact_cores_kernel",
     "exact_pair_kernel",
+    "kernel_names",
     "kernel_of",
 ]
 
@@ -146,6 +147,11 @@ EXACT_KERNELS: dict[str, Callable[..., Kernel]] = {
     "gemm_pair": exact_pair_kernel,
     "attention": exact_attention_kernel,
 }
+
+
+def kernel_names() -> list[str]:
+    """Return the names of all kernels, those of matrix and tensor units included."""
+    return sorted({*EXACT_KERNELS, *kernel_folders()})
 
 
 def kernel_of(name: str, config: ClusterConfig, product: Mapping[str, Any]) -> Kernel:

@@ -86,6 +86,7 @@ def test_a_new_preset_and_a_new_kernel_have_their_cases(monkeypatch, tmp_path):
     folder = tmp_path / "hadamard"
     shutil.copytree(f"{kernels.__path__[0]}/sgemm", folder)
     monkeypatch.setattr(kernels, "__path__", [*kernels.__path__, str(tmp_path)])
+    monkeypatch.setattr("spica.kernels.kernel.__file__", str(tmp_path / "kernel.py"))
     found = Selection(is_quick=True).cases()
     assert ("hadamard", "tiny_new") in pairs(found)
     names = {case.name for case in found}

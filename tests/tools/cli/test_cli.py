@@ -5,10 +5,12 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from spica import kernels
 from spica.cli import files
 from spica.cli.catalog import kernel_names
 from spica.cli.main import main
@@ -107,6 +109,13 @@ def test_a_kernel_alone_has_a_preset_and_a_size(kernel, preset, sizes, monkeypat
     fake_attention.install(monkeypatch)
     assert main(("run", kernel)) == 0
     assert seen == {"preset": preset, "config": PRESETS[preset], "sizes": sizes}
+
+
+def test_folders_without_a_kernel_are_no_kernels():
+    folders = {path.name for path in Path(kernels.__path__[0]).iterdir() if path.is_dir()}
+    names = set(kernel_names())
+    assert names <= folders and {"vecadd", "gemm", "gemm_bias_relu", "attention"} <= names
+    assert not {"runtime", "forks"} & names
 
 
 def test_every_default_size_is_legal():
