@@ -29,6 +29,7 @@ from ..sim.run.options import MODEL, RunOptions, SimtOptions
 from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload, ProgramWorkload
 from ..sim.run.workload import Workload
+from .arguments import kernel_with
 from .catalog import ENGINES, kernel_names, list_runs
 from .execution import carry_out, energy_run
 from .files import parsed_dumps
@@ -131,7 +132,7 @@ def host_product(
             f"{what} does not run on engine {options.engine}; choose --engine verilator or amaranth"
         )
     options.refuse(what, Only.SIMPLE_MEMORY, Only.CORES, Only.MODEL, Only.PROGRAMS)
-    options.refuse(what, Only.ATTENTION)
+    options.refuse(what, Only.ATTENTION, Only.OWN)
     refuse_files(files)
     settings = host_options(options)
     sizes = chosen_sizes(DIMENSIONS, options.size, options.single_sizes, USUAL)
@@ -157,10 +158,10 @@ def cores_work(
         *(() if on_matrix else (Only.MATRIX,)),
         *(() if on_matrix and kernel != ATTENTION else (Only.PRODUCT,)),
         *(() if kernel == ATTENTION else (Only.ATTENTION,)),
-        *((Only.KERNELS,) if is_own else ()),
+        *((Only.KERNELS,) if is_own else (Only.OWN,)),
     )
     if is_own:
-        return ProgramWorkload([Path(name) for name in (kernel, *files)]), simt_options(options)
+        return own_work((kernel, *files), options)
     refuse_files(files)
     settings = simt_options(options)
     found = kernel_of(kernel, config, options.product if on_matrix else {})
@@ -168,6 +169,15 @@ def cores_work(
     sizes = chosen_sizes(found.dimensions, options.size, options.single_sizes, usual)
     sizes |= options.attention_sizes
     return KernelWorkload(found, sizes), settings
+
+
+def own_work(files: Sequence[str], options: Options) -> tuple[Workload, SimtOptions]:
+    """Return an own program, with its arguments if any are given."""
+    settings = simt_options(options)
+    if not options.arg:
+        return ProgramWorkload([Path(name) for name in files]), settings
+    settings = replace(settings, allow_spills=True)  # its code is the user's
+    return KernelWorkload(kernel_with(files, options.arg), {}), settings
 
 
 def refuse_files(files: Sequence[str]):

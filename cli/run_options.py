@@ -63,6 +63,7 @@ class Only(enum.Enum):
     PRODUCT = enum.auto()
     ATTENTION = enum.auto()
     KERNELS = enum.auto()
+    OWN = enum.auto()
 
 
 #: Option with values that may be repeated.
@@ -260,6 +261,9 @@ class Options(PointOptions):
         Preset of `spica list`; programs on the cores need a preset with cores. Default: virgo for
         kernels of `spica list` that multiply on a matrix unit, virgo_hetero for gemm_pair, else
         core.
+    arg
+        Next argument of an own program, a number or an array FILE.npy; may be repeated. An array
+        is a buffer in DRAM, named by its place from 0 on, as in --dump 0=FILE.npy.
     profile
         Report the time of warps by function and source line, and what they waited for.
     trace
@@ -302,6 +306,7 @@ class Options(PointOptions):
     """
 
     preset: Annotated[str, MACHINE, Parameter(show_default=False)] = ""
+    arg: Annotated[tuple[str, ...], PROGRAM, Repeated, Only.OWN] = ()
     profile: Annotated[bool | None, OUTPUT, Parameter(negative=()), Only.CORES] = None
     trace: Annotated[Path | None, OUTPUT, Only.RTL] = None
     energy: Annotated[bool | None, ENERGY, Parameter(negative=()), Only.RTL] = None

@@ -49,12 +49,13 @@ MEANINGS = {
     "hmma": "C := A B + C of 8 x 8 numbers in FP32, A in f0 to f7, B in f8 to f15, C in f16 to f23 "
     "if rd is x0, in f24 to f31 if it is x1; operand format and depth are those of the core, by "
     "default FP16 and 16; with warps of 32 threads 16 x 8 numbers, A in f0 to f3, B in f8 and f9, "
-    "C in f16 to f19, f20 to f23, f24 to f27 or f28 to f31 by rd, x0 to x3",
+    "C in f16 to f19, f20 to f23, f24 to f27 or f28 to f31 by rd, x0 to x3; all threads of the "
+    "warp must be active",
     "hgmma": "starts C := A B + C of 16 x 16 numbers in FP32, A at address rs1 and B at rs2 of "
     "shared memory, 1024 bytes each in dense rows, C in f0 to f31; operand format and depth are "
-    "those of the core, by default FP16 and 32",
+    "those of the core, by default FP16 and 32; all threads of the warp must be active",
     "hgmma_wait": "waits for every `hgmma` of the warp; A and B must not change before, unless "
-    "another `hgmma` of the warp has begun",
+    "another `hgmma` of the warp has begun; all threads of the warp must be active",
 }
 
 #: Titles of the groups, each with the units of its instructions.

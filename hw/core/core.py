@@ -28,6 +28,7 @@ from .csr_file import core_shape
 from .front_end.front_end import FrontEnd
 from .issue.issue import Issue
 from .issue.warp_scoreboard import FIXED_PORTS, VARIABLE_PORTS
+from .issue.whole_warp import WholeWarp
 from .layouts import begins, ends
 from .observation import ObservationSignature, probe
 from .operands.collector_pool import Collectors
@@ -247,6 +248,13 @@ class Core(SharedBlock):
                     rounding.frm.eq(control.frm[warp]),
                     rounded[warp].eq(rounding.o),
                 ]
+                if core.tensor is not None:
+                    m.submodules[f"whole_{slot}_{warp}"] = whole = WholeWarp(core)
+                    m.d.comb += [
+                        whole.head.eq(rounding.o),
+                        whole.mask.eq(control.masks[warp]),
+                        rounded[warp].eq(whole.o),
+                    ]
         started = Signal()
         m.d.sync += started.eq(started | self.start)
         waits = self.start & ~started

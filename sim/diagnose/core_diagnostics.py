@@ -50,6 +50,7 @@ CONTROL_FAULTS = {
     FaultCause.BARRIER_FULL: "arrival at a barrier that is already complete",
     FaultCause.WSPAWN_COUNT: "more warps started than the core has",
     FaultCause.NO_PRODUCT: "wait for products of a warp that has started none",
+    FaultCause.INACTIVE_THREADS: "tensor instruction with inactive threads",
 }
 MEMORY_FAULTS = {
     MemoryFault.MISALIGNED: "misaligned access",

@@ -95,6 +95,11 @@ class Reason(enum.Enum):
     )
     ACCESS_RACE = (Cause.RACE, "{sentence}")
     NO_PRODUCT = (Cause.BAD_WAIT, "no hgmma of this warp since its last hgmma_wait")
+    INACTIVE_THREADS = (
+        Cause.INACTIVE_THREADS,
+        "a tensor instruction needs all {first} threads of its warp, and only these are active: "
+        "move it out of the branch, or activate the others by vx_tmc",
+    )
     DIVERGENT_BRANCH = (
         Cause.DIVERGENT_BRANCH,
         "these lanes disagree with lane {first}: use vx_split and vx_join",

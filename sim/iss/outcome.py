@@ -39,6 +39,7 @@ class Cause(enum.Enum):
     BAD_BARRIER = "bad barrier"
     BAD_WSPAWN = "bad wspawn"
     BAD_WAIT = "bad wait"
+    INACTIVE_THREADS = "inactive threads"
     STACK_EXCEEDED = "stack exceeded"
     RACE = "race"
     DEVICE = "device"

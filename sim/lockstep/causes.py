@@ -31,6 +31,7 @@ CAUSES: Causes = (
     (FaultCause.BARRIER_FULL, (Reason.BARRIER_FULL,)),
     (FaultCause.WSPAWN_COUNT, (Reason.WSPAWN_COUNT,)),
     (FaultCause.NO_PRODUCT, (Reason.NO_PRODUCT,)),
+    (FaultCause.INACTIVE_THREADS, (Reason.INACTIVE_THREADS,)),
     (
         MemoryFault.MISALIGNED,
         (Reason.MISALIGNED, Reason.OPERAND_MISALIGNED, Reason.OPERAND_SPLIT),

@@ -1,13 +1,16 @@
 """Report of a stopped cluster: error registers, progress and waits of each unit."""
 
+import numpy as np
+
 from ...hw.cluster.counters import counter_table
 from ...hw.config import ClusterConfig
-from ...kernels.commands import CommandList
+from ...hw.isa.memory_map import CORES, CORES_BASE
+from ...kernels.commands import CommandList, Operation
 from ..harness.error_registers import describe_faults, fault_registers, unit_registers, units_of
 from ..harness.stop_reason import StopReason
 from .machine import Machine
 
-__all__ = ["describe_units", "read_faults"]
+__all__ = ["describe_units", "flush_caches", "read_faults"]
 
 QUIET_CYCLES = 1000  # without a response of the control port: it is stuck as well
 
@@ -28,10 +31,24 @@ def ask(machine: Machine, questions: CommandList) -> list[int]:
     The machine continues to run during the reads.
     """
     commands, harness = questions.array(), machine.harness
+    wanted = np.count_nonzero(commands[:, 0] == Operation.READ)
     harness.begin(commands, max_cycles=1 << 20, watchdog=QUIET_CYCLES, stop_on_error=False)
-    while harness.state().stop == StopReason.NONE and harness.state().reads < len(commands):
+    while harness.state().stop == StopReason.NONE and harness.state().reads < wanted:
         machine.engine.run(harness, QUIET_CYCLES)
     return [int(value) for value in harness.reads()]
+
+
+def flush_caches(machine: Machine) -> None:
+    """Write dirty lines of the L2 back to DRAM while cores run on.
+
+    The second flush is for lines that stores reached during the first.
+    """
+    flush, commands = CORES_BASE + CORES["flush"].offset, CommandList()
+    for _ in range(2):
+        commands.write(flush, 1)
+        commands.wait_equal(flush, 0)
+    commands.read(flush)
+    ask(machine, commands)
 
 
 def read_faults(machine: Machine, config: ClusterConfig) -> dict[str, int]:

@@ -72,21 +72,37 @@ class HostTarget:
             inside = f", in {function}" if function else ""
             yield f"Parked: core {each.core}, warp {each.warp} at {each.pc:#010x}{inside}"
 
+    def look(self, machine: Iss | ProgramMachine) -> None:
+        """Read the word ``tohost``."""
+        memory = machine if isinstance(machine, Iss) else machine.iss or machine
+        self.word = int(memory.read(self.program.symbols[SYMBOL], 4).view(np.uint32)[0])
+
     def ends(self, machine: Iss | ProgramMachine) -> bool:
-        """Return whether a program that has not ended will do nothing more."""
-        model = machine if isinstance(machine, Iss) else machine.iss
-        memory = machine if model is None else model
-        word = memory.read(self.program.symbols[SYMBOL], 4).view(np.uint32)
-        self.word = int(word[0])
+        """Return whether a program that has not ended will do nothing more.
+
+        A program without active warps ends by itself, when its writes have reached DRAM.
+        """
+        self.look(machine)
+        if not is_active(machine):
+            return False
         if self.word:
             return True
+        model = machine if isinstance(machine, Iss) else machine.iss
         if model is not None:
             found = warps_of_model(self.program, model)
         else:
             assert isinstance(machine, ProgramMachine)
             found = warps_of_rtl(self.program, machine)
         self.parked = found or []
-        return found is not None
+        return bool(found)
+
+
+def is_active(machine: Iss | ProgramMachine) -> bool:
+    """Return whether a warp runs or waits."""
+    if isinstance(machine, ProgramMachine):
+        return any(state.active for state in machine.core_states())
+    cores, warps = range(machine.config.cores), range(machine.core.warps)
+    return any(machine.warp(core, warp).active for core in cores for warp in warps)
 
 
 def is_loop(program: Program, pc: int) -> bool:

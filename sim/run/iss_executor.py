@@ -58,6 +58,7 @@ class IssExecutor(ProgramExecutor[Iss]):
         self.seconds = time.perf_counter() - began
         self.outcome = outcome
         if outcome.stop is not StopReason.DONE:
+            self.require_arguments()
             whole = dataclasses.replace(outcome, instructions=self.instructions)
             raise ProgramError(explain(self.machine, self.program, self.memory_layout, whole))
         return True

@@ -3,14 +3,16 @@
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
+from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
-from ...hw.isa.memory_map import STACK_TOP
+from ...hw.core.control.faults import FaultCause
+from ...hw.isa.memory_map import ARGUMENTS, STACK_TOP
 from ...kernels.program import Program
 from ..diagnose.refused_command import RefusedCommand
 from ..harness.stop_reason import StopReason
 from ..iss.machine import Iss
 from ..iss.outcome import Outcome
-from ..machine.memory_layout import MemoryLayout
+from ..machine.memory_layout import ARGUMENTS_BYTES, MemoryLayout
 from ..machine.program_machine import ProgramMachine
 from ..machine.program_outcome import ProgramOutcome
 from .host_target import HostTarget
@@ -90,12 +92,32 @@ class ProgramExecutor(Generic[MachineT]):
 
     def ended(self, outcome: OutcomeT) -> OutcomeT:
         """Return the outcome of a part of the run, done if only parked warps are left."""
-        is_over = (
-            outcome.stop is StopReason.LIMIT
-            and self.host_target is not None
-            and self.host_target.ends(self.machine)
-        )
-        return replace(outcome, stop=StopReason.DONE) if is_over else outcome
+        target = self.host_target
+        if target is not None and outcome.stop is StopReason.DONE:
+            target.look(self.machine)
+        if target is None or outcome.stop is not StopReason.LIMIT:
+            return outcome
+        if not target.ends(self.machine):
+            return outcome
+        self.end_early()
+        target.look(self.machine)
+        return replace(outcome, stop=StopReason.DONE)
+
+    def end_early(self) -> None:
+        """Complete the writes of a program that ended while warps were active."""
+
+    def require_arguments(self) -> None:
+        """Raise `UserError` if the program stopped at arguments that it was not given."""
+        fault = None if self.outcome is None else self.outcome.fault
+        layout = self.memory_layout
+        if layout.arguments.nbytes or fault is None or isinstance(fault.cause, FaultCause):
+            return
+        if fault.address is not None and 0 <= fault.address - ARGUMENTS < ARGUMENTS_BYTES:
+            raise UserError(
+                f"the program reads argument {(fault.address - ARGUMENTS) // 4} of "
+                "spica_arguments() and was given none: give numbers and FILE.npy by --arg, or args "
+                "of Machine.run"
+            )
 
     @property
     def parking_notes(self) -> list[str]:

@@ -90,8 +90,8 @@ class ProgramWorkload:
 
     @property
     def arguments_bytes(self) -> int:
-        """Bytes at `ARGUMENTS` that the program may read."""
-        return ARGUMENTS_BYTES
+        """Bytes at `ARGUMENTS` that the program may read: it has no arguments."""
+        return 0
 
     def sentence(self, preset: str) -> str:
         """Return the run in words."""

@@ -24,7 +24,7 @@ from ..harness.stop_reason import StopReason
 from ..machine.memory_layout import MemoryLayout
 from ..machine.program_machine import NEVER, ProgramMachine
 from ..machine.program_outcome import ProgramOutcome
-from ..machine.unit_report import read_faults
+from ..machine.unit_report import flush_caches, read_faults
 from ..report.result import (
     ISSUED,
     core_section,
@@ -125,6 +125,11 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
         """Free the machine."""
         self.machine.close()
 
+    def end_early(self) -> None:
+        """Write the caches back: dumps and a word ``tohost`` are read from DRAM."""
+        if self.is_cluster:
+            flush_caches(self.machine)
+
     @property
     def device_errors(self) -> str:
         """Errors that the units report about the program, as text."""
@@ -161,6 +166,7 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
         outcome = self.outcome
         assert isinstance(outcome, ProgramOutcome), "the run must have a cycle limit"
         if outcome.stop is not StopReason.DONE:
+            self.require_arguments()
             trace = self.trace_difference(outcome.mismatch_cycle)
             diagnostics = explain_core(machine, self.program, self.memory_layout, outcome, trace)
             raise ProgramError(diagnostics, core_diagnostics_text(diagnostics))

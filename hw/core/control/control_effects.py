@@ -122,6 +122,9 @@ class ControlEffects(SharedBlock):
                 self.access_register(m)
             with m.Case(Operation.END):
                 m.d.comb += o.ends.eq(1)
+            if self.config.tensor is not None:
+                with m.Case(Operation.PARTIAL):
+                    m.d.comb += [o.fault.eq(1), o.cause.eq(FaultCause.INACTIVE_THREADS)]
             if self.config.tensor == "hgmma":
                 with m.Case(Operation.HGMMA_WAIT):
                     m.d.comb += [

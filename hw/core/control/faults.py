@@ -25,6 +25,7 @@ class FaultCause(enum.IntEnum, shape=4):
     BARRIER_FULL = 11  #: all participants have arrived and the barrier is not open yet
     WSPAWN_COUNT = 12  #: more warps than the core has
     NO_PRODUCT = 13  #: a wait for products of a warp that has started none
+    INACTIVE_THREADS = 14  #: a tensor instruction of a warp with inactive threads
 
 
 def fault_layout(config: PipelineConfig | RunControlConfig) -> data.StructLayout:

@@ -176,14 +176,15 @@ def test_wrong_accumulator_of_warps_of_32_threads():
 @pytest.mark.parametrize("wrong", [A0, A1])
 def test_operands_of_hgmma_lie_in_shared_memory(place, cause, wrong):
     values = {A0: SHARED_BASE, A1: SHARED_BASE, wrong: place}
-    iss = placed("hgmma a0, a1", values, threads=8, tensor="hgmma")
-    # The values are those of the last active lane.
-    fault_of(iss, cause, address=place, lanes=0b0100)
+    iss = placed("hgmma a0, a1", values, mask=0xFF, threads=8, tensor="hgmma")
+    # The values are those of the last lane.
+    fault_of(iss, cause, address=place, lanes=0x80)
 
 
 def test_wait_without_a_product():
-    iss = placed("hgmma_wait", threads=8, tensor="hgmma")
-    fault_of(iss, Cause.BAD_WAIT, says="no hgmma of this warp since its last hgmma_wait")
+    iss = placed("hgmma_wait", mask=0xFF, threads=8, tensor="hgmma")
+    says = "no hgmma of this warp since its last hgmma_wait"
+    fault_of(iss, Cause.BAD_WAIT, lanes=0xFF, says=says)
 
 
 # Stacks of threads

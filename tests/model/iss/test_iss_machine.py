@@ -96,17 +96,6 @@ def test_ecall_ends_warps_that_wait():
     assert not any(iss.warp(0, warp).active for warp in range(4))
 
 
-def test_tensor_results_are_for_active_lanes():
-    floats = np.full((32, 8), 0x3C00_3C00, np.uint32)
-    floats[16:] = 0
-    iss = loaded("hmma zero", threads=8, tensor="hmma")
-    iss.set_warp(0, 0, mask=0b101, floats=floats)
-    iss.step(0, 0)
-    found = iss.warp(0, 0).floats[16:24]
-    assert (found[:, [0, 2]] == 0x4180_0000).all()  # 16 products of 1
-    assert not found[:, [1, 3, 4, 5, 6, 7]].any()
-
-
 def test_a_reset_forgets_products_that_nobody_waited_for():
     iss = loaded("hgmma a0, a0\nhgmma_wait", threads=8, tensor="hgmma")
     for resets in (False, True):

@@ -156,13 +156,29 @@ def test_operands_of_hgmma_are_those_of_the_last_active_lane():
     assert np.array_equal(iss.warp(0, 0).floats, fragments.hgmma(a, b, registers))
 
 
-def test_inactive_lanes_keep_their_part_of_c():
-    iss, a, b, registers = hgmma_machine("hgmma a0, a1", 7, mask=0b0110_1001)
+@pytest.mark.parametrize("mask", [0b0111_1111, 0b1111_1110, 0b0110_1001, 1])
+@pytest.mark.parametrize("text", ["hgmma a0, a1", "hgmma_wait"])
+def test_hgmma_needs_all_threads(text, mask):
+    """The model changes nothing, and its message counts the threads."""
+    iss, *_ = hgmma_machine(f"hgmma a0, a1\n{text}", 7)
     step(iss)
-    result, active = fragments.hgmma(a, b, registers), [0, 3, 5, 6]
-    expected = registers.copy()
-    expected[:, active] = result[:, active]
-    assert np.array_equal(iss.warp(0, 0).floats, expected)
+    before = iss.warp(0, 0).floats
+    iss.set_warp(0, 0, mask=mask)
+    fault = iss.step(0, 0).fault
+    assert (fault.cause, fault.pc, fault.lanes) == (Cause.INACTIVE_THREADS, ENTRY + 4, mask)
+    assert "needs all 8 threads of its warp" in fault.sentence
+    assert np.array_equal(iss.warp(0, 0).floats, before)
+
+
+@pytest.mark.parametrize("threads", [8, 32])
+def test_hmma_needs_all_threads(threads):
+    iss = machine("hmma x0", threads=threads, tensor="hmma")
+    for lane in range(threads):
+        mask = (1 << threads) - 1 & ~(1 << lane)
+        iss.set_warp(0, 0, pc=ENTRY, mask=mask)
+        fault = iss.step(0, 0).fault
+        assert (fault.cause, fault.lanes) == (Cause.INACTIVE_THREADS, mask)
+        assert f"needs all {threads} threads of its warp" in fault.sentence
 
 
 STORE = "hgmma a0, a1\nsw a3, 0(a2)\nhgmma_wait\nsw a3, 0(a2)"

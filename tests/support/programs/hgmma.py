@@ -13,6 +13,8 @@ __all__ = ["PLACES", "hgmma_program", "random_lines"]
 #: Operands that the program copies to shared memory, and their first bytes there.
 OPERANDS = 8
 PLACES = tuple(SHARED_BASE + 1024 * number for number in range(OPERANDS))
+#: Activates all threads of a warp, as products need.
+WHOLE = ("li t0, -1", "vx_tmc t0")
 #: Copies the pool to shared memory, a part by each thread.
 COPY = """
         csrr t0, mhartid
@@ -77,9 +79,10 @@ def random_lines(rng: random.Random, count: int) -> list[str]:
         lines += {
             "product": [
                 *(f"li a{k}, {place:#x}" for k, place in enumerate(places)),
+                *WHOLE,
                 "hgmma a0, a1",
             ],
-            "wait": ["hgmma_wait"],
+            "wait": [*WHOLE, "hgmma_wait"],
             "copy": [f"fsgnj.s f{a}, f{b}, f{b}"],
             "sum": [f"fmadd.s f{a}, f{b}, f{c}, f{a}"],
             "load": [f"flw f{a}, {4 * b}(t1)"],
@@ -87,4 +90,4 @@ def random_lines(rng: random.Random, count: int) -> list[str]:
             "integer": ["add t2, t1, t0", "mul t3, t2, t2", "lw t2, 0(t1)"],
         }[kind]
         is_pending = kind == "product" or (is_pending and kind != "wait")
-    return [*lines, *(["hgmma_wait"] if is_pending else [])]
+    return [*lines, *([*WHOLE, "hgmma_wait"] if is_pending else [])]

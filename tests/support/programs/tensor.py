@@ -65,7 +65,7 @@ def random_lines(rng: random.Random, count: int) -> list[str]:
         )
         a, b, c = (rng.randrange(32) for _ in range(3))
         lines += {
-            "hmma": [f"hmma x{rng.randrange(2)}"],
+            "hmma": ["li t0, -1", "vx_tmc t0", f"hmma x{rng.randrange(2)}"],
             "copy": [f"fsgnj.s f{a}, f{b}, f{b}"],
             "sum": [f"fmadd.s f{a}, f{b}, f{c}, f{a}"],
             "load": [f"flw f{a}, {4 * b}(t1)"],

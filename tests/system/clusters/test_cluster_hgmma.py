@@ -57,8 +57,8 @@ CASES = {
         *("hgmma_wait", *AT, "hgmma a0, a1", "hgmma_wait"),
     ],
     "masked lanes": [
-        *(*AT, "li t0, 0x5a", "vx_tmc t0", "hgmma a0, a1", "li t0, 1", "vx_tmc t0"),
-        *("hgmma a0, a1", "hgmma_wait", "li t0, 0x80", "vx_tmc t0", "hgmma a1, a0", "hgmma_wait"),
+        *(*AT, "hgmma a0, a1", "li t0, 0x5a", "vx_tmc t0", "fadd.s f16, f16, f0", "li t0, -1"),
+        *("vx_tmc t0", "hgmma a0, a1", "hgmma_wait", "hgmma a1, a0", "hgmma_wait"),
     ],
 }
 
@@ -180,7 +180,7 @@ def test_operands_outside_shared_memory_are_reported(machine_of, case):
     pool, registers = operands_of(machine, 4, 2)
     # Warp 1 has the fault, after a product of each warp.
     skip = ["csrr t2, warp_id", "beq t2, zero, others"]
-    text = [*AT, "hgmma a0, a1", "hgmma_wait", "li t0, 0x2a", "vx_tmc t0", *skip, *lines]
+    text = [*AT, "hgmma a0, a1", "hgmma_wait", *skip, *lines]
     text = place(machine, [*text, "wrong: hgmma a0, a1", "hgmma_wait", "others:"], pool, registers)
     outcome = machine.run(LIMIT)
     assert (outcome.stop, outcome.mismatch) == (StopReason.FAULT, "")
@@ -188,7 +188,7 @@ def test_operands_outside_shared_memory_are_reported(machine_of, case):
     assert fault is not None
     place_of = assemble_program(text).labels["wrong"]
     assert (fault.cause, fault.core, fault.warp, fault.pc) == (cause, 0, 1, place_of)
-    assert (fault.lanes, fault.address) == (0x20, address)
+    assert (fault.lanes, fault.address) == (0x80, address)
 
 
 def test_a_wait_without_a_product_is_reported(machine_of):
@@ -269,3 +269,18 @@ def test_lockstep_on_the_amaranth_simulator():
     ) as machine:
         execute(machine, CASES["masked lanes"], *operands_of(machine, 9))
         assert machine.counters()[0]["operations_tensor"] == 3
+
+
+@pytest.mark.parametrize("mask", [1, 0x7F, 0xFE])
+@pytest.mark.parametrize("line", ["hgmma a1, a0", "hgmma_wait"])
+def test_inactive_threads_are_a_fault(machine_of, line, mask):
+    """Also while a product is under way; its results are complete at the end of the warp."""
+    machine = machine_of("hopper")
+    pool, registers = operands_of(machine, 7, 1)
+    lines = [*AT, "hgmma a0, a1", f"li t0, {mask:#x}", "vx_tmc t0", f"wrong: {line}"]
+    text = place(machine, lines, pool, registers)
+    outcome = machine.run(LIMIT)
+    assert (outcome.stop, outcome.mismatch) == (StopReason.FAULT, "")
+    assert outcome.fault is not None
+    assert (outcome.fault.cause, outcome.fault.lanes) == (FaultCause.INACTIVE_THREADS, mask)
+    assert outcome.fault.pc == assemble_program(text).labels["wrong"]

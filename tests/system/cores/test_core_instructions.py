@@ -170,9 +170,9 @@ def test_a_fault_is_that_of_the_model(machine_of, program):
 
 
 def test_there_is_a_program_for_every_cause():
-    # Those of hgmma are faults of machines with such a unit: `test_cluster_hgmma`.
-    of_hgmma = {FaultCause.NO_PRODUCT}
-    assert {each.cause for each in FAULTS.values()} == {*FaultCause, *MemoryFault} - of_hgmma
+    # Those of tensor units: `test_core_tensor` and `test_cluster_hgmma`.
+    of_tensor_units = {FaultCause.NO_PRODUCT, FaultCause.INACTIVE_THREADS}
+    assert {each.cause for each in FAULTS.values()} == {*FaultCause, *MemoryFault} - of_tensor_units
 
 
 # Detection of differences

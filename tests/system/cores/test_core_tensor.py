@@ -57,8 +57,8 @@ CASES = {
     "destination overwritten": ["hmma x0", "fsgnj.s f16, f0, f0", "flw f20, 8(t1)", "hmma x0"],
     "source produced": ["fadd.s f0, f1, f2", "flw f15, 8(t1)", "fdiv.s f18, f1, f2", "hmma x0"],
     "masked lanes": [
-        *("li t0, 0x5a", "vx_tmc t0", "hmma x0", "li t0, 1", "vx_tmc t0", "hmma x1"),
-        *("li t0, 0x80", "vx_tmc t0", "hmma x0", "hmma x0"),
+        *("hmma x0", "li t0, 0x5a", "vx_tmc t0", "fadd.s f16, f16, f0", "fadd.s f1, f0, f2"),
+        *("li t0, -1", "vx_tmc t0", "hmma x0", "hmma x1", "hmma x0"),
     ],
     "neighbours": [
         *("fmadd.s f0, f1, f2, f3", "hmma x0", "mul t2, t1, t1", "fsw f5, 0(t1)", "frcp.s f6, f1"),
@@ -284,3 +284,45 @@ def test_a_wrong_value_of_any_register_is_reported(register):
     assert first.endswith(f": {what}")
     assert f"lane {lane:2}: 0x3f800001 of the model, 0x3f800000 of the core" in report
     assert sum(line.startswith("  lane") for line in lines) == 1
+
+
+@pytest.mark.parametrize("name", ["volta", *SLOW])
+@pytest.mark.parametrize("mask", [1, 0x7F, 0xFE, 0x5A])
+def test_inactive_threads_are_a_fault(machine_of, mask, name):
+    """Of a mask and of a warp that has just started, with its line, and nothing is computed."""
+    machine = machine_of(name)
+    lines = ["hmma x1", f"li t0, {mask:#x}", "vx_tmc t0", "wrong: hmma x0", "fadd.s f0, f16, f17"]
+    text = tensor_program(lines, registers_of(machine, 2, 1))
+    machine.write(ENTRY, image(text, ROOM))
+    outcome = machine.run(LIMIT)
+    assert (outcome.stop, outcome.mismatch) == (StopReason.FAULT, "")
+    fault = outcome.fault
+    assert fault is not None
+    assert (fault.cause, fault.warp) == (FaultCause.INACTIVE_THREADS, 0)
+    assert (fault.pc, fault.lanes) == (assemble_program(text).labels["wrong"], mask)
+    assert machine.counters()[0]["operations_tensor"] == 1
+
+
+def test_one_side_of_a_branch_is_a_fault(machine_of):
+    """A split leaves threads inactive; after the join the warp is whole again."""
+    machine = machine_of("volta")
+    split = [
+        "csrr t2, thread_id",
+        "slti t2, t2, 3",
+        "vx_split t3, t2, x0",
+        "{}",
+        "vx_join t3",
+        "{}",
+    ]
+    for place, stop in ((5, StopReason.DONE), (3, StopReason.FAULT)):
+        lines = [*split]
+        lines[3], lines[5] = "add t4, t2, t2", "add t4, t2, t2"
+        lines[place] = "wrong: hmma x0"
+        text = tensor_program(lines, registers_of(machine, 2, 1))
+        machine.write(ENTRY, image(text, ROOM))
+        outcome = machine.run(LIMIT)
+        assert (outcome.stop, outcome.mismatch) == (stop, "")
+        if stop is StopReason.FAULT:
+            assert outcome.fault is not None
+            assert outcome.fault.cause is FaultCause.INACTIVE_THREADS
+            assert outcome.fault.pc == assemble_program(text).labels["wrong"]

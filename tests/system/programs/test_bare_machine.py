@@ -4,8 +4,10 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from spica.hw.config import PRESETS
 from spica.kernels.program import Program
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.harness.core_memory import CoreMemoryConfig
@@ -91,6 +93,78 @@ def test_the_run_ends_when_tohost_is_written(tmp_path, name):
             run(path, name)
         return
     check = run(path, name)["check"]
+    assert (check["verdict"], check["exit_code"]) == ("fail", 3)
+
+
+#: Words that a program writes, and their place.
+WORDS, PLACE = 2048, 0x8010_0000
+FILL = f"""
+    li a0, {PLACE}
+    li a1, {{words}}
+    li a2, 0
+    li a3, 0x9e3779b1
+1:  mul a4, a2, a3
+    sw a4, 0(a0)
+    addi a0, a0, 4
+    addi a2, a2, 1
+    bne a2, a1, 1b
+"""
+#: Ends of a program: by itself, by itself after a store to ``tohost``, and by that store alone.
+ENDS = {
+    "ecall": "",
+    "tohost and ecall": "    li gp, 1\n    sw gp, tohost, t5\n",
+    "tohost": "    li gp, 1\n    la t0, traps\n    jr t0\n",
+}
+
+
+def dumped(folder, end, words, name, config, **options):
+    """Return the verdict of a program that fills memory, and the words of its dump."""
+    text = environment_program(FILL.format(words=words) + ENDS[end])
+    found = {}
+    chosen = SimtOptions(
+        **{"max_cycles": 400_000, "dumps": (f"{PLACE:#x}:{4 * words}",)} | MACHINES[name] | options,
+        allow_regions=((PLACE, 4 * words),),
+    )
+    workload = ProgramWorkload([built(folder, text)])
+    result = run_workload(workload, "tiny", config, chosen, results=found)
+    (data,) = found.values()
+    check = result["check"]
+    return (check["verdict"], check["exit_code"]), data
+
+
+@pytest.mark.parametrize("latency", [20, 400])
+@pytest.mark.parametrize("config", [PRESETS["tiny"], TWO], ids=["one core", "parked core"])
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("name", ["model", "cluster", "no lockstep"])
+def test_every_word_of_a_dump_is_there(tmp_path, name, end, config, latency):
+    """Whatever ends the program, its writes reach DRAM before the dump."""
+    if name == "model" and latency != 20:
+        pytest.skip("the model has no latency")
+    if (name, end) == ("no lockstep", "tohost"):
+        pytest.skip("without lockstep such a store ends no cluster")
+    memory = {} if name == "model" else {"memory": DramConfig(latency=latency)}
+    verdict, found = dumped(tmp_path, end, WORDS, name, config, **memory)
+    assert verdict == ("pass", 0)
+    wanted = np.arange(WORDS, dtype=np.uint32) * np.uint32(0x9E37_79B1)
+    assert np.array_equal(found, wanted), f"{np.count_nonzero(found != wanted)} words differ"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ENDS)
+def test_every_word_of_a_dump_is_there_on_the_amaranth_engine(tmp_path, end):
+    words, memory = 64, DramConfig(latency=200)
+    verdict, found = dumped(
+        tmp_path, end, words, "cluster", PRESETS["tiny"], memory=memory, engine="amaranth"
+    )
+    assert verdict == ("pass", 0)
+    assert np.array_equal(found, np.arange(words, dtype=np.uint32) * np.uint32(0x9E37_79B1))
+
+
+@pytest.mark.parametrize("name", ["model", "cluster", "no lockstep"])
+def test_the_exit_code_is_that_of_tohost_however_the_program_ends(tmp_path, name):
+    test = "    li t0, 7\n    sw t0, tohost, t5\n"
+    path = built(tmp_path, environment_program(test))
+    check = run(path, name, PRESETS["tiny"])["check"]
     assert (check["verdict"], check["exit_code"]) == ("fail", 3)
 
 

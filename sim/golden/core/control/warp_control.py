@@ -197,6 +197,9 @@ class ControlModel:
         self.masks = [0 for _ in self.masks]
         self.barriers.waiting.clear()
 
+    def refuse_partial(self, given: Operands, effect: Effect) -> None:
+        raise RefusedError(FaultCause.INACTIVE_THREADS)
+
     def illegal(self, given: Operands, effect: Effect) -> None:
         raise RefusedError(FaultCause.FETCH if given.a_is_pc else FaultCause.ILLEGAL)
 
@@ -281,5 +284,6 @@ ACTIONS = {
     Operation.END: ControlModel.end,
     Operation.HGMMA_WAIT: ControlModel.wait,
     Operation.MRET: ControlModel.go_back,
+    Operation.PARTIAL: ControlModel.refuse_partial,
     Operation.ILLEGAL: ControlModel.illegal,
 }

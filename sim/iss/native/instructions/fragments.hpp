@@ -1,4 +1,4 @@
-// Tensor instructions on the fragments of a whole warp; only active lanes write results.
+// Tensor instructions on the fragments of a whole warp, all threads of which must be active.
 #pragma once
 #include "instructions/lanes.hpp"
 #include "arithmetic/tensor.hpp"
@@ -17,11 +17,19 @@ inline void take(Warp& warp, const uint32_t* values) {
     }
 }
 
+// Raises a fault unless all threads of the warp are active: fragments are spread over all of them.
+inline bool require_all_threads(Step& step) {
+    const Warp& warp = step.warp;
+    if (warp.mask() == warp.all_lanes()) return true;
+    return step.fault(Reason::InactiveThreads, warp.mask(), __builtin_popcount(warp.all_lanes()));
+}
+
 inline bool multiply_fragments(Step& step) {
     Warp& warp = step.warp;
     uint32_t set = step.code.destination, registers = FragmentMap{warp.stride}.registers();
     uint32_t last = (kFloats - kFirstAccumulator) / registers - 1;
     if (set > last) return step.fault(Reason::Accumulator, warp.mask(), set, last);
+    if (!require_all_threads(step)) return false;
     uint32_t values[kFloats * kMaxThreads];
     std::memcpy(values, warp.row(kFloatRow), sizeof *values * kFloats * warp.stride);
     hmma(step.machine.config.numerics, values, warp.stride, kFirstAccumulator + registers * set);
@@ -44,6 +52,7 @@ inline bool release_operands(Step& step) {
 // The product takes effect at once. Its operands must not change until the warp waits for it or
 // starts its next product, as the unit reads them meanwhile.
 inline bool multiply_tiles(Step& step) {
+    if (!require_all_threads(step)) return false;
     Warp& warp = step.warp;
     Memory& memory = step.machine.memory;
     const Config& config = step.machine.config;
@@ -83,6 +92,7 @@ inline bool multiply_tiles(Step& step) {
 }
 
 inline bool wait_for_products(Step& step) {
+    if (!require_all_threads(step)) return false;
     Warp& warp = step.warp;
     if (!warp.has_product) return step.fault(Reason::NoProduct, warp.mask());
     if (!release_operands(step)) return false;
