@@ -7,7 +7,7 @@ import pytest
 
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
-from spica.kernels import compile as compiler
+from spica.kernels import toolchain
 from spica.kernels.compile import compile_program
 from spica.kernels.constructs import Kind, records_of
 from spica.kernels.divergence import first_crossing
@@ -245,8 +245,8 @@ def test_one_record_for_each_instruction_and_inlined_copy(tmp_path):
 def test_compiler_that_copies_a_first_iteration_is_an_error(tmp_path, monkeypatch, optimize):
     """Without its flag the compiler peels loops; the proof must find the second pred."""
     left_out = ("-mllvm", "-unroll-peel-max-count=0")
-    flags = tuple(flag for flag in compiler.FLAGS if flag not in left_out)
-    monkeypatch.setattr(compiler, "FLAGS", flags)
+    flags = tuple(flag for flag in toolchain.FLAGS if flag not in left_out)
+    monkeypatch.setattr(toolchain, "FLAGS", flags)
     path = source(tmp_path, SOUND["first iteration sets a flag"][0])
     with pytest.raises(UserError) as error:
         compile_program([path], CORE, optimize=optimize)
