@@ -12,7 +12,7 @@ from ..hw.base.zig import compiler_version
 from ..hw.config import ClusterConfig
 from ..hw.isa.memory_map import STACK_BYTES
 from . import toolchain
-from .divergence import Crossing, first_crossing
+from .divergence.check import Crossing, first_crossing
 from .forks.check import crossing_values
 from .header import library_header, program_header
 from .object_files import SourceFile, object_of
@@ -43,11 +43,9 @@ def texts(paths: Sequence[Path]) -> list[str | bytes]:
 def tools_key() -> list[str | bytes]:
     """Return everything that determines objects, except sources and `spica.h`."""
     headers = sorted(RUNTIME_DIRECTORY.rglob("*.h"))
-    names = ("entries", "divergence", "constructs", "endings")
-    passes = [
-        *(Path(__file__).with_name(f"{name}.py") for name in names),
-        *sorted(Path(__file__).parent.glob("forks/*.py")),
-    ]
+    folder = Path(__file__).parent
+    checks = sorted([*folder.glob("divergence/*.py"), *folder.glob("forks/*.py")])
+    passes = [folder / "entries.py", *checks]
     return [compiler_version(), *toolchain.FLAGS, repr(LANGUAGES), *texts([*headers, *passes])]
 
 

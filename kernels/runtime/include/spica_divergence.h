@@ -19,7 +19,7 @@
  * -fconvergent-functions, convergent; nomerge and their identities keep them apart. Copies of whole
  * constructs, as of an inlined function or of a uniform loop that is unrolled, are sound. Each
  * instruction has a record of its address, kind and identity in section .spica.constructs. After
- * linking, kernels/divergence.py proves from these records that every path pairs them.
+ * linking, kernels/divergence proves from these records that every path pairs them.
  *
  * It must not move the decision away from the branch between them. The condition of SPICA_IF is
  * opaque before the split, and an empty volatile statement in either side cannot execute ahead of

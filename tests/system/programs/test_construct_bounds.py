@@ -9,8 +9,8 @@ from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.kernels import toolchain
 from spica.kernels.compile import compile_program
-from spica.kernels.constructs import Kind, records_of
-from spica.kernels.divergence import first_crossing
+from spica.kernels.divergence.check import first_crossing
+from spica.kernels.divergence.records import Kind, records_of
 from spica.kernels.program import Program
 from support.programs.source_run import read_words, run_source
 

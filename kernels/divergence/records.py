@@ -7,7 +7,7 @@ from enum import IntEnum
 
 from elftools.elf.elffile import ELFFile
 
-from .program import Program
+from ..program import Program
 
 __all__ = ["Kind", "Record", "records_of"]
 

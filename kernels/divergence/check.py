@@ -16,11 +16,11 @@ the stack of the constructs around an instruction, by the addresses of their fir
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from .bodies import RETURN_ADDRESS, Body, Step, references
-from .constructs import Kind, Record, records_of
-from .endings import ControlFlow, jump_target
-from .launches import words_of_data
-from .program import Function, Program
+from ..bodies import RETURN_ADDRESS, Body, Step, references
+from ..launches import words_of_data
+from ..program import Function, Program
+from .control_flow import ControlFlow, jump_target
+from .records import Kind, Record, records_of
 
 __all__ = ["Crossing", "first_crossing"]
 

@@ -1,7 +1,7 @@
 """Ends of control flow in a compiled program: jumps out of a function, calls that never return."""
 
-from .bodies import RETURN_ADDRESS, Body, Step, steps
-from .program import Function, Program
+from ..bodies import RETURN_ADDRESS, Body, Step, steps
+from ..program import Function, Program
 
 __all__ = ["ControlFlow", "jump_target"]
 
