@@ -5,6 +5,7 @@ from dataclasses import replace
 from ...hw.isa.csr import CSRS
 from ...hw.isa.encoding import RegisterClass
 from ...hw.isa.instructions import INSTRUCTIONS
+from ...hw.isa.operations import HGMMA_GROUPS, HMMA_GROUPS
 from ..bodies import LOADS, STORES, Step
 from .state import FLOAT_BASE, STACK_POINTER, State
 
@@ -39,9 +40,26 @@ def reads(step: Step, state: State) -> list[int]:
     return found
 
 
+def accumulators(step: Step) -> range:
+    """Return the places that a tensor instruction writes.
+
+    `hmma` has a set of accumulators per destination, and `hgmma` one. Words that both share are
+    `hgmma` here.
+    """
+    groups, chosen = HGMMA_GROUPS, 0
+    if step.name == "hmma":
+        groups, chosen = HMMA_GROUPS, step.field("rd")
+    first = groups.destination.first + groups.size * chosen
+    return range(first, first + groups.size)
+
+
 def after(step: Step, state: State, every: int) -> State:
     """Return what is known after an instruction that is no call and changes no active threads."""
     if not step.name:
+        return state
+    if step.name in ("hmma", "hgmma"):
+        for register in accumulators(step):
+            state = state.with_value(register, None, every)
         return state
     place = slot(step, state)
     if step.stores_to_stack:

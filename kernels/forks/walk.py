@@ -18,6 +18,9 @@ LAUNCH = ("spica_run_warps", "spica_spawn_tasks", "spica_run_block")
 #: The function at which a parallel block ends, and the place of the address where it goes on.
 LEAVE, LEAVE_PLACE, LEAVE_BYTES = "spica_leave", 12, 16
 
+#: Beginning of the names of blocks.
+BLOCK = "block of "
+
 CROSSES = (
     "from before other threads became active, which do not have it: compute it after that, or put "
     "what these threads do into a function of its own, as SPICA_PARALLEL and spica_launch do"
@@ -142,7 +145,7 @@ class Walk:
         called = None if target is None else self.bodies.get(target)
         end = entered(state.lanes)
         if called is not None and not called.function.name.startswith(LAUNCH):
-            end = self.function(called, entered(state.lanes, state))
+            end = self.function(called, arguments(called, state))
         if end is None or not is_call or step.pc + 4 not in body.steps:
             return []
         return [(step.pc + 4, returned(state, end.lanes, self.every))]
@@ -157,6 +160,19 @@ class Walk:
         end = returned(replace(state, depth=state.depth - LEAVE_BYTES), ALONE, self.every)
         registers = {place: Defined(ALONE) for place in range(1, 2 * FLOAT_BASE)}
         return [(place, replace(end, places={**end.places, **registers}))]
+
+
+def arguments(called: Body, state: State) -> State:
+    """Return the state at the start of a called function.
+
+    A parallel block has no arguments in float registers. Its own code may seem to read one, on a
+    path that never runs: accumulators of tensor instructions are such registers.
+    """
+    start = entered(state.lanes, state)
+    if not called.function.name.startswith(BLOCK):
+        return start
+    places = {place: where for place, where in start.places.items() if place < FLOAT_BASE}
+    return replace(start, places=places)
 
 
 def is_return(step: Step) -> bool:

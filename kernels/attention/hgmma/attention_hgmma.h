@@ -166,7 +166,7 @@ SPICA_INLINE void attention_block(AttentionWarp *warp)
 }
 
 /* All of a block: begin of a tile of queries, powers and O, and end of the tile. */
-SPICA_INLINE void attention_step(AttentionWarp *warp, uint32_t is_last)
+SPICA_INLINE void attention_step(AttentionWarp *warp)
 {
     const volatile AttentionPosition *at = attention_at(warp);
     const uint32_t row = at->row + SIDE * warp->number, key = at->key;
@@ -178,7 +178,8 @@ SPICA_INLINE void attention_step(AttentionWarp *warp, uint32_t is_last)
     }
     if (attention_has_block(row, key))
         attention_block(warp);
-    if (!is_last)
+    attention_renew(warp);
+    if (!attention_is_last(attention_at(warp)))
         return;
     attention_renew(warp);
     at = attention_at(warp);
@@ -188,17 +189,17 @@ SPICA_INLINE void attention_step(AttentionWarp *warp, uint32_t is_last)
 /* All blocks. */
 SPICA_INLINE void attention_all(AttentionWarp *warp)
 {
-    uint32_t loads = attention_loads()->begin;
     attention_first(attention_at(warp));
+    attention_at(warp)->loads = attention_loads()->begin;
 #pragma unroll 1
     while (!attention_is_over(attention_at(warp))) {
-        loads += BLOCK_LOADS;
         attention_meet(vx_warp_id());
+        const uint32_t loads = attention_at(warp)->loads + BLOCK_LOADS;
+        attention_at(warp)->loads = loads;
         spica_tile_await(loads);
-        const uint32_t is_last = attention_is_last(attention_at(warp));
-        attention_step(warp, is_last);
+        attention_step(warp);
         attention_renew(warp);
-        attention_advance(attention_at(warp), is_last);
+        attention_advance(attention_at(warp), attention_is_last(attention_at(warp)));
     }
 }
 

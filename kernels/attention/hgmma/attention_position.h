@@ -7,6 +7,7 @@
 /* A head, the first query of all warps, the first key, and the buffer of the block. */
 typedef struct {
     uint32_t problem, row, key, buffer;
+    uint32_t loads; /* loads of this block and of all before it; of a warp that waits for them */
 } AttentionPosition;
 
 /* Position of each warp: in memory, as registers are few. */

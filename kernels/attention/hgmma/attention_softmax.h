@@ -62,14 +62,14 @@ SPICA_INLINE uint32_t attention_safe(uint32_t maximum)
     return spica_select(maximum == ATTENTION_LOADED(MINUS_INFINITY), 0, maximum);
 }
 
-/* Shift of the exponents of powers, which includes the bias. If all scores were -infinity, any other has the power infinity,
- * whose sum exceeds the limit. */
+/* Shift of the exponents of powers, which includes the bias. If all scores were -infinity, any
+ * other has the power infinity, whose sum exceeds the limit. */
 SPICA_INLINE uint32_t attention_shift(uint32_t maximum)
 {
     uint32_t shift;
-    __asm__ volatile("li %0, %3\n\tfmv.w.x f2, %0\n\tfmv.w.x f0, %1\n\tfmv.w.x f1, %2\n\t"
+    __asm__ volatile("fmv.w.x f0, %1\n\tfmv.w.x f1, %2\n\tli %0, %3\n\tfmv.w.x f2, %0\n\t"
                      "fnmadd.s f0, f0, f1, f2\n\tfmv.x.w %0, f0"
-                     : "=&r"(shift)
+                     : "=r"(shift)
                      : "r"(maximum), "r"(attention_scale()), "i"(ATTENTION_BIAS)
                      : "f0", "f1", "f2");
     return spica_select(maximum == ATTENTION_LOADED(MINUS_INFINITY), ATTENTION_LOADED(LARGEST),
