@@ -8,9 +8,9 @@ on first use, so that importing a part of the package stays fast.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .api import Attention, Comparison, Dram, Machine, Run, compare, sweep
+    from .api import Attention, Comparison, Dram, Machine, Run, Unwritten, compare, sweep
 
-__all__ = ["Attention", "Comparison", "Dram", "Machine", "Run", "compare", "sweep"]
+__all__ = ["Attention", "Comparison", "Dram", "Machine", "Run", "Unwritten", "compare", "sweep"]
 
 
 def __getattr__(name: str):

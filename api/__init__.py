@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from .attentions import Attention
     from .comparisons import Comparison, compare
     from .machine import Machine
+    from .own_programs import Unwritten
     from .results import Run
     from .sweeps import sweep
 
-__all__ = ["Attention", "Comparison", "Dram", "Machine", "Run", "compare", "sweep"]
+__all__ = ["Attention", "Comparison", "Dram", "Machine", "Run", "Unwritten", "compare", "sweep"]
 
 #: Module of each name, and its name there.
 MODULES = {
@@ -23,6 +24,7 @@ MODULES = {
     "Dram": ("..sim.harness.dram", "DramConfig"),
     "Machine": (".machine", "Machine"),
     "Run": (".results", "Run"),
+    "Unwritten": (".own_programs", "Unwritten"),
     "compare": (".comparisons", "compare"),
     "sweep": (".sweeps", "sweep"),
 }

@@ -19,7 +19,7 @@ from ..sim.machine.saving import NOTHING, Saving, saving_to
 from ..sim.report.result import PASS
 from ..sim.run.exact_kernels import EXACT_KERNELS
 from ..sim.run.loading import is_file_name
-from ..sim.run.options import MODEL, RunOptions, SimtOptions
+from ..sim.run.options import CHECKS, MODEL, RunOptions, SimtOptions
 from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload
 from ..sim.run.workload import Workload, run_workload
@@ -246,6 +246,7 @@ class Machine:
         defines: Sequence[str] = (),
         stack_bytes: int | None = None,
         lockstep: bool = False,
+        check: str | None = None,
         profile: bool = False,
         save: Path | str | None = None,
         save_at: int | None = None,
@@ -282,6 +283,10 @@ class Machine:
             stacks of its own.
         lockstep : bool
             Whether the instruction-set model checks every instruction of the RTL.
+        check : str or None
+            Checks of accesses on the instruction-set model, where a run on the RTL is preceded by
+            one: ``races``, ``memory``, ``all`` or ``none``. None: all for an own program, none for
+            a kernel.
         profile : bool
             Whether the result has ``source_profile``: time by function and source line, and what
             warps waited for.
@@ -297,6 +302,8 @@ class Machine:
 
         """
         saving = saving_to(save, save_at, restore)
+        if check not in (None, *CHECKS):
+            raise UserError(f"check must be one of {', '.join(CHECKS)}, not {check!r}")
         if profile and self.engine == MODEL:
             raise UserError(f"profile needs an engine with a clock, not {MODEL}")
         if not is_file_name(program):
@@ -316,6 +323,7 @@ class Machine:
             defines=tuple(defines),
             stack_bytes=stack_bytes,
             lockstep=lockstep,
+            check=check,
             profile=profile,
         )
         restored(args, run.buffers)

@@ -1,6 +1,7 @@
 """Own programs from Python: NumPy arrays and numbers as arguments, expected contents as check."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,31 @@ from .arrays import (
     range_of,
 )
 
-__all__ = ["Arguments", "Expected", "own_kernel", "restored", "sizes_of"]
+__all__ = ["Arguments", "Expected", "Unwritten", "own_kernel", "restored", "sizes_of"]
 
 Arguments = Mapping[str, Any] | Sequence[Any]
 Expected = Mapping[str | int, Any]
+
+
+@dataclass(frozen=True)
+class Unwritten:
+    """Array of `args` that the host does not write: a program must not read it first.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    dtype : dtype
+        Type of NumPy or `ml_dtypes` with 8, 16 or 32 bits.
+
+    """
+
+    shape: int | tuple[int, ...]
+    dtype: Any = np.float32
+
+    @property
+    def array(self) -> np.ndarray:
+        """An array of zeros in its place."""
+        return np.zeros(self.shape, self.dtype)
 
 
 def own_kernel(
@@ -42,7 +64,8 @@ def own_kernel(
         Files of the program.
     args : mapping or sequence
         Words of its arguments in order, by name; those of a sequence are named by their places. An
-        array stands for the address of a buffer with its contents, a number for itself.
+        array stands for the address of a buffer with its contents, `Unwritten` for that of one
+        without, a number for itself.
     expect : mapping
         Contents of buffers at the end, by name or place. Other buffers are not checked.
     rtol, atol : float
@@ -50,7 +73,8 @@ def own_kernel(
         exact.
 
     """
-    values = named(args)
+    unwritten = {name for name, value in named(args).items() if isinstance(value, Unwritten)}
+    values = arrays_of(args)
     if 4 * len(values) > ARGUMENTS_BYTES:
         raise UserError(f"args must be at most {ARGUMENTS_BYTES // 4} words, not {len(values)}")
     arrays = {
@@ -63,7 +87,10 @@ def own_kernel(
     rtol, atol = tolerance("rtol", rtol), tolerance("atol", atol)
     wanted = {name_of(key, [*values], arrays): value for key, value in expect.items()}
     buffers = {
-        name: buffer_of(name, array, wanted.get(name), rtol, atol) for name, array in arrays.items()
+        name: replace(
+            buffer_of(name, array, wanted.get(name), rtol, atol), is_written=name not in unwritten
+        )
+        for name, array in arrays.items()
     }
     words = (name if name in arrays else number(name, value) for name, value in values.items())
     problem = Problem(buffers=buffers, arguments=tuple(words), operations=0)
@@ -82,9 +109,17 @@ def named(args: Arguments) -> dict[str, Any]:
     return {str(place): value for place, value in enumerate(args)}
 
 
+def arrays_of(args: Arguments) -> dict[str, Any]:
+    """Return the arguments by name, with arrays for those that the host does not write."""
+    return {
+        name: value.array if isinstance(value, Unwritten) else value
+        for name, value in named(args).items()
+    }
+
+
 def restored(args: Arguments, buffers: dict[str, np.ndarray]) -> None:
     """Give the final contents the types of the arrays that were given."""
-    for name, value in named(args).items():
+    for name, value in arrays_of(args).items():
         if name in buffers:
             native = value.dtype.newbyteorder("=")
             buffers[name] = buffers[name].view(native).astype(value.dtype, copy=False)

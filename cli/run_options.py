@@ -165,7 +165,9 @@ class PointOptions:
     schedule
         Warp schedule of engine iss: round_robin (default) or random.
     check
-        Check of engine iss: races, a fault at two conflicting accesses without an order.
+        Checks of accesses on the instruction-set model, where a run on the RTL is preceded by one:
+        races (two conflicting accesses without an order), memory (accesses between variables, and
+        reads of what nothing wrote), all or none; default: all for own programs, none for kernels.
     max_instructions
         Limit of warp instructions on engine iss, after which the run fails; default: 1,000,000,000.
     allow_spills
@@ -211,7 +213,7 @@ class PointOptions:
     ] = ()
     defines: Annotated[tuple[str, ...], PROGRAM, Repeated, Parameter(name="-D"), Only.PROGRAMS] = ()
     schedule: Annotated[str | None, ENGINE, Only.MODEL] = None
-    check: Annotated[str | None, ENGINE, Only.MODEL] = None
+    check: Annotated[str | None, ENGINE, Only.PROGRAMS] = None
     max_instructions: Annotated[int | None, ENGINE, WHOLE, Only.MODEL] = None
     allow_spills: Annotated[Flag, PROGRAM] = False
     stack_bytes: Annotated[int | None, PROGRAM, WHOLE, Only.PROGRAMS] = None

@@ -14,6 +14,7 @@ from ..hw.isa.memory_map import STACK_BYTES
 from . import toolchain
 from .divergence.check import Crossing, first_crossing
 from .forks.check import crossing_values
+from .guards import GUARDED_FLAGS, guarded_script
 from .header import library_header, program_header
 from .object_files import SourceFile, object_of
 from .program import Program
@@ -24,6 +25,7 @@ __all__ = ["INCLUDE_DIRECTORY", "RUNTIME_DIRECTORY", "compile_program"]
 RUNTIME_DIRECTORY = Path(__file__).with_name("runtime")
 INCLUDE_DIRECTORY = RUNTIME_DIRECTORY / "include"
 LINKER_SCRIPT = RUNTIME_DIRECTORY / "link.ld"
+GUARDS = Path(__file__).with_name("guards.py")
 
 #: Names of calls that atomic accesses become, and the section of ``#pragma comment(lib, …)``.
 ATOMIC_CALL = re.compile(rb"\0(__(?:sync|atomic)_\w+)\0")
@@ -97,6 +99,7 @@ def compile_program(
     includes: Sequence[Path] = (),
     defines: Sequence[str] = (),
     stack_bytes: int = STACK_BYTES,
+    guarded: bool = False,
     progress: Progress | None = None,
 ) -> Path:
     """Return the ELF file of a program for a cluster; build it if it is not cached.
@@ -115,6 +118,8 @@ def compile_program(
         Macros, as ``NAME`` or ``NAME=VALUE``.
     stack_bytes : int
         Bytes of each thread's stack, a multiple of 16.
+    guarded : bool
+        Whether the variables have guards between them.
     progress : callable or None
         Progress callback.
 
@@ -135,6 +140,7 @@ def compile_program(
                 folders=tuple(folders),
                 library=(runtime, INCLUDE_DIRECTORY),
                 defines=tuple(defines),
+                more=GUARDED_FLAGS if guarded else (),
             )
             objects[f"{index}_{path.stem}.o"] = object_of(source, progress)
         return objects
@@ -147,7 +153,11 @@ def compile_program(
         objects = [*sorted(runtime.glob("*.o")), *sorted(library.glob("*.o"))]
         objects += [directory / name for name in contents]
         with build_step(progress, "linking the program"):
-            link(objects, directory / "program.elf")
+            script = LINKER_SCRIPT
+            if guarded:
+                script = directory / "guarded.ld"
+                script.write_text(guarded_script(LINKER_SCRIPT.read_text(), objects))
+            link(objects, directory / "program.elf", script)
         return Program.load(directory / "program.elf")
 
     def build(directory: Path) -> None:
@@ -161,6 +171,8 @@ def compile_program(
 
     # Objects depend on the machine only where sources use its header.
     names = (runtime.name, library.name, str(optimize), *compiled)
+    if guarded:
+        names = (*names, *texts([GUARDS]))
     key = digest([*tools_key(), header, *names, *compiled.values(), *texts([LINKER_SCRIPT])])
     return cached("program", key, build, progress) / "program.elf"
 
@@ -191,14 +203,14 @@ def structure_error(found: Crossing, in_source: Crossing | None, optimize: int) 
     )
 
 
-def link(objects: Sequence[Path], target: Path) -> None:
-    """Link objects to a program."""
+def link(objects: Sequence[Path], target: Path, script: Path) -> None:
+    """Link objects to a program by a linker script."""
     flags = [
         *TARGET,
         "-O2",
         "-static",
         "-Wl,--gc-sections,--no-eh-frame-hdr",
-        f"-Wl,-T,{LINKER_SCRIPT}",
+        f"-Wl,-T,{script}",
     ]
     what = "the program does not link"
     for path in objects:

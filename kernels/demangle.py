@@ -18,10 +18,12 @@ BLOCKS = (
 @cache
 def demangled(symbol: str) -> str:
     """Return the name of a function or variable in the source."""
-    try:
-        name = itanium_demangle(symbol) or symbol
-    except ValueError:
-        name = symbol
+    name = symbol
+    if symbol.startswith("_Z"):  # `f` alone would be the type float
+        try:
+            name = itanium_demangle(symbol) or symbol
+        except ValueError:
+            name = symbol
     for block in BLOCKS:
         if found := block.fullmatch(name):
             return f"block of {found[1]}"

@@ -33,6 +33,8 @@ class Buffer:
     permits_overflow : bool
         Whether operands provoke results that leave the range of the format: infinities and NaN
         with a finite expected value, which then must have the expected bits.
+    is_written : bool
+        Whether the host writes `data`, which else are zeros of the size only.
 
     """
 
@@ -43,6 +45,7 @@ class Buffer:
     is_checked: bool = True
     form: str | None = None
     permits_overflow: bool = False
+    is_written: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,6 +42,8 @@ class SourceFile:
         Folders of headers of the library.
     defines : tuple of str
         Macros, as ``NAME`` or ``NAME=VALUE``.
+    more : tuple of str
+        Further flags of C and C++.
     is_own : bool
         Whether it is the user's: the environment's folders of headers are searched.
 
@@ -52,12 +54,15 @@ class SourceFile:
     folders: tuple[Path, ...] = ()
     library: tuple[Path, ...] = ()
     defines: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
     is_own: bool = True
 
     @property
     def flags(self) -> tuple[str, ...]:
         """The flags of its language and level."""
-        return (*toolchain.FLAGS, *LANGUAGES[self.path.suffix][1], f"-O{self.optimize}")
+        language = LANGUAGES[self.path.suffix][1]
+        more = self.more if language else ()
+        return (*toolchain.FLAGS, *language, *more, f"-O{self.optimize}")
 
     def translate(self, *step: str, to: Path) -> None:
         """Run the compiler up to a step: ``-E``, ``-S`` or ``-c``."""

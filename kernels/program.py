@@ -15,7 +15,7 @@ from elftools.elf.elffile import ELFFile
 from ..hw.base.errors import UserError
 from ..hw.isa.memory_map import ENTRY
 from .elf_check import checked_segments
-from .symbols import Function, Symbol, functions, labels, symbol_table, symbols
+from .symbols import Function, Symbol, functions, labels, symbol_table, symbols, variables
 
 __all__ = ["Function", "Program", "SourceLine", "file_names", "read_or"]
 
@@ -62,6 +62,8 @@ class Program:
         A sentence for each part of the file that cannot be read and is not needed to run.
     labels : list of (int, str)
         Address and name of each symbol in the text that is no function, ascending.
+    variables : list of Function
+        Variables of a known size, in the order of their addresses.
 
     """
 
@@ -76,6 +78,7 @@ class Program:
     is_text_exact: bool = True
     damage: list[str] = field(default_factory=list, repr=False)
     labels: list[tuple[int, str]] = field(default_factory=list, repr=False)
+    variables: list[Function] = field(default_factory=list, repr=False)
 
     @classmethod
     def load(cls, path: Path) -> "Program":
@@ -101,6 +104,7 @@ class Program:
             symbols=symbols(sections.table),
             functions=functions(sections.table),
             labels=labels(sections.table, text),
+            variables=variables(sections.table),
             text=text,
             is_text_exact=bool(sections.text),
             runtime=sections.runtime,

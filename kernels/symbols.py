@@ -7,10 +7,10 @@ from elftools.elf.elffile import ELFFile
 
 from .demangle import demangled
 
-__all__ = ["Function", "Symbol", "functions", "labels", "symbol_table", "symbols"]
+__all__ = ["Function", "Symbol", "functions", "labels", "symbol_table", "symbols", "variables"]
 
 #: Symbol types: label, function, and every type with an address (none, object, function).
-LABEL_KIND, FUNCTION_KIND = 0, 2
+LABEL_KIND, VARIABLE_KIND, FUNCTION_KIND = 0, 1, 2
 NAMED_KINDS = (0, 1, 2)
 #: Beginnings of names that tools make: mapping symbols, and local labels.
 MADE = ("$", ".L")
@@ -18,7 +18,7 @@ MADE = ("$", ".L")
 
 @dataclass(frozen=True)
 class Function:
-    """A function: name, first address, and the address after its last byte."""
+    """A function or a variable: name, first address, and the address after its last byte."""
 
     name: str
     start: int
@@ -78,11 +78,16 @@ def labels(table: list[Symbol], text: list[tuple[int, bytes]]) -> list[tuple[int
     )
 
 
-def functions(table: list[Symbol]) -> list[Function]:
+def functions(table: list[Symbol], kind: int = FUNCTION_KIND) -> list[Function]:
     """Return the functions, in the order of their addresses."""
     found = {
         symbol.value: Function(demangled(symbol.name), symbol.value, symbol.value + symbol.size)
         for symbol in table
-        if symbol.kind == FUNCTION_KIND and symbol.size
+        if symbol.kind == kind and symbol.size
     }
     return [found[start] for start in sorted(found)]
+
+
+def variables(table: list[Symbol]) -> list[Function]:
+    """Return the variables of a known size, in the order of their addresses."""
+    return functions(table, VARIABLE_KIND)

@@ -17,7 +17,8 @@ from ..machine.memory_layout import MemoryLayout
 from ..machine.program_machine import ProgramMachine
 from ..machine.program_outcome import CoreFault, ProgramOutcome
 from .diagnostics import explain
-from .diagnostics_text import counted, diagnostics_text, place_lines, spot, warps_text
+from .diagnostics_text import counted, diagnostics_text, warps_text
+from .place_text import place_lines, spot
 from .source_locations import Locator
 
 __all__ = ["core_diagnostics_text", "explain_core"]

@@ -43,14 +43,16 @@ class ProgramError(MachineError):
 def explain(
     iss: Iss, program: Program, memory_layout: MemoryLayout, outcome: Outcome
 ) -> dict[str, Any]:
-    """Return the report on a run that ended in a fault, in a deadlock or at its limit."""
+    """Return the report on the end of a run; without ``sentence`` if that is no failure."""
     found: dict[str, Any] = {"stop": outcome.stop.text, "instructions": outcome.instructions}
+    if outcome.stop is StopReason.DONE:
+        return found | {"exit_code": outcome.exit_code}
     locator = Locator(program)
     if outcome.stop is StopReason.FAULT:
         assert outcome.fault is not None
         fault = outcome.fault
         state = iss.warp(fault.core, fault.warp)
-        strays = strayed(memory_layout, fault.core, fault.warp, state)
+        strays = strayed(memory_layout, fault.core, fault.warp, state, fault)
         return found | explain_fault(iss, locator, memory_layout, fault) | strays
     if outcome.stop is StopReason.DEADLOCK:
         sentence = "deadlock: every warp that has not ended waits at a barrier"
@@ -71,11 +73,22 @@ def explain(
     }
 
 
-def strayed(memory_layout: MemoryLayout, core: int, warp: int, state: WarpState) -> dict[str, Any]:
-    """Return the lanes of a warp that left their stacks, and the bytes of a stack."""
+def strayed(
+    memory_layout: MemoryLayout,
+    core: int,
+    warp: int,
+    state: WarpState,
+    fault: Fault | None = None,
+) -> dict[str, Any]:
+    """Return the lanes of a warp that left their stacks, or would by a fault; bytes of a stack."""
     stacks = memory_layout.stacks_of
     checks = memory_layout.has_stacks and state.active
     lanes = stacks.strayed(core, warp, state) if checks else []
+    if not lanes and fault is not None and fault.cause is Cause.STACK_EXCEEDED:
+        assert fault.address is not None
+        first, *_ = moved = lanes_of(fault.lanes)
+        low = stacks.top(core, warp, first) - stacks.bytes_per_thread
+        lanes = [[lane, low - fault.address] for lane in moved]
     return {"strayed": lanes, "stack_bytes": stacks.bytes_per_thread}
 
 

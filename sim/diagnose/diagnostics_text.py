@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..iss.faults import lane_text, numbers_text
+from .finding_text import finding_lines, findings_sentence
+from .place_text import inside, place_lines, source_line, spot
 
-__all__ = ["counted", "diagnostics_text", "place_lines", "spot", "warps_text"]
+__all__ = ["counted", "diagnostics_text", "warps_text"]
 
 WIDTH = 100
 SCREEN = 40
@@ -25,7 +27,13 @@ ADVICE = {
 def diagnostics_text(diagnostics: dict[str, Any]) -> str:
     """Return the report of `explain` as lines of text."""
     after = f"after {diagnostics['instructions']:,} instructions"
-    if diagnostics["stop"] == "fault":
+    findings = diagnostics.get("findings", [])
+    if findings:
+        what, rest = f"{findings_sentence(findings)}, {after}", finding_lines(findings)
+        if diagnostics["stop"] != "done":
+            ending = diagnostics_text(diagnostics | {"findings": []})
+            rest = (*rest, *(f"  {line}" for line in ["then", *ending.splitlines()]))
+    elif diagnostics["stop"] == "fault":
         what = diagnostics["sentence"].rpartition(" (core ")[0] or diagnostics["sentence"]
         rest = fault_lines(diagnostics, after)
     else:
@@ -93,36 +101,6 @@ def history_line(each: dict[str, Any]) -> str:
         line = f"{Path(where['file']).name}:{where['line']}"
     lanes = lane_text(mask_of(each["lanes"]))
     return f"    {each['pc']:#010x}  {lanes:12} {each['assembly']:30} {line}"
-
-
-def place_lines(place: dict[str, Any] | None, indent: str = "  ") -> Iterator[str]:
-    """Yield a source location and the text of its line."""
-    if place is None:
-        yield f"{indent}in code without source lines"
-        return
-    yield f"{indent}{spot(place)}"
-    if place["text"] is not None:
-        yield source_line(place["line"], place["text"], indent)
-
-
-def spot(place: dict[str, Any] | None) -> str:
-    """Return a source location as short text."""
-    if place is None:
-        return "code without source lines"
-    if place["line"] is None:
-        return f"in {place['function']}, without source lines"
-    calls = "".join(f", called at {call}" for call in place["calls"][:2])
-    return f"{place['file']}:{place['line']}{inside(place['function'])}{calls}"
-
-
-def inside(function: str | None) -> str:
-    """Return the function around a line as text, "" if it is not known."""
-    return f" in {function}" if function else ""
-
-
-def source_line(number: int, text: str, indent: str) -> str:
-    """Return a line of source code with marker and line number."""
-    return f"{indent}> {number:4} | {text.expandtabs(4)}"
 
 
 def address_lines(addresses: list[list]) -> Iterator[str]:

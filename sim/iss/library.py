@@ -15,7 +15,10 @@ from .table import header
 __all__ = ["build_library", "load_library", "model_identity"]
 
 NATIVE = Path(__file__).with_name("native")
-SOURCES = ("machine.cpp", "api.cpp", "races/races.cpp")
+SOURCES = (
+    *("machine.cpp", "api.cpp", "races/races.cpp", "races/updates.cpp"),
+    "memory_check/memory_check.cpp",
+)
 # The processor's floats compute the machine's, so the compiler must not contract or reorder them.
 FLAGS = ("-std=c++20", "-fPIC", "-ffp-contract=off", "-fno-fast-math", "-Wall", "-Wextra")
 
@@ -85,4 +88,5 @@ def load_library() -> ctypes.CDLL:
     library.iss_history.restype = ctypes.c_uint64
     library.iss_console.restype = ctypes.c_uint64
     library.iss_save.restype = ctypes.c_uint64
+    library.iss_findings.restype = ctypes.c_uint64
     return library

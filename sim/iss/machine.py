@@ -16,6 +16,7 @@ from .device_link import DeviceLink
 from .devices import Devices
 from .faults import REASONS, Reason, fault_of
 from .host_memory import HostMemory
+from .memory_check import MemoryCheck
 from .native_machine import NativeMachine, pointer_to
 from .native_types import HISTORY, NativeFault, NativeRetired, native_config
 from .outcome import STOPS, Cause, Fault, Outcome, Retired, Statistics, WarpState
@@ -23,6 +24,7 @@ from .races import Races
 from .retirement import retired_of
 from .statistics import COUNT_WORDS, statistics_of
 from .warps import change_warp, describe_wait, head_of, warp_state, words_of_warp
+from .work_watch import WorkWatch
 
 __all__ = ["SCHEDULES", "Iss"]
 
@@ -49,6 +51,9 @@ class Iss:
         memory.
     checks_races : bool
         Whether two conflicting accesses without an order between them are a fault of `run`.
+    checks_memory : bool
+        Whether `run` looks for accesses between objects and for reads of what nothing wrote; see
+        `memory_check`.
 
     Attributes
     ----------
@@ -62,6 +67,8 @@ class Iss:
         Memory of `read` and `write`, as a separate object.
     devices : Devices
         The DMA and the matrix units, created anew by every reset.
+    memory_check : MemoryCheck or None
+        States of bytes, and findings of `run`.
 
     """
 
@@ -73,6 +80,7 @@ class Iss:
         seed: int = 1,
         alone: bool = False,
         checks_races: bool = False,
+        checks_memory: bool = False,
     ):
         if config.core is None:
             raise UserError("the instruction-set model needs cores; this cluster has none")
@@ -92,9 +100,12 @@ class Iss:
                 is_random=schedule == "random",
                 seed=seed,
                 checks_races=checks_races,
+                checks_memory=checks_memory,
             )
         )
-        self.races = Races(self.native, config) if checks_races else None
+        self.watch = WorkWatch(self.native)
+        self.races = Races(self.native, config, self.watch) if checks_races else None
+        self.memory_check = MemoryCheck(self.native, self.watch) if checks_memory else None
         self.memory = HostMemory(self.native)
         self.reset()
 
@@ -102,15 +113,14 @@ class Iss:
         """Reset every warp and start warp 0 of each core at `entry`; memory is kept."""
         if entry % 4 or not 0 <= entry < 1 << 32:
             raise UserError(f"entry must be a 32-bit multiple of 4, not {entry:#x}")
-        if self.races is not None:
-            self.races.reset()
+        self.watch.reset()
         self.devices = Devices(
             self.around,
             self.memory,
             schedule=self.schedule,
             seed=self.seed,
             allowed=self.memory.is_allowed,
-            watcher=self.races,
+            watcher=self.watch if self.races or self.memory_check else None,
         )
         self.link = DeviceLink(self.devices)
         self.native.call("iss_devices", ctypes.byref(self.link.callbacks))
@@ -133,6 +143,10 @@ class Iss:
         """Declare flags: their stores and loads make an order, and are no races."""
         if nbytes:
             self.native.call("iss_flags", address, address + nbytes - 1)
+
+    def allow_clearing(self, code: range) -> None:
+        """Let checks pass over the stores of code that clears all variables at the start."""
+        self.native.call("iss_clearing_code", code.start, code.stop - 1)
 
     def limit_stacks(self, top: int, nbytes: int) -> None:
         """Report a stack that grows into the next one; see `HostMemory.limit_stacks`."""

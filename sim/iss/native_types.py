@@ -11,6 +11,7 @@ __all__ = [
     "Callbacks",
     "NativeConfig",
     "NativeFault",
+    "NativeFinding",
     "NativeNumerics",
     "NativeRace",
     "NativeRegion",
@@ -81,7 +82,7 @@ class NativeConfig(ctypes.Structure):
             for name in (
                 *("a_row_bytes", "b_row_bytes", "is_swizzled"),
                 *("barriers", "has_core_barriers", "shared_bytes", "is_alone", "line_bytes"),
-                *("checks_races", "is_random"),
+                *("checks_races", "checks_memory", "is_random"),
             )
         ),
         ("seed", ctypes.c_uint64),
@@ -108,6 +109,18 @@ class NativeRace(ctypes.Structure):
         for name in (
             *("agent", "time", "pc", "is_store", "address", "lack"),
             *("later", "later_time", "with_store", "size"),
+        )
+    )
+
+
+class NativeFinding(ctypes.Structure):
+    """`Finding` of native/memory_check/memory_check.hpp."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_uint32)
+        for name in (
+            *("kind", "core", "warp", "lane", "pc", "link", "address", "size"),
+            *("count", "stream", "time"),
         )
     )
 
@@ -160,6 +173,7 @@ def native_config(
     is_random: bool,
     seed: int,
     checks_races: bool = False,
+    checks_memory: bool = False,
 ) -> NativeConfig:
     """Return a machine's config in its C++ structure."""
     tile = core.hgmma_config
@@ -182,6 +196,7 @@ def native_config(
         is_alone=is_alone,
         line_bytes=core.l1d.line_bytes,
         checks_races=checks_races,
+        checks_memory=checks_memory,
         is_random=is_random,
         seed=seed & 0xFFFF_FFFF_FFFF_FFFF,
     )

@@ -27,6 +27,7 @@ __all__ = [
     "PROGRAM",
     "MemoryLayout",
     "Region",
+    "amount",
     "place_buffers",
 ]
 

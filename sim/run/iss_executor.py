@@ -8,13 +8,15 @@ from typing import Any
 from ...hw.base.progress import Progress
 from ...kernels.program import Program
 from ..diagnose.diagnostics import ProgramError, explain
+from ..diagnose.findings import explain_findings
 from ..harness.error_registers import describe_faults
 from ..harness.stop_reason import StopReason
 from ..iss.machine import Iss
-from ..iss.outcome import Statistics
+from ..iss.outcome import Outcome, Statistics
 from ..machine.stacks import core_of
 from ..report.result import core_section, instruction_section, speed_section
 from .host_target import CHECKED_INSTRUCTIONS
+from .memory_states import prepare_memory_check
 from .program_executor import ProgramExecutor
 from .workload import Console
 
@@ -22,6 +24,8 @@ __all__ = ["IssExecutor", "counted_instructions"]
 
 #: Instructions between two checks for an interrupt and progress reports.
 CHUNK = 2_000_000
+#: Function of the runtime that clears all variables before `main`.
+CLEARING = "spica_clear"
 #: Symbols of the linker script around flags: cleared ones, and those that are not.
 FLAG_REGIONS = (("__flags_begin", "__flags_end"), ("__unset_flags_begin", "__unset_flags_end"))
 
@@ -37,31 +41,52 @@ class IssExecutor(ProgramExecutor[Iss]):
         super().load(console)
         for address, nbytes in flag_regions(self.program):
             self.machine.add_flags(address, nbytes)
+        for each in self.program.functions:
+            if each.name == CLEARING and each.start in self.program.runtime:
+                self.machine.allow_clearing(range(each.start, each.end))
+        if self.machine.memory_check is not None:
+            prepare_memory_check(self.machine.memory_check, self.program, self.memory_layout)
         self.machine.reset(self.program.entry)
 
     def execute(
         self, sentence: str, progress: Progress | None, arguments: dict[str, Any], /
     ) -> bool:
-        """Run to the end and return True; raise `ProgramError` on a fault, deadlock or limit."""
+        """Run to the end and return True; raise `ProgramError` on any other end or a finding."""
+        outcome = self.advance(sentence, progress, self.options.max_instructions)
+        if outcome.stop is not StopReason.DONE:
+            self.require_arguments()
+        if outcome.stop is not StopReason.DONE or self.findings:
+            raise self.error(outcome)
+        return True
+
+    def advance(self, sentence: str, progress: Progress | None, limit: int) -> Outcome:
+        """Run to the end or to a limit of instructions; return the outcome of the whole run."""
         began = time.perf_counter()
         chunk = CHUNK if self.host_target is None else CHECKED_INSTRUCTIONS
         while True:
-            left = self.options.max_instructions - self.instructions
+            left = limit - self.instructions
             outcome = self.ended(self.machine.run(min(chunk, left)))
             self.instructions += outcome.instructions
-            over = self.instructions >= self.options.max_instructions
-            if outcome.stop is not StopReason.LIMIT or over:
+            if outcome.stop is not StopReason.LIMIT or self.instructions >= limit:
                 break
             if progress is not None:
                 done = self.instructions // 1_000_000
                 progress(f"{sentence}, millions of instructions", done, 0)
         self.seconds = time.perf_counter() - began
         self.outcome = outcome
-        if outcome.stop is not StopReason.DONE:
-            self.require_arguments()
-            whole = dataclasses.replace(outcome, instructions=self.instructions)
-            raise ProgramError(explain(self.machine, self.program, self.memory_layout, whole))
-        return True
+        return dataclasses.replace(outcome, instructions=self.instructions)
+
+    @property
+    def findings(self) -> list[dict[str, Any]]:
+        """Findings of the memory check so far, for a result."""
+        check = self.machine.memory_check
+        found = [] if check is None else check.findings()
+        return explain_findings(found, self.program, self.memory_layout) if found else []
+
+    def error(self, outcome: Outcome) -> ProgramError:
+        """Return the error of a run that did not end, or that has findings."""
+        found = explain(self.machine, self.program, self.memory_layout, outcome)
+        return ProgramError(found | {"findings": self.findings})
 
     @property
     def device_errors(self) -> str:

@@ -39,9 +39,17 @@ def require_cores(name: str, preset: str, config: ClusterConfig):
 
 
 def build(
-    paths: Sequence[Path], config: ClusterConfig, options: SimtOptions, progress: Progress | None
+    paths: Sequence[Path],
+    config: ClusterConfig,
+    options: SimtOptions,
+    progress: Progress | None,
+    *,
+    guarded: bool = False,
 ) -> Program:
-    """Return the program that is compiled from source files, or loaded from an ELF file."""
+    """Return the program that is compiled from source files, or loaded from an ELF file.
+
+    A compiled program has guards between its variables if it is `guarded`.
+    """
     for path in paths:
         if path.suffix not in SOURCE_SUFFIXES:
             known = ", ".join(SOURCE_SUFFIXES)
@@ -64,6 +72,7 @@ def build(
             includes=options.includes,
             defines=options.defines,
             stack_bytes=options.stack_bytes or STACK_BYTES,
+            guarded=guarded,
             progress=progress,
         )
     )

@@ -18,6 +18,7 @@ __all__ = [
     "RACES",
     "SCHEDULES",
     "TRACES",
+    "UNCHECKED",
     "WAVEFORM",
     "RunOptions",
     "SimtOptions",
@@ -28,7 +29,9 @@ __all__ = [
 MODEL = "iss"
 BUILDS = ("quick", "fast")
 SCHEDULES = ("round_robin", "random")
-CHECKS = ("races",)
+#: Checks of accesses on the model.
+UNCHECKED = "none"
+CHECKS = ("all", "races", "memory", UNCHECKED)
 RACES = ("report", "ignore")
 WAVEFORM = ".vcd"
 #: Suffixes of the traces of a cluster commanded by a host, and of a machine that runs programs.
@@ -126,7 +129,10 @@ class SimtOptions(RunOptions):
     schedule : str
         Warp schedule of the model, one of `SCHEDULES`.
     check : str or None
-        ``races`` for a fault of the model at two conflicting accesses without an order.
+        Checks of accesses on the model, one of `CHECKS`: two conflicting accesses without an order
+        (``races``), accesses between variables and reads of what nothing wrote (``memory``). On the
+        RTL, a run on the model with these checks comes first. None for all of an own program, and
+        none of a kernel.
     lockstep : bool
         Whether the model checks every instruction of the RTL.
     races : str

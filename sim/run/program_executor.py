@@ -1,5 +1,6 @@
 """Executor of a program: common part of the instruction-set model and of the RTL."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
@@ -40,6 +41,8 @@ class ProgramExecutor(Generic[MachineT]):
     """
 
     outcome: Outcome | ProgramOutcome | None = None
+    #: Sentences of the run for its result.
+    notes: Sequence[str] = ()
 
     def __init__(
         self,

@@ -19,11 +19,8 @@ from ...kernels.kernel import Kernel, Problem
 from ...kernels.program import Program
 from ...kernels.toolchain import UnmetAssertionError
 from ..analytic.gemm import KERNELS as PREDICTED
-from ..harness.dram import DramConfig
 from ..harness.profile import POLLING
-from ..iss.library import build_library
-from ..iss.machine import Iss
-from ..machine.memory_layout import ARGUMENTS_BYTES, Region, place_buffers
+from ..machine.memory_layout import ARGUMENTS_BYTES, MemoryLayout, Region, place_buffers
 from ..machine.saving import data_digest
 from ..machine.snapshot import program_digest
 from ..machine.stacks import require_stack_bytes
@@ -33,8 +30,9 @@ from .buffer_check import check_buffer
 from .dumps import dumped, require_dumps
 from .iss_executor import IssExecutor
 from .loading import build, memory_layout_of, require_cores
+from .model_check import MEMORY_CHECKS, ModelCheck, checked_model
 from .model_choice import Work
-from .options import MODEL, SimtOptions, with_memory
+from .options import MODEL, UNCHECKED, SimtOptions
 from .prediction import attention_section, prediction_section
 from .program_executor import ProgramExecutor
 from .rtl_executor import RtlExecutor, build_machine
@@ -62,6 +60,11 @@ class ProgramWorkload:
 
     def __init__(self, paths: Sequence[Path]):
         self.paths = paths
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the program is the user's; its accesses are checked unless an option says not."""
+        return True
 
     @property
     def name(self) -> str:
@@ -106,9 +109,10 @@ class ProgramWorkload:
         settings: dict[str, Any] = {
             "optimize": options.optimize,
             "allow_spills": options.allow_spills,
+            "check": self.check_of(options),
         }
         if options.engine == MODEL:
-            return settings | {"schedule": options.schedule, "check": options.check}
+            return settings | {"schedule": options.schedule}
         on_rtl = {"lockstep": options.lockstep, "gating": options.gating}
         return settings | on_rtl | {"races": options.races if options.lockstep else None}
 
@@ -122,36 +126,55 @@ class ProgramWorkload:
         progress: Progress | None,
     ) -> Iterator[ProgramExecutor]:
         """Provide the machine with the program and its data in its memory."""
-        defines = (*self.defines, *options.defines)
-        options = replace(options, defines=defines)
-        self.program = program = self.compiled(config, options, progress)
-        layout = memory_layout_of(
-            config, program, self.place(config, options), options, self.arguments_bytes
-        )
+        options = replace(options, defines=(*self.defines, *options.defines))
+        regions, check = list(self.place(config, options)), self.check_of(options)
+
+        def laid_out(program: Program) -> MemoryLayout:
+            return memory_layout_of(config, program, regions, options, self.arguments_bytes)
+
+        def on_model(kind: type[IssExecutor]) -> IssExecutor:
+            program = self.compiled(config, options, progress, guarded=check in MEMORY_CHECKS)
+            iss = checked_model(config, options, check, progress)
+            return kind(iss, program, laid_out(program), options)
+
         if options.engine == MODEL:
-            build_library(progress=progress)
-            iss = Iss(
-                config,
-                schedule=options.schedule,
-                seed=options.seed,
-                alone=not isinstance(with_memory(config, options).memory, DramConfig),
-                checks_races=options.check is not None,
-            )
-            executor = IssExecutor(iss, program, layout, options)
+            executor = on_model(IssExecutor)
+            self.program = executor.program
         else:
+            notes: Sequence[str] = ()
+            if check != UNCHECKED and options.saving.restored is None:
+                before = on_model(ModelCheck)
+                self.fill(before, None)
+                before.execute(self.sentence(preset), progress, {})
+                notes = before.notes
+            self.program = program = self.compiled(config, options, progress)
             machine = build_machine(config, program, options, progress, self.work)
-            executor = RtlExecutor(machine, program, layout, options)
+            executor = RtlExecutor(machine, program, laid_out(program), options)
+            executor.check_notes = notes
         with closing(executor):
-            executor.load(console)
-            for address, data in self.image():
-                executor.write(address, data)
+            self.fill(executor, console)
             yield executor
 
     def compiled(
-        self, config: ClusterConfig, options: SimtOptions, progress: Progress | None
+        self,
+        config: ClusterConfig,
+        options: SimtOptions,
+        progress: Progress | None,
+        *,
+        guarded: bool = False,
     ) -> Program:
-        """Return the program of its files for a machine."""
-        return build(self.paths, config, options, progress)
+        """Return the program of its files for a machine, with guards for the check of memory."""
+        return build(self.paths, config, options, progress, guarded=guarded)
+
+    def fill(self, executor: ProgramExecutor, console: Console | None) -> None:
+        """Load the program and its data."""
+        executor.load(console)
+        for address, data in self.image():
+            executor.write(address, data)
+
+    def check_of(self, options: SimtOptions) -> str:
+        """Return the checks of accesses, one of `options.CHECKS`."""
+        return options.check or ("all" if self.is_own else UNCHECKED)
 
     def place(self, config: ClusterConfig, options: SimtOptions) -> Iterable[Region]:
         """Place the buffers; return their regions."""
@@ -205,6 +228,11 @@ class KernelWorkload(ProgramWorkload):
         self.kernel, self.sizes = kernel, sizes
 
     @property
+    def is_own(self) -> bool:
+        """Whether the kernel is made of the user's files."""
+        return bool(self.kernel.files)
+
+    @property
     def name(self) -> str:
         """Name of the kernel."""
         return self.kernel.name
@@ -256,11 +284,16 @@ class KernelWorkload(ProgramWorkload):
         return settings
 
     def compiled(
-        self, config: ClusterConfig, options: SimtOptions, progress: Progress | None
+        self,
+        config: ClusterConfig,
+        options: SimtOptions,
+        progress: Progress | None,
+        *,
+        guarded: bool = False,
     ) -> Program:
         """Return the program; raise `UserError` if the kernel needs another machine."""
         try:
-            return super().compiled(config, options, progress)
+            return super().compiled(config, options, progress, guarded=guarded)
         except UnmetAssertionError as error:
             value = value_of(config, error.field)
             change = {"larger": "a larger", "other": "another"}[error.change]
@@ -276,9 +309,11 @@ class KernelWorkload(ProgramWorkload):
 
     def image(self) -> Iterable[tuple[int, bytes]]:
         """Return address and contents of the buffers and of the arguments."""
-        addresses = (region.address for region in self.regions.values())
         arguments = argument_words(self.problem, self.regions).tobytes()
-        return *zip(addresses, self.data, strict=True), (ARGUMENTS, arguments)
+        written = [buffer.is_written for buffer in self.problem.buffers.values()]
+        parts = zip(self.regions.values(), self.data, written, strict=True)
+        filled = [(region.address, data) for region, data, is_written in parts if is_written]
+        return *filled, (ARGUMENTS, arguments)
 
     def check(
         self, executor: ProgramExecutor, options: SimtOptions, done: dict[str, Any]

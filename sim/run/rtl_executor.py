@@ -98,7 +98,8 @@ def build_machine(
 class RtlExecutor(ProgramExecutor[ProgramMachine]):
     """Executor of a program on Verilator or Amaranth's simulator, on cores or a cluster."""
 
-    notes: Sequence[str] = ()
+    #: Sentences on checks that came before the run.
+    check_notes: Sequence[str] = ()
 
     def __init__(
         self,
@@ -234,7 +235,7 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
             ],
             "clocked_cycles": outcome.clocked,
             **counts,
-            "notes": [*self.notes, *self.parking_notes],
+            "notes": [*self.notes, *self.parking_notes, *self.check_notes],
             "console": self.machine.console.decode(errors="replace"),
             "memory": memory_section(self.machine.memory),
             "speed": speed_section(

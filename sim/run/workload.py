@@ -142,14 +142,16 @@ def run_workload(
         memory=memory_of(options),
         **workload.subject,
     )
-    with workload.prepare(preset, config, options, console, progress) as executor:
+    with (
+        record_failure(result),
+        workload.prepare(preset, config, options, console, progress) as executor,
+    ):
         arguments: dict[str, Any] = {"preset": preset, **workload.subject}
         if options.saving.is_wanted:
             arguments |= {"seed": options.seed, "spica": versions()["spica"]}
             arguments |= workload.inputs(executor, options)
-        with record_failure(result):
-            if not executor.execute(workload.sentence(preset), progress, arguments):
-                return saved(result)
+        if not executor.execute(workload.sentence(preset), progress, arguments):
+            return saved(result)
         done = executor.account()
         sections, buffers = workload.check(executor, options, done)
     if results is not None:

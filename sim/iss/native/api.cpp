@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "machine.hpp"
+#include "memory_check/memory_check.hpp"
 #include "races/races.hpp"
 
 using namespace spica;
@@ -64,7 +65,9 @@ int iss_read(Machine* machine, uint32_t address, uint8_t* data, uint64_t size) {
 }
 
 int iss_write(Machine* machine, uint32_t address, const uint8_t* data, uint64_t size) {
-    return machine->memory.write(address, data, size);
+    if (!machine->memory.write(address, data, size)) return 0;
+    if (machine->memory_check) machine->memory_check->states.write(address, size);
+    return 1;
 }
 
 void iss_allow(Machine* machine, uint32_t first, uint32_t last) {
@@ -168,18 +171,55 @@ void iss_flags(Machine* machine, uint32_t first, uint32_t last) {
 // Start of a unit's work by the current instruction, its end, and a wait for the ended ones.
 void iss_work_starts(Machine* machine, uint32_t stream, const UnitRegion* regions, uint32_t count,
                      const UnitWork* after, uint32_t afters) {
-    machine->races->start(stream, regions, count, after, afters);
+    if (machine->memory_check) machine->memory_check->start(stream, regions, count);
+    if (machine->races) machine->races->start(stream, regions, count, after, afters);
 }
 
-void iss_work_ends(Machine* machine, uint32_t stream) { machine->races->end(stream); }
+void iss_work_ends(Machine* machine, uint32_t stream) {
+    if (machine->memory_check) machine->memory_check->end(stream);
+    if (machine->races) machine->races->end(stream);
+}
 
-void iss_work_is_known(Machine* machine, uint32_t stream) { machine->races->poll(stream); }
+void iss_work_is_known(Machine* machine, uint32_t stream) {
+    if (machine->races) machine->races->poll(stream);
+}
 
 uint32_t iss_work_starter(Machine* machine, uint32_t stream, uint32_t time) {
     return machine->races->starter(stream, time);
 }
 
 void iss_race(const Machine* machine, RaceReport* report) { *report = machine->races->report(); }
+
+// States of bytes for the check of memory, and code with rules of its own, as in `MemoryCheck`.
+void iss_mark_written(Machine* machine, uint32_t address, uint64_t size) {
+    machine->memory_check->states.write(address, size);
+}
+
+void iss_mark_unwritten(Machine* machine, uint32_t address, uint64_t size) {
+    machine->memory_check->states.forget(address, size);
+}
+
+void iss_guard(Machine* machine, uint32_t address, uint64_t size) {
+    machine->memory_check->states.guard(address, size);
+}
+
+void iss_check_stacks(Machine* machine) { machine->memory_check->check_stacks(); }
+
+void iss_clearing_code(Machine* machine, uint32_t first, uint32_t last) {
+    if (machine->memory_check) machine->memory_check->exempt(first, last);
+    if (machine->races) machine->races->exempt(first, last);
+}
+
+void iss_copying_code(Machine* machine, uint32_t first, uint32_t last) {
+    machine->memory_check->add_copies(first, last);
+}
+
+// Copies the first findings; returns the number of all.
+uint64_t iss_findings(const Machine* machine, Finding* findings, uint64_t most) {
+    const auto& found = machine->memory_check->findings();
+    std::copy_n(found.begin(), std::min<uint64_t>(most, found.size()), findings);
+    return found.size();
+}
 
 // Counts by operation number, then thread instructions and divergent splits.
 void iss_counts(const Machine* machine, uint64_t* words) {

@@ -21,7 +21,7 @@ struct Config {
     uint32_t shared_bytes;
     uint32_t is_alone;  // without registers of units
     uint32_t line_bytes;  // of an L1D
-    uint32_t checks_races;
+    uint32_t checks_races, checks_memory;
     uint32_t is_random;
     uint64_t seed;
 };

@@ -1,5 +1,6 @@
 // Decoder: each instruction is decoded once into the form that execution needs.
 #pragma once
+#include <array>
 #include <cstdint>
 
 #include "config.hpp"
@@ -17,6 +18,7 @@ struct Decoded {
     uint8_t rounding;
     uint8_t zimm;
     uint8_t destination;  // field rd of the instruction
+    uint8_t reads;        // bits 0 to 2: whether it reads the rows a, b, c
     uint32_t immediate;
     uint32_t word;
 };
@@ -39,11 +41,20 @@ inline bool exists(Op op, Tensor tensor) {
 
 // Size of a load or store in bytes, 0 for other instructions.
 inline uint32_t access_size(Op op, bool& is_store) {
-    is_store = op == Op::Sb || op == Op::Sh || op == Op::Sw || op == Op::Fsw;
-    if (op == Op::Lb || op == Op::Lbu || op == Op::Sb) return 1;
-    if (op == Op::Lh || op == Op::Lhu || op == Op::Sh) return 2;
-    if (op == Op::Lw || op == Op::Flw || op == Op::Sw || op == Op::Fsw) return 4;
-    return 0;
+    constexpr auto sizes = [] {
+        std::array<int8_t, kOps> found{};  // negative for stores
+        auto set = [&](Op each, int8_t size) { found[static_cast<uint32_t>(each)] = size; };
+        for (Op each : {Op::Lb, Op::Lbu}) set(each, 1);
+        for (Op each : {Op::Lh, Op::Lhu}) set(each, 2);
+        for (Op each : {Op::Lw, Op::Flw}) set(each, 4);
+        for (Op each : {Op::Sw, Op::Fsw}) set(each, -4);
+        set(Op::Sb, -1);
+        set(Op::Sh, -2);
+        return found;
+    }();
+    int8_t size = sizes[static_cast<uint32_t>(op)];
+    is_store = size < 0;
+    return static_cast<uint32_t>(is_store ? -size : size);
 }
 
 // Decodes `word`; returns `Undecoded` and sets `why` if it is not an instruction.
@@ -68,6 +79,9 @@ inline Decoded decode(uint32_t word, Tensor tensor, Reason& why) {
         found.destination = static_cast<uint8_t>(rd);
         found.immediate = immediate_of(pattern.immediate, word);
         found.word = word;
+        for (uint32_t k = 0; k < 3; ++k) {
+            found.reads |= static_cast<uint8_t>((pattern.files[k + 1] != File::None) << k);
+        }
         break;
     }
     return found;

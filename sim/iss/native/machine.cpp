@@ -2,6 +2,7 @@
 #include "machine.hpp"
 
 #include "instructions/execute.hpp"
+#include "memory_check/memory_check.hpp"
 #include "races/races.hpp"
 
 namespace spica {
@@ -11,7 +12,8 @@ Machine::Machine(const Config& given)
       memory(given.shared_bytes, given.cores),
       cores(given.cores),
       barriers(config, cores),
-      races(given.checks_races ? std::make_unique<Races>(config) : nullptr) {
+      races(given.checks_races ? std::make_unique<Races>(config) : nullptr),
+      memory_check(given.checks_memory ? std::make_unique<MemoryCheck>(*this) : nullptr) {
     for (uint32_t core = 0; core < config.cores; ++core) {
         for (uint32_t warp = 0; warp < config.warps; ++warp) {
             warps_.push_back(std::make_unique<Warp>(core, warp, config.threads));
@@ -32,6 +34,7 @@ void Machine::reset(uint32_t entry) {
     }
     barriers.reset();
     if (races) races->reset();
+    if (memory_check) memory_check->reset();
     counts = {};
     console.clear();
     sent.clear();
@@ -127,16 +130,19 @@ Decoded* Machine::fetch(Warp& warp) {
     return nullptr;
 }
 
-template <bool kChecksRaces>
+template <bool kChecks>
 bool Machine::execute_one(Warp& warp) {
     Decoded* code = fetch(warp);
     if (code == nullptr) return false;
     uint32_t word = code->word, lanes = warp.mask();
     Op op = code->op;
     Step step{*this, warp, *code, warp.pc + 4};
-    if (kChecksRaces && !races->enter(step)) return false;
+    if constexpr (kChecks) {
+        if (memory_check && !memory_check->enter(step)) return false;
+        if (races && !races->enter(step)) return false;
+    }
     if (!execute(step)) return false;
-    if (kChecksRaces && !races->leave(step)) return false;
+    if (kChecks && races && !races->leave(step)) return false;
     warp.remember(word, lanes);
     warp.pc = step.next;
     ++cores[warp.core].instructions;
@@ -147,13 +153,14 @@ bool Machine::execute_one(Warp& warp) {
 
 StopReason Machine::run(uint64_t limit) {
     StopReason stop = StopReason::Limit;
+    const bool checks = races || memory_check;
     for (uint64_t done = 0; done < limit || !can_run(); ++done) {
         Warp* warp = next();
         if (warp == nullptr) {
             stop = is_done() ? StopReason::Done : StopReason::Deadlock;
             break;
         }
-        if (!(races ? execute_one<true>(*warp) : execute_one<false>(*warp))) {
+        if (!(checks ? execute_one<true>(*warp) : execute_one<false>(*warp))) {
             stop = StopReason::Fault;
             // The next run starts with this warp.
             turn_warp_ = warp->number;

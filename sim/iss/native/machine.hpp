@@ -36,6 +36,7 @@ struct StackLimit {
 };
 
 class Races;
+class MemoryCheck;
 
 class Machine {
 public:
@@ -47,7 +48,7 @@ public:
     void reset(uint32_t entry);
     // Runs up to `limit` instructions; returns `Limit` if the program has not ended.
     StopReason run(uint64_t limit);
-    // Executes one instruction of a warp, without the check for races.
+    // Executes one instruction of a warp, without the checks.
     Stepped step(uint32_t core, uint32_t warp, Retired& retired);
 
     Warp& warp(uint32_t core, uint32_t number) { return *warps_[core * config.warps + number]; }
@@ -60,7 +61,9 @@ public:
     Memory memory;
     std::vector<Core> cores;
     Barriers barriers;
-    const std::unique_ptr<Races> races;  // nullptr unless it checks for races; never archived
+    // Checks of accesses, nullptr unless they are on; never archived.
+    const std::unique_ptr<Races> races;
+    const std::unique_ptr<MemoryCheck> memory_check;
     Devices devices;
     Counts counts;
     Fault fault{};
@@ -76,9 +79,9 @@ private:
     Warp* next() { return config.is_random ? next_random() : next_in_turn(); }
     Decoded* fetch(Warp& warp);
     bool fetch_fault(Warp& warp, Reason reason, uint32_t word);
-    // Executes an instruction; false after a fault. Compiled twice, so that the check for races costs
-    // nothing unless it is on.
-    template <bool kChecksRaces>
+    // Executes an instruction; false after a fault. Compiled twice, so that the checks cost nothing
+    // unless one is on.
+    template <bool kChecks>
     bool execute_one(Warp& warp);
     uint64_t random();
 

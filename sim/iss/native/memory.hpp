@@ -93,6 +93,11 @@ public:
             forget_code(at, at + static_cast<uint32_t>(n) - 1);
         });
     }
+    // Whether these bytes are shared memory or placed DRAM, not buffers of the host behind it.
+    bool is_checked(uint32_t address, uint32_t size) {
+        if (address - DRAM_BASE < DRAM_END - DRAM_BASE) return may_touch(address, size);
+        return shared(address, size) != nullptr;
+    }
     // Bytes of shared memory; nullptr unless all are inside it.
     const uint8_t* shared(uint32_t address, uint32_t size) const {
         uint32_t offset = address - SHARED_BASE;

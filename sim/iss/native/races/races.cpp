@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "instructions/lanes.hpp"
+#include "instructions/access.hpp"
 #include "machine.hpp"
 
 namespace spica {
@@ -25,7 +25,10 @@ bool is_dram(uint32_t address) { return address - DRAM_BASE < DRAM_END - DRAM_BA
 
 }  // namespace
 
-Races::Races(const Config& config) : config_(config) { reset(); }
+Races::Races(const Config& config)
+    : config_(config), has_copies_(config.cores > 1 || !config.is_alone) {
+    reset();
+}
 
 void Races::reset() {
     warps_.assign(config_.cores * config_.warps, {});
@@ -33,6 +36,7 @@ void Races::reset() {
     cores_.assign(config_.cores, {});
     streams_.clear();
     flags_.clear();
+    updates_.assign(warps_.size(), {});
     shadow_.clear();
 }
 
@@ -55,12 +59,33 @@ bool Races::enter(Step& step) {
         TileOperand b{warp.scalar(step.code.b), config_.b_row_bytes, config_.is_swizzled};
         return touch_operand(step, a) && touch_operand(step, b);
     }
-    bool is_store, is_free = true;
-    uint32_t size = access_size(op, is_store);
-    if (size == 0) return true;
-    for_lanes(warp.mask(), [&](uint32_t lane) {
-        uint32_t address = warp.row(step.code.a)[lane] + step.code.immediate;
-        if (is_free) is_free = touch(step, address, size, is_store, lane);
+    bool is_store;
+    if (uint32_t size = access_size(op, is_store)) return access(step, size, is_store);
+    Updates& updates = updates_[current_];
+    if (op == Op::VxSplit) condition_ = updates.operands(step.code);
+    updates.pass(step.code);
+    return true;
+}
+
+// Checks and records the accesses of a load or store.
+bool Races::access(Step& step, uint32_t size, bool is_store) {
+    if (current_pc_ >= clearing_.first && current_pc_ <= clearing_.last) return true;
+    Addresses addresses(step);
+    if (is_store && !keeps_updates(step, addresses, size)) return false;
+    if (!is_store) note_load(step, addresses);
+    const uint32_t last = addresses.largest + size - 1;
+    const bool is_plain = addresses.low_bits % size == 0 &&
+                          step.machine.memory.span(addresses.least, last) != nullptr &&
+                          std::none_of(flag_ranges_.begin(), flag_ranges_.end(), [&](Range each) {
+                              return addresses.least <= each.last && last >= each.first;
+                          });
+    const Accessor accessor = accessor_of(step, is_store);
+    bool is_free = true;
+    for_lanes(step.warp.mask(), [&](uint32_t lane) {
+        if (!is_free) return;
+        uint32_t address = addresses.lane[lane];
+        is_free = is_plain ? touch_bytes(step, accessor, address, size, lane)
+                           : touch(step, address, size, is_store, lane);
     });
     return is_free;
 }
@@ -72,7 +97,11 @@ bool Races::leave(Step& step) {
     }
     Op op = step.code.op;
     Warp& warp = step.warp;
-    if (op == Op::VxBar) {
+    if (op == Op::VxSplit) {
+        updates_[current_].open(warp.depth, condition_);
+    } else if (op == Op::VxJoin) {
+        updates_[current_].join(warp.depth, warp.scalar(step.code.a) & 1);
+    } else if (op == Op::VxBar) {
         meet(step);
     } else if (op == Op::VxWspawn) {
         uint32_t first = warp.core * config_.warps, count = warp.scalar(step.code.a);
@@ -135,12 +164,20 @@ bool Races::touch_operand(Step& step, const TileOperand& tile) {
 bool Races::touch(Step& step, uint32_t address, uint32_t size, bool is_store, uint32_t lane) {
     if (address % size != 0 || !step.machine.memory.span(address, address + size - 1)) return true;
     if (touch_flag(current_, address, is_store)) return true;
-    Accessor accessor{.agent = current_,
-                      .time = warps_[current_].complete[current_] + 1,
-                      .pc = current_pc_,
-                      .own = current_,
-                      .core = step.warp.core,
-                      .is_store = is_store};
+    return touch_bytes(step, accessor_of(step, is_store), address, size, lane);
+}
+
+Races::Accessor Races::accessor_of(const Step& step, bool is_store) const {
+    return {.agent = current_,
+            .time = warps_[current_].complete[current_] + 1,
+            .pc = current_pc_,
+            .own = current_,
+            .core = step.warp.core,
+            .is_store = is_store};
+}
+
+bool Races::touch_bytes(Step& step, const Accessor& accessor, uint32_t address, uint32_t size,
+                        uint32_t lane) {
     if (check(accessor, address & ~3u, static_cast<uint8_t>(((1u << size) - 1) << address % 4))) {
         return true;
     }
@@ -148,12 +185,15 @@ bool Races::touch(Step& step, uint32_t address, uint32_t size, bool is_store, ui
     return step.fault_at(Reason::AccessRace, 1u << lane, address);
 }
 
-// A flag passes on what the storing warp knows; returns whether the address is that of a flag.
-bool Races::touch_flag(uint32_t agent, uint32_t address, bool is_store) {
-    bool is_flag = std::any_of(flag_ranges_.begin(), flag_ranges_.end(), [&](const Range& each) {
+bool Races::is_flag(uint32_t address) const {
+    return std::any_of(flag_ranges_.begin(), flag_ranges_.end(), [&](const Range& each) {
         return address >= each.first && address <= each.last;
     });
-    if (!is_flag) return false;
+}
+
+// A flag passes on what the storing warp knows; returns whether the address is that of a flag.
+bool Races::touch_flag(uint32_t agent, uint32_t address, bool is_store) {
+    if (!is_flag(address)) return false;
     Knowledge& flag = flags_[address / 4];
     if (is_store) {
         flag.join(warps_[agent]);
@@ -171,8 +211,12 @@ bool Races::check(const Accessor& accessor, uint32_t address, uint8_t bytes) {
     Entry entry{accessor.time, accessor.pc, static_cast<uint16_t>(accessor.agent), bytes,
                 accessor.is_store};
     bool is_load_of_warp = accessor.core && !accessor.is_store;
-    if (is_load_of_warp && is_dram(address)) copied(accessor.agent, address);
+    if (is_load_of_warp && has_copies_ && is_dram(address)) copied(accessor.agent, address);
     for (const Entry& each : word) {
+        // Nobody knows an access of this time yet, so nothing has come after it.
+        bool is_same = each.agent == entry.agent && each.time == entry.time &&
+                       each.is_store == entry.is_store && (bytes & ~each.bytes) == 0;
+        if (is_same) return true;
         if (!each.conflicts(bytes, accessor.is_store)) continue;
         Lack found = lack(accessor, each, address, known);
         if (found == Lack::None) continue;
@@ -181,13 +225,7 @@ bool Races::check(const Accessor& accessor, uint32_t address, uint8_t bytes) {
                    accessor.is_store, 4};
         return false;
     }
-    if (!word.empty()) {
-        const Entry& last = word.back();
-        bool is_same = last.agent == entry.agent && last.time == entry.time &&
-                       last.is_store == entry.is_store && (bytes & ~last.bytes) == 0;
-        if (is_same) return true;
-    }
-    Shadow::add(word, entry, [&](const Entry& each) {
+    word.add(entry, [&](const Entry& each) {
         return entry.is_store || each.agent == entry.agent ||
                each.time <= known.complete[each.agent];
     });

@@ -17,17 +17,19 @@
 #include "decode.hpp"
 #include "races/clocks.hpp"
 #include "races/shadow.hpp"
+#include "races/updates.hpp"
 #include "warp.hpp"
 
 namespace spica {
 
 class Machine;
+struct Addresses;
 struct Step;
 struct TileOperand;
 
 // Why two accesses have no order. `Command`: the warp has not waited for its own access before it
-// starts a unit.
-enum class Lack : uint32_t { None, Order, Fence, Copy, Command };
+// starts a unit. `Update`: lanes of a warp update one word at once.
+enum class Lack : uint32_t { None, Order, Fence, Copy, Command, Update };
 
 extern "C" {
 
@@ -68,6 +70,8 @@ public:
     void poll(uint32_t stream);
     // Accesses to these bytes make an order and never race.
     void add_flags(uint32_t first, uint32_t last) { flag_ranges_.push_back({first, last}); }
+    // Code that clears variables before the program uses them: its stores are their first contents.
+    void exempt(uint32_t first, uint32_t last) { clearing_ = {first, last}; }
     const RaceReport& report() const { return report_; }
     // Warp that started a work.
     uint32_t starter(uint32_t stream, uint32_t time) const;
@@ -109,9 +113,16 @@ private:
         return agent < warps_.size() ? agent / config_.warps : kNobody;
     }
     void drain(uint32_t agent, bool is_fence);
+    Accessor accessor_of(const Step& step, bool is_store) const;
+    bool touch_bytes(Step& step, const Accessor& accessor, uint32_t address, uint32_t size,
+                     uint32_t lane);
+    bool access(Step& step, uint32_t size, bool is_store);
     bool touch(Step& step, uint32_t address, uint32_t size, bool is_store, uint32_t lane);
+    bool keeps_updates(Step& step, const Addresses& addresses, uint32_t size);
+    void note_load(Step& step, const Addresses& addresses);
     bool touch_flag(uint32_t agent, uint32_t address, bool is_store);
     bool touch_operand(Step& step, const TileOperand& tile);
+    bool is_flag(uint32_t address) const;
     bool check(const Accessor& accessor, uint32_t address, uint8_t bytes);
     Lack lack(const Accessor& accessor, const Entry& entry, uint32_t address,
               const Knowledge& known);
@@ -124,8 +135,12 @@ private:
     std::vector<CoreState> cores_;
     std::vector<Stream> streams_;
     std::vector<Range> flag_ranges_;
+    Range clearing_{1, 0};
     std::unordered_map<uint32_t, Knowledge> flags_;
     Shadow shadow_;
+    std::vector<Updates> updates_;  // of the warps
+    uint32_t condition_ = 0;        // loads on which the current `vx_split` depends
+    const bool has_copies_;  // whether a core may hold a copy that another agent makes old
     uint32_t current_ = 0, current_pc_ = 0;
     bool has_raced_ = false;  // a work that the current instruction started
     RaceReport report_{};

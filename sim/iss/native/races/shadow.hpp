@@ -22,30 +22,64 @@ struct Entry {
 
 class Shadow {
 public:
-    using Word = std::vector<Entry>;
+    // Accesses to a word, in place as long as they are few.
+    class Word {
+    public:
+        const Entry* begin() const { return many_.empty() ? few_.data() : many_.data(); }
+        const Entry* end() const { return begin() + size_; }
+        // Adds an access. It replaces those with no other bytes that come before it, which
+        // `is_earlier` determines: what comes after it comes after them too. Of these, a load
+        // replaces loads only.
+        template <typename Earlier>
+        void add(const Entry& entry, Earlier is_earlier) {
+            Entry* all = many_.empty() ? few_.data() : many_.data();
+            uint32_t kept = 0;
+            for (uint32_t k = 0; k < size_; ++k) {
+                const Entry& each = all[k];
+                bool is_replaced = (each.bytes & ~entry.bytes) == 0 &&
+                                   (entry.is_store || !each.is_store) && is_earlier(each);
+                if (!is_replaced) all[kept++] = each;
+            }
+            if (kept == (many_.empty() ? few_.size() : many_.size())) {
+                if (many_.empty()) many_.assign(few_.begin(), few_.end());
+                many_.resize(2 * many_.size());
+                all = many_.data();
+            }
+            all[kept] = entry;
+            size_ = kept + 1;
+        }
+
+    private:
+        std::array<Entry, 2> few_;
+        std::vector<Entry> many_;
+        uint32_t size_ = 0;
+    };
 
     Word& at(uint32_t address) {
-        auto& page = pages_[address / kPageBytes];
-        if (!page) page = std::make_unique<Page>();
-        return (*page)[address % kPageBytes / 4];
+        uint32_t number = address / kPageBytes;
+        Recent& recent = recent_[number % kRecent];
+        if (recent.page == nullptr || recent.number != number) {
+            auto& page = pages_[number];
+            if (!page) page = std::make_unique<Page>();
+            recent = {number, page.get()};
+        }
+        return (*recent.page)[address % kPageBytes / 4];
     }
-    // Adds an access. It replaces those with no other bytes that come before it, which `is_earlier`
-    // determines: what comes after it comes after them too. Of these, a load replaces loads only.
-    template <typename Earlier>
-    static void add(Word& word, const Entry& entry, Earlier is_earlier) {
-        std::erase_if(word, [&](const Entry& each) {
-            return (each.bytes & ~entry.bytes) == 0 && (entry.is_store || !each.is_store) &&
-                   is_earlier(each);
-        });
-        word.push_back(entry);
+    void clear() {
+        pages_.clear();
+        recent_ = {};
     }
-    void clear() { pages_.clear(); }
 
 private:
-    static constexpr uint32_t kPageBytes = 1 << 12;
+    static constexpr uint32_t kPageBytes = 1 << 12, kRecent = 64;
     using Page = std::array<Word, kPageBytes / 4>;
+    struct Recent {
+        uint32_t number = 0;
+        Page* page = nullptr;
+    };
 
     std::unordered_map<uint32_t, std::unique_ptr<Page>> pages_;
+    std::array<Recent, kRecent> recent_{};
 };
 
 }  // namespace spica

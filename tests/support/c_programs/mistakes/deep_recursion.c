@@ -7,7 +7,7 @@ __attribute__((noinline))
 static uint32_t sum(volatile uint32_t *from, uint32_t n) { /* MISTAKE */
     volatile uint32_t kept[64];
     kept[n & 63] = n;
-    return n + sum(kept, from[n & 63] + 1);
+    return n + sum(kept, n + 1) + from[n & 63];
 }
 
 int main(void) {

@@ -15,7 +15,7 @@ static void load(void) {
 
 int main(void) {
     load();
-    *(volatile uint32_t *)SPICA_SHARED_BASE = 1;
+    *(volatile uint32_t *)(SPICA_SHARED_BASE + 64) = 1;
     load();
     return 0;
 }

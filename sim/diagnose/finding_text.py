@@ -1,0 +1,35 @@
+"""Findings of the memory check as text."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..machine.memory_layout import amount
+from .place_text import place_lines
+
+__all__ = ["finding_lines", "findings_sentence"]
+
+#: Findings in a report; a result file has all of them.
+SHOWN = 6
+
+
+def findings_sentence(findings: Sequence[dict[str, Any]]) -> str:
+    """Return the number of findings in words."""
+    lines = f"{len(findings)} line{'s' if len(findings) != 1 else ''}"
+    return f"memory check: wrong accesses in {lines} of the program"
+
+
+def finding_lines(findings: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield the report of findings."""
+    for each in findings[:SHOWN]:
+        times = f", {each['count']:,} times" if each["count"] > 1 else ""
+        size = amount(each["size"]) + (" in a row" if each["work"] else "")
+        yield f"  {each['kind']}: {size} at {each['address']:#010x}{times}"
+        who = f"core {each['core']}, warp {each['warp']}"
+        if each["work"]:
+            yield f"    {each['work']}, started by {who}"
+        else:
+            yield f"    first by {who}, lane {each['lane']}, at {each['pc']:#010x}"
+        yield from place_lines(each["location"], "    ")
+        yield f"    {each['address']:#010x} is {each['near']}"
+    if len(findings) > SHOWN:
+        yield f"  and {len(findings) - SHOWN} more lines; --json FILE has all of them"

@@ -1,0 +1,72 @@
+"""Watcher of the units' works: it tells the C++ of the model, which checks their accesses."""
+
+from collections.abc import Sequence
+
+from .device.region import Region
+from .device.work_queue import Work
+from .native_machine import NativeMachine
+from .native_types import NativeRegion, NativeWork
+
+__all__ = ["WorkWatch"]
+
+
+class WorkWatch:
+    """Watcher of the units.
+
+    Streams are works of one unit and kind. They are numbered as they appear, and their works by
+    their order, from 1 on.
+
+    Parameters
+    ----------
+    native : NativeMachine
+
+    """
+
+    def __init__(self, native: NativeMachine):
+        self.native = native
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all works."""
+        self.streams: dict[tuple[str, str], int] = {}
+        self.names: list[list[str]] = []  # of the works of each stream
+        self.numbers: dict[int, tuple[int, int]] = {}  # of pending works: stream and number
+
+    def started(self, work: Work) -> None:
+        """Record the accesses of a work that the current instruction has started."""
+        stream = self.streams.setdefault((work.unit, work.kind), len(self.streams))
+        if stream == len(self.names):
+            self.names.append([])
+        self.names[stream].append(work.what)
+        before = [self.numbers[id(other)] for other in work.awaited]
+        self.numbers[id(work)] = (stream, len(self.names[stream]))
+        regions = [region_of(each, is_store=False) for each in work.reads]
+        regions += [region_of(each, is_store=True) for each in work.writes]
+        self.native.call(
+            "iss_work_starts",
+            stream,
+            (NativeRegion * len(regions))(*regions),
+            len(regions),
+            (NativeWork * len(before))(*(NativeWork(*each) for each in before)),
+            len(before),
+        )
+
+    def ended(self, work: Work) -> None:
+        """Record the end of a work."""
+        stream, _ = self.numbers.pop(id(work))
+        self.native.call("iss_work_ends", stream)
+
+    def awaited(self, unit: str, kinds: Sequence[str]) -> None:
+        """Record that the current instruction has read that works are done."""
+        for kind in kinds:
+            if (unit, kind) in self.streams:
+                self.native.call("iss_work_is_known", self.streams[unit, kind])
+
+    def name(self, stream: int, number: int) -> str:
+        """Return the name of a work by its stream and its number."""
+        return self.names[stream][number - 1]
+
+
+def region_of(region: Region, *, is_store: bool) -> NativeRegion:
+    """Return a region in its C++ structure."""
+    return NativeRegion(region.start, region.pitch, region.rows, region.width, is_store)
