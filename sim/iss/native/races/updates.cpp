@@ -46,8 +46,8 @@ void Races::note_load(Step& step, const Addresses& addresses) {
     for_lanes(lanes, [&](uint32_t lane) { load.words[lane] = addresses.lane[lane] & ~3u; });
 }
 
-// Whether no two lanes store to the bytes of one word what they made of its old value. What only a
-// condition made of it is right if it is the same in both.
+// Whether no two lanes store to one word what they made of its old value. Stores that only depend
+// on it by a condition lose nothing if their values are equal.
 bool Races::keeps_updates(Step& step, const Addresses& addresses, uint32_t size) {
     const Updates& updates = updates_[current_];
     Warp& warp = step.warp;
