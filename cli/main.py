@@ -29,7 +29,7 @@ COMMANDS = {
     "compare": ("compare.command", "compare"),
     "sweep": ("sweep.command", "sweep"),
     "reproduce": ("reproduce", "reproduce"),
-    "area": ("area", "area"),
+    "area": ("area.command", "area"),
     "fpga": ("fpga", "fpga"),
 }
 

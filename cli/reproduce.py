@@ -10,7 +10,7 @@ from ..explore.reproduce.reproduced import Reproduced, reports
 from ..explore.reproduce.reproduced import reproduce as carried_out
 from ..explore.reproduce.waterfall import Waterfall, waterfall
 from ..hw.base.errors import UserError
-from .area import optional
+from .area.command import optional
 from .compare.sheets import print_comparison
 from .files import Draft
 from .options import Flag, JsonOption, JsonOutput, Whole, choose, new_table, standard_output

@@ -13,7 +13,7 @@ from ...explore.comparison_page import comparison_page
 from ...explore.machines import parsed_machines
 from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
-from ..area import optional
+from ..area.command import optional
 from ..catalog import kernel_names
 from ..options import Flag, JsonOption, JsonOutput, Whole, choose, configured
 from ..results import FAILED

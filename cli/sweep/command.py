@@ -19,7 +19,7 @@ from ...explore.work import KernelRun
 from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ...sim.run.exact_kernels import EXACT_KERNELS
-from ..area import optional
+from ..area.command import optional
 from ..catalog import ENGINES, kernel_names
 from ..options import Flag, JsonOption, JsonOutput, Whole, choose, configured, standard_output
 from ..results import FAILED

@@ -79,9 +79,9 @@ def fake(monkeypatch):
         whole = groups["mesh"] + groups["DMA"]
         return Resources(whole=whole, groups=groups, blocks={"mesh_1": (2, Counter(lut=150))})
 
-    monkeypatch.setattr("spica.cli.area.measure_cluster", measure)
-    monkeypatch.setattr("spica.cli.area.cluster_design", lambda config, name: None)
-    monkeypatch.setattr("spica.cli.area.measure_technology", take)
+    monkeypatch.setattr("spica.cli.area.command.measure_cluster", measure)
+    monkeypatch.setattr("spica.cli.area.command.cluster_design", lambda config, name: None)
+    monkeypatch.setattr("spica.cli.area.command.measure_technology", take)
     return asked
 
 

@@ -8,31 +8,22 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from ..api.progress import ProgressDisplay
-from ..hw.base.errors import UserError
-from ..hw.config import ClusterConfig
-from ..hw.config.rtl_support import require_rtl
-from ..synth.area import area_report, measure_cluster
-from ..synth.area_picture import area_picture
-from ..synth.design import cluster_design
-from ..synth.fpga.area import Resources, measure_technology
-from ..synth.fpga.technology import TECHNOLOGIES
-from ..synth.grouped import Pricing, group_measurements
-from ..synth.liberty import read_library
-from ..synth.macros import read_macros
-from ..synth.measure import Measurement
-from ..synth.timing.paths import DeepPath, deepest_paths
-from .area_sheets import (
-    block_sheet,
-    comparison_sheet,
-    group_sheet,
-    memory_sheet,
-    path_sheet,
-    resource_blocks_sheet,
-    resource_sheet,
-)
-from .files import Draft
-from .options import (
+from ...api.progress import ProgressDisplay
+from ...hw.base.errors import UserError
+from ...hw.config import ClusterConfig
+from ...hw.config.rtl_support import require_rtl
+from ...synth.area import area_report, measure_cluster
+from ...synth.area_picture import area_picture
+from ...synth.design import cluster_design
+from ...synth.fpga.area import Resources, measure_technology
+from ...synth.fpga.technology import TECHNOLOGIES
+from ...synth.grouped import Pricing, group_measurements
+from ...synth.liberty import read_library
+from ...synth.macros import read_macros
+from ...synth.measure import Measurement
+from ...synth.timing.paths import DeepPath, deepest_paths
+from ..files import Draft
+from ..options import (
     WHOLE,
     Flag,
     JsonOption,
@@ -43,9 +34,18 @@ from .options import (
     configured,
     standard_output,
 )
-from .progress import counting_blocks
-from .sheet import Sheet
-from .sizes import require_at_least
+from ..progress import counting_blocks
+from ..sheet import Sheet
+from ..sizes import require_at_least
+from .sheets import (
+    block_sheet,
+    comparison_sheet,
+    group_sheet,
+    memory_sheet,
+    path_sheet,
+    resource_blocks_sheet,
+    resource_sheet,
+)
 
 __all__ = ["area"]
 

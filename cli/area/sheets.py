@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from ..synth.area import memory_rows
-from ..synth.fpga.area import Resources
-from ..synth.fpga.technology import RESOURCES, Technology
-from ..synth.grouped import GroupMeasurement, Pricing, group_measurements, total_measurement
-from ..synth.measure import Measurement
-from ..synth.timing.paths import DeepPath
-from .sheet import Sheet
+from ...synth.area import memory_rows
+from ...synth.fpga.area import Resources
+from ...synth.fpga.technology import RESOURCES, Technology
+from ...synth.grouped import GroupMeasurement, Pricing, group_measurements, total_measurement
+from ...synth.measure import Measurement
+from ...synth.timing.paths import DeepPath
+from ..sheet import Sheet
 
 __all__ = [
     "block_sheet",

@@ -1,0 +1,1 @@
+"""Command ``spica area``: area, depth and memories of presets."""
