@@ -112,7 +112,7 @@ def test_a_run_on_the_rtl_begins_with_the_check(name, lockstep, tmp_path):
 
 
 #: Right programs that load what nothing wrote, or padding, and do not use it.
-RIGHT = {
+CORRECT = {
     "selection": "int main(void) { return (int)spica_select(vx_core_id() == 0, 0, WORDS[3]); }\n",
     "padding": (
         "struct pair { uint8_t small; uint32_t large; };\nstatic struct pair kept[2];\n"
@@ -140,10 +140,10 @@ RIGHT = {
 }
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("name", CORRECT)
 @pytest.mark.parametrize("optimize", [0, 3])
 def test_a_right_program_has_no_finding(name, optimize, tmp_path):
-    path, _ = planted(tmp_path, RIGHT[name])
+    path, _ = planted(tmp_path, CORRECT[name])
     assert run(path, optimize=optimize)["check"]["verdict"] == PASS
 
 
