@@ -41,7 +41,7 @@ void AxiPort::archive(Archive& archive) {
     archive(channel_, random_, aw_held_, w_held_, ar_held_);
     archive(aw_ready_, w_ready_, ar_ready_, b_valid_, r_valid_, outstanding_);
     archive(picked_, reads_, write_addresses_, beats_, beats_paired_, responses_, late_);
-    archive(last_response_, violation_);
+    archive(last_response_, violation_, wrote_);
 }
 
 bool AxiPort::step(uint64_t now, const uint32_t* outputs, uint32_t* inputs) {

@@ -25,6 +25,7 @@ MADE = {
     "Mirror": {"shared_"},
     "Profile": {"first_"},
     "Recorder": {"core_", "warp_width_", "first_", "end_", "limit_"},
+    "Repetition": {"threads_"},
     "Lockstep": {"mirror_"},
     "Warp": {"number"},
     "iss Machine": {"devices", "saved"},

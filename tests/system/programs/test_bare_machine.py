@@ -137,7 +137,7 @@ def dumped(folder, end, words, name, config, **options):
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("name", ["model", "cluster", "no lockstep"])
 def test_every_word_of_a_dump_is_there(tmp_path, name, end, config, latency):
-    """Whatever ends the program, its writes reach DRAM before the dump."""
+    """All writes reach DRAM before the dump, with any end of the program."""
     if name == "model" and latency != 20:
         pytest.skip("the model has no latency")
     if (name, end) == ("no lockstep", "tohost"):
