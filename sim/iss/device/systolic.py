@@ -175,7 +175,8 @@ class SystolicDevice:
         if operation.get("addend"):
             start = SHARED_BASE + operation["addend_line"] * self.matrix.b_bytes
             row = operation["j_blocks"] * self.matrix.columns * self.matrix.wide_bytes
-            reads.append(Region(start, row, operation["height"], row))
+            used = operation["width"] * self.matrix.wide_bytes
+            reads.append(Region(start, row, operation["height"], used))
         self.queue(command, "the compute", "compute", act, (reads, []), loads)
 
     def queue_d(self, command: Command, operation: dict):
