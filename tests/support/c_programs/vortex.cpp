@@ -21,15 +21,22 @@ void kernel_body(int task_id, kernel_arg_t *__UNIFORM__ arg)
     dst[task_id] = src0[task_id] + src1[task_id];
 }
 
-// Serial execution of a warp's threads, written by hand.
-__attribute__((noinline)) void hello(void)
+// Serial execution of a warp's threads, written by hand. All of them enter a function of its own.
+__attribute__((noinline)) void greet(void)
 {
-    vx_tmc(-1);
     auto sp = vx_split_n(vx_thread_id() < 2);
     if (vx_thread_id() >= 2)
         vx_printf("%d ", vx_thread_id());
     vx_join(sp);
-    vx_tmc(vx_warp_id() == 0);
+}
+
+__attribute__((noinline)) void hello(void)
+{
+    vx_tmc(-1);
+    greet();
+    if (vx_warp_id() != 0)
+        vx_tmc_zero();
+    vx_tmc_one();
 }
 
 int main()

@@ -200,7 +200,7 @@ def test_refused_machines():
     with pytest.raises(UserError, match="on tensor units must be fp16 or fp32, not bf16"):
         run_product(dataclasses.replace(AMPERE, core=core), (8, 8, 8))
     small = dataclasses.replace(AMPERE, shared=SharedMemoryConfig(size=16 * 1024, subbanks=16))
-    with pytest.raises(UserError, match=r"must hold 3 tiles of 6 fragments.*4608 bytes, not 4096"):
+    with pytest.raises(UserError, match=r"needs 3 tiles of 6 fragments.*4608 bytes, not 4096"):
         run_product(small, (8, 8, 8))
     with pytest.raises(UserError, match="arrangement must be one of outside, inside"):
         run_product(AMPERE, (8, 8, 8), arrangement="middle")

@@ -223,7 +223,7 @@ def test_every_default_size_is_legal():
         ),
         (
             ("generate", "core", "-o", "x", "--set", "core.tensor_numerics=fp32"),
-            "numerics of tensor instructions must be one of virgo_hmma, fp32_rne, ",
+            "core.tensor_numerics must be one of virgo_hmma, fp32_rne, ",
         ),
         (
             ("generate", "core", "-o", "x", "--set", "core.tensor_operand=bf16"),
