@@ -149,7 +149,7 @@ def stored(name: str, array: np.ndarray) -> np.ndarray:
 
 def buffer_of(name: str, array: np.ndarray, expected: Any, rtol: float, atol: float) -> Buffer:
     """Return the buffer of an array with its check; `expected` is rounded to the array's type."""
-    is_known = array.dtype.kind in "fiu" and array.dtype.isbuiltin == 1
+    is_known = array.dtype.kind in "fiu" and array.dtype.isbuiltin != 2
     data = array if is_known else array.view(f"u{array.itemsize}")
     if expected is None:
         return Buffer(data=data, is_checked=False)

@@ -26,6 +26,7 @@ __all__ = [
     "record",
     "recorded_costs",
     "recorded_durations",
+    "recorded_tiers",
     "recorded_wall",
 ]
 
@@ -88,6 +89,11 @@ def recorded_costs(tier: str) -> dict[str, FileCost]:
 def recorded_durations(tier: str) -> dict[str, float]:
     """Return the duration in seconds of each recorded test file in a tier."""
     return {file: cost.wall for file, cost in recorded_costs(tier).items()}
+
+
+def recorded_tiers() -> set[str]:
+    """Return the tiers that have been recorded."""
+    return set(json.loads(RECORD.read_text()))
 
 
 def recorded_wall(tier: str) -> float:
