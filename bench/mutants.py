@@ -424,8 +424,8 @@ MUTANTS: tuple[Mutant, ...] = (
         name="runtime_wait",
         fault="a launch does not wait for the other warps of its core",
         inside="spica_run_warps",
-        old="2:  csrr t1, SPICA_CSR_WARP_MASK\n    bne t1, t0, 2b",
-        new="2:  csrr t1, SPICA_CSR_WARP_MASK",
+        old="    bne t1, t0, 2b\n    call spica_this_record",
+        new="    call spica_this_record",
         tests=("tests/system/programs/test_runtime.py",),
     ),
     Mutant(
