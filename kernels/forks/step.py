@@ -49,7 +49,7 @@ def accumulators(step: Step) -> range:
     groups, chosen = HGMMA_GROUPS, 0
     if step.name == "hmma":
         groups, chosen = HMMA_GROUPS, step.field("rd")
-    assert groups.destination is not None
+    assert groups.destination is not None and groups.destination.first is not None
     first = groups.destination.first + groups.size * chosen
     return range(first, first + groups.size)
 
