@@ -243,7 +243,9 @@ def test_start_up_is_not_measured(machine, tmp_path):
     larger = valid(program(tmp_path, text, **machine))
     assert larger["region"]["begin"] > 2 * region["begin"]
     before, after = (run["cycles"] - (run["flush_cycles"] or 0) for run in (result, larger))
-    assert after < 1.05 * before, "without the final write-back of the cleared variables"
+    # Apart from the final write-back; misses of main depend on the lines that are still cached.
+    longer_start = larger["region"]["begin"] - region["begin"]
+    assert after - before < 0.05 * longer_start
 
 
 def test_a_kernel_on_cores_alone():
