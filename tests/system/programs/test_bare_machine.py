@@ -132,16 +132,22 @@ def dumped(folder, end, words, name, config, **options):
     return (check["verdict"], check["exit_code"]), data
 
 
-@pytest.mark.parametrize("latency", [20, 400])
+#: Machine, end of the program and latency of DRAM. The model has no latency, and without lockstep
+#: a store to ``tohost`` ends no cluster.
+DUMPED = [
+    (name, end, latency)
+    for name in ("model", "cluster", "no lockstep")
+    for end in ENDS
+    for latency in ((20,) if name == "model" else (20, 400))
+    if (name, end) != ("no lockstep", "tohost")
+]
+
+
 @pytest.mark.parametrize("config", [PRESETS["tiny"], TWO], ids=["one core", "parked core"])
-@pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("name", ["model", "cluster", "no lockstep"])
+@pytest.mark.parametrize(("name", "end", "latency"), DUMPED)
+@pytest.mark.quick("model-*")
 def test_every_word_of_a_dump_is_there(tmp_path, name, end, config, latency):
     """All writes reach DRAM before the dump, with any end of the program."""
-    if name == "model" and latency != 20:
-        pytest.skip("the model has no latency")
-    if (name, end) == ("no lockstep", "tohost"):
-        pytest.skip("without lockstep such a store ends no cluster")
     memory = {} if name == "model" else {"memory": DramConfig(latency=latency)}
     verdict, found = dumped(tmp_path, end, WORDS, name, config, **memory)
     assert verdict == ("pass", 0)
