@@ -29,8 +29,8 @@ def slot(step: Step, state: State) -> int | None:
 
 
 def reads(step: Step, state: State) -> list[int]:
-    """Return the places that an instruction reads."""
-    if not step.name:
+    """Return the places that an instruction reads; those of a marker have no effect."""
+    if not step.name or (step.name == "slti" and step.field("rd") == 0):
         return []
     registers = INSTRUCTIONS[step.name].registers
     found = [place_of(step, name) for name in registers if name != "rd"]
