@@ -13,7 +13,7 @@ from cyclopts import App, CycloptsError, UnusedCliTokensError
 from ..hw.base.errors import MachineError, UserError
 from ..hw.base.tools import stop_tools
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "terminate"]
 
 FAILED = 1  # the check fails, or the machine faults or hangs
 BAD_INPUT = 2

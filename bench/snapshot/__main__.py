@@ -4,10 +4,13 @@ The exit code of a comparison is 1 if anything differs that is not allowed, othe
 """
 
 import argparse
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from spica.cli.main import terminate
 from spica.cli.options import standard_output
 from spica.cli.sizes import require_at_least
 from spica.explore.record import ERROR
@@ -30,6 +33,8 @@ BAD_INPUT, INTERRUPTED = 2, 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out a command line; return its exit code."""
     given = parser().parse_args(arguments)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, terminate)
     try:
         return given.carry_out(given)
     except UserError as error:

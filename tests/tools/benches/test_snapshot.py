@@ -5,6 +5,7 @@ import itertools
 import json
 import re
 import shutil
+import signal
 
 import pytest
 
@@ -200,6 +201,19 @@ def test_a_run_that_reaches_its_limit_is_named(small, tmp_path, capsys, monkeypa
     shown = capsys.readouterr().out
     assert len(rows(shown, "status", "pass", "stopped")) == 2
     assert len(rows(shown, "reason", "500")) == 2
+
+
+def test_a_terminated_snapshot_is_written_and_leaves_no_draft(tmp_path, monkeypatch):
+    file = tmp_path / "ended.json"
+    monkeypatch.setattr("spica.cli.main.stop_tools", lambda: None)
+    monkeypatch.setattr(cases.RunCase, "record", lambda case: signal.raise_signal(signal.SIGTERM))
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        assert snapshot.main(["take", str(file), *SMALL]) == 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert list(tmp_path.iterdir()) == [file]
+    assert list(json.loads(file.read_text())["entries"]) == ["config of tiny_matrix"]
 
 
 def test_a_cut_snapshot_continues(tmp_path, capsys, monkeypatch):
