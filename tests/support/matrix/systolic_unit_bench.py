@@ -207,7 +207,7 @@ class MatrixHost:
         """Copy from DRAM to shared memory."""
         for row in range(descriptor.rows):
             source, target = (
-                (descriptor.dram + row * descriptor.dram_pitch) % DRAM_BYTES,
+                (descriptor.dram + row * descriptor.dram_pitch) % len(self.dram),
                 descriptor.local + row * descriptor.local_pitch,
             )
             self.shared[target : target + descriptor.bytes] = self.dram[
