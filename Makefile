@@ -71,7 +71,7 @@ test-full: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) $(HANGS)
 
 # The quick tests: neither of the full nor of the slow tier (tests/support/tiers.py).
-QUICK := -m "not slow and not full"
+QUICK := --tier=quick
 
 # A fast test that hangs ends with the stacks of all threads, and its worker is replaced.
 HANGS := -o faulthandler_timeout=1200 -o faulthandler_exit_on_timeout=true

@@ -1,7 +1,8 @@
 """Compiler driver: C, C++ and assembly to an ELF file with start-up code, cached by content."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..hw.base.build_cache import cached, digest, scratch_folder
@@ -25,7 +26,8 @@ __all__ = ["INCLUDE_DIRECTORY", "RUNTIME_DIRECTORY", "compile_program"]
 RUNTIME_DIRECTORY = Path(__file__).with_name("runtime")
 INCLUDE_DIRECTORY = RUNTIME_DIRECTORY / "include"
 LINKER_SCRIPT = RUNTIME_DIRECTORY / "link.ld"
-GUARDS = Path(__file__).with_name("guards.py")
+FOLDER = Path(__file__).parent
+GUARDS = FOLDER / "guards.py"
 
 #: Names of calls that atomic accesses become, and the section of ``#pragma comment(lib, …)``.
 ATOMIC_CALL = re.compile(rb"\0(__(?:sync|atomic)_\w+)\0")
@@ -44,14 +46,21 @@ def texts(paths: Sequence[Path]) -> list[str | bytes]:
 
 def tools_key() -> list[str | bytes]:
     """Return everything that determines objects, except sources and `spica.h`."""
-    headers = sorted(RUNTIME_DIRECTORY.rglob("*.h"))
-    folder = Path(__file__).parent
-    checks = sorted([*folder.glob("divergence/*.py"), *folder.glob("forks/*.py")])
-    passes = [folder / "entries.py", *checks]
-    return [compiler_version(), *toolchain.FLAGS, repr(LANGUAGES), *texts([*headers, *passes])]
+    passes = [*sorted(RUNTIME_DIRECTORY.rglob("*.h")), FOLDER / "entries.py"]
+    return [compiler_version(), *toolchain.FLAGS, repr(LANGUAGES), *texts(passes)]
 
 
-def build_runtime(header: str, sources: Sequence[Path], progress: Progress | None) -> Path:
+def checks_key() -> list[str | bytes]:
+    """Return the text of the checks that a linked program has passed."""
+    return texts(sorted([*FOLDER.glob("divergence/*.py"), *FOLDER.glob("forks/*.py")]))
+
+
+def build_runtime(
+    tools: Sequence[str | bytes],
+    header: str,
+    sources: Sequence[Path],
+    progress: Progress | None,
+) -> Path:
     """Return a directory with `spica.h` and the objects of a part of the runtime."""
 
     def build(directory: Path) -> None:
@@ -66,7 +75,63 @@ def build_runtime(header: str, sources: Sequence[Path], progress: Progress | Non
                 # The linker script matches this name.
                 (directory / f"spica_runtime_{source.stem}.o").write_bytes(contents)
 
-    return cached("runtime", digest([header, *tools_key(), *texts(sources)]), build, progress)
+    return cached("runtime", digest([header, *tools, *texts(sources)]), build, progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramBuild:
+    """Objects of a program, their link, and the checks of the linked program.
+
+    Parameters
+    ----------
+    sources : tuple of SourceFile
+    runtime : tuple of Path
+        Folders with the objects of the runtime.
+    threads : int
+        Threads of a warp of the machine.
+    guarded : bool
+        Whether the variables have guards between them.
+    progress : callable or None
+
+    """
+
+    sources: tuple[SourceFile, ...]
+    runtime: tuple[Path, ...]
+    threads: int
+    guarded: bool
+    progress: Progress | None
+
+    def objects(self) -> dict[str, bytes]:
+        """Return the objects of the sources, by file name."""
+        return {
+            f"{index}_{source.path.stem}.o": object_of(source, self.progress)
+            for index, source in enumerate(self.sources)
+        }
+
+    def link(self, contents: Mapping[str, bytes], directory: Path) -> Program:
+        """Link objects and the runtime to ``program.elf`` in a directory."""
+        for name, object_bytes in contents.items():
+            (directory / name).write_bytes(object_bytes)
+        objects = [path for folder in self.runtime for path in sorted(folder.glob("*.o"))]
+        objects += [directory / name for name in contents]
+        with build_step(self.progress, "linking the program"):
+            script = LINKER_SCRIPT
+            if self.guarded:
+                script = directory / "guarded.ld"
+                script.write_text(guarded_script(LINKER_SCRIPT.read_text(), objects))
+            link(objects, directory / "program.elf", script)
+        return Program.load(directory / "program.elf")
+
+    def check(self, program: Program) -> None:
+        """Raise if paths or values of a program cross what they must not."""
+        if crossing := first_crossing(program):
+            # Unoptimised code has each path as in the source, with its line.
+            plain = replace(self, sources=tuple(replace(each, optimize=0) for each in self.sources))
+            with scratch_folder() as folder:
+                in_source = first_crossing(plain.link(plain.objects(), folder))
+            raise structure_error(crossing, in_source, self.sources[0].optimize)
+        for complaint in crossing_values(program, self.threads):
+            raise UserError(complaint)
 
 
 def require_sources(
@@ -127,54 +192,36 @@ def compile_program(
     sources = [Path(source).resolve() for source in sources]
     folders = [Path(folder).resolve() for folder in includes]
     require_sources(sources, optimize, folders, defines)
-    header = program_header(config, stack_bytes)
-    runtime = build_runtime(header, runtime_sources(".S"), progress)
-    library = build_runtime(library_header(), runtime_sources(".c"), progress)
-
-    def objects_at(level: int) -> dict[str, bytes]:
-        objects = {}
-        for index, path in enumerate(sources):
-            source = SourceFile(
+    header, tools = program_header(config, stack_bytes), tools_key()
+    runtime = build_runtime(tools, header, runtime_sources(".S"), progress)
+    library = build_runtime(tools, library_header(), runtime_sources(".c"), progress)
+    assert config.core is not None
+    program = ProgramBuild(
+        sources=tuple(
+            SourceFile(
                 path=path,
-                optimize=level,
+                optimize=optimize,
                 folders=tuple(folders),
                 library=(runtime, INCLUDE_DIRECTORY),
                 defines=tuple(defines),
                 more=GUARDED_FLAGS if guarded else (),
             )
-            objects[f"{index}_{path.stem}.o"] = object_of(source, progress)
-        return objects
-
-    compiled = objects_at(optimize)
-
-    def linked(directory: Path, contents: dict[str, bytes]) -> Program:
-        for name, object_bytes in contents.items():
-            (directory / name).write_bytes(object_bytes)
-        objects = [*sorted(runtime.glob("*.o")), *sorted(library.glob("*.o"))]
-        objects += [directory / name for name in contents]
-        with build_step(progress, "linking the program"):
-            script = LINKER_SCRIPT
-            if guarded:
-                script = directory / "guarded.ld"
-                script.write_text(guarded_script(LINKER_SCRIPT.read_text(), objects))
-            link(objects, directory / "program.elf", script)
-        return Program.load(directory / "program.elf")
+            for path in sources
+        ),
+        runtime=(runtime, library),
+        threads=config.core.threads,
+        guarded=guarded,
+        progress=progress,
+    )
+    objects = program.objects()
 
     def build(directory: Path) -> None:
-        program = linked(directory, compiled)
-        if crossing := first_crossing(program):
-            # Unoptimised code has each path as in the source, with its line.
-            with scratch_folder() as folder:
-                in_source = first_crossing(linked(folder, objects_at(0)))
-            raise structure_error(crossing, in_source, optimize)
-        require_no_crossing(program, config)
+        program.check(program.link(objects, directory))
 
     # Objects depend on the machine only where sources use its header.
-    names = (runtime.name, library.name, str(optimize), *compiled)
-    if guarded:
-        names = (*names, *texts([GUARDS]))
-    key = digest([*tools_key(), header, *names, *compiled.values(), *texts([LINKER_SCRIPT])])
-    return cached("program", key, build, progress) / "program.elf"
+    key = [*tools, *checks_key(), header, runtime.name, library.name, str(optimize), *objects]
+    key += [*objects.values(), *texts([LINKER_SCRIPT, *([GUARDS] if guarded else [])])]
+    return cached("program", digest(key), build, progress) / "program.elf"
 
 
 def structure_error(found: Crossing, in_source: Crossing | None, optimize: int) -> UserError:
@@ -220,10 +267,3 @@ def link(objects: Sequence[Path], target: Path, script: Path) -> None:
         if LIBRARIES in contents:
             raise UserError(f"{what}: leave out #pragma comment(lib), give its files as sources")
     toolchain.tool("cc", [*flags, *map(str, objects), "-o", str(target)], what)
-
-
-def require_no_crossing(program: Program, config: ClusterConfig) -> None:
-    """Raise if threads of a program use values of the thread that starts them."""
-    assert config.core is not None
-    for complaint in crossing_values(program, config.core.threads):
-        raise UserError(complaint)

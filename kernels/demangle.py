@@ -5,8 +5,10 @@ from functools import cache
 
 from pycxxfilt import itanium_demangle
 
-__all__ = ["demangled"]
+__all__ = ["BLOCK", "demangled"]
 
+#: Beginning of the name of a block, before the name of its function.
+BLOCK = "block of "
 #: Functions that compilers make of parallel blocks, with the function around the block: in C, and
 #: in C++ after demangling.
 BLOCKS = (
@@ -26,5 +28,5 @@ def demangled(symbol: str) -> str:
             name = symbol
     for block in BLOCKS:
         if found := block.fullmatch(name):
-            return f"block of {found[1]}"
+            return BLOCK + found[1]
     return name

@@ -17,6 +17,15 @@ from support.trace.recorded_core import CONFIG, PROGRAM, run_recorded
 os.environ.pop("COLUMNS", None)
 
 
+def pytest_addoption(parser):
+    parser.addoption("--tier", choices=TIERS, help="tests of a tier, in place of -m")
+
+
+def pytest_configure(config):
+    if config.option.tier:
+        config.option.markexpr = TIERS[config.option.tier]
+
+
 def tier_of(config) -> str:
     """Return the tier that runs; a selection of other tests is scheduled like the full tier."""
     return next((name for name, each in TIERS.items() if each == config.option.markexpr), "full")

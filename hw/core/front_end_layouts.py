@@ -1,9 +1,12 @@
 """Layouts of the signals inside the front end, and between it and the rest of the core."""
 
+from typing import Any
+
 from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
 from ..config import PipelineConfig
+from ..isa.operations import ControlOperation, Port
 from ..lib.interfaces.core_memory import warp_shape
 from .layouts import decoded_layout
 
@@ -12,6 +15,7 @@ __all__ = [
     "head_layout",
     "position_width",
     "redirect_layout",
+    "refusal",
 ]
 
 
@@ -35,3 +39,15 @@ def entry_layout(config: PipelineConfig) -> data.StructLayout:
 def head_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of the next instruction of a warp, with a valid bit."""
     return data.StructLayout({"valid": 1, "instruction": decoded_layout(config)})
+
+
+def refusal(instruction: Any, operation: ControlOperation) -> list[Any]:
+    """Return the assignments that make an instruction a control operation that faults."""
+    return [
+        instruction.port.eq(Port.CONTROL),
+        instruction.operation.eq(operation),
+        instruction.reads.eq(0),
+        instruction.writes.eq(0),
+        instruction.stalls_warp.eq(1),
+        instruction.serialises.eq(1),
+    ]

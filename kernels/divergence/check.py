@@ -56,6 +56,8 @@ class Crossing:
 def first_crossing(program: Program) -> Crossing | None:
     """Return the first path of a program over the bounds of a construct, None if there is none."""
     records = records_of(program)
+    if not records:
+        return None
     functions: dict[Function | None, dict[int, Record]] = defaultdict(dict)
     for pc in sorted(records):
         functions[program.function_at(pc)][pc] = records[pc]
@@ -64,7 +66,7 @@ def first_crossing(program: Program) -> Crossing | None:
         if function is None:  # code without a symbol, which has no bounds
             found = (min(own), min(own))
         else:
-            found = Walk(flow, flow.body_of(function), own).crossing()
+            found = Walk(flow, flow.bodies[function.start], own).crossing()
         if found is not None:
             construct, path = found
             return Crossing(

@@ -1,7 +1,7 @@
 """Ends of control flow in a compiled program: jumps out of a function, calls that never return."""
 
-from ..bodies import RETURN_ADDRESS, Body, Step, steps
-from ..program import Function, Program
+from ..bodies import RETURN_ADDRESS, Body, Step, bodies_of
+from ..program import Program
 
 __all__ = ["ControlFlow", "jump_target"]
 
@@ -31,13 +31,9 @@ class ControlFlow:
 
     def __init__(self, program: Program):
         self.program = program
+        self.bodies = bodies_of(program, with_runtime=True)
         #: Whether a function may return, by its address.
         self.returning: dict[int, bool] = {}
-
-    def body_of(self, function: Function) -> Body:
-        """Return the instructions of a function."""
-        found = steps(self.program, function.start, function.end)
-        return Body(function, {step.pc: step for step in found})
 
     def successors(self, body: Body, step: Step) -> list[int]:
         """Return the addresses in the function that can execute after `step`."""
@@ -74,9 +70,8 @@ class ControlFlow:
         """Return whether the function at an address may return; True if it is not known."""
         if address not in self.returning:
             self.returning[address] = True  # while it is examined, for recursion
-            function = self.program.function_at(address)
-            if function is not None and function.start == address:
-                self.returning[address] = self.has_return(self.body_of(function))
+            if address in self.bodies:
+                self.returning[address] = self.has_return(self.bodies[address])
         return self.returning[address]
 
     def has_return(self, body: Body) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from ...hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES
 from ..bodies import RETURN_ADDRESS, Body, Step
+from ..demangle import BLOCK
 from ..program import Program
 from .lanes import Defined, Lanes
 from .state import FLOAT_BASE, KEPT, STACK_POINTER, State, entered
@@ -17,9 +18,6 @@ ALONE = 1
 LAUNCH = ("spica_run_warps", "spica_spawn_tasks", "spica_run_block")
 #: The function at which a parallel block ends, and the place of the address where it goes on.
 LEAVE, LEAVE_PLACE, LEAVE_BYTES = "spica_leave", 12, 16
-
-#: Beginning of the names of blocks.
-BLOCK = "block of "
 
 CROSSES = (
     "from before other threads became active, which do not have it: compute it after that, or put "

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
 from ...isa.operations import ControlOperation, Port
-from ..front_end_layouts import head_layout
+from ..front_end_layouts import head_layout, refusal
 from ..layouts import group_fields, product_field
 
 __all__ = ["WholeWarp"]
@@ -50,12 +50,7 @@ class WholeWarp(wiring.Component):
         m.d.comb += self.o.eq(self.head)
         with m.If(((given.port == Port.TENSOR) | waits) & ~self.mask.all()):
             m.d.comb += [
-                instruction.port.eq(Port.CONTROL),
-                instruction.operation.eq(ControlOperation.PARTIAL),
-                instruction.reads.eq(0),
-                instruction.writes.eq(0),
-                instruction.stalls_warp.eq(1),
-                instruction.serialises.eq(1),
+                *refusal(instruction, ControlOperation.PARTIAL),
                 *(instruction[name].eq(0) for name in product_field(self.config)),
                 *(instruction[name].eq(0) for name in group_fields(self.config)),
             ]

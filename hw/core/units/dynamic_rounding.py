@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from ...arith.float.rounding import DYNAMIC, Rounding
 from ...config import PipelineConfig
-from ...isa.operations import ControlOperation, Port
-from ..front_end_layouts import head_layout
+from ...isa.operations import ControlOperation
+from ..front_end_layouts import head_layout, refusal
 
 __all__ = ["DynamicRounding"]
 
@@ -52,12 +52,5 @@ class DynamicRounding(wiring.Component):
         with m.If(is_dynamic):
             m.d.comb += instruction.rounding.eq(self.frm)
             with m.If(self.frm >= RESERVED):
-                m.d.comb += [
-                    instruction.port.eq(Port.CONTROL),
-                    instruction.operation.eq(ControlOperation.ILLEGAL),
-                    instruction.reads.eq(0),
-                    instruction.writes.eq(0),
-                    instruction.stalls_warp.eq(1),
-                    instruction.serialises.eq(1),
-                ]
+                m.d.comb += refusal(instruction, ControlOperation.ILLEGAL)
         return m

@@ -27,16 +27,17 @@ DRAM_BYTES = 1 << 16
 
 
 class SmallMemory:
-    """Memory of the bench: the first bytes of DRAM, and shared memory, as byte arrays."""
+    """Memory of the bench: bytes of DRAM from `base` on, and shared memory, as byte arrays."""
 
-    def __init__(self, dram: np.ndarray, shared: np.ndarray):
+    def __init__(self, dram: np.ndarray, shared: np.ndarray, base: int = DRAM_BASE):
         self.dram = dram
         self.shared = shared
+        self.base = base
 
     def at(self, address: int, nbytes: int) -> np.ndarray:
         """Return a writable view of bytes."""
         is_shared = address >= SHARED_BASE
-        base, data = (SHARED_BASE, self.shared) if is_shared else (DRAM_BASE, self.dram)
+        base, data = (SHARED_BASE, self.shared) if is_shared else (self.base, self.dram)
         assert base <= address and address + nbytes <= base + len(data), hex(address)
         return data[address - base : address - base + nbytes]
 

@@ -25,6 +25,7 @@ from spica.sim.golden.matrix.command.command_decoder import decode_commands
 from spica.sim.iss.device.memory import DeviceMemory
 from spica.sim.iss.device.systolic import SystolicDevice
 from spica.sim.iss.device.work_queue import Agenda
+from support.cluster.unit_register_bench import SmallMemory
 
 __all__ = ["DRAM_BYTES", "WAIT", "CommandStream"]
 
@@ -37,26 +38,6 @@ SKIP_D = encode(loop_parts, skip_load_d=1)
 SKIP_LOADS = SKIP_D | encode(loop_parts, skip_load_a=1, skip_load_b=1)
 SKIP_COMPUTE, SKIP_STORE = encode(loop_parts, skip_compute=1), encode(loop_parts, skip_store=1)
 SPILL = encode(loop_parts, shared_only=1)
-
-
-class FlatMemory:
-    """DRAM of a stream, from `base` on, and shared memory, by address."""
-
-    def __init__(self, base: int, dram: np.ndarray, shared: np.ndarray):
-        self.base, self.dram, self.shared = base, dram.copy(), shared.copy()
-
-    def of(self, address: int, size: int) -> np.ndarray:
-        base, memory = (
-            (SHARED_BASE, self.shared) if address >= SHARED_BASE else (self.base, self.dram)
-        )
-        assert base <= address and address + size <= base + len(memory), hex(address)
-        return memory[address - base : address - base + size]
-
-    def read(self, address: int, nbytes: int) -> np.ndarray:
-        return self.of(address, nbytes).copy()
-
-    def write(self, address: int, data: bytes) -> None:
-        self.of(address, len(data))[:] = np.frombuffer(data, np.uint8)
 
 
 class CommandStream:
@@ -145,7 +126,7 @@ class CommandStream:
         shared = np.zeros(self.config.shared.size, np.uint8)
         mine = slice(self.origin, self.origin + self.size)
         shared[mine] = self.shared
-        memory = FlatMemory(self.base, self.dram, shared)
+        memory = SmallMemory(self.dram.copy(), shared, self.base)
         agenda = Agenda("round_robin", 0)
         places = DeviceMemory(DmaBlockConfig.of(self.cluster), memory, None, self.number)
         device = SystolicDevice(self.config, agenda, places, self.number)
