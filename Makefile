@@ -28,7 +28,7 @@ PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3
 endif
 
 .PHONY: venv demo examples test test-full check durations test-slow mutate formal bench lint \
-	format docs clean
+	harness format docs clean
 .DEFAULT_GOAL := venv
 
 venv: $(VENV)/dev.stamp
@@ -64,11 +64,12 @@ examples: $(VENV)/examples.stamp
 	$(BIN)/jupyter-execute --output=../build/examples/sweep examples/sweep.ipynb
 	@echo "All examples passed; the executed notebook is build/examples/sweep.ipynb"
 
-test: $(VENV)/dev.stamp lint
-	$(BIN)/python -m pytest -n $(WORKERS) $(HANGS) $(QUICK)
+test: $(VENV)/dev.stamp
+	@$(MAKE) --no-print-directory --jobs=2 lint harness
+	$(BIN)/python -m pytest -n $(WORKERS) $(HANGS) $(QUICK) $(REPORT)
 
 test-full: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -n $(WORKERS) $(HANGS)
+	$(BIN)/python -m pytest -n $(WORKERS) $(HANGS) $(REPORT)
 
 # The quick tests: neither of the full nor of the slow tier (tests/support/tiers.py).
 QUICK := --tier=quick
@@ -91,15 +92,15 @@ check: $(VENV)/dev.stamp
 # A tier with an empty cache, from the start of its command to its record.
 define measured
 	rm -rf build/durations
-	started=$$(date +%s) && $(2) \
-		SPICA_CACHE=$(CURDIR)/build/durations/cache $(BIN)/python -m pytest -n $(WORKERS) $(HANGS) $(3) \
-			--junitxml=build/durations/tests.xml && \
-		$(BIN)/python tests/support/durations.py $(1) build/durations/tests.xml $(WORKERS) $$started
+	mkdir -p build/durations && date +%s > build/durations/started
+	SPICA_CACHE=$(CURDIR)/build/durations/cache $(MAKE) $(2) REPORT=--junitxml=build/durations/tests.xml
+	PYTHONPATH=tests $(BIN)/python -m support.durations $(1) build/durations/tests.xml $(WORKERS) \
+		$$(cat build/durations/started)
 endef
 
 durations: $(VENV)/dev.stamp
-	$(call measured,quick,$(BIN)/pyright &&,$(QUICK))
-	$(call measured,full,,)
+	$(call measured,quick,test)
+	$(call measured,full,test-full)
 
 test-slow: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
@@ -118,6 +119,11 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+
+# The simulation's own library. Its link builds the compiler's C++ library, for which all other
+# builds would wait; it takes as long as lint.
+harness: $(VENV)/dev.stamp
+	@$(BIN)/python -c 'from spica.sim.engine.verilator_model import build_harness as build; build()'
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .

@@ -63,14 +63,29 @@ def pytest_collection_modifyitems(config, items):
 PROCESSOR = ProcessorTime()
 
 #: Allocations between garbage collections: designs make many objects.
-COLLECTED_EVERY = 20_000
+COLLECTED_EVERY = 200_000
+
+
+def keep_objects():
+    """Collect garbage, and exclude what is left from later collections."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_finish():
     """Exclude permanent objects (tests and modules) from garbage collection."""
-    gc.collect()
-    gc.freeze()
+    keep_objects()
     gc.set_threshold(COLLECTED_EVERY, *gc.get_threshold()[1:])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item, nextitem):
+    """Exclude what caches hold at the end of a file from garbage collection."""
+    try:
+        return (yield)
+    finally:
+        if nextitem is None or nextitem.path != item.path:
+            keep_objects()
 
 
 def forbid_skip(report):

@@ -39,9 +39,27 @@ class Compiler:
     command: tuple[str, ...]
     version: str
 
+    @property
+    def is_zig(self) -> bool:
+        return "ziglang" in self.command or "zig" in Path(self.command[0]).name
+
+    @property
+    def link_flags(self) -> list[str]:
+        """Flags of a link of a shared library.
+
+        zig builds the C++ library once for each level, by default with checks and debug
+        information: the level of the smallest code takes two thirds of the time.
+        """
+        flags = ["-shared", "-pthread"] if platform.system() != "Windows" else ["-shared"]
+        return [*flags, "-Os", "-g0", "-fno-sanitize=all"] if self.is_zig else flags
+
+    def key(self, flags: Sequence[str]) -> list[str]:
+        """Return what objects and libraries depend on besides sources; `flags` are of objects."""
+        return [*self.command, self.version, *self.link_flags, *flags, processor()]
+
     def flags(self, optimize: int) -> list[str]:
         """Return the flags of a level: 0 compiles fastest, 2 and above run fastest."""
-        if "ziglang" in self.command or "zig" in Path(self.command[0]).name:
+        if self.is_zig:
             # zig adds debug information by default, and checks without optimization. It has only
             # three levels; its smallest code runs within 5 % of its fastest.
             level = ("-O0", "-Os", "-O2", "-O2")[optimize]
@@ -196,7 +214,9 @@ def link(
     compiler: Compiler, objects: Sequence[Path], library: Path, progress: Progress | None = None
 ) -> None:
     """Link a shared library."""
-    flags = ["-shared", "-pthread"] if platform.system() != "Windows" else ["-shared"]
     size = sum(path.stat().st_size for path in objects)
     with build_step(progress, "linking the model", size=size):
-        run([*compiler.command, *flags, *map(str, objects), "-o", str(library)], "linking")
+        run(
+            [*compiler.command, *compiler.link_flags, *map(str, objects), "-o", str(library)],
+            "linking",
+        )

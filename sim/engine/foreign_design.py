@@ -12,7 +12,6 @@ from .verilator_model import (
     find_verilator,
     model_flags,
     runtime_objects,
-    tool_key,
 )
 
 __all__ = ["TOP", "build_foreign_design"]
@@ -58,6 +57,6 @@ def build_foreign_design(
         testbench.read_text(),
         verilator.version,
         *VERILATE_FLAGS,
-        *tool_key(compiler, flags),
+        *compiler.key(flags),
     ])
     return cached(f"foreign-{name}", key, build, progress) / "design.so"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...hw.base.build_cache import cached, digest, scratch_folder
-from ...hw.base.compiler import Compiler, compile_all, find_compiler, link, processor
+from ...hw.base.compiler import Compiler, compile_all, find_compiler, link
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
 from ...hw.emit.emission import Emission
@@ -30,7 +30,6 @@ __all__ = [
     "find_verilator",
     "model_flags",
     "runtime_objects",
-    "tool_key",
 ]
 
 NATIVE = Path(__file__).parents[1] / "native"
@@ -117,11 +116,6 @@ def verilator_version(program: Path, root: Path) -> str:
     return shown.stdout.strip()
 
 
-def tool_key(compiler: Compiler, flags: Sequence[str]) -> list[str]:
-    """Return the cache key common to all objects: compiler, flags, processor."""
-    return [*compiler.command, compiler.version, *flags, processor()]
-
-
 def native_key() -> list[str]:
     """Return the names of the harness sources and the text of all our own C++."""
     ours = [path for path in sorted(NATIVE.rglob("*")) if path.suffix in (".cpp", ".hpp")]
@@ -147,7 +141,7 @@ def harness_objects(compiler: Compiler) -> list[Path]:
                 jobs.append((unit, directory / f"{unit.stem}.o", flags))
             compile_all(compiler, jobs)
 
-    directory = cached("harness", digest([*tool_key(compiler, flags), *native_key()]), build)
+    directory = cached("harness", digest([*compiler.key(flags), *native_key()]), build)
     return sorted(directory.glob("*.o"))
 
 
@@ -169,7 +163,7 @@ def runtime_objects(compiler: Compiler, verilator: Verilator, trace: bool) -> li
             source.write_text("".join(f'#include "{include / name}"\n' for name in names))
             compile_all(compiler, [(source, directory / "runtime.o", flags)])
 
-    key = digest([*tool_key(compiler, flags), verilator.version, *names])
+    key = digest([*compiler.key(flags), verilator.version, *names])
     return sorted(cached("verilator", key, build).glob("*.o"))
 
 
@@ -290,6 +284,6 @@ def verilated_objects(
         verilog,
         verilator.version,
         *verilate,
-        *tool_key(compiler, compile_flags),
+        *compiler.key(compile_flags),
     ])
     return cached(f"verilated-{name}", key, build, progress)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...hw.arith.float.rounding import Rounding
 from ...hw.base.build_cache import cached, digest
-from ...hw.base.compiler import compile_all, find_compiler, link, processor
+from ...hw.base.compiler import compile_all, find_compiler, link
 from ...hw.config.tensor import HgmmaConfig, TensorConfig
 from ...hw.isa.operations import SpecialOperation
 from .coefficients import special_header
@@ -85,8 +85,7 @@ def build_arithmetic() -> Path:
         link(compiler, [target], directory / "arithmetic.so")
         target.unlink()
 
-    tool = [*compiler.command, compiler.version, *flags, processor()]
-    key = digest([tables, *texts, *texts.values(), *tool])
+    key = digest([tables, *texts, *texts.values(), *compiler.key(flags)])
     return cached("arithmetic", key, build) / "arithmetic.so"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...hw.base.build_cache import cached, digest
-from ...hw.base.compiler import compile_all, find_compiler, link, processor
+from ...hw.base.compiler import compile_all, find_compiler, link
 from ...hw.base.progress import Progress
 from ...hw.isa.instructions import INSTRUCTIONS, Instruction
 from .coefficients import special_header
@@ -63,14 +63,7 @@ def build_library(
             if path.name not in ("iss.so", *generated):
                 path.unlink()
 
-    key = digest([
-        *generated.values(),
-        *texts(),
-        *compiler.command,
-        compiler.version,
-        *flags,
-        processor(),
-    ])
+    key = digest([*generated.values(), *texts(), *compiler.key(flags)])
     return cached("iss", key, build, progress) / "iss.so"
 
 

@@ -231,6 +231,7 @@ def test_equal_blocks_of_different_names_are_synthesised_once():
         ("xilinx", {"ff": 16, "bram": 0.5, "dsp": 1}),
     ],
 )
+@pytest.mark.full
 def test_resources_of_fpgas(tech, expected):
     """A memory, a multiplier and two adders in separate blocks each count once."""
     taken = measure_technology(design_of(Multiplier(16), "multiplier"), TECHNOLOGIES[tech])
@@ -240,6 +241,7 @@ def test_resources_of_fpgas(tech, expected):
     assert sum(one["ff"] * n for n, one in taken.blocks.values()) == 2 * 16
 
 
+@pytest.mark.full
 def test_signals_that_are_named_like_bits_of_others():
     """Yosys's look-up table mapping of this block creates names that already exist."""
     blocks = cluster_design(TINY, "tiny").blocks

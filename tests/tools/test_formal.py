@@ -39,6 +39,7 @@ def run_formal(*arguments, **environment):
 
 
 @needs_solver
+@pytest.mark.full
 def test_a_proof_holds(tmp_path):
     finding = prover.prove(PROOFS["mshr"], tmp_path)
     assert (finding.status, finding.detail, finding.good) == ("proven", "", True)

@@ -20,7 +20,6 @@ from ..verilator_model import (
     find_verilator,
     model_flags,
     runtime_objects,
-    tool_key,
 )
 from ..word_memories import with_whole_words
 from .partition import BlockDesign
@@ -165,7 +164,7 @@ def block_library(
 
     sources = [path.read_text() for path in (*(NATIVE / name for name in SOURCES), *SHARED_HEADERS)]
     identity = digest([verilog, header, verilator.version, *verilate, *sources])
-    key = digest([identity, *tool_key(compiler, [*local, *levels["fast"], *levels["slow"]])])
+    key = digest([identity, *compiler.key([*local, *levels["fast"], *levels["slow"]])])
     return cached(f"block-{design.name}", key, build) / LIBRARY
 
 

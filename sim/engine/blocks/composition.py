@@ -9,7 +9,7 @@ from ....hw.base.compiler import Compiler, compile_all, find_compiler, link
 from ....hw.base.progress import Progress
 from ....hw.emit.emission import Emission
 from ...harness.binding import Layout
-from ..verilator_model import IDENTITY, MODEL_FLAGS, NATIVE, harness_objects, native_key, tool_key
+from ..verilator_model import IDENTITY, MODEL_FLAGS, NATIVE, harness_objects, native_key
 from .block_library import block_libraries
 from .partition import partition
 from .plan import plan_text
@@ -82,5 +82,5 @@ def composed_library(compiler: Compiler) -> Path:
             objects = [target for _, target, _ in jobs]
             link(compiler, [*objects, *harness_objects(compiler)], directory / "composed.so")
 
-    key = digest([*tool_key(compiler, flags), *native_key()])
+    key = digest([*compiler.key(flags), *native_key()])
     return cached("composed", key, build) / "composed.so"

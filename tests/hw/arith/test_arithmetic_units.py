@@ -56,7 +56,7 @@ def test_unit_gives_what_its_golden_model_gives(bench, name):
 
 
 @pytest.mark.parametrize("name", [name for name, unit in UNITS.items() if unit.reference])
-@pytest.mark.quick(8)
+@pytest.mark.quick(4)
 def test_golden_model_gives_what_the_oracle_gives(name):
     unit = UNITS[name]
     inputs = vectors(unit, np.random.default_rng(2))

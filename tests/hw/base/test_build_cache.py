@@ -164,6 +164,7 @@ def test_a_process_that_waits_takes_over_if_the_builder_is_killed():
     assert temporaries() == []
 
 
+@pytest.mark.full
 def test_a_build_that_is_killed_at_any_moment_leaves_a_usable_cache():
     rng = random.Random(1)
     begun = 0

@@ -154,7 +154,7 @@ def foreign_fields(block: str, preset: str) -> list[str]:
 
 
 @pytest.mark.parametrize("preset", WITH_SLOW_LARGE)
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_names_change_with_own_fields_only(preset):
     foreign = [
         (path, block)
@@ -166,6 +166,7 @@ def test_names_change_with_own_fields_only(preset):
     assert not foreign
 
 
+@pytest.mark.full
 def test_every_block_is_listed():
     assert set().union(*(blocks_of(config) for config in PRESETS.values())) == OWN.keys()
 
@@ -185,7 +186,7 @@ def test_every_own_field_matters():
 
 
 @pytest.mark.parametrize("block", OWN)
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_text_is_independent_of_all_other_fields(block):
     preset = "tiny_hetero" if block[-1].isdigit() else "tiny"
     config, fields = PRESETS[preset], foreign_fields(block, preset)

@@ -61,6 +61,7 @@ class Driver:
 @pytest.mark.parametrize(
     ("cores", "barriers"), [(1, 1), (2, 1), (3, 4), (8, 16)], ids=lambda n: str(n)
 )
+@pytest.mark.quick(3)
 def test_random_arrivals(cores, barriers, rate):
     """Several barriers at once, of all cores and of some, with counts that disagree.
 
@@ -178,6 +179,7 @@ def test_nobody_waits_for_more_than_all_others():
     simulate(driver.dut, bench)
 
 
+@pytest.mark.full
 def test_cells_and_depth():
     measured = measure(
         ClusterBarrier(ClusterBarrierConfig(cores=8, barriers=16)), "cluster_barrier"

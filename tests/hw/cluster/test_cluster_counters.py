@@ -54,6 +54,7 @@ async def look(ctx, dut, address, write=0):
 @pytest.mark.parametrize(
     "config", [TINY, lanes_config(), PRESETS["tiny"]], ids=["tiny_matrix", "lanes", "rows"]
 )
+@pytest.mark.quick(1)
 def test_counters_sum_their_events(config):
     dut = convert(counters(config))
     table = counter_table(config)

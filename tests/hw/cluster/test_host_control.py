@@ -141,6 +141,7 @@ def test_cycle_counter_carries():
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.6])
+@pytest.mark.quick(1)
 def test_units_are_reached_by_write_and_read_side_by_side(stall):
     dut = convert(Control(ControlConfig.of(TINY)))
     storages: dict = {"dma": {}, "matrix": {}}
@@ -251,6 +252,7 @@ def test_responses_stay_until_taken():
 
 
 @pytest.mark.parametrize(("address", "latency"), [(0, 4), (DMA_BASE, 4), (0x2000, 2)])
+@pytest.mark.quick(1)
 def test_latency_of_accesses(address, latency):
     dut = convert(Control(ControlConfig.of(TINY)))
 

@@ -48,6 +48,7 @@ def test_it_converts(name):
 
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 @pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.quick(1)
 def test_every_access_reaches_its_unit_once_and_in_order(name, stall):
     config = CONFIGS[name]
     bench = UnitRegisterBusBench(config, seed=len(name), stall=stall)
@@ -120,6 +121,7 @@ def test_words_and_accesses_of_a_core_take_turns():
 
 
 @pytest.mark.parametrize("seed", range(10))
+@pytest.mark.quick(2)
 def test_words_and_accesses_of_a_warp_come_in_its_order(seed):
     bench = UnitRegisterBusBench(CONFIGS["two"], seed=seed, stall=0.6)
     program = Program(bench.cores[0], bench.speakers[0], bench.rng, 60)

@@ -162,7 +162,7 @@ def test_codes_of_fp32():
 @pytest.mark.parametrize("saturate", [False, True])
 @pytest.mark.parametrize("mode", Rounding)
 @pytest.mark.parametrize("form", **BY_NAME)
-@pytest.mark.quick(20)
+@pytest.mark.quick(4)
 def test_rounding_is_that_of_gfloat(form, mode, saturate):
     values = values_to_round(form)
     expected = small.encode_by_gfloat(values, form, mode, saturate=saturate)
@@ -175,6 +175,7 @@ def test_rounding_is_that_of_gfloat(form, mode, saturate):
 @pytest.mark.parametrize(
     "form", [form for form in FLOATS if form != TF32], ids=lambda form: form.name
 )
+@pytest.mark.quick(4)
 def test_rounding_is_that_of_ml_dtypes(form):
     values = values_to_round(form)
     expected = small.encode_by_ml_dtypes(values, form)
@@ -188,7 +189,7 @@ def test_rounding_is_that_of_ml_dtypes(form):
     ids=lambda form: form.name,
 )
 @pytest.mark.parametrize("mode", Rounding)
-@pytest.mark.quick(6)
+@pytest.mark.quick(1)
 def test_rounding_is_that_of_the_definition(form, mode):
     """By exact fractions: the mode selects one of the two numbers that enclose the value."""
     codes = np.arange(form.largest + 1)

@@ -67,6 +67,7 @@ def test_none_is_a_value_only_of_optional_fields():
 
 
 @pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.quick(5)
 def test_ends_are_legal_and_the_values_beyond_are_refused(preset):
     config = PRESETS[preset]
     for name in field_names(config):

@@ -109,6 +109,7 @@ def give(ctx, dut, rng, cycle, slots_before):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.quick(1)
 def test_random_events(shape):
     """At any time all counters include all cycles up to the third before."""
     config, rng, model = SHAPES[shape], random.Random(shape), CounterModel()

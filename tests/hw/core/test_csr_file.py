@@ -212,6 +212,7 @@ def test_cycles_and_instructions_are_counted_in_64_bits():
     simulate(dut, bench)
 
 
+@pytest.mark.full
 def test_cells_and_depth():
     measured = measure(CsrFile(small_core(warps=8, threads=8)), "csr_file")
     assert measured.cells <= 200

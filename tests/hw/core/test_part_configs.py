@@ -113,7 +113,7 @@ def test_fields_differ_from_their_defaults():
 
 @pytest.mark.parametrize("core", CORES)
 @pytest.mark.parametrize("name", PARTS)
-@pytest.mark.quick(4)
+@pytest.mark.quick(1)
 def test_part_is_the_same_with_its_own_fields(name, core):
     config = CORES[core]
     assert text_of(name, narrowed(name, config)) == text_of(name, config)

@@ -87,6 +87,7 @@ def test_decode_by_hand(destination):
 
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("timing", [Timing(), ROUGH], ids=["smooth", "rough"])
+@pytest.mark.quick(1)
 def test_issue_is_the_same_as_the_model(name, timing):
     config = CONFIGS[name]
     with trial_groups():
@@ -95,6 +96,7 @@ def test_issue_is_the_same_as_the_model(name, timing):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.quick(1)
 def test_no_hazard_is_missed(name):
     for seed in range(4):
         config = CONFIGS[name]

@@ -70,6 +70,7 @@ def test_same_emissions_in_any_order(expected, seed):
     gc.collect()  # a component that is never elaborated would warn here
 
 
+@pytest.mark.full
 def test_changed_field_converts_few_blocks(converted):
     first = dma(TINY, is_cached=True)
     assert len(converted) == len(first.modules) + 1
@@ -83,6 +84,7 @@ def test_changed_field_converts_few_blocks(converted):
     assert sorted(converted) == sorted(["dma", *new])
 
 
+@pytest.mark.full
 def test_yosys_starts_for_new_text_only(monkeypatch):
     dma(TINY, is_cached=True)
     starts = []

@@ -123,6 +123,7 @@ def values_of(seed: int, patch) -> list[tuple]:
 
 
 @pytest.mark.parametrize("seed", fast_only(range(12), range(60)))
+@pytest.mark.quick(2)
 def test_values_are_those_without_the_patch(seed):
     expected = values_of(seed, nullcontext)
     assert len(set(expected)) > 20

@@ -91,6 +91,7 @@ def test_shapes_are_counted(left_out):
         (MacroLimits(bits=2049, words=64), 0),
     ],
 )
+@pytest.mark.quick(2)
 def test_small_memories_stay(limits, expected):
     emission = emit(Store(), "store", limits=limits)
     assert sum(sram.instances for sram in emission.srams or ()) == expected
@@ -121,6 +122,7 @@ def test_what_is_emitted_can_be_read(left_out):
     assert icarus_complaints(left_out, "2005") == []
 
 
+@pytest.mark.full
 def test_readers_complain(left_out):
     need_icarus()
     alone = replace(left_out, srams=())
@@ -164,6 +166,7 @@ def test_memories_do_the_same_as_macros(left_out):
     assert len({one for one, _ in pairs}) > 200
 
 
+@pytest.mark.full
 def test_description_and_files(left_out):
     emission = emit(Cluster(PRESETS["tiny_matrix"]), "tiny_matrix", limits=MacroLimits())
     texts = artifacts(emission)

@@ -154,6 +154,7 @@ def test_registers_are_the_same_as_before(texts):
     ("old", "new"),
     [("8'h5a;", "8'h5b;"), ("if (enable)", "if (~enable)"), ("[7:0] <=", "[7:0] <= ~")],
 )
+@pytest.mark.quick(1)
 def test_another_register_is_found(texts, old, new):
     whole, two = texts
     head, rest = whole.split("  always", 1)

@@ -41,6 +41,7 @@ async def offer(ctx, rng, valid, ready):
 
 @pytest.mark.parametrize("spoilt", [None, "a read byte", "a written byte"])
 @pytest.mark.parametrize(("axi", "channel"), PORTS)
+@pytest.mark.quick(3)
 def test_bursts_and_the_look_at_the_end(axi, spoilt, channel):
     rng = random.Random(f"{axi} {channel}")
     sizes = dict(zip(BASES, (512, 256), strict=True))

@@ -71,6 +71,7 @@ def test_a_grant_that_is_not_taken_stays():
 
 
 @pytest.mark.parametrize(("requesters", "depth"), [(8, 10), (16, 18), (24, 21), (64, 29)])
+@pytest.mark.quick(2)
 def test_depth_is_as_stated(requesters, depth):
     """No carry chain runs through all requesters."""
     assert measure(Arbiter(requesters), "arbiter").depth <= depth

@@ -104,6 +104,7 @@ def response(address: int, is_write: bool) -> int:
 
 
 @pytest.mark.parametrize("config", [CONFIG, ONE])
+@pytest.mark.quick(1)
 def test_all_get_what_is_theirs(config):
     rng = random.Random(7)
     dut = AxiMux(config)

@@ -106,6 +106,7 @@ def test_one_port_reads_or_writes(read_address):
         ({"depth": 4, "width": 8, "ports": "2"}, "ports must be one of 1r1w, 1rw, not '2'"),
     ],
 )
+@pytest.mark.quick(1)
 def test_bad_parameters_are_refused(parameters, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         Sram(**parameters)

@@ -60,6 +60,7 @@ def test_what_is_no_stream_has_nothing(lines):
     assert proposals(apart(lines)) == []
 
 
+@pytest.mark.full
 def test_lines_at_random_have_next_to_nothing():
     rng = random.Random(3)
     assert len(proposals(apart(rng.randrange(1 << 15) for _ in range(1000)))) <= 12
@@ -96,6 +97,7 @@ def test_blocks_in_no_order_are_one_stream():
     assert len(found) <= 1.2 * len(set(found))
 
 
+@pytest.mark.full
 def test_a_stream_in_use_outlives_lines_at_random():
     rng, lines = random.Random(2), []
     for n in range(200):
@@ -106,6 +108,7 @@ def test_a_stream_in_use_outlives_lines_at_random():
 
 @pytest.mark.parametrize("ahead", [1, 6, 32])
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.quick(1)
 def test_it_is_its_model(ahead, seed):
     rng = random.Random(seed)
     config = StreamConfig(line_width=16, ahead=ahead)

@@ -104,6 +104,7 @@ def test_carries_structures(make):
 
 
 @pytest.mark.filterwarnings("ignore:.*created but never used")
+@pytest.mark.full
 def test_a_queue_of_nothing_is_refused():
     with pytest.raises(ValueError, match=re.escape("depth must be at least 1, not 0")):
         Queue(8, 0)

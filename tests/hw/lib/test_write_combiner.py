@@ -73,6 +73,7 @@ def is_part(some: list[int], of: list[int]) -> bool:
 @pytest.mark.parametrize("lines", [1, 3, 40])
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 @pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.quick(4)
 def test_bursts_are_those_of_the_model(name, stall, lines):
     config, rng = CONFIGS[name], random.Random(f"{name} {stall} {lines}")
     bench = CombinerBench(config, rng, stall=stall)

@@ -67,6 +67,7 @@ def test_the_component_has_the_members_of_a_unit(sample):
     assert set(sample.reads) <= {path[0] for path, *_ in ports_of(members)}
 
 
+@pytest.mark.full
 def test_counters_refer_to_events_and_colours(sample):
     kind, events = kind_of(sample), unit_of(sample).events
     for counter in kind.counters:

@@ -40,6 +40,7 @@ def run(config, sizes, memory=None):
 @pytest.mark.parametrize(
     "sizes", [(1, 1, 1), (32, 16, 32), (33, 17, 40), (100, 40, 70), (40, 70, 100)], ids=str
 )
+@pytest.mark.quick(1)
 def test_work_is_exact_on_a_small_machine(sizes):
     found, result = traffic_of(TINY, product(TINY, sizes)), run(TINY, sizes)
     assert found == counted_traffic(TINY, result)

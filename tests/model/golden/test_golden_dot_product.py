@@ -192,7 +192,7 @@ def check(config, operands):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.quick(40)
+@pytest.mark.quick(12)
 def test_golden_model_matches_definition(name):
     config = CONFIGS[name]
     check(config, dot_operands(config, np.random.default_rng(len(name)), 50))

@@ -96,6 +96,7 @@ def operands(rng, shape, near, form):
 @pytest.mark.parametrize("operand", FLOATS)
 @pytest.mark.parametrize("near", [False, True])
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.quick(20)
 def test_matches_exact_integers(seed, near, operand):
     rng = random.Random(seed)
     form, dtype = FORMATS[operand], dtype_of(operand)

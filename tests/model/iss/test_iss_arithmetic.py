@@ -132,7 +132,7 @@ def by_oracle(operation, inputs, mode):
 
 
 @pytest.mark.parametrize(("operation", "mode"), CASES)
-@pytest.mark.quick(60)
+@pytest.mark.quick(20)
 def test_operation_is_that_of_an_oracle(operation, mode):
     inputs = vectors_of(operation)
     expected = by_oracle(operation, inputs, mode)

@@ -165,6 +165,7 @@ def test_an_interrupt_before_it_can_be_kept(monkeypatch):
         iss.run()
 
 
+@pytest.mark.full
 def test_a_machine_goes_with_its_last_user():
     """Reference counts free it, without the garbage collector."""
     gc.collect()
@@ -204,6 +205,7 @@ def test_the_library_is_built_once(monkeypatch):
     assert build_library() == built and built.exists()
 
 
+@pytest.mark.full
 def test_an_instruction_without_meaning_does_not_compile():
     """The switch over the generated mnemonics has no default."""
     unknown = Instruction("vx_unknown", Unit.WARP, 0x0000_600B, "rs1")

@@ -53,6 +53,7 @@ def executed(name, mask, values):
 
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize("name", WRITING)
+@pytest.mark.quick(80)
 def test_only_active_lanes_write_and_each_its_own_result(name, mask):
     """A lane of a masked warp gives the same result as a single lane."""
     rng = np.random.default_rng(1)

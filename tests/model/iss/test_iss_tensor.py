@@ -164,6 +164,7 @@ def check_hmma(registers, accumulators):
     ("numerics", "operand"),
     [(name, operand) for name, operands in TENSOR_NUMERICS.items() for operand in operands],
 )
+@pytest.mark.quick(15)
 def test_all_numerics_are_the_golden_ones(numerics, operand, threads):
     """Random fragments in which extremes, subnormals, infinities and NaN meet."""
     config = TensorConfig(numerics=numerics, operand=operand, threads=threads)
@@ -221,6 +222,7 @@ def test_hgmma_is_the_golden_one(matrices):
     ("numerics", "operand"),
     [(name, operand) for name, operands in TENSOR_NUMERICS.items() for operand in operands],
 )
+@pytest.mark.quick(6)
 def test_hgmma_of_all_numerics(numerics, operand):
     config = HgmmaConfig(numerics=numerics, operand=operand)
     memory, registers = random_tiles(config, np.random.default_rng(8), 20)

@@ -96,6 +96,7 @@ def check(seeds, shapes, divergent_branch="error"):
     return counts
 
 
+@pytest.mark.full
 def test_each_thread_computes_what_it_computes_alone():
     counts = check(range(112), SHAPES)
     assert counts["instructions"] > 200_000

@@ -52,6 +52,7 @@ def test_integer_instructions_on_every_pair_of_borders(name):
 
 @pytest.mark.parametrize("threads", [5, 32])
 @pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.quick(15)
 def test_float_instructions_are_those_of_qemu_in_every_lane(name, threads):
     """Each lane has its own operands; flags of the active lanes are combined."""
     (_, count), source, target = OPERATIONS[name]

@@ -91,7 +91,7 @@ def test_queries_and_keys_differ(machine, causal, queries, keys, depth):
 
 @pytest.mark.parametrize("data", ["large", "zeros"])
 @pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_special_values(machine, data):
     """Large scores change the maxima often; FP16 keeps those that change little."""
     assert_right(run(machine, 70, keys=300, data=data))
@@ -120,6 +120,7 @@ def steps(form, *, value, score):
     "value, score", [(200.0, 5.0), (6e4, 0.0), (6e4, 5.0), (65504.0, 3.4), (65504.0, 30.0)]
 )
 @pytest.mark.parametrize("machine", ["ampere", "volta", "hopper", "virgo"])
+@pytest.mark.quick(2)
 def test_weights_times_v_stay_in_range(machine, value, score):
     """Also of a block whose scores exceed the maximum of the block before by less than 2^8."""
     config = CONFIGS.get(machine, PRESETS["volta"])
@@ -150,7 +151,7 @@ def test_scores_that_leave_the_range_fail(machine):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_grouped_heads(machine):
     assert_right(run(machine, 20, keys=70, batch=2, heads=4, kv_heads=2, causal=True))
 
@@ -210,7 +211,7 @@ def test_maximum_of_rows_whose_first_scores_are_minus_infinity(machine):
 
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_no_order_of_warps_does_harm(machine, seed):
     assert_right(run(machine, 300, keys=200, schedule="random", seed=seed))
 
@@ -373,7 +374,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault[2])
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_faults_are_detected(fault, tmp_path):
     machine, name, old, new = fault
     config = CONFIGS[machine]

@@ -295,7 +295,7 @@ def assert_restorable(straight, saved, restored, step=None):
 
 
 @pytest.mark.parametrize("runs", RUNS, indirect=True)
-@pytest.mark.quick("cores", "cores in lockstep")
+@pytest.mark.full
 def test_a_run_goes_on_from_many_cycles(runs):
     assert_restorable(*runs)
 

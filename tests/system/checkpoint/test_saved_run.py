@@ -138,6 +138,7 @@ def test_amaranth_has_no_state_to_save():
         require_checkpointable(AmaranthEngine.__new__(AmaranthEngine))
 
 
+@pytest.mark.full
 def test_lockstep_must_be_as_in_the_checkpoint():
     config = small_config(cores=2, warps=2, threads=2)
     with ProgramMachine(config, optimize=0, lockstep=True) as machine:
@@ -175,6 +176,7 @@ def test_what_has_not_begun_or_has_ended_is_not_saved():
         ("record", {"record": (0, 5)}),
     ],
 )
+@pytest.mark.full
 def test_another_machine_refuses_a_run(name, options):
     make = partial(ProgramMachine, small_config(cores=2, warps=2, threads=2), optimize=0)
     with make() as machine, make(**options) as other:
@@ -192,6 +194,7 @@ def test_a_model_of_another_kind_refuses_a_run():
             other.restore(machine.save())
 
 
+@pytest.mark.full
 def test_a_model_of_another_design_refuses_a_run():
     with (
         CommandMachine(TINY, name=NAME) as machine,
@@ -202,6 +205,7 @@ def test_a_model_of_another_design_refuses_a_run():
             other.restore(machine.save())
 
 
+@pytest.mark.full
 def test_a_machine_of_python_saves_and_restores(tmp_path):
     path = tmp_path / "product.spica"
     a, b = (np.arange(64).reshape(8, 8) % divisor for divisor in (7, 5))
@@ -238,6 +242,7 @@ def test_a_run_at_its_limit_ends_saved(tmp_path):
     assert done == expected
 
 
+@pytest.mark.full
 def test_a_resumed_run_takes_the_model_of_its_checkpoint(tmp_path):
     path = tmp_path / "product.spica"
 

@@ -141,7 +141,7 @@ def test_values_are_those_of_the_golden_model(machine_of, name):
 
 @pytest.mark.parametrize("name", ["hopper", *SLOW])
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_random_programs(machine_of, seed, name):
     machine = machine_of(name)
     lines = random_lines(random.Random(seed), 60)
@@ -172,7 +172,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("case", FAULTS)
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_operands_outside_shared_memory_are_reported(machine_of, case):
     """With pc, warp and the last active lane; products of other warps are complete."""
     lines, cause, address = FAULTS[case]
@@ -203,6 +203,7 @@ def test_a_wait_without_a_product_is_reported(machine_of):
     assert outcome.fault.pc == assemble_program(text).labels["wrong"]
 
 
+@pytest.mark.full
 def test_a_store_to_an_operand_before_the_wait_is_reported(machine_of):
     machine = machine_of("hopper")
     pool, registers = operands_of(machine, 6, 1)
@@ -219,6 +220,7 @@ def test_a_store_to_an_operand_before_the_wait_is_reported(machine_of):
     execute(machine, lines, pool, registers)
 
 
+@pytest.mark.full
 def test_an_early_reader_of_c_waits_and_an_integer_does_not(machine_of):
     machine, cycles = machine_of("hopper"), {}
     pool, registers = operands_of(machine, 7, 1)
@@ -228,6 +230,7 @@ def test_an_early_reader_of_c_waits_and_an_integer_does_not(machine_of):
     assert cycles["float"] - cycles["integer"] >= 90
 
 
+@pytest.mark.full
 def test_serialising_instructions_do_not_wait_for_products(machine_of):
     """A barrier of one warp, a mask and a control register, while a product is under way."""
     machine, cycles = machine_of("hopper"), []
@@ -246,7 +249,7 @@ CYCLES = {1: 209, 2: 128, 4: 128}
 
 
 @pytest.mark.parametrize("warps", [1, 2, pytest.param(4, marks=pytest.mark.slow)])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_cycles_of_a_product(machine_of, warps):
     machine, cycles = machine_of("hopper"), []
     pool, registers = operands_of(machine, 8, warps)
@@ -273,6 +276,7 @@ def test_lockstep_on_the_amaranth_simulator():
 
 @pytest.mark.parametrize("mask", [1, 0x7F, 0xFE])
 @pytest.mark.parametrize("line", ["hgmma a1, a0", "hgmma_wait"])
+@pytest.mark.quick(1)
 def test_inactive_threads_are_a_fault(machine_of, line, mask):
     """Also while a product is under way; its results are complete at the end of the warp."""
     machine = machine_of("hopper")

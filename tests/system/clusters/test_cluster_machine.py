@@ -74,6 +74,7 @@ def execute(machine, name):
     return machine.run(LIMIT)
 
 
+@pytest.mark.full
 def test_only_an_observed_cluster_has_ports_to_look_at():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnusedElaboratable)

@@ -47,6 +47,7 @@ def assert_sentence(error, setting):
 
 
 @pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.quick(4)
 def test_what_derives_from_a_config_exists_or_is_refused_in_one_sentence(preset):
     """Tables and header of every end; the RTL may refuse it."""
     for setting, config in changed(preset):
@@ -129,6 +130,7 @@ def test_rtl_runs_with_two_fields_at_their_ends(seed):
 
 
 @pytest.mark.parametrize("settings", [["cores=1"], ["core.warps=1"]], ids=str)
+@pytest.mark.full
 def test_code_that_a_changed_machine_makes_slow_is_right_nevertheless(settings):
     config = override(PRESETS["virgo"], settings)
     workload = KernelWorkload(kernel_of("attention", config, {}), {"queries": 16, "depth": 64})

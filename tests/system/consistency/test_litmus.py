@@ -71,6 +71,7 @@ def machine():
 
 
 @pytest.mark.parametrize("name", QUICK)
+@pytest.mark.full
 def test_what_is_seen_is_allowed(machine, name):
     test = LitmusProgram(TWO, SHAPES[name], 30, 1)
 

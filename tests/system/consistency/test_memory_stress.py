@@ -65,6 +65,7 @@ def machine():
         yield machine
 
 
+@pytest.mark.full
 def test_races(machine):
     races = MemoryRaces(TWO, 7, epochs=2)
     machine.begins = True

@@ -11,6 +11,7 @@ from support.core.core_bench import run_core, run_model
 from support.programs.samples import ROOM, sample
 
 
+@pytest.mark.full
 def test_it_converts():
     require_no_loop(Core, CoreBlockConfig.of(small_config(warps=2, threads=2)))
 

@@ -193,7 +193,7 @@ SLOW = [("arithmetic", "wide"), ("everything", "thread"), ("everything", "lanes"
         *(pytest.param(*each, marks=pytest.mark.slow) for each in SLOW),
     ],
 )
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_programs(name, shape, monkeypatch):
     """Counters equal the events up to the third cycle before, and those known to the model."""
     config = small_config(**CORES[shape])
@@ -233,6 +233,7 @@ def test_programs(name, shape, monkeypatch):
         assert {name for name, value in held.items() if not value} <= never | rare
 
 
+@pytest.mark.full
 def test_programs_read_what_is_shown(monkeypatch):
     """A counter read returns the value shown in the cycle before the result is offered."""
     config = small_config(warps=2, threads=1)

@@ -47,7 +47,7 @@ results: .word 12345
 
 @pytest.mark.parametrize("snoop", [True, False])
 @pytest.mark.parametrize("end", ENDS)
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_a_second_life_finds_the_registers_of_the_first(end, snoop):
     config = small_config(warps=2, threads=1, snoop=snoop)
     text = TWO_LIVES.format(end=ENDS[end])
@@ -57,6 +57,7 @@ def test_a_second_life_finds_the_registers_of_the_first(end, snoop):
     assert run.memory == expected.read(ENTRY, ROOM).tobytes()
 
 
+@pytest.mark.full
 def test_the_core_is_busy_until_all_is_done():
     """The last warp ends with a load and a store in flight; only after them the core is idle."""
     text = """

@@ -178,6 +178,7 @@ def test_there_is_a_program_for_every_cause():
 # Detection of differences
 
 
+@pytest.mark.full
 def test_a_difference_of_one_register_is_found():
     program = PlacedProgram("li a0, 3\nli a1, 4\nadd a2, a0, a1\nvx_tmc zero")
     changed = PlacedProgram(program.text.replace("add", "sub"))

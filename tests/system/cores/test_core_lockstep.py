@@ -81,7 +81,7 @@ def execute(machine, text):
 @pytest.mark.parametrize("memory", [None, AWFUL, STALLING])
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("program", SAMPLES)
-@pytest.mark.quick(6)
+@pytest.mark.quick("*s-one core-memory1")
 def test_programs_agree(machine_of, program, name, memory):
     machine = machine_of(name, memory)
     # The value that a warp leaves in gp is compared.
@@ -163,6 +163,7 @@ def test_core_and_model_fault_alike(machine_of, number, memory):
     assert isinstance(outcome.fault.cause, type(cause))
 
 
+@pytest.mark.full
 def test_a_barrier_that_is_full_faults_alike(machine_of):
     text = """
         csrr t0, core_id
@@ -179,6 +180,7 @@ wait:   addi t1, t1, -1
 
 
 @pytest.mark.parametrize("memory", [None, AWFUL])
+@pytest.mark.full
 def test_parts_of_an_instruction_that_are_refused_fault_alike(machine_of, memory):
     text = "        slli a4, s0, 28\n        add a4, a4, s1\n        lw a2, 0(a4)"
     machine = machine_of("two issued, three requests", memory)

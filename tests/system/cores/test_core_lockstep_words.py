@@ -209,6 +209,7 @@ def test_loads_that_change_places(shown):
         (Port.CONTROL, "dispatched to control, but not last collected for it"),
     ],
 )
+@pytest.mark.quick(1)
 def test_an_instruction_that_is_dispatched_elsewhere(shown, port, what):
     shown.collect(LUI, Port.INT)
     shown.dispatch(LUI, port)

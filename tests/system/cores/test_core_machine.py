@@ -75,7 +75,7 @@ def assert_ends_as_on_the_model(machine, text, outcome):
 @pytest.mark.parametrize("memory", [CoreMemoryConfig(), CoreMemoryConfig(latency=20), AWFUL])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", SAMPLES)
-@pytest.mark.quick(8)
+@pytest.mark.quick("*s-one core-memory1")
 def test_programs_end_as_on_the_model(machine_of, name, shape, memory):
     machine = machine_of(shape, memory)
     outcome = execute(machine, sample(name))
@@ -98,6 +98,7 @@ def test_programs_end_as_on_the_model(machine_of, name, shape, memory):
         pytest.param("two cores", AWFUL, "shared memory", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.full
 def test_engines_take_the_same_cycles(machine_of, shape, memory, name):
     text = sample(name)
     verilated = execute(machine_of(shape, memory), text)
@@ -196,6 +197,7 @@ def access(address, instruction):
 
 
 @pytest.mark.parametrize("where", ["shared", "print", "dump"])
+@pytest.mark.full
 def test_what_lies_behind_dram_is_memory(machine_of, where):
     machine = machine_of("two cores")
     size = machine.config.shared.size
@@ -260,6 +262,7 @@ def test_only_what_was_placed_may_be_touched():
         assert outcome.fault.address == at + 4
 
 
+@pytest.mark.full
 def test_a_core_that_faults_is_named(machine_of):
     text = f"csrr a0, core_id\nbeqz a0, end\n.word 0\nend: j end\n{END}"
     outcome = execute(machine_of("two cores"), text)
@@ -269,6 +272,7 @@ def test_a_core_that_faults_is_named(machine_of):
 
 
 @pytest.mark.parametrize("memory", [CoreMemoryConfig(), CoreMemoryConfig(latency=100)])
+@pytest.mark.full
 def test_warps_that_wait_for_each_other_are_a_deadlock(machine_of, memory):
     machine = machine_of("two cores", memory)
     # The second core's warps never arrive.
@@ -288,6 +292,7 @@ end:    nop
     assert outcome.cycles - max(state.last_done for state in states) < 300
 
 
+@pytest.mark.full
 def test_a_barrier_that_opens_late_is_no_deadlock(machine_of):
     text = f"""{START}
         csrr a0, core_id
@@ -315,12 +320,14 @@ def test_nothing_moving_is_a_hang():
         assert execute(machine, sample("integers"), 1 << 20).stop is StopReason.DONE
 
 
+@pytest.mark.full
 def test_an_endless_loop_reaches_its_limit(machine_of):
     outcome = execute(machine_of("one thread"), "end: j end", 3000)
     assert (outcome.stop, outcome.cycles) == (StopReason.LIMIT, 3000)
     assert outcome.instructions > 300
 
 
+@pytest.mark.full
 def test_bad_requests_are_one_sentence(machine_of):
     config = config_of("one thread")
     with pytest.raises(UserError, match="needs cores; this cluster has none"):

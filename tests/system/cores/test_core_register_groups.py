@@ -69,7 +69,7 @@ def counters(values: int) -> dict[str, int]:
 
 @pytest.mark.parametrize("is_grouped", [False, True])
 @pytest.mark.parametrize("options", [{}, pytest.param(DUAL, marks=pytest.mark.slow)])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_programs(is_grouped, options):
     rng = random.Random(6)
     found = program(rng, is_grouped, 40)

@@ -189,7 +189,7 @@ CYCLES = {(1, 1): 46, (1, 2): 32, (2, 1): 32, (4, 1): 32, (8, 1): 32, (8, 2): 32
 
 
 @pytest.mark.parametrize(("warps", "accumulators"), CYCLES)
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_cycles_of_an_instruction(machine_of, warps, accumulators):
     machine, cycles, slots = machine_of("volta"), [], []
     lengths = (8, 24)
@@ -288,6 +288,7 @@ def test_a_wrong_value_of_any_register_is_reported(register):
 
 @pytest.mark.parametrize("name", ["volta", *SLOW])
 @pytest.mark.parametrize("mask", [1, 0x7F, 0xFE, 0x5A])
+@pytest.mark.quick(1)
 def test_inactive_threads_are_a_fault(machine_of, mask, name):
     """Of a mask and of a warp that has just started, with its line, and nothing is computed."""
     machine = machine_of(name)
@@ -303,6 +304,7 @@ def test_inactive_threads_are_a_fault(machine_of, mask, name):
     assert machine.counters()[0]["operations_tensor"] == 1
 
 
+@pytest.mark.full
 def test_one_side_of_a_branch_is_a_fault(machine_of):
     """A split leaves threads inactive; after the join the warp is whole again."""
     machine = machine_of("volta")

@@ -49,7 +49,7 @@ def diagnostics(name: str, **options):
 
 @pytest.mark.parametrize("lockstep", [True, False], ids=["lockstep", "alone"])
 @pytest.mark.parametrize("name", FAULTS)
-@pytest.mark.quick(2)
+@pytest.mark.full
 def test_a_fault_names_its_place(name, lockstep):
     cause, words = FAULTS[name]
     found, text = diagnostics(name, lockstep=lockstep)
@@ -61,7 +61,7 @@ def test_a_fault_names_its_place(name, lockstep):
 
 
 @pytest.mark.parametrize("lockstep", [True, False], ids=["lockstep", "alone"])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_a_barrier_nobody_else_reaches(lockstep):
     found, text = diagnostics("missing_warp", lockstep=lockstep)
     assert found["stop"] == "deadlock"
@@ -70,6 +70,7 @@ def test_a_barrier_nobody_else_reaches(lockstep):
     assert ("run in lockstep with the model" in text) == (not lockstep)
 
 
+@pytest.mark.full
 def test_an_endless_loop_ends_at_the_limit():
     found, text = diagnostics("endless_loop")
     assert (found["stop"], found["cycles"]) == ("limit", 20_000)
@@ -77,7 +78,7 @@ def test_an_endless_loop_ends_at_the_limit():
 
 
 @pytest.mark.parametrize("lockstep", [True, False], ids=["lockstep", "alone"])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_memory_that_never_answers_is_a_hang(lockstep):
     memory = CoreMemoryConfig(silence=0.999_999_9)
     found, text = diagnostics(

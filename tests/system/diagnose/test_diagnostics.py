@@ -65,7 +65,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 def test_faults(name):
     # Cores alone have no registers of units.
     found, text = diagnostics(name, PRESETS["tiny"] if FAULTS[name][0] == "device" else CORE)
@@ -87,6 +87,7 @@ def test_faults(name):
         pytest.param("verilator", "access refused by memory to 0xff005018", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.full
 def test_a_command_to_a_missing_dma(engine, words):
     config = replace(PRESETS["tiny"], units=(), dma=None)
     options = SimtOptions(engine=engine, memory=DramConfig(latency=10))

@@ -52,6 +52,7 @@ def failure(tmp_path, monkeypatch):
     return caught.value
 
 
+@pytest.mark.full
 def test_a_load_that_missed_a_store_names_both(failure):
     text, race = str(failure), failure.diagnostics["race"]
     assert text.startswith("race: a load missed a store for want of a fence")
@@ -64,6 +65,7 @@ def test_a_load_that_missed_a_store_names_both(failure):
     assert "core 1, warp 0 loads" in text and "core 0, warp 0 stored" in text
 
 
+@pytest.mark.full
 def test_the_trace_before_a_difference_has_operands(failure):
     path = Path(failure.diagnostics["trace"])
     assert str(path) in str(failure)
@@ -90,9 +92,11 @@ def test_the_trace_before_a_difference_has_operands(failure):
     assert checked > 20
 
 
+@pytest.mark.full
 def test_ignored_races_are_counted():
     assert execute(executor(ignores_races=True)) == (0, 1)
 
 
+@pytest.mark.full
 def test_the_right_program_has_none():
     assert execute(executor(defines=("CORRECT",))) == (0, 0)

@@ -85,6 +85,7 @@ def run(path, preset="core", **options):
 
 
 @pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.quick(3)
 def test_a_planted_access_is_found(name, tmp_path):
     text, (kind, owner, near, count) = PLANTED[name]
     path, line = planted(tmp_path, text)
@@ -102,6 +103,7 @@ def test_a_planted_access_is_found(name, tmp_path):
 
 @pytest.mark.parametrize("name", ["past_an_array", "unwritten_shared"])
 @pytest.mark.parametrize("lockstep", [True, False])
+@pytest.mark.quick(1)
 def test_a_run_on_the_rtl_begins_with_the_check(name, lockstep, tmp_path):
     text, (kind, *_) = PLANTED[name]
     path, line = planted(tmp_path, text)
@@ -142,6 +144,7 @@ CORRECT = {
 
 @pytest.mark.parametrize("name", CORRECT)
 @pytest.mark.parametrize("optimize", [0, 3])
+@pytest.mark.quick(4)
 def test_a_right_program_has_no_finding(name, optimize, tmp_path):
     path, _ = planted(tmp_path, CORRECT[name])
     assert run(path, optimize=optimize)["check"]["verdict"] == PASS
@@ -157,6 +160,7 @@ UPDATES = (
 
 @pytest.mark.parametrize("engine", ["iss", "verilator"])
 @pytest.mark.parametrize("tasks", [8, 64])
+@pytest.mark.quick(2)
 def test_a_lost_update_of_a_histogram_is_a_race(engine, tasks, tmp_path):
     """Within one warp, and between warps."""
     path, line = planted(tmp_path, UPDATES.replace("{}", str(tasks)))
@@ -177,6 +181,7 @@ def test_updates_by_a_whole_warp_or_of_own_elements_are_none(tmp_path):
     assert run(planted(tmp_path, text)[0])["check"]["verdict"] == PASS
 
 
+@pytest.mark.full
 def test_a_condition_on_the_old_value_loses_updates_too(tmp_path):
     text = (
         "static volatile uint32_t largest[2];\n"
@@ -215,6 +220,7 @@ def test_an_array_that_nobody_wrote(tmp_path):
         machine.run(path, args={"x": x, "y": y}, check="some")
 
 
+@pytest.mark.full
 def test_findings_are_part_of_a_result(tmp_path, capsys):
     path, line = planted(tmp_path, PLANTED["past_an_array"][0])
     command = ("run", str(path), "--preset", "core", "--engine", "iss")

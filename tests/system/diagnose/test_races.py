@@ -51,7 +51,7 @@ def marked(name, mark):
 
 @pytest.mark.parametrize("name", PLANTED)
 @pytest.mark.parametrize("seed", range(1, 4))
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 def test_a_planted_race_is_reported(name, seed):
     preset, words = PLANTED[name]
     with pytest.raises(ProgramError) as caught:
@@ -138,7 +138,7 @@ def test_every_kernel_is_checked():
 @pytest.mark.parametrize(
     ("name", "preset"), [pair for pair in EVERYWHERE if pair[0] == "gemm" or pair[1] in OF_CORES]
 )
-@pytest.mark.quick(5)
+@pytest.mark.quick(2)
 def test_shipped_kernels_have_no_race(name, preset):
     assert_no_race(name, preset, [2])
 

@@ -12,6 +12,7 @@ from spica.hw.base.errors import UserError
 RUN = ("run", "vecadd", "--preset", "tiny", "--engine", "iss", "--size", "3")
 
 
+@pytest.mark.full
 def test_a_compiler_that_does_nothing(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("SPICA_CXX", "/bin/true")
     monkeypatch.setenv("SPICA_CACHE", str(tmp_path))

@@ -42,6 +42,7 @@ def bench():
         yield bench
 
 
+@pytest.mark.full
 def test_values_and_latency(bench):
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 1 << 16, (2, 1000), np.uint16).astype(np.uint64)
@@ -79,6 +80,7 @@ def test_numbers_are_held_and_cut(bench):
     assert results["product"].tolist() == [0, 0, 0x1FFFE, 0x1FFFE]
 
 
+@pytest.mark.full
 def test_a_million_vectors(bench):
     values = np.arange(1_000_000, dtype=np.uint32) & 0xFFFF
     results = bench.run(a=values, b=3)
@@ -105,6 +107,7 @@ def test_rows_may_end_early_be_held_and_wait_for_their_results(bench):
     assert rows[:, product.word].tolist() == [0, 0, 0]
 
 
+@pytest.mark.full
 def test_without_its_clock_a_domain_stands_still(bench):
     bench.engine.vectors(np.array([[3, 5]], np.uint32), latency=LATENCY)
     held = bench.engine.vectors(np.array([[7, 11]], np.uint32), latency=9, domains=[])

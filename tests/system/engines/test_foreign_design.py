@@ -38,6 +38,7 @@ def testbench(tmp_path):
     return path
 
 
+@pytest.mark.full
 def test_testbench_simulates_the_design(testbench):
     library = ctypes.CDLL(str(build_foreign_design("counter", COUNTER, testbench)))
     assert library.count(7, 3) == 21

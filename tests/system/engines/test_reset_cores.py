@@ -26,6 +26,7 @@ def left(machine, program) -> list[bytes]:
     return [machine.read(*region).tobytes() for region in program.regions if is_dram(region[0])]
 
 
+@pytest.mark.full
 def test_a_run_after_a_reset_in_the_middle_is_as_the_first():
     races, runs = MemoryRaces(TWO, 3, epochs=2, bursts=2), []
     rng = random.Random(1)

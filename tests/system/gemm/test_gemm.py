@@ -21,7 +21,7 @@ TINY = PRESETS["tiny_matrix"]
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.4])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_random_products_on_tiny(stall):
     rng = random.Random(int(stall * 10))
     with CommandMachine(TINY, name="tiny_matrix", memory=DramConfig(stall=stall)) as machine:
@@ -34,6 +34,7 @@ def without_time(result):
     return {name: result[name] for name in names}
 
 
+@pytest.mark.full
 def test_engines_and_gating_agree():
     results = [
         run_workload(

@@ -145,7 +145,7 @@ def broken(tmp_path, config, old, new, **options):
         ("GEMM_A_ROOM, GEMM_B_ROOM, GEMM_B", "GEMM_A_ROOM - GEMM_A_BYTES, GEMM_B_ROOM, GEMM_B"),
     ],
 )
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_mistakes_are_found(tmp_path, old, new):
     """Wrong pitches, a tile without padding at its edge, waits that are missing or too short."""
     config = PRESETS["tiny"]
@@ -164,6 +164,7 @@ def test_mistakes_are_found(tmp_path, old, new):
     pytest.fail("nobody noticed")
 
 
+@pytest.mark.full
 def test_a_thread_alone_that_waits_too_little_is_found(tmp_path):
     old, new = "at->step + 1 - at->distance", "at->step - 1 - at->distance"
     kernel = broken(tmp_path, ONE_WARP, old, new, gaps=GAPS)
@@ -204,6 +205,7 @@ def reached(body, step):
     return found
 
 
+@pytest.mark.full
 def test_the_result_is_there_on_return(tmp_path):
     """The program checks this itself: at its end the model would complete queued commands."""
     config = PRESETS["tiny"]
@@ -218,6 +220,7 @@ def test_the_result_is_there_on_return(tmp_path):
         assert {result["check"]["exit_code"] for result in runs} == expected
 
 
+@pytest.mark.full
 def test_nothing_is_broken_where_nothing_was_changed(tmp_path):
     config = PRESETS["tiny"]
     kernel = broken(tmp_path, config, "GEMM_FINISHED 0", "GEMM_FINISHED 0", gaps=GAPS)

@@ -75,7 +75,7 @@ def assert_right(result):
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("preset", ["virgo", "tiny"])
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 def test_results_are_right_to_the_bit(name, preset, size, c_format, gaps):
     result = run(name, PRESETS[preset], size, c_format=c_format, gaps=gaps)
     assert_right(result)
@@ -92,6 +92,7 @@ def test_bias_and_relu_are_right_to_the_bit(name, c_format):
         assert result["check"]["code_warnings"] == []
 
 
+@pytest.mark.full
 def test_relu_keeps_nan_and_clears_negative_elements(tmp_path):
     size = (50, 35, 70)
     unchanged = [("x & ~(x >> 31)", "x")]
@@ -107,7 +108,7 @@ def test_relu_keeps_nan_and_clears_negative_elements(tmp_path):
 
 @pytest.mark.parametrize("gaps", [(0, 0, 0), EVEN_GAPS], ids=str)
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_words_and_elements_side_by_side(name, gaps):
     """If C is aligned, whole groups of columns are written in words, the last by elements."""
     for preset, size in (("virgo", (130, 200, 40)), ("tiny", (40, 52, 40))):
@@ -116,7 +117,7 @@ def test_words_and_elements_side_by_side(name, gaps):
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_every_kind_of_machine(name, machine):
     config = MACHINES[machine]
     data = "random" if machine == "fp32" else "extreme"
@@ -126,7 +127,7 @@ def test_every_kind_of_machine(name, machine):
 
 
 @pytest.mark.parametrize(("operand", "c_format"), [("int8", "int32"), ("bf16", "fp32")])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_sums_in_other_formats(operand, c_format):
     matrix = {"operand": operand, "read_scale": False}
     config = changed(TINY, matrix=matrix)
@@ -206,7 +207,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_mistakes_are_found(tmp_path, mistake):
     changes = MISTAKES[mistake]
     kernels = [
@@ -223,6 +224,7 @@ def test_mistakes_are_found(tmp_path, mistake):
     pytest.fail("nobody noticed")
 
 
+@pytest.mark.full
 def test_nothing_is_broken_where_nothing_was_changed(tmp_path):
     kernel = broken(tmp_path, "gemm_bias_gelu", TINY, gaps=ODD_GAPS)
     assert_right(run("", TINY, (70, 38, 70), kernel=kernel, schedule="random"))
@@ -243,6 +245,7 @@ def longest_loop(program: Program) -> int:
     return longest
 
 
+@pytest.mark.full
 def test_instructions_of_what_the_cores_do():
     """Two elements of each lane; a whole tile within 30 % of the matrix unit's time for it."""
     config = PRESETS["virgo"]

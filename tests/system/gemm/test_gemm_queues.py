@@ -24,6 +24,7 @@ def queued(preset, descriptors, **core):
 
 @pytest.mark.parametrize("warps", [1, 4])
 @pytest.mark.parametrize("descriptors", [1, 2, 3, 16])
+@pytest.mark.quick(2)
 def test_a_product_ends_with_any_queue_of_the_dma(descriptors, warps):
     config = queued("tiny", descriptors, warps=warps)
     for size in SIZES:

@@ -161,6 +161,7 @@ HOST = Host()
     [HOST.dma.address("loads_done"), HOST.matrix.address("computes_done")],
     ids=["loads", "computes"],
 )
+@pytest.mark.full
 def test_the_model_misses_each_wait(register):
     """Without the waits for one counter, some event orders give wrong results."""
 

@@ -76,7 +76,7 @@ def test_values_that_break_arithmetic_come_out_to_the_bit(preset):
 
 
 @pytest.mark.parametrize("seed", range(1, 3))
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_no_order_of_warps_and_loads_does_harm(seed):
     for config in (AMPERE, AMPERE_FP32, VOLTA):
         assert_right(run_product(config, (130, 70, 200), schedule="random", seed=seed))

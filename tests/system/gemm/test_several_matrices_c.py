@@ -25,6 +25,7 @@ def run(config, sizes, *, units=(0, 1), **options):
 
 @pytest.mark.parametrize("schedule", [("round_robin", 1), ("random", 1), ("random", 2)], ids=str)
 @pytest.mark.parametrize("units", [(0, 1), (0,), (1,)], ids=str)
+@pytest.mark.quick(3)
 def test_a_core_for_each_unit(schedule, units):
     order, seed = schedule
     sizes = {"m": 70, "n": 37, "k": 50}

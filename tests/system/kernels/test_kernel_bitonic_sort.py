@@ -18,7 +18,7 @@ SIZES = [*range(1025, 2048, 72), 1, 8, 9, 33, 64, 71, 79, 90, 97, 105, 113, 127]
 
 
 @pytest.mark.parametrize("shape", MACHINES, ids=str)
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_any_number_of_keys_is_sorted(shape):
     cores, warps, threads, size = shape
     config = dataclasses.replace(

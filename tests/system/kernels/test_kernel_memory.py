@@ -193,6 +193,7 @@ def test_strides_read_as_much_as_lines_say():
         assert found - reads[1] == pytest.approx(more, rel=0.05, abs=512)
 
 
+@pytest.mark.full
 def test_a_copy_writes_each_word_once():
     """And reads each at least once, and at most a quarter of them, read ahead, a second time."""
     few, many = (on_rtl("copy", n)["memory"]["traffic"]["run"] for n in (2048, 6144))

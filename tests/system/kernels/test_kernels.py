@@ -86,7 +86,7 @@ def assert_right(result):
 
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("shape", FAST)
-@pytest.mark.quick(17)
+@pytest.mark.quick(4)
 def test_right(name, shape):
     config, optimize, schedule = FAST[shape]
     kernel = find_kernel(name)
@@ -155,7 +155,7 @@ def test_instructions(name, record_property):
 
 @pytest.mark.parametrize("optimize", [2, 3])
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.quick(8)
+@pytest.mark.quick(4)
 def test_inspection(name, optimize):
     sources = find_kernel(name).sources
     program = Program.load(compile_program(sources, PRESETS["core"], optimize=optimize))
@@ -233,7 +233,7 @@ MISTAKES = {
 @pytest.mark.parametrize(
     ("name", "right", "wrong"), [(name, *pair) for name in KERNELS for pair in MISTAKES[name]]
 )
-@pytest.mark.quick(7)
+@pytest.mark.quick(2)
 def test_a_broken_kernel_is_seen(name, right, wrong, tmp_path):
     kernel = find_kernel(name)
     [source] = kernel.sources

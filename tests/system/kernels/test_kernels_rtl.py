@@ -41,7 +41,7 @@ def on_rtl(name: str, config: ClusterConfig, **options):
 
 @pytest.mark.parametrize("config", FAST, ids=shape_name)
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.quick(4)
+@pytest.mark.quick(1)
 def test_right(name, config):
     on_rtl(name, config)
 

@@ -233,6 +233,7 @@ def value_of(path: Path) -> int:
 
 
 @pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.quick(8)
 def test_a_changed_input_is_built_again(name, tmp_path, monkeypatch, separate_cache):
     change = CHANGES[name]
     for variable, value in change.environment.items():

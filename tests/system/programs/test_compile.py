@@ -153,6 +153,7 @@ def test_header_has_the_machine():
 
 
 @pytest.mark.parametrize("language", ["cc", "c++"])
+@pytest.mark.quick(1)
 def test_headers_draw_no_warnings(tmp_path, language):
     """All headers, each included first, for machines with and without a matrix unit."""
     strict = ["-Wall", "-Wextra", "-Werror", "-O2", f"-I{INCLUDE_DIRECTORY}", "-c"]
@@ -358,7 +359,7 @@ def test_what_is_built_once_is_found_again(tmp_path, monkeypatch, empty_cache):
 @pytest.mark.parametrize(
     "name", ["include/spica_math.h", "start.S", "decimal.h", "print.c", "link.ld"]
 )
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_a_changed_runtime_is_built_again(tmp_path, monkeypatch, empty_cache, name):
     runtime = tmp_path / "runtime"
     for path in sorted(compiling.RUNTIME_DIRECTORY.rglob("*.*")):
@@ -375,6 +376,7 @@ def test_a_changed_runtime_is_built_again(tmp_path, monkeypatch, empty_cache, na
     assert compile_program([path], CORE) != first
 
 
+@pytest.mark.full
 def test_other_flags_and_another_compiler_are_built_again(tmp_path, monkeypatch, empty_cache):
     path = source_file(tmp_path, HELLO)
     found = {compile_program([path], CORE)}

@@ -81,6 +81,7 @@ CROSSINGS = {
 
 @pytest.mark.parametrize("optimize", [0, 3])
 @pytest.mark.parametrize("name", CROSSINGS)
+@pytest.mark.quick(3)
 def test_way_out_of_a_construct(tmp_path, name, optimize):
     body, construct, path = CROSSINGS[name]
     kind = "SPICA_WHILE" if body.splitlines()[construct - 4].startswith("SPICA_W") else "SPICA_IF"
@@ -242,6 +243,7 @@ def test_one_record_for_each_instruction_and_inlined_copy(tmp_path):
 
 
 @pytest.mark.parametrize("optimize", [1, 3])
+@pytest.mark.quick(1)
 def test_compiler_that_copies_a_first_iteration_is_an_error(tmp_path, monkeypatch, optimize):
     """Without its flag the compiler peels loops; the proof must find the second pred."""
     left_out = ("-mllvm", "-unroll-peel-max-count=0")
@@ -270,6 +272,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.quick(2)
 def test_broken_pairs(tmp_path, name):
     kinds = ("split", "join", "mask", "pred")
     instructions = {

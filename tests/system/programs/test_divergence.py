@@ -55,6 +55,7 @@ def test_instructions_of_divergence_are_convergent(tmp_path, optimize):
 
 
 @pytest.mark.parametrize("optimize", [0, 1, 2, 3])
+@pytest.mark.quick(1)
 def test_each_split_and_pred_is_in_the_program_once(optimize):
     program = program_of(optimize)
     for function in program.functions:
@@ -151,7 +152,7 @@ def operands() -> np.ndarray:
 
 @pytest.mark.parametrize("optimize", [0, 2, 3])
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 def test_values(shape, optimize):
     x = operands()
     for kind in REFERENCES:
@@ -171,6 +172,7 @@ def string_reference(source: bytes, i: int) -> bytes:
 
 
 @pytest.mark.parametrize("optimize", [0, 2, 3])
+@pytest.mark.quick(1)
 def test_memory_and_strings_with_arguments_that_differ(optimize):
     x = np.arange(COUNT, dtype=np.uint32) * 0x01020305
     for shape in SHAPES[1:4]:

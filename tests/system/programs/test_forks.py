@@ -22,6 +22,7 @@ def cluster(threads: int, warps: int = 3, cores: int = 1) -> ClusterConfig:
 
 @pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("optimize", [0, 1, 2, 3])
+@pytest.mark.quick(3)
 def test_every_block_has_its_constants_addresses_and_variables(optimize, threads):
     run_source(PROGRAMS / "forks.c", cluster(threads), optimize=optimize, garbage=True)
 
@@ -101,6 +102,7 @@ CROSSING = {
 
 @pytest.mark.parametrize("optimize", [0, 1, 3])
 @pytest.mark.parametrize("name", CROSSING)
+@pytest.mark.quick(4)
 def test_a_value_that_only_the_starting_thread_has(tmp_path, name, optimize):
     text, line = CROSSING[name]
     source = tmp_path / "program.c"

@@ -153,6 +153,7 @@ def test_arithmetic_that_branches_by_value(tmp_path, expression, helper):
         ("vx_join(0); vx_split(i & 1);", "splits and joins differ"),
     ],
 )
+@pytest.mark.quick(2)
 def test_splits_and_joins_that_do_not_pair(tmp_path, body, sentence):
     (line,) = complaints(tmp_path, f"{TASK} {{ {body} }}\n{SPAWN}")
     assert sentence in line or ("differ" in sentence and "inside a split and outside it" in line)
@@ -167,6 +168,7 @@ def test_splits_and_joins_that_do_not_pair(tmp_path, body, sentence):
         (0xFFFF_FFFF, "the word 0xffffffff, which is not an instruction"),
     ],
 )
+@pytest.mark.quick(1)
 def test_words_that_are_no_instructions(tmp_path, word, sentence):
     text = f'int main(void)\n{{\n    __asm__ volatile(".4byte {word:#x}");\n    return 0;\n}}\n'
     (line,) = complaints(tmp_path, text)

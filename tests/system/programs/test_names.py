@@ -128,6 +128,7 @@ def test_code_without_any_name(tmp_path):
     assert "code without source lines" in text and "None" not in text
 
 
+@pytest.mark.full
 def test_loops_and_profiles(tmp_path, capsys):
     path = tmp_path / "endless.cpp"
     path.write_text(

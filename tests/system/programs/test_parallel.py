@@ -34,7 +34,7 @@ int main(void) {
 @pytest.mark.parametrize("schedule", ["round_robin", "random"])
 @pytest.mark.parametrize("optimize", [1, 2, 3])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, 8, 8), (3, 5, 6), (2, 1, 32), (2, 32, 1)])
-@pytest.mark.quick(8)
+@pytest.mark.quick(3)
 def test_every_thread_runs_each_block_once(shape, optimize, schedule, tmp_path):
     cores, warps, threads = shape
     source = tmp_path / "program.c"

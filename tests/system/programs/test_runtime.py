@@ -40,7 +40,7 @@ def run(name: str, config: ClusterConfig, arguments=(0,), **options):
 
 @pytest.mark.parametrize("schedule", ["round_robin", "random"])
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 def test_start_up(shape, schedule):
     cores, warps, threads = shape
     config = cluster(*shape)
@@ -117,7 +117,7 @@ def task_counts(threads: int) -> list[int]:
 
 @pytest.mark.parametrize("schedule", ["round_robin", "random"])
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.quick(4)
+@pytest.mark.quick(1)
 def test_every_task_runs_once(shape, schedule):
     for tasks in task_counts(shape[2]):
         elements, lanes = DATA, DATA + 0x10000
@@ -150,7 +150,7 @@ def test_launches_follow_each_other(optimize):
 
 @pytest.mark.parametrize("schedule", ["round_robin", "random"])
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape[0] == 1])
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_launches_end_when_their_tasks_have(shape, schedule):
     for tasks in task_counts(shape[2]):
         elements, lanes = DATA, DATA + 0x10000
@@ -191,7 +191,7 @@ def test_threads_one_after_the_other():
 @pytest.mark.parametrize(
     ("kind", "exit_code"), [(4, NESTED), (5, 77), (6, 55), (7, ABORT), (10, NESTED)]
 )
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_programs_that_leave_early(kind, exit_code, tasks):
     """A launch in a launch or in a parallel block, exit in a task, in main, and abort."""
     for shape in ((1, 1, 2), (2, 4, 4)) if kind == 10 else ((1, 1, 1), (2, 4, 4)):

@@ -116,6 +116,7 @@ def test_classes_templates_and_constructors(optimize):
 
 
 @pytest.mark.parametrize("optimize", [2, 3])
+@pytest.mark.quick(1)
 def test_program_in_the_manner_of_vortex(optimize):
     rng = np.random.default_rng(4)
     count = 77
@@ -133,6 +134,7 @@ def test_program_in_the_manner_of_vortex(optimize):
 
 @pytest.mark.parametrize("optimize", [0, 2, 3])
 @pytest.mark.parametrize("steps", [1, 3])
+@pytest.mark.quick(2)
 def test_tensor_instruction_on_registers(optimize, steps):
     """Small integers avoid rounding; fragments are as in docs/machine.md."""
     rng = np.random.default_rng(6)
@@ -156,6 +158,7 @@ def test_tensor_instruction_on_registers(optimize, steps):
 @pytest.mark.parametrize(
     ("optimize", "layout"), [(0, "dense"), (2, "dense"), (3, "dense"), (2, "swizzle128")]
 )
+@pytest.mark.quick(2)
 def test_tensor_instruction_on_shared_memory(optimize, layout):
     """Chains of products, with C from memory in odd warps; FP32 and FP16 results."""
     rng, steps, warps = np.random.default_rng(7), 3, 2

@@ -57,6 +57,7 @@ def run(path, used, **options):
 
 
 @pytest.mark.parametrize("size", [None, 1024, 8208, 65536])
+@pytest.mark.quick(1)
 def test_stacks_are_as_far_apart_as_they_are_large(source, size):
     size = size or 8192
     options = {} if size == 8192 else {"stack_bytes": size}

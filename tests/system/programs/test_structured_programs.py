@@ -84,6 +84,7 @@ def test_a_hundred_programs():
 
 
 @pytest.mark.parametrize("first", range(1000, 1000 + PROGRAMS, BATCH))
+@pytest.mark.full
 def test_two_thousand_programs(first):
     require_values(range(first, first + BATCH), first // BATCH % 4)
 

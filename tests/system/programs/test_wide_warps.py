@@ -32,6 +32,7 @@ def printed(threads: int) -> str:
 @pytest.mark.parametrize("schedule", ["round_robin", "random"])
 @pytest.mark.parametrize("optimize", [0, 3])
 @pytest.mark.parametrize("shape", [(1, 32), (2, 31), (3, 1), (32, 32)])
+@pytest.mark.quick(4)
 def test_every_function_in_every_thread(shape, optimize, schedule):
     options = {"optimize": optimize, "schedule": schedule, "arguments": [1025], "exit_code": 77}
     iss, _ = run_source(WIDE, cluster(*shape), garbage=True, **options)
@@ -40,5 +41,6 @@ def test_every_function_in_every_thread(shape, optimize, schedule):
 
 @pytest.mark.parametrize("tasks", [1 << 31, (1 << 31) + 1, (1 << 32) - 1])
 @pytest.mark.parametrize("shape", [(1, 1), (1, 32), (32, 32)])
+@pytest.mark.quick(3)
 def test_the_largest_numbers_of_tasks_start(shape, tasks):
     run_source(WIDE, cluster(*shape), arguments=[tasks], exit_code=99)

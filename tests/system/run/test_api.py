@@ -165,6 +165,7 @@ def test_a_batch_with_one_b_is_one_product():
     assert np.array_equal(machine.matmul(a, b[None], add=add), a @ b + add)
 
 
+@pytest.mark.full
 def test_a_batch_is_broadcast(tmp_path):
     rng = np.random.default_rng(4)
     a, b = rng.integers(-4, 5, (2, 1, 5, 9)), rng.integers(-4, 5, (3, 9, 4))
@@ -191,6 +192,7 @@ def test_gelu_alone():
     ("machine", "options"),
     [("tiny", {"engine": "iss"}), ("tiny_matrix", {"engine": "amaranth"})],
 )
+@pytest.mark.full
 def test_types_of_ml_dtypes(machine, options):
     rng = np.random.default_rng(5)
     a = rng.standard_normal((6, 8)).astype(ml_dtypes.bfloat16)

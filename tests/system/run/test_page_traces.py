@@ -19,6 +19,7 @@ from spica.sim.run.workload import run_workload
     ],
     ids=["cluster", "cores alone"],
 )
+@pytest.mark.full
 def test_a_page_shows_what_the_memory_selects(tmp_path, memory, title):
     page = tmp_path / "run.html"
     options = SimtOptions(engine="verilator", memory=memory, trace=page)

@@ -247,6 +247,7 @@ int main(void) {
 """
 
 
+@pytest.mark.full
 def test_other_memory_must_be_allowed(tmp_path):
     source = tmp_path / "far.c"
     source.write_text(FAR)

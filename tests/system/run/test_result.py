@@ -112,7 +112,7 @@ def test_every_object_is_closed_and_every_key_described():
 
 
 @pytest.mark.parametrize("engine", ["verilator", "amaranth"])
-@pytest.mark.quick("amaranth")
+@pytest.mark.full
 def test_a_product_commanded_by_a_host(engine):
     result = valid(product(engine=engine, seed=3))
     assert (result["status"], result["check"]["verdict"]) == ("complete", "pass")
@@ -248,6 +248,7 @@ def test_start_up_is_not_measured(machine, tmp_path):
     assert after - before < 0.05 * longer_start
 
 
+@pytest.mark.full
 def test_a_kernel_on_cores_alone():
     result = valid(kernel(**ALONE))
     assert (result["memory"]["model"], result["memory"]["traffic"]) == ("simple", None)

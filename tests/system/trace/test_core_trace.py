@@ -90,6 +90,7 @@ def test_lives_are_whole_behind_an_awful_memory():
     assert len(pipeline.transfers) == len(accesses)
 
 
+@pytest.mark.full
 def test_each_core_has_records():
     config = small_config(cores=2, warps=2, threads=2)
     records, outcome = run_recorded(PROGRAM, config)
@@ -102,6 +103,7 @@ def test_each_core_has_records():
     assert_lives_are_those_of_the_model(pipeline_of(records[0]), config, PROGRAM)
 
 
+@pytest.mark.full
 def test_two_instructions_at_a_time():
     config = small_config(warps=1, threads=1, issue_width=2, writeback_buses=1)
     (records,), outcome = run_recorded(SHORT, config, engine="amaranth")
@@ -143,6 +145,7 @@ def test_slots_are_issued_or_have_a_reason(recorded, pipeline):
     assert sorted(issued) == free
 
 
+@pytest.mark.full
 def test_what_holds_an_instruction_up_is_why_its_warp_waits(pipeline):
     holds = held_up(pipeline)
     for life in pipeline.lives:
@@ -251,6 +254,7 @@ OFFERED = {"core0_observed_offered_4_valid": 1, "core0_observed_offered_4_pc": 0
 DONE = {"core0_observed_done_0_valid": 1, "core0_observed_done_0_pc": 0x8000_0040}
 
 
+@pytest.mark.full
 def test_an_offer_right_behind_one_of_the_same_instruction_is_another():
     """Stores of a loop may end one right after the other."""
     records = driven([{}, OFFERED, OFFERED | DONE, OFFERED, OFFERED | DONE, {}, OFFERED | DONE])

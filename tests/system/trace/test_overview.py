@@ -183,6 +183,7 @@ int main(void) { add(40); take(40); return sum; }
 """
 
 
+@pytest.mark.full
 def test_functions_of_a_program_are_drawn(tmp_path):
     """The instructions of all functions are those of the core; intervals follow the calls."""
     source, path = tmp_path / "two.c", tmp_path / "two.json"

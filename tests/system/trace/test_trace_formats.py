@@ -46,6 +46,7 @@ def program():
 
 
 @pytest.mark.parametrize("suffix", TRACE_SUFFIXES)
+@pytest.mark.quick(1)
 def test_a_program_names_what_was_fetched_before_the_window(suffix, program, tmp_path):
     records, _ = run_recorded(PROGRAM, CONFIG, window=(60, 90))
     path = tmp_path / f"trace{suffix}"
@@ -180,6 +181,7 @@ def test_retire_log_is_that_of_the_model(recorded, tmp_path):
         assert [found[warp][number] for number in range(len(found[warp]))] == told
 
 
+@pytest.mark.full
 def test_wrong_files_are_refused(recorded, tmp_path):
     with pytest.raises(UserError, match=r"a trace file must end in \.kanata, .*, not x\.vcd"):
         write_trace(tmp_path / "x.vcd", recorded[0], CONFIG)

@@ -53,6 +53,7 @@ def test_lint_is_clean_with_macros(preset):
 
 
 @pytest.mark.parametrize("preset", LINTED)
+@pytest.mark.full
 def test_memories_that_are_kept_are_small(preset):
     """All others are instances of wrappers; tables and queues are no such memories."""
     emitted, limits = emission(preset, "macros"), FORMS["macros"]

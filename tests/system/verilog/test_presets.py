@@ -75,6 +75,7 @@ def test_one_module_per_distinct_block(preset):
     assert modules.count(name) == 1
 
 
+@pytest.mark.full
 def test_matrix_units_of_a_cluster_have_elements_of_their_own():
     emission = emit_cached(PRESETS["tiny_hetero"], "tiny_hetero")
     elements = [block for block in emission.modules if "Element" in block.component]

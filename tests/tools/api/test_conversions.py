@@ -266,6 +266,7 @@ def test_expected_contents_are_a_mapping(program):
         pytest.param("core", "verilator", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.quick(1)
 def test_a_word_that_was_not_given_is_no_argument(program, preset, engine):
     made = spica.Machine(preset, engine=engine, progress=False)
     x = np.arange(3, dtype=np.uint8)

@@ -160,6 +160,7 @@ def compared(bench, unit, count=COUNT, golden=None):
 
 
 @pytest.mark.parametrize("name", ["weigh", "add", "count"])
+@pytest.mark.full
 def test_results_are_those_of_the_vector(bench, name):
     unit = bench.units[name]
     for _ in range(2):  # the second time starts from the state after the first
@@ -168,6 +169,7 @@ def test_results_are_those_of_the_vector(bench, name):
         assert len(comparison.wrong) == COUNT
 
 
+@pytest.mark.full
 def test_a_planted_fault_is_found(bench):
     comparison = compared(bench, bench.units["flawed"])
     expected = comparison.inputs["a"] >> 4 & 0xFF == 0xA5
@@ -182,6 +184,7 @@ def test_a_planted_fault_is_found(bench):
     assert len(rest) == 4
 
 
+@pytest.mark.full
 def test_one_wrong_prediction_in_many_is_found(bench):
     def off_by_one(a, b):
         o = add(a, b)["o"]
@@ -192,6 +195,7 @@ def test_one_wrong_prediction_in_many_is_found(bench):
     assert np.nonzero(comparison.wrong)[0].tolist() == [COUNT - 1]
 
 
+@pytest.mark.full
 def test_what_an_oracle_masks_is_not_compared(bench):
     def masked(a, b):
         odd = a & 1 == 1
@@ -203,12 +207,14 @@ def test_what_an_oracle_masks_is_not_compared(bench):
 
 
 @pytest.mark.parametrize("wrong", [1, 2, 4])
+@pytest.mark.full
 def test_a_wrong_latency_is_found(bench, monkeypatch, wrong):
     unit = dataclasses.replace(bench.units["add"], latency=wrong)
     monkeypatch.setitem(bench.units, "add", unit)
     assert compared(bench, unit).mismatches > COUNT * 0.99
 
 
+@pytest.mark.full
 def test_other_units_stand_still(bench):
     inputs = UNITS[1].operands(np.random.default_rng(3), 100)
     first = bench.run("add", inputs)["o"]
@@ -230,16 +236,19 @@ def test_other_units_stand_still(bench):
         ),
     ],
 )
+@pytest.mark.full
 def test_wrong_inputs_are_refused(bench, inputs, message):
     with pytest.raises(ValueError, match=message):
         bench.run("add", inputs)
 
 
+@pytest.mark.full
 def test_unknown_units_are_refused(bench):
     with pytest.raises(ValueError, match="unit must be among weigh, add, flawed, count, not 'sub'"):
         bench.run("sub", {})
 
 
+@pytest.mark.full
 def test_unpredicted_outputs_are_refused(bench):
     with pytest.raises(ValueError, match="outputs of count must all be predicted: o, held, not o"):
         compared(bench, bench.units["count"], golden=lambda a: {"o": a})
@@ -258,6 +267,7 @@ def test_bad_units_are_refused(change, message):
         dataclasses.replace(UNITS[0], **change)
 
 
+@pytest.mark.full
 def test_table_of_units(bench, monkeypatch):
     monkeypatch.syspath_prepend(ROOT)
     arithmetic = import_module("bench.arithmetic")

@@ -191,6 +191,7 @@ def test_a_pair_that_is_refused_is_named(tmp_path, capsys, monkeypatch):
     assert rows(shown, "reason", "gemm driven by a host")
 
 
+@pytest.mark.full
 def test_a_run_that_reaches_its_limit_is_named(small, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(cases, "LIMIT", 500)
     file = tmp_path / "stopped.json"

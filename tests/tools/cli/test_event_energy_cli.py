@@ -75,6 +75,7 @@ def test_data_of_the_preset_are_those_of_its_blocks(result):
     assert (fit["stale"], fit["similar"], fit["missing"]) == ([], [], [])
 
 
+@pytest.mark.full
 def test_a_stale_block_is_said(result):
     energies = read_energies()
     blocks = [
@@ -148,6 +149,7 @@ def test_bad_input_is_one_sentence(capsys, monkeypatch, command, message):
     assert len(error.strip().splitlines()) == 1
 
 
+@pytest.mark.full
 def test_sweep_and_compare_have_the_energy(result, tmp_path, capsys):
     table, page = tmp_path / "table.csv", tmp_path / "page.json"
     common = ["gemm", "--preset", PRESET, "--size", "16", "--energy", "--jobs", "1"]
@@ -178,6 +180,7 @@ def test_a_chart_of_energy_needs_the_option(capsys, tmp_path):
     )
 
 
+@pytest.mark.full
 def test_the_label_of_a_design_need_not_be_a_name(result):
     """Labels of `spica compare` have settings, and those of `spica reproduce` a comment."""
     labelled = event_section(

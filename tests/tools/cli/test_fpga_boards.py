@@ -72,6 +72,7 @@ def test_signals_of_the_slowest_path():
     ]
 
 
+@pytest.mark.full
 def test_a_design_that_is_too_large(tmp_path):
     board = Board(
         name="small",

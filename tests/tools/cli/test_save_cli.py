@@ -52,6 +52,7 @@ def assert_resumable(arguments, folder, moments=2):
         assert result_of("resume", "run.spica", folder=folder) == expected
 
 
+@pytest.mark.full
 def test_a_product_of_the_host_goes_on_in_another_process(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main([*GEMM, "--json", "straight.json"]) == 0

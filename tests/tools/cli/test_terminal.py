@@ -51,6 +51,7 @@ def test_doctor_names_what_is_missing(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.quick(1)
 def test_a_signal_ends_a_build(number, tmp_path):
     command = (sys.executable, "-m", "spica.cli", "run", "vecadd", "--engine", "iss")
     environment = os.environ | {"SPICA_CACHE": str(tmp_path)}

@@ -17,6 +17,7 @@ def page(page_writer):
     return page_writer("pipeline")
 
 
+@pytest.mark.full
 def test_page_tells_the_cycles_of_a_run(page):
     text = page.PAGE.read_text()
     assert page.updated(text) == text, "make docs brings docs/pipeline.md up to date"
@@ -55,6 +56,7 @@ def modules_of(verilog):
     return signals, instances
 
 
+@pytest.mark.full
 def test_signals_are_those_of_the_emitted_verilog(page):
     signals, instances = modules_of(emit_cached(page.CONFIG, "cores", kind=Cores).verilog)
     names = {name for step in page.steps(page.pipeline()) for name in step.signals}

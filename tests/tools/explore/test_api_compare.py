@@ -20,6 +20,7 @@ def test_figures_are_those_of_the_runs(cache):
     assert "| retired |" in found.markdown()
 
 
+@pytest.mark.full
 def test_machines_may_be_configs(cache):
     seen = []
     machines = {"mine": override(PRESETS["tiny"], ["core.l1d.mshrs=5"])}

@@ -15,6 +15,7 @@ pytest.importorskip("pandas")
 ISS = {"engine": "iss", "jobs": 1, "progress": False}
 
 
+@pytest.mark.full
 def test_frame_has_a_row_per_point(cache, tmp_path):
     over = {"core.l1d.mshrs": [4, 5], "core.l1d.size": [1000, 1024]}
     frame = spica.sweep("vecadd", "tiny", over, n=50, **ISS)
@@ -27,6 +28,7 @@ def test_frame_has_a_row_per_point(cache, tmp_path):
     assert table.read_text().splitlines()[0].split(",")[2:] == list(frame.columns)[3:]
 
 
+@pytest.mark.full
 def test_machines_may_be_configs(cache):
     machines = {"mine": override(PRESETS["tiny"], ["core.l1d.mshrs=5"])}
     seen = []
@@ -72,6 +74,7 @@ def test_a_missing_pandas_is_explained(monkeypatch):
         spica.sweep("vecadd", "tiny", n=50, **ISS)
 
 
+@pytest.mark.full
 def test_energy_of_points():
     options = {"m": 16, "n": 16, "k": 16, "jobs": 1, "progress": False}
     frame = spica.sweep("gemm", "tiny_matrix", energy=True, **options)

@@ -56,6 +56,7 @@ def test_a_column_per_machine_has_the_figures_of_its_run(cache, tmp_path, capsys
     assert "All machines: engine iss, driver cores, seed 1, no timing." in shown
 
 
+@pytest.mark.full
 def test_a_preset_may_be_repeated_with_settings(cache, tmp_path):
     machines = ("--preset", "tiny", "--preset", "tiny,core.warps=8,core.l1d.size=2048")
     report = compared(tmp_path, *QUICK, *machines, "--set", "core.threads=8")
@@ -67,6 +68,7 @@ def test_a_preset_may_be_repeated_with_settings(cache, tmp_path):
     assert names == ["tiny", "tiny,core.warps=8,core.l1d.size=2048"]
 
 
+@pytest.mark.full
 def test_files_have_the_figures(cache, tmp_path, capsys):
     page, chart, html = (tmp_path / name for name in ("t.md", "t.svg", "t.html"))
     assert main((*QUICK, *TWO, "--markdown", str(page), "--plot", str(chart))) == 0
@@ -80,6 +82,7 @@ def test_files_have_the_figures(cache, tmp_path, capsys):
     assert html.read_text().count("<script") == 2
 
 
+@pytest.mark.full
 def test_finished_work_is_not_repeated(cache, tmp_path, monkeypatch):
     first = compared(tmp_path, *QUICK, *TWO)
     monkeypatch.setattr("spica.explore.sweep.workers", None)  # nothing is left for workers
@@ -124,6 +127,7 @@ class in_this_process:  # noqa: N801 - stands for a function
         self.executor.shutdown()
 
 
+@pytest.mark.full
 def test_a_stopped_machine_has_its_reason_and_no_figures(cache, tmp_path, capsys):
     report = compared(tmp_path, *QUICK, *TWO, "--max-instructions", "750", code=1)
     assert [machine["status"] for machine in report["machines"]] == ["pass", "stopped"]

@@ -48,6 +48,7 @@ def test_the_table_is_the_same(cache, tmp_path):
     assert dask == local
 
 
+@pytest.mark.full
 def test_an_unreachable_scheduler_is_named(cache):
     command = (sys.executable, "-c", UNREACHABLE, *SWEEP, "--scheduler", "tcp://127.0.0.1:9")
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -38,6 +38,7 @@ def records_of(cache):
     return {path: path.stat().st_mtime_ns for path in found}
 
 
+@pytest.mark.full
 def test_table_has_a_row_per_point_in_order(cache, tmp_path, capsys):
     table, report = tmp_path / "t.csv", tmp_path / "t.json"
     assert main((*SWEEP, *POINTS, "--csv", str(table), "--json", str(report))) == 0
@@ -57,6 +58,7 @@ def test_table_has_a_row_per_point_in_order(cache, tmp_path, capsys):
     assert re.search(r"tiny +5 +2048 +[\d,]+ +[\d.]+%", shown)
 
 
+@pytest.mark.full
 def test_figures_are_those_of_a_run(cache, tmp_path):
     table, result = tmp_path / "t.csv", tmp_path / "r.json"
     assert main((*SWEEP, "--preset", "tiny", "--csv", str(table))) == 0
@@ -68,6 +70,7 @@ def test_figures_are_those_of_a_run(cache, tmp_path):
     assert row["cycles"] == row["dram_read_bytes"] == ""
 
 
+@pytest.mark.full
 def test_illegal_points_are_kept_apart_with_their_reasons(cache, tmp_path, capsys):
     table = tmp_path / "t.csv"
     points = ("--preset", "matrix", "tiny", "--over", "core.l1d.size=1000,1024")
@@ -164,6 +167,7 @@ def test_a_stopped_point_does_not_stop_the_sweep(cache, tmp_path):
     assert rows_of(table) == rows
 
 
+@pytest.mark.full
 def test_a_refused_run_is_not_stored(cache, tmp_path):
     table = tmp_path / "t.csv"
     command = ("sweep", "sgemm", "--engine", "iss", "--size", "4000000000", "--preset", "tiny")
@@ -173,6 +177,7 @@ def test_a_refused_run_is_not_stored(cache, tmp_path):
     assert records_of(cache) == {}
 
 
+@pytest.mark.full
 def test_stored_points_are_not_run_again(cache, tmp_path, capsys, monkeypatch):
     first, second = tmp_path / "1.csv", tmp_path / "2.csv"
     half = ("--preset", "tiny", "--over", "core.l1d.mshrs=4,5")
@@ -189,6 +194,7 @@ def test_stored_points_are_not_run_again(cache, tmp_path, capsys, monkeypatch):
     assert first.read_bytes() == second.read_bytes()
 
 
+@pytest.mark.full
 def test_a_damaged_record_is_replaced(cache, tmp_path):
     first, second = tmp_path / "1.csv", tmp_path / "2.csv"
     assert main((*SWEEP, "--preset", "tiny", "--csv", str(first))) == 0
@@ -222,6 +228,7 @@ def test_a_sweep_killed_twice_continues(cache, tmp_path):
     assert table.read_bytes() == killed
 
 
+@pytest.mark.full
 def test_a_full_disk_ends_the_sweep_with_a_sentence(cache, tmp_path, capsys, monkeypatch):
     """Finished points are kept, and the next sweep continues with them."""
     table = tmp_path / "t.csv"

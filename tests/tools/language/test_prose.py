@@ -113,6 +113,7 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.quick(1)
 def test_help_states_its_subject(command):
     shown = subprocess.run(
         [sys.executable, "-m", "spica.cli", *command, "--help"],
@@ -123,6 +124,7 @@ def test_help_states_its_subject(command):
     assert riddles(re.sub(r"[│╭╮╰╯─]+", "\n\n", shown)) == []
 
 
+@pytest.mark.full
 def test_a_report_states_its_subject(tmp_path):
     run = ("run", "vecadd", "--preset", "core", "--engine", "iss", "--size", "10")
     shown = subprocess.run(

@@ -99,6 +99,7 @@ def test_schema_has_no_replaced_key_or_value():
 
 
 @pytest.mark.parametrize("command", ["run", "generate", "area", "fpga", "resume"])
+@pytest.mark.quick(1)
 def test_options_have_no_replaced_name(command):
     shown = subprocess.run(
         [sys.executable, "-m", "spica.cli", command, "--help"],

@@ -110,5 +110,6 @@ def test_a_path_counts_where_it_is_whole(paths):
     assert paths == sorted(paths, key=lambda path: -path.depth)
 
 
+@pytest.mark.full
 def test_only_so_many(paths):
     assert deepest_paths(design_of(Row(0), "row"), 1) == paths[:1]

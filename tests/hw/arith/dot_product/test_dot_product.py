@@ -63,7 +63,7 @@ def run(dut, operands):
 
 
 @pytest.mark.parametrize("name", SIMULATED)
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_hardware_matches_golden_model(name):
     config = SIMULATED[name]
     dut = DotProduct(config)
@@ -79,6 +79,7 @@ def test_hardware_matches_golden_model(name):
         *(("mma_sync", 5), ("mma_sync_half", 7)),
     ],
 )
+@pytest.mark.quick(2)
 def test_latency(name, cycles):
     config = SIMULATED[name]
     assert dot_product_latency(config) == cycles

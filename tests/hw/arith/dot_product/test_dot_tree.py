@@ -64,7 +64,7 @@ def run(dut, latency, **inputs):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_golden_model_is_numpy(name):
     """NumPy's float16 and float32 round correctly, as do the definition's three steps."""
     config = CONFIGS[name]
@@ -109,6 +109,7 @@ def test_tree_gives_what_its_golden_model_gives(name):
         (FP32, 1, False, False, 8),
     ],
 )
+@pytest.mark.quick(2)
 def test_adder(form, latency, overflows, subnormals, width):
     """If overflow or subnormals are impossible, operands have neither."""
     config = TreeAddConfig(
@@ -149,6 +150,7 @@ def test_adder(form, latency, overflows, subnormals, width):
     ],
     ids=lambda form: form.name,
 )
+@pytest.mark.quick(3)
 def test_product(a_form, b_form, form):
     config = TreeProductConfig(a=a_form, b=b_form, form=form)
     rng = np.random.default_rng(4)

@@ -67,6 +67,7 @@ def test_golden_model_gives_what_the_gpu_gave(name):
 
 
 @pytest.mark.parametrize("name", SETS)
+@pytest.mark.full
 def test_unit_gives_what_the_gpu_gave(bench, name):
     one = SETS[name]
     results = bench.run(unit_name(arithmetic(one.config)), one.inputs)["o"]

@@ -400,6 +400,7 @@ def test_a_smaller_addend_can_give_a_larger_sum(name):
 
 
 @pytest.mark.parametrize("name", ["ada fp8_e4m3", "ada fp8_e5m2", "hopper fp8_e4m3"])
+@pytest.mark.quick(1)
 def test_fp8_results_had_13_fraction_bits(name):
     config = config_of(name)
     results = compute_golden(config, **dot_operands(config, np.random.default_rng(3), 20_000))
@@ -496,6 +497,7 @@ def test_a_fused_sum_takes_half_the_gates_of_a_tree():
     assert 0.4 < fused / tree < 0.6
 
 
+@pytest.mark.full
 def test_tables_of_the_page_are_those_of_the_golden_models(page_writer):
     generator = page_writer("tensor_numerics")
     text = generator.PAGE.read_text()

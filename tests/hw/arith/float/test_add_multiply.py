@@ -39,6 +39,7 @@ def run(dut, a, b, latency):
 
 
 @pytest.mark.parametrize(("name", "latency"), LATENCIES)
+@pytest.mark.quick(3)
 def test_pipeline_matches_golden_model(name, latency):
     unit, config, stimulus, golden = UNITS[name]
     a, b = stimulus(np.random.default_rng(latency), 300)

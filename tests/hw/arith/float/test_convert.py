@@ -64,7 +64,7 @@ def check(results, expected, i):
 
 
 @pytest.mark.parametrize("name", SOURCES)
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_every_pair_in_every_mode(name):
     source = SOURCES[name]
     vectors = conversion_operands(np.random.default_rng(1), 300, source)
@@ -73,7 +73,7 @@ def test_every_pair_in_every_mode(name):
 
 
 @pytest.mark.parametrize("name", SOURCES)
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_every_pair_to_nearest_even(name):
     source = SOURCES[name]
     vectors = conversion_operands(np.random.default_rng(2), 300, source)
@@ -143,7 +143,7 @@ def is_widening(source, target):
 
 @pytest.mark.parametrize("modes", [False, True])
 @pytest.mark.parametrize("source", FORMS, ids=SOURCES)
-@pytest.mark.quick(20)
+@pytest.mark.quick(2)
 def test_widening_takes_no_rounder(source, modes):
     for target in FORMS:
         config = ConvertConfig(source=source, target=target, modes=modes)
@@ -153,6 +153,7 @@ def test_widening_takes_no_rounder(source, modes):
 
 
 @pytest.mark.parametrize("source", FORMS, ids=SOURCES)
+@pytest.mark.quick(4)
 def test_golden_model_agrees_with_gfloat(source):
     small = pytest.importorskip("spica.sim.oracle.narrow_formats")
     pytest.importorskip("gfloat")
@@ -197,7 +198,7 @@ def test_golden_model_agrees_with_ml_dtypes(source):
         (FP32, FP32, True, 2, 8),
     ],
 )
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_cells_and_depth(source, target, modes, cells, depth):
     config = ConvertConfig(source=source, target=target, modes=modes)
     measured = measure(Convert(config), "convert")

@@ -161,7 +161,7 @@ def check_in_simulation(form, digits, vectors):
     [(FP32, 50), (FP16, 100), (BF16, 100), (FP8_E5M2, 100), (E4M3, 100)],
     ids=lambda value: getattr(value, "name", ""),
 )
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 def test_random_operands(form, count, digits):
     check_in_simulation(form, digits, vectors_of(form, count, digits))
 

@@ -48,6 +48,7 @@ def run(config, inputs):
     [*((FP32, latency) for latency in range(1, 7)), (FP16, 3), (BF16, 4), (FP8_E5M2, 2)],
     ids=lambda value: getattr(value, "name", value),
 )
+@pytest.mark.quick(3)
 def test_unit_matches_golden_model(form, latency):
     unit = fma_unit(form)
     inputs = unit.operands(np.random.default_rng(latency), 250)
@@ -57,6 +58,7 @@ def test_unit_matches_golden_model(form, latency):
 
 
 @pytest.mark.parametrize("latency", [1, 3, 6])
+@pytest.mark.quick(1)
 def test_latency(latency):
     ones = np.array([0, 0, ONE, 0, 0, 0, 0, 0, 0])
     inputs = dict.fromkeys(PORTS, np.zeros(9, np.int64)) | {"a": ones, "b": ones}
@@ -65,6 +67,7 @@ def test_latency(latency):
 
 @pytest.mark.parametrize("rounding", Rounding)
 @pytest.mark.parametrize("operation", FmaOperation)
+@pytest.mark.quick(12)
 def test_golden_model_agrees_with_qemu(operation, rounding):
     pytest.importorskip("unicorn")
     rng = np.random.default_rng(10 * operation + rounding)

@@ -51,7 +51,7 @@ def check(unit, inputs, got, expected):
 
 
 @pytest.mark.parametrize("name", UNITS)
-@pytest.mark.quick(10)
+@pytest.mark.quick(4)
 def test_every_format_matches_golden_model(name):
     unit = UNITS[name]
     inputs = unit.operands(np.random.default_rng(1), 200)
@@ -61,7 +61,7 @@ def test_every_format_matches_golden_model(name):
 
 @pytest.mark.parametrize("latency", range(1, 7))
 @pytest.mark.parametrize("name", KINDS)
-@pytest.mark.quick(8)
+@pytest.mark.quick(3)
 def test_every_latency(name, latency):
     unit = UNITS[name]
     inputs = unit.operands(np.random.default_rng(latency), 80)
@@ -71,6 +71,7 @@ def test_every_latency(name, latency):
 
 @pytest.mark.parametrize("latency", [1, 5, 6])
 @pytest.mark.parametrize("name", KINDS)
+@pytest.mark.quick(4)
 def test_latency(name, latency):
     """1 * 1 + 0, once, among zeros."""
     form = FORMATS[name]

@@ -124,6 +124,7 @@ def config_of(form, *, extra=3, **options):
 @pytest.mark.parametrize("saturate", [False, True])
 @pytest.mark.parametrize("extra", [2, 3, 9])
 @pytest.mark.parametrize("name", FORMS)
+@pytest.mark.quick(6)
 def test_all_modes_and_flags(name, extra, saturate):
     config = config_of(
         FORMS[name],
@@ -141,6 +142,7 @@ def test_all_modes_and_flags(name, extra, saturate):
 
 @pytest.mark.parametrize("underflows", [False, True])
 @pytest.mark.parametrize("name", FORMS)
+@pytest.mark.quick(8)
 def test_numbers_without_their_top_bit(name, underflows):
     config = config_of(
         FORMS[name],
@@ -157,6 +159,7 @@ def test_numbers_without_their_top_bit(name, underflows):
 @pytest.mark.parametrize("overflows", [False, True])
 @pytest.mark.parametrize("underflows", [False, True])
 @pytest.mark.parametrize("name", FORMS)
+@pytest.mark.quick(7)
 def test_nearest_even(name, underflows, overflows, flags):
     check(config_of(FORMS[name], overflows=overflows, underflows=underflows, flags=flags))
 

@@ -74,6 +74,7 @@ def test_unit_matches_golden_model(latency):
 
 
 @pytest.mark.parametrize("latency", LATENCIES)
+@pytest.mark.quick(1)
 def test_latency(latency):
     a = np.array([INFINITY, INFINITY, ONE, INFINITY, INFINITY, INFINITY], np.uint32)
     dut = SpecialFunction(SpecialFunctionConfig(latency=latency))
@@ -222,6 +223,7 @@ def sweep_name(sweep):
 
 
 @pytest.mark.parametrize("sweep", SWEEPS, ids=sweep_name)
+@pytest.mark.quick(8)
 def test_errors(sweep):
     bounded(sweep, 61 * len(sweep.exponents))
 
@@ -315,6 +317,7 @@ def test_square():
 
 
 @pytest.mark.parametrize("name", ["log2_upper", "exp2"])
+@pytest.mark.quick(1)
 def test_coefficients_are_what_the_fit_gives(name):
     assert tuple(special_fit.fitted(name)) == COEFFICIENTS[name]
 
@@ -347,6 +350,7 @@ def test_values_are_from_a_half_to_one(name):
     assert values.max() <= (1 << special.VALUE_WIDTH) + 4
 
 
+@pytest.mark.full
 def test_hardware_needs_no_mpmath():
     code = (
         "import sys; from amaranth.back import rtlil;"

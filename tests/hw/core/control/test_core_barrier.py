@@ -99,6 +99,7 @@ class Driver:
 @pytest.mark.parametrize(
     ("cores", "warps", "barriers"), [(1, 1, 1), (1, 8, 16), (3, 2, 3), (4, 8, 16), (32, 32, 64)]
 )
+@pytest.mark.quick(4)
 def test_random_arrivals(cores, warps, barriers, scope):
     rng = random.Random(cores)
     driver = Driver(rng, cores=cores, warps=warps, barriers=barriers, barrier_scope=scope)
@@ -202,6 +203,7 @@ def test_bit_31_is_of_no_meaning_in_a_cluster():
 
 
 @pytest.mark.parametrize("cores", [1, 4])
+@pytest.mark.quick(1)
 def test_cells_and_depth(cores):
     measured = measure(Barrier(small_core(cores=cores, warps=8)), "barrier")
     assert measured.cells <= 110

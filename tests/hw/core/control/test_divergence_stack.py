@@ -36,6 +36,7 @@ async def change(ctx, dut, what, entry=(0, 0, 0)):
 
 
 @pytest.mark.parametrize(("warps", "threads"), [(1, 2), (2, 2), (3, 5), (8, 8), (32, 32)])
+@pytest.mark.quick(2)
 def test_random_changes(warps, threads):
     dut = make(warps, threads)
     rng = random.Random(threads)
@@ -98,6 +99,7 @@ def test_one_thread_has_no_stack():
     simulate(dut, bench, domains=())
 
 
+@pytest.mark.full
 def test_cells_and_depth():
     measured = measure(DivergenceStack(CoreConfig()), "divergence_stack")
     assert measured.cells <= 60

@@ -141,6 +141,7 @@ def test_nothing_is_lost(warps):
     assert len(expected) > 80
 
 
+@pytest.mark.full
 def test_cells_and_depth():
     measured = measure(Redirects(CoreConfig()), "redirects")
     assert measured.cells <= 70

@@ -162,6 +162,7 @@ def compare(config, instructions, expected, **how):
     ("warps", "threads", "count", "scope"),
     [(1, 1, 100, "core"), (2, 2, 250, "core"), (3, 5, 250, "cluster"), (4, 4, 300, "core")],
 )
+@pytest.mark.quick(1)
 def test_random_sequences(warps, threads, count, scope, stall):
     config = small_core(warps=warps, threads=threads, barrier_scope=scope)
     instructions, expected = expect(config, count, count)

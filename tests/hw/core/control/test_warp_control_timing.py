@@ -203,6 +203,7 @@ def test_no_cores():
 
 
 @pytest.mark.parametrize(("warps", "threads", "scope"), [(1, 1, "core"), (3, 5, "cluster")])
+@pytest.mark.quick(1)
 def test_verilog_without_warnings(warps, threads, scope):
     config = small_core(cores=warps, warps=warps, threads=threads, barrier_scope=scope)
     assert lint(emit(WarpControl(config), "warp_control")) == []

@@ -55,6 +55,7 @@ def test_random_changes(warps, threads):
     simulate(dut, bench)
 
 
+@pytest.mark.full
 def test_cells_and_depth():
     measured = measure(WarpTable(CoreConfig()), "warp_table")
     assert measured.cells <= 60

@@ -69,6 +69,7 @@ def run(cases, config=PLAIN):
 @pytest.mark.parametrize(
     "config", [PLAIN, TENSOR, WIDE, HGMMA], ids=["plain", "tensor", "wide", "hgmma"]
 )
+@pytest.mark.quick(1)
 def test_instructions_and_random_words(config):
     run([(word, False) for word in words(random.Random(1))], config)
 
@@ -87,6 +88,7 @@ def test_every_instruction_has_been_decoded_as_itself(config):
 
 
 @pytest.mark.parametrize("name", [n for n, i in INSTRUCTIONS.items() if "rm" in i.operands])
+@pytest.mark.quick(7)
 def test_reserved_rounding_modes_are_illegal(name):
     instruction = INSTRUCTIONS[name]
     words = [instruction.match | mode << 12 | 1 << 7 for mode in range(8)]
@@ -182,6 +184,7 @@ def test_hgmma_by_hand():
     simulate(dut, bench, domains=())
 
 
+@pytest.mark.full
 def test_cost():
     measured = measure(Decode(CoreConfig()), "decode")
     assert measured.cells <= CELLS

@@ -119,6 +119,7 @@ class Driver:
         ({"warps": 8}, (1, 4), 0.1),
     ],
 )
+@pytest.mark.quick(2)
 def test_matches_golden_model(fields, latency, stall):
     config = replace(SMALL, **fields)
     driver = Driver(config, seed=config.warps, latency=latency, stall=stall)
@@ -155,6 +156,7 @@ def test_a_warp_with_nothing_goes_first():
     simulate(dut, bench)
 
 
+@pytest.mark.full
 def test_cost():
     measured = measure(Fetch(CoreConfig()), "fetch")
     assert measured.cells <= CELLS

@@ -159,6 +159,7 @@ def test_each_warp_sees_its_instructions_in_order(fields, latency, stall):
     assert sum(bench.taken) > 50
 
 
+@pytest.mark.full
 def test_eight_warps():
     bench = Bench(CoreConfig(), latency=(1, 6), stall=0.2)
 
@@ -215,7 +216,7 @@ async def take_all(ctx, bench, cycles):
         ({"issue_width": 2}, 8, 8, 2.0),
     ],
 )
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_rate(fields, warps, latency, rate):
     """Instructions per cycle if every one is taken as soon as possible."""
     config = CoreConfig(warps=warps, threads=1, **fields)
@@ -261,6 +262,7 @@ def test_latency_of_a_redirect(latency):
 
 @pytest.mark.parametrize("latency", [1, 2, 3])
 @pytest.mark.parametrize("start", [ENTRY + 0x100, ENTRY + 0x104])
+@pytest.mark.quick(2)
 def test_a_loop_loses_no_more_than_its_redirect(start, latency):
     """Instructions fetched after the branch do not delay it: they have arrived at its resolution.
 

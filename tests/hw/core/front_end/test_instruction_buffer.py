@@ -140,6 +140,7 @@ class Driver:
 
 @pytest.mark.parametrize("issue_width", [1, 2])
 @pytest.mark.parametrize("depth", [2, 3, 4, 8])
+@pytest.mark.quick(1)
 def test_matches_golden_model(depth, issue_width):
     config = replace(SMALL, instruction_buffer=depth, issue_width=issue_width)
     driver = Driver(config, depth)
@@ -191,6 +192,7 @@ def test_what_is_pushed_shows_in_the_next_cycle():
     simulate(dut, bench)
 
 
+@pytest.mark.full
 def test_cost():
     measured = measure(InstructionBuffer(CoreConfig()), "instruction_buffer")
     assert measured.cells <= CELLS

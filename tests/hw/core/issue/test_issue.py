@@ -93,14 +93,14 @@ def test_core_with_operands_in_shared_memory_is_the_same_as_the_model():
 
 
 @pytest.mark.parametrize("config", [TENSOR, HGMMA], ids=["hmma", "hgmma"])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_no_hazard_of_a_tensor_core_is_missed(config):
     for seed in range(4):
         run_model(config, tensor_programs(config, 100, seed), ROUGH, seed=seed)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.quick(5)
+@pytest.mark.quick(2)
 def test_no_hazard_is_missed(name):
     """The model alone is fast enough for many programs."""
     for seed in range(3):
@@ -112,6 +112,7 @@ def test_no_hazard_is_missed(name):
 @pytest.mark.parametrize(
     ("warps", "threads"), [(1, 1), (5, 3), pytest.param(32, 32, marks=pytest.mark.slow)]
 )
+@pytest.mark.quick(1)
 def test_converts(warps, threads):
     config = CoreConfig(warps=warps, threads=threads, scheduler="oldest", issue_width=2)
     require_no_loop(Issue, config)
@@ -267,6 +268,7 @@ class NeverDrains(IssueModel):
         NeverDrains,
     ],
 )
+@pytest.mark.quick(4)
 def test_the_rest_of_the_core_sees_faults(fault):
     """A bench that passes a broken scoreboard proves nothing about a correct one."""
     config = CONFIGS["two"]
@@ -296,6 +298,7 @@ def rate(config, program):
 
 
 @pytest.mark.parametrize("scheduler", ["round_robin", "greedy_then_oldest", "oldest"])
+@pytest.mark.quick(1)
 def test_one_instruction_per_cycle(scheduler):
     config = CoreConfig(scheduler=scheduler)
     assert rate(config, independent([Port.INT])) >= 0.98
@@ -323,7 +326,7 @@ def test_dependent_instructions_of_8_warps():
 
 @pytest.mark.parametrize("fma_latency", [3, 4, 5, 6])
 @pytest.mark.parametrize("operands", [1, 2, 3])
-@pytest.mark.quick(7)
+@pytest.mark.quick(1)
 def test_snooping_shortens_a_chain(fma_latency, operands):
     """One cycle from bus to dispatch; without snooping, the path through issue and banks."""
     config = CoreConfig(warps=1, fma_latency=fma_latency)

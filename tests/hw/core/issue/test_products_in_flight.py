@@ -88,6 +88,7 @@ def test_products_are_settled_while_others_are_not():
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.quick(1)
 def test_settled_only_without_other_instructions(seed):
     """`settled` rises only while nothing but products is in flight, and one cycle late at most."""
     rng = random.Random(seed)

@@ -48,6 +48,7 @@ def some(rng, warps, probability):
 
 @pytest.mark.parametrize("scheduler", POLICIES)
 @pytest.mark.parametrize("warps", [1, 2, 3, 8])
+@pytest.mark.quick(6)
 def test_same_as_the_model(scheduler, warps):
     config = CoreConfig(warps=warps, scheduler=scheduler)
     rng = random.Random(warps)
@@ -133,6 +134,7 @@ def test_size_of_the_active_set(warps):
 
 
 @pytest.mark.parametrize("scheduler", ["round_robin", "greedy_then_oldest", "oldest", "two_level"])
+@pytest.mark.full
 def test_cells_and_depth(scheduler):
     config = replace(CoreConfig(), scheduler=scheduler)
     measured = measure(Scheduler(config), "scheduler")

@@ -133,6 +133,7 @@ def test_readers_go_when_a_result_arrives(port):
 
 @pytest.mark.parametrize("fma_latency", [3, 4, 5, 6])
 @pytest.mark.parametrize("lanes", [1, 2])
+@pytest.mark.quick(1)
 def test_readers_go_some_time_after_the_dispatch(fma_latency, lanes):
     """Readers issue `REACH` cycles before the result is on a bus, if it is that far off."""
     config = replace(CONFIG, fma_latency=fma_latency, fp32_lanes=lanes)
@@ -307,6 +308,7 @@ SECOND = {"port": Port.FP32, "writes": 1, "rd": 6, "reads": 2, "sources": [5, 7,
         ({"reads": 1, "sources": [6, 0, 0]}, {}, True),
     ],
 )
+@pytest.mark.quick(5)
 def test_what_goes_with_what(first, second, goes):
     async def test(board):
         board.head(FIRST | first, seconds=SECOND | second)
@@ -332,6 +334,7 @@ def test_reasons_are_in_order_and_fit():
     assert max(StallReason) < 16
 
 
+@pytest.mark.full
 def test_cells_and_depth():
     measured = measure(Scoreboard(CoreConfig()), "scoreboard")
     assert measured.cells <= 620

@@ -78,7 +78,7 @@ def chain(config: CoreConfig, count: int) -> list[dict]:
 
 @pytest.mark.parametrize("surroundings", [BEST, RANDOM, CROWDED, LATE])
 @pytest.mark.parametrize("snoop", [True, False])
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_operands(snoop, surroundings):
     config = CoreConfig(**SMALL, snoop=snoop, collectors=4)
     require_no_loop(Collectors, config)
@@ -98,13 +98,14 @@ def test_operands(snoop, surroundings):
         {"bank_mapping": "thread", "banks": 1, "collectors": 7},
     ],
 )
-@pytest.mark.quick(4)
+@pytest.mark.quick(1)
 def test_shapes(fields):
     config = CoreConfig(**(SMALL | fields))
     require_no_loop(Collectors, config)
     CollectorsBench(config, RANDOM, random_program(config, 60, seed=2), seed=2).run()
 
 
+@pytest.mark.full
 def test_default_core():
     config = CoreConfig()
     require_no_loop(Collectors, config)
@@ -138,6 +139,7 @@ def test_at_length(seed):
 
 
 @pytest.mark.parametrize(("operands", "cycles"), [(0, 2), (1, 2), (2, 3), (3, 4)])
+@pytest.mark.quick(2)
 def test_latency(operands, cycles):
     """A single instruction is at its port one cycle after its last operand was granted."""
     config = CoreConfig(**SMALL)
@@ -162,6 +164,7 @@ def test_full_collectors_refuse():
     assert bench.accepted == [-1] * 8
 
 
+@pytest.mark.full
 def test_threads_in_parts():
     """32 threads in 16 banks: two cycles for each operand."""
     config = CoreConfig(warps=1, threads=32, banks=16, bank_mapping="thread", collectors=1)
@@ -208,7 +211,7 @@ def test_an_overtaken_read_holds_back_what_would_overwrite_it():
 
 
 @pytest.mark.parametrize("collectors", range(1, 9))
-@pytest.mark.quick(7)
+@pytest.mark.quick(1)
 def test_throughput(collectors):
     """Each collector takes a three-operand instruction every four cycles, up to one per cycle."""
     config = CoreConfig(warps=8, threads=2, collectors=collectors)

@@ -130,6 +130,7 @@ class DispatchBench:
 
 @pytest.mark.parametrize("collectors", [1, 2, 6, 8])
 @pytest.mark.parametrize(("complete", "accept"), [(1.0, 1.0), (0.3, 0.5), (0.9, 0.2)])
+@pytest.mark.quick(4)
 def test_offers(collectors, complete, accept):
     config = CoreConfig(collectors=collectors, threads=2, warps=4)
     DispatchBench(config, complete=complete, accept=accept, ports=list(config.ports)).run(60)

@@ -187,7 +187,7 @@ def test_operands(fields):
 
 
 @pytest.mark.parametrize(("snoop", "step"), [(True, 5), (False, 8)])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_chain(snoop, step):
     """Cycles from a fused multiply-add of four cycles to the next one that needs it."""
     config = CoreConfig(warps=2, threads=2, banks=4, snoop=snoop)
@@ -198,6 +198,7 @@ def test_chain(snoop, step):
     assert steps == [step] * 9
 
 
+@pytest.mark.full
 def test_independent():
     """Three-operand instructions of eight warps reach one per cycle despite bank conflicts."""
     config = CoreConfig(threads=1)

@@ -203,7 +203,7 @@ def test_random_accesses_match_golden_model(shape, stall):
 
 
 @pytest.mark.parametrize("config", [DEFAULT, TEXTBOOK], ids=["default", "textbook"])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_full_size_matches_golden_model(config):
     traffic = Traffic(config, random.Random(1), 0.1)
     simulate(traffic.dut, partial(traffic.run, cycles=50))
@@ -283,6 +283,7 @@ def pairs(config, registers):
 
 @pytest.mark.parametrize("arbiter", ["round_robin", "age"])
 @pytest.mark.parametrize("registers", [16, pytest.param(64, marks=pytest.mark.slow)])
+@pytest.mark.quick(1)
 def test_conflicts_of_all_pairs_in_wide_banks(registers, arbiter):
     """Two cycles if ``(warp + register) mod banks`` is equal, else one."""
     config = CoreConfig(
@@ -312,7 +313,7 @@ def test_conflicts_of_all_pairs_in_banks_of_a_word():
         (1, 1, {2: 256}),
     ],
 )
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_conflicts_of_pairs_in_banks_of_a_word(threads, banks, cycles, arbiter):
     config = CoreConfig(
         warps=2,
@@ -327,6 +328,7 @@ def test_conflicts_of_pairs_in_banks_of_a_word(threads, banks, cycles, arbiter):
     assert {number: taken.count(number) for number in set(taken)} == cycles
 
 
+@pytest.mark.full
 def test_textbook_operands_take_two_cycles_each():
     full = (1 << 32) - 1
     singles = [[Access(register % 2, register, full)] for register in range(64)]
@@ -341,7 +343,7 @@ def test_textbook_operands_take_two_cycles_each():
 @pytest.mark.parametrize(
     ("config", "cycles"), [(DEFAULT, 3), (TEXTBOOK, 6)], ids=["default", "textbook"]
 )
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_three_operands_of_one_collector(config, cycles):
     """Operands of an FMA are read one after the other; responses start after the first."""
     dut = convert(config)
@@ -383,7 +385,7 @@ def test_three_operands_of_one_collector(config, cycles):
     ],
     ids=["wide", "of a word"],
 )
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_every_bank_reads_and_writes_in_every_cycle(config):
     dut = convert(config)
     step = 1 if config.bank_mapping == "warp" else config.threads

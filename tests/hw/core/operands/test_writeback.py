@@ -77,6 +77,7 @@ def fields(view):
 
 @pytest.mark.parametrize("stall", [0.0, 0.6])
 @pytest.mark.parametrize(("sources", "buses"), [(1, 1), (2, 3), (6, 2), (5, 4), (3, 1)])
+@pytest.mark.quick(4)
 def test_buses_match_golden_model(sources, buses, stall):
     config = CoreConfig(warps=2, threads=2, writeback_buses=buses)
     rng = random.Random(f"{sources} {buses} {stall}")
@@ -126,7 +127,7 @@ def test_buses_match_golden_model(sources, buses, stall):
     ],
     ids=["wide", "parts", "more banks"],
 )
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_every_result_is_written_once_and_in_order(shape, stall):
     """Each source writes its own registers; the last value of each is read at the end."""
     config = CoreConfig(warps=2, collectors=1, **shape)
@@ -247,6 +248,7 @@ def test_no_source_starves():
 
 
 @pytest.mark.filterwarnings("ignore:.*created but never used")
+@pytest.mark.full
 def test_no_source_is_refused():
     with pytest.raises(ValueError, match="sources must be at least 1, not 0"):
         Writeback(DEFAULT, 0)

@@ -77,6 +77,7 @@ def plain(config, payload):
 
 @pytest.mark.parametrize("stalls", [(0.0, 0.0), (0.4, 0.0), (0.0, 0.4), (0.4, 0.4)])
 @pytest.mark.parametrize(("threads", "lanes"), SIZES)
+@pytest.mark.quick(3)
 def test_warps_come_back_as_they_were(threads, lanes, stalls):
     config = config_of(threads, lanes)
     require_no_loop(ThereAndBack, config)

@@ -50,6 +50,7 @@ def complete(result):
 
 @pytest.mark.parametrize("late", [0.0, 0.3, 0.8, 1.0])
 @pytest.mark.parametrize("latency", LATENCIES)
+@pytest.mark.quick(2)
 def test_every_cycle_is_that_of_a_model(latency, late):
     require_no_loop(Pipeline, latency)
     dut = Pipeline(latency)

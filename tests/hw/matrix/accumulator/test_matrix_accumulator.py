@@ -78,6 +78,7 @@ class Plan:
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.operand}-{c.add_latency}")
+@pytest.mark.quick(1)
 def test_matches_golden_model(config):
     dut = Accumulator(config)
     require_no_loop(dut)

@@ -283,6 +283,7 @@ def test_a_read_after_a_command_sees_it_running():
         ({"d": DRAM_BASE, "base": WITH_D.matrix.accumulator_rows - 64, "skip_compute": 1}, 0),
     ],
 )
+@pytest.mark.quick(4)
 def test_each_refusal_of_d(change, error):
     fields = {"d": 0, "low_d": 0, "accumulate": 1, "skip_compute": 0, "pitch": 5, "base": 0}
     fields |= change
@@ -320,6 +321,7 @@ def test_each_refusal_of_d(change, error):
         ({"line": 2048 - 127}, 2),
     ],
 )
+@pytest.mark.quick(3)
 def test_each_refusal_of_addends(change, error):
     config = CONFIGS["addends"]
     fields = {"d": 0, "accumulate": 0, "scale_rows": 0, "skip_compute": 0, "line": 0} | change
@@ -394,6 +396,7 @@ def test_latency_of_a_compute_command():
         ({"a_line": 2048 - 31}, 2),
     ],
 )
+@pytest.mark.quick(4)
 def test_each_refusal(change, error):
     fields = {
         "i": 4,

@@ -337,14 +337,14 @@ def test_longer_runs_match_golden_model(name, seed):
 
 
 @pytest.mark.parametrize("name", ["2x2", "8x4 int8"])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_a_withheld_clock_changes_nothing(name):
     options = {"tiles": 5, "seed": 5, "bubbles": 0.5, "stall": 0.5}
     assert run(CONFIGS[name], **options) == run(CONFIGS[name], **options, gated=True)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.quick(8)
+@pytest.mark.quick(1)
 def test_a_row_is_in_flight_until_it_is_written(name):
     dut = MatrixArray(CONFIGS[name])
 
@@ -362,6 +362,7 @@ def test_a_row_is_in_flight_until_it_is_written(name):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.quick(1)
 def test_weights_alone_need_a_clock_but_are_not_in_flight(name):
     dut = MatrixArray(CONFIGS[name])
 
@@ -379,7 +380,7 @@ def test_weights_alone_need_a_clock_but_are_not_in_flight(name):
 
 
 @pytest.mark.parametrize(("name", "wide", "rows_per_cycle"), [("4x4", 0, 1), ("4x4", 1, 0.5)])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_drain_reads_a_row_per_cycle(name, wide, rows_per_cycle):
     config = CONFIGS[name]
     dut = MatrixArray(config)
@@ -442,6 +443,7 @@ def test_the_last_block_of_a_drain_waits_for_its_rows():
     simulate(dut, testbench)
 
 
+@pytest.mark.full
 def test_overwriting_rows_and_a_drain_proceed_side_by_side():
     config = SystolicConfig(
         rows=2, columns=2, multiply_add_latency=1, accumulator_bytes=512, tile=(64, 2, 2)
@@ -460,6 +462,7 @@ def test_overwriting_rows_and_a_drain_proceed_side_by_side():
     assert sequencer.cycles <= 4 * (64 + 8)
 
 
+@pytest.mark.full
 def test_sixteen_by_sixteen_is_emitted_once():
     modules = emit(MatrixArray(SystolicConfig()), "array").modules
     assert {(m.component, m.instances) for m in modules} >= {

@@ -116,7 +116,7 @@ class Schedule:
 @pytest.mark.parametrize(
     "config", CONFIGS, ids=lambda c: f"{c.rows}x{c.columns}-{c.operand}-{c.element_latency}"
 )
-@pytest.mark.quick(6)
+@pytest.mark.quick(1)
 def test_matches_golden_model(config, early):
     dut = WeightStationaryMesh(config)
     require_no_loop(dut)

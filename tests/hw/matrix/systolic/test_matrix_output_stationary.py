@@ -120,7 +120,7 @@ class Steps:
 @pytest.mark.parametrize(
     "config", CONFIGS, ids=lambda c: f"{c.rows}x{c.columns}-{c.operand}-{c.element_latency}"
 )
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_matches_golden_model(config, bubbles):
     dut = OutputStationaryMesh(config)
     require_no_loop(dut)
@@ -217,7 +217,7 @@ def golden_product(config, a, b):
 
 @pytest.mark.parametrize("kind", [MatrixArray, GatedArray])
 @pytest.mark.parametrize("config", [CONFIGS[0], CONFIGS[2]], ids=lambda c: c.operand)
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_array_accumulates_and_drains_a_product(config, kind):
     dut = kind(config)
     require_no_loop(dut)

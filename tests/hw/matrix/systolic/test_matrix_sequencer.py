@@ -218,6 +218,7 @@ def gaps(surroundings):
     return [later - earlier - 1 for earlier, later in pairwise(cycles)]
 
 
+@pytest.mark.full
 def test_a_tile_takes_one_cycle_per_row_and_the_next_follows_at_once():
     operations = [compute(LARGE, 8, 4, 8, accumulate=index > 0) for index in range(3)]
     surroundings = run(LARGE, operations)
@@ -229,7 +230,7 @@ def test_a_tile_takes_one_cycle_per_row_and_the_next_follows_at_once():
 
 
 @pytest.mark.parametrize("latency", [1, 2])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_tiles_as_short_as_the_array_is_high_follow_at_once(latency):
     size = {"rows": 8, "columns": 8, "tile": (16, 32, 32)}
     config = replace(LARGE, matrix=replace(LARGE.matrix, multiply_add_latency=latency, **size))
@@ -237,12 +238,14 @@ def test_tiles_as_short_as_the_array_is_high_follow_at_once(latency):
     assert not any(gaps(surroundings))
 
 
+@pytest.mark.full
 def test_passes_shorter_than_the_adders_wait_for_them():
     surroundings = run(LARGE, [compute(LARGE, 1, 8, 8)])
     assert LARGE.matrix.rows < REVISIT_LATENCY
     assert set(gaps(surroundings)) == {0, REVISIT_LATENCY - LARGE.matrix.rows}
 
 
+@pytest.mark.full
 def test_short_tiles_wait_for_weights():
     config = replace(LARGE, matrix=replace(LARGE.matrix, multiply_add_latency=4))
     surroundings = run(config, [compute(config, 1, 8, 4)])
@@ -251,6 +254,7 @@ def test_short_tiles_wait_for_weights():
 
 
 @pytest.mark.parametrize("operand", ["a", "b"])
+@pytest.mark.quick(1)
 def test_transposed_operands_cost_no_pause(operand):
     operations = [compute(LARGE, 4, 4, 4, **{f"transpose_{operand}": 1}) for _ in range(2)]
     surroundings = run(LARGE, operations)
@@ -264,6 +268,7 @@ def test_a_store_delays_the_next_tile_by_no_cycle():
     assert not any(gaps(surroundings))
 
 
+@pytest.mark.full
 def test_a_store_of_its_own_starts_as_early():
     operations = [compute(LARGE, 8, 4, 4), compute(LARGE, 8, 4, 4, compute=0, store=1)] * 2
     surroundings = run(LARGE, operations)
@@ -271,6 +276,7 @@ def test_a_store_of_its_own_starts_as_early():
 
 
 @pytest.mark.parametrize(("k", "early"), [(2, 32), (4, 96), (8, 96)])
+@pytest.mark.quick(1)
 def test_a_drain_reads_finished_blocks_during_the_last_one(k, early):
     """It starts when as many passes are left as there are blocks, or fewer."""
     surroundings = run(LARGE, [compute(LARGE, 8, 4, k, store=1)])
@@ -278,13 +284,14 @@ def test_a_drain_reads_finished_blocks_during_the_last_one(k, early):
     assert early - 4 <= before <= early + 32
 
 
+@pytest.mark.full
 def test_a_store_starts_after_the_rows_while_loads_are_in_progress():
     surroundings = run(LARGE, [compute(LARGE, 8, 4, 8, store=1)], loading=1.0)
     assert min(surroundings.read_cycles) > surroundings.row_cycles[-1]
 
 
 @pytest.mark.parametrize("j", [1, 4])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_a_store_without_early_start_delays_the_next_tile_by_few_cycles(j):
     """Of one column block, or of another shape than the compute."""
     shape = {"height": 31, "last_height": 3} if j > 1 else {}
@@ -296,7 +303,7 @@ def test_a_store_without_early_start_delays_the_next_tile_by_few_cycles(j):
 
 
 @pytest.mark.parametrize(("stall", "least", "most"), [(0.5, 0, 0), (0.8, 32, 96)])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_a_slow_drain_delays_one_block_of_columns(stall, least, most):
     """The overwriting block continues with all of K: meanwhile the drain gets ahead."""
     operations = [compute(LARGE, 8, 4, 4, store=1) for _ in range(2)]
@@ -304,6 +311,7 @@ def test_a_slow_drain_delays_one_block_of_columns(stall, least, most):
     assert least <= surroundings.events["wait_drain"] <= most
 
 
+@pytest.mark.full
 def test_events_name_the_wait():
     operations = [compute(LARGE, 1, 1, 8, height=1)]
     surroundings = run(LARGE, operations)
@@ -320,7 +328,7 @@ def test_events_name_the_wait():
 
 
 @pytest.mark.parametrize(("latency", "j"), [(1, 4), (2, 4), (4, 4), (6, 6)])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_output_stationary_tiles_follow_at_once(latency, j):
     matrix = replace(LARGE.matrix, dataflow="output_stationary", multiply_add_latency=latency)
     config = replace(LARGE, matrix=matrix)
@@ -332,6 +340,7 @@ def test_output_stationary_tiles_follow_at_once(latency, j):
     assert surroundings.row_cycles[0] <= 17
 
 
+@pytest.mark.full
 def test_output_stationary_stores_cost_few_cycles():
     config = replace(LARGE, matrix=replace(LARGE.matrix, dataflow="output_stationary"))
     surroundings = run(config, [compute(config, 4, 4, 8, store=1) for _ in range(2)])
@@ -339,6 +348,7 @@ def test_output_stationary_stores_cost_few_cycles():
     assert sum(gaps(surroundings)) <= 4
 
 
+@pytest.mark.full
 def test_output_stationary_short_chains_wait_for_the_sums_before_them():
     config = replace(LARGE, matrix=replace(LARGE.matrix, dataflow="output_stationary"))
     surroundings = run(config, [compute(config, 4, 4, 1, depth=2, last_depth=2)])

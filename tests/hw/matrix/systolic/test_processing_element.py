@@ -74,6 +74,7 @@ class UnpackedElement(wiring.Component):
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.operand}-{c.latency}")
+@pytest.mark.quick(1)
 def test_flags_act_on_the_next_cycle(config):
     dut = UnpackedElement(config)
     require_no_loop(dut)

@@ -161,7 +161,7 @@ SLOW = ("fp8_e4m3", "fp8_e5m2", "fp32")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in CONFIGS]
 )
-@pytest.mark.quick("fp16")
+@pytest.mark.full
 def test_loops_two_in_flight(name):
     config = CONFIGS[name]
     require_no_loop(SystolicUnit, config)
@@ -187,6 +187,7 @@ def test_loops_two_in_flight(name):
         assert np.array_equal(bits_of(found), bits_of(expected)), (shape, options)
 
 
+@pytest.mark.full
 def test_cisc_commands_double_buffer_a_long_k():
     config = replace(FP16, matrix=replace(FP16.matrix, tile=(12, 8, 8)))
     m, n, k = config.matrix.tile
@@ -224,6 +225,7 @@ def test_cisc_commands_double_buffer_a_long_k():
     assert machine.active == m * n * slabs * k // config.matrix.macs
 
 
+@pytest.mark.full
 def test_a_tile_is_spilled_scaled_and_used_as_an_operand():
     config = FP16
     m, n, k = 8, 8, 8

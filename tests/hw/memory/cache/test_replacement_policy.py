@@ -37,6 +37,7 @@ class Model:
 
 
 @pytest.mark.parametrize("chances", [0, 3])
+@pytest.mark.quick(1)
 def test_ways_give_way_as_in_the_model(chances):
     dut = ReplacementPolicy(ReplacementConfig(ways=WAYS, chances=chances))
     rtlil.convert(dut)

@@ -69,6 +69,7 @@ def test_accumulators_are_filled(columns, directions, stall):
 @pytest.mark.parametrize(
     ("slow", "shared_stall"), [("aw", 0.0), ("w", 0.0), ("ar", 0.0), ("", 0.9)]
 )
+@pytest.mark.quick(1)
 def test_one_side_is_slow(slow, shared_stall):
     """Queues fill up towards the slow side, and nothing may be lost."""
     rows = {"rows": 10, "bytes": 100, "dram_pitch": 100, "local_pitch": 104}
@@ -104,7 +105,7 @@ def test_many_random_jobs(config, stall):
     ],
     ids=["one", "many", "long", "narrow"],
 )
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_other_configs(parts):
     config = variant(**parts)
     rng = random.Random(3)

@@ -58,6 +58,7 @@ def test_largest_pitches_and_the_ends_of_memory():
 
 
 @pytest.mark.parametrize("gated", [False, True])
+@pytest.mark.quick(1)
 def test_loads_in_progress_are_shown_from_their_start_to_their_end(gated):
     load = DmaDescriptor(direction=LOAD, dram=SOURCE, rows=4, dram_pitch=64, bytes=64)
     drain = DmaDescriptor(direction=DRAIN, dram=TARGET, rows=4, dram_pitch=8, bytes=8, block=8)
@@ -161,6 +162,7 @@ def test_host_registers():
     assert bench.dram.read(TARGET, 33) == expected + bytes(9)
 
 
+@pytest.mark.full
 def test_start_is_held_while_the_queue_is_full_and_nothing_is_lost():
     config = replace(TINY, units=(), dma=DmaConfig(queue=1, contexts=1))
     bench = DmaBench(config, latency=200)
@@ -178,6 +180,7 @@ def test_start_is_held_while_the_queue_is_full_and_nothing_is_lost():
     assert bench.local.read(0, 8 * 640) == bench.dram.read(SOURCE, 8 * 640)
 
 
+@pytest.mark.full
 def test_a_clock_withheld_while_idle_changes_nothing():
     """Values and completion cycles stay the same; jobs come with pauses between them."""
     runs = []
@@ -244,6 +247,7 @@ def test_first_burst_goes_out_after_the_check():
     simulate(dut, bench)
 
 
+@pytest.mark.full
 def test_each_part_is_emitted_once():
     emission = emit(Dma(DmaBlockConfig.of(MATRIX)), "dma")
     modules = {module.component: module.instances for module in emission.modules}

@@ -73,6 +73,7 @@ def test_many_random_jobs(config, seed):
     check_descriptors(config, *descriptors, seed=seed, stall=stall, latency=latency, jitter=30)
 
 
+@pytest.mark.full
 def test_each_port_counts_its_own_jobs_and_errors():
     bench = DmaBench(HETERO, latency=10)
     bench.dram.write(SOURCE, bytes(range(100)))
@@ -132,6 +133,7 @@ def completions(config, descriptors_of_units, **dram) -> list[list[int]]:
     return cycles
 
 
+@pytest.mark.full
 def test_ports_share_the_loads_job_by_job():
     """Two ports that always have a load are served alike, whichever requested first."""
     cycles = completions(HETERO, [loads(0, 12, 512), loads(12, 12, 512)], latency=20)
@@ -139,6 +141,7 @@ def test_ports_share_the_loads_job_by_job():
         assert sum(cycle < cycles[1][k] for cycle in cycles[0]) in range(k, k + 3)
 
 
+@pytest.mark.full
 def test_a_short_load_waits_for_no_queue_of_another_port():
     """It starts after the running load, and ends while another port's earlier load continues."""
     alone = completions(HETERO, [[], loads(20, 1, 16)], latency=20)[1][0]
@@ -147,6 +150,7 @@ def test_a_short_load_waits_for_no_queue_of_another_port():
     assert beside[1][2] < beside[0][1]
 
 
+@pytest.mark.full
 def test_a_drain_waits_for_no_loads_of_another_port():
     """Reads that are taken late fill one port; results of the other unit leave undelayed."""
     drain = DmaDescriptor(direction=DRAIN, dram=TARGET, bytes=64, block=4)

@@ -40,6 +40,7 @@ def load(rows, width, *, dram=0, local=0, pitch=512):
     )
 
 
+@pytest.mark.full
 def test_first_tiles_arrive_at_the_pace_of_a_bank():
     """A of 32 KB in one bank takes 1,024 writes; B of 16 KB arrives in parallel."""
     a, b = load(128, 256), load(128, 128, dram=0x100000, local=64 * 1024)

@@ -61,7 +61,7 @@ def test_it_converts(name):
 
 @pytest.mark.parametrize("latency, jitter, stall", [(2, 0, 0.0), (30, 0, 0.0), (5, 40, 0.3)])
 @pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 def test_requests_take_effect_in_their_order(name, latency, jitter, stall):
     config, rng = CONFIGS[name], random.Random(f"{name} {latency} {stall}")
     beats = min(2 * config.cache.lines * config.beats, 64)

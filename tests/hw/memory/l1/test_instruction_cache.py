@@ -73,13 +73,14 @@ def pairs_of(rng: random.Random, config, count: int):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.quick(2)
 def test_it_converts(name):
     require_no_loop(InstructionCache, MemoryUnitConfig.of(CONFIGS[name]))
 
 
 @pytest.mark.parametrize("latency, jitter, stall", [(2, 0, 0.0), (30, 0, 0.0), (5, 40, 0.3)])
 @pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_it_does_what_its_model_does(name, latency, jitter, stall):
     config, rng = CONFIGS[name], random.Random(f"{name} {latency} {stall}")
     bench = CacheBench(config, rng, broken=BROKEN, latency=latency, jitter=jitter, stall=stall)
@@ -159,6 +160,7 @@ def test_latency_is_as_stated():
     assert bench.latencies == [25, *[1] * 9]
 
 
+@pytest.mark.full
 def test_pairs_that_are_there_follow_each_other():
     """As many cycles as pairs, of all warps, in a loop of 4 KB that ran once before."""
     config = CONFIGS["core"]
@@ -171,6 +173,7 @@ def test_pairs_that_are_there_follow_each_other():
 
 
 @pytest.mark.parametrize("warps", [1, 8])
+@pytest.mark.full
 def test_straight_code_that_was_never_read_flows(warps):
     config, pairs = CONFIGS["core"], 512 if warps == 1 else 128
     bench = CacheBench(config, random.Random(1), latency=100)

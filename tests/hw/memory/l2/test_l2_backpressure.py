@@ -83,6 +83,7 @@ def of_ids(bench: L2Bench, ids, lines):
 
 
 @pytest.mark.parametrize("beats", [1, 2])
+@pytest.mark.full
 def test_reads_of_what_is_there_are_taken_while_there_is_room_for_answers(beats):
     lines = [n % WARM for n in range(30)]
     bench = held("r", lambda bench: bench.reads(CORE, lines, beats=beats))
@@ -98,6 +99,7 @@ def test_reads_of_what_is_there_are_taken_while_there_is_room_for_answers(beats)
     ],
     ids=["cores", "dma", "mixed"],
 )
+@pytest.mark.quick(1)
 def test_what_came_for_reads_waits_for_room(ids, lines):
     bench = held("r", lambda bench: of_ids(bench, ids, lines))
     assert RESPONSES <= bench.reads_taken <= RESPONSES + bench.config.l2.mshrs
@@ -105,6 +107,7 @@ def test_what_came_for_reads_waits_for_room(ids, lines):
 
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("ids", [[CORE], [DMA], [CORE, DMA]], ids=["cores", "dma", "mixed"])
+@pytest.mark.quick(1)
 def test_writes_are_done_while_there_is_room_for_replies(name, ids):
     """DRAM's responses to uncached writes wait for room."""
 

@@ -72,7 +72,7 @@ def test_a_whole_line_goes_to_dram_in_the_cycles_of_its_write():
 
 
 @pytest.mark.parametrize(("lines", "walked"), [(8, 0), (9, 0), (10, 2), (16, 8)])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_lines_beyond_the_number_in_flight_follow_in_groups(lines, walked):
     """8 lines go at once, as DRAM answers late; the sets of a quarter of 8 more begin a walk."""
     bench = TimedBench(LARGE, random.Random(1), latency=200)
@@ -91,6 +91,7 @@ def test_more_write_backs_than_the_buffer_holds_are_never_begun():
     assert len(bench.stored) == 12 and bench.with_writes == 4
 
 
+@pytest.mark.full
 def test_parts_of_lines_wait_for_the_flush():
     bench = L2Bench(LARGE, random.Random(1))
     bench.run(bench.writes(CORE, range(30), strobes=6))
@@ -100,6 +101,7 @@ def test_parts_of_lines_wait_for_the_flush():
     assert not bench.stored
 
 
+@pytest.mark.full
 def test_a_victim_is_written_back_before_the_line_that_replaces_it():
     """One look-up writes back one line: the new line stays dirty until the flush."""
     direct = replace(LARGE, l2=replace(LARGE.l2, ways=1, size=1 << 14))
@@ -119,6 +121,7 @@ def test_an_error_of_a_line_written_with_its_write_is_reported():
     assert write.codes == [0] and bench.failed == 1
 
 
+@pytest.mark.full
 def test_a_line_that_was_written_and_replaced_is_read_after_its_write_back():
     """DRAM takes the bytes late, at a random time before its response."""
     direct = replace(SMALL, l2=replace(SMALL.l2, ways=1, early_write_backs=8))
@@ -134,6 +137,7 @@ def test_a_line_that_was_written_and_replaced_is_read_after_its_write_back():
     assert len(bench.stored) == 16 and len(bench.fetched) == 32
 
 
+@pytest.mark.full
 def test_all_lines_of_a_set_are_written():
     """Two lines of each set, one of them in part: 4 whole lines go at once, 4 are walked over."""
     sets, config = LARGE.l2.sets, with_early(LARGE, 4)
@@ -155,6 +159,7 @@ def test_lines_written_again_are_written_back_again():
     assert len(bench.stored) >= 16
 
 
+@pytest.mark.full
 def test_no_walk_begins_while_reads_await_dram():
     """With 4 reads of 8 MSHRs in flight, until all but one have returned."""
     bench = TimedBench(SMALL, random.Random(1), latency=200)

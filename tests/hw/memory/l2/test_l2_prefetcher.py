@@ -79,17 +79,19 @@ def test_lines_that_are_read_ahead_leave_room_for_others():
 
 
 @pytest.mark.parametrize("lines", [range(0, 40, 2), range(40, 0, -1)])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_only_what_is_asked_for_is_read(lines):
     bench = one_by_one(CONFIG, lines)
     assert lines_of(bench) == [*lines] and not bench.events["prefetch"]
 
 
+@pytest.mark.full
 def test_nothing_is_read_ahead_of_those_who_leave_no_lines():
     bench = one_by_one(CONFIG, range(20), identity=DMA)
     assert lines_of(bench) == [*range(20)]
 
 
+@pytest.mark.full
 def test_slices_of_one_memory_read_ahead_of_their_own_lines():
     bench = one_by_one(replace(CONFIG, masters=2), range(1, 41, 2))
     assert lines_of(bench) == [*range(1, 41 + 2 * AHEAD, 2)]
@@ -102,6 +104,7 @@ def test_nothing_is_read_beyond_dram():
     assert lines_of(bench) == [*range(count + 2)]
 
 
+@pytest.mark.full
 def test_what_cannot_be_read_ahead_is_an_error_of_who_asks():
     broken = range(0x8000_0000 + 6 * 64, 0x8000_0000 + 7 * 64)
     bench = L2Bench(CONFIG, random.Random(1), latency=LATENCY, broken=broken)
@@ -114,6 +117,7 @@ def test_what_cannot_be_read_ahead_is_an_error_of_who_asks():
     assert [n for n, burst in enumerate(bursts) if any(burst.codes)] == [6]
 
 
+@pytest.mark.full
 def test_who_comes_for_a_line_on_its_way_takes_its_slot_over():
     """Ten lines being prefetched and ten demand misses on them fit sixteen MSHRs."""
     config = replace(CONFIG, l2=replace(CONFIG.l2, mshrs=16, prefetch=10))
@@ -146,7 +150,7 @@ def test_a_slot_is_taken_over_in_whatever_cycle_its_line_comes(stall):
 
 
 @pytest.mark.parametrize(("others", "is_here"), [(15, True), (20, False)])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_a_line_read_ahead_waits_for_who_is_late_and_not_for_ever(others, is_here):
     """Three of four ways are empty; every fourth later line conflicts with it, three times."""
     config = replace(CONFIG, l2=replace(CONFIG.l2, size=2048, ways=4))
@@ -160,6 +164,7 @@ def test_a_line_read_ahead_waits_for_who_is_late_and_not_for_ever(others, is_her
     assert lines_of(bench).count(5) == (1 if is_here else 2)
 
 
+@pytest.mark.full
 def test_a_flush_ends_streams():
     bench = L2Bench(CONFIG, random.Random(1), latency=LATENCY, gated=True)
     before = [[burst] for burst in bench.reads(CORE, range(8))]
@@ -310,6 +315,7 @@ def test_one_order_of_writes_for_long(seed):
     bench.run(*phases, timeout=100_000)
 
 
+@pytest.mark.full
 def test_gated_or_not_it_takes_the_same_time():
     cycles = []
     for gated in (False, True):

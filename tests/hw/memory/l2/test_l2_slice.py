@@ -39,6 +39,7 @@ CONFIGS = {
 }
 
 
+@pytest.mark.full
 def test_it_converts():
     rtlil.convert(L2Slice(SMALL))
 
@@ -113,6 +114,7 @@ def test_one_order_of_writes_for_long(name, seed):
     bench.run(*phases, timeout=60_000)
 
 
+@pytest.mark.full
 def test_slices_share_addresses_line_by_line():
     """The slice has no lines of the other one: all of its sets are used."""
     config = config_of(SMALL.l2, masters=2)
@@ -137,6 +139,7 @@ def test_a_line_is_read_once_for_all():
     assert len(bench.fetched) == 1
 
 
+@pytest.mark.full
 def test_reads_past_the_cache_see_writes_in_order():
     """A later DRAM response to an earlier read of an ID must not be newer."""
     bench = L2Bench(SMALL, random.Random(4), latency=8, jitter=40)
@@ -144,6 +147,7 @@ def test_reads_past_the_cache_see_writes_in_order():
     assert bench.events["write_stall"]
 
 
+@pytest.mark.full
 def test_writes_read_nothing():
     bench = L2Bench(SMALL, random.Random(1))
     lines = range(3 * SMALL.l2.lines)
@@ -158,6 +162,7 @@ def test_writes_read_nothing():
     assert len(bench.fetched) == 1
 
 
+@pytest.mark.full
 def test_misses_of_the_dma_leave_nothing_behind():
     bench = L2Bench(SMALL, random.Random(1))
     keep = bench.reads(CORE, range(SMALL.l2.lines))
@@ -185,6 +190,7 @@ def test_a_flush_writes_each_line_once():
     assert len(bench.stored) == SMALL.l2.lines and not bench.fetched
 
 
+@pytest.mark.full
 def test_a_flush_looks_at_a_set_per_cycle_where_something_was_written():
     """Only the last set but one has dirty lines, all its 4: 2 cycles for each."""
     l2 = L2Config(size=1 << 16, ways=4, mshrs=4, write_backs=8)
@@ -201,6 +207,7 @@ def test_a_flush_looks_at_a_set_per_cycle_where_something_was_written():
     assert bench.cycle <= before + 3 * GROUPS + 2 * sets // GROUPS + 2 * 50
 
 
+@pytest.mark.full
 def test_a_withheld_clock_changes_nothing():
     bench = L2Bench(SMALL, random.Random(8), jitter=20, stall=0.2, gated=True)
     bursts = (bench.random_bursts(40, lines=range(12), ids=[DMA, CORE]) for _ in range(4))
@@ -208,6 +215,7 @@ def test_a_withheld_clock_changes_nothing():
     assert bench.events["write_back"]
 
 
+@pytest.mark.full
 def test_a_read_hears_of_a_write_back_that_ends_when_it_is_looked_up():
     """Nothing else goes to DRAM after it; earlier hits vary the cycle of the lookup."""
     bench = L2Bench(config_of(L2Config(size=256, ways=1, mshrs=4)), random.Random(1))
@@ -226,6 +234,7 @@ def test_a_read_hears_of_a_write_back_that_ends_when_it_is_looked_up():
     assert bench.events["write_back"] == 30
 
 
+@pytest.mark.full
 def test_a_read_waits_for_bytes_that_are_on_their_way():
     """Line 0 is evicted by line 4 and requested again before its write-back is in DRAM."""
     bench = L2Bench(
@@ -241,6 +250,7 @@ def test_a_read_waits_for_bytes_that_are_on_their_way():
     assert bench.events["write_back"] == 12
 
 
+@pytest.mark.full
 def test_a_read_that_comes_while_the_one_before_it_is_answered():
     """Hits of another ID vary its arrival."""
     bench = L2Bench(config_of(L2Config(size=4096, mshrs=4)), random.Random(1))
@@ -256,6 +266,7 @@ def test_a_read_that_comes_while_the_one_before_it_is_answered():
     assert len(bench.fetched) == 21
 
 
+@pytest.mark.full
 def test_errors_are_passed_on():
     broken = range(0x8000_0000, 0x8000_0020)
     bench = L2Bench(SMALL, random.Random(1), broken=broken)

@@ -46,6 +46,7 @@ def test_latency():
     assert miss.first - miss.since == 8
 
 
+@pytest.mark.full
 def test_reads_of_cleared_sets_do_not_wait_for_the_rest_of_the_sweep():
     config = replace(config_of(L2Config(size=1 << 16, ways=2)), id_width=7)
     bench = L2Bench(config, random.Random(1), latency=0, span=1 << 15)
@@ -95,7 +96,7 @@ def misses_per_cycle(identity: int, l2: L2Config, latency: int) -> float:
 
 
 @pytest.mark.parametrize("identity", [DMA, CORE])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_misses_keep_dram_busy(identity):
     """16 lines of 2 beats cover the cycles of one miss."""
     assert misses_per_cycle(identity, L2Config(size=1024, mshrs=16, write_backs=4), 16) > 0.98
@@ -119,7 +120,7 @@ def both_ways(identity: int, l2: L2Config, latency: int, lines: int) -> tuple[fl
 
 
 @pytest.mark.parametrize("identity", [DMA, CORE])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_reads_and_writes_of_dram_share_what_is_looked_up(identity):
     """A read takes two lookups and a write one: 2 beats of each in 3 cycles."""
     rates = both_ways(identity, L2Config(size=1024, mshrs=32, write_backs=32), 20, 60)
@@ -132,6 +133,7 @@ def test_reads_and_writes_of_dram_share_what_is_looked_up_at_its_default(identit
     assert min(both_ways(identity, L2Config(), 100, 200)) > 0.6
 
 
+@pytest.mark.full
 def test_hits_that_wait_for_a_miss_follow_it_without_a_pause():
     bench = L2Bench(SMALL_OF_MANY, random.Random(1), latency=40)
     warm, miss = bench.reads(CORE, range(8), beats=1), bench.reads(CORE, [20])

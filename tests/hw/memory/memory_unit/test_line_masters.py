@@ -28,6 +28,7 @@ CONFIGS = {
 
 
 @pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.quick(1)
 def test_it_converts(name):
     rtlil.convert(LineMasters(MemoryUnitConfig.of(CONFIGS[name])))
 
@@ -132,7 +133,7 @@ def random_writes(rng: random.Random, config, lines: int, count: int):
 @pytest.mark.parametrize("stall, behind", [(0.0, 0.0), (0.0, 0.8), (0.5, 0.5)])
 @pytest.mark.parametrize("lines", [2, 6, 60])
 @pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.quick(5)
+@pytest.mark.quick(1)
 def test_writes_are_told_in_their_order_with_the_errors_of_their_bursts(name, lines, stall, behind):
     config, rng = CONFIGS[name], random.Random(f"{name} {lines} {behind}")
     writes = list(random_writes(rng, config, lines, 100))

@@ -141,11 +141,12 @@ def conflicts(rng: random.Random, config, count: int):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_it_converts(name):
     rtlil.convert(MemoryUnit(MemoryUnitConfig.of(CONFIGS[name])))
 
 
+@pytest.mark.full
 def test_a_path_with_one_master_becomes_verilog():
     config = replace(PRESETS["tiny"], axi=replace(PRESETS["tiny"].axi, masters=1))
     emission = emit(MemoryUnit(MemoryUnitConfig.of(config)), "path")
@@ -187,6 +188,7 @@ def test_data_is_as_if_requests_were_carried_out_in_order(name, stall):
         assert bench.events[f"data.{name}_waits"] >= CONFLICTS, name
 
 
+@pytest.mark.full
 def test_without_others_every_load_has_one_value():
     config, rng = CONFIGS["four"], random.Random(7)
     bench = MemoryUnitBench(config, rng, stall=0.2, jitter=20, broken=BROKEN)
@@ -244,6 +246,7 @@ def test_instructions_are_those_of_the_last_invalidation_or_later(name, stall):
     assert hits > 10
 
 
+@pytest.mark.full
 def test_sides_do_not_disturb_each_other():
     config, rng = CONFIGS["four"], random.Random(3)
     bench = MemoryUnitBench(config, rng, stall=0.2, jitter=20, broken=BROKEN)
@@ -328,6 +331,7 @@ def test_stores_follow_each_other(step):
     assert pace(*stores, of=40) == 39
 
 
+@pytest.mark.full
 def test_lines_are_read_together():
     """As many as there are MSHRs: each takes no longer than its beats, from two masters."""
     core = replace(FOUR.core, l1d=data_cache(2048, 2, 8))
@@ -363,6 +367,7 @@ def test_a_store_that_failed_is_in_no_line():
     assert bench.events["data.misses"] == 2
 
 
+@pytest.mark.full
 def test_a_line_with_an_error_is_not_kept():
     bench = MemoryUnitBench(FOUR, random.Random(1), broken=range(DRAM_BASE + 16, DRAM_BASE + 32))
     beats, pauses = [row(DRAM_BASE, 4), row(DRAM_BASE + 16, 4)], [None] * 40
@@ -372,7 +377,7 @@ def test_a_line_with_an_error_is_not_kept():
 
 
 @pytest.mark.parametrize("name", ["four", "ports"])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_of_lanes_that_store_to_one_word_the_highest_wins(name):
     config, rng = CONFIGS[name], random.Random(5)
     bench = MemoryUnitBench(config, rng, stall=0.5)

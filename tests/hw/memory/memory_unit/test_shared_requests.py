@@ -57,6 +57,7 @@ def test_every_stride_from_every_start(bench):
     assert {cycles for cycles, _ in costs} >= {1, 8}
 
 
+@pytest.mark.full
 def test_lanes_outside_the_mask_do_not_count(bench):
     rng = random.Random(3)
     requests, rows = [], []

@@ -37,6 +37,7 @@ def test_an_access_to_a_register_takes_few_cycles():
         assert [cycle - first.accepted for cycle in second.cycles] == [9, 12, 15, 18]
 
 
+@pytest.mark.full
 def test_what_a_unit_holds_holds_nothing_else():
     config, rng = UNITS, random.Random(4)
     bench = MemoryUnitBench(config, rng)
@@ -62,6 +63,7 @@ def test_what_a_unit_holds_holds_nothing_else():
 
 
 @pytest.mark.parametrize("base", [DRAM_BASE, SHARED_BASE])
+@pytest.mark.quick(1)
 def test_registers_are_answered_while_memory_answers_in_every_cycle(base):
     bench = MemoryUnitBench(UNITS, random.Random(1))
     bench.device.stall, released = 1.0, 140

@@ -47,6 +47,7 @@ def degrees(accesses):
 
 
 @pytest.mark.parametrize("store", [False, True], ids=["loads", "stores"])
+@pytest.mark.full
 def test_every_stride_costs_its_degree(stress, store):
     accesses = [strided(LANES, stride, store=store) for stride in STRIDES]
     costs = lane_costs(stress, accesses)
@@ -57,12 +58,14 @@ def test_every_stride_costs_its_degree(stress, store):
 
 
 @pytest.mark.parametrize("degree", range(1, LANES + 1))
+@pytest.mark.full
 def test_every_degree(stress, degree):
     accesses = conflicting_lanes(degree, seed=degree)
     assert degrees(accesses) == [degree] * len(accesses)
     assert lane_costs(stress, accesses) == [degree] * len(accesses)
 
 
+@pytest.mark.full
 def test_random_lanes(stress):
     """Loads and stores take the cycles of their own conflicts if they have no line in common."""
     rng = random.Random(1)
@@ -85,11 +88,13 @@ def test_random_lanes(stress):
 
 
 @pytest.mark.parametrize("name", BESIDE)
+@pytest.mark.full
 def test_wide_accesses_go_first_and_leave_the_rest(stress, name):
     wides, lanes, expected = BESIDE[name]
     assert bytes_per_cycle(stress, wides | lanes) == expected
 
 
+@pytest.mark.full
 def test_lanes_never_hold_up_wide_accesses(stress):
     wides = {"read_0": wide(0), "read_1": wide(1), "write_0": wide(2, store=True)}
     alone = bytes_per_cycle(stress, wides)
@@ -165,6 +170,7 @@ ROWS = [*([4 * (8 + lane ^ mask) for lane in range(8)] for mask in (0, 5, 7)), [
 
 @pytest.mark.parametrize("row_port", [True, False], ids=["row port", "narrow ports only"])
 @pytest.mark.parametrize("ports", [8, 2])
+@pytest.mark.quick(1)
 def test_lanes_of_a_core_cost_what_row_ports_and_conflicts_say(ports, row_port):
     memory = SharedMemoryConfig(size=1024, banks=1, subbanks=8)
     core = CoreConfig(shared_ports=ports, row_port=row_port)

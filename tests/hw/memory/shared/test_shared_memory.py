@@ -62,7 +62,7 @@ def test_mixed_sizes_match_golden_model(config, stall, span):
 
 
 @pytest.mark.parametrize("latency", [1, 2, 3])
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_response_comes_after_the_stated_latency(latency):
     memory = SharedMemoryConfig(size=128, banks=2, subbanks=2, read_latency=latency, narrow_ports=2)
     config = SharedMemoryPorts(
@@ -166,6 +166,7 @@ def stream_cycles(config, reads, writes=()):
     return ends
 
 
+@pytest.mark.full
 def test_disjoint_banks_work_in_parallel():
     memory = SharedMemoryConfig(size=1024, banks=4, subbanks=4)
     config = wide(memory, 4, 4)

@@ -59,6 +59,7 @@ def stressed(stress, accesses, *, seed, cycles=20_000):
         assert 4 * count * len(stress.sizes) > accesses * ports, kinds
 
 
+@pytest.mark.full
 def test_every_port_at_once(stress):
     stress.start()
     stressed(stress, FAST, seed=1, cycles=8000)

@@ -83,6 +83,7 @@ def powers(kind):
 
 @pytest.mark.parametrize("is_scaled", [False, True])
 @pytest.mark.parametrize("kind", ["constant", "phases", "tiles", "idle"])
+@pytest.mark.quick(1)
 def test_standard_error_is_the_spread_of_samples(kind, is_scaled):
     """Over many samples of a run, the root mean square of the estimates is the true spread.
 

@@ -117,6 +117,7 @@ def test_every_value_is_that_of_icarus(mapped):
         assert np.flatnonzero(found.wrong[:-1]).tolist() == [cycle]
 
 
+@pytest.mark.full
 def test_a_wrong_operation_is_seen(mapped):
     netlist, program, run = mapped
     operations = program.operations.copy()

@@ -133,6 +133,7 @@ def test_windows_of_the_run_count(netlist, recorded):
         ("past.RD_DATA", None, 1),
     ],
 )
+@pytest.mark.quick(2)
 def test_a_window_with_another_value_does_not_count(netlist, recorded, name, cycle, wrong):
     program = compile_netlist(netlist)
     changed = {**recorded, name: recorded[name].copy()}

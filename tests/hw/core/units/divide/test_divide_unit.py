@@ -101,7 +101,7 @@ def test_unit_matches_golden_model(config, stall):
 
 
 @pytest.mark.parametrize("threads", [8, 32])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_unit_of_many_threads(threads):
     config = CoreConfig(threads=threads)
     operations = warps_of(config, OPERATIONS, seed=8)
@@ -110,7 +110,7 @@ def test_unit_of_many_threads(threads):
 
 
 @pytest.mark.parametrize("operation", INTEGERS, ids=lambda operation: operation.name)
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_corners_of_integers(operation):
     """They include division by zero, and the least number by -1."""
     config = CoreConfig(warps=1, threads=len(CORNERS))
@@ -149,7 +149,7 @@ def test_flags_are_those_of_active_threads():
     [(DivideOperation.FDIV, 7), (DivideOperation.FSQRT, 7)]
     + [(operation, 9) for operation in INTEGERS],
 )
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 def test_latency_and_interval(operation, interval):
     """With a lane for each thread, and with one lane for all."""
     every = CoreConfig(warps=2, threads=2, divide_lanes=2)

@@ -97,7 +97,7 @@ CONFIGS = [
 
 @pytest.mark.parametrize("stall", [0.0, 0.4])
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.threads}x{c.lanes(Port.FP32)}")
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_unit_matches_golden_model(config, stall):
     operations = warps_of(config, 2 * len(OPERATIONS), seed=config.threads)
     results = run_unit(Fp32Unit(config), operations, stall=stall)
@@ -113,6 +113,7 @@ def test_unit_of_eight_threads():
 
 
 @pytest.mark.parametrize("latency", [3, 4, 5, 6])
+@pytest.mark.quick(2)
 def test_every_operation_has_one_latency_and_one_begins_per_cycle(latency):
     config = CoreConfig(warps=2, threads=2, fma_latency=latency)
     operations = warps_of(config, len(OPERATIONS), seed=1)
@@ -139,6 +140,7 @@ def test_results_that_are_not_taken_wait_and_then_come_one_per_cycle():
     assert taken == list(range(20, 40))
 
 
+@pytest.mark.full
 def test_flags_are_those_of_active_threads():
     config = CoreConfig(warps=2, threads=4, fp32_lanes=1)
     one, largest, signalling = 0x3F80_0000, FP32.largest, FP32.infinity + 1
@@ -192,6 +194,7 @@ KNOWN = [
 ]
 
 
+@pytest.mark.full
 def test_known_results():
     config = CoreConfig(warps=1, threads=1)
     warps = Warps(config, 5)
@@ -235,6 +238,7 @@ def test_lanes_at_length(latency):
             assert np.array_equal(got["flags"], flags), operation.name
 
 
+@pytest.mark.full
 def test_converts_to_verilog():
     emission = emit(Fp32Unit(CoreConfig(warps=2, threads=4)), "fp32")
     kinds = {module.component: module.instances for module in emission.modules}
@@ -280,6 +284,7 @@ PAIRS = np.array([(a, b) for a in CLASSES for b in CLASSES])
 
 
 @pytest.mark.parametrize("operation", SIMPLE, ids=lambda operation: operation.name)
+@pytest.mark.quick(4)
 def test_operations_that_round_nothing_of_every_class_with_every_other(operation):
     lanes = 2
     dut = FloatNonComputational(lanes)

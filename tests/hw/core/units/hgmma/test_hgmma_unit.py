@@ -108,6 +108,7 @@ def test_products_follow_each_other_without_a_gap(bench_of):
 HIDDEN = 128 - 2 - 32
 
 
+@pytest.mark.full
 def test_reads_run_ahead(bench_of):
     """Two slots of operands hide the latency up to a limit; beyond, two products share the rest."""
     config = unit_config(HOPPER)
@@ -146,6 +147,7 @@ def test_results_that_wait_do_not_stop_the_unit_at_once(bench_of):
         (0, 0x0100_0000, MemoryFault.NOT_SHARED),
     ],
 )
+@pytest.mark.quick(2)
 def test_refused_operands(bench_of, operand, address, kind):
     check_refused(bench_of, unit_config(HOPPER), operand, address, kind)
 
@@ -183,6 +185,7 @@ def check_refused(bench_of, config, operand, address, kind):
     ]
 
 
+@pytest.mark.full
 def test_the_last_place_of_shared_memory_is_legal(bench_of):
     config = unit_config(HOPPER)
     given = products(config, 1, 6)

@@ -49,6 +49,7 @@ def expected_of(config, common, taken, targets):
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.threads}by{c.lanes(Port.INT)}")
+@pytest.mark.quick(2)
 def test_a_cycle_after_the_last_beat(config):
     require_no_loop(Branch, config)
     dut = Branch(config)

@@ -123,19 +123,20 @@ def check_unit(config, warps, stalls=((0.0, 0.0),)):
 
 
 @pytest.mark.parametrize("latency", [2, 3, 4])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_all_corners_meet_in_every_operation(latency):
     config = CoreConfig(multiply_latency=latency)
     check_unit(config, crossed_warps(8, tuple(Op) if latency == 3 else PRODUCTS))
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.warps}x{c.threads}")
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_random_warps(config):
     require_no_loop(IntegerUnit, config)
     check_unit(config, random_warps(config.threads, config.threads, 240), STALLS)
 
 
+@pytest.mark.full
 def test_jumps_and_branches():
     config = CoreConfig(warps=2, threads=4)
     check_unit(config, random_warps(5, 4, 400, (*JUMPS, *BRANCHES)), STALLS)
@@ -143,7 +144,7 @@ def test_jumps_and_branches():
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.warps}x{c.threads}")
 @pytest.mark.parametrize("operation", [Op.ADD, Op.JAL, Op.MULHU])
-@pytest.mark.quick(15)
+@pytest.mark.quick(5)
 def test_latency(config, operation):
     dut = IntegerUnit(config)
     (payload,) = payloads(config, one_warp(config.threads, operation), random.Random(1))
@@ -176,7 +177,7 @@ def test_latency(config, operation):
 
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.warps}x{c.threads}")
-@pytest.mark.quick(7)
+@pytest.mark.quick(3)
 def test_a_beat_in_every_cycle_in_which_no_result_is_refused(config, stall):
     """One more is accepted, since it has a place; `i.ready` does not depend on `o.ready`."""
     dut = IntegerUnit(config)

@@ -145,7 +145,7 @@ def check_random(config, count, manners, *, seed, room=256, **chances):
 
 @pytest.mark.parametrize("manners", MANNERS)
 @pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_random_accesses(name, manners):
     """More than 20,000 thread accesses in total."""
     config = CONFIGS[name]
@@ -154,7 +154,7 @@ def test_random_accesses(name, manners):
 
 
 @pytest.mark.parametrize("name", ["2x2", "4x4 by 2", "8x8"])
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_accesses_of_a_few_bytes_take_effect_in_program_order(name):
     check_random(CONFIGS[name], 150, "wild", seed=2, room=8)
 
@@ -163,7 +163,7 @@ def test_accesses_of_a_few_bytes_take_effect_in_program_order(name):
     ("name", "manners"),
     [("1x1", "wild"), ("3x5", "at once"), ("4x6 by 2", "wild"), ("8x8", "slow")],
 )
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_random_accesses_that_cannot_be(name, manners):
     chance = 0.3 / CONFIGS[name].threads
     outcome = check_random(CONFIGS[name], 150, manners, seed=3, wrong=chance, refused=chance)
@@ -257,6 +257,7 @@ def test_threads_that_are_not_active_may_have_any_address():
 
 
 @pytest.mark.parametrize("latency", [1, 9])
+@pytest.mark.quick(1)
 def test_latency(latency):
     config = CONFIGS["8x8"]
     memory = make_memory(config, random.Random(10), latency=latency)
@@ -283,6 +284,7 @@ def test_latency_of_parts(name):
 
 
 @pytest.mark.parametrize("name", ["2x2", "4x4 by 2", "4x6 by 2", "8x8"])
+@pytest.mark.quick(2)
 def test_throughput(name):
     """With the longest latency that the slots cover."""
     config = CONFIGS[name]
@@ -333,6 +335,7 @@ def test_results_that_nobody_takes_wait_and_then_come_one_per_cycle(name):
 
 
 @pytest.mark.parametrize("name", ["4x4 by 2", "32x4"])
+@pytest.mark.quick(1)
 def test_which_warps_are_busy(name):
     config = CONFIGS[name]
     rng = random.Random(16)

@@ -43,6 +43,7 @@ def test_unit_matches_golden_model(config, stall):
     assert results == [special_result(config, operation) for operation in operations]
 
 
+@pytest.mark.full
 def test_unit_of_eight_threads():
     config = CoreConfig()
     operations = warps_of(config, 6, seed=8)
@@ -50,6 +51,7 @@ def test_unit_of_eight_threads():
     assert results == [special_result(config, operation) for operation in operations]
 
 
+@pytest.mark.full
 def test_results_are_those_of_the_function():
     config = CoreConfig(warps=1, threads=3)
     a = [0x3F80_0000, 0x4000_0000, 0xC080_0000]
@@ -63,7 +65,7 @@ def test_results_are_those_of_the_function():
 
 
 @pytest.mark.parametrize(("threads", "lanes"), [(4, 1), (4, 2), (1, 1)])
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_latency_and_a_beat_per_cycle(threads, lanes):
     config = CoreConfig(threads=threads, special_lanes=lanes)
     beats = threads // lanes
@@ -84,6 +86,7 @@ def test_results_that_are_not_taken_wait():
     assert taken == list(range(30, 42))
 
 
+@pytest.mark.full
 def test_converts_to_verilog():
     emission = emit(SpecialUnit(CoreConfig(warps=2, threads=4)), "special")
     kinds = {module.component: module.instances for module in emission.modules}
