@@ -3,8 +3,8 @@
 Such a function begins with the statement ``SPICA_ENTRY_`` (``spica_parallel.h``). Its caller needs
 no register and calls ``spica_leave`` next, but the compiler does not know that: every thread would
 store up to 25 registers to its stack. `dropped_saves` takes these stores and loads out of the
-compiler's assembly text. The frame stays as it is. A function in another form than the compiler
-usually produces is left alone: its saves cost time and nothing else.
+compiler's assembly text, and a frame that holds nothing else. A function in another form than the
+compiler usually produces is left alone: its saves cost time and nothing else.
 """
 
 import re
@@ -18,6 +18,9 @@ INLINE = re.compile(r"^\s*#APP$.*?^\s*#NO_APP$", re.MULTILINE | re.DOTALL)
 #: Frame of a function in the debug information: its size, and where a register is saved.
 FRAME = re.compile(r"^\s*\.cfi_def_cfa_offset (\d+)$", re.MULTILINE)
 SAVED = re.compile(r"^\s*\.cfi_offset (ra|f?s\d+), (-\d+)$", re.MULTILINE)
+#: Use of the stack pointer, and the one that makes or ends a frame.
+STACK = re.compile(r"\bsp\b")
+MOVED = re.compile(r"^\s*addi\s+sp, sp, -?\d+$")
 #: A call that takes the place of the return, after the end of the frame.
 TAIL_CALL = re.compile(
     r"^\s*\.cfi_def_cfa_offset 0\n(?:\s*\.loc\s.*\n|\.Ltmp\d+:\n)*\s*(?:tail|jr)\s", re.MULTILINE
@@ -46,7 +49,9 @@ def without_saves(function: str) -> str:
         return function  # the called function returns by `ra`
     (size,) = sizes
     places = {name: size + int(offset) for name, offset in SAVED.findall(compiled)}
-    lines = (kept(line, places) for line in function.splitlines(keepends=True))
+    lines = [kept(line, places) for line in function.splitlines(keepends=True)]
+    if all(MOVED.match(line) for line in lines if STACK.search(line)):
+        lines = [line for line in lines if not MOVED.match(line) and not FRAME.match(line)]
     return "".join(lines)
 
 

@@ -13,6 +13,7 @@ NOTHING = State(
     ALONE,
     {register: Defined(0) for register in range(1, 2 * FLOAT_BASE) if register not in ALWAYS},
     depth=None,
+    warp=1,
 )
 NOTHING.places[STACK_POINTER] = Defined(0)
 #: Threads of a warp that programs from elsewhere may have.

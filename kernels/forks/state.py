@@ -40,6 +40,8 @@ class State:
     depth : int or None
         Bytes by which the stack pointer is below its value at the start of the function; None if
         not known.
+    warp : int or None
+        Number of the warp, None if not known. Any warp but the first counts as 1.
 
     """
 
@@ -47,6 +49,7 @@ class State:
     places: dict[int, Defined] = field(default_factory=dict)
     values: dict[int, int] = field(default_factory=dict)
     depth: int | None = 0
+    warp: int | None = None
 
     def defined(self, place: int, every: int) -> bool:
         """Return whether the active threads have the value of a register or stack slot."""
@@ -78,6 +81,7 @@ class State:
             places,
             values,
             self.depth if self.depth == other.depth else None,
+            self.warp if self.warp == other.warp else None,
         )
 
     def key(self) -> tuple:

@@ -9,7 +9,7 @@ from ...hw.isa.operations import HGMMA_GROUPS, HMMA_GROUPS
 from ..bodies import LOADS, STORES, Step
 from .state import FLOAT_BASE, STACK_POINTER, State
 
-__all__ = ["after", "place_of", "reads", "slot"]
+__all__ = ["after", "decided", "place_of", "reads", "slot"]
 
 WORD = 0xFFFF_FFFF
 
@@ -110,4 +110,14 @@ def computed(step: Step, state: State) -> int | None:
         return known << step.immediate("shamt") & WORD
     if step.name == "csrrs" and step.immediate("csr") == CSRS["thread_mask"].number:
         return None if isinstance(state.lanes, str) else state.lanes
+    if step.name == "csrrs" and step.immediate("csr") == CSRS["warp_id"].number:
+        return state.warp
     return None
+
+
+def decided(step: Step, state: State) -> bool | None:
+    """Return whether a comparison with zero branches, None if it is not known."""
+    value = state.values.get(step.field("rs1"))
+    if step.name not in ("beq", "bne") or step.field("rs2") != 0 or value is None:
+        return None
+    return (value == 0) == (step.name == "beq")

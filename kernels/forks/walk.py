@@ -8,7 +8,7 @@ from ..demangle import BLOCK
 from ..program import Program
 from .lanes import Defined, Lanes
 from .state import FLOAT_BASE, KEPT, STACK_POINTER, State, entered
-from .step import after, reads
+from .step import after, decided, reads
 
 __all__ = ["Walk"]
 
@@ -118,7 +118,12 @@ class Walk:
             if entry is not None:
                 self.started.setdefault(entry, body)
         following = after(step, state, self.every)
-        return [(pc, following) for pc in body.successors(step)]
+        branches = decided(step, state)
+        return [
+            (pc, following)
+            for pc in body.successors(step)
+            if branches is None or branches == (pc != step.pc + 4)
+        ]
 
     def after_mask(self, body: Body, step: Step, state: State) -> list[tuple[int, State]]:
         """Return what follows `vx_tmc`."""

@@ -251,7 +251,7 @@ SPICA_INLINE void finish_run(void)
     __asm__ goto(SPICA_START_WARPS_
                  "csrr t0, " SPICA_TEXT(SPICA_CSR_CORE_ID) "\n\t"
                  "beqz t0, %l[commands]\n\t" SPICA_RETURN_TO_2_
-                 "1:\t" FINISH_LOADS_ SPICA_ENTER_("%0") "2:"
+                 "1:\t" FINISH_LOADS_ SPICA_ENTER_("%0")
                  : : "i"(finish_all) : SPICA_EVERY_REGISTER_ : commands);
     spica_end();
     return;

@@ -45,14 +45,20 @@
 #define SPICA_START_WARPS_                                                          \
     "csrr t0, " SPICA_TEXT(SPICA_CSR_NUM_WARPS) "\n\tla t1, 1f\n\t"                  \
     SPICA_INSN("x0, t0, t1", SPICA_INSN_VX_WSPAWN) "\n\t"
-/* Text that calls a function in all threads of a warp. Thread 0 of warp 0 goes on, alone. */
+/* Text that calls a function in all threads of a warp and then, like spica_leave, goes on at the label
+ * 2 in thread 0 of warp 0 alone. */
 #define SPICA_ENTER_(function)                                                      \
     "li t0, -1\n\t" SPICA_INSN("x0, t0, x0", SPICA_INSN_VX_TMC) "\n\t"              \
-    "call " function "\n\ttail spica_leave\n"
+    "call " function "\n\t"                                                         \
+    "csrr t0, " SPICA_TEXT(SPICA_CSR_WARP_ID) "\n\tbeqz t0, 8f\n\t"                  \
+    SPICA_INSN("x0, x0, x0", SPICA_INSN_VX_TMC) "\n"                                \
+    "8:\tli t0, 1\n\t" SPICA_INSN("x0, t0, x0", SPICA_INSN_VX_TMC) "\n"             \
+    "9:\tcsrr t1, " SPICA_TEXT(SPICA_CSR_WARP_MASK) "\n\tbne t1, t0, 9b\n\t"        \
+    "addi sp, sp, 16\n2:"
 
 /* Runs a function, a constant, in all threads of this core. */
 #define SPICA_RUN_(function)                                                        \
-    __asm__ volatile(SPICA_START_WARPS_ SPICA_RETURN_TO_2_ "1:\t" SPICA_ENTER_("%0") "2:" \
+    __asm__ volatile(SPICA_START_WARPS_ SPICA_RETURN_TO_2_ "1:\t" SPICA_ENTER_("%0") \
                      : : "i"(function) : SPICA_EVERY_REGISTER_)
 
 /* The same for any function, which gets a pointer to the variables of the block. */
