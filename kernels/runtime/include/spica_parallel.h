@@ -40,7 +40,7 @@
 #define SPICA_LEAVE_ __asm__ volatile("# spica leave" : : : "memory");
 
 /* Text by which spica_leave returns to the label 2. */
-#define SPICA_RETURN_TO_2_ "la t1, 2f\n\taddi sp, sp, -16\n\tsw t1, 12(sp)\n"
+#define SPICA_RETURN_TO_2_ "la t1, 2f\n\taddi sp, sp, -16\n\tsw t1, 12(sp)\n\t"
 /* Text that starts the other warps at the label 1. */
 #define SPICA_START_WARPS_                                                          \
     "csrr t0, " SPICA_TEXT(SPICA_CSR_NUM_WARPS) "\n\tla t1, 1f\n\t"                  \
@@ -58,7 +58,7 @@
 
 /* Runs a function, a constant, in all threads of this core. */
 #define SPICA_RUN_(function)                                                        \
-    __asm__ volatile(SPICA_START_WARPS_ SPICA_RETURN_TO_2_ "1:\t" SPICA_ENTER_("%0") \
+    __asm__ volatile(SPICA_RETURN_TO_2_ SPICA_START_WARPS_ "1:\t" SPICA_ENTER_("%0") \
                      : : "i"(function) : SPICA_EVERY_REGISTER_)
 
 /* The same for any function, which gets a pointer to the variables of the block. */
