@@ -41,7 +41,7 @@ def on_rtl(name: str, config: ClusterConfig, **options):
 
 @pytest.mark.parametrize("config", FAST, ids=shape_name)
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_right(name, config):
     on_rtl(name, config)
 

@@ -160,7 +160,7 @@ def run(config, operations, **options):
 
 
 @pytest.mark.parametrize(("name", "stall"), pairs(CONFIGS, [0.4, 0.0]))
-@pytest.mark.quick(1)
+@pytest.mark.quick(4)
 def test_random_operations(name, stall):
     config = CONFIGS[name]
     rng = random.Random(name)

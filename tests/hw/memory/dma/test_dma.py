@@ -57,7 +57,7 @@ def filling(config, **unit):
 @pytest.mark.parametrize("stall", [0.0, 0.4])
 @pytest.mark.parametrize("directions", [[FILL], [REFILL], [FILL, REFILL], list(Direction)])
 @pytest.mark.parametrize("columns", [2, 4, 8])
-@pytest.mark.quick(1)
+@pytest.mark.quick(2)
 def test_accumulators_are_filled(columns, directions, stall):
     """Rows of an accumulator are part of a beat of 16 bytes, or a beat, or several."""
     config = filling(TINY, columns=columns)
@@ -69,7 +69,7 @@ def test_accumulators_are_filled(columns, directions, stall):
 @pytest.mark.parametrize(
     ("slow", "shared_stall"), [("aw", 0.0), ("w", 0.0), ("ar", 0.0), ("", 0.9)]
 )
-@pytest.mark.quick(1)
+@pytest.mark.quick(2)
 def test_one_side_is_slow(slow, shared_stall):
     """Queues fill up towards the slow side, and nothing may be lost."""
     rows = {"rows": 10, "bytes": 100, "dram_pitch": 100, "local_pitch": 104}

@@ -230,7 +230,7 @@ def test_an_error_of_a_line_that_waits_to_be_claimed_is_returned_to_its_read():
 
 @pytest.mark.parametrize("wait", fast_only(range(0, 40, 6), range(0, 40, 3)))
 @pytest.mark.parametrize(("early", "lines"), [(28, (2,)), (2, (2, 9, 10, 3)), (1, (2, 9, 34, 3))])
-@pytest.mark.quick(1)
+@pytest.mark.quick(2)
 def test_a_line_written_while_a_prefetch_reads_it_is_not_overwritten(early, lines, wait):
     """Part writes delay the write of line 2 until its prefetch has begun, and then ended.
 

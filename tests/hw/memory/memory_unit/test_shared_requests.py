@@ -36,7 +36,7 @@ def expected(bench, requests):
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
-@pytest.mark.quick(1)
+@pytest.mark.quick("8-*")
 def test_patterns_are_rows_and_cost_as_stated(bench, pattern):
     ports = bench.ports.memory.narrow_ports
     requests = requests_of(pattern, random.Random(pattern.name), SOME)
@@ -45,7 +45,7 @@ def test_patterns_are_rows_and_cost_as_stated(bench, pattern):
     assert costs == expected(bench, requests)
 
 
-@pytest.mark.full
+@pytest.mark.quick("8")
 def test_every_stride_from_every_start(bench):
     requests = [
         CoreRequest([4 * (start + stride * lane) for lane in range(8)])
@@ -57,7 +57,7 @@ def test_every_stride_from_every_start(bench):
     assert {cycles for cycles, _ in costs} >= {1, 8}
 
 
-@pytest.mark.full
+@pytest.mark.quick("8")
 def test_lanes_outside_the_mask_do_not_count(bench):
     rng = random.Random(3)
     requests, rows = [], []

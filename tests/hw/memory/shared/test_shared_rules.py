@@ -13,7 +13,7 @@ def stress(request):
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-@pytest.mark.full
+@pytest.mark.quick("8-*")
 def test_rates_are_as_stated(stress, rule):
     expected = rule.expected[SUBBANKS.index(stress.config.memory.subbanks)]
     if expected is None:

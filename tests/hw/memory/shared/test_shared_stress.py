@@ -59,7 +59,7 @@ def stressed(stress, accesses, *, seed, cycles=20_000):
         assert 4 * count * len(stress.sizes) > accesses * ports, kinds
 
 
-@pytest.mark.full
+@pytest.mark.quick("lanes")
 def test_every_port_at_once(stress):
     stress.start()
     stressed(stress, FAST, seed=1, cycles=8000)

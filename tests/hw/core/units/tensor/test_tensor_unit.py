@@ -54,7 +54,7 @@ def test_products_match_the_golden_model(tensor):
 @pytest.mark.parametrize(
     "tensor", [*WIDE[1:3], pytest.param(WIDE[3], marks=pytest.mark.slow)], ids=name_of
 )
-@pytest.mark.full
+@pytest.mark.quick(1)
 def test_wide_products_match_the_golden_model(tensor):
     """Fragments of `mma.sync.m16n8k16`; 64 steps for each."""
     check(tensor, 2, pause=0.2, stall=0.4, overlap=True)
@@ -103,7 +103,6 @@ def test_instructions_follow_each_other_without_a_gap(tensor):
     assert run.taken == [first + end + delay for end in ends]
 
 
-@pytest.mark.full
 def test_a_stall_is_absorbed_by_the_queue():
     """The results of one instruction wait in the unit without a cost."""
     config = core_with(VOLTA, warps=1)
