@@ -4,11 +4,12 @@
 
 #include "attention_sizes.h"
 
-/* A head, the first query of all warps, the first key, and the buffer of the block. */
+/* A head, the first query of all warps, the first key, and the buffer of the block; within one line
+ * of the L1D. */
 typedef struct {
     uint32_t problem, row, key, buffer;
     uint32_t loads; /* loads of this block and of all before it; of a warp that waits for them */
-} AttentionPosition;
+} __attribute__((aligned(32))) AttentionPosition;
 
 /* Position of each warp: in memory, as registers are few. */
 static AttentionPosition attention_positions_[ALL_WARPS + SPICA_CORES] __attribute__((section(".unset")));
