@@ -58,7 +58,7 @@ def module_of(tmp_path):
         ('1, "x-3"', {"x-3", "y-3"}),
     ],
 )
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_chosen_cases_are_quick(module_of, patterns, cases):
     folder = module_of(patterns)
     quick, output = collected(folder, QUICK_TIER)

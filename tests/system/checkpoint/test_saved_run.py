@@ -154,6 +154,7 @@ def test_lockstep_must_be_as_in_the_checkpoint():
         machine.restore(saved)
 
 
+@pytest.mark.full
 def test_what_has_not_begun_or_has_ended_is_not_saved():
     with ProgramMachine(small_config(cores=2, warps=2, threads=2), optimize=0) as machine:
         with pytest.raises(UserError, match="only after its start and before its end"):

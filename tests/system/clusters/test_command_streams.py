@@ -34,6 +34,7 @@ def test_random_streams():
             assert_streams(machine, [CommandStream(TINY, seed)], seed)
 
 
+@pytest.mark.full
 def test_a_stopped_run_counts_the_commands_that_wait():
     """All loads wait for DRAM: no command ends, and the host's polling is no progress."""
     memory = DramConfig(latency=10_000)

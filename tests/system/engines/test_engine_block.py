@@ -57,6 +57,7 @@ def test_values_and_latency(bench):
         assert int.from_bytes(results["turned"][k + LATENCY].tobytes(), "little") == turned
 
 
+@pytest.mark.full
 def test_agrees_with_amaranth(bench):
     rng = random.Random(0)
     vectors = [(rng.randrange(1 << 16), rng.randrange(1 << 16)) for _ in range(50)]
@@ -74,6 +75,7 @@ def test_agrees_with_amaranth(bench):
     assert results["product"].tolist() == seen
 
 
+@pytest.mark.full
 def test_numbers_are_held_and_cut(bench):
     bench.reset()
     results = bench.run(cycles=4, a=-1, b=2)
@@ -87,6 +89,7 @@ def test_a_million_vectors(bench):
     assert (results["product"][LATENCY:] == 3 * values[:-LATENCY]).all()
 
 
+@pytest.mark.full
 def test_wrong_inputs_are_refused(bench):
     with pytest.raises(ValueError, match="inputs must be among a, b, wide, not 'c'"):
         bench.run(c=np.zeros(3))
@@ -96,6 +99,7 @@ def test_wrong_inputs_are_refused(bench):
         bench.engine.vectors(np.zeros((1, 7), np.uint32))
 
 
+@pytest.mark.full
 def test_rows_may_end_early_be_held_and_wait_for_their_results(bench):
     words = np.array([[3, 5], [7, 11], [13, 17]], np.uint32)  # `wide` is 0
     (product,) = (port for port in bench.layout.outputs if port.name == "product")

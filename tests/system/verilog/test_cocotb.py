@@ -112,7 +112,7 @@ SHAPES = [((32, 32, 32), 0.3), ((19, 21, 37), 0.0)]  # whole tiles, back-pressur
         *(pytest.param("matrix", "macros", *each, marks=pytest.mark.slow) for each in SHAPES),
     ],
 )
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_products_through_foreign_axi_models(
     compiled, tmp_path, monkeypatch, preset, memories, shape, pause_share
 ):

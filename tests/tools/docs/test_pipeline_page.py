@@ -23,12 +23,14 @@ def test_page_tells_the_cycles_of_a_run(page):
     assert page.updated(text) == text, "make docs brings docs/pipeline.md up to date"
 
 
+@pytest.mark.full
 def test_picture_is_that_of_a_run(page):
     picture = page.PICTURE.read_text()
     assert page.picture(page.pipeline(), page.PRODUCER, page.CONSUMER) == picture
     assert ElementTree.fromstring(picture).tag.endswith("svg")
 
 
+@pytest.mark.full
 def test_an_operand_is_snooped(page):
     """The example of the page: of three operands one is snooped while others are read."""
     producer, consumer = (page.pipeline().lives[k] for k in (page.PRODUCER, page.CONSUMER))
@@ -37,6 +39,7 @@ def test_an_operand_is_snooped(page):
     assert consumer.collected < producer.done < consumer.dispatched
 
 
+@pytest.mark.full
 def test_steps_are_in_order(page):
     steps = list(page.steps(page.pipeline()))
     assert [step.cycle for step in steps] == sorted({step.cycle for step in steps})
@@ -90,6 +93,7 @@ def waveform(text):
 
 
 @pytest.mark.slow
+@pytest.mark.full
 def test_signals_are_what_the_page_tells(page, tmp_path):
     told = page.run("amaranth", str(tmp_path / "wave.vcd"))
     names, samples = waveform((tmp_path / "wave.vcd").read_text())
