@@ -112,6 +112,7 @@ def test_engines_take_the_same_cycles(machine_of, shape, memory, name):
 
 
 @pytest.mark.parametrize("memory", [CoreMemoryConfig(), AWFUL])
+@pytest.mark.full
 def test_gating_changes_nothing_but_clocks(memory):
     text = sample("divergence")
     outcomes = {}
