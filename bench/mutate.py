@@ -21,15 +21,14 @@ from .mutants import MUTANTS, Mutant
 
 #: Share of mutants that the quick tests must kill.
 QUICK_SHARE = 0.85
-#: Whether a mutant's whole guarding files run, by tier.
-TIERS = {"full": False, "quick": True}
+TIERS = ("full", "quick")
 #: Exit code of pytest if a selection is empty.
 NOTHING_SELECTED = 5
 
 
 def guards(mutant: Mutant, tier: str) -> tuple[str, ...]:
-    """Return the tests that run with a mutant: those that guard it, or all of their files."""
-    if not TIERS[tier]:
+    """Return the tests that run with a mutant: those that guard it, or in quick all their files."""
+    if tier == "full":
         return mutant.tests
     return tuple(dict.fromkeys(test.partition("::")[0] for test in mutant.tests))
 

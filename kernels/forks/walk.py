@@ -118,12 +118,11 @@ class Walk:
             if entry is not None:
                 self.started.setdefault(entry, body)
         following = after(step, state, self.every)
-        branches = decided(step, state)
-        return [
-            (pc, following)
-            for pc in body.successors(step)
-            if branches is None or branches == (pc != step.pc + 4)
-        ]
+        found, branches = body.successors(step), decided(step, state)
+        if branches is not None:
+            only = step.pc + (step.immediate("b") if branches else 4)
+            found = [pc for pc in found if pc == only]
+        return [(pc, following) for pc in found]
 
     def after_mask(self, body: Body, step: Step, state: State) -> list[tuple[int, State]]:
         """Return what follows `vx_tmc`."""
