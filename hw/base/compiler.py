@@ -19,7 +19,7 @@ from .build_step import build_step
 from .errors import UserError
 from .progress import Progress
 from .tools import run_tool
-from .zig import zig_environment
+from .zig import compiler_version, zig_environment
 
 __all__ = [
     "Compiler",
@@ -54,8 +54,16 @@ class Compiler:
         return [*flags, "-Os", "-g0", "-fno-sanitize=all"] if self.is_zig else flags
 
     def key(self, flags: Sequence[str]) -> list[str]:
-        """Return what objects and libraries depend on besides sources; `flags` are of objects."""
-        return [*self.command, self.version, *self.link_flags, *flags, processor()]
+        """Return what objects and libraries depend on besides sources; `flags` are of objects.
+
+        Neither the place of the compiler's package nor folders of headers are part of it: all trees
+        and environments share builds of equal sources. The caller adds the headers' texts, or the
+        version of the package that has them.
+        """
+        packaged = self.command == packaged_zig()
+        command = ["ziglang", compiler_version()] if packaged else self.command
+        flags = [flag for flag in flags if not flag.startswith("-I")]
+        return [*command, self.version, *self.link_flags, *flags, processor()]
 
     def flags(self, optimize: int) -> list[str]:
         """Return the flags of a level: 0 compiles fastest, 2 and above run fastest."""
@@ -69,6 +77,11 @@ class Compiler:
             # Otherwise two models in one process share the statics of inline functions.
             flags.append("-fno-gnu-unique")
         return flags
+
+
+def packaged_zig() -> tuple[str, ...]:
+    """Return the command of the C++ compiler in the package ``ziglang``."""
+    return (sys.executable, "-m", "ziglang", "c++")
 
 
 def precompile(compiler: Compiler, header: Path, flags: Sequence[str], folder: Path) -> list[str]:
@@ -93,7 +106,7 @@ def candidates() -> list[tuple[str, ...]]:
     # Measured on `matrix`: ziglang's clang 82 k cycles/s, g++ 12 46 k, built in the same time.
     found: list[tuple[str, ...]] = []
     if importlib.util.find_spec("ziglang"):
-        found.append((sys.executable, "-m", "ziglang", "c++"))
+        found.append(packaged_zig())
     found += [(path,) for name in ("clang++", "g++") if (path := shutil.which(name))]
     return found
 

@@ -212,7 +212,7 @@ class TensorRun:
         """Run on Verilator, a cycle at a time."""
         given, shown = operation_layout(self.config), result_layout(self.config)
         words = -(-given.size // 32)
-        with BlockBench(unit, optimize=1) as bench:
+        with BlockBench(unit, optimize=0) as bench:
             bench.reset()
             while len(self.results) < self.expected:
                 operation, ready = self.next_operation(), self.is_willing()

@@ -28,7 +28,7 @@ CLUSTERS = {
 
 
 def test_random_streams():
-    with CommandMachine(TINY, name="tiny_matrix", **FAST) as machine:
+    with CommandMachine(TINY, name="tiny_matrix", composed=True, **FAST) as machine:
         for seed in range(12):
             machine.reset()
             assert_streams(machine, [CommandStream(TINY, seed)], seed)
@@ -38,7 +38,8 @@ def test_random_streams():
 def test_a_stopped_run_counts_the_commands_that_wait():
     """All loads wait for DRAM: no command ends, and the host's polling is no progress."""
     memory = DramConfig(latency=10_000)
-    with CommandMachine(TINY, name="tiny_matrix", memory=memory, watchdog=3000) as machine:
+    options = {"name": "tiny_matrix", "composed": True, "memory": memory, "watchdog": 3000}
+    with CommandMachine(TINY, **options) as machine:
         host = Host()
         host.instruction(rocc_word(Function.BOUNDS), 0, encode(bounds_sizes, i=1, j=1, k=1))
         host.instruction(rocc_word(Function.SPAD_AB), 0, 64)

@@ -21,6 +21,8 @@ from support.cluster.gemm_bench import GemmBench
 
 NAME = "tiny_matrix"
 TINY = PRESETS[NAME]
+#: The model that runs of this preset use.
+MODEL = {"name": NAME, "composed": True}
 PROBLEM = GemmProblem.placed(m=19, n=21, k=23, a_pitch=29, c_pitch=30, skew=3)
 AXI, RANGE = 1, 2
 ILLEGAL, OUT_OF_RANGE, JOB = 1, 2, 4
@@ -55,7 +57,7 @@ class Driver(GemmBench):
 
 @pytest.fixture(params=["gated", "random"])
 def driver(request):
-    with CommandMachine(TINY, name=NAME, watchdog=5000, gating=request.param) as machine:
+    with CommandMachine(TINY, **MODEL, watchdog=5000, gating=request.param) as machine:
         yield Driver(machine)
 
 
@@ -128,7 +130,7 @@ def test_axi_errors_anywhere_are_reported_and_end(driver):
 
 
 def test_a_run_says_in_one_sentence_what_went_wrong():
-    with CommandMachine(TINY, name=NAME) as machine:
+    with CommandMachine(TINY, **MODEL) as machine:
         machine.inject([Fault(start=PROBLEM.a_base, end=PROBLEM.a_base + 1)])
         with pytest.raises(MachineError) as caught:
             run_gemm(machine, TINY, PROBLEM)
@@ -245,9 +247,7 @@ def test_a_full_dma_queue_holds_the_host_and_loses_nothing():
     rows = 12 * TINY.dma.queue
     data = rng.integers(0, 256, (rows, 64), np.uint8)
     target = DRAM_BASE + 0x10000
-    with CommandMachine(
-        TINY, name=NAME, memory=DramConfig(latency=900), access_cycles=6
-    ) as machine:
+    with CommandMachine(TINY, **MODEL, memory=DramConfig(latency=900), access_cycles=6) as machine:
         driver = Driver(machine)
         machine.write(DRAM_BASE, data)
         for row in range(rows):
@@ -329,9 +329,7 @@ def test_a_wait_for_a_refused_compute_names_the_refusal(driver):
 
 
 def test_dram_that_does_not_answer_is_named():
-    with CommandMachine(
-        TINY, name=NAME, memory=DramConfig(latency=10_000), watchdog=3000
-    ) as machine:
+    with CommandMachine(TINY, **MODEL, memory=DramConfig(latency=10_000), watchdog=3000) as machine:
         driver = Driver(machine)
         driver.load(rows=3)
         driver.host.wait_loads(1)
@@ -346,9 +344,7 @@ def test_dram_that_does_not_answer_is_named():
 
 
 def test_a_control_port_that_is_held_is_named():
-    with CommandMachine(
-        TINY, name=NAME, memory=DramConfig(latency=10_000), watchdog=3000
-    ) as machine:
+    with CommandMachine(TINY, **MODEL, memory=DramConfig(latency=10_000), watchdog=3000) as machine:
         driver = Driver(machine)
         for _ in range(20):
             driver.load()

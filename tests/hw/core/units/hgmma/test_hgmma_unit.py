@@ -37,7 +37,7 @@ def bench_of():
 
     def give(config: HgmmaUnitConfig) -> BlockBench:
         if config not in benches:
-            benches[config] = BlockBench(HgmmaUnit(config), optimize=1)
+            benches[config] = BlockBench(HgmmaUnit(config), optimize=0)
         return benches[config]
 
     yield give
