@@ -53,7 +53,7 @@ def test_meetings_of_cores_that_seldom_come(stress):
 
 
 @pytest.mark.parametrize("rate", [0.5, 1.0])
-@pytest.mark.quick("cluster-*")
+@pytest.mark.quick("core-1.0")
 def test_random_meetings(stress, rate):
     tally = meet(stress, 3000, seed=1, rate=rate)
     assert tally["meetings"] > 500

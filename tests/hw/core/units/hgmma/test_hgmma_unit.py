@@ -73,7 +73,7 @@ def test_products_match_the_golden_model(bench_of, stalls):
 
 
 @pytest.mark.parametrize("operand", ["fp16", "tf32"])
-@pytest.mark.full
+@pytest.mark.quick("fp16")
 def test_swizzled_operands(bench_of, operand):
     """Rows of B of 32 and of 64 bytes, A and B side by side in rows of 128 bytes."""
     tile = replace(SWIZZLED, operand=operand)
@@ -147,7 +147,6 @@ def test_results_that_wait_do_not_stop_the_unit_at_once(bench_of):
         (0, 0x0100_0000, MemoryFault.NOT_SHARED),
     ],
 )
-@pytest.mark.quick(2)
 def test_refused_operands(bench_of, operand, address, kind):
     check_refused(bench_of, unit_config(HOPPER), operand, address, kind)
 
@@ -161,7 +160,6 @@ def test_refused_operands(bench_of, operand, address, kind):
         (1, SHARED_BASE + SIZE - 4096 + 160, MemoryFault.NOT_SHARED),
     ],
 )
-@pytest.mark.full
 def test_refused_swizzled_operands(bench_of, operand, address, kind):
     """Rows of A have 64 bytes of 128, and do not cross their end."""
     check_refused(bench_of, unit_config(SWIZZLED), operand, address, kind)
@@ -185,7 +183,6 @@ def check_refused(bench_of, config, operand, address, kind):
     ]
 
 
-@pytest.mark.full
 def test_the_last_place_of_shared_memory_is_legal(bench_of):
     config = unit_config(HOPPER)
     given = products(config, 1, 6)
@@ -195,7 +192,6 @@ def test_the_last_place_of_shared_memory_is_legal(bench_of):
 
 
 @pytest.mark.parametrize("a, b", [(2048 - 64, 4096), (2048 - 32, 4096), (2048, 4096 - 96)])
-@pytest.mark.full
 def test_the_last_swizzled_places_are_legal(bench_of, a, b):
     config = unit_config(SWIZZLED)
     given = products(config, 1, 6)

@@ -54,7 +54,7 @@ def test_products_match_the_golden_model(tensor):
 @pytest.mark.parametrize(
     "tensor", [*WIDE[1:3], pytest.param(WIDE[3], marks=pytest.mark.slow)], ids=name_of
 )
-@pytest.mark.quick(1)
+@pytest.mark.quick("nvidia(ampere)_*")
 def test_wide_products_match_the_golden_model(tensor):
     """Fragments of `mma.sync.m16n8k16`; 64 steps for each."""
     check(tensor, 2, pause=0.2, stall=0.4, overlap=True)
