@@ -19,6 +19,7 @@ from ..harness.stop_reason import StopReason
 from ..iss.library import model_identity
 from ..iss.machine import Iss
 from .snapshot import Snapshot, plain, require_like
+from .watchdog import WATCHDOG
 
 __all__ = ["Machine", "require_checkpointable"]
 
@@ -92,7 +93,7 @@ class Machine(Generic[HarnessT, MemoryT]):
         gating: str = "gated",
         seed: int = 0,
         access_cycles: int = 20,
-        watchdog: int = 50_000,
+        watchdog: int = WATCHDOG,
         optimize: int = 2,
         composed: bool = False,
         vcd: str | None = None,

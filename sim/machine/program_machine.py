@@ -31,6 +31,7 @@ from .cluster_waits import describe_waits
 from .machine import Machine, bytes_of, since
 from .program_outcome import CoreFault, ProgramOutcome
 from .snapshot import program_digest
+from .watchdog import WATCHDOG, sweep_cycles
 
 __all__ = ["NEVER", "ProgramMachine", "Window"]
 
@@ -38,8 +39,12 @@ __all__ = ["NEVER", "ProgramMachine", "Window"]
 Window = tuple[int, int]
 NEVER = 1 << 62
 #: Parameters of a machine of cores alone, and of a cluster, unless given.
-CORES = {"kind": Cores, "name": "cores", "watchdog": 20_000}
-CLUSTER = {"kind": observed_cluster, "name": "observed_cluster"}
+CORES: dict[str, Any] = {"kind": Cores, "name": "cores", "watchdog": 20_000}
+CLUSTER: dict[str, Any] = {
+    "kind": observed_cluster,
+    "name": "observed_cluster",
+    "watchdog": WATCHDOG,
+}
 
 
 class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
@@ -119,7 +124,9 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
             memory, defaults = memory or CoreMemoryConfig(), CORES
             # The cores start in the cycle after the harness's first.
             windows = [(first + 1, end + 1) for first, end in windows]
-        options = defaults | {"memory": memory, "windows": windows} | options
+        watchdog = defaults["watchdog"] + sweep_cycles(config)
+        defaults = defaults | {"memory": memory, "windows": windows, "watchdog": watchdog}
+        options = defaults | options
         super().__init__(config if design is None else design, **options)
 
     def twin(self, record: Window) -> "ProgramMachine":

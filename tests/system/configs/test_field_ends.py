@@ -19,6 +19,7 @@ from spica.kernels.gemm.plan import plan
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.header import program_header
 from spica.sim.analytic.gemm import predict, product_of
+from spica.sim.machine.watchdog import sweep_cycles
 from spica.sim.report.result import PASS
 from spica.sim.run.exact_kernels import kernel_of
 from spica.sim.run.options import SimtOptions
@@ -127,6 +128,28 @@ def test_rtl_runs_with_two_fields_at_their_ends(seed):
         return
     print(settings)
     run(config, "gemm", PRODUCT, engine="verilator")
+
+
+@pytest.mark.parametrize(
+    ("settings", "rows"),
+    [
+        ([], 32),
+        (["l2.size=16777216"], 65_536),
+        (["l2.size=16777216", "l2.ways=1"], 262_144),
+        (["core.l1d.size=1048576", "core.l1d.ways=1"], 16_384),
+    ],
+    ids=str,
+)
+def test_the_watchdog_waits_for_the_largest_cache(settings, rows):
+    """A cache is cleared after a reset, a row in each cycle."""
+    assert sweep_cycles(override(PRESETS["tiny"], settings)) == rows
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ways", [1, 16])
+def test_a_large_cache_is_cleared_before_the_watchdog_ends_the_run(ways):
+    config = override(PRESETS["tiny"], ["l2.size=16777216", f"l2.ways={ways}"])
+    run(config, "sgemm", SIZES["sgemm"], engine="verilator")
 
 
 @pytest.mark.parametrize("settings", [["cores=1"], ["core.warps=1"]], ids=str)
