@@ -275,8 +275,8 @@ class CommandStream:
         """Add computes of one shape, one after the other, and perhaps a store of their rows."""
         rows = self.shape()
         self.accumulator(rows)
-        for _ in range(self.rng.randint(1, 6)):
-            if self.rng.random() < 0.3:
+        for number in range(self.rng.randint(1, 6)):
+            if number == 0 or self.rng.random() < 0.3:
                 self.operands()
             if self.rng.random() < 0.2:
                 self.accumulator(rows)
@@ -312,14 +312,14 @@ class CommandStream:
         for _ in range(self.rng.randint(1, 3)):
             rows = self.shape((2, 2, 2))
             self.accumulator(rows)
-            parts = self.load_operands()
-            if parts is None:
-                return
             control, d = {"accumulate": self.rng.randrange(2)}, 0
             if self.matrix.load_d and self.rng.random() < 0.6:
                 d = self.rng.choice([self.base, SHARED_BASE + self.floats])
                 control = {"accumulate": 1}
-            self.addresses(d)
+            self.addresses(d)  # it may wait, which frees places of loads
+            parts = self.load_operands()
+            if parts is None:
+                return
             parts |= 0 if d else SKIP_D
             parts |= self.rng.choice([0, SKIP_STORE])
             self.loop(parts, **control, **self.store_options())
@@ -333,7 +333,7 @@ class CommandStream:
         align = max(a_bytes, b_bytes)
         a = self.place("loads", i * k * rows * a_bytes, align)
         b = self.place("loads", k * j * rows * b_bytes, align)
-        if b < a:  # a wait between the two freed the place of A
+        if b <= a:  # a wait between the two freed the place of A
             self.used["loads"] = 0
             a = self.place("loads", i * k * rows * a_bytes, align)
             b = self.place("loads", k * j * rows * b_bytes, align)
