@@ -27,8 +27,8 @@ __all__ = ["SIZES", "changes", "main", "outcome_of", "record"]
 
 #: Sizes of each kernel: several tiles of the smallest machines, and ragged ones.
 SIZES = {"gemm": "72x40x104", "sgemm": "17", "attention": "16x64"}
-#: Most warp instructions on the model, cycles and seconds on the RTL. The longest runs take half:
-#: `tiny_matrix` with 64 bytes of shared memory multiplies in 1.6 million cycles.
+#: Most warp instructions on the model, ten times those of the longest run of a preset; cycles and
+#: seconds on the RTL, where `tiny_matrix` with 64 bytes of shared memory takes 1.6 million cycles.
 LIMITS = {"instructions": 3_000_000, "cycles": 3_000_000, "seconds": 1800}
 #: Exit codes of a run that a signal ended; the record continues with it another time.
 ENDED = (130, 143)

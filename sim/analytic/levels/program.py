@@ -36,8 +36,9 @@ class ProgramBytes:
     per_warp: int = 0
 
 
-#: Of ``gemm``, by preset. The lines that the L2 prefetches depend on time: `virgo` reads 208 to 213
-#: lines, `ampere` 295 to 304, and `volta`, whose caches get the operands, 240 to 470.
+#: Of ``gemm``, by preset. The lines that the L2 prefetches depend on time: `virgo` reads 213 lines
+#: with 64, 128, 256 and 200 x 90 x 70, `ampere` 295 to 304, and `volta`, whose caches get the
+#: operands, 240 to 470.
 PRODUCT = {
     "virgo": ProgramBytes(read=64 * 213, written=320, filled=384),
     "hopper": ProgramBytes(read=64 * 250, written=896),
