@@ -4,7 +4,8 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 __all__ = ["ToolsStoppedError", "run_tool", "stop_tools"]
 
 _STOPPED = threading.Event()
+#: Time in which killed processes end, in seconds.
+END_SECONDS = 5.0
 
 
 class ToolsStoppedError(RuntimeError):
@@ -42,11 +45,43 @@ def run_tool(command: Sequence[str], **options: Any) -> subprocess.CompletedProc
 
 
 def stop_tools() -> None:
-    """End all processes below this one, and start no further tool; a signal handler may call it."""
+    """End all processes below this one, and start no further tool; a signal handler may call it.
+
+    It returns when they have ended, at the latest after `END_SECONDS`: a process that is killed
+    may finish a system call, and would put a file into a folder that is being removed.
+    """
     _STOPPED.set()
-    for process in descendants(os.getpid()):
+    found: set[int] = set()
+    while new := set(descendants(os.getpid())) - found:
+        # A stopped process starts no other one, so that none escapes between list and end.
+        send(signal.SIGSTOP, new)
+        found |= new
+    send(signal.SIGKILL, found)
+    limit = time.monotonic() + END_SECONDS
+    while any(map(is_running, found)) and time.monotonic() < limit:
+        time.sleep(0.001)
+
+
+def send(number: int, processes: Iterable[int]) -> None:
+    """Send a signal to processes, some of which may have ended."""
+    for process in processes:
         with suppress(OSError):
-            os.kill(process, signal.SIGKILL)
+            os.kill(process, number)
+
+
+def is_running(process: int) -> bool:
+    """Return whether a thread of a process runs; a process that nobody waited for may be left."""
+    for thread in Path(f"/proc/{process}/task").glob("*"):
+        with suppress(OSError):  # it has ended
+            if status_of(thread)[0] not in "ZX":
+                return True
+    return False
+
+
+def status_of(folder: Path) -> list[str]:
+    """Return the fields of a process after its name, by ``/proc``: state, parent and more."""
+    # The name, in parentheses, may hold blanks.
+    return (folder / "stat").read_text().rpartition(")")[2].split()
 
 
 def descendants(process: int) -> list[int]:
@@ -54,9 +89,8 @@ def descendants(process: int) -> list[int]:
     children: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended
-            # The name, in parentheses, may hold blanks.
-            parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
-            children.setdefault(int(parent), []).append(int(folder.name))
+            parent = int(status_of(folder)[1])
+            children.setdefault(parent, []).append(int(folder.name))
     found, waiting = [], [process]
     while waiting:
         below = children.get(waiting.pop(), [])

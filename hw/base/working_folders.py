@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -29,18 +30,24 @@ def working_folder(root: Path) -> Iterator[Path]:
 
     Leftovers of killed processes are removed first.
     """
-    with cleaning(root):  # nothing removes the folder before its file is locked
-        remove_leftovers_now(root)
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
-        owner = os.open(folder / OWNER, os.O_RDWR | os.O_CREAT, 0o666)
-        acquire(owner)
+    folder = root / f"{PREFIX}{uuid.uuid4().hex}"
+    owner = None
     try:
+        with cleaning(root):  # nothing removes the folder before its file is locked
+            remove_leftovers_now(root)
+            folder.mkdir(mode=0o700)
+            owner = os.open(folder / OWNER, os.O_RDWR | os.O_CREAT, 0o666)
+            acquire(owner)
         content = folder / "content"
         content.mkdir()
         yield content
     finally:
-        remove_folder(folder)
-        os.close(owner)
+        try:
+            remove_folder(folder)
+        finally:
+            remove_folder(folder)  # a signal may have ended the first removal
+        if owner is not None:
+            os.close(owner)
 
 
 @contextmanager

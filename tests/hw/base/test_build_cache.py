@@ -243,3 +243,43 @@ def test_an_interrupt_releases_the_lock():
             print(cached("thing", "key", lambda directory: None).name)
     """
     assert run(textwrap.dedent(program)) == "thing-key\n"
+
+
+def test_a_removal_that_a_signal_ends_is_repeated(monkeypatch):
+    remove, calls = working_folders.remove, []
+
+    def interrupted(path):
+        calls.append(path)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        remove(path)
+
+    monkeypatch.setattr(working_folders, "remove", interrupted)
+    with pytest.raises(KeyboardInterrupt), scratch_folder() as folder:
+        (folder / "draft").write_text("text")
+    assert len(calls) == 2
+    assert temporaries(clean=False) == []
+
+
+#: Process that ends while a tool of a background build runs.
+ENDS_EARLY = """
+    import sys, threading
+    from spica.hw.base.build_cache import scratch_folder
+    from spica.hw.base.tools import run_tool
+    from spica.sim.engine.background_build import build_in_background
+    started = threading.Event()
+    def build():
+        with scratch_folder() as folder:
+            (folder / "draft").write_text("text")
+            started.set()
+            run_tool((sys.executable, "-c", "import time; time.sleep(300)"))
+    build_in_background(build)
+    started.wait()
+"""
+
+
+def test_a_background_build_ends_with_its_process():
+    started = time.monotonic()
+    assert not run(ENDS_EARLY)
+    assert time.monotonic() - started < 100  # the tool has ended, too: it holds the output
+    assert temporaries(clean=False) == []
