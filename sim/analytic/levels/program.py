@@ -37,14 +37,14 @@ class ProgramBytes:
 
 
 #: Of ``gemm``, by preset. The lines that the L2 prefetches depend on time: `virgo` reads 213 lines
-#: with 64, 128, 256 and 200 x 90 x 70, `ampere` 295 to 304, and `volta`, whose caches get the
-#: operands, 240 to 470.
+#: with 64, 128, 256 and 200 x 90 x 70, `virgo_fp32` 210; `ampere`, `ampere_fp32` and `volta` 304,
+#: 291 to 293 and 338 to 340 with three sizes up to 133 x 70 x 51.
 PRODUCT = {
     "virgo": ProgramBytes(read=64 * 213, written=320, filled=384),
-    "hopper": ProgramBytes(read=64 * 250, written=896),
-    "ampere": ProgramBytes(read=64 * 301, written=1344),
-    "ampere_fp32": ProgramBytes(read=64 * 288, written=704),
-    "volta": ProgramBytes(read=64 * 335, written=1280),
+    "hopper": ProgramBytes(read=64 * 252, written=896),
+    "ampere": ProgramBytes(read=64 * 304, written=1344),
+    "ampere_fp32": ProgramBytes(read=64 * 292, written=704),
+    "volta": ProgramBytes(read=64 * 339, written=1280),
 }
 #: Of kernels whose cores finish C on `virgo`, by kernel, besides lines prefetched in vain.
 ADDED = "gemm_add"
@@ -55,7 +55,7 @@ FINISHED = {
     "gemm_bias_gelu": ProgramBytes(read=64 * 261, written=672, filled=832),
 }
 #: Of ``gemm_pair`` on `virgo_hetero`.
-PAIR = ProgramBytes(read=64 * 301, written=672, filled=832)
+PAIR = ProgramBytes(read=64 * 294, written=352, filled=576)
 #: Of ``attention``, by preset and head dimension.
 ATTENTION = {
     ("virgo", 64): ProgramBytes(read=64 * 393, written=640),
