@@ -9,7 +9,7 @@ another shape, or another compiler, take other cycles.
 
 #: From the begin marker to the start of the first load, besides one DRAM latency; instructions are
 #: fetched in these cycles (16 x 16 x 16 and 128 x 64 x 64, all L and B).
-BEGIN, BEGIN_BYTES = 92, 2800
+BEGIN, BEGIN_BYTES = 71, 2800
 #: Bytes of instructions fetched during the first load (128 x 64 x 64, B of 11 and 16).
 FETCHED_BYTES = 2300
 #: From the start of a load to its first line in shared memory, besides one DRAM latency.
@@ -31,7 +31,7 @@ COMMAND = 42
 #: From the command of the first compute to the first store: the choice of the plan. While the
 #: loading warp plans, in the first cycles after the first load, both share the divider: this
 #: percentage of the remaining time is added (16 x 16 x 16, 128 x 16 x 16, 64 x 64 x 64).
-PLAN, LOADER_PLAN, PLAN_SHARED = 440, 405, 68
+PLAN, LOADER_PLAN, PLAN_SHARED = 452, 405, 68
 #: From the start of the first load to the first load of the loading warp: with a compute command at
 #: once, added percentage of the time until that command, most (16 x 16 x 128, 64 x 256 x 64).
 LOADER_BEGIN, LOADER_SHARED, LOADER_LATEST = 488, 72, 920
