@@ -493,7 +493,7 @@ MUTANTS: tuple[Mutant, ...] = (
         inside="Collector",
         old="covers = ~(held.mask & ~result.mask).any()",
         new="covers = C(1)",
-        tests=(INSTRUCTIONS + "[1x2x5]",),
+        tests=("tests/hw/core/operands/test_collector_pool.py",),
     ),
     Mutant(
         name="core_unseen",
@@ -501,7 +501,7 @@ MUTANTS: tuple[Mutant, ...] = (
         inside="Collector",
         old="wanted.eq(left & ~unseen)",
         new="wanted.eq(left & ~waiting)",
-        tests=(INSTRUCTIONS + "[1x2x5]",),
+        tests=("tests/hw/core/operands/test_collector_pool.py",),
     ),
     Mutant(
         name="core_bank_writes",
