@@ -13,6 +13,8 @@ from typing import Any
 __all__ = ["ToolsStoppedError", "run_tool", "stop_tools"]
 
 _STOPPED = threading.Event()
+#: Held while a tool starts; a signal handler may interrupt its own thread there.
+_STARTS = threading.RLock()
 #: Time in which killed processes end, in seconds.
 END_SECONDS = 5.0
 
@@ -29,7 +31,7 @@ def run_tool(command: Sequence[str], **options: Any) -> subprocess.CompletedProc
     command : sequence of str
         Program and arguments.
     **options
-        Further options of `subprocess.run`.
+        Further options of `subprocess.Popen`.
 
     Raises
     ------
@@ -37,10 +39,20 @@ def run_tool(command: Sequence[str], **options: Any) -> subprocess.CompletedProc
         After `stop_tools`.
 
     """
-    if not _STOPPED.is_set():
-        run = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    with _STARTS:  # a tool starts before `stop_tools`, which then ends it, or not at all
+        process = None
         if not _STOPPED.is_set():
-            return run
+            pipe = subprocess.PIPE
+            process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, **options)
+    if process is not None:
+        with process:
+            try:
+                output, errors = process.communicate()
+            except BaseException:
+                process.kill()
+                raise
+        if not _STOPPED.is_set():
+            return subprocess.CompletedProcess(command, process.returncode, output, errors)
     raise ToolsStoppedError(f"{command[0]} does not run: this process ends")
 
 
@@ -50,7 +62,8 @@ def stop_tools() -> None:
     It returns when they have ended, at the latest after `END_SECONDS`: a process that is killed
     may finish a system call, and would put a file into a folder that is being removed.
     """
-    _STOPPED.set()
+    with _STARTS:
+        _STOPPED.set()
     found: set[int] = set()
     while new := set(descendants(os.getpid())) - found:
         # A stopped process starts no other one, so that none escapes between list and end.

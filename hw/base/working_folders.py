@@ -100,12 +100,14 @@ def remove_leftovers_now(root: Path) -> list[Path]:
 
 
 def is_leftover(folder: Path) -> bool:
-    """Return whether the process of a working folder has ended."""
+    """Return whether the process of a working folder has ended; the lock of `cleaning` is held."""
     try:
         owner = os.open(folder / OWNER, os.O_RDWR)
     except OSError:
         with suppress(OSError):
-            return time.time() - folder.stat().st_mtime > STALE_SECONDS
+            # An empty one is that of a process killed while it created or removed the folder.
+            is_old = time.time() - folder.stat().st_mtime > STALE_SECONDS
+            return is_old or not any(folder.iterdir())
         return False
     try:
         return acquire(owner)

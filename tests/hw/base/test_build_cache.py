@@ -199,6 +199,17 @@ def test_temporaries_of_running_processes_stay():
     assert temporaries(clean=False) == []
 
 
+def test_an_empty_folder_without_an_owner_is_removed_and_a_full_one_stays_a_day():
+    root = cache_directory()
+    for name, age in (("empty", 0), ("full", 0), ("old", 2 * 24 * 3600)):
+        folder = root / f"{working_folders.PREFIX}{name}"
+        folder.mkdir(parents=True)
+        if name != "empty":
+            (folder / "draft").write_text("text")
+        os.utime(folder, (time.time() - age,) * 2)
+    assert temporaries() == [f"{working_folders.PREFIX}full"]
+
+
 def test_files_of_ended_processes_are_removed():
     root = cache_directory()
     root.mkdir()
@@ -206,16 +217,6 @@ def test_files_of_ended_processes_are_removed():
     with working_folders.working_file(root) as path:
         assert temporaries() == [path.name]
     assert temporaries(clean=False) == []
-
-
-def test_folders_of_unknown_owners_stay_for_a_day(monkeypatch):
-    root = cache_directory()
-    root.mkdir()
-    folder = root / f"{working_folders.PREFIX}1234"
-    folder.mkdir()
-    assert temporaries() == [folder.name]
-    os.utime(folder, (1000, 1000))
-    assert temporaries() == []
 
 
 def test_links_are_not_followed(tmp_path):
