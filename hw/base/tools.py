@@ -23,13 +23,17 @@ class ToolsStoppedError(RuntimeError):
     """A tool was not started, or was ended, because this process ends."""
 
 
-def run_tool(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
+def run_tool(
+    command: Sequence[str], *, timeout: float | None = None, **options: Any
+) -> subprocess.CompletedProcess[str]:
     """Run a tool to its end, and return it with its output as text.
 
     Parameters
     ----------
     command : sequence of str
         Program and arguments.
+    timeout : float or None
+        Seconds after which the tool is ended.
     **options
         Further options of `subprocess.Popen`.
 
@@ -37,6 +41,8 @@ def run_tool(command: Sequence[str], **options: Any) -> subprocess.CompletedProc
     ------
     ToolsStoppedError
         After `stop_tools`.
+    subprocess.TimeoutExpired
+        After `timeout`.
 
     """
     with _STARTS:  # a tool starts before `stop_tools`, which then ends it, or not at all
@@ -47,7 +53,7 @@ def run_tool(command: Sequence[str], **options: Any) -> subprocess.CompletedProc
     if process is not None:
         with process:
             try:
-                output, errors = process.communicate()
+                output, errors = process.communicate(timeout=timeout)
             except BaseException:
                 process.kill()
                 raise

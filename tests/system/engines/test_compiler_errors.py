@@ -38,7 +38,7 @@ def test_the_reason_of_a_failure(monkeypatch, tmp_path, output, free, sentence):
     usage = shutil.disk_usage(tmp_path)._replace(free=free)
     monkeypatch.setattr(compiler.shutil, "disk_usage", lambda _: usage)
     done = SimpleNamespace(returncode=1, stdout="", stderr=output)
-    monkeypatch.setattr(compiler.subprocess, "run", lambda *_, **__: done)
+    monkeypatch.setattr(compiler, "run_tool", lambda *_, **__: done)
     with pytest.raises(UserError) as caught:
         compiler.run(["c++", "-o", "x.o"], "linking")
     assert str(caught.value).startswith("linking failed: ")
