@@ -26,6 +26,7 @@ INSTRUCTIONS = (
     "::test_every_instruction_does_what_it_does_on_the_model"
 )
 RANDOM = "tests/system/cores/test_core_random.py::test_random_programs"
+COLLECTORS = "tests/hw/core/operands/test_collector_pool.py"
 RULES = "tests/hw/memory/shared/test_shared_rules.py"
 TENSOR_UNIT = "tests/hw/core/units/tensor/test_tensor_unit.py"
 HGMMA_UNIT = "tests/hw/core/units/hgmma/test_hgmma_unit.py"
@@ -461,7 +462,7 @@ MUTANTS: tuple[Mutant, ...] = (
         inside="Collectors",
         old="Cat(one.complete for one in collectors) & hazard_matrix.first",
         new="Cat(one.complete for one in collectors)",
-        tests=("tests/hw/core/operands/test_collector_pool.py",),
+        tests=(COLLECTORS,),
     ),
     Mutant(
         name="core_drain",
@@ -493,7 +494,7 @@ MUTANTS: tuple[Mutant, ...] = (
         inside="Collector",
         old="covers = ~(held.mask & ~result.mask).any()",
         new="covers = C(1)",
-        tests=("tests/hw/core/operands/test_collector_pool.py",),
+        tests=(COLLECTORS,),
     ),
     Mutant(
         name="core_unseen",
@@ -501,7 +502,7 @@ MUTANTS: tuple[Mutant, ...] = (
         inside="Collector",
         old="wanted.eq(left & ~unseen)",
         new="wanted.eq(left & ~waiting)",
-        tests=("tests/hw/core/operands/test_collector_pool.py",),
+        tests=(COLLECTORS,),
     ),
     Mutant(
         name="core_bank_writes",

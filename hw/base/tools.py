@@ -5,22 +5,34 @@ import signal
 import subprocess
 import threading
 import time
+import weakref
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ToolsStoppedError", "run_tool", "stop_tools"]
+__all__ = ["ToolsStoppedError", "run_tool", "start_tool", "stop_tools"]
 
 _STOPPED = threading.Event()
 #: Held while a tool starts; a signal handler may interrupt its own thread there.
 _STARTS = threading.RLock()
+#: Tools that were started.
+_TOOLS: weakref.WeakSet[subprocess.Popen] = weakref.WeakSet()
 #: Time in which killed processes end, in seconds.
 END_SECONDS = 5.0
 
 
 class ToolsStoppedError(RuntimeError):
     """A tool was not started, or was ended, because this process ends."""
+
+
+def start_tool(command: Sequence[str], **options: Any) -> subprocess.Popen[str]:
+    """Start a tool, with options of `subprocess.Popen`; raise `ToolsStoppedError` once stopped."""
+    with _STARTS:  # a tool starts before `stop_tools`, which then ends it, or not at all
+        require_running(command)
+        tool = subprocess.Popen(command, text=True, **options)
+        _TOOLS.add(tool)
+    return tool
 
 
 def run_tool(
@@ -45,33 +57,41 @@ def run_tool(
         After `timeout`.
 
     """
-    with _STARTS:  # a tool starts before `stop_tools`, which then ends it, or not at all
-        process = None
-        if not _STOPPED.is_set():
-            pipe = subprocess.PIPE
-            process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, **options)
-    if process is not None:
-        with process:
-            try:
-                output, errors = process.communicate(timeout=timeout)
-            except BaseException:
-                process.kill()
-                raise
-        if not _STOPPED.is_set():
-            return subprocess.CompletedProcess(command, process.returncode, output, errors)
-    raise ToolsStoppedError(f"{command[0]} does not run: this process ends")
+    with start_tool(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options) as tool:
+        try:
+            output, errors = tool.communicate(timeout=timeout)
+        except BaseException:
+            tool.kill()
+            raise
+    require_running(command)
+    return subprocess.CompletedProcess(command, tool.returncode, output, errors)
 
 
-def stop_tools() -> None:
+def require_running(command: Sequence[str]):
+    """Raise `ToolsStoppedError` after `stop_tools`."""
+    if _STOPPED.is_set():
+        raise ToolsStoppedError(f"{command[0]} does not run: this process ends")
+
+
+def stop_tools(*, others: bool = True) -> None:
     """End all processes below this one, and start no further tool; a signal handler may call it.
 
-    It returns when they have ended, at the latest after `END_SECONDS`: a process that is killed
-    may finish a system call, and would put a file into a folder that is being removed.
+    Without `others` only tools end, and the processes below them: a program that uses Spica may
+    have processes of its own. It returns when they have ended, at the latest after `END_SECONDS`: a
+    process that is killed may finish a system call, and would put a file into a folder that is
+    being removed.
     """
     with _STARTS:
         _STOPPED.set()
+        tools = [tool.pid for tool in _TOOLS if tool.poll() is None]
+
+    def below() -> set[int]:
+        if others:
+            return set(descendants(os.getpid()))
+        return {each for tool in tools for each in (tool, *descendants(tool))}
+
     found: set[int] = set()
-    while new := set(descendants(os.getpid())) - found:
+    while new := below() - found:
         # A stopped process starts no other one, so that none escapes between list and end.
         send(signal.SIGSTOP, new)
         found |= new

@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from ..base.build_cache import scratch_folder
-from ..base.tools import run_tool
+from ..base.tools import run_tool, start_tool
 from .verilog_registers import by_modules, with_whole_registers
 
 __all__ = ["VerilogConversion", "YosysError", "joined", "run_yosys"]
@@ -70,13 +70,12 @@ class VerilogConversion:
         remove = " ".join(f"-remove {attribute}" for attribute in (*ATTRIBUTES, "top"))
         (self.directory / "script.ys").write_text(SCRIPT.format(remove=remove))
         with (self.directory / "errors").open("w") as errors:
-            return subprocess.Popen(
+            return start_tool(
                 [sys.executable, "-c", PROGRAM, "-q", "-s", "-"],
                 cwd=self.directory,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
-                text=True,
             )
 
     def request(self, rtlil: str) -> None:

@@ -40,7 +40,7 @@ def quietly(build: Callable[[], Any]) -> None:
 def end_builds() -> None:
     """End the tools of builds that still run, and wait until the builds have ended."""
     if any(build.is_alive() for build in _BUILDS):
-        stop_tools()
+        stop_tools(others=False)
     limit = time.monotonic() + END_SECONDS
     for build in _BUILDS:
         build.join(max(0.0, limit - time.monotonic()))

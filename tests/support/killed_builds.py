@@ -5,11 +5,13 @@ import signal
 import subprocess
 import sys
 import textwrap
+from contextlib import suppress
+from pathlib import Path
 
 from spica.hw.base.build_cache import cache_directory
 from spica.hw.base.working_folders import PREFIX, remove_leftovers
 
-__all__ = ["kill", "run", "start", "temporaries"]
+__all__ = ["kill", "processes_of", "run", "start", "temporaries"]
 
 
 def start(program: str, **options) -> subprocess.Popen:
@@ -43,3 +45,14 @@ def temporaries(*, clean: bool = True) -> list[str]:
     if clean:
         remove_leftovers(root)
     return [path.name for path in (*root.glob(f"{PREFIX}*"), *root.glob("*.lock"))]
+
+
+def processes_of(folder: str) -> dict[int, str]:
+    """Return the commands of running processes that have this folder as cache, by number."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if f"SPICA_CACHE={folder}".encode() in (process / "environ").read_bytes():
+                command = (process / "cmdline").read_bytes().decode().replace("\0", " ")
+                found[int(process.name)] = command
+    return found

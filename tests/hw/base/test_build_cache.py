@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 import subprocess
 import textwrap
 import time
@@ -12,7 +13,7 @@ from spica.hw.base import file_locks, working_folders
 from spica.hw.base.build_cache import cache_directory, cached, digest, scratch_folder
 from spica.hw.base.entries_in_use import USE_FILE, last_use
 from spica.hw.base.errors import UserError
-from support.killed_builds import kill, run, start, temporaries
+from support.killed_builds import kill, processes_of, run, start, temporaries
 
 #: Build of a nested entry and files in several steps, each entry of a thousand bytes per file.
 BUILDER = """
@@ -262,25 +263,29 @@ def test_a_removal_that_a_signal_ends_is_repeated(monkeypatch):
     assert temporaries(clean=False) == []
 
 
-#: Process that ends while a tool of a background build runs.
+#: Process with one of its own that ends while a tool of a background build runs.
 ENDS_EARLY = """
-    import sys, threading
+    import subprocess, sys, threading
     from spica.hw.base.build_cache import scratch_folder
     from spica.hw.base.tools import run_tool
     from spica.sim.engine.background_build import build_in_background
+    sleeper = (sys.executable, "-c", "import time; time.sleep(300)")
     started = threading.Event()
     def build():
         with scratch_folder() as folder:
             (folder / "draft").write_text("text")
             started.set()
-            run_tool((sys.executable, "-c", "import time; time.sleep(300)"))
+            run_tool(sleeper)
+    nothing = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    print(subprocess.Popen(sleeper, **nothing).pid)
     build_in_background(build)
     started.wait()
 """
 
 
-def test_a_background_build_ends_with_its_process():
-    started = time.monotonic()
-    assert not run(ENDS_EARLY)
-    assert time.monotonic() - started < 100  # the tool has ended, too: it holds the output
+def test_a_background_build_ends_with_its_process_alone():
+    own = int(run(ENDS_EARLY))
+    left = processes_of(str(cache_directory()))
+    os.kill(own, signal.SIGKILL)
+    assert [*left] == [own]
     assert temporaries(clean=False) == []

@@ -6,8 +6,6 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +14,7 @@ from spica.cli.execution import Terminal
 from spica.cli.main import main
 from spica.cli.options import piped_width
 from spica.hw.base import tools
+from support.killed_builds import processes_of
 
 
 def test_columns_set_the_width_of_piped_output(monkeypatch, capsys):
@@ -71,16 +70,6 @@ def test_a_signal_ends_a_build(number, tmp_path):
     assert not [path for path in tmp_path.rglob("*") if path.name.startswith("building-")]
     assert not list(tmp_path.glob("program-*"))
     assert not processes_of(str(tmp_path))
-
-
-def processes_of(folder: str) -> list[str]:
-    """Return the commands of running processes that have this folder as cache."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if f"SPICA_CACHE={folder}".encode() in (process / "environ").read_bytes():
-                found.append((process / "cmdline").read_bytes().decode().replace("\0", " "))
-    return found
 
 
 def test_no_tool_starts_once_tools_are_stopped(monkeypatch):
