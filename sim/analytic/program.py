@@ -8,7 +8,8 @@ another shape, or another compiler, take other cycles.
 """
 
 #: From the begin marker to the start of the first load, besides one DRAM latency; instructions are
-#: fetched in these cycles (16 x 16 x 16 and 128 x 64 x 64, all L and B).
+#: fetched in these cycles (16 x 16 x 16 and 128 x 64 x 64, L of 100 and 200, all B: at most 24
+#: cycles away; with L of 20 up to 203 more, as lines that the L2 prefetches fill a slow DRAM).
 BEGIN, BEGIN_BYTES = 71, 2800
 #: Bytes of instructions fetched during the first load (128 x 64 x 64, B of 11 and 16).
 FETCHED_BYTES = 2300
@@ -30,7 +31,8 @@ FIRST_POLLS, POLL = (203, 304, 452), 103
 COMMAND = 42
 #: From the command of the first compute to the first store: the choice of the plan. While the
 #: loading warp plans, in the first cycles after the first load, both share the divider: this
-#: percentage of the remaining time is added (16 x 16 x 16, 128 x 16 x 16, 64 x 64 x 64).
+#: percentage of the remaining time is added (16 x 16 x 16, 128 x 16 x 16, 64 x 64 x 64). The choice
+#: of the plan is the number with which cycles of single tiles agree best; it takes 422 to 452.
 PLAN, LOADER_PLAN, PLAN_SHARED = 452, 405, 68
 #: From the start of the first load to the first load of the loading warp: with a compute command at
 #: once, added percentage of the time until that command, most (16 x 16 x 128, 64 x 256 x 64).

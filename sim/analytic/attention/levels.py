@@ -25,8 +25,6 @@ class CachedWork:
         writes lines back early, and few are read from DRAM again.
     tiles, blocks : int
         Tiles of queries of all warps, and their blocks of keys.
-    further : int
-        Blocks of further warps of a core.
 
     """
 
@@ -34,7 +32,6 @@ class CachedWork:
     written: int = 0
     tiles: int = 0
     blocks: int = 0
-    further: int = 0
 
 
 def row_bytes(problem: AttentionProblem) -> int:
@@ -57,7 +54,7 @@ def attention_levels(
     lse = ceil_div(problem.problems * problem.queries * WORD_BYTES, beat) * beat
     read = None
     if cached.read is not None:
-        read = own.read + traffic.dma_read_bytes + cached.read + cached.further * own.per_warp
+        read = own.read + traffic.dma_read_bytes + cached.read
     return Levels(
         dram_read_bytes=read,
         dram_written_bytes=own.written

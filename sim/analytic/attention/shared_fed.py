@@ -86,7 +86,6 @@ def cached_work(problem: AttentionProblem, rounds: list[Round]) -> CachedWork:
         written=results + blocks * TILE * problem.depth * WORD_BYTES,
         tiles=sum(core.warps for round_ in rounds for core in round_.blocks[0]),
         blocks=blocks,
-        further=sum(max(0, core.warps - 1) for core in cores),
     )
 
 

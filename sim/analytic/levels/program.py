@@ -22,9 +22,8 @@ class ProgramBytes:
         Bytes of lines that data caches get; None where they also hold operands or results in parts
         that the model does not follow.
     per_tile, per_block : int
-        More bytes written for each tile of queries of a warp, and for each block of keys of it.
-    per_warp : int
-        More bytes read for each block of keys of a further warp of a core.
+        More bytes written for each tile of queries of a warp, and for each block of keys of it;
+        fewer if the L2 gets O of a block again before it wrote it.
 
     """
 
@@ -33,7 +32,6 @@ class ProgramBytes:
     filled: int | None = None
     per_tile: int = 0
     per_block: int = 0
-    per_warp: int = 0
 
 
 #: Of ``gemm``, by preset. The lines that the L2 prefetches depend on time: `virgo` reads 213 lines
@@ -62,12 +60,8 @@ ATTENTION = {
     ("virgo", 128): ProgramBytes(read=64 * 303, written=640),
     ("virgo_fp32", 64): ProgramBytes(read=64 * 293, written=640),
     ("virgo_fp32", 128): ProgramBytes(read=64 * 264, written=640),
-    ("hopper", 64): ProgramBytes(
-        read=34_500, written=0, per_tile=562, per_block=295, per_warp=1493
-    ),
-    ("hopper", 128): ProgramBytes(
-        read=26_100, written=0, per_tile=800, per_block=163, per_warp=911
-    ),
+    ("hopper", 64): ProgramBytes(read=64 * 571, written=0, per_tile=655, per_block=-85),
+    ("hopper", 128): ProgramBytes(read=64 * 384, written=0, per_tile=691, per_block=-64),
     ("ampere", 64): ProgramBytes(read=35_300, written=3007, per_tile=110, per_block=187),
     ("ampere", 128): ProgramBytes(read=27_400, written=2505, per_tile=110, per_block=184),
     ("ampere_fp32", 64): ProgramBytes(read=25_400, written=1784, per_tile=120, per_block=187),

@@ -51,9 +51,11 @@ def test_work_is_exact_on_a_small_machine(sizes):
 @pytest.mark.parametrize(
     "sizes",
     [
-        *((1, 1, 1), (16, 64, 16), (64, 64, 64), (128, 64, 64), (128, 128, 128), (160, 96, 224)),
+        *((1, 1, 1), (16, 64, 16), (64, 64, 64), (128, 64, 64), (128, 128, 128)),
         *((192, 256, 64), (256, 256, 256), (33, 17, 65), (100, 100, 100), (180, 180, 180)),
-        (33, 200, 300),
+        *((33, 200, 300), (160, 96, 224)),
+        # The L2 requests more of its first loads at a time than predicted.
+        pytest.param((240, 48, 176), marks=pytest.mark.xfail(strict=True, reason="+2.1 %")),
     ],
     ids=str,
 )
@@ -91,10 +93,10 @@ def done_of(cycles, active):
 
 
 def test_loads_in_step_wait_for_dram():
-    """RTL takes 11,403 cycles with a latency of 100, 14,540 with 200."""
+    """RTL takes 11,330 cycles with a latency of 100, 14,623 with 200."""
     ragged = product(VIRGO, (33, 200, 300))
     usual, slow = (predict(VIRGO, ragged, DramConfig(latency=n)).cycles for n in (100, 200))
-    assert usual == pytest.approx(11_403, rel=0.02)
+    assert usual == pytest.approx(11_330, rel=0.02)
     assert slow - usual > 2000
 
 
