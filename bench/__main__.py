@@ -36,8 +36,6 @@ NAMES = (
     "arithmetic",
     "gemm",
     "analytic",
-    "analytic_attention",
-    "analytic_kernels",
     "memory",
     "virgo",
 )

@@ -8,7 +8,6 @@ from ..hw.base.errors import UserError
 from ..hw.config import ClusterConfig
 from ..kernels.attention.cores import problem_of
 from ..kernels.attention.problem import AttentionProblem
-from ..kernels.gemm.problem import GemmProblem
 from ..kernels.gemm.target import is_on_tensor_units, product_macs
 from ..sim.analytic import gemm, pair
 from ..sim.analytic.attention import prediction as attention
@@ -41,7 +40,7 @@ class AnalyticRun(KernelRun):
     is_immediate: ClassVar[bool] = True
 
     def record(self) -> Record:
-        """Predict cycles and work; the counters are cycles by cause, and bytes."""
+        """Predict work and cycles; the counters are bytes, limits, and cycles by cause."""
         memory = with_memory(self.config, self.options).memory
         assert isinstance(memory, DramConfig)
         if self.kernel == ATTENTION:
@@ -54,23 +53,18 @@ class AnalyticRun(KernelRun):
             macs, what = product.macs, gemm.WHAT
             prediction = gemm.predict(self.config, product, memory, kernel=self.kernel)
             if self.kernel == PAIR:
-                return self.pair_record(product, prediction)
-        return self.recorded(macs, product_macs(self.config, what) * prediction.cycles, prediction)
-
-    def pair_record(self, product: GemmProblem, prediction: Prediction) -> Record:
-        """Return the record of two products; each unit counts for the cycles of its own one."""
-        cycles = zip(self.config.units, prediction.unit_cycles, strict=False)
-        slots = sum(unit.macs * count for unit, count in cycles)
-        macs = sum(each.macs for each in pair.products_of(self.config, product))
-        return self.recorded(macs, slots, prediction)
+                macs = sum(each.macs for each in pair.products_of(self.config, product))
+        return self.recorded(macs, product_macs(self.config, what), prediction)
 
     def recorded(self, macs: int, slots: int, prediction: Prediction) -> Record:
-        """Return the record of a prediction with multiply-adds, and as many as the units could."""
-        figures = {
-            "cycles": prediction.cycles,
-            "operations_per_cycle": 2 * macs / prediction.cycles,
-            "mac_utilization": macs / slots,
-        }
+        """Return the record of a prediction with multiply-adds, and `slots` for them per cycle."""
+        figures: dict[str, float] = {"least_cycles": prediction.least_cycles}
+        if prediction.cycles is not None:
+            figures |= {
+                "cycles": prediction.cycles,
+                "operations_per_cycle": 2 * macs / prediction.cycles,
+                "mac_utilization": macs / (slots * prediction.cycles),
+            }
         return Record(status=PASS, figures=figures, counters=counters_of(self.config, prediction))
 
 
@@ -87,7 +81,7 @@ def attention_of(
 
 
 def counters_of(config: ClusterConfig, prediction: Prediction) -> dict[str, int]:
-    """Return work and cycles by cause by the names in reports."""
+    """Return work, least cycles, and cycles by cause, by the names in reports."""
     traffic, levels = prediction.traffic, prediction.levels
     active = "tensor_active_cycles" if is_on_tensor_units(config) else "matrix_active"
     return {
@@ -97,6 +91,7 @@ def counters_of(config: ClusterConfig, prediction: Prediction) -> dict[str, int]
         **{f"shared_read_bytes_{name}": n for name, n in traffic.shared_read_bytes.items()},
         **{f"shared_written_bytes_{name}": n for name, n in traffic.shared_written_bytes.items()},
         **({} if levels is None else levels.known()),
+        **{f"least_cycles_{name}": n for name, n in prediction.limits.items()},
         **{f"cycles_{cause}": n for cause, n in prediction.terms.items()},
     }
 

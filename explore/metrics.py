@@ -65,6 +65,12 @@ def slot_share(outcome: str) -> Callable[[Result], float | None]:
     return figure
 
 
+def least_cycles(result: Result) -> int | None:
+    """Return the largest limit of the analytic model, None if it does not describe the run."""
+    found = result["prediction"]
+    return max(found["limits"].values()) if found else None
+
+
 def operations_per_cycle(result: Result) -> float | None:
     """Return the arithmetic operations of the problem per cycle."""
     operations, cycles = result["operations"], result["cycles"]
@@ -104,6 +110,9 @@ ENERGY_METRICS = ("energy_pj", "pj_per_mac", "energy_delay_js", "energy_own_data
 #: Metrics of a run by name.
 RUN_METRICS = {
     "cycles": Metric("cycles of the measured region, else of the run", LESS, entry("cycles")),
+    "least_cycles": Metric(
+        "cycles that the work takes at least on these units and ports", LESS, least_cycles
+    ),
     "operations_per_cycle": Metric(
         "arithmetic operations of the problem per cycle", MORE, operations_per_cycle
     ),

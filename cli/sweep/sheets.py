@@ -17,6 +17,7 @@ __all__ = ["plan_table", "print_sweep"]
 #: Metrics of the table on the terminal: heading, and format of a figure.
 SHOWN = {
     "cycles": ("cycles", "{:,}"),
+    "least_cycles": ("least cycles", "{:,}"),
     "instructions": ("instructions", "{:,}"),
     "instructions_per_cycle": ("IPC", "{:.2f}"),
     "operations_per_cycle": ("operations/cycle", "{:.1f}"),

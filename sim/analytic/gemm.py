@@ -1,4 +1,4 @@
-"""Analytic model of ``gemm`` commanded by cores: cycles and bytes from config and schedule."""
+"""Analytic model of products commanded by cores: exact work, least cycles, and cycles."""
 
 from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
@@ -6,9 +6,9 @@ from ...hw.config.arithmetic import ARITHMETIC
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.target import has_fragments, is_on_tensor_units, product_operand
 from ..harness.dram import DramConfig
-from . import matrix_fed, pair, register_fed, shared_fed
-from .finished import prediction as finished
-from .levels.gemm import product_levels
+from . import finished, matrix_fed, pair, register_fed, shared_fed
+from .levels import product_levels
+from .limits import limits_of
 from .places import in_dram
 from .work import PAIR, WHAT, Prediction, Traffic
 
@@ -63,7 +63,10 @@ def predict(
     *,
     kernel: str = GEMM,
 ) -> Prediction:
-    """Return predicted cycles and exact work of a product commanded by the cores of a preset.
+    """Return the exact work of a product commanded by cores, and how long it takes.
+
+    Cycles are predicted for ``gemm`` on a matrix unit that the cores of `virgo` command; elsewhere
+    there are only limits.
 
     Parameters
     ----------
@@ -88,21 +91,18 @@ def predict(
         raise UserError(
             f"{WHAT} needs DRAM without stall and jitter, not {memory.stall} and {memory.jitter}"
         )
-    unit_cycles = ()
-    if kernel == GEMM:
-        terms = style_of(config).terms_of(config, product, memory)
-    elif kernel == PAIR:
-        both = pair.cycles_of(config, product, memory)
-        terms, unit_cycles = pair.last_of(both), tuple(sum(each.values()) for each in both)
-    else:
-        terms = finished.terms_of(kernel, config, product, memory)
     traffic = traffic_of(config, product, kernel=kernel)
+    levels = product_levels(config, product, traffic, kernel=kernel)
+    active = pair.most_active(config, product) if kernel == PAIR else None
+    terms = {}
+    if kernel == GEMM and matrix_fed.has_timeline(config):
+        terms = matrix_fed.terms_of(config, product, memory)
     return Prediction(
-        cycles=sum(terms.values()),
-        terms=terms,
         traffic=traffic,
-        levels=product_levels(config, product, traffic, kernel=kernel),
-        unit_cycles=unit_cycles,
+        limits=limits_of(config, traffic, levels, memory, active=active),
+        cycles=sum(terms.values()) if terms else None,
+        terms=terms,
+        levels=levels,
     )
 
 

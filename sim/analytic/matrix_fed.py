@@ -12,7 +12,7 @@ from .tiles import blocks_of, step_loads, step_stores
 from .timeline import Timeline
 from .work import WHAT, Traffic
 
-__all__ = ["require_described", "terms_of", "traffic_of", "unit_traffic"]
+__all__ = ["has_timeline", "require_described", "terms_of", "traffic_of", "unit_traffic"]
 
 #: Core whose program cycles `program` has.
 MEASURED_CORE = PRESETS["virgo"].core
@@ -47,10 +47,12 @@ def unit_traffic(
 
 def terms_of(config: ClusterConfig, product: GemmProblem, memory: DramConfig) -> dict[str, int]:
     """Return the predicted cycles by term of `timeline.TERMS`, for the cores of `virgo`."""
-    require_described(config)
-    if config.core != MEASURED_CORE:
-        raise UserError(f"{WHAT} has cycles of the program only for the cores of `virgo`")
     return Timeline(config, product, memory, list(program_steps(config, product))).run()
+
+
+def has_timeline(config: ClusterConfig) -> bool:
+    """Return whether the cycles of the program were measured on the cores of a machine."""
+    return bool(config.units) and config.core == MEASURED_CORE
 
 
 def require_described(config: ClusterConfig):

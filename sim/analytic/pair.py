@@ -1,21 +1,14 @@
-"""Analytic model of ``gemm_pair``: two products at once, each on its own matrix unit."""
-
-from collections.abc import Sequence
+"""Exact work of ``gemm_pair``: two products at once, each on its own matrix unit."""
 
 from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ...kernels.gemm.pair import SHARE, unit_view
 from ...kernels.gemm.problem import GemmProblem
-from ..harness.dram import DramConfig
 from . import matrix_fed
 from .places import in_dram
 from .work import PAIR, Traffic
 
-__all__ = ["cycles_of", "last_of", "products_of", "traffic_of"]
-
-#: From the begin marker of the first core to that of the second: a begin waits for instructions
-#: (64 x 64 x 64, 128 x 128 x 128 and 256 x 256 x 256 on `virgo_hetero`).
-SECOND_BEGIN = 148
+__all__ = ["most_active", "products_of", "traffic_of"]
 
 
 def products_of(config: ClusterConfig, product: GemmProblem) -> list[GemmProblem]:
@@ -38,12 +31,17 @@ def products_of(config: ClusterConfig, product: GemmProblem) -> list[GemmProblem
     return in_dram(config, [product, second])
 
 
-def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
-    """Return the exact work of both products; requesters of the second unit end in 1."""
-    both = [
+def works_of(config: ClusterConfig, product: GemmProblem) -> list[Traffic]:
+    """Return the exact work of each product."""
+    return [
         matrix_fed.traffic_of(unit_view(config, number), each)
         for number, each in enumerate(products_of(config, product))
     ]
+
+
+def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
+    """Return the exact work of both products; requesters of the second unit end in 1."""
+    both = works_of(config, product)
     return Traffic(
         active=sum(each.active for each in both),
         shared_read_bytes={
@@ -56,18 +54,6 @@ def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
     )
 
 
-def cycles_of(
-    config: ClusterConfig, product: GemmProblem, memory: DramConfig
-) -> list[dict[str, int]]:
-    """Return the predicted cycles of each product by term, as if it had DMA and DRAM alone."""
-    return [
-        matrix_fed.terms_of(unit_view(config, number), each, memory)
-        for number, each in enumerate(products_of(config, product))
-    ]
-
-
-def last_of(both: Sequence[dict[str, int]]) -> dict[str, int]:
-    """Return the cycles by term of the product that ends last, of those of `cycles_of`."""
-    first, second = both
-    second = second | {"begin": second["begin"] + SECOND_BEGIN}
-    return max(first, second, key=lambda terms: sum(terms.values()))
+def most_active(config: ClusterConfig, product: GemmProblem) -> int:
+    """Return the cycles in which the unit with most work computes."""
+    return max(each.active for each in works_of(config, product))

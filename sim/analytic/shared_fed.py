@@ -1,17 +1,12 @@
-"""Analytic model of ``gemm`` on tensor units fed by shared memory."""
+"""Exact work of ``gemm`` on tensor units fed by shared memory."""
 
-from ...hw.base.errors import UserError
-from ...hw.config import PRESETS, ClusterConfig
+from ...hw.config import ClusterConfig
 from ...kernels.gemm.hgmma.plan import hgmma_plan
 from ...kernels.gemm.problem import GemmProblem
-from ..harness.dram import DramConfig
 from .shared_fed_tiles import shared_tiles, tile_loads
-from .shared_fed_timeline import SharedFedTimeline
-from .work import WHAT, Traffic
+from .work import Traffic
 
-__all__ = ["terms_of", "traffic_of"]
-
-MEASURED = PRESETS["hopper"]
+__all__ = ["traffic_of"]
 
 
 def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
@@ -37,10 +32,3 @@ def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
         dma_written_bytes=0,
         products=sum(products),
     )
-
-
-def terms_of(config: ClusterConfig, product: GemmProblem, memory: DramConfig) -> dict[str, int]:
-    """Return the predicted cycles by term of `shared_fed_timeline.TERMS`."""
-    if (config.cores, config.core) != (MEASURED.cores, MEASURED.core):
-        raise UserError(f"{WHAT} has cycles of tensor units only for the cores of `hopper`")
-    return SharedFedTimeline(config, product, memory).run()

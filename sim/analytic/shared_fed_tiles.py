@@ -12,59 +12,19 @@ __all__ = ["SharedTile", "shared_tiles", "tile_loads"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SharedTile:
-    """One tile of C.
-
-    Parameters
-    ----------
-    row, column : int
-        First row and column.
-    warps : int
-        Warps of core 0 with elements of C.
-    is_within : bool
-        Whether the tile lies within C.
-    ragged : int
-        Most warps of a core that store single elements rather than rows of words.
-
-    """
+    """One tile of C: its first row and column."""
 
     row: int
     column: int
-    warps: int
-    is_within: bool
-    ragged: int
 
 
 def shared_tiles(plan: HgmmaPlan, product: GemmProblem) -> list[SharedTile]:
     """Return the tiles of a product in the order of the program."""
-    side, words = plan.tensor.side, product.c_pitch * product.element_bytes("c") % 4 == 0
-    tiles = []
-    for row in range(0, product.m, plan.m):
-        for column in range(0, product.n, plan.n):
-            rows, columns = product.m - row, product.n - column
-            down = min(plan.down, -(-rows // side))
-            across = min(plan.across, -(-columns // side))
-            tiles.append(
-                SharedTile(
-                    row=row,
-                    column=column,
-                    warps=down * across,
-                    is_within=rows >= plan.m and columns >= plan.n,
-                    ragged=ragged_warps(plan, rows, columns, words),
-                )
-            )
-    return tiles
-
-
-def ragged_warps(plan: HgmmaPlan, rows: int, columns: int, has_words: bool) -> int:
-    """Return the most warps of a core that store elements, with this much left of C."""
-    side, most = plan.tensor.side, 0
-    across, whole = min(plan.across, -(-columns // side)), min(plan.across, columns // side)
-    for core in range(plan.cores):
-        left = rows - core * plan.down * side
-        down, within = min(plan.down, -(-left // side)), min(plan.down, left // side)
-        if left > 0:
-            most = max(most, down * across - (within * whole if has_words else 0))
-    return most
+    return [
+        SharedTile(row=row, column=column)
+        for row in range(0, product.m, plan.m)
+        for column in range(0, product.n, plan.n)
+    ]
 
 
 def tile_loads(

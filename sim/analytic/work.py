@@ -1,16 +1,16 @@
-"""Exact work of a product, and its predicted cycles."""
+"""Exact work of a kernel, its least cycles, and its predicted cycles."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ...hw.base.errors import UserError
 from ...hw.config import WORD_BYTES, ClusterConfig
 from ...kernels.gemm.bias import ACTIVATIONS
-from ..harness.dram import DramConfig
 
 __all__ = [
+    "ADDED",
     "CORES",
+    "FINISHED",
     "PAIR",
     "WHAT",
     "Levels",
@@ -18,7 +18,6 @@ __all__ = [
     "Traffic",
     "counted_levels",
     "counted_traffic",
-    "require_usual",
     "work_of",
 ]
 
@@ -26,8 +25,9 @@ __all__ = [
 WHAT = "the analytic model of gemm"
 #: Requester of words of C that the cores of a matrix unit read to finish them.
 CORES = "cores"
-#: Kernels whose cores finish C.
-FINISHED = (*ACTIVATIONS, "gemm_add")
+#: Kernel whose cores add C to the product, and all whose cores finish C.
+ADDED = "gemm_add"
+FINISHED = (*ACTIVATIONS, ADDED)
 #: Kernel of two products at once.
 PAIR = "gemm_pair"
 
@@ -65,7 +65,7 @@ class Traffic:
 
 @dataclass(frozen=True, kw_only=True)
 class Levels:
-    """Predicted bytes of a whole run between caches and DRAM.
+    """Bytes of operands and results between caches and DRAM in a whole run.
 
     Parameters
     ----------
@@ -90,35 +90,33 @@ class Levels:
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """Predicted cycles of a product, and its work.
+    """Work of a kernel, and how long it takes.
 
     Parameters
     ----------
-    cycles : int
-        Cycles from the begin marker to the end marker.
-    terms : dict
-        Cycles by cause, each kind of unit with its own; their sum is `cycles`.
     traffic : Traffic
         Exact work.
+    limits : dict
+        Least cycles by what takes them, in closed form (`limits.LIMITS`): no run takes fewer.
+    cycles : int or None
+        Cycles from the begin marker to the end marker; None where the model has only the limits.
+    terms : dict
+        Cycles by cause; their sum is `cycles`.
     levels : Levels or None
         Bytes between caches and DRAM; None if the model does not describe them.
-    unit_cycles : tuple of int
-        Cycles of the product of each matrix unit, if several have one.
 
     """
 
-    cycles: int
-    terms: dict[str, int]
     traffic: Traffic
+    limits: dict[str, int]
+    cycles: int | None = None
+    terms: dict[str, int] = field(default_factory=dict)
     levels: Levels | None = None
-    unit_cycles: tuple[int, ...] = ()
 
-
-def require_usual(what: str, memory: DramConfig):
-    """Raise `UserError` unless DRAM has its default timing; `what` is the model in messages."""
-    usual = DramConfig()
-    if replace(memory, seed=usual.seed) != usual:
-        raise UserError(f"{what} needs the default timing of DRAM, not {memory}")
+    @property
+    def least_cycles(self) -> int:
+        """The largest of the limits."""
+        return max(self.limits.values())
 
 
 def counted_traffic(config: ClusterConfig, result: Mapping[str, Any]) -> Traffic:

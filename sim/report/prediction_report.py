@@ -6,6 +6,8 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
+from ..analytic.limits import LIMITS
+
 __all__ = ["prediction_lines", "prediction_table"]
 
 #: Quantities of `prediction.work` in words.
@@ -16,16 +18,20 @@ QUANTITIES = {
     "shared_written_bytes": "bytes written to shared memory",
     "dma_read_bytes": "bytes read by the DMA",
     "dma_written_bytes": "bytes written by the DMA",
-    "l1d_filled_bytes": "bytes of lines to L1 data caches",
-    "dram_read_bytes": "bytes read from DRAM",
-    "dram_written_bytes": "bytes written to DRAM",
+    "l1d_filled_bytes": "bytes of lines to L1 data caches, of operands",
+    "dram_read_bytes": "bytes read from DRAM, of operands",
+    "dram_written_bytes": "bytes written to DRAM, of results",
 }
 
 
 def prediction_lines(prediction: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the predicted cycles."""
-    difference = f"{100 * prediction['difference']:+.2f} % against the run"
-    yield f"Analytic model: {prediction['cycles']:,} cycles, {difference}"
+    """Yield the predicted cycles, or the largest of the limits."""
+    if prediction["cycles"] is not None:
+        difference = f"{100 * prediction['difference']:+.2f} % against the run"
+        yield f"Analytic model: {prediction['cycles']:,} cycles, {difference}"
+        return
+    name, cycles = max(prediction["limits"].items(), key=lambda limit: limit[1])
+    yield f"Analytic model: at least {cycles:,} cycles, in which {LIMITS[name]}"
 
 
 def prediction_table(prediction: Mapping[str, Any]) -> Table:

@@ -24,7 +24,7 @@ def prediction_section(
     *,
     kernel: str = "gemm",
 ) -> dict[str, Any] | None:
-    """Return the section of a result on predicted cycles; None if the model cannot predict them.
+    """Return the section of a result on predicted work; None if the model does not describe it.
 
     Parameters
     ----------
@@ -101,10 +101,12 @@ def section_of(
     """Return the section of a prediction beside the cycles and the counters of a run."""
     counted = counted_traffic(config, {**done, "kernel": kernel})
     measured = work_of(counted, counted_levels(config, done))
+    cycles = predicted.cycles
     return {
-        "cycles": predicted.cycles,
-        "difference": predicted.cycles / done["cycles"] - 1,
+        "cycles": cycles,
+        "difference": None if cycles is None else cycles / done["cycles"] - 1,
         "terms": predicted.terms,
+        "limits": predicted.limits,
         "work": {
             name: {"predicted": count, "measured": measured[name]}
             for name, count in work_of(predicted.traffic, predicted.levels).items()

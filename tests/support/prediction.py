@@ -10,8 +10,10 @@ from spica.sim.analytic.work import Prediction, counted_levels, counted_traffic,
 
 __all__ = ["require_prediction"]
 
-#: Largest difference of the bytes that a product reads from DRAM: lines that the L2 prefetches.
-BYTES = 10_240
+#: Most bytes of a program beside operands and results, where the L2 keeps it: instructions,
+#: arguments, stacks, and lines that the L2 prefetches in vain.
+PROGRAM = {"dram_read_bytes": 64 * 500, "dram_written_bytes": 2048, "l1d_filled_bytes": 2048}
+KEPT = 1 << 16
 
 
 def require_prediction(
@@ -19,36 +21,34 @@ def require_prediction(
     found: Prediction,
     result: Mapping[str, Any],
     *,
-    cycles: float,
-    is_product: bool = True,
+    cycles: float | None = None,
 ):
-    """Require that a run had the exact work, cycles and bytes that a prediction has.
+    """Require that a run had the work that a prediction has, and no fewer cycles than its limits.
 
-    `cycles` is the largest relative error of cycles. Bytes that a product writes to DRAM must be
-    exact; those of attention may have errors of 10 % written and 15 % read.
+    `cycles` is the largest relative error of predicted cycles, if there are some. Bytes of DRAM and
+    of L1 data caches are those of operands and results, and of the program.
     """
     assert found.traffic == counted_traffic(config, result)
-    assert found.cycles == pytest.approx(result["cycles"], rel=cycles)
+    assert found.least_cycles <= result["cycles"]
+    assert (found.cycles is None) == (cycles is None)
+    difference = None
+    if found.cycles is not None:
+        assert found.cycles == pytest.approx(result["cycles"], rel=cycles)
+        difference = found.cycles / result["cycles"] - 1
     measured = counted_levels(config, result)
     predicted, counted = work_of(found.traffic, found.levels), work_of(found.traffic, measured)
     assert result["prediction"] == {
         "cycles": found.cycles,
-        "difference": found.cycles / result["cycles"] - 1,
+        "difference": difference,
         "terms": found.terms,
+        "limits": found.limits,
         "work": {
             name: {"predicted": count, "measured": counted[name]}
             for name, count in predicted.items()
             if count or counted[name]
         },
     }
-    assert found.levels is not None
-    read, written = found.levels.dram_read_bytes, found.levels.dram_written_bytes
-    if is_product:
-        assert written == measured.dram_written_bytes
-    else:
-        assert written == pytest.approx(measured.dram_written_bytes, rel=0.1)
-    if read is not None:
-        limit = {"abs": BYTES} if is_product else {"rel": 0.15}
-        assert read == pytest.approx(measured.dram_read_bytes, **limit)
-    if found.levels.l1d_filled_bytes is not None:
-        assert found.levels.l1d_filled_bytes == pytest.approx(measured.l1d_filled_bytes, rel=0.1)
+    for name in PROGRAM.keys() & predicted.keys():
+        more = counted[name] - predicted[name]
+        assert more >= 0, name
+        assert more <= PROGRAM[name] or config.l2.size < KEPT, name

@@ -1,37 +1,12 @@
-"""Bytes of attention between caches and DRAM."""
-
-from dataclasses import dataclass
+"""Bytes of operands and results of attention between caches and DRAM."""
 
 from ....hw.config import WORD_BYTES, ClusterConfig
 from ....kernels.attention.problem import AttentionProblem
 from ....kernels.elements import dtype_of
 from ....kernels.gemm.plan import ceil_div
-from ..levels.program import ProgramBytes
 from ..work import Levels, Traffic
 
-__all__ = ["CachedWork", "attention_levels", "row_bytes"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class CachedWork:
-    """Work of the cores through their caches; none on a matrix unit, besides LSE.
-
-    Parameters
-    ----------
-    read : int or None
-        Bytes of operands; None if the L2 keeps only a part of what is read again.
-    written : int
-        Bytes of O, and of Q and O of each block of keys that do not stay in shared memory: the L2
-        writes lines back early, and few are read from DRAM again.
-    tiles, blocks : int
-        Tiles of queries of all warps, and their blocks of keys.
-
-    """
-
-    read: int | None = 0
-    written: int = 0
-    tiles: int = 0
-    blocks: int = 0
+__all__ = ["attention_levels", "row_bytes"]
 
 
 def row_bytes(problem: AttentionProblem) -> int:
@@ -39,28 +14,11 @@ def row_bytes(problem: AttentionProblem) -> int:
     return problem.depth * dtype_of(problem.operand).itemsize
 
 
-def attention_levels(
-    config: ClusterConfig,
-    problem: AttentionProblem,
-    traffic: Traffic,
-    cached: CachedWork,
-    own: ProgramBytes,
-) -> Levels:
-    """Return the bytes of attention between caches and DRAM: of DMA, cores and program.
-
-    The cores store LSE, in whole beats.
-    """
+def attention_levels(config: ClusterConfig, problem: AttentionProblem, traffic: Traffic) -> Levels:
+    """Return the bytes on a matrix unit: those of the DMA, and LSE, which the cores store."""
     beat = config.axi.beat_bytes
     lse = ceil_div(problem.problems * problem.queries * WORD_BYTES, beat) * beat
-    read = None
-    if cached.read is not None:
-        read = own.read + traffic.dma_read_bytes + cached.read
     return Levels(
-        dram_read_bytes=read,
-        dram_written_bytes=own.written
-        + traffic.dma_written_bytes
-        + lse
-        + cached.written
-        + cached.tiles * own.per_tile
-        + cached.blocks * own.per_block,
+        dram_read_bytes=traffic.dma_read_bytes,
+        dram_written_bytes=traffic.dma_written_bytes + lse,
     )

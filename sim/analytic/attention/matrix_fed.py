@@ -1,79 +1,90 @@
-"""Analytic model of ``attention`` on a matrix unit: steps of the unit and of the cores."""
+"""Exact work of ``attention`` on a matrix unit: rows of each product, and bytes."""
 
-from ....hw.config import ClusterConfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ....hw.config import WORD_BYTES, ClusterConfig
 from ....kernels.attention.problem import AttentionProblem
+from ....kernels.attention.systolic.plan import KEYS, attention_plan
+from ....kernels.gemm.plan import ceil_div
+from ....kernels.gemm.target import systolic_unit
 from ..work import Traffic
-from .levels import CachedWork
-from .matrix_fed_program import COMMAND, PROGRAMS, SCORES, ProgramCycles
-from .matrix_fed_steps import AttentionStep, attention_steps
-from .matrix_fed_traffic import traffic_of
+from .dma_traffic import dma_traffic
+from .seen import keys_read
 
-__all__ = ["PROGRAMS", "TERMS", "described"]
-
-#: Parts of the cycles, each with its meaning.
-TERMS = {
-    "begin": "begin marker to the first row of the first scores",
-    "multiply": "rows of K, of P and of zeros enter the array",
-    "wait_operands": "array waits for rows, scales of rows or weights within products",
-    "wait_cores": "no product is commanded: the cores compute a softmax, mask or change the block",
-    "end": "last row to the end marker",
-}
+__all__ = ["attention_steps", "traffic_of"]
 
 
-def described(
-    config: ClusterConfig, program: ProgramCycles, problem: AttentionProblem
-) -> tuple[dict[str, int], Traffic, CachedWork]:
-    """Return the cycles by term, the exact work, and that of the cores through their caches."""
-    steps = list(attention_steps(config, problem))
-    return terms_of(program, steps), traffic_of(config, problem, steps), CachedWork()
+@dataclass(frozen=True, kw_only=True)
+class AttentionStep:
+    """Products of a block of queries with a block of keys, in rows that enter the array.
 
+    Parameters
+    ----------
+    keys : int
+        Keys of the block.
+    scores, output : int
+        Rows of K Qᵀ, and of P V.
+    division : int
+        Rows of the product of zeros that divides O; 0 if the step is not the last of its block.
+    is_first, is_last : bool
+        Whether it is the first, or the last, step of its block of queries.
 
-def terms_of(program: ProgramCycles, steps: list[AttentionStep]) -> dict[str, int]:
-    """Return cycles by term: the unit and the cores alternate as in the program.
-
-    After the meeting of a step the unit divides O of the block before, if a block begins, computes
-    the scores of the step after the next, then P V of the step. The next meeting is when the cores
-    have the next powers and those scores are in shared memory.
     """
-    free = float(program.begin)  # when the array has no more rows
-    waited, stalled, multiplied = 0.0, 0.0, 0
 
-    def multiply(rows: int, ready: float) -> float:
-        nonlocal free, waited, stalled, multiplied
-        start = max(free, ready)
-        waited += start - free
-        stalled += rows * program.stall
-        multiplied += rows
-        free = start + rows * (1 + program.stall)
-        return free + SCORES
-
-    meeting = multiply(steps[0].scores, free)
-    seen = multiply(steps[1].scores, free) if len(steps) > 1 else meeting
-    division = 0  # rows of the product that divides O of the block before
-    for number, step in enumerate(steps):
-        meeting = max(meeting + cores_cycles(program, step, number), seen)
-        ready = meeting + COMMAND
-        if division and step.is_first:
-            multiply(division, ready)
-        if number + 2 < len(steps):
-            seen = multiply(steps[number + 2].scores, ready)
-        multiply(step.output, ready)
-        division = step.division
-    multiply(division, meeting + 2 * COMMAND)
-    return {
-        "begin": program.begin,
-        "multiply": multiplied,
-        "wait_operands": round(stalled),
-        "wait_cores": round(waited),
-        "end": program.end,
-    }
+    keys: int
+    scores: int
+    output: int
+    division: int
+    is_first: bool
+    is_last: bool
 
 
-def cores_cycles(program: ProgramCycles, step: AttentionStep, number: int) -> int:
-    """Return the cycles of the cores from one meeting to the next, which ends step `number`."""
-    return (
-        program.softmax
-        + program.first * step.is_first
-        + program.turn * (step.is_first and number > 0)
-        + program.mask * step.is_masked
+def attention_steps(config: ClusterConfig, problem: AttentionProblem) -> Iterator[AttentionStep]:
+    """Yield the steps of all heads; a block of queries has whole rows, a last block of keys not."""
+    unit, rows = systolic_unit(config), attention_plan(config, problem.depth).rows
+    columns = ceil_div(problem.depth, unit.columns)
+    for first in list(range(0, problem.queries, rows)) * problem.problems:
+        end = keys_read(problem, first, rows, KEYS)
+        for key in range(0, end, KEYS):
+            keys = min(KEYS, problem.keys - key)
+            is_last = key + KEYS >= end
+            yield AttentionStep(
+                keys=keys,
+                scores=keys * ceil_div(rows, unit.columns) * ceil_div(problem.depth, unit.rows),
+                output=rows * columns * ceil_div(keys, unit.rows),
+                division=rows * columns * is_last,
+                is_first=key == 0,
+                is_last=is_last,
+            )
+
+
+def traffic_of(config: ClusterConfig, problem: AttentionProblem) -> Traffic:
+    """Return the rows that enter the array, and the bytes that the unit and the DMA move.
+
+    A block of scores reads K once for each column block of Q, and P V reads P once for each column
+    block of V; Q and V are read once. The product that divides O has zeros of depth 1 and reads the
+    inverses of the rows. With operands of 32 bits each further block also reads factors of the
+    rows; with 16 bits it does only if a maximum is replaced, which depends on the data.
+    """
+    unit, plan = systolic_unit(config), attention_plan(config, problem.depth)
+    element = unit.operand_bytes
+    query_blocks = ceil_div(plan.rows, unit.columns)
+    value_blocks = ceil_div(problem.depth, unit.columns)
+    a = b = active = 0
+    for step in attention_steps(config, problem):
+        active += step.scores + step.output + step.division
+        a += step.keys * (query_blocks * problem.depth + value_blocks * plan.rows) * element
+        b += (plan.rows + step.keys) * problem.depth * element
+        if plan.per_lane == 1 and not step.is_first:
+            a += plan.rows * WORD_BYTES
+        if step.is_last:
+            a += plan.rows * (value_blocks * element + WORD_BYTES)
+            b += problem.depth * element
+    dma = dma_traffic(config, problem)
+    return Traffic(
+        active=active,
+        shared_read_bytes={"a": a, "b": b},
+        dma_read_bytes=dma.read,
+        dma_written_bytes=dma.written,
     )

@@ -1,94 +1,70 @@
-"""Analytic model of ``attention`` on tensor units fed by registers: halves of blocks of keys."""
-
-from collections import Counter
+"""Exact work of ``attention`` on tensor units fed by registers."""
 
 from ....hw.config import WORD_BYTES, ClusterConfig
 from ....kernels.attention.problem import AttentionProblem
-from ....kernels.attention.tensor.plan import TILE
 from ....kernels.gemm.target import tensor_unit
 from ..work import Traffic
-from .levels import CachedWork, row_bytes
-from .register_fed_plan import RegisterFedPlan, register_fed_plan
-from .register_fed_program import PROGRAMS, ProgramCycles
+from .register_fed_plan import CHUNK_ROWS, FRAGMENT_ROWS, RegisterFedPlan, register_fed_plan
 from .register_fed_steps import CoreHalf, core_halves
-from .register_fed_traffic import traffic_of
 
-__all__ = ["PROGRAMS", "TERMS", "described"]
+__all__ = ["traffic_of"]
 
-#: Share of the L2 that K and V of a head may have beside Q and O of a tile: 512 queries on `ampere`
-#: with 512 keys, half of it, read them once, with 1,024 keys more than once.
-KEPT = 0.75
-
-#: Parts of the cycles, each with its meaning.
-TERMS = {
-    "begin": "begin marker to the first half, and last half to the end marker",
-    "multiply": "products of the core with most work in each half",
-    "wait_operands": "the unit waits for fragments, powers and O of a warp with products",
-    "meet": "copies of K and V, meetings, and powers while no other warp has products",
-    "mask": "scores of hidden keys",
-    "change": "warps begin a tile of queries, or end one",
-}
+#: Rows by which lanes exchange maxima, or sums at the end of a tile.
+EXCHANGED = 2
 
 
-def described(
-    config: ClusterConfig, program: ProgramCycles, problem: AttentionProblem
-) -> tuple[dict[str, int], Traffic, CachedWork]:
-    """Return the cycles by term, the exact work, and that of the cores through their caches."""
+def traffic_of(config: ClusterConfig, problem: AttentionProblem) -> Traffic:
+    """Return the products, and the bytes of rows of shared memory that the cores read and write.
+
+    Stores of lanes to several rows, powers of 16 bits and K, are not among them.
+    """
+    assert config.core is not None
     plan = register_fed_plan(config, problem.depth)
-    halves = list(core_halves(plan, problem))
-    steps = tensor_unit(config).steps
+    products = read = written = blocks = 0
+    for number, cores in enumerate(core_halves(plan, problem)):
+        blocks += number % 2
+        for core in cores:
+            products += core.scores * plan.score_products + core.outputs * plan.output_products
+            read += rows_read(plan, core)
+            written += rows_written(plan, core)
+    written += blocks * plan.pieces * FRAGMENT_ROWS  # V
+    row = config.core.threads * WORD_BYTES
+    return Traffic(
+        active=products * tensor_unit(config).steps,
+        shared_read_bytes={"rows": read * row},
+        shared_written_bytes={"rows": written * row},
+        dma_read_bytes=0,
+        dma_written_bytes=0,
+        products=products,
+    )
+
+
+def rows_read(plan: RegisterFedPlan, core: CoreHalf) -> int:
+    """Return the rows that a core reads in a half, besides copies."""
+    keys = FRAGMENT_ROWS * plan.score_products
+    queries = keys // 2 if plan.has_queries else 0
+    kept = (plan.score_chunks - 1) * CHUNK_ROWS
+    factors = 3 * FRAGMENT_ROWS * plan.output_products // 2
+    output = plan.output_chunks * CHUNK_ROWS if plan.has_output else 0
     return (
-        terms_of(plan, program, steps, halves),
-        traffic_of(config, plan, halves),
-        cached_work(config, plan, problem, halves),
+        core.scores * (keys + queries + EXCHANGED)
+        + core.masked * 2 * CHUNK_ROWS
+        + core.outputs * (kept + factors + (0 if core.first else output))
+        + core.ends * (EXCHANGED + output)
     )
 
 
-def cached_work(
-    config: ClusterConfig,
-    plan: RegisterFedPlan,
-    problem: AttentionProblem,
-    halves: list[list[CoreHalf]],
-) -> CachedWork:
-    """Return the work of the cores through their caches: all operands and results."""
-    row = row_bytes(problem)
-    results, keys = problem.problems * problem.queries * row, 2 * problem.keys * row
-    tiles = sum(core.begins for cores in halves for core in cores)
-    blocks = sum(core.scores for cores in halves for core in cores)
-    query = 0 if plan.has_queries else TILE * row
-    output = 0 if plan.has_output else TILE * problem.depth * WORD_BYTES
-    is_kept = problem.queries <= plan.rows or keys <= KEPT * config.l2.size
-    return CachedWork(
-        read=results + problem.kv_heads * keys if is_kept else None,
-        written=results + tiles * query + blocks * output,
-        tiles=tiles,
-        blocks=blocks,
+def rows_written(plan: RegisterFedPlan, core: CoreHalf) -> int:
+    """Return the rows that a core writes in a half, besides copies of K and V."""
+    kept = (plan.score_chunks - 1) * CHUNK_ROWS
+    queries = plan.score_steps * FRAGMENT_ROWS if plan.has_queries else 0
+    # Words of powers of 32 bits are stored for half the lanes, and then for the others.
+    powers = 2 * plan.score_chunks * CHUNK_ROWS if plan.per_word == 1 else 0
+    output = plan.output_chunks * CHUNK_ROWS if plan.has_output else 0
+    return (
+        core.scores * (kept + EXCHANGED)
+        + core.begins * queries
+        + core.masked * 2 * CHUNK_ROWS
+        + core.outputs * (powers + output)
+        + core.ends * EXCHANGED
     )
-
-
-def terms_of(
-    plan: RegisterFedPlan, program: ProgramCycles, steps: int, halves: list[list[CoreHalf]]
-) -> dict[str, int]:
-    """Return cycles by term. All warps meet before a half, so the slowest core determines it."""
-    terms = Counter(dict.fromkeys(TERMS, 0))
-    for cores in halves:
-        parts = [parts_of(plan, program, steps, core) for core in set(cores)]
-        terms.update(max(parts, key=lambda part: sum(part.values())))
-    if terms["mask"]:
-        terms["mask"] += program.fetch
-    terms["meet"] = (len(halves) - 1) * program.half
-    terms["begin"] = program.begin
-    return dict(terms)
-
-
-def parts_of(
-    plan: RegisterFedPlan, program: ProgramCycles, steps: int, core: CoreHalf
-) -> dict[str, int]:
-    """Return cycles of a core in a half by term, besides those that all halves take."""
-    products = core.scores * plan.score_products + core.outputs * plan.output_products
-    return {
-        "multiply": products * steps,
-        "wait_operands": (core.scores + core.outputs) * program.warp,
-        "mask": core.most_masked * program.mask,
-        "change": (core.begins + core.ends) * program.change,
-    }

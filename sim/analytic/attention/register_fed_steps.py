@@ -19,8 +19,8 @@ class CoreHalf:
     ----------
     scores, outputs : int
         Warps that compute scores, and powers and O.
-    masked, most_masked : int
-        Chunks of scores with hidden keys, of all warps, and of the warp with most of them.
+    masked : int
+        Chunks of scores with hidden keys.
     begins, ends : int
         Warps that begin a tile with their scores, and that end one with their O.
     first : bool
@@ -31,7 +31,6 @@ class CoreHalf:
     scores: int = 0
     outputs: int = 0
     masked: int = 0
-    most_masked: int = 0
     begins: int = 0
     ends: int = 0
     first: bool = False
@@ -88,7 +87,7 @@ def core_half(
     outputs: tuple[Block | None, int],
 ) -> CoreHalf:
     """Return the work of a core."""
-    scored = masked = most = begins = multiplied = ends = 0
+    scored = masked = begins = multiplied = ends = 0
     for row in rows_of(plan, problem, core, *scores):
         block = scores[0]
         assert block is not None
@@ -96,8 +95,7 @@ def core_half(
             scored += 1
             begins += block.key == 0
             rest = max(0, seen(problem, row) - block.key)
-            hidden = max(0, plan.score_chunks - rest // CHUNK)
-            masked, most = masked + hidden, max(most, hidden)
+            masked += max(0, plan.score_chunks - rest // CHUNK)
     for row in rows_of(plan, problem, core, *outputs):
         block = outputs[0]
         assert block is not None
@@ -107,7 +105,6 @@ def core_half(
         scores=scored,
         outputs=multiplied,
         masked=masked,
-        most_masked=most,
         begins=begins,
         ends=ends,
         first=outputs[0] is not None and outputs[0].key == 0,

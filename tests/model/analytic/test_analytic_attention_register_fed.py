@@ -5,9 +5,8 @@ import pytest
 from spica.hw.config import PRESETS
 from spica.kernels.attention.problem import AttentionProblem
 from spica.sim.analytic.attention.prediction import predict_attention
-from spica.sim.analytic.attention.register_fed import PROGRAMS, terms_of
 from spica.sim.analytic.attention.register_fed_plan import register_fed_plan
-from spica.sim.analytic.attention.register_fed_steps import CoreHalf, core_halves
+from spica.sim.analytic.attention.register_fed_steps import core_halves
 
 FORMATS = {"ampere": "fp16", "volta": "fp16", "ampere_fp32": "fp32"}
 SIZES = [(16, 64), (64, 64), (100, 150), (300, 300), (500, 70), (600, 200)]
@@ -70,17 +69,6 @@ def test_groups_of_warps_alternate():
     _, halves = halves_of("ampere", attention("ampere", 64, 128))
     assert [half[0].scores for half in halves] == [1, 0, 1, 0, 0]
     assert [half[0].outputs for half in halves] == [0, 1, 0, 1, 0]
-
-
-def test_the_slowest_core_determines_a_half():
-    plan = register_fed_plan(PRESETS["ampere"], 64)
-    program = PROGRAMS["ampere", 64]
-    few, many = CoreHalf(scores=1, outputs=1), CoreHalf(scores=3, outputs=2)
-
-    def cycles(*cores):
-        return sum(terms_of(plan, program, 32, [list(cores)]).values())
-
-    assert cycles(few, many) == cycles(many) > cycles(few)
 
 
 def test_volta_runs_the_program_of_ampere():

@@ -8,9 +8,10 @@ import pytest
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.kernels.gemm.cores import command_depth
-from spica.sim.analytic.gemm import predict, product_of, traffic_of
+from spica.kernels.gemm.target import product_macs
+from spica.sim.analytic.gemm import predict, product_of
 from spica.sim.analytic.program_steps import program_steps, program_tiles
-from spica.sim.analytic.work import counted_traffic
+from spica.sim.analytic.work import counted_levels
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import EXACT_KERNELS
@@ -20,7 +21,7 @@ from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 from support.prediction import require_prediction
 
-TINY, VIRGO, HOPPER = PRESETS["tiny"], PRESETS["virgo"], PRESETS["hopper"]
+TINY, VIRGO = PRESETS["tiny"], PRESETS["virgo"]
 
 
 def product(config, sizes, **options):
@@ -42,9 +43,20 @@ def run(config, sizes, memory=None):
 )
 @pytest.mark.quick(1)
 def test_work_is_exact_on_a_small_machine(sizes):
-    found, result = traffic_of(TINY, product(TINY, sizes)), run(TINY, sizes)
-    assert found == counted_traffic(TINY, result)
-    assert result["prediction"] is None
+    require_prediction(TINY, predict(TINY, product(TINY, sizes)), run(TINY, sizes))
+
+
+@pytest.mark.full
+def test_bytes_of_dram_beside_operands_and_results_are_those_of_one_program():
+    programs = set()
+    for sizes in ((1, 1, 1), (32, 16, 32), (40, 70, 50), (80, 70, 50)):
+        found = predict(TINY, product(TINY, sizes)).levels
+        counted = counted_levels(TINY, run(TINY, sizes))
+        programs.add((
+            counted.dram_read_bytes - found.dram_read_bytes,
+            counted.dram_written_bytes - found.dram_written_bytes,
+        ))
+    assert len(programs) == 1
 
 
 @pytest.mark.slow
@@ -72,12 +84,12 @@ def test_a_result_has_no_prediction_without_a_model_of_its_machine_or_memory():
     section = prediction_section(VIRGO, sizes, "fp16", memory, done)
     assert section is not None
     assert (section["cycles"], section["difference"]) == (found.cycles, -0.5)
-    assert section["terms"] == found.terms
+    assert (section["terms"], section["limits"]) == (found.terms, found.limits)
     assert section["work"]["active_cycles"] == dict.fromkeys(
         ("predicted", "measured"), found.traffic.active
     )
     assert section["work"]["dram_read_bytes"]["measured"] == 4096
-    assert prediction_section(TINY, sizes, "fp16", memory, done) is None
+    assert prediction_section(PRESETS["core"], sizes, "fp16", memory, done) is None
     assert prediction_section(VIRGO, sizes, "fp16", DramConfig(stall=0.1), done) is None
     assert prediction_section(VIRGO, sizes, "fp16", CoreMemoryConfig(), done) is None
 
@@ -167,6 +179,28 @@ def test_operands_are_in_their_slots(sizes):
             last_use[place] = number
 
 
+@pytest.mark.parametrize("preset", ["tiny", "ampere_fp32", "hopper", "ampere", "volta"])
+def test_machines_without_a_timeline_have_limits(preset):
+    config = PRESETS[preset]
+    found = predict(config, product(config, (64, 64, 64)))
+    assert found.cycles is None and found.terms == {}
+    assert found.least_cycles == max(found.limits.values()) >= 64**3 // product_macs(config)
+
+
+def test_limits_are_rates_of_units_and_memories():
+    found = predict(VIRGO, product(VIRGO, (128, 64, 512)), DramConfig(bytes_per_cycle=8)).limits
+    operands = 2 * (128 * 512 + 512 * 64)
+    assert found == {
+        "unit": 128 * 64 * 512 // 256,
+        "dma": operands // (VIRGO.axi.masters * VIRGO.axi.beat_bytes),
+        "dram": operands // 8,
+    }
+    ampere = PRESETS["ampere"]
+    found = predict(ampere, product(ampere, (128, 128, 128))).limits
+    assert found["unit"] == 128**3 // 256
+    assert found["row_ports"] < found["unit"]
+
+
 def refused(config, memory=None):
     with pytest.raises(UserError) as caught:
         predict(config, product(VIRGO, (16, 16, 16)), memory)
@@ -184,9 +218,4 @@ def test_other_machines_are_refused():
         replace(VIRGO, units=(unit,))
     )
     assert "needs cores of 2 warps or more, not 0" in refused(PRESETS["matrix"])
-    assert "only for the cores of `virgo`" in refused(TINY)
     assert "without stall and jitter, not 0.1 and 0" in refused(VIRGO, DramConfig(stall=0.1))
-    assert "the shared memory of `ampere`, `ampere_fp32`, `volta`" in refused(
-        replace(PRESETS["ampere"], cores=2)
-    )
-    assert "only for the cores of `hopper`" in refused(replace(HOPPER, cores=2))

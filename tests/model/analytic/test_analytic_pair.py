@@ -7,9 +7,8 @@ import pytest
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.sim.analytic.gemm import predict, product_of, traffic_of
-from spica.sim.analytic.pair import cycles_of, products_of
+from spica.sim.analytic.pair import products_of
 from spica.sim.analytic.work import PAIR
-from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import KernelWorkload
@@ -27,13 +26,13 @@ def product(sizes, config=HETERO):
 @pytest.mark.parametrize(
     "sizes", [(64, 64, 64), (128, 128, 128), (100, 60, 90), (200, 200, 200)], ids=str
 )
-def test_work_is_exact_and_cycles_are_within_ten_percent(sizes):
+def test_work_is_exact(sizes):
     workload = KernelWorkload(EXACT_KERNELS[PAIR](HETERO), dict(zip("mnk", sizes, strict=True)))
     options = SimtOptions(engine="verilator", lockstep=False)
     result = run_workload(workload, "machine", HETERO, options)
     assert result["check"]["verdict"] == "pass", result["check"]
     found = predict(HETERO, product(sizes), kernel=PAIR)
-    require_prediction(HETERO, found, result, cycles=0.1)
+    require_prediction(HETERO, found, result)
 
 
 def test_the_second_product_has_half_of_each_size_and_its_own_place():
@@ -49,14 +48,15 @@ def test_the_second_product_has_half_of_each_size_and_its_own_place():
         assert place + size <= following
 
 
-def test_the_pair_takes_as_long_as_its_longest_product():
+def test_the_pair_takes_at_least_as_long_as_its_longest_product():
     whole = product((256, 256, 256))
-    first, second = (sum(terms.values()) for terms in cycles_of(HETERO, whole, DramConfig()))
-    found = predict(HETERO, whole, kernel=PAIR)
-    assert second < first == found.cycles == sum(found.terms.values())
     work = traffic_of(HETERO, whole, kernel=PAIR)
-    macs = [each.macs for each in products_of(HETERO, whole)]
-    assert work.active == sum(n // u.macs for n, u in zip(macs, HETERO.units, strict=True))
+    active = [
+        each.macs // unit.macs
+        for each, unit in zip(products_of(HETERO, whole), HETERO.units, strict=True)
+    ]
+    assert work.active == sum(active)
+    assert predict(HETERO, whole, kernel=PAIR).limits["unit"] == max(active)
 
 
 def test_one_unit_is_refused():

@@ -43,9 +43,9 @@ def test_points_may_be_predicted(cache):
     frame = spica.sweep("gemm", "virgo", {"dram.latency": [50, 400]}, m=64, n=64, k=64, **options)
     assert [*frame.status] == ["pass", "pass"] and frame.cycles[1] > frame.cycles[0] > 0
     frame = spica.sweep("gemm_bias", ["virgo", "virgo_fp32"], m=64, n=64, k=64, **options)
-    assert [*frame.status] == ["pass", "refused"] and frame.cycles[0] > 0
+    assert [*frame.status] == ["pass", "pass"] and min(frame.least_cycles) > 0
     frame = spica.sweep("attention", ["virgo", "hopper"], queries=64, depth=64, **options)
-    assert [*frame.status] == ["pass", "pass"] and min(frame.cycles) > 0
+    assert [*frame.status] == ["pass", "pass"] and min(frame.least_cycles) > 0
     with pytest.raises(UserError, match=r"analytic model needs gemm, gemm_bias, .* or attention"):
         spica.sweep("vecadd", "virgo", n=64, **options)
 

@@ -1,1 +1,0 @@
-"""Analytic model of products whose cores finish C."""

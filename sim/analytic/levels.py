@@ -1,0 +1,71 @@
+"""Bytes of operands and results between caches and DRAM.
+
+The program has further ones: instructions, arguments and stacks, and lines that the L2 prefetches
+in vain. They are those of a compiler, and the same for all sizes of one program but for prefetches.
+"""
+
+from ...hw.config import WORD_BYTES, ClusterConfig
+from ...kernels.gemm.bias import ACTIVATIONS
+from ...kernels.gemm.plan import ceil_div
+from ...kernels.gemm.problem import GemmProblem
+from ...kernels.gemm.target import is_on_tensor_units
+from ...kernels.gemm.tensor.plan import FRAGMENT_BYTES, tensor_plan
+from .work import ADDED, Levels, Traffic
+
+__all__ = ["product_levels"]
+
+
+def product_levels(
+    config: ClusterConfig, product: GemmProblem, traffic: Traffic, *, kernel: str
+) -> Levels:
+    """Return the bytes of a product between caches and DRAM, with its exact work."""
+    if kernel == ADDED or kernel in ACTIVATIONS:
+        return finished_levels(kernel, config, product, traffic)
+    if not is_on_tensor_units(config):
+        return Levels(
+            dram_read_bytes=traffic.dma_read_bytes, dram_written_bytes=traffic.dma_written_bytes
+        )
+    operands, is_kept = traffic.dma_read_bytes, True
+    if config.dma is None:
+        operands = panel_bytes(config, product)
+        is_kept = operands <= config.l2.size
+    return Levels(
+        dram_read_bytes=operands if is_kept else None,
+        dram_written_bytes=result_bytes(config, product),
+    )
+
+
+def finished_levels(
+    kernel: str, config: ClusterConfig, product: GemmProblem, traffic: Traffic
+) -> Levels:
+    """Return the bytes of a product whose cores finish C: they read lines of C, or of a bias.
+
+    Every core has the bias in its cache. Their warps share lines of C, so those depend on time.
+    """
+    assert config.core is not None
+    line, filled = config.core.l1d.line_bytes, None
+    if kernel == ADDED:
+        size = product.m * product.n * product.element_bytes("c")
+        lines = ceil_div(product.c_base + size, line) - product.c_base // line
+    else:
+        lines = ceil_div(product.n * WORD_BYTES, line)
+        filled = lines * config.cores * line
+    return Levels(
+        dram_read_bytes=traffic.dma_read_bytes + lines * line,
+        dram_written_bytes=result_bytes(config, product),
+        l1d_filled_bytes=filled,
+    )
+
+
+def result_bytes(config: ClusterConfig, product: GemmProblem) -> int:
+    """Return the bytes of C in whole beats, each of which the L2 writes back once."""
+    beat = config.axi.beat_bytes
+    return ceil_div(product.m * product.n * product.element_bytes("c"), beat) * beat
+
+
+def panel_bytes(config: ClusterConfig, product: GemmProblem) -> int:
+    """Return the bytes of A and B as arranged: whole tiles of C, and whole steps along k."""
+    plan = tensor_plan(config)
+    down = ceil_div(product.m, plan.m) * plan.down
+    across = ceil_div(product.n, plan.n) * 2 * plan.across
+    return (down + across) * ceil_div(product.k, plan.depth) * FRAGMENT_BYTES

@@ -1,1 +1,0 @@
-"""Bytes between caches and DRAM in closed form."""

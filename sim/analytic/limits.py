@@ -1,0 +1,54 @@
+"""Least cycles of a kernel in closed form: no machine with these units and ports takes fewer."""
+
+from ...hw.config import ClusterConfig
+from ...kernels.gemm.plan import ceil_div
+from ..harness.dram import DramConfig
+from .work import Levels, Traffic
+
+__all__ = ["LIMITS", "limits_of"]
+
+#: What happens in the cycles of each limit.
+LIMITS = {
+    "unit": "the units compute",
+    "row_ports": "the row ports of the cores read or write rows of shared memory",
+    "dma": "the DMA reads a beat per master",
+    "dram": "DRAM reads operands at its bandwidth",
+}
+
+
+def limits_of(
+    config: ClusterConfig,
+    traffic: Traffic,
+    levels: Levels | None,
+    memory: DramConfig,
+    *,
+    active: int | None = None,
+) -> dict[str, int]:
+    """Return the least cycles by the names of `LIMITS`, without what the kernel does not use.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        The machine.
+    traffic : Traffic
+        Exact work.
+    levels : Levels or None
+        Bytes between caches and DRAM, if the model describes them.
+    memory : DramConfig
+        Timing of DRAM.
+    active : int or None
+        Cycles in which the unit with most work computes; by default its equal share.
+
+    """
+    units = 1 if config.units else config.cores
+    found = {"unit": ceil_div(traffic.active, units) if active is None else active}
+    if config.row_bytes:
+        rows = max(
+            traffic.shared_read_bytes.get("rows", 0), traffic.shared_written_bytes.get("rows", 0)
+        )
+        found["row_ports"] = ceil_div(rows, config.cores * config.row_bytes)
+    beat = config.axi.masters * config.axi.beat_bytes
+    found["dma"] = ceil_div(traffic.dma_read_bytes, beat)
+    if levels is not None and levels.dram_read_bytes is not None:
+        found["dram"] = int(levels.dram_read_bytes // memory.bytes_per_cycle)
+    return {name: cycles for name, cycles in found.items() if cycles or name == "unit"}
