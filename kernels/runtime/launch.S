@@ -105,8 +105,11 @@ spica_enter:
     jr t1
     .size spica_enter, . - spica_enter
 
-/* A parallel block (spica_parallel.h) with variables: its function in a1 gets a0 in all threads.
- * Preserves no register but sp, gp and tp. */
+/* Programs without parallel blocks (spica_parallel.h) have none of this section. */
+    .section .text.spica_parallel, "ax", @progbits
+
+/* A parallel block with variables: its function in a1 gets a0 in all threads. Preserves no register
+ * but sp, gp and tp. */
     .globl spica_run_block
     .type spica_run_block, @function
 spica_run_block:
@@ -145,6 +148,8 @@ spica_leave:
     addi sp, sp, 16
     ret
     .size spica_leave, . - spica_leave
+
+    .text
 
 /* void spica_spawn_tasks(uint32_t tasks, spica_task f, void *argument)
  *
