@@ -180,14 +180,6 @@ MUTANTS: tuple[Mutant, ...] = (
         tests=("tests/hw/memory/dma/test_dma.py::test_accumulators_are_filled",),
     ),
     Mutant(
-        name="addend_ahead",
-        fault="rows do not wait for their addends",
-        inside="RowIssue",
-        old="return used & ~ahead.any()",
-        new="return C(0)",
-        tests=("tests/hw/matrix/systolic/test_matrix_sequencer.py::test_random_operations",),
-    ),
-    Mutant(
         name="tiles_apart",
         fault="tiles that overlap in the accumulator count as apart",
         inside="RowIssue",

@@ -1,13 +1,12 @@
 /* Steps of attention on the matrix unit without the softmax: O = O scaled by rows + P V.
  *
- * WAY_SCALES: the unit scales O in the accumulator. WAY_D, WAY_ADDENDS: O goes to shared memory, the
- * cores scale it, and it returns as D or as addends. With SCORES the unit also computes a product of
- * the same size in other rows of the accumulator, and stores it in shared memory, in each step. */
+ * WAY_SCALES: the unit scales O in the accumulator. WAY_D: O goes to shared memory, the cores scale
+ * it, and it returns as D. With SCORES the unit also computes a product of the same size in other
+ * rows of the accumulator, and stores it in shared memory, in each step. */
 #include <virgo.h>
 
 #define WAY_SCALES 0
 #define WAY_D 1
-#define WAY_ADDENDS 2
 enum {
     ROWS = 64, DEPTH = 64, KEYS = 64, STEPS = 8,
     BANK = SPICA_CONFIG_SHARED_SIZE / SPICA_CONFIG_SHARED_BANKS,
@@ -75,13 +74,10 @@ SPICA_INLINE void end_step(uint32_t step)
         multiply(step, 0);
     } else if (WAY == WAY_SCALES) {
         multiply(step, VIRGO_ACCUMULATE | VIRGO_SCALE_ROWS);
-    } else if (WAY == WAY_D) {
+    } else {
         virgo_accumulator(O_BASE, 0);
         virgo_load_d((const void *)(SPICA_SHARED_BASE + O));
         multiply(step, VIRGO_ACCUMULATE);
-    } else {
-        virgo_addends(O);
-        multiply(step, VIRGO_ADDEND);
     }
     virgo_fence(0);
 }

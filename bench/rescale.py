@@ -1,7 +1,7 @@
 """Benchmark of ways to rescale O in attention on a matrix unit.
 
 Each step multiplies rows of O by their factors and adds P V: in the accumulator, or by the cores in
-shared memory, from where O returns as D or as addends. Every run is checked bit by bit.
+shared memory, from where O returns as D. Every run is checked bit by bit.
 """
 
 from collections.abc import Iterator
@@ -19,8 +19,8 @@ __all__ = ["measure", "tables"]
 PRESET = "virgo"
 PROGRAM = Path(__file__).with_suffix(".c")
 #: Ways of the program, by the value of its macro `WAY`.
-WAYS = {"scaled rows": 0, "D": 1, "addends": 2}
-OPTIONS = {"matrix.load_d": True, "matrix.addend": True}
+WAYS = {"scaled rows": 0, "D": 1}
+OPTIONS = {"matrix.load_d": True}
 #: Shape of P, V and O, and steps of a run; the first has no O yet.
 SIZE, STEPS = 64, 8
 #: Whether the unit also computes scores in each step.

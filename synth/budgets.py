@@ -30,7 +30,7 @@ TENSOR_CORE_CELLS = {"virgo_hmma": 19_000, "nvidia(volta)": 14_000, "fp32_rne": 
 STAGING_NAND2 = 70_000
 #: Areas in NAND2 equivalents, with memories, that options add to the matrix unit of `virgo` and the
 #: DMA beside it.
-UNIT_OPTION_NAND2 = {"row_scale": 160_000, "load_d": 20_000, "addend": 25_000}
+UNIT_OPTION_NAND2 = {"row_scale": 160_000, "load_d": 20_000}
 #: Word-level cells of the top block of that unit: commands, among them the first accumulator row of
 #: each, sequencer, and registers around the array and the accumulator.
 UNIT_CONTROL_CELLS = 1_300

@@ -43,9 +43,6 @@ class SystolicConfig(UnitConfig):
     load_d : bool
         Whether a command can load D, rows in the format of the accumulator, from DRAM or shared
         memory into the accumulator.
-    addend : bool
-        Whether a compute can add to rows of shared memory, in the format of the accumulator,
-        instead of the rows of the accumulator. Of weight-stationary arrays.
     tile : tuple of int
         (M, N, K) of a CISC compute command, in elements.
     cisc_map : str
@@ -62,7 +59,6 @@ class SystolicConfig(UnitConfig):
     read_scale: bool = True
     row_scale: bool = False
     load_d: bool = False
-    addend: bool = False
     tile: tuple[int, int, int] = (128, 64, 128)
     cisc_map: Annotated[str, Choices(("current", "legacy"))] = "current"
 
@@ -101,16 +97,6 @@ class SystolicConfig(UnitConfig):
         """Whether computes can scale rows: weight-stationary, floats, if there are multipliers."""
         is_able = self.dataflow == "weight_stationary"
         return self.row_scale and is_able and isinstance(self.accumulator_format, FloatFormat)
-
-    @property
-    def takes_addends(self) -> bool:
-        """Whether computes can add to rows of shared memory: only if weight-stationary."""
-        return self.addend and self.dataflow == "weight_stationary"
-
-    @property
-    def fills_rows(self) -> bool:
-        """Whether rows of the accumulator are written by loads of D or by addends."""
-        return self.load_d or self.takes_addends
 
     @property
     def element_latency(self) -> int:

@@ -42,7 +42,6 @@ class Function(enum.IntEnum):
     STRIDES_DC = 13  #: rs1, rs2 = elements between rows of D and of C
     SPAD_AB = 24  #: rs1 = first row of A, rs2 = row after the last of B, in shared memory
     ACCUMULATOR = 26  #: rs1 = first accumulator row of C, rs2 = row of shared memory with scales
-    ADDEND = 27  #: rs1 = row of shared memory with addends, in reads of B; rs2 = 0
 
 
 class ConfigKind(enum.IntEnum):
@@ -73,7 +72,6 @@ bounds_sizes = FlexibleLayout(64, {"i": Field(16, 0), "j": Field(16, 16), "k": F
 
 #: rs1 of LOOP_WS. `full_c` stores C in the accumulator's format; `low_d` concerns only D.
 #: `scale_rows` multiplies each row of the accumulator by its scale before the sums are added.
-#: `addend` adds the sums to rows of shared memory instead.
 loop_control = FlexibleLayout(
     64,
     {
@@ -81,7 +79,6 @@ loop_control = FlexibleLayout(
         "full_c": Field(1, 1),
         "low_d": Field(1, 2),
         "scale_rows": Field(1, 3),
-        "addend": Field(1, 4),
         "activation": Field(8, 8),
         "spads": Field(4, 16),
     },

@@ -84,7 +84,6 @@ def operation(config: MatrixUnitConfig) -> data.StructLayout:
     and `depth` are M, N and K in elements; `last_height` and `last_depth` are the parts of M and K
     in the last block. C begins at accumulator row `base`. `scale_lines` lines of scales, one FP32
     value per row, begin at `scales_line`; 0: rows are not scaled. All rows of C are below `end`.
-    With `addend` a compute adds to rows from `addend_line` on, in units of ``b_bytes``, instead.
     `load_d` loads D there first, from `d_address` in DRAM, or in shared memory if `d_shared`.
     """
     matrix, limits = config.matrix, OperationLimits(config=config)
@@ -122,11 +121,6 @@ def operation(config: MatrixUnitConfig) -> data.StructLayout:
             else {}
         ),
         **({"load_d": 1, "d_shared": 1, "d_address": 32, "d_pitch": 32} if matrix.load_d else {}),
-        **(
-            {"addend": 1, "addend_line": bits_for(limits.b_lines - 1)}
-            if matrix.takes_addends
-            else {}
-        ),
         "a_address": 32,
         "b_address": 32,
         "c_address": 32,

@@ -67,7 +67,7 @@ def row_scales(config: SystolicConfig) -> data.StructLayout:
 
 
 def accumulator_fill(config: SystolicConfig) -> data.StructLayout:
-    """Layout of a write of D or of addends: words of one row, those that the mask selects."""
+    """Layout of a write of D: words of one row, those that the mask selects."""
     return data.StructLayout({
         "address": config.accumulator_address_width,
         "data": config.columns * config.accumulator_format.width,
@@ -76,8 +76,8 @@ def accumulator_fill(config: SystolicConfig) -> data.StructLayout:
 
 
 def fill_members(config: SystolicConfig, flow: Flow) -> dict[str, Any]:
-    """Return the member for rows of D and of addends, if there are any."""
-    if not config.fills_rows:
+    """Return the member for rows of D, if there are any."""
+    if not config.load_d:
         return {}
     return {"fill": flow(stream.Signature(accumulator_fill(config)))}
 
@@ -171,7 +171,7 @@ class Accumulator(wiring.Component):
 
     With `config.scales_rows` a row of the SRAM is multiplied by its scale, if its target says so,
     and rounded to FP32 before the addition. A memory holds M scales, M of the tile. With
-    `config.fills_rows`, `fill` overwrites words of a row in a cycle in which no sums are written to
+    `config.load_d`, `fill` overwrites words of a row in a cycle in which no sums are written to
     its SRAM.
 
     Parameters
@@ -187,7 +187,7 @@ class Accumulator(wiring.Component):
         Written in this cycle. No target of the three cycles around it is `scaled`. Both members
         only with `config.scales_rows`.
     fill : In(stream.Signature(accumulator_fill(config)))
-        Words of a row that nothing else reads or writes; only with `config.fills_rows`.
+        Words of a row that nothing else reads or writes; only with `config.load_d`.
     sums : In(columns * accumulator width)
         Column 0 lowest.
     read : In(stream.Signature(address))
@@ -283,7 +283,7 @@ class Accumulator(wiring.Component):
                 rows.write_address.eq(written[select:]),
                 rows.write_data.eq(sums),
             ]
-            if config.fills_rows:
+            if config.load_d:
                 self.write_fill(m, rows, number, select, is_written)
 
         for column in range(config.columns):
@@ -296,7 +296,7 @@ class Accumulator(wiring.Component):
         return m
 
     def write_fill(self, m, rows, number, select, is_written):
-        """Write words of D or of addends to SRAM `number` unless sums are written there."""
+        """Write words of D to SRAM `number` unless sums are written there."""
         fill = self.fill.payload
         with m.If((fill.address[:select] == number) & ~is_written):
             m.d.comb += [
@@ -358,7 +358,7 @@ class Accumulator(wiring.Component):
         count = accumulator_banks(self.config)
         depth = self.config.accumulator_rows // count
         width = self.config.columns * self.config.accumulator_format.width
-        granularity = self.config.accumulator_format.width if self.config.fills_rows else None
+        granularity = self.config.accumulator_format.width if self.config.load_d else None
         banks = [Sram(depth=depth, width=width, granularity=granularity) for _ in range(count)]
         for number, bank in enumerate(banks):
             m.submodules[f"rows_{number}"] = bank

@@ -140,11 +140,6 @@ class CommandChecker(wiring.Component):
             operation.base.eq(state.base),
             operation.end.eq(state.base + (extents.ij << row_shift)),
         ]
-        if matrix.takes_addends:
-            m.d.comb += [
-                operation.addend.eq(state.control.addend),
-                operation.addend_line.eq(state.addend_line),
-            ]
         if matrix.scales_rows:
             words = matrix.a_bytes // SCALE_BYTES
             lines = operation.height + words - 1 >> exact_log2(words)
@@ -201,14 +196,6 @@ class CommandChecker(wiring.Component):
             # Scales are those of rows that are added to.
             state.control.scale_rows
             & (~state.control.accumulate | parts.skip_compute | int(not matrix.scales_rows)),
-            # Addends replace the rows of the accumulator, and D.
-            state.control.addend
-            & (
-                state.control.accumulate
-                | parts.skip_compute
-                | (~parts.skip_load_d & state.has_d)
-                | int(not matrix.takes_addends)
-            ),
             operation.load_a & pads_a,
             operation.load_b & pads_b,
             operation.transpose_a & operation.transpose_b,
@@ -262,8 +249,4 @@ class CommandChecker(wiring.Component):
             wrong.append(state.control.scale_rows & (too_many | beyond))
         if matrix.load_d:
             wrong.append(self.exceed_d())
-        if matrix.takes_addends:
-            row = exact_log2(matrix.columns * matrix.wide_bytes // matrix.b_bytes)
-            lines = extents.ij << row_shift + row
-            wrong.append(state.control.addend & (state.addend_line + lines > limits.b_lines))
         m.d.comb += self.extents_wrong.eq(Cat(wrong).any())

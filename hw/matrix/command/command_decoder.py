@@ -169,11 +169,6 @@ class CommandDecoder(wiring.Component):
             with m.Case(Function.ACCUMULATOR):
                 row_too_high = (rs1[ROW_WIDTH:] | rs2[ROW_WIDTH:]).any()
                 set_pair(state.base, state.scales_line, row_too_high)
-            with m.Case(Function.ADDEND):
-                beyond = rs1[ROW_WIDTH:].any() | rs2.any()
-                m.d.comb += refuse_value.eq(beyond)
-                with m.If(~beyond):
-                    m.d.sync += state.addend_line.eq(rs1)
             with m.Default():
                 m.d.comb += refuse_word.eq(1)
 

@@ -6,12 +6,11 @@ from ...isa.commands import loop_control, loop_parts
 
 __all__ = ["ROW_WIDTH", "command_state"]
 
-#: Bits of the operands of ACCUMULATOR and ADDEND.
+#: Bits of the operands of ACCUMULATOR.
 ROW_WIDTH = 20
 
 #: Bounds in blocks and their pads in elements, addresses and strides in DRAM (elements), lines
-#: in shared memory, the settings of CONFIG, ACCUMULATOR and ADDEND, and the operands of the LOOP_WS
-#: itself.
+#: in shared memory, the settings of CONFIG and ACCUMULATOR, and the operands of the LOOP_WS itself.
 command_state = data.StructLayout({
     "size_i": 16,
     "size_j": 16,
@@ -36,7 +35,6 @@ command_state = data.StructLayout({
     "transpose_b": 1,
     "base": ROW_WIDTH,
     "scales_line": ROW_WIDTH,
-    "addend_line": ROW_WIDTH,
     "control": loop_control,
     "parts": loop_parts,
 })

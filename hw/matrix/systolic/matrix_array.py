@@ -74,7 +74,7 @@ class MatrixArray(wiring.Component):
         `config.scales_rows`.
     fill : In(stream.Signature(accumulator_fill(config)))
         Words of an accumulator row to be overwritten. No row of earlier offers is unwritten there,
-        and no drain still reads it. Only with `config.fills_rows`.
+        and no drain still reads it. Only with `config.load_d`.
     drain_command : In(stream.Signature(drain_command(config)))
     unfinished : In(1)
     drain : Out(stream.Signature(8 * drain_bytes))
@@ -153,7 +153,7 @@ class MatrixArray(wiring.Component):
                 accumulator.scales.eq(self.scales),
                 accumulator.scales_valid.eq(self.scales_valid),
             ]
-        if config.fills_rows:
+        if config.load_d:
             connect(m, flipped(self.fill), accumulator.fill)
         connect(m, flipped(self.drain_command), drain.command)
         connect(m, drain.read, accumulator.read)

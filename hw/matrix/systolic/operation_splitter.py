@@ -10,7 +10,6 @@ from ...lib.interfaces.shared_memory import Direction, dma_descriptor
 from ..operation import operation
 from .d_loader import d_work
 from .dataflows import dataflow_of
-from .fetch.addend_fetch import addend_walk
 from .fetch.walk import fetch_walk
 from .store import store_work
 from .systolic_issue import issue_work
@@ -25,7 +24,6 @@ def dispatch_work(config: MatrixUnitConfig) -> data.StructLayout:
         "issue": issue_work(config),
         "store": store_work(config),
         **({"d": d_work(config)} if config.matrix.load_d else {}),
-        **({"addend": addend_walk(config)} if config.matrix.takes_addends else {}),
     })
 
 
@@ -206,17 +204,6 @@ class OperationSplitter(wiring.Component):
         ]
         if matrix.scales_rows:
             m.d.comb += issue.scale_lines.eq(operation.scale_lines)
-        if matrix.takes_addends:
-            walk = self.work.payload.addend
-            m.d.comb += [
-                issue.addend.eq(operation.addend),
-                walk.line.eq(operation.addend_line),
-                walk.height.eq(operation.height - 1),
-                walk.last_block.eq(operation.j_blocks - 1),
-                walk.j_blocks.eq(operation.j_blocks),
-                walk.i_blocks.eq(operation.i_blocks),
-                walk.base.eq(operation.base),
-            ]
         if matrix.load_d:
             work = self.work.payload.d
             m.d.comb += [

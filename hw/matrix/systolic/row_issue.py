@@ -20,8 +20,7 @@ class RowIssue(SystolicIssue):
     - any row that an active drain has not read: until it is read;
     - with `accumulate`: until its address was last offered `revisit_latency` cycles ago. A pass
       counts its rows and the cycles after it, so that only small tiles wait;
-    - if rows are scaled: until all scales have arrived, ahead of the first row;
-    - in the first k-block of a compute with addends: until its addend is in the accumulator.
+    - if rows are scaled: until all scales have arrived, ahead of the first row.
 
     A store starts in the last column block of the compute before it, if both have the same shape,
     several column blocks, and no drain is active: its drain reads the finished column blocks
@@ -39,10 +38,9 @@ class RowIssue(SystolicIssue):
         work, computing, takes, storing = self.advance(m)
         available = self.load_weights(m)
         unscaled = self.load_scales(m, work, computing, takes)
-        is_first, pass_begins, pass_ends, is_ending = self.count(m, work, takes)
+        pass_begins, pass_ends, is_ending = self.count(m, work, takes)
         too_soon, fits = self.revisit(m, work, computing, pass_begins, pass_ends)
 
-        lacks_addend = self.await_addends(m, work, is_first)
         undrained, weightless = Signal(), Signal()
         m.d.comb += [
             undrained.eq(
@@ -53,9 +51,7 @@ class RowIssue(SystolicIssue):
             weightless.eq(self.row.swap & ~available),
             self.row.a.eq(self.a.payload),
             self.row_valid.eq(
-                computing
-                & self.a.valid
-                & ~(undrained | weightless | too_soon | unscaled | lacks_addend)
+                computing & self.a.valid & ~(undrained | weightless | too_soon | unscaled)
             ),
             self.a.ready.eq(
                 self.row_valid | (self.scales_valid if self.config.matrix.scales_rows else 0)
@@ -128,22 +124,11 @@ class RowIssue(SystolicIssue):
             m.d.sync += in_use.eq(in_use - 1)
         return missing
 
-    def await_addends(self, m, work, is_first) -> Value:
-        """Return whether this row lacks its addend; count those that have arrived ahead of rows."""
-        if not self.config.matrix.takes_addends:
-            return C(0)
-        ahead = Signal(range(self.config.matrix.accumulator_rows + 1))
-        used = Signal()
-        m.d.comb += used.eq(work.addend & is_first)
-        m.d.sync += ahead.eq(ahead + self.addend_arrived - (self.row_valid & used))
-        return used & ~ahead.any()
-
     def count(self, m, work, takes):
         """Count rows, passes and blocks.
 
-        Return whether the pass is the first over K, whether it begins here, whether it ends here,
-        and whether the last of several blocks is in progress, with at most as many passes left as
-        there are blocks.
+        Return whether the pass begins here, whether it ends here, and whether the last of several
+        blocks is in progress, with at most as many passes left as there are blocks.
         """
         target = self.row
         stride = work.i_blocks * self.config.matrix.rows
@@ -174,13 +159,10 @@ class RowIssue(SystolicIssue):
                     m.d.sync += block.eq(0)
         with m.If(takes):
             m.d.sync += [each.eq(self.i.payload.base) for each in (address, block_address)]
-        if self.config.matrix.takes_addends:
-            with m.If(work.addend):
-                m.d.comb += target.accumulate.eq(1)
         if self.config.matrix.scales_rows:
             m.d.comb += target.scaled.eq(work.scale_lines.any() & (k_block == 0))
         is_ending = block.any() & (block == work.block) & (work.k_block - k_block <= work.block)
-        return k_block == 0, row == 0, pass_ends, is_ending
+        return row == 0, pass_ends, is_ending
 
     def revisit(self, m, work, computing, pass_begins, pass_ends):
         """Return whether this row must wait, and whether `i` has the shape of the last compute."""

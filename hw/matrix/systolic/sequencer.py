@@ -9,12 +9,11 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ...config import MatrixUnitConfig
 from ...lib.interfaces.shared_memory import Direction, WideReadSignature, dma_descriptor, dma_done
 from ...lib.streams import Queue, ResponseSignature
-from ..accumulator.accumulator import accumulator_fill, scale_members
+from ..accumulator.accumulator import scale_members
 from ..accumulator.drain_reader import drain_command
 from ..operation import operation
 from .d_loader import DLoader
 from .dataflows import dataflow_of
-from .fetch.addend_fetch import AddendFetch
 from .fetch.operand_fetch import OperandFetch
 from .fetch.walk import fetch_walk
 from .operation_splitter import OperationSplitter, descriptor_tag, dispatch_work
@@ -62,8 +61,6 @@ class Sequencer(wiring.Component):
         The array's ports.
     arriving : In(1)
         A row of D is valid at the accumulator; only with `load_d`.
-    addends : Out(stream.Signature(accumulator_fill(config.matrix)))
-        Addends for the accumulator; only with `takes_addends`.
     running : In(1)
         An operation is unfinished.
     finished : Out(1)
@@ -96,7 +93,6 @@ class Sequencer(wiring.Component):
     drain_pointer: Signal
     drain_end: Signal
     arriving: Signal
-    addends: stream.Interface
     running: Signal
     finished: Signal
     computed: Signal
@@ -125,11 +121,6 @@ class Sequencer(wiring.Component):
             "drain_pointer": In(width + 1),
             "drain_end": In(width + 1),
             **({"arriving": In(1)} if matrix.load_d else {}),
-            **(
-                {"addends": Out(stream.Signature(accumulator_fill(matrix)))}
-                if matrix.takes_addends
-                else {}
-            ),
             "running": In(1),
             "finished": Out(1),
             "computed": Out(1),
@@ -179,8 +170,6 @@ class Sequencer(wiring.Component):
         sources = [store.descriptor, dispatch.load]
         if self.config.matrix.load_d:
             sources.insert(0, self.load_d(m, work.o.p, issue, tracker).descriptor)
-        if self.config.matrix.takes_addends:
-            self.fetch_addends(m, b.memory, work.o.p, issue)
         self.send_descriptors(m, sources)
         self.track(m, dispatch, tracker, issue)
         return m
@@ -208,36 +197,8 @@ class Sequencer(wiring.Component):
             fetch.i.payload.eq(walks.o.p.walk),
             walks.o.ready.eq(fetch.i.ready),
         ]
-        if name == "a" or not matrix.takes_addends:
-            connect(m, fetch.memory, flipped(getattr(self, name)))
+        connect(m, fetch.memory, flipped(getattr(self, name)))
         return fetch
-
-    def fetch_addends(self, m, weights, work, issue):
-        """Build the fetch of addends, which reads through the port of B when weights do not."""
-        m.submodules.fetch_addends = fetch = AddendFetch(self.config)
-        connect(m, fetch.fill, flipped(self.addends))
-        request, response = self.b.request, self.b.response
-        sources = Signal(self.config.shared.read_latency)  # of the reads in progress: addends
-        turn, held = Signal(), Signal()  # a request of addends, one that was refused
-        m.d.sync += [
-            sources.eq(Cat(turn, sources)),
-            held.eq(turn & request.valid & ~request.ready),
-        ]
-        m.d.comb += [
-            turn.eq(held | ~weights.request.valid),
-            request.valid.eq(Mux(turn, fetch.memory.request.valid, weights.request.valid)),
-            request.payload.eq(Mux(turn, fetch.memory.request.payload, weights.request.payload)),
-            weights.request.ready.eq(request.ready & ~turn),
-            fetch.memory.request.ready.eq(request.ready & turn),
-            weights.response.payload.eq(response.payload),
-            weights.response.valid.eq(response.valid & ~sources[-1]),
-            fetch.memory.response.payload.eq(response.payload),
-            fetch.memory.response.valid.eq(response.valid & sources[-1]),
-            fetch.valid.eq(issue.addend_valid),
-            fetch.walk.eq(work.addend),
-            issue.addend_active.eq(fetch.active),
-            issue.addend_arrived.eq(fetch.arrived),
-        ]
 
     def load_d(self, m, work, issue, tracker) -> DLoader:
         """Build and connect the loader of D, and report its ends to the tracker."""

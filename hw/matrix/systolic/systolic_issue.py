@@ -21,7 +21,7 @@ def issue_work(config: MatrixUnitConfig) -> data.StructLayout:
     `load_d` fills the tile with D, accumulator rows `base` to `end` - 1. `compute` runs through
     it; column blocks are `i_blocks` blocks of these rows apart. `scale_lines` lines of scales
     precede the rows of A. `store` then drains it. If column blocks are computed together, the
-    last group has `last_tiles` of them. With `addend` rows are added to addends.
+    last group has `last_tiles` of them.
     """
     flow, limits = dataflow_of(config.matrix), OperationLimits(config=config)
     return data.StructLayout({
@@ -32,7 +32,6 @@ def issue_work(config: MatrixUnitConfig) -> data.StructLayout:
         "base": config.matrix.accumulator_address_width,
         "end": config.matrix.accumulator_address_width + 1,
         **({"load_d": 1} if config.matrix.load_d else {}),
-        **({"addend": 1} if config.matrix.takes_addends else {}),
         **({"scale_lines": bits_for(limits.scale_lines)} if config.matrix.scales_rows else {}),
         "i_blocks": bits_for(limits.i_blocks),
         **{name: bits_for(count - 1) for name, count in flow.loops(config).items()},
@@ -44,7 +43,7 @@ def issue_work(config: MatrixUnitConfig) -> data.StructLayout:
 issue_events = data.StructLayout({
     "active": 1,  # a row enters the array
     "idle": 1,  # there is nothing to compute, or D is not loaded yet
-    "wait_a": 1,  # no row of A is available, or no addend
+    "wait_a": 1,  # no row of A is available
     "wait_weights": 1,  # the next weights are not available
     "wait_drain": 1,  # rows have not left the accumulator yet, or a store begins
     "wait_revisit": 1,  # a row was last added to too recently
@@ -89,13 +88,6 @@ class SystolicIssue(wiring.Component):
     d_active : In(1)
     d_base, d_end : In
         A load of D fills rows `d_base` to `d_end` - 1. These four only with `load_d`.
-    addend_valid : Out(1)
-        The fetch of addends of `i` starts in this cycle.
-    addend_active : In(1)
-        Addends are fetched.
-    addend_arrived : In(1)
-        A row of addends is in the accumulator from the next cycle on. These three only with
-        `takes_addends`.
     last_row : Out(1)
         The last operands of a compute are offered.
     slot : Out(3)
@@ -131,9 +123,6 @@ class SystolicIssue(wiring.Component):
     d_active: Signal
     d_base: Signal
     d_end: Signal
-    addend_valid: Signal
-    addend_active: Signal
-    addend_arrived: Signal
     last_row: Signal
     slot: Signal
     unfinished: Signal
@@ -169,11 +158,6 @@ class SystolicIssue(wiring.Component):
             **(
                 {"d_valid": Out(1), "d_active": In(1), "d_base": In(width), "d_end": In(width + 1)}
                 if matrix.load_d
-                else {}
-            ),
-            **(
-                {"addend_valid": Out(1), "addend_active": In(1), "addend_arrived": In(1)}
-                if matrix.takes_addends
                 else {}
             ),
             "last_row": Out(1),
@@ -216,31 +200,25 @@ class SystolicIssue(wiring.Component):
         return work, computing, takes, storing
 
     def fill_rows(self, m, work, computing, takes) -> tuple[Value, Value]:
-        """Start the load of D, or the fetch of addends, of `i`, in order with computes and stores.
+        """Start the load of D of `i`, in order with computes and stores.
 
         Computes and stores of other rows do not wait for a load of D. Return whether `i` waits for
         it, and whether `i` ends with its start.
         """
-        matrix, following = self.config.matrix, self.i.payload
-        if not matrix.fills_rows:
+        if not self.config.matrix.load_d:
             return C(0), C(0)
-        has_begun, begins = Signal(), Signal()
-        wanted, active, only_d, overlaps = C(0), C(0), C(0), C(0)
-        if matrix.load_d:
-            wanted, active = wanted | following.load_d, active | self.d_active
-            m.d.comb += self.d_valid.eq(begins & following.load_d)
-            only_d = self.d_valid & ~following.compute & ~following.store
-            overlaps = self.d_active & ~self.is_apart(self.d_base, self.d_end)
-        if matrix.takes_addends:
-            wanted, active = wanted | following.addend, active | self.addend_active
-            m.d.comb += self.addend_valid.eq(begins & following.addend)
+        following, has_begun = self.i.payload, Signal()
         settled = self.settled(m, work, computing, takes)
-        m.d.comb += begins.eq(self.i.valid & wanted & ~has_begun & ~active & settled)
-        with m.If(begins):
+        m.d.comb += self.d_valid.eq(
+            self.i.valid & following.load_d & ~has_begun & ~self.d_active & settled
+        )
+        with m.If(self.d_valid):
             m.d.sync += has_begun.eq(1)
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += has_begun.eq(0)
-        return (wanted & ~has_begun) | overlaps, only_d
+        only_d = self.d_valid & ~following.compute & ~following.store
+        overlaps = self.d_active & ~self.is_apart(self.d_base, self.d_end)
+        return (following.load_d & ~has_begun) | overlaps, only_d
 
     def is_apart(self, base, end) -> Value:
         """Return whether `i` has no accumulator row from `base` to `end` - 1."""

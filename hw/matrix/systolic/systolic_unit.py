@@ -102,27 +102,15 @@ class SystolicUnit(SharedBlock):
         return m
 
     def fill_rows(self, m, array, sequencer):
-        """Connect the rows of D, and addends, which are first, to the accumulator."""
-        matrix = self.config.matrix
-        if matrix.load_d:
-            row = self.fill.payload
-            m.d.comb += [
-                array.fill.valid.eq(self.fill.valid),
-                self.fill.ready.eq(array.fill.ready),
-                array.fill.p.address.eq(row.row),
-                array.fill.p.data.eq(row.data),
-                array.fill.p.mask.eq(row.mask),
-                sequencer.arriving.eq(self.fill.valid),
-            ]
-        if not matrix.takes_addends:
+        """Connect the rows of D to the accumulator."""
+        if not self.config.matrix.load_d:
             return
-        if not matrix.load_d:
-            connect(m, sequencer.addends, array.fill)
-            return
-        m.d.comb += sequencer.addends.ready.eq(array.fill.ready)
-        with m.If(sequencer.addends.valid):
-            m.d.comb += [
-                array.fill.valid.eq(1),
-                array.fill.payload.eq(sequencer.addends.payload),
-                self.fill.ready.eq(0),
-            ]
+        row = self.fill.payload
+        m.d.comb += [
+            array.fill.valid.eq(self.fill.valid),
+            self.fill.ready.eq(array.fill.ready),
+            array.fill.p.address.eq(row.row),
+            array.fill.p.data.eq(row.data),
+            array.fill.p.mask.eq(row.mask),
+            sequencer.arriving.eq(self.fill.valid),
+        ]

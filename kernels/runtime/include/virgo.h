@@ -58,8 +58,6 @@
 #define VIRGO_ACCUMULATE 1u
 /* With VIRGO_ACCUMULATE: multiplies each row by its scale first (virgo_accumulator). */
 #define VIRGO_SCALE_ROWS 8u
-/* Instead of VIRGO_ACCUMULATE: adds to rows of shared memory (virgo_addends). */
-#define VIRGO_ADDEND 16u
 /* Added to VIRGO_ONLY_COMPUTE: A, or B, is stored transposed. */
 #define VIRGO_TRANSPOSED_A 1u
 #define VIRGO_TRANSPOSED_B 2u
@@ -164,13 +162,6 @@ SPICA_INLINE void virgo_operands(uint32_t a, uint32_t b_end)
 SPICA_INLINE void virgo_accumulator(uint32_t row, uint32_t scales)
 {
     virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_ACCUMULATOR), row, scales / VIRGO_A_BLOCK);
-}
-
-/* Sets the place of the rows to which computes with VIRGO_ADDEND add, as virgo_spill with VIRGO_WIDE
- * leaves them. Stays set until the next call. */
-SPICA_INLINE void virgo_addends(uint32_t place)
-{
-    virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_ADDEND), place / VIRGO_B_BLOCK, 0);
 }
 
 /* Writes everything of a compute except the word that starts it. */

@@ -172,11 +172,6 @@ class SystolicDevice:
             start = SHARED_BASE + operation["scales_line"] * self.matrix.a_bytes
             size = 4 * operation["height"]
             reads.append(Region(start, size, 1, size))
-        if operation.get("addend"):
-            start = SHARED_BASE + operation["addend_line"] * self.matrix.b_bytes
-            row = operation["j_blocks"] * self.matrix.columns * self.matrix.wide_bytes
-            used = operation["width"] * self.matrix.wide_bytes
-            reads.append(Region(start, row, operation["height"], used))
         self.queue(command, "the compute", "compute", act, (reads, []), loads)
 
     def queue_d(self, command: Command, operation: dict):

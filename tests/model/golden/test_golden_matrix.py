@@ -42,7 +42,7 @@ CONFIGS = {
     "output-stationary": change(dataflow="output_stationary", rows=2),
     "int8": change(operand="int8", read_scale=False),
     "2x8": change(rows=2, columns=8, multiply_add_latency=1),
-    "D and addends": change(load_d=True, addend=True),
+    "loads of D": change(load_d=True),
     "fp8 2x2": change(operand="fp8_e4m3", rows=2, columns=2),
 }
 
@@ -93,8 +93,6 @@ class Loops:
                     )
         for descriptor in expected_d(self.config, operation):
             self.load_d(descriptor)
-        if operation.get("addend"):
-            self.take_addends(operation)
         if operation["compute"]:
             shared = self.memory.shared.tobytes()
             if self.matrix.dataflow == "weight_stationary":
@@ -114,15 +112,6 @@ class Loops:
             value = self.memory.read(start + (SHARED_BASE if refills else 0), 4)
             place = descriptor[target] + row * descriptor[f"{target}_pitch"]
             self.sums[place // size, word] = value.view(self.sums.dtype)[0]
-
-    def take_addends(self, operation):
-        """Copy the rows of addends, a word at a time."""
-        matrix, width = self.matrix, operation["j_blocks"] * self.matrix.columns
-        for i, j in product(range(operation["height"]), range(width)):
-            start = operation["addend_line"] * matrix.b_bytes + 4 * (i * width + j)
-            row = operation["base"] + j // matrix.columns * operation["i_blocks"] * matrix.rows + i
-            value = self.memory.read(SHARED_BASE + start, 4)
-            self.sums[row, j % matrix.columns] = value.view(self.sums.dtype)[0]
 
     def rows(self, operation, shared):
         weights = self.values[expected_weights(self.config, operation, shared)]
@@ -219,7 +208,7 @@ def test_random_commands_do_what_loops_do(name):
     assert min(seen[part] for part in parts) > 10
     assert golden.error == 3
     assert seen["accumulate"] > 5 and seen["relu"] > 5
-    assert (seen["load_d"] > 5 and seen["addend"] > 5) == config.units[0].load_d
+    assert (seen["load_d"] > 5) == config.units[0].load_d
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -268,7 +257,7 @@ def stored(config, operation, tile, shared):
     ("name", "count"),
     [
         ("fp16", 8),
-        ("D and addends", 20),
+        ("loads of D", 20),
         *(pytest.param(name, 50, marks=pytest.mark.slow) for name in CONFIGS),
     ],
 )

@@ -84,8 +84,6 @@ def random_writes(config: ClusterConfig, rng: random.Random) -> list[tuple[int, 
         return rocc_writes(Function.SPAD_AB, a_line, b_end)
     if choice == "places":
         c_address = DRAM_BASE + rng.randrange(0x1000) * 4
-        if matrix.takes_addends and rng.random() < 0.3:
-            return rocc_writes(Function.ADDEND, rng.randrange(size // 2 // matrix.b_bytes))
         if matrix.load_d and rng.random() < 0.5:
             d_base = rng.choice([DRAM_BASE, SHARED_BASE])
             return rocc_writes(
@@ -108,8 +106,6 @@ def random_writes(config: ClusterConfig, rng: random.Random) -> list[tuple[int, 
         # Loads of A and B could overwrite D in shared memory, in no order.
         if matrix.load_d and parts & 0x18 == 0x18 and rng.random() < 0.7:
             parts &= ~0x20
-        if matrix.takes_addends and rng.random() < 0.4:
-            fields = {"addend": 1, "full_c": 1}
         control = encode(loop_control, **{name: rng.randint(0, 1) for name in fields})
         row = rng.randrange(size // matrix.a_bytes)
         return rocc_writes(Function.LOOP_WS, control, parts | turn | row << 32)

@@ -44,7 +44,7 @@ class CommandStream:
     """Random commands of every kind for one matrix unit, without hazards.
 
     Each of `units` units has its part of shared memory and its own DRAM. The part has operands in
-    the first three eighths, then FP32 values for scales, addends and D in one eighth, then a
+    the first three eighths, then FP32 values for scales and D in one eighth, then a
     quarter for loads and a quarter for spills. Computes read the first half. A place for loads or
     spills is used once between two waits.
 
@@ -242,11 +242,6 @@ class CommandStream:
             height = self.blocks[0] * self.matrix.rows - self.pads[0]
             if height <= self.matrix.tile[0]:
                 control["scale_rows"] = self.rng.randrange(2)
-        if self.matrix.takes_addends and not control["accumulate"] and self.rng.random() < 0.5:
-            rows = self.blocks[0] * self.blocks[1] * self.matrix.rows
-            if rows * self.matrix.columns * self.matrix.wide_bytes <= self.size // 8:
-                self.fire(Function.ADDEND, self.floats // self.matrix.b_bytes)
-                control["addend"] = 1
         return control
 
     def transposes(self) -> int:

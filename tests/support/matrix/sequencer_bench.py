@@ -102,19 +102,6 @@ class SequencerSurroundings:
         # Operations that load D, the one in progress, its unfinished blocks, and its last cycle.
         self.d_operations = deque(op for op in operations if op.get("load_d"))
         self.offers_before_d = deque(self.count_offers("load_d"))
-        # Writes of addends in order, those of them with which a tile begins; rows in order, each
-        # with whether it uses an addend, and rows with addends that are not used yet.
-        self.addends, self.addend_starts = self.expected_addends()
-        self.uses_addends = deque(
-            bool(op.get("addend")) and k_block == 0
-            for op in operations
-            if op["compute"]
-            for _ in range(op["j_blocks"])
-            for k_block in range(op["k_blocks"])
-            for _ in range(op["height"])
-        )
-        self.offers_before_addends = deque(self.count_offers("addend"))
-        self.addends_taken, self.addend_rows = 0, set()
         self.d_open, self.d_left, self.d_unsent, self.d_over = None, 0, 0, 0
         # Loads in program order, and the operation of each row.
         self.loads_left = [op["load_a"] + op["load_b"] for op in operations]
@@ -183,13 +170,6 @@ class SequencerSurroundings:
                 (dut.weights_valid, dut.weights, "weights", self.take_weights),
                 (dut.row_valid, dut.row, "row", self.take_row),
             ]
-            if self.matrix.takes_addends:
-                operands.append((
-                    dut.addends.valid,
-                    dut.addends.payload,
-                    "addends",
-                    self.take_addends,
-                ))
             if self.matrix.scales_rows:
                 operands.append((dut.scales_valid, dut.scales, "scales", self.take_scales))
         else:
@@ -231,9 +211,6 @@ class SequencerSurroundings:
         ctx.set(dut.drain_end, self.end)
         if self.matrix.load_d:
             self.advance_d(ctx)
-        if self.matrix.takes_addends:
-            ready["addends"] = rng.random() >= self.stall
-            ctx.set(dut.addends.ready, ready["addends"])
         in_flight = bool(self.row_cycles) and self.cycle - self.row_cycles[-1] <= WRITE_LATENCY
         ctx.set(dut.in_flight, in_flight)
         self.complete_a_descriptor(ctx)
@@ -285,8 +262,6 @@ class SequencerSurroundings:
         """Check the rules of a row of A."""
         self.write(row.address, self.cycle, row.accumulate)
         self.enter()
-        if self.matrix.takes_addends and self.uses_addends.popleft():
-            self.addend_rows.remove(row.address)
         self.rows.append((list(row.a), row.swap, row.address, row.accumulate))
         if self.matrix.scales_rows:
             self.scaled.append(row.scaled)
@@ -344,44 +319,6 @@ class SequencerSurroundings:
             assert self.offers[address] == before[address]
             assert self.cycle - self.offered.get(address, LONG_AGO) > WRITE_LATENCY
             assert address not in self.drain_addresses
-
-    def expected_addends(self):
-        """Return the writes of addends of all operations, and the tile that begins with each."""
-        matrix, found, starts = self.matrix, [], {}
-        size, width = min(4 * matrix.columns, matrix.b_bytes), 4 * matrix.columns
-        for operation in self.operations:
-            if not operation.get("addend"):
-                continue
-            starts[len(found)] = range(operation["base"], operation["end"])
-            for block in range(operation["j_blocks"]):
-                for i in range(operation["height"]):
-                    row = operation["base"] + block * operation["i_blocks"] * matrix.rows + i
-                    place = operation["addend_line"] * matrix.b_bytes
-                    place += (i * operation["j_blocks"] + block) * width
-                    for part in range(width // size):
-                        mask = ((1 << size // 4) - 1) << part * size // 4
-                        start = place + part * size
-                        found.append((row, mask, self.memory[start : start + size]))
-        return found, starts
-
-    def take_addends(self, fill):
-        """Check that a part of a row of addends is the next, and may replace its row."""
-        row, mask, data = self.addends[self.addends_taken]
-        if rows := self.addend_starts.get(self.addends_taken):
-            before = self.offers_before_addends.popleft()
-            for address in rows:
-                assert self.offers[address] == before[address]
-                assert self.cycle - self.offered.get(address, LONG_AGO) > WRITE_LATENCY
-        assert (fill.address, fill.mask) == (row, mask)
-        found = fill.data.to_bytes(4 * self.matrix.columns, "little")
-        first = (mask & -mask).bit_length() - 1
-        assert found[4 * first : 4 * first + len(data)] == data
-        # The drain of the same operation reads its last block once all rows are offered.
-        last = self.unfinished and self.end - self.withheld <= row < self.end
-        assert last or row not in self.drain_addresses
-        self.addends_taken += 1
-        if mask >> self.matrix.columns - 1:
-            self.addend_rows.add(row)
 
     def write(self, address, cycle, accumulate):
         """Check that an accumulator row may be written."""
@@ -515,7 +452,6 @@ class SequencerSurroundings:
             for descriptor in expected_descriptors(self.config, operation)
         ]
         self.check_d()
-        assert self.addends_taken == len(self.addends) and not self.addend_rows
         for loads in (True, False):
             expected = [
                 descriptor

@@ -16,9 +16,7 @@ from support.matrix.stream_bench import assert_streams
 
 TINY = PRESETS["tiny_matrix"]
 FAST = {"access_cycles": 1, "watchdog": 20_000}
-EVERY_OPTION = replace(
-    TINY, units=(replace(TINY.units[0], row_scale=True, load_d=True, addend=True),)
-)
+EVERY_OPTION = replace(TINY, units=(replace(TINY.units[0], row_scale=True, load_d=True),))
 #: Clusters and the number of random streams for each unit.
 CLUSTERS = {
     "tiny_matrix": (TINY, 2000),

@@ -14,7 +14,6 @@ import pytest
 from spica.cli.main import main
 from spica.hw.config import PRESETS
 from spica.kernels.attention.problem import AttentionProblem
-from spica.kernels.gemm.target import product_macs
 from spica.sim.analytic.attention.prediction import predict_attention
 from spica.sim.analytic.gemm import predict, product_of
 from spica.sim.harness.dram import DramConfig

@@ -64,7 +64,7 @@ class CommandModel:
         self.addresses = {"a": 0, "b": 0, "c": 0, "d": 0}
         self.strides = {"a": 0, "b": 0, "c": 0, "d": 0}
         self.has_d = False
-        self.a_line = self.b_end = self.scales_line = self.addend_line = 0
+        self.a_line = self.b_end = self.scales_line = 0
         self.reset_config()
 
     def reset_config(self):
@@ -174,10 +174,8 @@ class CommandModel:
             self.a_line, self.b_end = rs1, rs2
         elif function == 26 and not (rs1 >> 20 or rs2 >> 20):
             self.base, self.scales_line = rs1, rs2
-        elif function == 27 and not (rs1 >> 20 or rs2):
-            self.addend_line = rs1
         else:
-            ranged = function in (10, 11, 12, 13, 24, 26, 27)
+            ranged = function in (10, 11, 12, 13, 24, 26)
             raise RefusedError(OUT_OF_RANGE if ranged else ILLEGAL)
 
     def configure(self, rs1, rs2):
@@ -209,12 +207,10 @@ class CommandModel:
         ]
         scales_rows = rs1 >> 3 & 1
         loads_d = self.has_d and not skip["d"]
-        adds_to_memory = rs1 >> 4 & 1
         if (
             rs2 & 0b100
             or (scales_rows and not (rs1 & 1 and matrix.scales_rows and not skip["ex"]))
             or (loads_d and not matrix.load_d)
-            or (adds_to_memory and (rs1 & 1 or loads_d or skip["ex"] or not matrix.takes_addends))
             or (loads_d and (rs1 >> 2 & 1 or not (skip["ex"] or rs1 & 1)))
             or rs2 & 0x100
             or bits(rs1, 19, 16)
@@ -240,13 +236,7 @@ class CommandModel:
             raise RefusedError(OUT_OF_RANGE)
         if loads_d:
             self.require_d(j * matrix.columns - pad_j, self.base + i * matrix.rows * j)
-        tile_bytes = 4 * i * matrix.rows * j * matrix.columns
-        end = self.addend_line * matrix.b_bytes + tile_bytes
-        if adds_to_memory and end > self.config.shared.size:
-            raise RefusedError(OUT_OF_RANGE)
         rows = {"base": self.base, "end": self.base + i * matrix.rows * j}
-        if matrix.takes_addends:
-            rows |= {"addend": adds_to_memory, "addend_line": self.addend_line}
         if matrix.load_d:
             rows |= {
                 "load_d": int(loads_d),

@@ -55,7 +55,7 @@ def expected_rows(config: MatrixUnitConfig, operation: dict, memory: bytes) -> l
             ],
             int(i == 0),
             operation["base"] + j_block * operation["i_blocks"] * rows + i,
-            int(operation["accumulate"] or operation.get("addend", 0) or k_block > 0),
+            int(operation["accumulate"] or k_block > 0),
         )
         for j_block in range(operation["j_blocks"])
         for k_block in range(operation["k_blocks"])

@@ -15,7 +15,6 @@ from .systolic import read_out, systolic_os, systolic_ws
 __all__ = [
     "AccumulatorBytes",
     "SystolicModel",
-    "addends_of",
     "d_transfers",
     "operand_a",
     "operand_b",
@@ -46,16 +45,6 @@ def scales_of(matrix: SystolicConfig, operation: dict, shared: np.ndarray) -> np
         return None
     start = operation["scales_line"] * matrix.a_bytes
     return shared[start : start + 4 * operation["height"]].view(np.float32)
-
-
-def addends_of(matrix: SystolicConfig, operation: dict, shared: np.ndarray) -> np.ndarray | None:
-    """Return the addends of a compute, ``[height, columns of whole blocks]``; None without them."""
-    if not operation.get("addend"):
-        return None
-    width = operation["j_blocks"] * matrix.columns
-    start, form = operation["addend_line"] * matrix.b_bytes, matrix.accumulator_format.name
-    size = operation["height"] * width * matrix.wide_bytes
-    return shared[start : start + size].view(dtype_of(form)).reshape(-1, width)
 
 
 def accesses(matrix: SystolicConfig, shared: np.ndarray, size: int, count: int) -> np.ndarray:
@@ -136,7 +125,7 @@ class SystolicModel:
         if stays:  # all array rows reach the accumulator; those beyond M are sums of zeros
             beyond = np.zeros((tile.shape[1] - len(a), a.shape[1]), a.dtype)
             a = np.concatenate([a, beyond])
-        before = addends_of(matrix, operation, shared)
+        before = None
         if operation["accumulate"]:
             before = tile[:, : len(a)].transpose(1, 0, 2).reshape(len(a), -1)
             scales = scales_of(matrix, operation, shared)

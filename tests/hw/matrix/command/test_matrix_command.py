@@ -42,8 +42,6 @@ CONFIGS = {
     "tiny": TINY,
     "scaled rows": SCALED,
     "loads of D": WITH_D,
-    "addends": replace(WITH_D, matrix=replace(WITH_D.matrix, addend=True)),
-    "addends 2x8": replace(WIDE, matrix=replace(WIDE.matrix, addend=True)),
     "legacy": LEGACY,
     "matrix": MatrixUnitConfig.of(PRESETS["matrix"]),
     "wide": WIDE,
@@ -111,7 +109,6 @@ def random_command(config, rng):
         if matrix.load_d and rng.random() < 0.5:
             parts &= ~0x20
         scaled = [9, 9, 11] if matrix.row_scale else [9]
-        scaled += [16, 16, 17, 18, 24] if matrix.addend else [16]
         control = rng.choice([0, 1, 2, 3, *scaled, 0x100, 0x200, 0x10000, word(20)])
         return fire(8, control, parts | rng.randrange(size // matrix.a_bytes + 9) << 32)
     if function == 9:
@@ -129,9 +126,6 @@ def random_command(config, rng):
             rng.choice([0, rng.randrange(size // matrix.a_bytes)]) | long,
             rng.choice([size // matrix.b_bytes, rng.randrange(size // matrix.b_bytes + 2)]),
         )
-    if function == 27:
-        line = rng.choice([0, rng.randrange(size // matrix.b_bytes), 1 << 20])
-        return fire(27, line | long, rng.choice([0] * 6 + [1, 1 << 40]))
     if function == 26:
         rows = matrix.accumulator_rows
         return fire(
@@ -161,7 +155,6 @@ def relevant(operation):
         "base": not uses_c,
         "end": not uses_c,
         "scales_line": not operation.get("scale_lines"),
-        "addend_line": not operation.get("addend"),
     }
     return {name: value for name, value in operation.items() if not dropped.get(name)}
 
@@ -300,43 +293,6 @@ def test_each_refusal_of_d(change, error):
     golden = decode_commands(WITH_D, writes)
     assert golden.error == error
     dut = Command(WITH_D)
-
-    async def host(ctx):
-        for offset, data in writes:
-            await access(ctx, dut, offset, data)
-        assert await access(ctx, dut, MATRIX["error"].offset) == (error, 0)
-
-    simulate(dut, host)
-
-
-@pytest.mark.parametrize(
-    ("change", "error"),
-    [
-        ({}, 0),
-        ({"accumulate": 1}, 1),
-        ({"accumulate": 1, "scale_rows": 1}, 1),
-        ({"skip_compute": 1}, 1),
-        ({"d": DRAM_BASE}, 1),
-        ({"line": 2048 - 128}, 0),
-        ({"line": 2048 - 127}, 2),
-    ],
-)
-@pytest.mark.quick(3)
-def test_each_refusal_of_addends(change, error):
-    config = CONFIGS["addends"]
-    fields = {"d": 0, "accumulate": 0, "scale_rows": 0, "skip_compute": 0, "line": 0} | change
-    control = {name: fields[name] for name in ("accumulate", "scale_rows")}
-    parts = (0x2B8 & ~0x20) | encode(loop_parts, skip_compute=fields["skip_compute"])
-    writes = [
-        *fire(Function.BOUNDS, 0, encode(bounds_sizes, i=4, j=4, k=2)),
-        *fire(Function.SPAD_AB, 0, 32),
-        *fire(Function.ADDRESSES_DC, fields["d"], DRAM_BASE),
-        *fire(Function.ADDEND, fields["line"]),
-        *fire(Function.LOOP_WS, encode(loop_control, addend=1, **control), parts),
-    ]
-    assert decode_commands(config, writes).error == error
-    assert decode_commands(WITH_D, writes).error == 1
-    dut = Command(config)
 
     async def host(ctx):
         for offset, data in writes:

@@ -24,7 +24,7 @@ def with_unit(**changes):
 CONFIGS = {
     "fp16": with_unit(),
     "output-stationary": with_unit(dataflow="output_stationary"),
-    "every option": with_unit(row_scale=True, load_d=True, addend=True),
+    "every option": with_unit(row_scale=True, load_d=True),
     "loads of D output-stationary": with_unit(load_d=True, dataflow="output_stationary"),
     "int8": with_unit(operand="int8", read_scale=False),
     "bf16 2x8": with_unit(rows=2, columns=8, operand="bf16"),
@@ -98,7 +98,7 @@ def test_streams_use_every_kind_of_command():
     seen: set[tuple[str, bool]] = set()
     config = MatrixUnitConfig.of(CONFIGS["every option"])
     names = ("load_a", "compute", "store", "spill", "accumulate", "transpose_a", "transpose_b")
-    names += ("wide", "relu", "scale_lines", "addend", "load_d")
+    names += ("wide", "relu", "scale_lines", "load_d")
     for seed in range(12):
         stream = CommandStream(CONFIGS["every option"], seed)
         assert stream.base == DRAM_BASE

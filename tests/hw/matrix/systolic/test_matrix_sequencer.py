@@ -53,12 +53,6 @@ CONFIGS = {
     "loads of D 2x8": with_matrix(load_d=True, rows=2, columns=8),
     "loads of D and scaled rows": with_matrix(load_d=True, row_scale=True, tile=(24, 8, 8)),
     "loads of D output-stationary": with_matrix(load_d=True, dataflow="output_stationary"),
-    "addends": with_matrix(addend=True),
-    "addends 2x8": with_matrix(addend=True, rows=2, columns=8),
-    "addends fp32": with_matrix(addend=True, operand="fp32"),
-    "addends, loads of D, scaled rows": with_matrix(
-        addend=True, load_d=True, row_scale=True, tile=(24, 8, 8)
-    ),
     "memory latency 5": replace(BASE, shared=replace(BASE.shared, read_latency=5)),
 }
 
@@ -103,14 +97,6 @@ def random_operation(config, rng, **changes):
         }
         if scales["d_shared"]:
             scales["d_address"] = 0xFF000000 | 4 * rng.randrange(config.shared.size // 4)
-    if matrix.addend:
-        free = not accumulate and parts in ("compute", "both", "all")
-        free &= not scales.get("load_d") and 4 * rows * matrix.columns <= config.shared.size
-        most = (config.shared.size - 4 * rows * matrix.columns) // matrix.b_bytes
-        scales |= {
-            "addend": free and rng.random() < 0.6,
-            "addend_line": rng.randrange(most + 1) if free else 0,
-        }
     return {
         "load_a": parts in ("load", "all"),
         "load_b": parts in ("load", "all"),

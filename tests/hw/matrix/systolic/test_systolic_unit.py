@@ -368,47 +368,6 @@ def test_d_is_loaded_beside_products_of_other_rows(dataflow, stall):
         assert np.array_equal(bits_of(found), bits_of(values)), number
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{}, {"operand": "fp32"}, {"operand": "int8", "read_scale": False}, {"load_d": True}],
-    ids=["fp16", "fp32", "int8", "with loads of D"],
-)
-@pytest.mark.parametrize("stall", STALLS)
-@pytest.mark.quick(1)
-def test_products_are_added_to_rows_of_shared_memory(changes, stall):
-    """Successive products of one tile, and of two tiles in turn, each with addends of its own."""
-    matrix = replace(FP16.matrix, addend=True, **changes)
-    config = replace(FP16, matrix=matrix)
-    m, n, k, upper, rounds = 13, 7, 11, 32, 5
-    a, b = operands(config, (m, n, k), 5)
-    width, dtype = 8, dtype_of(matrix.accumulator_format.name)
-    rng = np.random.default_rng(3)
-    addends = (1000 * rng.normal(size=(rounds, 16, width))).astype(dtype)
-    if dtype == np.float32:
-        addends[0, 0, :4] = [-0.0, np.inf, np.nan, 1e-40]
-    place = config.shared.size // 2
-    starts = [0, 0, upper, 0, upper]
-    writes = [*loop(config, (m, n, k), parts=0xE0, half=0), WAIT]
-    for number, first in enumerate(starts):
-        line = (place + number * addends[0].nbytes) // matrix.b_bytes
-        writes += [
-            *fire(Function.ACCUMULATOR, first),
-            *fire(Function.ADDEND, line),
-            *fire(Function.ADDRESSES_DC, 0, C_ADDRESS + 0x400 * number),
-            *fire(Function.LOOP_WS, encode(loop_control, addend=1, full_c=1), 0x38),
-        ]
-    machine = MatrixHost(config, writes, stall=stall)
-    machine.put(A_ADDRESS, a)
-    machine.put(B_ADDRESS, b)
-    machine.shared[place : place + addends.nbytes] = addends.tobytes()
-    simulate(machine.dut, machine.run)
-    for number, addend in enumerate(addends):
-        before = np.ascontiguousarray(addend[:m, :n])
-        expected = systolic_ws(a, b, matrix.rows, before, operand=matrix.operand)
-        found = machine.get(C_ADDRESS + 0x400 * number, (m, n), dtype)
-        assert np.array_equal(bits_of(found), bits_of(expected)), number
-
-
 def test_a_refused_command_disturbs_nothing():
     config = FP16
     a, b = operands(config, (8, 8, 8), 7)

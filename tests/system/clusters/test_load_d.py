@@ -1,4 +1,4 @@
-"""Tests of loads of D and of addends from shared memory on whole clusters, bit by bit."""
+"""Tests of loads of D from DRAM and shared memory on whole clusters, bit by bit."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ import pytest
 import spica
 from spica.sim.golden.matrix.systolic.systolic import systolic_ws
 
-PROGRAM = Path(__file__).parents[2] / "support" / "c_programs" / "virgo_addends.c"
-OPTIONS = {"matrix.load_d": True, "matrix.addend": True}
+PROGRAM = Path(__file__).parents[2] / "support" / "c_programs" / "virgo_load_d.c"
+OPTIONS = {"matrix.load_d": True}
 
 
 def check(preset: str, sizes: tuple[int, int, int], **options):

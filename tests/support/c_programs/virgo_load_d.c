@@ -1,4 +1,4 @@
-/* Products added to D from DRAM, to D from shared memory, and to rows of shared memory. */
+/* Products added to D from DRAM and from shared memory, and to a product that was spilled. */
 #include <virgo.h>
 
 typedef struct {
@@ -34,8 +34,9 @@ int main(void)
     virgo_compute(0, b_end, VIRGO_ACCUMULATE);
     virgo_store(all->from_shared, VIRGO_WIDE);
     virgo_fence(0);
-    virgo_addends(sums);
-    virgo_compute(0, b_end, VIRGO_ADDEND);
+    virgo_pitches(row / VIRGO_WIDE_BYTES, n);
+    virgo_load_d((const void *)(SPICA_SHARED_BASE + sums));
+    virgo_compute(0, b_end, VIRGO_ACCUMULATE);
     virgo_store(all->twice, VIRGO_WIDE);
     virgo_fence(0);
     return (int)(spica_load_register(SPICA_OF_UNIT(MATRIX, ERROR)) |
