@@ -1,7 +1,8 @@
-"""Bench of the L1 instruction cache: fetches on one side, a memory on the other."""
+"""Bench of the L1 instruction cache: fetches on one side, a memory on the other, and contracts."""
 
 import random
 from collections import Counter, deque
+from dataclasses import dataclass, field
 
 from amaranth import Module, Value
 
@@ -10,14 +11,48 @@ from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END
 from spica.hw.lib.interfaces.core_memory import fetch_response_layout
 from spica.hw.memory.l1.instruction_cache import InstructionCache
 from spica.sim.engine.testbench import simulate
-from spica.sim.golden.memory.l1.instruction_cache import Beat, CacheModel, Cycle, Pair
 from support.packing import Packing
 
 __all__ = ["CacheBench"]
 
+#: Values of the pair at a place are those of an image that begins `SHIFT` bytes later after each
+#: invalidation.
+IMAGE, SHIFT = 1 << 16, 1000
+
+
+@dataclass
+class Request:
+    """An accepted fetch: its address, the cycle, and the first image that it may be answered from."""
+
+    address: int
+    cycle: int
+    version: int
+
+
+@dataclass
+class Line:
+    """A line in flight: MSHR, address, and when each beat is due, with the image at its read.
+
+    `born` is the image before the first cycle in which the read may have been offered.
+    """
+
+    entry: int
+    address: int
+    version: int
+    born: int
+    due: deque[int] = field(default_factory=deque)
+    beat: int = 0
+
 
 class CacheBench:
-    """Bench of an `InstructionCache`: compares it with its model in every cycle.
+    """Bench of an `InstructionCache`: requires in every cycle what the cache promises.
+
+    - Each accepted fetch has one answer, with its data, of no image before the last invalidation
+      before it; outside DRAM, and where a beat has an error, an error.
+    - A line has no two reads at a time, unless it was invalidated in between, and a read has an
+      MSHR of its own.
+    - `busy` covers each request, read, and beat.
+    - Events are those of the requests, answers and reads that are seen.
 
     Parameters
     ----------
@@ -42,6 +77,8 @@ class CacheBench:
         Cycle of each answer.
     events : Counter
         Events of all cycles.
+    seen : Counter
+        Cases: fetches of a line in flight, invalidations meanwhile, errors, several lines.
 
     """
 
@@ -55,117 +92,146 @@ class CacheBench:
         stall: float = 0.0,
         broken: range = range(0),
     ):
-        self.broken = broken
-        self.config, self.rng = config, rng
+        self.broken, self.rng = broken, rng
         self.latency, self.jitter, self.stall = latency, jitter, stall
         unit = MemoryUnitConfig.of(config)
-        self.dut, self.model = InstructionCache(unit), CacheModel(unit)
+        self.dut = InstructionCache(unit)
         self.event_packing = Packing(self.dut.events.shape())
         self.packing = Packing(fetch_response_layout(unit.core))
-        mshr_config = self.dut.mshr_config
-        self.beats, self.beat_bytes = mshr_config.beats, mshr_config.beat_bytes
-        self.pair_width = (mshr_config.waiters // unit.core.warps).bit_length() - 1
-        self.image = random.Random(1).randbytes(1 << 16)
-        self.cycle = 0
-        self.lines: list = []  # deques of (due, beat) of each line in flight
-        self.accepted: dict[int, tuple[int, int]] = {}  # address and cycle, by request number
+        self.mshrs = self.dut.mshr_config
+        self.line_bytes, self.beat_bytes = self.mshrs.cache.line_bytes, self.mshrs.beat_bytes
+        self.pair_width = (self.mshrs.waiters // unit.core.warps).bit_length() - 1
+        self.image = random.Random(1).randbytes(IMAGE + self.beat_bytes)
+        self.cycle = self.version = self.born = 0
+        self.lines: list[Line] = []
+        self.accepted: dict[int, Request] = {}
+        self.just_accepted: int | None = None  # request of the last cycle
         self.reads: list[int] = []
         self.latencies: list[int] = []
         self.cycles: list[int] = []
         self.events: Counter[str] = Counter()
+        self.seen: Counter[str] = Counter()
 
-    def word(self, address: int, size: int) -> int:
-        """Return the contents of DRAM at `address`, as a number."""
-        at = address % len(self.image)
+    def word(self, address: int, size: int, version: int) -> int:
+        """Return the contents of DRAM at `address` in an image, as a number."""
+        at = (address + version * SHIFT) % IMAGE
         return int.from_bytes(self.image[at : at + size], "little")
 
-    def comes(self) -> Beat | None:
-        """Return a beat that is due, of any line, or None."""
-        due = [line for line in self.lines if line[0][0] <= self.cycle]
+    def beat(self) -> tuple[Line, int] | None:
+        """Return the line of a beat that is due, and the address of the beat; or None."""
+        due = [line for line in self.lines if line.due[0] <= self.cycle]
         if not due or self.rng.random() < self.stall:
             return None
         line = self.rng.choice(due) if self.jitter else due[0]
-        _, beat = line.popleft()
-        self.lines = [each for each in self.lines if each]
-        return beat
+        return line, line.address + line.beat * self.beat_bytes
+
+    def take(self, line: Line):
+        """Count a beat of a line."""
+        line.due.popleft()
+        line.beat += 1
+        if not line.due:
+            self.lines.remove(line)
 
     def read(self, entry: int, address: int):
         """Begin a read of a line."""
+        assert DRAM_BASE <= address < DRAM_END and address % self.line_bytes == 0
+        assert entry < self.mshrs.cache.mshrs and all(each.entry != entry for each in self.lines)
+        same = [each for each in self.lines if each.address == address]
+        assert all(each.born < self.version for each in same), f"{address:#x} is read twice"
         self.reads.append(address)
         due = self.cycle + self.latency + self.rng.randint(0, self.jitter)
-        line = deque()
-        for n in range(self.beats):
-            at = address + n * self.beat_bytes
-            line.append((due, Beat(entry, self.word(at, self.beat_bytes), at in self.broken)))
+        line = Line(entry, address, self.version, self.born, deque([due] * self.mshrs.beats))
         self.lines.append(line)
+        self.seen["several lines"] += len(self.lines) > 1
 
-    def account(self, shown: Cycle):
+    def accept(self, waiter: int, address: int):
+        """Count an accepted fetch."""
+        self.accepted[waiter] = Request(address, self.cycle, self.version)
+        self.seen["joined"] += any(
+            line.address <= address < line.address + self.line_bytes for line in self.lines
+        )
+
+    def answer(self, payload: int):
         """Check an answer against memory."""
-        if shown.fetched is None:
-            return
-        address, since = self.accepted.pop(shown.fetched.waiter)
-        is_right = DRAM_BASE <= address < DRAM_END and address not in self.broken
-        assert shown.fetched.value == (self.word(address, 8) if is_right else -1)
-        self.latencies.append(self.cycle - since)
+        got = self.packing.unpack(payload)
+        waiter = got["tag"]["warp"] << self.pair_width | got["tag"].get("pair", 0)
+        asked = self.accepted.pop(waiter)
+        address = asked.address
+        if got["error"]:
+            assert not DRAM_BASE <= address < DRAM_END or address in self.broken
+            self.seen["errors"] += 1
+        else:
+            assert DRAM_BASE <= address < DRAM_END and address not in self.broken
+            versions = range(asked.version, self.version + 1)
+            assert got["data"] in [self.word(address, 8, version) for version in versions]
+        self.latencies.append(self.cycle - asked.cycle)
         self.cycles.append(self.cycle)
+        return waiter
+
+    def check_events(self, happened: int, fetched: bool, is_hit: bool, read: bool):
+        """Compare the events that requests, answers and reads show."""
+        events = {name for name, bit in self.event_packing.unpack(happened).items() if bit}
+        misses = self.just_accepted is not None and not is_hit
+        assert ("fetches" in events) == fetched
+        assert ("fetch_misses" in events) == misses
+        assert ("lines_fetched" in events) == read
+        self.events.update(events)
 
     def run(self, fetches, *, invalidations=(), timeout: int = 30_000):
         """Offer all pairs (number, address) in order, each when its number is free."""
         waiting = deque(fetches)
         dut = self.dut
-        tag = dut.fetch.payload.tag
-        read = dut.read.payload
+        tag, read = dut.fetch.payload.tag, dut.read.payload
 
         async def bench(ctx):
-            offered: Pair | None = None
-            while waiting or offered or self.accepted or self.model.look or self.lines:
+            offered: tuple[int, int] | None = None
+            while waiting or offered or self.accepted or self.lines:
                 pauses = self.rng.random() < self.stall
                 if offered is None and waiting and not pauses:
                     if waiting[0] is None:
                         waiting.popleft()
                     elif waiting[0][0] not in self.accepted:
-                        offered = Pair(*waiting.popleft())
-                beat, ready = self.comes(), self.rng.random() >= self.stall
+                        offered = waiting.popleft()
+                beat, read_ready = self.beat(), self.rng.random() >= self.stall
                 invalidate = self.cycle in invalidations
                 ctx.set(dut.fetch.valid, offered is not None)
                 if offered:
-                    ctx.set(dut.fetch.payload.address, offered.value)
-                    ctx.set(tag.pair, offered.waiter & (1 << self.pair_width) - 1)
-                    ctx.set(tag.warp, offered.waiter >> self.pair_width)
+                    ctx.set(dut.fetch.payload.address, offered[1])
+                    ctx.set(tag.pair, offered[0] & (1 << self.pair_width) - 1)
+                    ctx.set(tag.warp, offered[0] >> self.pair_width)
                 ctx.set(dut.line.valid, beat is not None)
                 if beat:
-                    values = {"id": beat.entry, "data": beat.data, "error": beat.error}
+                    line, at = beat
+                    data = self.word(at, self.beat_bytes, line.version)
+                    values = {"id": line.entry, "data": data, "error": at in self.broken}
                     ctx.set(dut.line.payload, values)
-                ctx.set(dut.read.ready, ready)
+                ctx.set(dut.read.ready, read_ready)
                 ctx.set(dut.invalidate, invalidate)
-                expected = self.model.step(offered, beat, ready, invalidate)
-                _, _, *seen = await ctx.tick().sample(
-                    dut.fetch.ready, dut.fetched.valid, Value.cast(dut.fetched.payload),
-                    dut.read.valid, read.id, read.beat, dut.busy, Value.cast(dut.events),
+                _, _, ready, valid, payload, reads, entry, place, busy, happened = (
+                    await ctx.tick().sample(
+                        dut.fetch.ready, dut.fetched.valid, Value.cast(dut.fetched.payload),
+                        dut.read.valid, read.id, read.beat, dut.busy, Value.cast(dut.events),
+                    )
                 )  # fmt: skip
-                shown = self.shown(seen)
-                assert shown == expected, self.cycle
-                if offered and shown.ready:
-                    self.accepted[offered.waiter] = offered.value, self.cycle
-                    offered = None
-                self.account(shown)
-                self.events.update(shown.events)
-                if shown.read and ready:
-                    self.read(*shown.read)
+                assert busy or not (offered or beat or self.accepted or self.lines or reads)
+                answered = self.answer(payload) if valid else None
+                is_hit = answered is not None and answered == self.just_accepted
+                self.check_events(happened, bool(offered and ready), is_hit, reads and read_ready)
+                if beat:
+                    self.take(beat[0])
+                self.just_accepted = None
+                if offered and ready:
+                    self.accept(*offered)
+                    self.just_accepted, offered = offered[0], None
+                if reads and read_ready:
+                    self.read(entry, place * self.beat_bytes)
+                elif not reads:
+                    self.born = self.version
+                if invalidate:
+                    self.version += 1
+                    self.seen["invalidated in flight"] += bool(self.lines)
                 self.cycle += 1
 
         top = Module()
         top.submodules.dut = dut
         simulate(top, bench, timeout=timeout)
-
-    def shown(self, seen) -> Cycle:
-        """Return the sampled outputs as a `Cycle`."""
-        ready, valid, payload, read_valid, entry, beat, busy, happened = seen
-        fetched = None
-        if valid:
-            got = self.packing.unpack(payload)
-            waiter = got["tag"]["warp"] << self.pair_width | got["tag"].get("pair", 0)
-            fetched = Pair(waiter, -1 if got["error"] else got["data"])
-        read = (entry, beat * self.beat_bytes) if read_valid else None
-        events = frozenset(n for n, bit in self.event_packing.unpack(happened).items() if bit)
-        return Cycle(bool(ready), fetched, read, bool(busy), events)
