@@ -16,7 +16,8 @@ from .data import Operands, operands
 from .hgmma import plan as hgmma
 from .problem import OPERANDS, AttentionProblem
 from .reference import reference
-from .systolic.plan import attention_plan
+from .systolic import plan as systolic
+from .tensor import plan as tensor
 from .weight_scale import weight_scale
 
 __all__ = [
@@ -32,7 +33,8 @@ __all__ = [
 #: Dimensions of a run, and their values if none is given.
 DIMENSIONS, USUAL = ("queries", "depth"), (256, 64)
 #: Kinds of units that multiply, each with a folder for its program.
-STYLES = ("systolic", "tensor", "hgmma")
+PLANS = {"systolic": systolic, "tensor": tensor, "hgmma": hgmma}
+STYLES = tuple(PLANS)
 #: Name in messages.
 USER = "attention"
 
@@ -227,12 +229,7 @@ def pose(
 
 def defines_of(config: ClusterConfig, problem: AttentionProblem) -> tuple[str, ...]:
     """Return the macros of the program for the machine's unit."""
-    of_plan: tuple[str, ...] = ()
-    style = style_of(config)
-    if style == "systolic":
-        of_plan = attention_plan(config, problem.depth).defines
-    elif style == "hgmma":
-        of_plan = hgmma.attention_plan(config, problem.depth).defines
+    of_plan = PLANS[style_of(config)].attention_plan(config, problem.depth).defines
     of_format = ("ATTENTION_BF16",) if problem.operand == "bf16" else ()
     of_output = ("ATTENTION_OVERWRITES",) if problem.overwrites else ()
     of_weights = weight_scale(attention_unit(config)).defines

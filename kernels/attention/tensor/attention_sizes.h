@@ -5,7 +5,8 @@
  * copied meanwhile. A panel is the fragments of 8 keys of K along d, or of 8 columns of V along the
  * keys. Panel p is in bank p modulo ATTENTION_BANKS. A warp has its scores, and the fragments of
  * its queries and its accumulators of O, in the bank of its core. If shared memory has no room for
- * the latter two, they are in DRAM, behind the L1D.
+ * the latter two, they are in DRAM, behind the L1D. plan.py chooses the keys of a block
+ * (ATTENTION_KEYS), the warps with queries (ATTENTION_WARPS) and what is in shared memory.
  *
  * Register plan of a warp, by phase:
  *
@@ -27,14 +28,6 @@
 #include "../attention_seen.h"
 
 #define ATTENTION_BLOCKS(size, block) (((size) + (block)-1) / (block))
-
-/* Keys of a block: fewer for rows of many words, whose panels are larger. */
-#ifndef ATTENTION_MOST_WARPS
-#define ATTENTION_MOST_WARPS SPICA_WARPS
-#endif
-#ifndef ATTENTION_KEYS
-#define ATTENTION_KEYS (ATTENTION_DEPTH * SPICA_TENSOR_OPERAND_BITS > 2048 ? 32 : 64)
-#endif
 
 enum {
     ATTENTION_LANES = 8,
@@ -63,25 +56,16 @@ enum {
     SCORE_BYTES = SCORE_CHUNKS * CHUNK_BYTES,
     QUERY_BYTES = ROW_WORDS * REGISTER_BYTES,
     OUTPUT_BYTES = OUTPUT_CHUNKS * CHUNK_BYTES,
-    CORES_OF_BANK = ATTENTION_BLOCKS(SPICA_CORES, ATTENTION_BANKS),
-    ROOM_BYTES = (BANK_BYTES - 2 * BUFFER_BYTES) / CORES_OF_BANK,
-    /* Warps of a core that take part, and what they have in shared memory. */
-    FITTING_WARPS = ROOM_BYTES / SCORE_BYTES,
-    ATTENTION_WARPS = FITTING_WARPS < ATTENTION_MOST_WARPS ? FITTING_WARPS : ATTENTION_MOST_WARPS,
-    HAS_QUERIES = ATTENTION_WARPS * (SCORE_BYTES + QUERY_BYTES) <= ROOM_BYTES,
-    HAS_OUTPUT = ATTENTION_WARPS * (SCORE_BYTES + QUERY_BYTES + OUTPUT_BYTES) <= ROOM_BYTES,
+    HAS_QUERIES = ATTENTION_HAS_QUERIES,
+    HAS_OUTPUT = ATTENTION_HAS_OUTPUT,
     WARP_BYTES = SCORE_BYTES + (HAS_QUERIES ? QUERY_BYTES : 0) + (HAS_OUTPUT ? OUTPUT_BYTES : 0),
     ALL_WARPS = ATTENTION_WARPS * SPICA_CORES,
     TILE_ROWS = 8 * ALL_WARPS, /* queries of all warps */
 };
-_Static_assert(ATTENTION_KEYS % 16 == 0 && ATTENTION_KEYS <= 64, "a block has 16 to 64 keys");
 _Static_assert(ATTENTION_BANKS == 1 || ATTENTION_BANKS % 2 == 0,
                "[other shared.banks] two panels are in two banks");
 _Static_assert(SPICA_THREADS == ATTENTION_LANES,
                "[other core.threads] fragments are those of warps of 8 threads");
-_Static_assert(BANK_BYTES >= 2 * BUFFER_BYTES && FITTING_WARPS > 0,
-               "[larger shared.size] shared memory must hold two blocks of K and V and the "
-               "scores of a warp");
 
 /* Queries and accumulators of all warps that are not in shared memory. Start-up does not clear
  * them. */

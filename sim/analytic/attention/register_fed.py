@@ -2,9 +2,14 @@
 
 from ....hw.config import WORD_BYTES, ClusterConfig
 from ....kernels.attention.problem import AttentionProblem
+from ....kernels.attention.tensor.plan import (
+    CHUNK_ROWS,
+    FRAGMENT_ROWS,
+    TensorAttentionPlan,
+    attention_plan,
+)
 from ....kernels.gemm.target import tensor_unit
 from ..work import Traffic
-from .register_fed_plan import CHUNK_ROWS, FRAGMENT_ROWS, RegisterFedPlan, register_fed_plan
 from .register_fed_steps import CoreHalf, core_halves
 
 __all__ = ["traffic_of"]
@@ -19,7 +24,7 @@ def traffic_of(config: ClusterConfig, problem: AttentionProblem) -> Traffic:
     Stores of lanes to several rows, powers of 16 bits and K, are not among them.
     """
     assert config.core is not None
-    plan = register_fed_plan(config, problem.depth)
+    plan = attention_plan(config, problem.depth)
     products = read = written = blocks = 0
     for number, cores in enumerate(core_halves(plan, problem)):
         blocks += number % 2
@@ -39,7 +44,7 @@ def traffic_of(config: ClusterConfig, problem: AttentionProblem) -> Traffic:
     )
 
 
-def rows_read(plan: RegisterFedPlan, core: CoreHalf) -> int:
+def rows_read(plan: TensorAttentionPlan, core: CoreHalf) -> int:
     """Return the rows that a core reads in a half, besides copies."""
     keys = FRAGMENT_ROWS * plan.score_products
     queries = keys // 2 if plan.has_queries else 0
@@ -54,7 +59,7 @@ def rows_read(plan: RegisterFedPlan, core: CoreHalf) -> int:
     )
 
 
-def rows_written(plan: RegisterFedPlan, core: CoreHalf) -> int:
+def rows_written(plan: TensorAttentionPlan, core: CoreHalf) -> int:
     """Return the rows that a core writes in a half, besides copies of K and V."""
     kept = (plan.score_chunks - 1) * CHUNK_ROWS
     queries = plan.score_steps * FRAGMENT_ROWS if plan.has_queries else 0

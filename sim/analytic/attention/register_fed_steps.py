@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....kernels.attention.problem import AttentionProblem
-from ....kernels.attention.tensor.plan import CHUNK, TILE
-from .register_fed_plan import RegisterFedPlan
+from ....kernels.attention.tensor.plan import CHUNK, TILE, TensorAttentionPlan
 from .seen import blocks_of, seen
 
 __all__ = ["CoreHalf", "core_halves"]
@@ -45,7 +44,7 @@ class Block:
     is_last: bool
 
 
-def core_halves(plan: RegisterFedPlan, problem: AttentionProblem) -> Iterator[list[CoreHalf]]:
+def core_halves(plan: TensorAttentionPlan, problem: AttentionProblem) -> Iterator[list[CoreHalf]]:
     """Yield for each half of the program the work of each core.
 
     In the first half of a block, warps with even numbers compute its scores, and those with odd
@@ -60,7 +59,7 @@ def core_halves(plan: RegisterFedPlan, problem: AttentionProblem) -> Iterator[li
     yield half_of(plan, problem, (None, 0), (before, 1))
 
 
-def blocks(plan: RegisterFedPlan, problem: AttentionProblem) -> Iterator[Block]:
+def blocks(plan: TensorAttentionPlan, problem: AttentionProblem) -> Iterator[Block]:
     """Yield the blocks of all heads."""
     for _ in range(problem.problems):
         for row in range(0, problem.queries, plan.rows):
@@ -70,7 +69,7 @@ def blocks(plan: RegisterFedPlan, problem: AttentionProblem) -> Iterator[Block]:
 
 
 def half_of(
-    plan: RegisterFedPlan,
+    plan: TensorAttentionPlan,
     problem: AttentionProblem,
     scores: tuple[Block | None, int],
     outputs: tuple[Block | None, int],
@@ -80,7 +79,7 @@ def half_of(
 
 
 def core_half(
-    plan: RegisterFedPlan,
+    plan: TensorAttentionPlan,
     problem: AttentionProblem,
     core: int,
     scores: tuple[Block | None, int],
@@ -112,7 +111,7 @@ def core_half(
 
 
 def rows_of(
-    plan: RegisterFedPlan, problem: AttentionProblem, core: int, block: Block | None, group: int
+    plan: TensorAttentionPlan, problem: AttentionProblem, core: int, block: Block | None, group: int
 ) -> Iterator[int]:
     """Yield the first query of each warp of a group that has queries in the tile of a block."""
     if block is None:

@@ -4,8 +4,8 @@ import pytest
 
 from spica.hw.config import PRESETS
 from spica.kernels.attention.problem import AttentionProblem
+from spica.kernels.attention.tensor.plan import attention_plan
 from spica.sim.analytic.attention.prediction import predict_attention
-from spica.sim.analytic.attention.register_fed_plan import register_fed_plan
 from spica.sim.analytic.attention.register_fed_steps import core_halves
 
 FORMATS = {"ampere": "fp16", "volta": "fp16", "ampere_fp32": "fp32"}
@@ -18,7 +18,7 @@ def attention(preset, queries, keys, **options):
 
 
 def halves_of(preset, problem):
-    plan = register_fed_plan(PRESETS[preset], problem.depth)
+    plan = attention_plan(PRESETS[preset], problem.depth)
     return plan, list(core_halves(plan, problem))
 
 
@@ -32,7 +32,7 @@ def halves_of(preset, problem):
     ],
 )
 def test_plan_is_that_of_the_program(preset, depth, expected):
-    plan = register_fed_plan(PRESETS[preset], depth)
+    plan = attention_plan(PRESETS[preset], depth)
     found = (plan.warps, plan.keys, plan.rows, plan.has_queries, plan.has_output)
     assert found == expected
 

@@ -22,7 +22,7 @@ IMAGE, SHIFT = 1 << 16, 1000
 
 @dataclass
 class Request:
-    """An accepted fetch: its address, the cycle, and the first image that it may be answered from."""
+    """An accepted fetch: address, cycle, and the first image that it may be answered from."""
 
     address: int
     cycle: int
