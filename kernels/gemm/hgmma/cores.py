@@ -1,5 +1,6 @@
 """Problem of a product with operands in shared memory: plain matrices, as in DRAM."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -35,4 +36,6 @@ def pose(config: ClusterConfig, rng: np.random.Generator, **options) -> tuple[Pr
 
     `config` has such tensor units; options are those of `product.pose_product`.
     """
-    return pose_tensor_product(rng, hgmma_plan(config).tensor, USER, **options)
+    plan = hgmma_plan(config)
+    problem, product = pose_tensor_product(rng, plan.tensor, USER, **options)
+    return replace(problem, defines=plan.defines), product

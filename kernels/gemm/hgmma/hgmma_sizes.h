@@ -6,7 +6,7 @@
  * as those of other cores. Rows of core c are in bank c modulo HGMMA_BANKS, columns of block j in
  * bank j modulo HGMMA_BANKS. Each bank has a part of every slot; slots are a ring, one per step.
  *
- * `plan.py` has the same sizes. */
+ * `plan.py` chooses the warps of a core side by side (HGMMA_ACROSS) and the slots (HGMMA_SLOTS). */
 #ifndef HGMMA_SIZES_H
 #define HGMMA_SIZES_H
 
@@ -36,9 +36,7 @@ enum {
     HGMMA_B_ROW = HGMMA_SIDE * HGMMA_BYTES,
     HGMMA_DEPTH = HGMMA_A_ROW / HGMMA_BYTES,
     HGMMA_OPERAND = HGMMA_SIDE * HGMMA_A_ROW,
-    /* Warps of a core side by side, and one below the other. */
-    HGMMA_ACROSS = SPICA_WARPS % 4 == 0 ? 4 : SPICA_WARPS % 2 == 0 ? 2 : 1,
-    HGMMA_DOWN = SPICA_WARPS / HGMMA_ACROSS,
+    HGMMA_DOWN = SPICA_WARPS / HGMMA_ACROSS, /* warps of a core, one below the other */
     HGMMA_CORE_M = HGMMA_SIDE * HGMMA_DOWN, /* rows of a core */
     HGMMA_M = HGMMA_CORE_M * SPICA_CORES,
     HGMMA_N = HGMMA_SIDE * HGMMA_ACROSS,
@@ -49,10 +47,7 @@ enum {
     HGMMA_A_BYTES = HGMMA_BLOCKS(SPICA_CORES, HGMMA_BANKS) * HGMMA_ROWS_BYTES,
     HGMMA_B_BYTES = HGMMA_BLOCKS(HGMMA_ACROSS, HGMMA_BANKS) * HGMMA_OPERAND,
     HGMMA_SLOT_BYTES = HGMMA_A_BYTES + HGMMA_B_BYTES,
-    HGMMA_SLOTS = HGMMA_BANK_BYTES / HGMMA_SLOT_BYTES,
 };
-_Static_assert(HGMMA_SLOTS > 1,
-               "[larger shared.size] shared memory must hold the operands of two steps");
 
 /* Place of part `number` of an operand in a slot, if parts of `bytes` bytes are dealt to the banks. */
 SPICA_INLINE uint32_t hgmma_place(uint32_t number, uint32_t bytes)

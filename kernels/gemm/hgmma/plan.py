@@ -1,4 +1,4 @@
-"""Tile plan of products with operands in shared memory: the sizes of ``hgmma_sizes.h``."""
+"""Tile plan of products with operands in shared memory; ``hgmma_sizes.h`` gets its sizes."""
 
 from dataclasses import dataclass
 
@@ -45,6 +45,11 @@ class HgmmaPlan:
     def n(self) -> int:
         """Columns of a tile."""
         return self.tensor.side * self.across
+
+    @property
+    def defines(self) -> tuple[str, ...]:
+        """Macros of the program."""
+        return f"HGMMA_ACROSS={self.across}", f"HGMMA_SLOTS={self.slots}"
 
     def products(self, m: int, n: int, k: int) -> int:
         """Return the instructions of a product; blocks outside C have none."""

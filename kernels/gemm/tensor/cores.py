@@ -73,6 +73,7 @@ def pose(
         buffers={**problem.buffers, **arranged},
         arguments=(*arguments, flags, *arranged),
         arrangement=arrangement,
+        defines=plan.defines,
     )
     return posed, product
 

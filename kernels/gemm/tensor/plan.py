@@ -1,4 +1,4 @@
-"""Tile plan of products on tensor units: the sizes of ``tensor_sizes.h``."""
+"""Tile plan of products on tensor units; ``tensor_sizes.h`` gets its sizes as macros."""
 
 from dataclasses import dataclass
 
@@ -50,6 +50,12 @@ class TensorPlan:
     def n(self) -> int:
         """Columns of a tile."""
         return 2 * BLOCK * self.across
+
+    @property
+    def defines(self) -> tuple[str, ...]:
+        """Macros of the program."""
+        sizes = {"ACROSS": self.across, "STEPS": self.steps, "SLOTS": self.slots}
+        return tuple(f"TENSOR_{name}={value}" for name, value in sizes.items())
 
     def read_bytes(self, m: int, n: int, k: int) -> int:
         """Return the bytes that a product reads from shared memory as fragments.

@@ -5,7 +5,8 @@
  * 8 columns of B along k. Panel p of a tile is in bank p modulo TENSOR_BANKS, so that the cores read
  * from all banks at a time. Each bank has a part of every slot; slots are a ring.
  *
- * `plan.py` has the same sizes. */
+ * `plan.py` chooses the warps of a tile side by side (TENSOR_ACROSS), its instructions along k
+ * (TENSOR_STEPS) and the slots (TENSOR_SLOTS). */
 #ifndef TENSOR_SIZES_H
 #define TENSOR_SIZES_H
 
@@ -28,8 +29,6 @@ typedef struct {
 #define TENSOR_ARRANGE 4u
 
 #define TENSOR_BLOCKS(size, block) (((size) + (block)-1) / (block))
-#define TENSOR_FITS_(across) \
-    (SPICA_WARPS % (across) == 0 && 2 * (across) * (across) <= TENSOR_WARPS)
 
 enum {
     TENSOR_LANES = 8,
@@ -37,9 +36,7 @@ enum {
     TENSOR_EACH = 32 / SPICA_TENSOR_OPERAND_BITS, /* elements of a word */
     TENSOR_DEPTH = 8 * TENSOR_EACH,               /* elements of k of an instruction */
     FRAGMENT_BYTES = 8 * 4 * TENSOR_LANES,
-    /* Warps of a tile side by side, and one below the other. */
-    TENSOR_ACROSS = TENSOR_FITS_(8) ? 8 : TENSOR_FITS_(4) ? 4 : TENSOR_FITS_(2) ? 2 : 1,
-    TENSOR_DOWN = TENSOR_WARPS / TENSOR_ACROSS,
+    TENSOR_DOWN = TENSOR_WARPS / TENSOR_ACROSS, /* warps of a tile, one below the other */
     TENSOR_M = 8 * TENSOR_DOWN,
     TENSOR_N = 16 * TENSOR_ACROSS,
     TENSOR_BANKS = SPICA_CONFIG_SHARED_BANKS,
@@ -48,16 +45,9 @@ enum {
     TENSOR_A_PANELS = TENSOR_BLOCKS(TENSOR_DOWN, TENSOR_BANKS),
     TENSOR_B_PANELS = TENSOR_BLOCKS(2 * TENSOR_ACROSS, TENSOR_BANKS),
     TENSOR_PANELS = TENSOR_A_PANELS + TENSOR_B_PANELS,
-    /* Instructions along k of a tile: four, or as many as leave room for three slots. */
-    TENSOR_FIT = TENSOR_BANK_BYTES / (3 * TENSOR_PANELS * FRAGMENT_BYTES),
-    TENSOR_STEPS = TENSOR_FIT < 4 ? TENSOR_FIT : 4,
     TENSOR_PANEL_BYTES = TENSOR_STEPS * FRAGMENT_BYTES,
     TENSOR_SLOT_BYTES = TENSOR_PANELS * TENSOR_PANEL_BYTES, /* in each bank */
-    TENSOR_SLOTS = TENSOR_BANK_BYTES / TENSOR_SLOT_BYTES,
 };
-_Static_assert(TENSOR_STEPS > 0,
-               "[larger shared.size] shared memory must hold three tiles of one instruction "
-               "along k");
 _Static_assert(SPICA_THREADS == TENSOR_LANES,
                "[other core.threads] fragments are those of warps of 8 threads");
 
