@@ -1,12 +1,13 @@
-"""Profile of a program by function and source line: time of warps and what they waited for."""
+"""Profile of a program by function, source line and instruction: time of warps, and their waits."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...hw.core.issue.stall_reason import StallReason
+from ...hw.isa.assembly import disassemble
 from ...kernels.program import Program
 from ..harness.profile import Profiling
 from .source_locations import Locator
@@ -25,11 +26,12 @@ Place = tuple[str | None, int | None, str | None, str | None]
 
 
 def source_profile(program: Program, profiling: Profiling) -> dict[str, Any]:
-    """Return the section of a result: the whole program, its functions and its source lines.
+    """Return the section of a result: the program, its functions, source lines and instructions.
 
     Each has the completed warp instructions, and the cycles between two issues of a warp, which
     count for the second instruction, by the state of the warp. Code of the runtime that is inlined
-    counts for the line that calls it. Functions and lines are ordered by cycles, the most first.
+    counts for the line that calls it. All are ordered by cycles, the most first. An instruction
+    also has the instructions for whose results it waited.
 
     Parameters
     ----------
@@ -42,16 +44,28 @@ def source_profile(program: Program, profiling: Profiling) -> dict[str, Any]:
     locator, places = Locator(program), Places()
     done = profiling.counts()[0].sum(axis=0)
     stalls = profiling.stalls().sum(axis=0)
-    for number in np.flatnonzero(done + stalls.sum(axis=1).astype(np.uint64)):
-        found = None
+    code = []
+    waits = waits_by_reader(profiling)
+    for number in map(int, np.flatnonzero(done + stalls.sum(axis=1).astype(np.uint64))):
+        found, pc = None, profiling.first + 4 * number
         if number < len(done) - 1:
-            found = locator.at(profiling.first + 4 * int(number))
+            found = locator.at(pc)
         place = found or {"file": None, "line": None, "function": None, "text": None}
         places.add(
             (place["file"], place["line"], place["function"], place["text"]),
             int(done[number]),
             stalls[number],
         )
+        if number < len(done) - 1:
+            code.append({
+                **assembly(program, pc),
+                **{key: place[key] for key in ("file", "line", "function")},
+                **summed(int(done[number]), stalls[number]),
+                "waits": [
+                    {**assembly(program, profiling.first + 4 * producer), "cycles": cycles}
+                    for producer, cycles in waits[number].most_common()
+                ],
+            })
     return {
         **(places.sums(lambda place: ()) or [((), EMPTY)])[0][1],
         "functions": [
@@ -62,7 +76,28 @@ def source_profile(program: Program, profiling: Profiling) -> dict[str, Any]:
             {"file": file, "line": line, "function": function, "text": text} | sums
             for (file, line, function, text), sums in places.sums(lambda place: place)
         ],
+        "code": sorted(code, key=lambda row: -row["cycles"]),
     }
+
+
+def waits_by_reader(profiling: Profiling) -> defaultdict[int, Counter[int]]:
+    """Return the cycles that instructions waited for results, by place and by the writer's."""
+    found: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    for (place, producer), cycles in profiling.waits().items():
+        found[place][producer] = cycles
+    return found
+
+
+def assembly(program: Program, pc: int) -> dict[str, Any]:
+    """Return the address and the assembly of an instruction."""
+    word = program.word_at(pc)
+    return {"address": pc, "assembly": "?" if word is None else disassemble(word)}
+
+
+def summed(done: int, stalls: np.ndarray) -> dict[str, Any]:
+    """Return instructions, cycles and cycles by state."""
+    states = {name: int(stalls[reason]) for reason, name in STATES.items() if stalls[reason]}
+    return {"instructions": done, "cycles": int(stalls.sum()), "states": states}
 
 
 class Places:
@@ -84,19 +119,5 @@ class Places:
         for place, count in self.done.items():
             done[key(place)] += count
             stalls[key(place)] = stalls.get(key(place), 0) + self.stalls[place]
-        found = [
-            (
-                each,
-                {
-                    "instructions": count,
-                    "cycles": int(stalls[each].sum()),
-                    "states": {
-                        name: int(stalls[each][reason])
-                        for reason, name in STATES.items()
-                        if stalls[each][reason]
-                    },
-                },
-            )
-            for each, count in done.items()
-        ]
+        found = [(each, summed(count, stalls[each])) for each, count in done.items()]
         return sorted(found, key=lambda item: -item[1]["cycles"])

@@ -21,6 +21,8 @@ __all__ = ["NEVER", "CoreHarness", "CoreMarks", "CoreState", "CoresState", "Prog
 NEVER = (1 << 64) - 1
 MAX_WARPS = 32
 REASONS = 16
+#: Numbers of a `Port`.
+PORTS = 8
 
 
 def words(*names: str) -> Iterator[tuple[str, type[ctypes.c_uint32]]]:
@@ -55,6 +57,8 @@ class CoreState(ctypes.Structure):
             )
         ),
         ("slots", ctypes.c_uint64 * REASONS),
+        ("unit_cycles", ctypes.c_uint64 * PORTS),
+        ("lost", ctypes.c_uint64 * REASONS * PORTS),
         *words("owed_fetches", "owed_requests", "busy", "active", "at_barrier"),
         ("exit_code", ctypes.c_int32),
         *words("fault", "fault_warp", "fault_pc", "fault_cause", "fault_lanes", "fault_address"),

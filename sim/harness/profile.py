@@ -11,11 +11,14 @@ from ...kernels.inlining import CallChains
 from ...kernels.program import Program
 from .core_harness import REASONS
 from .harness import Harness
+from .register_use import register_use
 
 __all__ = ["POLLING", "FunctionProfile", "Profiling", "function_of", "polled"]
 
 #: Functions of the runtime in which a warp polls a register.
 POLLING = ("spica_tile_await", "virgo_await", "virgo_dma_fence", "virgo_fence", "vx_wspawn_wait")
+#: `Profile::Wait` of sim/native/recorders/profile.hpp.
+WAIT = np.dtype([("place", np.uint32), ("producer", np.uint32), ("cycles", np.uint64)])
 
 
 @dataclass(frozen=True)
@@ -47,23 +50,27 @@ class Profiling:
     ----------
     harness : Harness
         Harness of cores that have not started.
-    cores : int
-        Number of cores.
     program : Program
         Program that the cores will run.
+    cores, threads : int
+        Number of cores, and threads of their warps.
 
     """
 
-    def __init__(self, harness: Harness, cores: int, program: Program):
+    def __init__(self, harness: Harness, program: Program, *, cores: int, threads: int):
         self.library = harness.library
         self.program = program
-        self.first, end = program.text_addresses.start, program.text_addresses.stop
+        self.first = program.text_addresses.start
         add = self.library.harness_profile_add
         add.restype = ctypes.c_void_p
         self.library.profile_places.restype = ctypes.c_uint64
-        bounds = ctypes.c_uint32(self.first), ctypes.c_uint32(end)
+        self.library.profile_waits.restype = ctypes.c_uint64
+        use = register_use(program, threads)
+        text = ctypes.c_uint32(self.first), ctypes.c_void_p(use.ctypes.data)
         self.profiles = [
-            ctypes.c_void_p(add(harness.handle, ctypes.c_uint32(core), *bounds))
+            ctypes.c_void_p(
+                add(harness.handle, ctypes.c_uint32(core), *text, ctypes.c_uint64(len(use)))
+            )
             for core in range(cores)
         ]
 
@@ -91,6 +98,20 @@ class Profiling:
         found = np.zeros((len(self.profiles), places, REASONS), np.uint64)
         for core, profile in enumerate(self.profiles):
             self.library.profile_copy_stalls(profile, ctypes.c_void_p(found[core].ctypes.data))
+        return found
+
+    def waits(self) -> Counter[tuple[int, int]]:
+        """Return the cycles that warps waited for a register, by its reader and its writer.
+
+        Both are places. They are cycles of the reasons `SCOREBOARD` and `MEMORY` before the issue
+        of the reader; the writer is the last to complete of those of its registers.
+        """
+        found: Counter[tuple[int, int]] = Counter()
+        for profile in self.profiles:
+            rows = np.empty(int(self.library.profile_waits(profile)), WAIT)
+            self.library.profile_copy_waits(profile, ctypes.c_void_p(rows.ctypes.data))
+            for row in rows:
+                found[int(row["place"]), int(row["producer"])] += int(row["cycles"])
         return found
 
     def functions(self) -> dict[str, FunctionProfile]:

@@ -13,6 +13,7 @@ from ...hw.core.control.faults import FaultCause
 from ...hw.core.issue.stall_reason import StallReason
 from ...hw.core.units.lsu.memory_layouts import MemoryFault
 from ...hw.isa.csr import COUNTERS
+from ...hw.isa.operations import Port
 from ...kernels.commands import CommandList
 from ...kernels.program import Program
 from ..engine.amaranth_engine import AmaranthEngine
@@ -29,7 +30,7 @@ from ..lockstep.lockstep import Lockstep
 from ..trace.pipeline.core_records import CoreRecords, Recording
 from .cluster_waits import describe_waits
 from .machine import Machine, bytes_of, since
-from .program_outcome import CoreFault, ProgramOutcome
+from .program_outcome import CoreFault, ProgramOutcome, UnitUse
 from .snapshot import program_digest
 from .watchdog import WATCHDOG, sweep_cycles
 
@@ -231,7 +232,9 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
                 self.harness, cores=self.config.cores, threads=self.core.threads, window=self.record
             )
         if self.profiled is not None:
-            self.profiling = Profiling(self.harness, self.config.cores, self.profiled)
+            self.profiling = Profiling(
+                self.harness, self.profiled, cores=self.config.cores, threads=self.core.threads
+            )
 
     def outcome(self) -> ProgramOutcome:
         """Return the outcome of the run so far."""
@@ -251,6 +254,9 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
             core_cycles=tuple(state.cycles for state in states),
             slots=tuple(
                 {reason.name: state.slots[reason] for reason in StallReason} for state in states
+            ),
+            units=tuple(
+                {port.name: unit_use(state, port) for port in self.core.ports} for state in states
             ),
             exit_codes=tuple(codes),
             fault=fault,
@@ -356,3 +362,9 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
     def core_states(self) -> list[CoreState]:
         """Return the state and counts of each core."""
         return [self.harness.core_state(core) for core in range(self.config.cores)]
+
+
+def unit_use(state: CoreState, port: Port) -> UnitUse:
+    """Return the use of a port's unit."""
+    lost = {reason.name: state.lost[port][reason] for reason in StallReason}
+    return UnitUse(state.unit_cycles[port], {name: slots for name, slots in lost.items() if slots})

@@ -9,7 +9,7 @@ from ..harness.stop_reason import StopReason
 from ..lockstep.missed_store import MissedStore
 from .outcome import Outcome
 
-__all__ = ["CoreFault", "ProgramOutcome"]
+__all__ = ["CoreFault", "ProgramOutcome", "UnitUse"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,25 @@ class CoreFault:
     address: int
 
 
+@dataclass(frozen=True)
+class UnitUse:
+    """Use of an execution unit of a core.
+
+    Attributes
+    ----------
+    cycles : int
+        Cycles in which it has an instruction: from its dispatch to its completion.
+    lost : dict of str to int
+        Empty issue slots that are charged to it, by the names of `StallReason`: with full
+        collectors, those in which it has most of them; with a wait for registers or for earlier
+        instructions, those in which it has the oldest instruction of the warps that wait.
+
+    """
+
+    cycles: int
+    lost: dict[str, int]
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProgramOutcome(Outcome):
     """Results of cores since their start, and of the cluster around them; instructions are warps'.
@@ -55,6 +74,8 @@ class ProgramOutcome(Outcome):
     slots : tuple of dict
         By core: number of issue slots of each `StallReason`, by its name; ``NONE`` counts
         issued instructions. Their sum is `core_cycles` times the issue width.
+    units : tuple of dict of str to UnitUse
+        By core: use of each unit, by the names of `Port`.
     exit_codes : tuple of int
         Exit code of each core.
     fault : CoreFault or None
@@ -87,6 +108,7 @@ class ProgramOutcome(Outcome):
     issued: tuple[int, ...]
     core_cycles: tuple[int, ...]
     slots: tuple[dict[str, int], ...]
+    units: tuple[dict[str, UnitUse], ...]
     exit_codes: tuple[int, ...]
     fault: CoreFault | None
     mismatch: str

@@ -1,4 +1,4 @@
-"""Tables of a profile by function and source line."""
+"""Tables of a profile by function, source line and instruction."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ Row = Mapping[str, Any]
 
 
 def profile_tables(profile: Row, width: int) -> Iterator[Table]:
-    """Yield the tables of a profile: warp cycles by function, then by line."""
+    """Yield the tables of a profile: warp cycles by function, by line and by instruction."""
     functions = [
         (row, (row["function"] or "elsewhere", file_name(row))) for row in profile["functions"]
     ]
@@ -34,6 +34,10 @@ def profile_tables(profile: Row, width: int) -> Iterator[Table]:
         "Time of warps by function", ("function", "file"), functions, FUNCTIONS, profile, width
     )
     yield table_of("Time of warps by source line", ("line", "source"), lines, LINES, profile, width)
+    code = [(row, (place_of(row), code_text(row))) for row in profile["code"]]
+    yield table_of(
+        "Time of warps by instruction", ("line", "instruction <- waited for"), code, FUNCTIONS, profile, width
+    )
 
 
 def table_of(
@@ -84,6 +88,11 @@ def waits(row: Row, states: int) -> str:
     total = max(1, row["cycles"])
     ordered = sorted(row["states"].items(), key=lambda item: -item[1])[:states]
     return ", ".join(f"{name.replace('_', ' ')} {100 * n / total:.0f} %" for name, n in ordered)
+
+
+def code_text(row: Row) -> str:
+    """Return an instruction, with the one for whose result it waited most."""
+    return " <- ".join([row["assembly"], *(wait["assembly"] for wait in row["waits"][:1])])
 
 
 def file_name(row: Row) -> str:

@@ -40,6 +40,7 @@ __all__ = [
     "saved",
     "speed_section",
     "traffic_section",
+    "unit_section",
 ]
 
 SCHEMA = "spica.result"
@@ -191,6 +192,17 @@ def issue_slots(slots: Mapping[str, int]) -> dict[str, int]:
     return {key: slots[name] for key, name in zip(ISSUE_SLOTS, names, strict=True)}
 
 
+def unit_section(units: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the `units` of a core; `units` has the `UnitUse` of each `Port` by name."""
+    return {
+        name.lower(): {
+            "cycles": use.cycles,
+            "lost_slots": {reason.lower(): slots for reason, slots in use.lost.items()},
+        }
+        for name, use in units.items()
+    }
+
+
 def traffic_section(
     run: dict[str, float], region: dict[str, float] | None, planned_read_bytes: int | None = None
 ) -> dict[str, Any]:
@@ -209,11 +221,13 @@ def core_section(
     instructions: int,
     slots: dict[str, int] | None = None,
     counters: dict[str, int] | None = None,
+    units: dict[str, dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Return an entry of `cores` of a result."""
     return {
         "instructions": instructions,
         "issue_slots": slots,
+        "units": units,
         "counters": counters,
         "region": None,
     }

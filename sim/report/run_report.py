@@ -12,6 +12,7 @@ from .prediction_report import prediction_lines, prediction_table
 from .profile_report import profile_tables
 from .result import FAIL, ISSUE_SLOTS, ISSUED, PASS
 from .tables import activity_table, percent, share_table, text_of
+from .unit_report import charged_losses, limit_lines, unit_table
 from .utilization import ACTIVITIES, USEFUL
 
 __all__ = ["WIDTH", "report"]
@@ -64,6 +65,8 @@ def summary_lines(result: Mapping[str, Any]) -> Iterator[str]:
         )
     for unit, losses in largest_losses(result):
         yield f"Largest losses{unit}: {losses}"
+    if not result["matrix_units"] and result["cores"]:
+        yield from limit_lines(result)
 
 
 def workload(result: Mapping[str, Any]) -> str:
@@ -91,16 +94,10 @@ def largest_losses(result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         }
         yield f" ({name})" if len(units) > 1 else "", largest(losses)
     if not units and result["cores"]:
-        slots = issue_slots_of(result)
+        slots = charged_losses(result)
         total = max(1, slots.total())
-        yield (
-            "",
-            largest({
-                key.replace("_", " "): count / total
-                for key, count in slots.items()
-                if key != ISSUED
-            }),
-        )
+        del slots[ISSUED]
+        yield "", largest({reason: count / total for reason, count in slots.items()})
 
 
 def largest(losses: Mapping[str, float]) -> str:
@@ -277,6 +274,7 @@ def tables(result: Mapping[str, Any], width: int) -> Iterator:
         slots = issue_slots_of(result)
         outcomes = {outcome(key): count for key, count in slots.items()}
         yield share_table("Issue slots", "slots", "outcome", outcomes)
+        yield unit_table(result)
     if result["instructions"] is not None and result["instructions"]["by_unit"]:
         counts = result["instructions"]["by_unit"]
         yield share_table("Instructions by unit", "instructions", "unit", counts)

@@ -34,6 +34,7 @@ from ..report.result import (
     region_section,
     speed_section,
     traffic_section,
+    unit_section,
 )
 from ..trace import TRACE_SUFFIXES, write_trace
 from .difference_trace import record_difference, window_before
@@ -231,7 +232,13 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
             "issue_utilization": total[ISSUED] / max(1, total.total()),
             "cores": [
                 core_section(*core)
-                for core in zip(outcome.core_instructions, slots, counters, strict=True)
+                for core in zip(
+                    outcome.core_instructions,
+                    slots,
+                    counters,
+                    map(unit_section, outcome.units),
+                    strict=True,
+                )
             ],
             "clocked_cycles": outcome.clocked,
             **counts,

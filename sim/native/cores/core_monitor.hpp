@@ -6,6 +6,7 @@
 
 #include "../iss/native/archive.hpp"
 #include "cores/core_ports.hpp"
+#include "cores/in_flight.hpp"
 #include "cores/repetition.hpp"
 
 namespace spica {
@@ -16,7 +17,10 @@ extern "C" struct CoreState {
     uint64_t instructions;  // completed
     uint64_t collected, last_collected, last_done;
     uint64_t fetches, loads, stores;  // accepted by memory
-    uint64_t slots[16];               // by `StallReason`; their sum is cycles × issue width
+    uint64_t slots[kReasons];         // by `StallReason`; their sum is cycles × issue width
+    // By `Port`: cycles in which its unit has an instruction, and those of `slots` lost to it, by
+    // `StallReason`.
+    uint64_t unit_cycles[InFlight::kPorts], lost[InFlight::kPorts][kReasons];
     uint32_t owed_fetches, owed_requests;
     uint32_t busy, active, at_barrier, exit_code;
     uint32_t fault;  // 0 none, 1 control, 2 memory
@@ -33,12 +37,21 @@ struct Motion {
 
 class CoreMonitor {
 public:
-    explicit CoreMonitor(const CorePorts& ports) : ports_(ports) { reset(); }
+    explicit CoreMonitor(const CorePorts& ports)
+        : ports_(ports), in_flight_(ports), reasons_(ports.warps()) {
+        reset();
+    }
 
     // Returns whether any instruction was collected or completed, and whether one that completed
     // was progress of its warp.
     Motion step(uint64_t now, const uint32_t* outputs) {
         Motion motion;
+        if (was_busy_) count_slots(outputs);
+        was_busy_ = ports_.busy.get(outputs);
+        in_flight_.step(outputs);
+        for (uint32_t warp = 0; warp < reasons_.size(); warp++) {
+            reasons_[warp] = static_cast<uint8_t>(ports_.reason(outputs, warp));
+        }
         for (const CollectedPorts& each : ports_.collected) {
             if (!each.valid.get(outputs)) continue;
             uint32_t warp = each.warp.get(outputs);
@@ -64,12 +77,6 @@ public:
             motion.progressed |=
                 repetition.complete(each.pc.get(outputs), each.mask.get(outputs));
         }
-        if (was_busy_) {
-            // The issue slot ports refer to the previous cycle.
-            state_.cycles++;
-            for (Field slot : ports_.slots) state_.slots[slot.get(outputs)]++;
-        }
-        was_busy_ = ports_.busy.get(outputs);
         if (ports_.fault.valid.get(outputs)) {
             take_fault(1, ports_.fault, outputs);
         } else if (ports_.memory_fault.valid.get(outputs)) {
@@ -89,7 +96,7 @@ public:
         state_.fault_address = address;
     }
 
-    void archive(Archive& archive) { archive(state_, was_busy_, repetitions_); }
+    void archive(Archive& archive) { archive(state_, was_busy_, in_flight_, reasons_, repetitions_); }
 
     // Whether any active warp repeats itself: it may poll, and cause traffic that is no progress.
     bool repeats(const uint32_t* outputs) const {
@@ -108,6 +115,8 @@ public:
     void reset() {
         state_ = {};
         was_busy_ = false;
+        in_flight_.reset();
+        std::fill(reasons_.begin(), reasons_.end(), uint8_t{0});
         repetitions_.assign(ports_.warps(), Repetition(ports_.threads()));
     }
     CoreState state(const uint32_t* outputs) const {
@@ -123,6 +132,31 @@ public:
     }
 
 private:
+    // Counts the previous cycle, to which the ports of issue slots refer.
+    void count_slots(const uint32_t* outputs) {
+        state_.cycles++;
+        for (uint32_t port = 0; port < InFlight::kPorts; port++) {
+            state_.unit_cycles[port] += in_flight_.executes(port);
+        }
+        for (Field slot : ports_.slots) {
+            uint32_t reason = slot.get(outputs);
+            state_.slots[reason]++;
+            uint32_t port = unit_behind(reason);
+            if (port != InFlight::kPorts) state_.lost[port][reason]++;
+        }
+    }
+    // Returns the port to which an empty slot of the previous cycle is charged: full collectors to
+    // the one that has most of them, a wait for registers or for earlier instructions to the
+    // oldest instruction of the warps that wait; `kPorts` for other reasons.
+    uint32_t unit_behind(uint32_t reason) const {
+        if (reason == kCollectorsFull) return in_flight_.fullest();
+        if (reason < kScoreboard || reason > kDrain) return InFlight::kPorts;
+        uint32_t warps = 0;
+        for (uint32_t warp = 0; warp < reasons_.size(); warp++) {
+            warps |= static_cast<uint32_t>(reasons_[warp] == reason) << warp;
+        }
+        return in_flight_.oldest(warps);
+    }
     void take_fault(uint32_t kind, const FaultPorts& fault, const uint32_t* outputs) {
         state_.fault = kind;
         state_.fault_warp = fault.warp.get(outputs);
@@ -135,6 +169,8 @@ private:
     const CorePorts ports_;
     CoreState state_;
     bool was_busy_ = false;
+    InFlight in_flight_;
+    std::vector<uint8_t> reasons_;         // by warp: `StallReason` of the previous cycle
     std::vector<Repetition> repetitions_;  // by warp
 };
 

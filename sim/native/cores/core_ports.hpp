@@ -11,6 +11,15 @@
 
 namespace spica {
 
+// Stall reasons that observers treat apart: numbers of `StallReason` of the issue stage.
+enum Stall : uint32_t {
+    kCollectorsFull = 1,
+    kScoreboard = 4,
+    kMemory = 5,
+    kDrain = 6,
+    kReasons = 16,  // numbers of 4 bits
+};
+
 // Event of an instruction, in the cycles in which `valid` is 1.
 struct PlacePorts {
     Field valid, warp, pc;

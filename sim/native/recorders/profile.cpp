@@ -1,16 +1,19 @@
 #include "recorders/profile.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 
 #include "harness.hpp"
 
 namespace spica {
 
-Profile::Profile(const CorePorts& ports, uint32_t first, uint32_t end)
+Profile::Profile(const CorePorts& ports, uint32_t first, std::vector<Registers> use)
     : ports_(ports),
       first_(first),
-      done_((end - first) / 4 + 1),
+      use_(std::move(use)),
+      writers_(ports.warps()),
+      done_(use_.size() + 1),
       cycles_(done_.size()),
       stalls_(done_.size() * kReasons),
       last_(ports.warps()),
@@ -44,7 +47,30 @@ void Profile::wait(const uint32_t* outputs) {
         waited_[warp * kReasons + ports_.reason(outputs, warp)]++;
     }
     for (const CollectedPorts& port : ports_.collected) {
-        if (port.valid.get(outputs)) charge(port.warp.get(outputs), place_of(port.pc.get(outputs)));
+        if (!port.valid.get(outputs)) continue;
+        uint32_t warp = port.warp.get(outputs);
+        size_t place = place_of(port.pc.get(outputs));
+        issue(warp, place);
+        charge(warp, place);
+    }
+}
+
+// An instruction that waited for registers waited for the last of their writers to complete.
+void Profile::issue(uint32_t warp, size_t place) {
+    if (place == use_.size()) return;
+    auto& writers = writers_[warp];
+    const uint64_t* waited = &waited_[warp * kReasons];
+    if (uint64_t cycles = waited[kScoreboard] + waited[kMemory]) {
+        const Writer* last = nullptr;
+        for (uint64_t left = use_[place].reads | use_[place].writes; left != 0; left &= left - 1) {
+            const Writer& one = writers[static_cast<size_t>(std::countr_zero(left))];
+            if (one.done != 0 && (last == nullptr || one.done > last->done)) last = &one;
+        }
+        if (last != nullptr) blocked_[{static_cast<uint32_t>(place), last->place}] += cycles;
+    }
+    for (uint64_t left = use_[place].writes; left != 0; left &= left - 1) {
+        writers[static_cast<size_t>(std::countr_zero(left))] = {kInFlight,
+                                                                static_cast<uint32_t>(place)};
     }
 }
 
@@ -61,11 +87,33 @@ void Profile::complete(uint64_t now, const uint32_t* outputs) {
     for (const DonePorts& port : ports_.done) {
         if (!port.valid.get(outputs)) continue;
         size_t place = place_of(port.pc.get(outputs));
-        uint64_t& last = last_[port.warp.get(outputs)];
+        uint32_t warp = port.warp.get(outputs);
+        uint64_t& last = last_[warp];
+        uint64_t written = place == use_.size() ? 0 : use_[place].writes;
+        for (; written != 0; written &= written - 1) {
+            Writer& writer = writers_[warp][static_cast<size_t>(std::countr_zero(written))];
+            if (writer.place == place) writer.done = now;
+        }
         done_[place]++;
         cycles_[place] += now - std::min(last, now);
         last = now;
     }
+}
+
+std::vector<Profile::Wait> Profile::waits() const {
+    std::vector<Wait> found;
+    for (const auto& [places, cycles] : blocked_) {
+        found.push_back({places.first, places.second, cycles});
+    }
+    return found;
+}
+
+void Profile::archive(Archive& archive) {
+    std::vector<Wait> waits = this->waits();
+    archive(active_, done_, cycles_, last_, stalls_, waited_, latest_, waits);
+    for (auto& writers : writers_) archive.raw(writers.data(), sizeof writers);
+    blocked_.clear();
+    for (const Wait& each : waits) blocked_[{each.place, each.producer}] = each.cycles;
 }
 
 }  // namespace spica
@@ -75,8 +123,9 @@ using spica::Profile;
 extern "C" {
 
 Profile* harness_profile_add(spica::Harness* harness, uint32_t core, uint32_t first,
-                             uint32_t end) {
-    auto profile = std::make_unique<Profile>(harness->cores->ports(core), first, end);
+                             const Profile::Registers* use, uint64_t places) {
+    auto profile = std::make_unique<Profile>(harness->cores->ports(core), first,
+                                             std::vector(use, use + places));
     Profile* added = profile.get();
     harness->observe(std::move(profile));
     return added;
@@ -91,6 +140,12 @@ void profile_copy(const Profile* profile, uint64_t* done, uint64_t* cycles) {
 
 void profile_copy_stalls(const Profile* profile, uint64_t* stalls) {
     std::copy(profile->stalls().begin(), profile->stalls().end(), stalls);
+}
+
+uint64_t profile_waits(const Profile* profile) { return profile->waits().size(); }
+
+void profile_copy_waits(const Profile* profile, Profile::Wait* waits) {
+    std::ranges::copy(profile->waits(), waits);
 }
 
 }  // extern "C"

@@ -1,7 +1,11 @@
 // Profile of a core's warps by the places of their instructions: completed instructions, cycles
-// between two completions of a warp, and cycles between two issues by stall reason.
+// between two completions of a warp, and cycles between two issues by stall reason, and those that
+// passed until another instruction had written a register, by its place.
 #pragma once
+#include <array>
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "cores/core_ports.hpp"
@@ -11,31 +15,49 @@ namespace spica {
 
 class Profile : public Observer {
 public:
-    static constexpr size_t kReasons = 16;  // values of a `StallReason`, which has 4 bits
+    // Registers that an instruction reads and writes: bits 0 to 31 are x0 to x31, then f0 to f31.
+    struct Registers {
+        uint64_t reads, writes;
+    };
+    // Cycles that instructions at `place` waited for a result of those at `producer`.
+    struct Wait {
+        uint32_t place, producer;
+        uint64_t cycles;
+    };
 
-    // Profiles instructions from `first` to before `end`; all others count as one place.
-    Profile(const CorePorts& ports, uint32_t first, uint32_t end);
+    // Profiles instructions from `first` on, one for each of `use`; all others count as one place.
+    Profile(const CorePorts& ports, uint32_t first, std::vector<Registers> use);
 
     bool step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) override;
 
-    void archive(Archive& archive) override {
-        archive(active_, done_, cycles_, last_, stalls_, waited_, latest_);
-    }
+    void archive(Archive& archive) override;
 
     // Completed instructions and their cycles by place; the last place is for all others.
     const std::vector<uint64_t>& done() const { return done_; }
     const std::vector<uint64_t>& cycles() const { return cycles_; }
     // Cycles that active warps spent before the issue of each place, `kReasons` for each place.
     const std::vector<uint64_t>& stalls() const { return stalls_; }
+    std::vector<Wait> waits() const;
 
 private:
+    // Last writer of a register, and the cycle of its completion or `kInFlight`.
+    struct Writer {
+        uint64_t done = 0;
+        uint32_t place = 0;
+    };
+    static constexpr uint64_t kInFlight = ~0ull;
+
     void wait(const uint32_t* outputs);
     void complete(uint64_t now, const uint32_t* outputs);
     void charge(uint32_t warp, size_t place);
+    void issue(uint32_t warp, size_t place);
     size_t place_of(uint32_t pc) const;
 
     CorePorts ports_;
     uint32_t first_, active_ = 0;
+    const std::vector<Registers> use_;
+    std::vector<std::array<Writer, 64>> writers_;  // by warp and register
+    std::map<std::pair<uint32_t, uint32_t>, uint64_t> blocked_;  // as `Wait`
     std::vector<uint64_t> done_, cycles_, stalls_;
     std::vector<uint64_t> last_;    // by warp: cycle of its last completion, or of its start
     std::vector<uint64_t> waited_;  // by warp and reason: cycles since its last issue

@@ -19,6 +19,7 @@ class SignalKind(enum.IntEnum):
     VALUE = 0  #: the value of the port
     BITS = 1  #: the number of 1 bits
     EQUALS = 2  #: 1 if the port equals `RecordedSignal.code`, else 0
+    UNIT = 3  #: 1 if an execution unit has an instruction: `RecordedSignal.code` is that of a unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +35,8 @@ class RecordedSignal:
     kind : SignalKind
         Function of the port that is summed.
     code : int
-        Value to compare with, for `SignalKind.EQUALS`.
+        Value to compare with, for `SignalKind.EQUALS`; of `SignalKind.UNIT` the number of the
+        core times 8, plus the `Port`.
     delay : int
         Cycles by which the port lags behind the event.
     has_intervals : bool

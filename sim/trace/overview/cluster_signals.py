@@ -6,10 +6,12 @@ from ....hw.base.errors import UserError
 from ....hw.cluster.counters import counter_table
 from ....hw.config import ClusterConfig
 from ....hw.core.issue.stall_reason import StallReason
+from ....hw.isa.operations import Port
 from ...harness.binding import Layout
+from ...harness.core_harness import PORTS
 from .cluster_records import RecordedSignal, SignalKind
 
-__all__ = ["cluster_signals", "slot_name"]
+__all__ = ["cluster_signals", "slot_name", "unit_name"]
 
 
 def cluster_signals(config: ClusterConfig, layout: Layout) -> list[RecordedSignal]:
@@ -20,16 +22,24 @@ def cluster_signals(config: ClusterConfig, layout: Layout) -> list[RecordedSigna
     ]
     signals.append(RecordedSignal(name="dma_busy", port="dma_busy"))
     for number in range(config.cores):
-        signals += core_signals(config, f"core{number}")
+        signals += core_signals(config, number)
     shown = {port.name for port in layout.outputs}
     if not any(signal.port in shown for signal in signals if signal.port.startswith("events_")):
         raise UserError("the design must be an observed cluster; this one has no event ports")
     return [signal for signal in signals if signal.port in shown]
 
 
-def core_signals(config: ClusterConfig, core: str) -> Iterator[RecordedSignal]:
+def core_signals(config: ClusterConfig, number: int) -> Iterator[RecordedSignal]:
     """Yield the recorded signals of a core."""
     assert config.core is not None
+    core = f"core{number}"
+    for port in config.core.ports:
+        yield RecordedSignal(
+            name=unit_name(core, port),
+            port=f"{core}_observed_dispatched_{port.value}_valid",
+            kind=SignalKind.UNIT,
+            code=number * PORTS + port,
+        )
     for slot in range(config.core.issue_width):
         for reason in StallReason:
             yield RecordedSignal(
@@ -46,6 +56,11 @@ def core_signals(config: ClusterConfig, core: str) -> Iterator[RecordedSignal]:
         yield RecordedSignal(
             name=f"{core}_{what}", port=f"{core}_observed_{what}", kind=SignalKind.BITS
         )
+
+
+def unit_name(core: str, port: Port) -> str:
+    """Return the name of the signal for the use of an execution unit."""
+    return f"{core}_unit_{port.name.lower()}"
 
 
 def slot_name(core: str, slot: int, reason: StallReason) -> str:

@@ -12,7 +12,7 @@ from ....hw.matrix.registry import kind_of
 from ....hw.memory.shared.shared_memory import cluster_ports
 from .activity_records import ClusterRecords
 from .cache_tracks import CACHES, cache_tracks
-from .cluster_signals import slot_name
+from .cluster_signals import slot_name, unit_name
 from .function_tracks import function_tracks
 from .series import COLOURS, Drawing, Series, Track
 
@@ -171,7 +171,7 @@ def tensor_tracks(config: ClusterConfig, events: dict[str, Counter]) -> Iterator
 
 
 def core_tracks(config: ClusterConfig, number: int) -> Iterator[Track]:
-    """Yield the tracks of a core: issue slots and warps."""
+    """Yield the tracks of a core: issue slots, execution units with an instruction, warps."""
     assert config.core is not None
     core, slots = f"core{number}", range(config.core.issue_width)
     yield Track(
@@ -184,6 +184,18 @@ def core_tracks(config: ClusterConfig, number: int) -> Iterator[Track]:
                 signals=tuple(slot_name(core, slot, reason) for slot in slots),
             )
             for reason in StallReason
+        ),
+    )
+    yield Track(
+        title=f"core {number} units",
+        most=len(config.core.ports),
+        series=tuple(
+            Series(
+                label=port.name.lower(),
+                colour=f"hsl({REASON_HUES[port]} 45% 62%)",
+                signals=(unit_name(core, port),),
+            )
+            for port in config.core.ports
         ),
     )
     active, waiting = f"{core}_active", f"{core}_at_barrier"

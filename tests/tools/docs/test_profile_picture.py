@@ -8,6 +8,11 @@ SUMS = {"cycles": 40, "instructions": 8, "states": {"memory": 30, "ready": 10}}
 PROFILE = SUMS | {
     "functions": [{"function": "scale", "file": "scale.c"} | SUMS],
     "lines": [{"file": "scale.c", "line": 7, "function": "scale", "text": "y[i] = a;"} | SUMS],
+    "code": [
+        {"file": "scale.c", "line": 7, "assembly": "sw a0, 0(a1)"}
+        | SUMS
+        | {"waits": [{"address": 0x80000010, "assembly": "mul a0, a2, a3", "cycles": 4}]}
+    ],
 }
 
 

@@ -1,0 +1,57 @@
+"""Registers that each instruction of a program reads and writes."""
+
+from functools import cache
+
+import numpy as np
+
+from ...hw.core.front_end.decode_table import RULES
+from ...hw.core.layouts import REGISTERS
+from ...hw.isa.encoding import REGISTER_FIELDS, RegisterClass
+from ...hw.isa.instructions import find
+from ...kernels.program import Program
+
+__all__ = ["register_use"]
+
+#: Number of f0; x0 has no results.
+FLOATS = REGISTERS // 2
+
+
+def register_use(program: Program, threads: int) -> np.ndarray:
+    """Return masks of the registers read and written, uint64 of shape (words of the text, 2).
+
+    x0 to x31 are bits 0 to 31, f0 to f31 bits 32 to 63. A register group, of a product of
+    matrices in warps of `threads` threads, has a bit for each register.
+    """
+    first = program.text_addresses.start
+    found = np.zeros((len(program.text_addresses) // 4, 2), np.uint64)
+    for address, data in program.text:
+        start = (address - first) // 4
+        words = np.frombuffer(data[: len(data) // 4 * 4], "<u4")
+        found[start : start + len(words)] = [masks(int(word), threads) for word in words]
+    return found
+
+
+@cache
+def masks(word: int, threads: int) -> tuple[int, int]:
+    """Return the masks of the registers that an instruction reads and writes."""
+    instruction = find(word)
+    if instruction is None:
+        return 0, 0
+    files = instruction.registers
+    spans = {
+        field: 1
+        << (word >> REGISTER_FIELDS[field] & 0x1F) + (FLOATS if file is RegisterClass.FLOAT else 0)
+        for field, file in files.items()
+    }
+    rule = RULES.get(instruction.name)
+    if rule is not None and (groups := rule.groups(threads)) is not None:
+        selected = word >> REGISTER_FIELDS["rd"] & 0x1F
+        for place, group in groups.by_field.items():
+            if group.first is not None:
+                begin = group.first + (groups.size * selected if group.is_selected else 0)
+                spans[list(REGISTER_FIELDS)[place]] = ((1 << groups.size) - 1) << begin
+    every = (1 << REGISTERS) - 2  # all but x0
+    reads = 0
+    for field, mask in spans.items():
+        reads |= mask if field != "rd" else 0
+    return reads & every, spans.get("rd", 0) & every
