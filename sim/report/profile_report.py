@@ -36,7 +36,12 @@ def profile_tables(profile: Row, width: int) -> Iterator[Table]:
     yield table_of("Time of warps by source line", ("line", "source"), lines, LINES, profile, width)
     code = [(row, (place_of(row), code_text(row))) for row in profile["code"]]
     yield table_of(
-        "Time of warps by instruction", ("line", "instruction <- waited for"), code, FUNCTIONS, profile, width
+        "Time of warps by instruction",
+        ("line", "instruction <- waited for"),
+        code,
+        FUNCTIONS,
+        profile,
+        width,
     )
 
 
