@@ -15,6 +15,7 @@ from ..hw.isa.instructions import INSTRUCTIONS
 from ..hw.isa.markers import MARKERS
 from ..hw.isa.operations import Unit
 from ..hw.matrix.registry import kind_of
+from .gemm.tiles import tile_constants
 
 __all__ = ["EXIT_CODES", "library_header", "program_header"]
 
@@ -212,6 +213,7 @@ def program_header(config: ClusterConfig, stack_bytes: int = address_map.STACK_B
         "Sizes": sizes(config, stack_bytes),
         "Registers of devices": windows(config),
         "Commands of the matrix units": commands(config),
+        "Products on the matrix units": tile_constants(config),
         "Missing units": missing(config),
     }
     return text(title, common(config.core) | own)

@@ -1,8 +1,98 @@
-/* Progress of a product: waits for loads and computes. */
+/* Progress of a product: waits for loads and computes, and hand-over of C tiles from the commanding
+ * thread to the cores, if these finish C.
+ *
+ * All warps meet twice per tile: when it is ready, and when it has been read and the next may
+ * overwrite it. The thread checks for a tile only while it waits for something else. */
 #ifndef GEMM_PROGRESS_H
 #define GEMM_PROGRESS_H
 
-#include "gemm_hand.h"
+#include "gemm_sizes.h"
+
+#if GEMM_FINISHED
+
+/* Computes started in all; whether any tile was handed over; whether one is in progress. */
+typedef struct {
+    uint32_t started, is_handed, is_awaited;
+} GemmHanded;
+
+/* Barrier of all warps except the loading one. */
+SPICA_INLINE void gemm_meet(void)
+{
+    virgo_meet_of(SPICA_WARPS - (GEMM_LOADERS && vx_core_id() == 0));
+}
+
+SPICA_INLINE void gemm_note_started(GemmHanded *handed, uint32_t started)
+{
+    handed->started = started;
+}
+
+/* Releases the cores if the tile they wait for is ready. */
+SPICA_INLINE void gemm_look(GemmHanded *handed)
+{
+    const volatile uint32_t *place = (const volatile uint32_t *)SPICA_OF_UNIT(MATRIX, RUNNING);
+    /* Among the running commands, the one that is not a compute is the tile. It is read before the
+     * number of finished computes, so the tile can only appear to run longer than it does. */
+    uint32_t running = virgo_look_again(&place);
+    uint32_t done = spica_load_register(SPICA_OF_UNIT(MATRIX, COMPUTES_DONE));
+    if (running <= handed->started - done) {
+        gemm_meet();
+        handed->is_awaited = 0;
+    }
+}
+
+/* Waits until a counter is at `count`, like virgo_await; hands over a tile in progress. */
+SPICA_INLINE uint32_t gemm_wait(GemmHanded *handed, uint32_t counter, uint32_t count)
+{
+    while (handed->is_awaited && (int32_t)(spica_load_register(counter) - count) < 0)
+        gemm_look(handed);
+    return virgo_await(counter, count);
+}
+
+/* Waits until no tile is in progress. */
+SPICA_INLINE void gemm_hand_over(GemmHanded *handed)
+{
+    while (handed->is_awaited)
+        gemm_look(handed);
+}
+
+/* Stores a tile of C to shared memory for the cores, as soon as they have read the previous one. */
+SPICA_INLINE void gemm_hand(GemmHanded *handed)
+{
+    gemm_hand_over(handed);
+    if (handed->is_handed)
+        gemm_meet();
+    virgo_spill(SPICA_CONSTANT(GEMM_FIRST + GEMM_C_PLACE), VIRGO_WIDE);
+    handed->is_handed = handed->is_awaited = 1;
+}
+
+#else
+
+/* Empty, so that the compiler keeps nothing. */
+typedef struct {
+} GemmHanded;
+
+SPICA_INLINE void gemm_note_started(GemmHanded *handed, uint32_t started)
+{
+    (void)handed, (void)started;
+}
+
+SPICA_INLINE uint32_t gemm_wait(GemmHanded *handed, uint32_t counter, uint32_t count)
+{
+    (void)handed;
+    return virgo_await(counter, count);
+}
+
+SPICA_INLINE void gemm_hand_over(GemmHanded *handed)
+{
+    (void)handed;
+}
+
+SPICA_INLINE void gemm_hand(GemmHanded *handed)
+{
+    (void)handed;
+}
+
+#endif
 
 /* A product whose first loads are queued, and the devices' counters before it. */
 typedef struct {

@@ -115,13 +115,9 @@ def ceil_div(value: int, unit: int) -> int:
     return -(-value // unit)
 
 
-def plan(config: ClusterConfig, problem: GemmProblem, tile=None) -> Plan:
-    """Return the steps and loads of `problem` that move the fewest bytes from DRAM.
-
-    Tiles are at most `tile`, (M, N, K) in elements; None for `default_tile`.
-    """
-    limits = tile or default_tile(config)
-    choices = tilings(config, problem, limits)
+def plan(config: ClusterConfig, problem: GemmProblem) -> Plan:
+    """Return the steps and loads of `problem` that move the fewest bytes from DRAM."""
+    choices = tilings(config, problem, default_tile(config))
     return unroll(problem, min(choices, key=lambda tiling: loaded_elements(problem, tiling)))
 
 
@@ -175,13 +171,18 @@ def default_tile(config: ClusterConfig) -> tuple[int, int, int]:
     """Return the tile (M, N, K) that suits most products.
 
     M and N fill the accumulator. A short K lets the first compute start early. K stays long enough
-    for rows of a tile to reach all DRAM channels, and for the host to issue commands in time.
+    for rows of a tile to reach all DRAM channels, and for the host to issue commands in time. If a
+    block is padded to a word, rows of several blocks are not dense: one block per row.
     """
     matrix = systolic_unit(config)
     m, n, k = matrix.tile
     all_channels = config.axi.masters * config.axi.interleave_bytes // matrix.operand_bytes
     all_commands = ceil_div(HOST_CYCLES * matrix.macs, m * n)
     shortest = ceil_div(max(all_channels, all_commands), matrix.rows) * matrix.rows
+    if matrix.a_bytes > matrix.rows * matrix.operand_bytes:
+        shortest = matrix.rows
+    if matrix.b_bytes > matrix.columns * matrix.operand_bytes:
+        n = matrix.columns
     return m, n, min(k, shortest)
 
 
@@ -218,11 +219,6 @@ def tile_sizes(config: ClusterConfig, problem: GemmProblem, limits) -> tuple[int
             strict=True,
         )
     )
-    # If a block is padded to a word, rows of several blocks are not dense: one block per row.
-    if matrix.a_bytes > matrix.rows * matrix.operand_bytes:
-        k = matrix.rows
-    if matrix.b_bytes > matrix.columns * matrix.operand_bytes:
-        n = matrix.columns
     while True:
         a_size = m * (k // matrix.rows) * matrix.a_bytes
         b_size = k * (n // matrix.columns) * matrix.b_bytes

@@ -1,7 +1,6 @@
 /* Two concurrent products on two matrix units: core 0 commands the first, core 1 the second. A
  * product with 0 rows is skipped. */
-#define GEMM_FIRST 0
-#define GEMM_SHARED_BYTES (SPICA_SHARED_BYTES / 2)
+#define GEMM_HALVED 1
 #include "../gemm/gemm.h"
 
 int second_product(const Gemm *gemm);

@@ -1,7 +1,6 @@
 /* The second product: the same library, compiled for the second matrix unit. */
 #define VIRGO_UNIT 1
-#define GEMM_FIRST (SPICA_SHARED_BYTES / 2)
-#define GEMM_SHARED_BYTES (SPICA_SHARED_BYTES / 2)
+#define GEMM_HALVED 1
 #include "../gemm/gemm.h"
 
 _Static_assert(VIRGO_ROWS == SPICA_CONFIG_MATRIX1_ROWS, "sizes must be those of the second unit");

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...hw.config import ClusterConfig
-from ...kernels.gemm.cores import command_depth, command_width, operand_rooms
 from ...kernels.gemm.plan import ceil_div
 from ...kernels.gemm.problem import GemmProblem
-from ...kernels.gemm.target import systolic_unit
+from ...kernels.gemm.tiles import ProgramTiles, program_tiles
 
-__all__ = ["ProgramStep", "ProgramTiles", "program_steps", "program_tiles"]
+__all__ = ["ProgramStep", "program_steps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,42 +47,6 @@ class ProgramStep:
     after: int
     accumulates: bool
     last: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProgramTiles:
-    """Largest tiles of the program and its ranges of shared memory, as in ``gemm_sizes.h``.
-
-    The range of B begins behind that of A. If the cores finish C, a tile of C follows.
-    """
-
-    m: int
-    n: int
-    k: int
-    a_room: int
-    b_room: int
-    a_bytes: int
-    b_bytes: int
-
-
-def program_tiles(config: ClusterConfig, *, is_finished: bool = False) -> ProgramTiles:
-    """Return the tiles of the program ``gemm``, or of one whose cores finish C, for a machine."""
-    matrix = systolic_unit(config)
-    m, n = matrix.tile[0], command_width(config)
-    k = command_depth(config, is_finished=is_finished)
-    a_room, b_room = operand_rooms(config, is_finished=is_finished)
-    return ProgramTiles(
-        m=m,
-        n=n,
-        k=k,
-        a_room=a_room,
-        b_room=b_room,
-        a_bytes=m * ceil_div(k, matrix.rows) * matrix.a_bytes,
-        b_bytes=ceil_div(k, matrix.rows)
-        * matrix.rows
-        * ceil_div(n, matrix.columns)
-        * matrix.b_bytes,
-    )
 
 
 class OperandSlots:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from ...hw.config import ClusterConfig
 from ...hw.matrix.systolic.dataflows import dataflow_of
-from ...kernels.gemm.cores import loads_ahead
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.target import systolic_unit
+from ...kernels.gemm.tiles import program_tiles
 from ..harness.dram import DramConfig
 from . import program as timing
 from .drain import drain_profile
@@ -62,6 +62,7 @@ class Timeline:
         self.write_latency = flow.write_latency(unit) + unit.add_latency
         #: Least cycles of a pass: the weights of the next one enter the array meanwhile.
         self.least_pass = max(unit.rows, 1 + (unit.rows - 1) * (unit.element_latency - 1))
+        self.most_loads = program_tiles(config).loads
         self.loads = LoadTimeline(config, memory)
         self.needed: list[int] = []  # loads that each step and those before it need
         self.ends: list[int] = []  # of the last rows of computes
@@ -109,7 +110,7 @@ class Timeline:
         issue = self.loader
         if count and step.after:
             issue = polled(issue, self.ends[step.after - 1] + self.write_latency, timing.POLL)
-        full = self.needed[-1] + count - loads_ahead(self.config)
+        full = self.needed[-1] + count - self.most_loads
         if count and full > 0:
             issue = polled(issue, self.loads.done(full - 1), timing.POLL)
         self.queue_loads(step, issue, timing.LOADER_LOAD)

@@ -11,12 +11,12 @@ import numpy as np
 from ...hw.config import ClusterConfig
 from ...kernels.attention import cores as attention_cores
 from ...kernels.gemm import add, bias, cores, pair
-from ...kernels.gemm.cores import command_depth
 from ...kernels.gemm.hgmma import cores as hgmma_cores
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.product import stored_operands, wide_problem, with_bits
 from ...kernels.gemm.target import cores_unit, is_on_tensor_units
 from ...kernels.gemm.tensor import cores as tensor_cores
+from ...kernels.gemm.tiles import program_tiles
 from ...kernels.kernel import Kernel, Problem, find_kernel, kernel_folders
 from ..golden.matrix.gemm_finish import add_to, finished
 from ..golden.matrix.tensor_gemm import tensor_gemm
@@ -55,7 +55,7 @@ def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, product = cores.pose(config, rng, **sizes, **options)
         a, b = stored_operands(problem, product)
-        return with_bits(problem, golden_product(config, product, a, b, command_depth(config)))
+        return with_bits(problem, golden_product(config, product, a, b, program_tiles(config).k))
 
     return dataclasses.replace(cores.cores_kernel(config, **options), pose=posed)
 
@@ -111,7 +111,7 @@ def exact_pair_kernel(config: ClusterConfig, **options) -> Kernel:
             view = pair.unit_view(config, number)
             mark = str(number) if number else ""
             a, b = stored_operands(problem, product, mark)
-            c = golden_product(view, product, a, b, command_depth(view))
+            c = golden_product(view, product, a, b, program_tiles(view).k)
             problem = with_bits(problem, c, f"c{mark}")
         return problem
 
@@ -162,5 +162,5 @@ def kernel_of(name: str, config: ClusterConfig, product: Mapping[str, Any]) -> K
 
 def accumulated(config: ClusterConfig, problem: Problem, product: GemmProblem) -> np.ndarray:
     """Return the product in the accumulator's format, the input of the cores' epilogue."""
-    depth = command_depth(config, is_finished=True)
+    depth = program_tiles(config, is_finished=True).k
     return golden_product(config, wide_problem(product), *stored_operands(problem, product), depth)

@@ -7,10 +7,10 @@ import pytest
 
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
-from spica.kernels.gemm.cores import command_depth
 from spica.kernels.gemm.target import product_macs
+from spica.kernels.gemm.tiles import program_tiles
 from spica.sim.analytic.gemm import predict, product_of
-from spica.sim.analytic.program_steps import program_steps, program_tiles
+from spica.sim.analytic.program_steps import program_steps
 from spica.sim.analytic.work import counted_levels
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
@@ -159,7 +159,6 @@ def test_steps_cover_the_product_once(preset, sizes):
     assert sum(step.m * step.n * step.depth for step in steps) == m * n * k
     assert len({(step.row, step.column, step.k) for step in steps}) == len(steps)
     tiles = program_tiles(config)
-    assert tiles.k == command_depth(config)
     for step in steps:
         assert step.a + tiles.a_bytes <= tiles.a_room <= step.b
         assert step.b + tiles.b_bytes <= config.shared.size

@@ -201,7 +201,7 @@ MISTAKES = {
     "words where C is not aligned": [(" && !(((uint32_t)c | c_pitch) & 3)", "")],
     "words beyond the last column": [("(group + 1) * FINISH_WIDTH <= n", "1")],
     "elements beyond the last column": [("SPICA_IF (part.columns > 0)", "SPICA_IF (1)")],
-    "no room for the tile": [("- GEMM_FINISHED * GEMM_C_BYTES", "")],
+    "no room for the tile": [("OF_UNIT(FINISHED_GEMM,", "OF_UNIT(GEMM,")],
     "rows of another team": [("GEMM_C_PLACE + down * pitch", "GEMM_C_PLACE + (down ^ 1) * pitch")],
 }
 

@@ -1,12 +1,15 @@
 """Tests of C programs for several matrix units, on the instruction-set model."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
+from spica.hw.isa.memory_map import numbered
+from spica.kernels.gemm.pair import unit_view
+from spica.kernels.gemm.tiles import program_tiles, tile_constants
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import KernelWorkload
@@ -48,6 +51,13 @@ def test_a_wrong_bit_of_the_second_product_is_found():
         KernelWorkload(planted, {"m": 20, "n": 20, "k": 20}), "own", HETERO, options
     )
     assert result["check"]["buffers"]["c1"]["wrong"] == 1
+
+
+def test_constants_of_each_unit_are_those_of_its_half():
+    constants = {name: value for name, value, _ in tile_constants(HETERO)}
+    for number in range(2):
+        for name, value in asdict(program_tiles(unit_view(HETERO, number))).items():
+            assert constants[f"{numbered('half_gemm', number)}_plan_{name}"] == str(value)
 
 
 def test_a_unit_that_is_not_there():
