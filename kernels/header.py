@@ -8,8 +8,8 @@ from ..hw.cluster.artifacts import sizes as config_sizes
 from ..hw.cluster.register_blocks import register_blocks
 from ..hw.config import ClusterConfig, PipelineConfig, tensor
 from ..hw.core.front_end.decode_table import RULES
+from ..hw.isa import commands as rocc
 from ..hw.isa import memory_map as address_map
-from ..hw.isa.commands import Function, rocc_word
 from ..hw.isa.csr import COUNTER_NUMBERS, COUNTERS, CSRS
 from ..hw.isa.instructions import INSTRUCTIONS
 from ..hw.isa.markers import MARKERS
@@ -48,7 +48,6 @@ ADDRESSES = (
     *("WINDOW_BYTES", "PRINT_BYTES", "CONSOLE_BASE", "CONSOLE_LANES"),
     *("COUNTER_DUMP", "COUNTER_DUMP_BYTES", "MATRIX_STRIDE"),
 )
-
 Definitions = Iterator[tuple[str, str, str]]
 
 
@@ -72,6 +71,7 @@ def sizes(config: ClusterConfig, stack_bytes: int) -> Definitions:
             ("operand", matrix.operand_bytes, "bytes of an element of A and B"),
             ("narrow", matrix.narrow_bytes, "bytes of an element of C, narrow format"),
             ("wide", matrix.wide_bytes, "bytes of an element of C, accumulator format"),
+            *((f"{port}_block", size, "bytes of a block") for port, size in matrix.reads.items()),
         ):
             yield f"{address_map.numbered(name, number)}_bytes", str(value), meaning
     if config.tensor_units is not None:
@@ -146,8 +146,13 @@ def missing(config: ClusterConfig) -> Definitions:
 
 def commands(config: ClusterConfig) -> Definitions:
     """Yield name, value and meaning of each command code of the matrix units."""
-    for function in Function:
-        yield f"rocc_{function.name}", f"{rocc_word(function):#010x}", ""
+    for function in rocc.Function:
+        yield f"rocc_{function.name}", f"{rocc.rocc_word(function):#010x}", ""
+    for name in ("COMPUTE", "STORE", "SPILL"):
+        yield f"only_{name}", f"{getattr(rocc, name):#x}u", "rs2 of LOOP_WS"
+    for layout in (rocc.loop_control, rocc.loop_parts):
+        for name, field in layout:
+            yield f"loop_{name}", f"{1 << field.offset % 32:#x}u", "first bit of a field of LOOP_WS"
     for number, matrix in enumerate(config.units):
         for code, operation in kind_of(matrix).operations(matrix).items():
             yield f"{address_map.numbered('cisc', number)}_{operation}", str(code), ""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...hw.config.arithmetic import ARITHMETIC
+from ...hw.isa.commands import encode, loop_control
 from ..elements import NATIVE, values_of
 from ..kernel import Buffer, Problem
 from .data import operands
@@ -23,7 +24,7 @@ __all__ = [
 ]
 
 #: Option bit of the programs: C has the accumulator's format.
-WIDE = 2
+WIDE = encode(loop_control, full_c=1)
 #: C in float64 and the bound of each element's error, from a problem, A and B.
 Reference = Callable[[GemmProblem, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 

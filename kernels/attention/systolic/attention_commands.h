@@ -18,7 +18,7 @@ SPICA_INLINE void attention_multiply(uint32_t a, uint32_t b_end, uint32_t option
 {
     virgo_operands(a, b_end);
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS1_LOW), options);
-    spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_LOW), VIRGO_ONLY_COMPUTE | transposed);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_LOW), SPICA_ONLY_COMPUTE | transposed);
     virgo_start();
 }
 

@@ -25,7 +25,7 @@ static const uint32_t attention_unit_registers[SCORE_WORDS] = {
     0, (m) / VIRGO_ROWS | (n) / VIRGO_COLUMNS << 16, (k) / VIRGO_ROWS, SPICA_ROCC_BOUNDS,  \
     0, (a) / VIRGO_A_BLOCK, ((b) + VIRGO_B_BYTES(n, k)) / VIRGO_B_BLOCK, SPICA_ROCC_SPAD_AB, \
     base, (scales) / VIRGO_A_BLOCK, SPICA_ROCC_ACCUMULATOR,                                \
-    options, VIRGO_ONLY_COMPUTE | (parts), SPICA_ROCC_LOOP_WS, 0, 0
+    options, SPICA_ONLY_COMPUTE | (parts), SPICA_ROCC_LOOP_WS, 0, 0
 
 /* Kinds of P V: the first of a block of queries, and one that adds to O, or to O times factors. */
 enum { ATTENTION_SET, ATTENTION_ADD, ATTENTION_SCALE };
@@ -43,7 +43,7 @@ enum { ATTENTION_SET, ATTENTION_ADD, ATTENTION_SCALE };
 #define SCORE_(number, block)                                                                  \
     {PRODUCT_(BLOCK_KEYS, BLOCK_ROWS, DEPTH, ATTENTION_K##number##_PLACE,                      \
               ATTENTION_Q##block##_PLACE, 0, 0, 0, VIRGO_TRANSPOSED_B),                        \
-     VIRGO_WIDE, VIRGO_ONLY_SPILL, ATTENTION_S##number##_PLACE / VIRGO_A_BLOCK,                \
+     VIRGO_WIDE, SPICA_ONLY_SPILL, ATTENTION_S##number##_PLACE / VIRGO_A_BLOCK,                \
      SPICA_ROCC_LOOP_WS, 0, 0, 0, 0}
 
 static const uint32_t attention_add_words[3][3][UNIT_WORDS] = {ADDS_(0), ADDS_(1), ADDS_(2)};

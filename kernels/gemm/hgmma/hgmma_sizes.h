@@ -25,7 +25,7 @@ typedef struct {
 /* Loaded at each use: warps have no register left for it. */
 #define HGMMA ((const Hgmma *)SPICA_CONSTANT(SPICA_ARGUMENTS))
 /* Option: C is FP32. */
-#define HGMMA_WIDE 2u
+#define HGMMA_WIDE SPICA_LOOP_FULL_C
 
 #define HGMMA_BLOCKS(size, block) (((size) + (block)-1) / (block))
 

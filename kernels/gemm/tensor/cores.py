@@ -73,7 +73,7 @@ def pose(
         buffers={**problem.buffers, **arranged},
         arguments=(*arguments, flags, *arranged),
         arrangement=arrangement,
-        defines=plan.defines,
+        defines=(*plan.defines, f"TENSOR_ARRANGE={ARRANGE}"),
     )
     return posed, product
 

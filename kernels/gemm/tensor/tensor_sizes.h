@@ -24,9 +24,8 @@ typedef struct {
 } Tensor;
 
 #define TENSOR ((const Tensor *)spica_arguments())
-/* Options: C is FP32; the program arranges the operands as fragments. */
-#define TENSOR_WIDE 2u
-#define TENSOR_ARRANGE 4u
+/* Options: C is FP32; TENSOR_ARRANGE: the program arranges the operands as fragments. */
+#define TENSOR_WIDE SPICA_LOOP_FULL_C
 
 #define TENSOR_BLOCKS(size, block) (((size) + (block)-1) / (block))
 

@@ -38,11 +38,9 @@
 #define VIRGO_NARROW_BYTES SPICA_OF_UNIT(NARROW, BYTES)
 #define VIRGO_WIDE_BYTES SPICA_OF_UNIT(WIDE, BYTES)
 #define VIRGO_BLOCKS(size, block) (((size) + (block) - 1) / (block))
-#define VIRGO_BLOCK_BYTES_(extent) \
-    ((extent) * VIRGO_OPERAND_BYTES < 4 ? 4 : (extent) * VIRGO_OPERAND_BYTES)
 /* Bytes of a block in a row of A, and of B. */
-#define VIRGO_A_BLOCK VIRGO_BLOCK_BYTES_(VIRGO_ROWS)
-#define VIRGO_B_BLOCK VIRGO_BLOCK_BYTES_(VIRGO_COLUMNS)
+#define VIRGO_A_BLOCK SPICA_OF_UNIT(A_BLOCK, BYTES)
+#define VIRGO_B_BLOCK SPICA_OF_UNIT(B_BLOCK, BYTES)
 /* Bytes of a row in a tile of A with k elements, and of B with n elements. */
 #define VIRGO_A_PITCH(k) (VIRGO_BLOCKS(k, VIRGO_ROWS) * VIRGO_A_BLOCK)
 #define VIRGO_B_PITCH(n) (VIRGO_BLOCKS(n, VIRGO_COLUMNS) * VIRGO_B_BLOCK)
@@ -50,20 +48,16 @@
 #define VIRGO_B_ROWS(k) (VIRGO_BLOCKS(k, VIRGO_ROWS) * VIRGO_ROWS)
 #define VIRGO_B_BYTES(n, k) (VIRGO_B_ROWS(k) * VIRGO_B_PITCH(n))
 
-/* Skip bits of a LOOP_WS, and its option bits. */
-#define VIRGO_ONLY_COMPUTE 0x2b8u
-#define VIRGO_ONLY_STORE 0x78u
-#define VIRGO_ONLY_SPILL 0x278u
-#define VIRGO_ONLY_D 0xd8u
-#define VIRGO_ACCUMULATE 1u
+/* Options of a LOOP_WS. */
+#define VIRGO_ACCUMULATE SPICA_LOOP_ACCUMULATE
 /* With VIRGO_ACCUMULATE: multiplies each row by its scale first (virgo_accumulator). */
-#define VIRGO_SCALE_ROWS 8u
-/* Added to VIRGO_ONLY_COMPUTE: A, or B, is stored transposed. */
-#define VIRGO_TRANSPOSED_A 1u
-#define VIRGO_TRANSPOSED_B 2u
+#define VIRGO_SCALE_ROWS SPICA_LOOP_SCALE_ROWS
+/* Added to SPICA_ONLY_COMPUTE: A, or B, is stored transposed. */
+#define VIRGO_TRANSPOSED_A SPICA_LOOP_TRANSPOSE_A
+#define VIRGO_TRANSPOSED_B SPICA_LOOP_TRANSPOSE_B
 /* Options of virgo_store: accumulator format instead of the narrow one; negative results as 0. */
-#define VIRGO_WIDE 2u
-#define VIRGO_RELU 0x100u
+#define VIRGO_WIDE SPICA_LOOP_FULL_C
+#define VIRGO_RELU SPICA_LOOP_ACTIVATION
 
 /* Sets the descriptor that virgo_dma_start starts: `rows` rows of `bytes` bytes, at most 65535 of
  * each, with row starts `dram_pitch` and `local_pitch` bytes apart. A load pads with zeros up to
@@ -168,7 +162,7 @@ SPICA_INLINE void virgo_accumulator(uint32_t row, uint32_t scales)
 SPICA_INLINE void virgo_prepare(uint32_t accumulate)
 {
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS1_LOW), accumulate);
-    spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_LOW), VIRGO_ONLY_COMPUTE);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_LOW), SPICA_ONLY_COMPUTE);
 }
 
 /* Starts the prepared compute; two computes can be in flight, and they complete in order. */
@@ -204,14 +198,16 @@ SPICA_INLINE void virgo_pitches(uint32_t d, uint32_t c)
 SPICA_INLINE void virgo_load_d(const void *d)
 {
     virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_ADDRESSES_DC), (uint32_t)d, 0);
-    virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_LOOP_WS), 0, VIRGO_ONLY_D);
+    virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_LOOP_WS), 0,
+                      SPICA_LOOP_SKIP_LOAD_A | SPICA_LOOP_SKIP_LOAD_B | SPICA_LOOP_SKIP_COMPUTE |
+                          SPICA_LOOP_SKIP_STORE);
 }
 
 /* Stores the accumulator as the computes so far leave it; later computes do not affect it. */
 SPICA_INLINE void virgo_store(void *c, uint32_t options)
 {
     virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_ADDRESSES_DC), 0, (uint32_t)c);
-    virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_LOOP_WS), options, VIRGO_ONLY_STORE);
+    virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_LOOP_WS), options, SPICA_ONLY_STORE);
 }
 
 /* Stores to shared memory instead, at a multiple of VIRGO_A_BLOCK bytes: the rows set by
@@ -219,7 +215,7 @@ SPICA_INLINE void virgo_store(void *c, uint32_t options)
 SPICA_INLINE void virgo_spill(uint32_t place, uint32_t options)
 {
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_HIGH), place / VIRGO_A_BLOCK);
-    virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_LOOP_WS), options, VIRGO_ONLY_SPILL);
+    virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_LOOP_WS), options, SPICA_ONLY_SPILL);
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_HIGH), 0);
 }
 
