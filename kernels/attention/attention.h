@@ -6,9 +6,7 @@
 
 /* Head dimension, a macro of the compiler. */
 #ifndef ATTENTION_DEPTH
-#error "ATTENTION_DEPTH must be defined as 64 or 128"
-#elif ATTENTION_DEPTH != 64 && ATTENTION_DEPTH != 128
-#error "ATTENTION_DEPTH must be 64 or 128"
+#error "ATTENTION_DEPTH must be defined as one of DEPTHS of problem.py"
 #endif
 
 /* Scale of the weights, macros of the compiler, each a word of FP32: the weight of a score that equals

@@ -28,8 +28,8 @@ SPICA_INLINE void attention_score_part(uint32_t keys, uint32_t number, uint32_t 
     SPICA_IF (vx_thread_id() == 0) {
         virgo_tile(keys, BLOCK_ROWS, DEPTH);
         virgo_accumulator(0, 0);
-        attention_multiply(ATTENTION_PLACE(number, K), ATTENTION_PLACE(block, Q) + QUERY_BYTES, 0,
-                           VIRGO_TRANSPOSED_B);
+        attention_multiply(ATTENTION_PLACE(number, K),
+                           ATTENTION_PLACE(block, Q) + ATTENTION_Q0_BYTES, 0, VIRGO_TRANSPOSED_B);
         virgo_spill(ATTENTION_PLACE(number, S), VIRGO_WIDE);
     } SPICA_END_IF
 }
@@ -119,7 +119,7 @@ SPICA_INLINE uint32_t attention_start_unit(const Attention *attention)
     const AttentionStep step = attention_first(attention);
     uint32_t computes = spica_load_register(SPICA_OF_UNIT(MATRIX, COMPUTES_DONE));
     SPICA_IF (vx_thread_id() == 0) {
-        for (uint32_t word = 0; word < ZERO_BYTES / 4; word++)
+        for (uint32_t word = 0; word < ATTENTION_ZEROS_BYTES / 4; word++)
             attention_at(ATTENTION_ZEROS_PLACE)[word] = 0;
         attention_flags()[0] = attention_flags()[1] = 0;
         virgo_store_pitch(DEPTH);

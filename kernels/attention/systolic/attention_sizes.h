@@ -1,5 +1,5 @@
-/* Sizes and places of attention on a matrix unit. Block sizes and places are macros of the compiler,
- * from plan.py. */
+/* Sizes and places of attention on a matrix unit. Block sizes, and places and bytes of arrays, are
+ * macros of the compiler, from plan.py. */
 #ifndef ATTENTION_SIZES_H
 #define ATTENTION_SIZES_H
 
@@ -25,16 +25,11 @@ enum {
     SETS = BLOCK_ROWS / PER_LANE, /* sets of PER_LANE queries, each of one lane */
     GROUPS = SETS / LANES,        /* groups of queries, each of one core */
     ROW_BYTES = DEPTH * VIRGO_OPERAND_BYTES,
-    QUERY_BYTES = BLOCK_ROWS * ROW_BYTES,
-    ZERO_BYTES = (BLOCK_ROWS > DEPTH ? BLOCK_ROWS : DEPTH) * VIRGO_OPERAND_BYTES,
-    SCORE_BYTES = BLOCK_KEYS * BLOCK_ROWS * 4,
-    POWER_BYTES = BLOCK_KEYS * SETS * 4,
+    SCORE_BYTES = ATTENTION_S_BYTES / 2, /* of one of the blocks that follow each other */
+    POWER_BYTES = ATTENTION_P_BYTES / 3,
     /* Scores are at the start of the accumulator, O behind them. */
     O_BASE = BLOCK_KEYS * BLOCK_ROWS / VIRGO_COLUMNS,
 };
-
-_Static_assert(GROUPS <= SPICA_CORES,
-               "[larger cores] a block must have at most one group of queries per core");
 
 /* Scores of even and odd steps, and P of steps modulo 3, follow each other. */
 #define ATTENTION_S0_PLACE ATTENTION_S_PLACE

@@ -56,8 +56,8 @@ class AttentionPlan:
         Queries of a lane: as many as elements of P in a word.
     parts : int
         Parts of the keys of a block, each of one warp.
-    places : dict of str to int
-        Byte address of each array, a multiple of a read of the unit.
+    places, sizes : dict of str to int
+        Byte address of each array, a multiple of a read of the unit, and its bytes.
 
     """
 
@@ -65,17 +65,15 @@ class AttentionPlan:
     per_lane: int
     parts: int
     places: dict[str, int]
+    sizes: dict[str, int]
 
     @property
     def defines(self) -> tuple[str, ...]:
         """Macros of the program."""
-        sizes = {
-            "ROWS": self.rows,
-            "PER_LANE": self.per_lane,
-            "KEYS": KEYS,
-        }
-        places = {f"{name.upper()}_PLACE": place for name, place in self.places.items()}
-        return tuple(f"ATTENTION_{name}={value}" for name, value in (sizes | places).items())
+        macros = {"ROWS": self.rows, "PER_LANE": self.per_lane, "KEYS": KEYS}
+        macros |= {f"{name.upper()}_PLACE": place for name, place in self.places.items()}
+        macros |= {f"{name.upper()}_BYTES": size for name, size in self.sizes.items()}
+        return tuple(f"ATTENTION_{name}={value}" for name, value in macros.items())
 
 
 def attention_plan(config: ClusterConfig, depth: int) -> AttentionPlan:
@@ -83,14 +81,19 @@ def attention_plan(config: ClusterConfig, depth: int) -> AttentionPlan:
     matrix = systolic_unit(config, "attention")
     core = suitable_core(config, matrix)
     rows = block_rows(config.cores, core, matrix, depth)
-    places = place_all(config.shared, arrays_of(core, matrix, depth, rows))
+    arrays = arrays_of(core, matrix, depth, rows)
+    places = place_all(config.shared, arrays)
     if places is None:
         raise UserError(
             f"attention with depth {depth} needs more shared memory than "
             f"shared.size={config.shared.size}"
         )
     return AttentionPlan(
-        rows=rows, per_lane=WORD // matrix.operand_bytes, parts=core.warps, places=places
+        rows=rows,
+        per_lane=WORD // matrix.operand_bytes,
+        parts=core.warps,
+        places=places,
+        sizes={name: size for name, _, size in arrays},
     )
 
 
