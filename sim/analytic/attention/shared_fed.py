@@ -10,24 +10,21 @@ from .seen import blocks_of, seen
 
 __all__ = ["traffic_of"]
 
-#: Rows of B, the depth of a product, and bytes of each of its operands.
-DEPTH, OPERAND_BYTES = 32, 1024
-
 
 def traffic_of(config: ClusterConfig, problem: AttentionProblem) -> Traffic:
     """Return the products of each core, and the bytes that they read and that the DMA moves.
 
     No products are repeated: a run with other maxima, which are data, has more of them.
     """
-    plan = attention_plan(config, problem.depth)
+    plan, tensor = attention_plan(config, problem.depth), hgmma_unit(config)
     # As many for O as for the scores of a block.
-    products = 2 * (plan.keys // TILE) * (problem.depth // DEPTH)
+    products = 2 * (plan.keys // TILE) * (problem.depth // tensor.depth)
     counts = [products * blocks for blocks in core_blocks(config, problem)]
     dma = dma_traffic(config, problem)
     return Traffic(
-        active=sum(counts) * hgmma_unit(config).steps,
+        active=sum(counts) * tensor.steps,
         shared_read_bytes={
-            f"tensor{core}": 2 * OPERAND_BYTES * count for core, count in enumerate(counts)
+            f"tensor{core}": 2 * tensor.operand_bytes * count for core, count in enumerate(counts)
         },
         dma_read_bytes=dma.read,
         dma_written_bytes=dma.written,
