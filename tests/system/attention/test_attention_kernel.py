@@ -12,6 +12,7 @@ from spica.hw.base.errors import MachineError, UserError
 from spica.hw.config import PRESETS
 from spica.hw.config.override import override
 from spica.kernels.attention.cores import attention_kernel, pose
+from spica.kernels.attention.tensor.plan import attention_plan
 from spica.sim.report.result import result_schema
 from spica.sim.run.exact_kernels import exact_attention_kernel
 from support import fake_attention
@@ -43,6 +44,7 @@ def test_the_problem_has_the_arguments_of_the_header():
     assert problem.arguments == ("q", "k", "v", "o", "lse", 12, 3, 3, 4, 1, scale)
     assert problem.defines == (
         "ATTENTION_DEPTH=128",
+        *attention_plan(config, 128).defines,
         *("ATTENTION_BIAS=0x41000000", "ATTENTION_LAG=0x40a00000", "ATTENTION_LIMIT=0x3f000000"),
     )
     assert (problem.macs, problem.tensor_macs) == ((), attention.needed_macs)
