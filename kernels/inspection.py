@@ -3,15 +3,18 @@
 from collections.abc import Iterator
 
 from .bodies import Body, Step, bodies_of, parallel_block, place, references, steps
+from .divergence.control_flow import ControlFlow
 from .forks.check import crossing_values
 from .launches import task_functions
 from .program import Program
 
-__all__ = ["inspect_program", "inspect_speed"]
+__all__ = ["helper_advice", "inspect_program", "inspect_speed", "unpaired_splits"]
 
 ATOMIC_OPCODE = 0x2F
 #: Compiler helpers that the runtime provides in a form safe for divergent threads.
 SAFE_HELPERS = ("__extendsfdf2",)
+#: Beginnings of the names of compiler helpers.
+HELPERS = ("__", "compiler_rt.")
 
 
 def odd_words(program: Program) -> Iterator[str]:
@@ -41,20 +44,38 @@ def spills(program: Program, body: Body) -> Iterator[str]:
         )
 
 
+def helper_advice(program: Program, address: int) -> str | None:
+    """Return why threads must not disagree in an unsafe compiler helper, None elsewhere."""
+    helper = program.function_of(address) or ""
+    if address not in program.runtime or not helper.startswith(HELPERS) or helper in SAFE_HELPERS:
+        return None
+    return (
+        f"{helper}, which branches on its operands: use float instead of double, and avoid "
+        "division of 64-bit integers"
+    )
+
+
 def helpers(program: Program, name: str, some: list[Step]) -> Iterator[str]:
     """Yield a complaint for each unsafe compiler helper that threads call."""
     for address in sorted(references(some)[0]):
-        helper = program.function_of(address) or ""
-        if address in program.runtime and helper.startswith("__") and helper not in SAFE_HELPERS:
-            yield (
-                f"{name}, which every thread runs, calls {helper}, which branches on its operands: "
-                "use float instead of double, and avoid division of 64-bit integers"
-            )
+        if advice := helper_advice(program, address):
+            yield f"{name}, which every thread runs, calls {advice}"
 
 
-def divergence(program: Program, body: Body) -> Iterator[str]:
+def unpaired_splits(program: Program) -> list[str]:
+    """Return the complaints about splits without joins: threads are lost, or are too many."""
+    flow = ControlFlow(program)
+    return [
+        complaint
+        for start, body in flow.bodies.items()
+        if start not in program.runtime
+        for complaint in divergence(flow, body)
+    ]
+
+
+def divergence(flow: ControlFlow, body: Body) -> Iterator[str]:
     """Yield a complaint if splits and joins of a function do not pair on every path through it."""
-    name = body.function.name
+    program, name = flow.program, body.function.name
     splits, joins = body.count("vx_split"), body.count("vx_join")
     if splits != joins:
         yield f"{name} has {splits} splits and {joins} joins: each split needs one join"
@@ -67,7 +88,7 @@ def divergence(program: Program, body: Body) -> Iterator[str]:
         if after < 0 or (step.leaves and after):
             yield f"{name} has a path to {place(program, step)} on which splits and joins differ"
             return
-        for pc in body.successors(step):
+        for pc in flow.successors(body, step):
             if pc not in depths:
                 depths[pc] = after
                 waiting.append(pc)
@@ -91,14 +112,12 @@ def inspect_program(program: Program) -> list[str]:
     - Parts of the file cannot be read.
     """
     bodies = bodies_of(program)
-    complaints = [*odd_words(program), *crossing_values(program)]
+    complaints = [*unpaired_splits(program), *odd_words(program), *crossing_values(program)]
     for body in bodies.values():
-        complaints += divergence(program, body)
         complaints += helpers(program, body.function.name, parallel_block(body))
     for body in task_functions(program, bodies):
-        complaints += spills(program, body)
         complaints += helpers(program, body.function.name, list(body.steps.values()))
-    return complaints + program.damage
+    return complaints + inspect_speed(program) + program.damage
 
 
 def inspect_speed(program: Program) -> list[str]:

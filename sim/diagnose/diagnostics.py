@@ -8,13 +8,14 @@ from ...hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, disassemble
 from ...hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS, RegisterClass
 from ...hw.isa.instructions import INSTRUCTIONS, find
 from ...hw.isa.operations import Unit
+from ...kernels.inspection import helper_advice, inspect_program
 from ...kernels.program import Program
 from ..harness.stop_reason import StopReason
 from ..iss.machine import Iss
 from ..iss.outcome import Cause, Fault, Outcome, WarpState
 from ..machine.memory_layout import MemoryLayout
 from ..machine.stacks import core_of
-from .diagnostics_text import diagnostics_text
+from .diagnostics_text import ADVICE, diagnostics_text, with_warnings
 from .source_locations import Locator
 
 __all__ = ["ProgramError", "explain"]
@@ -24,10 +25,11 @@ SHOWN = 7
 
 
 class ProgramError(MachineError):
-    """A program that did not end.
+    """A program that did not end; the error has the findings of the inspection of its code.
 
     Parameters
     ----------
+    program : Program
     diagnostics : dict
         Report of `explain`, for a result file.
     text : str or None
@@ -35,9 +37,11 @@ class ProgramError(MachineError):
 
     """
 
-    def __init__(self, diagnostics: dict[str, Any], text: str | None = None):
-        super().__init__(diagnostics_text(diagnostics) if text is None else text)
-        self.diagnostics = diagnostics
+    def __init__(self, program: Program, diagnostics: dict[str, Any], text: str | None = None):
+        warnings = inspect_program(program)
+        text = diagnostics_text(diagnostics) if text is None else text
+        super().__init__(with_warnings(text, warnings))
+        self.diagnostics = diagnostics | {"code_warnings": warnings}
 
 
 def explain(
@@ -112,6 +116,7 @@ def explain_fault(
     return {
         "sentence": fault.sentence,
         "cause": fault.cause.value,
+        "advice": advice_on(fault, locator.program),
         "core": fault.core,
         "warp": fault.warp,
         "lanes": lanes,
@@ -142,6 +147,13 @@ def explain_fault(
             if word
         ],
     }
+
+
+def advice_on(fault: Fault, program: Program) -> str | None:
+    """Return what to change after a fault, None if its sentence says it."""
+    if fault.cause is Cause.DIVERGENT_BRANCH and (helper := helper_advice(program, fault.pc)):
+        return f"threads disagree in {helper}"
+    return ADVICE.get(fault.cause.value)
 
 
 def partner_of(fault: Fault, locator: Locator) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 import struct
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,21 @@ from ..iss.faults import lane_text, numbers_text
 from .finding_text import finding_lines, findings_sentence
 from .place_text import inside, place_lines, source_line, spot
 
-__all__ = ["counted", "diagnostics_text", "warps_text"]
+__all__ = ["ADVICE", "counted", "diagnostics_text", "warps_text", "with_warnings"]
 
 WIDTH = 100
 SCREEN = 40
+INDENT: dict[str, Any] = {"initial_indent": "  ", "subsequent_indent": "    "}
 #: Maximum groups of warps, lanes and lines of code in the report; the rest are counted.
 SHOWN = 6
+#: Findings of the inspection below a report.
+WARNINGS = 3
 #: Hints for some causes.
 ADVICE = {
-    "divergent branch": "use SPICA_IF, SPICA_WHILE or spica_select if threads disagree",
+    "divergent branch": (
+        "use SPICA_IF, SPICA_WHILE or spica_select, in assembly vx_split and vx_join, if threads "
+        "disagree"
+    ),
     "stack overflow": "each nested SPICA_IF takes an entry until its SPICA_END_IF",
 }
 
@@ -40,10 +46,24 @@ def diagnostics_text(diagnostics: dict[str, Any]) -> str:
         what, rest = f"{diagnostics['sentence']}, {after}", group_lines(diagnostics)
     # The command line writes its name in front.
     head = textwrap.wrap(what, WIDTH - len("spica: "), subsequent_indent="  ")
-    lines = [line[:WIDTH].rstrip() for line in [*head, *rest]]
-    if len(lines) > SCREEN:
-        lines[SCREEN - 1 :] = ["  truncated; --json FILE writes the complete report"]
-    return "\n".join(lines)
+    return on_screen([line[:WIDTH].rstrip() for line in [*head, *rest]])
+
+
+def on_screen(lines: list[str], below: Sequence[str] = ()) -> str:
+    """Return a report with further lines below it, cut to one screen."""
+    room = SCREEN - len(below)
+    if len(lines) > room:
+        lines[room - 1 :] = ["  truncated; --json FILE writes the complete report"]
+    return "\n".join([*lines, *below])
+
+
+def with_warnings(report: str, warnings: Sequence[str]) -> str:
+    """Return a report with the findings of the inspection of the program below it."""
+    shown = [f"warning: {warning}" for warning in warnings[:WARNINGS]]
+    if len(warnings) > WARNINGS:
+        shown.append(f"and {len(warnings) - WARNINGS} more warnings")
+    wrapped = (textwrap.wrap(text, WIDTH, **INDENT) for text in shown)
+    return on_screen(report.splitlines(), [line for lines in wrapped for line in lines])
 
 
 def fault_lines(diagnostics: dict[str, Any], after: str) -> Iterator[str]:
@@ -52,13 +72,13 @@ def fault_lines(diagnostics: dict[str, Any], after: str) -> Iterator[str]:
     who = f"core {diagnostics['core']}, warp {diagnostics['warp']}, {lanes}"
     instruction = f": {diagnostics['assembly']}" if diagnostics["assembly"] else ""
     yield f"  {who}, at {diagnostics['pc']:#010x}{instruction}, {after}"
+    if diagnostics["advice"]:
+        yield from textwrap.wrap(diagnostics["advice"], WIDTH, **INDENT)
     yield from place_lines(diagnostics["location"])
     if diagnostics["came_from"] is not None:
         yield "  reached from"
         yield from place_lines(diagnostics["came_from"])
     yield from partner_lines(diagnostics["partner"])
-    if diagnostics["cause"] in ADVICE:
-        yield f"  {ADVICE[diagnostics['cause']]}"
     yield from stray_lines(diagnostics, "  ")
     yield from address_lines(diagnostics["addresses"])
     if diagnostics["registers"]:
@@ -78,9 +98,7 @@ def partner_lines(partner: dict[str, Any] | None) -> Iterator[str]:
         return
     yield f"  races with {partner['what']}, at {partner['pc']:#010x}"
     yield from place_lines(partner["location"])
-    yield from textwrap.wrap(
-        partner["advice"], WIDTH, initial_indent="  ", subsequent_indent="    "
-    )
+    yield from textwrap.wrap(partner["advice"], WIDTH, **INDENT)
 
 
 def split_lines(diagnostics: dict[str, Any]) -> Iterator[str]:
@@ -174,9 +192,7 @@ def group_lines(diagnostics: dict[str, Any]) -> Iterator[str]:
         yield f"  and {sum(len(g['warps']) for g in groups[SHOWN:])} more warps"
     # Idle units have no part in a deadlock.
     if diagnostics["stop"] != "deadlock" or not diagnostics["devices_idle"]:
-        yield from textwrap.wrap(
-            diagnostics["devices"], WIDTH, initial_indent="  ", subsequent_indent="    "
-        )
+        yield from textwrap.wrap(diagnostics["devices"], WIDTH, **INDENT)
 
 
 #: States of warps, the most informative first.

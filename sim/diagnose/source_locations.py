@@ -57,7 +57,8 @@ class Locator:
     def chain(self, pc: int) -> list[SourceLine]:
         """Return an instruction's source lines in the user's files: innermost first, then calls."""
         if pc not in self.found:
-            self.found[pc] = [place for place in self.chains.at(pc) if is_own(place.file)]
+            places = () if pc in self.program.runtime else self.chains.at(pc)
+            self.found[pc] = [place for place in places if is_own(place.file)]
         return self.found[pc]
 
     def own(self, pc: int) -> SourceLine | None:

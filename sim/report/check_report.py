@@ -22,9 +22,10 @@ def check_lines(result: Mapping[str, Any]) -> Iterator[str]:
     else:
         yield "Check:"
         yield from fault_lines(check)
-    # Warnings that decide nothing.
+    # Warnings decide only if nothing else does.
+    passed = check["verdict"] == PASS or check["exit_code"] or check["device_errors"]
     for warning in check["code_warnings"] if is_program or check["verdict"] == PASS else ():
-        yield f"Warning: {warning}"
+        yield f"{'Warning' if passed else 'Error'}: {warning}"
     if check["ignored_races"]:
         yield (
             f"Warning: {check['ignored_races']:,} loads missed a store for want of a fence "

@@ -86,7 +86,7 @@ class IssExecutor(ProgramExecutor[Iss]):
     def error(self, outcome: Outcome) -> ProgramError:
         """Return the error of a run that did not end, or that has findings."""
         found = explain(self.machine, self.program, self.memory_layout, outcome)
-        return ProgramError(found | {"findings": self.findings})
+        return ProgramError(self.program, found | {"findings": self.findings})
 
     @property
     def device_errors(self) -> str:

@@ -14,7 +14,7 @@ from ...hw.config import PRESETS, ClusterConfig
 from ...hw.config.ends import value_of
 from ...hw.isa.memory_map import ARGUMENTS, STACK_BYTES
 from ...kernels.gemm.target import cores_unit
-from ...kernels.inspection import inspect_program, inspect_speed
+from ...kernels.inspection import inspect_program, inspect_speed, unpaired_splits
 from ...kernels.kernel import Kernel, Problem
 from ...kernels.program import Program
 from ...kernels.toolchain import UnmetAssertionError
@@ -44,7 +44,7 @@ __all__ = ["KernelWorkload", "ProgramWorkload"]
 class ProgramWorkload:
     """Program from sources or from one ELF file; it passes with exit code 0 and no error of a unit.
 
-    Warnings of the inspection are part of the result and do not change the verdict.
+    Warnings of the inspection are part of the result. Only splits without joins change the verdict.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ class ProgramWorkload:
         """Return the check of the exit code; a program has no known buffers."""
         code, errors = executor.exit_code, executor.device_errors
         check = check_section(
-            FAIL if code or errors else PASS,
+            FAIL if code or errors or unpaired_splits(self.program) else PASS,
             exit_code=code,
             device_errors=errors,
             code_warnings=inspect_program(self.program),
@@ -339,6 +339,7 @@ class KernelWorkload(ProgramWorkload):
             code
             or errors
             or (refused and not options.allow_spills)
+            or unpaired_splits(self.program)
             or not all(check.passed for check in checks.values())
         )
         check = check_section(

@@ -171,7 +171,8 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
             self.require_arguments()
             trace = self.trace_difference(outcome.mismatch_cycle)
             diagnostics = explain_core(machine, self.program, self.memory_layout, outcome, trace)
-            raise ProgramError(diagnostics, core_diagnostics_text(diagnostics))
+            text = core_diagnostics_text(diagnostics)
+            raise ProgramError(self.program, diagnostics, text)
         return True
 
     def trace_difference(self, cycle: int | None) -> Path | None:

@@ -119,6 +119,49 @@ def test_a_fault_in_the_library_tells_who_called():
     assert found["location"]["function"] == "memcpy"
 
 
+TASK = (
+    "#include <spica.h>\nstatic volatile float x[64];\nstatic volatile uint32_t word;\n"
+    "static void task(uint32_t i, void *argument)\n{{ {} }}\n"
+    "int main(void) {{ vx_spawn_tasks(64, task, 0); return 0; }}\n"
+)
+
+
+@pytest.mark.parametrize("engine", ["iss", pytest.param("verilator", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("body", "helper"),
+    [
+        ("x[i] = (float)(x[i] + (double)i);", "__floatunsidf"),
+        ("x[i] = (float)(0x123456789ull / (((uint64_t)i << 30) + 1));", "__u"),
+    ],
+    ids=["double", "wide"],
+)
+def test_a_fault_in_compiler_arithmetic_names_the_rule(tmp_path, body, helper, engine):
+    path = tmp_path / "wide.c"
+    path.write_text(TASK.format(body))
+    with pytest.raises(ProgramError) as caught:
+        run_workload(ProgramWorkload([path]), "core", CORE, SimtOptions(engine=engine))
+    found, text = checked(caught)
+    found = found if engine == "iss" else found["program"]
+    assert found["advice"].startswith(f"threads disagree in {helper}")
+    assert "use float instead of double" in " ".join(text.splitlines()[2:4])
+    assert "SPICA_IF" not in text and "vx_split" not in text
+    assert found["came_from"]["file"].endswith("wide.c") and found["came_from"]["line"] == 5
+    assert "warning: task, which every thread runs, calls __" in text
+
+
+def test_a_run_that_does_not_end_has_the_warnings(tmp_path):
+    path = tmp_path / "endless.c"
+    path.write_text(TASK.format("volatile uint32_t a[4]; a[0] = i; while (word != 9) ;"))
+    with pytest.raises(ProgramError) as caught:
+        run_workload(
+            ProgramWorkload([path]), "core", CORE, SimtOptions(max_instructions=LIMIT, check="none")
+        )
+    found, text = checked(caught)
+    (warning,) = found["code_warnings"]
+    assert warning.startswith("task, which every thread runs, stores to its stack")
+    assert f"warning: {warning[:40]}" in text
+
+
 class Beyond(Kernel):
     """A kernel with a buffer one word shorter than its writes."""
 

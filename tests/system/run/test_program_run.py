@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 import pytest
 
+from spica.api.own_programs import own_kernel
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.kernels.compile import compile_program
@@ -211,6 +212,23 @@ def test_a_spill_is_wrong_unless_allowed(scale, monkeypatch):
     assert allowed["check"]["verdict"] == "pass"
     assert allowed["check"]["code_warnings"] == result["check"]["code_warnings"] != []
     assert "Warning: spill, which every thread runs" in report(allowed)
+
+
+@pytest.mark.parametrize("arguments", [False, True])
+def test_splits_without_joins_fail(tmp_path, arguments):
+    """The exit code does not show that threads were lost."""
+    source = tmp_path / "lost.c"
+    source.write_text(
+        "#include <spica.h>\nstatic void task(uint32_t i, void *argument) { vx_split(~i & 1); }\n"
+        "int main(void) { vx_spawn_tasks(4, task, 0); return 0; }\n"
+    )
+    workload = ProgramWorkload([source])
+    if arguments:
+        workload = KernelWorkload(own_kernel([source], [1], {}), {})
+    options = SimtOptions(allow_spills=True, max_instructions=20_000)
+    result = run_workload(workload, "tiny", TINY, options)
+    assert (result["check"]["verdict"], result["check"]["exit_code"]) == ("fail", 0)
+    assert ("    " if arguments else "Error: ") + "task has 1 splits and 0 joins" in report(result)
 
 
 def test_a_program_with_a_spill_is_noted(tmp_path):
