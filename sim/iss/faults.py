@@ -102,7 +102,7 @@ class Reason(enum.Enum):
     )
     DIVERGENT_BRANCH = (
         Cause.DIVERGENT_BRANCH,
-        "these lanes disagree with lane {first}: use vx_split and vx_join",
+        "these lanes disagree with lane {first}",
     )
     DIVERGENT_JUMP = (
         Cause.DIVERGENT_BRANCH,

@@ -104,6 +104,8 @@ def test_a_divergent_branch_without_optimization():
     for optimize in (1, 2):
         _, text = diagnostics("divergent_branch", optimize=optimize)
         assert f"divergent_branch.c:{line_of('divergent_branch')} in count\n" in text
+        head, _, advice, *_ = text.splitlines()
+        assert "use" not in head and advice.startswith("  use SPICA_IF, SPICA_WHILE or spica_sel")
 
 
 def test_values_of_a_branch_are_of_all_lanes():

@@ -56,6 +56,8 @@ def failure(path, **options):
         ("_ZL11virgo_fencej", "virgo_fence(unsigned int)"),
         ("_ZTV3Box", "vtable for Box"),
         ("_Z", "_Z"),
+        ("f", "f"),  # not the type float
+        ("x", "x"),
         ("main", "main"),
         ("", ""),
     ],
