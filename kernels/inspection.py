@@ -109,7 +109,7 @@ def inspect_program(program: Program) -> list[str]:
     - Threads call compiler arithmetic that branches on its operands.
     - Splits and joins of a function do not pair.
     - Words are not instructions of the cores: compressed or atomic instructions, or data.
-    - Parts of the file cannot be read.
+    - Parts of the file are unusual or cannot be read.
     """
     bodies = bodies_of(program)
     complaints = [*unpaired_splits(program), *odd_words(program), *crossing_values(program)]

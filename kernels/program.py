@@ -59,7 +59,8 @@ class Program:
     is_text_exact : bool
         Whether `text` has no data; False without sections, where it is the executable segments.
     damage : list of str
-        A sentence for each part of the file that cannot be read and is not needed to run.
+        A sentence for each part of the file that is unusual, or cannot be read and is not needed
+        to run.
     labels : list of (int, str)
         Address and name of each symbol in the text that is no function, ascending.
     variables : list of Function
@@ -92,7 +93,7 @@ class Program:
         except OSError as error:
             raise UserError(f"a program must be readable; {path}: {error.strerror}") from error
         parts = checked_segments(image, Path(path).name)
-        damage: list[str] = []
+        damage = [note for part in parts for note in part.notes]
         sections = read_or(Sections(), damage, "sections", lambda: sections_of(image, damage))
         text = sections.text or [
             (part.address, part.contents) for part in parts if part.is_executable

@@ -240,8 +240,12 @@ class Iss:
     @property
     def exit_code(self) -> int:
         """First exit code of a core that is not 0, else 0."""
-        codes = [self.core_state(core)[1] for core in range(self.config.cores)]
-        return next((code for code in codes if code), 0)
+        return next(filter(None, self.exit_codes), 0)
+
+    @property
+    def exit_codes(self) -> list[int]:
+        """Exit code of each core."""
+        return [self.core_state(core)[1] for core in range(self.config.cores)]
 
     def warp(self, core: int, warp: int) -> WarpState:
         """Return a copy of a warp's state."""

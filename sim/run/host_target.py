@@ -1,7 +1,9 @@
-"""Programs that end as riscv-tests do: by an exit code that names a test, with parked harts.
+"""Programs that end as riscv-tests and those of newlib do: by ``tohost`` or by a system call.
 
 A program with a symbol ``tohost`` ends with gp, or stores to that word, twice the number of the
 test that failed plus 1, so 1 if none did. The harts that it does not use repeat a branch to itself.
+An even word is the address of a system call: its number, and its arguments, 8 bytes each. Without
+the runtime, ``ecall`` with 93 in a7 ends a program with the exit code in a0.
 """
 
 from collections.abc import Iterator
@@ -9,16 +11,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...hw.isa.assembly import INTEGER_NAMES
 from ...hw.isa.encoding import IMMEDIATES
-from ...hw.isa.instructions import find
+from ...hw.isa.instructions import INSTRUCTIONS, find
 from ...kernels.program import Program
 from ..iss.machine import Iss
 from ..machine.program_machine import ProgramMachine
 from ..machine.stacks import core_of
 
-__all__ = ["CHECKED_CYCLES", "CHECKED_INSTRUCTIONS", "HostTarget"]
+__all__ = [
+    "CHECKED_CYCLES",
+    "CHECKED_INSTRUCTIONS",
+    "EXIT",
+    "HostTarget",
+    "notes_on",
+    "system_calls",
+]
 
 SYMBOL = "tohost"
+#: System calls of Linux and newlib that a program without a host makes, by number.
+CALLS = {57: "close", 62: "lseek", 63: "read", 64: "write", 80: "fstat", 93: "exit", 214: "brk"}
+EXIT = 93
+GP, A0, A7 = (INTEGER_NAMES.index(name) for name in ("gp", "a0", "a7"))
 #: Instructions on the model, and cycles on the RTL, between two checks for the end.
 CHECKED_INSTRUCTIONS, CHECKED_CYCLES = 1_000, 500
 #: Cycles in which a warp must issue nothing but its branch to count as parked.
@@ -47,6 +61,8 @@ class HostTarget:
         Warps that were parked when the program ended.
     word : int
         Value that the program stored to ``tohost``, 0 if it ended otherwise.
+    call : tuple of (int, int) or None
+        Number and first argument of a system call at the address in `word`.
 
     """
 
@@ -54,6 +70,7 @@ class HostTarget:
         self.program = program
         self.parked: list[ParkedWarp] = []
         self.word = 0
+        self.call: tuple[int, int] | None = None
 
     @staticmethod
     def of(program: Program) -> "HostTarget | None":
@@ -62,11 +79,15 @@ class HostTarget:
 
     def exit_code(self, code: int) -> int:
         """Return the exit code for a program that ended with `code` in gp: the failed test."""
+        if self.call is not None and self.call[0] == EXIT:
+            return self.call[1]
         code = self.word or code
         return code >> 1 if code & 1 else code
 
     def notes(self) -> Iterator[str]:
-        """Yield a sentence on each parked warp."""
+        """Yield a sentence on a system call, and on each parked warp."""
+        if self.call is not None:
+            yield from notes_on([self.call])
         for each in self.parked:
             function = self.program.function_of(each.pc)
             inside = f", in {function}" if function else ""
@@ -76,6 +97,13 @@ class HostTarget:
         """Read the word ``tohost``."""
         memory = machine if isinstance(machine, Iss) else machine.iss or machine
         self.word = int(memory.read(self.program.symbols[SYMBOL], 4).view(np.uint32)[0])
+        is_call = self.word % 8 == 0 and any(
+            address <= self.word <= address + len(data) - 16
+            for address, data in self.program.segments
+        )
+        if is_call:
+            words = memory.read(self.word, 16).view(np.int32)
+            self.call = int(words[0]), int(words[2])
 
     def ends(self, machine: Iss | ProgramMachine) -> bool:
         """Return whether a program that has not ended will do nothing more.
@@ -95,6 +123,35 @@ class HostTarget:
             found = warps_of_rtl(self.program, machine)
         self.parked = found or []
         return bool(found)
+
+
+def system_calls(program: Program, model: Iss) -> list[tuple[int, int]]:
+    """Return number and first argument of the system calls that ended a program's cores.
+
+    A program of the runtime makes none, nor does a riscv-test, whose number is in gp too.
+    """
+    found = []
+    for core in range(model.config.cores if not program.runtime else 0):
+        for warp in range(model.core.warps):
+            history = model.history(core, warp)
+            if history and history[-1][1] == INSTRUCTIONS["ecall"].match:
+                lane = (history[-1][2] & -history[-1][2]).bit_length() - 1
+                registers = model.warp(core, warp).integers[:, lane].astype(np.int32)
+                number, code = int(registers[A7]), int(registers[A0])
+                if number in CALLS and not (number == EXIT and code == registers[GP]):
+                    found.append((number, code))
+    return found
+
+
+def notes_on(calls: list[tuple[int, int]]) -> Iterator[str]:
+    """Yield a sentence on each system call that nothing answers."""
+    for number, _ in calls:
+        if number != EXIT:
+            name = f", {CALLS[number]}" if number in CALLS else ""
+            yield (
+                f"The program ended at system call {number}{name}: there is no host that answers "
+                "others than exit; print by the console"
+            )
 
 
 def is_active(machine: Iss | ProgramMachine) -> bool:

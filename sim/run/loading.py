@@ -1,5 +1,6 @@
 """Build of programs, and the memory regions that they may access."""
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -8,9 +9,11 @@ from ...hw.base.progress import Progress
 from ...hw.config import PRESETS, ClusterConfig
 from ...hw.isa.memory_map import STACK_BYTES
 from ...kernels.compile import compile_program
+from ...kernels.elf_check import MAGIC
 from ...kernels.program import Program
 from ..machine.memory_layout import ARGUMENTS_BYTES, PAGE, PROGRAM, MemoryLayout, Region
 from ..machine.stacks import stack_bytes_of
+from .exact_kernels import kernel_names
 from .options import SimtOptions
 
 __all__ = [
@@ -27,7 +30,20 @@ SOURCE_SUFFIXES = (".c", ".cpp", ".cc", ".cxx", ".S", ".elf")
 
 def is_file_name(name: str | Path) -> bool:
     """Return whether a name is a file of a program, not a kernel."""
-    return isinstance(name, Path) or "." in name or "/" in name
+    if isinstance(name, Path) or "." in name or "/" in name:
+        return True
+    return name not in kernel_names() and os.path.isfile(name)
+
+
+def is_binary(path: Path) -> bool:
+    """Return whether a file is tried as ELF: by its suffix, without one, or by its first bytes."""
+    if path.suffix in SOURCE_SUFFIXES or not path.suffix:
+        return path.suffix in ("", ".elf")
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
 
 
 def require_cores(name: str, preset: str, config: ClusterConfig):
@@ -51,12 +67,13 @@ def build(
     A compiled program has guards between its variables if it is `guarded`.
     """
     for path in paths:
-        if path.suffix not in SOURCE_SUFFIXES:
-            known = ", ".join(SOURCE_SUFFIXES)
-            raise UserError(f"a program file must end in {known}, not {path}")
         if not path.is_file():
             raise UserError(f"the program file {path} does not exist")
-    binaries = [path for path in paths if path.suffix == ".elf"]
+    binaries = [path for path in paths if is_binary(path)]
+    for path in paths:
+        if path.suffix not in SOURCE_SUFFIXES and path not in binaries:
+            known = ", ".join(SOURCE_SUFFIXES)
+            raise UserError(f"a program file must end in {known}, or be ELF, not {path}")
     if binaries and len(paths) > 1:
         raise UserError(
             f"an ELF file must be the only program file; {binaries[0]} is one of {len(paths)}"

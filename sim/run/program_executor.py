@@ -16,11 +16,14 @@ from ..iss.outcome import Outcome
 from ..machine.memory_layout import ARGUMENTS_BYTES, MemoryLayout
 from ..machine.program_machine import ProgramMachine
 from ..machine.program_outcome import ProgramOutcome
-from .host_target import HostTarget
+from .host_target import EXIT, HostTarget, notes_on, system_calls
 from .options import SimtOptions
 from .workload import Console
 
 __all__ = ["ProgramExecutor"]
+
+#: Symbol of linkers: the value of gp in a program that does not end by it.
+GLOBAL_POINTER = "__global_pointer$"
 
 MachineT = TypeVar("MachineT", Iss, ProgramMachine)
 OutcomeT = TypeVar("OutcomeT", Outcome, ProgramOutcome)
@@ -89,9 +92,25 @@ class ProgramExecutor(Generic[MachineT]):
 
     @property
     def exit_code(self) -> int:
-        """Exit code of the program, valid after its end."""
-        code = 0 if self.outcome is None else self.outcome.exit_code
+        """Exit code of the program, valid after its end; 0 if it ended without one."""
+        is_told = self.host_target is not None and self.host_target.word
+        exits = [code for number, code in self.calls if number == EXIT]
+        if exits and not is_told:
+            return next(filter(None, exits), 0)
+        if isinstance(self.outcome, ProgramOutcome):
+            codes = self.outcome.exit_codes
+        else:
+            codes = self.machine.exit_codes if isinstance(self.machine, Iss) else ()
+        # The linker's value of gp is no exit code.
+        none = (0, self.program.symbols.get(GLOBAL_POINTER))
+        code = next((code for code in codes if code & 0xFFFF_FFFF not in none), 0)
         return code if self.host_target is None else self.host_target.exit_code(code)
+
+    @property
+    def calls(self) -> list[tuple[int, int]]:
+        """Number and first argument of the system calls that ended the program."""
+        iss = self.machine if isinstance(self.machine, Iss) else self.machine.iss
+        return [] if iss is None else system_calls(self.program, iss)
 
     def ended(self, outcome: OutcomeT) -> OutcomeT:
         """Return the outcome of a part of the run, done if only parked warps are left."""
@@ -123,9 +142,10 @@ class ProgramExecutor(Generic[MachineT]):
             )
 
     @property
-    def parking_notes(self) -> list[str]:
-        """Sentences on parked warps."""
-        return [] if self.host_target is None else list(self.host_target.notes())
+    def ending_notes(self) -> list[str]:
+        """Sentences on parked warps, and on system calls."""
+        parked = [] if self.host_target is None else list(self.host_target.notes())
+        return [*parked, *notes_on(self.calls)]
 
     @property
     def ignored_races(self) -> int | None:

@@ -243,7 +243,7 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
             ],
             "clocked_cycles": outcome.clocked,
             **counts,
-            "notes": [*self.notes, *self.parking_notes, *self.check_notes],
+            "notes": [*self.notes, *self.ending_notes, *self.check_notes],
             "console": self.machine.console.decode(errors="replace"),
             "memory": memory_section(self.machine.memory),
             "speed": speed_section(

@@ -174,6 +174,39 @@ def test_the_exit_code_is_that_of_tohost_however_the_program_ends(tmp_path, name
     assert (check["verdict"], check["exit_code"]) == ("fail", 3)
 
 
+#: Ends of programs of newlib: system calls by ``ecall``, and by ``tohost`` with an exit code or the
+#: address of a call; their exit codes, and the number in a note.
+NEWLIB = {
+    "exit": ("    li a7, 93\n    li a0, 5\n    la gp, data\n    ecall\n", 5, None),
+    "exit of 0": ("    li a7, 93\n    li a0, 0\n    la gp, data\n    ecall\n", 0, None),
+    "write": ("    li a7, 64\n    li a0, 1\n    li gp, 9\n    ecall\n", 4, 64),
+    "word": ("    li t0, 11\n    sw t0, tohost, t5\n1:  j 1b\n", 5, None),
+    "call of exit": ("    la t0, call\n    sw t0, tohost, t5\n1:  j 1b\n", 6, None),
+    "call of write": ("    la t0, print\n    sw t0, tohost, t5\n1:  j 1b\n", None, 64),
+}
+CALL_BLOCKS = "    .balign 64\ncall: .dword 93, 6\n    .balign 64\nprint: .dword 64, 1\n"
+
+
+@pytest.mark.parametrize("machine", ["model", "cluster"])
+@pytest.mark.parametrize("name", NEWLIB)
+@pytest.mark.quick("*-model")
+def test_programs_of_newlib_end_with_their_exit_code(tmp_path, name, machine):
+    test, code, call = NEWLIB[name]
+    path = built(tmp_path, environment_program(test) + CALL_BLOCKS)
+    result = run(path, machine, PRESETS["tiny"])
+    assert result["check"]["exit_code"] == code or (code is None and result["check"]["exit_code"])
+    notes = " ".join(result["notes"])
+    assert (f"ended at system call {call}, write: there is no host" in notes) == (call is not None)
+
+
+def test_main_that_ends_its_warp_has_no_exit_code(tmp_path):
+    path = tmp_path / "ended.c"
+    path.write_text("#include <spica.h>\nint main(void) { vx_tmc(0); return 3; }\n")
+    for config in (PRESETS["tiny"], TWO):
+        check = run(path, config=config)["check"]
+        assert (check["verdict"], check["exit_code"]) == ("pass", 0)
+
+
 def test_a_loop_of_several_instructions_is_not_parked(tmp_path):
     """A hart that can still do something is waited for."""
     text = environment_program(SOUND).replace("1:  bnez a0, 1b", "    bnez a0, other")

@@ -14,6 +14,7 @@ from spica.kernels.compile import compile_program
 from spica.kernels.inlining import CallChains
 from spica.kernels.inspection import inspect_program
 from spica.kernels.program import Program
+from spica.sim.run.loading import is_file_name
 
 SOURCE = "#include <spica.h>\nint main(void) { return (int)vx_thread_id(); }\n"
 #: Offsets of fields in the header of the file, and in a segment's.
@@ -64,11 +65,6 @@ HEADERS = {
         0x8000_0100,
         "must begin at 0x80000000, where cores start; program",
     ),
-    "compressed instructions": (
-        FLAGS,
-        3,
-        "may contain compressed instructions, which the cores",
-    ),
     "segments beyond the file": (SEGMENTS, 1 << 20, "program.elf is cut: its segments are descr"),
 }
 
@@ -101,9 +97,83 @@ def test_segments_that_are_refused(image, tmp_path, name):
 
 
 def test_a_program_that_does_not_begin_with_instructions(image, tmp_path):
-    flags = segment_of(image) + 24
+    address = segment_of(image) + ADDRESS
     with pytest.raises(UserError, match="has no instructions at 0x80000000, where it begins"):
-        loaded(changed(image, flags, 4), tmp_path)
+        loaded(changed(image, address, 0x8010_0000), tmp_path)
+
+
+def test_code_that_is_not_marked_executable_runs_with_a_note(image, tmp_path, capsys):
+    path = tmp_path / "program.elf"
+    path.write_bytes(changed(image, segment_of(image) + 24, 4))
+    assert main(("run", str(path), *RUN)) == 0
+    assert "Warning: the segment at 0x80000000, which runs first, is not marked executable" in (
+        " ".join(capsys.readouterr().out.split())
+    )
+
+
+def test_the_flag_of_compressed_instructions_alone_is_no_reason(image, tmp_path):
+    """A file has it if any of its parts allowed them."""
+    program = loaded(changed(image, FLAGS, 3), tmp_path)
+    assert inspect_program(program) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "offset", "is_reached"), [("_start", 8, True), ("main", 0, True), ("abort", 8, False)]
+)
+def test_compressed_instructions_count_where_the_program_goes(
+    image, tmp_path, name, offset, is_reached
+):
+    """The function `abort` has an `ebreak` before its third instruction."""
+    address = loaded(image, tmp_path).symbols[name] + offset
+    first = int.from_bytes(image[segment_of(image) + OFFSET :][:4], "little")
+    broken = changed(changed(image, FLAGS, 3), first + address - 0x8000_0000, 0x4501_4501)
+    if not is_reached:
+        loaded(broken, tmp_path)
+        return
+    with pytest.raises(UserError, match=f"has compressed instructions, .*, at {address:#x}: comp"):
+        loaded(broken, tmp_path)
+
+
+def test_data_that_is_copied_names_the_option(image, tmp_path, capsys):
+    """Linkers place initial values in ROM, and start-up code copies them."""
+    path = tmp_path / "program.elf"
+    path.write_bytes(changed(image, segment_of(image) + 8, 0x8020_0000))
+    assert main(("run", str(path), *RUN)) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert (
+        "is linked for 0x80200000: a program that copies it there needs --allow-region" in printed
+    )
+
+
+@pytest.mark.parametrize("name", ["rv32ui-p-add", "program.out"])
+def test_a_file_of_any_name_is_tried_as_elf(image, tmp_path, monkeypatch, capsys, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_bytes(image)
+    assert main(("run", name, *RUN)) == 0
+    assert f"PASS: {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("notes", "a program must be an ELF file; notes is not"),
+        (
+            "notes.txt",
+            "a program file must end in .c, .cpp, .cc, .cxx, .S, .elf, or be ELF, not no",
+        ),
+    ],
+)
+def test_a_file_that_is_no_program_is_refused(tmp_path, monkeypatch, capsys, name, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text("words\n")
+    assert main(("run", name, *RUN)) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_kernel_is_not_a_file_of_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gemm").write_text("words\n")
+    assert not is_file_name("gemm") and not is_file_name("n" * 5000)
 
 
 def test_no_section_headers_at_all(image, tmp_path, capsys):
