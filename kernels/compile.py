@@ -71,7 +71,7 @@ def build_runtime(
                 library = (directory, INCLUDE_DIRECTORY)
                 part = SourceFile(path=source, optimize=2, library=library, is_own=False)
                 with scratch_folder() as folder:
-                    contents = part.object(part.preprocessed(folder), folder)
+                    contents, _ = part.object(part.preprocessed(folder), folder)
                 # The linker script matches this name.
                 (directory / f"spica_runtime_{source.stem}.o").write_bytes(contents)
 
@@ -101,12 +101,13 @@ class ProgramBuild:
     guarded: bool
     progress: Progress | None
 
-    def objects(self) -> dict[str, bytes]:
-        """Return the objects of the sources, by file name."""
-        return {
-            f"{index}_{source.path.stem}.o": object_of(source, self.progress)
-            for index, source in enumerate(self.sources)
-        }
+    def objects(self, warnings: list[str]) -> dict[str, bytes]:
+        """Return the objects of the sources, by file name; add warnings of the compiler."""
+        found = {}
+        for index, source in enumerate(self.sources):
+            found[f"{index}_{source.path.stem}.o"], said = object_of(source, self.progress)
+            warnings += said
+        return found
 
     def link(self, contents: Mapping[str, bytes], directory: Path) -> Program:
         """Link objects and the runtime to ``program.elf`` in a directory."""
@@ -128,7 +129,7 @@ class ProgramBuild:
             # Unoptimised code has each path as in the source, with its line.
             plain = replace(self, sources=tuple(replace(each, optimize=0) for each in self.sources))
             with scratch_folder() as folder:
-                in_source = first_crossing(plain.link(plain.objects(), folder))
+                in_source = first_crossing(plain.link(plain.objects([]), folder))
             raise structure_error(crossing, in_source, self.sources[0].optimize)
         for complaint in crossing_values(program, self.threads):
             raise UserError(complaint)
@@ -165,6 +166,7 @@ def compile_program(
     defines: Sequence[str] = (),
     stack_bytes: int = STACK_BYTES,
     guarded: bool = False,
+    warnings: list[str] | None = None,
     progress: Progress | None = None,
 ) -> Path:
     """Return the ELF file of a program for a cluster; build it if it is not cached.
@@ -185,6 +187,8 @@ def compile_program(
         Bytes of each thread's stack, a multiple of 16.
     guarded : bool
         Whether the variables have guards between them.
+    warnings : list of str or None
+        Gets the warnings of the compiler.
     progress : callable or None
         Progress callback.
 
@@ -213,7 +217,7 @@ def compile_program(
         guarded=guarded,
         progress=progress,
     )
-    objects = program.objects()
+    objects = program.objects([] if warnings is None else warnings)
 
     def build(directory: Path) -> None:
         program.check(program.link(objects, directory))

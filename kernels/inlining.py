@@ -54,7 +54,7 @@ class CallChains:
     def __init__(self, program: Program):
         self.program = program
         what, none = "debug information", (None, [])
-        self.information, self.units = read_or(none, program.damage, what, self.every_unit)
+        self.information, self.units = read_or(none, program.remarks, what, self.every_unit)
         #: Bodies of the compilation units read so far; reading them is slow.
         self.known: dict[int, list[Body]] = {}
 
@@ -78,7 +78,7 @@ class CallChains:
 
     def readable(self, unit: CompileUnit) -> list[Body]:
         """Return the bodies of a compilation unit, none if they cannot be read."""
-        return read_or([], self.program.damage, "debug information", lambda: list(self.read(unit)))
+        return read_or([], self.program.remarks, "debug information", lambda: list(self.read(unit)))
 
     def read(self, unit: CompileUnit) -> Iterator[Body]:
         """Yield the bodies of a compilation unit."""

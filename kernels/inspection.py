@@ -109,7 +109,7 @@ def inspect_program(program: Program) -> list[str]:
     - Threads call compiler arithmetic that branches on its operands.
     - Splits and joins of a function do not pair.
     - Words are not instructions of the cores: compressed or atomic instructions, or data.
-    - Parts of the file are unusual or cannot be read.
+    - Parts of the file are unusual or cannot be read, or the compiler has warned.
     """
     bodies = bodies_of(program)
     complaints = [*unpaired_splits(program), *odd_words(program), *crossing_values(program)]
@@ -117,7 +117,7 @@ def inspect_program(program: Program) -> list[str]:
         complaints += helpers(program, body.function.name, parallel_block(body))
     for body in task_functions(program, bodies):
         complaints += helpers(program, body.function.name, list(body.steps.values()))
-    return complaints + inspect_speed(program) + program.damage
+    return complaints + inspect_speed(program) + program.remarks
 
 
 def inspect_speed(program: Program) -> list[str]:

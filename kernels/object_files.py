@@ -16,7 +16,7 @@ from .toolchain import LANGUAGES, TARGET, environment
 
 __all__ = ["SourceFile", "object_of"]
 
-OBJECT, TEXT, ASSEMBLY = "source.o", "source.i", "source.s"
+OBJECT, TEXT, ASSEMBLY, WARNINGS = "source.o", "source.i", "source.s", "warnings.txt"
 #: Header whose users contain functions that threads enter.
 PARALLEL_HEADER = b"spica_parallel.h"
 #: File and place of the lines that follow in preprocessed text.
@@ -64,12 +64,12 @@ class SourceFile:
         more = self.more if language else ()
         return (*toolchain.FLAGS, *language, *more, f"-O{self.optimize}")
 
-    def translate(self, *step: str, to: Path) -> None:
-        """Run the compiler up to a step: ``-E``, ``-S`` or ``-c``."""
+    def translate(self, *step: str, to: Path) -> list[str]:
+        """Run the compiler up to a step: ``-E``, ``-S`` or ``-c``; return its warnings."""
         folders = [f"-I{folder}" for folder in (*self.folders, *self.library)]
         macros = [f"-D{define}" for define in self.defines]
         arguments = [*self.flags, *macros, *folders, "-fno-color-diagnostics", *step]
-        toolchain.tool(
+        return toolchain.tool(
             LANGUAGES[self.path.suffix][0],
             [*arguments, str(self.path), "-o", str(to)],
             f"{self.path.name} does not compile",
@@ -81,13 +81,13 @@ class SourceFile:
         self.translate("-E", to=folder / TEXT)
         return (folder / TEXT).read_bytes()
 
-    def object(self, text: bytes, folder: Path) -> bytes:
-        """Return its object; `text` is its preprocessed text."""
+    def object(self, text: bytes, folder: Path) -> tuple[bytes, list[str]]:
+        """Return its object, and warnings of the compiler; `text` is its preprocessed text."""
         if self.path.suffix == ".S" or PARALLEL_HEADER not in text:
-            self.translate("-c", to=folder / OBJECT)
+            warnings = self.translate("-c", to=folder / OBJECT)
         else:
             assembly = folder / ASSEMBLY
-            self.translate("-S", to=assembly)
+            warnings = self.translate("-S", to=assembly)
             assembly.write_text(dropped_saves(assembly.read_text()))
             toolchain.tool(
                 "cc",
@@ -95,7 +95,7 @@ class SourceFile:
                 f"{self.path.name} does not compile",
                 environment(private=folder / "zig"),
             )
-        return (folder / OBJECT).read_bytes()
+        return (folder / OBJECT).read_bytes(), warnings
 
     def reads_files(self, text: bytes, folder: Path) -> bool:
         """Return whether the assembler may read further files for its preprocessed text."""
@@ -113,18 +113,18 @@ class NotKeptError(Exception):
 
     Attributes
     ----------
-    contents : bytes
-        The object.
+    made : tuple of (bytes, list of str)
+        The object, and warnings.
 
     """
 
-    def __init__(self, contents: bytes):
+    def __init__(self, made: tuple[bytes, list[str]]):
         super().__init__("an object depends on more than its key")
-        self.contents = contents
+        self.made = made
 
 
-def object_of(source: SourceFile, progress: Progress | None) -> bytes:
-    """Return the object of a source file; compile it unless it is cached.
+def object_of(source: SourceFile, progress: Progress | None) -> tuple[bytes, list[str]]:
+    """Return the object of a source file, and warnings; compile it unless it is cached.
 
     Its key is the preprocessed text, made anew each time: this follows each file that is changed,
     removed, or found in another folder than before. An object is not kept if its assembly may
@@ -139,17 +139,19 @@ def object_of(source: SourceFile, progress: Progress | None) -> bytes:
             build_step(progress, "compiling the program", size=size, variant=variant),
             scratch_folder() as folder,
         ):
-            contents = source.object(text, folder)
+            contents, warnings = source.object(text, folder)
             if source.reads_files(text, folder) or source.preprocessed(folder) != text:
-                raise NotKeptError(contents)
+                raise NotKeptError((contents, warnings))
             (entry / OBJECT).write_bytes(contents)
+            (entry / WARNINGS).write_text("\n".join(warnings))
 
     passes = Path(__file__).with_name("entries.py").read_bytes()
-    key = digest([compiler_version(), *source.flags, passes, text])
+    key = digest([compiler_version(), *source.flags, passes, WARNINGS, text])
     try:
-        return (cached("object", key, build, progress) / OBJECT).read_bytes()
+        entry = cached("object", key, build, progress)
     except NotKeptError as outcome:
-        return outcome.contents
+        return outcome.made
+    return (entry / OBJECT).read_bytes(), (entry / WARNINGS).read_text().splitlines()
 
 
 def has_assembly(text: bytes, library: Sequence[Path]) -> bool:

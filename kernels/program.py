@@ -58,9 +58,9 @@ class Program:
         The file.
     is_text_exact : bool
         Whether `text` has no data; False without sections, where it is the executable segments.
-    damage : list of str
+    remarks : list of str
         A sentence for each part of the file that is unusual, or cannot be read and is not needed
-        to run.
+        to run, and warnings of the compiler.
     labels : list of (int, str)
         Address and name of each symbol in the text that is no function, ascending.
     variables : list of Function
@@ -77,7 +77,7 @@ class Program:
     runtime: range
     image: bytes = field(repr=False)
     is_text_exact: bool = True
-    damage: list[str] = field(default_factory=list, repr=False)
+    remarks: list[str] = field(default_factory=list, repr=False)
     labels: list[tuple[int, str]] = field(default_factory=list, repr=False)
     variables: list[Function] = field(default_factory=list, repr=False)
 
@@ -110,7 +110,7 @@ class Program:
             is_text_exact=bool(sections.text),
             runtime=sections.runtime,
             image=image,
-            damage=damage,
+            remarks=damage,
         )
 
     @property
@@ -170,7 +170,7 @@ class Program:
     @cached_property
     def lines(self) -> list[tuple[int, str, int]]:
         """Address, file and line of each row of the line table, ascending; line 0: no source."""
-        return read_or([], self.damage, "debug information", lambda: every_line(self.image))
+        return read_or([], self.remarks, "debug information", lambda: every_line(self.image))
 
 
 Part = TypeVar("Part")

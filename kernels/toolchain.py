@@ -63,6 +63,8 @@ REPLACED = (
         "use a pointer to it",
     ),
 )
+#: Warning of the compiler: file, place, and text.
+WARNING = re.compile(r"^(.+?)(:\d+:\d+): warning: (.+)$", re.MULTILINE)
 #: Compiler output lines that a message quotes.
 QUOTED_LINES = 10
 #: Assertion of a kernel about its machine: the field to change, and the rule.
@@ -115,8 +117,8 @@ def tool(
     arguments: Sequence[str],
     what: str,
     variables: Mapping[str, str] | None = None,
-) -> None:
-    """Run the compiler; raise with its first errors if it fails."""
+) -> list[str]:
+    """Run the compiler and return its warnings; raise with its first errors if it fails."""
     run = run_tool(
         [*zig_command(), language, *arguments],
         env=environment() if variables is None else variables,
@@ -127,6 +129,10 @@ def tool(
         if unmet := ASSERTION.search(run.stderr):
             raise UnmetAssertionError(message, **unmet.groupdict())
         raise UserError(message)
+    found = (
+        f"{Path(file).name}{place}: {text}" for file, place, text in WARNING.findall(run.stderr)
+    )
+    return list(dict.fromkeys(found))
 
 
 def first_errors(output: str) -> str:

@@ -1,5 +1,6 @@
 /* Console output: putchar, puts, printf, vprintf. */
 #include "decimal.h"
+#include "mutex.h"
 #include "spica.h"
 
 int putchar(int character)
@@ -348,7 +349,9 @@ int vprintf(const char *format, va_list list)
     /* The mask moves, since no shift is by 32. */
     for (uint32_t thread = 0, left = vx_thread_mask(); left; thread++, left >>= 1) {
         SPICA_IF (vx_thread_id() == thread) {
+            spica_lock();
             count = print_alone(format, &arguments);
+            spica_unlock();
         } SPICA_END_IF
     }
     return count;

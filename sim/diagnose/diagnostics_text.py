@@ -141,7 +141,9 @@ def stray_lines(state: dict[str, Any], indent: str) -> Iterator[str]:
             f"{indent}stack pointer {furthest:,} bytes below the stack of "
             f"{state['stack_bytes']:,} bytes in {lanes}:"
         )
-        yield f"{indent}  calls are too deep, or local variables are too large"
+        yield (
+            f"{indent}  calls are too deep, or local variables are too large: raise --stack-bytes"
+        )
 
 
 def register_lines(name: str, lanes: list[int], values: list[int]) -> list[str]:

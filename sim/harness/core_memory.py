@@ -14,6 +14,7 @@ from ...hw.isa.memory_map import (
     DMA_BASE,
     SHARED_BASE,
 )
+from .dram import slowest_access
 
 __all__ = ["CoreMemoryConfig", "NativeCoreMemory", "native_core_memory"]
 
@@ -60,6 +61,11 @@ class CoreMemoryConfig:
             if not 0 <= share < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1, not {share!r}")
         require_integer("seed", self.seed, 0, (1 << 63) - 1)
+
+    @property
+    def slowest(self) -> int:
+        """Cycles from request to answer that no access exceeds in practice."""
+        return slowest_access(self.latency + self.jitter, self.stall, self.silence)
 
 
 class NativeCoreMemory(ctypes.Structure):

@@ -1,6 +1,7 @@
 """Parameters and statistics of the DRAM model."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,8 +11,12 @@ __all__ = [
     "ChannelStatistics",
     "DramConfig",
     "Fault",
+    "slowest_access",
     "traffic",
 ]
+
+#: Longest time of an instruction with stalls, in average waits; it has up to 32 accesses.
+PATIENCE = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +91,16 @@ class DramConfig:
             raise ValueError(f"stall must be at least 0 and below 1, not {self.stall!r}")
         require_integer("jitter", self.jitter, 0, 10_000)
         require_integer("seed", self.seed, 0, (1 << 63) - 1)
+
+    @property
+    def slowest(self) -> int:
+        """Cycles from request to answer that no access exceeds in practice."""
+        return slowest_access(self.latency + self.jitter, self.stall, self.stall)
+
+
+def slowest_access(latency: int, *shares: float) -> int:
+    """Return cycles that no access exceeds in practice, with these shares of stalled cycles."""
+    return latency + sum(math.ceil(PATIENCE / (1 - share)) for share in shares if share)
 
 
 @dataclass(frozen=True, kw_only=True)

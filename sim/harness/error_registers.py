@@ -13,9 +13,9 @@ __all__ = ["describe_faults", "fault_registers", "unit_registers", "units_of"]
 #: Meaning of each bit of an error register.
 DMA_ERRORS = ("an AXI error response", "a descriptor out of range")
 MATRIX_ERRORS = ("an illegal command", "a command out of range", "a failed DMA descriptor")
-#: Error bits of the cores' state, and their meaning.
+#: Error bits of the cores' state, and their meaning. Console bytes that the host has not read are
+#: no error: runs read the console at the cores.
 CORE_ERRORS = {
-    3: "console bytes were lost",
     4: "a command word named a matrix unit that does not exist",
     5: "a write-back of the L2 cache got an error response from DRAM",
 }

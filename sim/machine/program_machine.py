@@ -121,11 +121,12 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
         if lockstep:
             build_in_background(load_library)  # while the engine is built
         defaults = CLUSTER
+        memory = memory or CoreMemoryConfig()
         if not isinstance(memory, DramConfig):
-            memory, defaults = memory or CoreMemoryConfig(), CORES
+            defaults = CORES
             # The cores start in the cycle after the harness's first.
             windows = [(first + 1, end + 1) for first, end in windows]
-        watchdog = defaults["watchdog"] + sweep_cycles(config)
+        watchdog = max(defaults["watchdog"], memory.slowest) + sweep_cycles(config)
         defaults = defaults | {"memory": memory, "windows": windows, "watchdog": watchdog}
         options = defaults | options
         super().__init__(config if design is None else design, **options)

@@ -52,11 +52,14 @@ def fault_lines(check: Mapping[str, Any]) -> Iterator[str]:
         yield f"  the program ended with exit code {exit_text(check['exit_code'])}"
     if check["device_errors"]:
         yield f"  {check['device_errors']}"
-    if check["code_warnings"]:
-        values = f"; {agreement(check['buffers'])}" if is_correct else ""
-        yield f"  the compiled code breaks the rules (--allow-spills accepts it){values}"
-        for warning in check["code_warnings"]:
-            yield f"    {warning}"
+    decides = is_correct and not (check["exit_code"] or check["device_errors"])
+    if check["code_warnings"] and not decides:
+        yield "  warnings about the code"
+    elif check["code_warnings"]:
+        values = agreement(check["buffers"])
+        yield f"  the compiled code breaks the rules (--allow-spills accepts it); {values}"
+    for warning in check["code_warnings"]:
+        yield f"    {warning}"
 
 
 def buffer_faults(name: str, buffer: Mapping[str, Any]) -> Iterator[str]:

@@ -81,18 +81,21 @@ def build(
     if binaries:
         return Program.load(binaries[0])
 
-    return Program.load(
-        compile_program(
-            list(paths),
-            config,
-            optimize=options.optimize,
-            includes=options.includes,
-            defines=options.defines,
-            stack_bytes=options.stack_bytes or STACK_BYTES,
-            guarded=guarded,
-            progress=progress,
-        )
+    warnings: list[str] = []
+    path = compile_program(
+        list(paths),
+        config,
+        optimize=options.optimize,
+        includes=options.includes,
+        defines=options.defines,
+        stack_bytes=options.stack_bytes or STACK_BYTES,
+        guarded=guarded,
+        warnings=warnings,
+        progress=progress,
     )
+    program = Program.load(path)
+    program.remarks.extend(warnings)
+    return program
 
 
 def memory_layout_of(

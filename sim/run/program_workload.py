@@ -334,7 +334,7 @@ class KernelWorkload(ProgramWorkload):
         warnings = inspect_program(self.program)
         # Kernels fit the registers of the presets. On other machines spills only make them slow.
         slow = () if config in PRESETS.values() else inspect_speed(self.program)
-        refused = [warning for warning in warnings if warning not in slow]
+        refused = [each for each in warnings if each not in (*slow, *self.program.remarks)]
         failed = (
             code
             or errors

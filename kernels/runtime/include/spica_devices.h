@@ -24,9 +24,10 @@
 #if defined(SPICA_MATRICES) && VIRGO_UNIT && VIRGO_UNIT >= SPICA_MATRICES
 #error "VIRGO_UNIT must be the number of a matrix unit that the machine has"
 #endif
-#define SPICA_JOIN_(block, unit, name) SPICA_##block##unit##_##name
+#define SPICA_JOIN_(block, unit, name) block##unit##name
 #define SPICA_JOIN_UNIT_(block, unit, name) SPICA_JOIN_(block, unit, name)
-#define SPICA_OF_UNIT(block, name) SPICA_JOIN_UNIT_(block, SPICA_UNIT_, name)
+/* Both names are joined at once: programs may define macros such as ROWS. */
+#define SPICA_OF_UNIT(block, name) SPICA_JOIN_UNIT_(SPICA_##block, SPICA_UNIT_, _##name)
 
 /* Sends a CISC command word: SPICA_CISC_... in its lowest bits, the unit's number in bits 6:5. */
 SPICA_INLINE void spica_cisc(uint32_t word)

@@ -8,6 +8,10 @@
 #include <stdint.h>
 
 #define SPICA_INLINE static inline __attribute__((always_inline))
+/* Value equal in all threads of a warp, for programs of Vortex. */
+#ifndef __UNIFORM__
+#define __UNIFORM__
+#endif
 #define SPICA_TEXT_(...) #__VA_ARGS__
 #define SPICA_TEXT(...) SPICA_TEXT_(__VA_ARGS__)
 /* Text of an R-type instruction: operands rd, rs1 and rs2, and its name in spica.h. */

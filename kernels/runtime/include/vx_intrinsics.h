@@ -22,8 +22,16 @@
 #define VX_CSR_MCYCLE SPICA_CSR_MCYCLE
 #define VX_CSR_MINSTRET SPICA_CSR_MINSTRET
 
-#define vx_active_threads vx_thread_mask
-#define vx_active_warps vx_warp_mask
+/* These are int there, so that they compare with negative numbers. */
+#define vx_thread_id() ((int)vx_thread_id())
+#define vx_warp_id() ((int)vx_warp_id())
+#define vx_core_id() ((int)vx_core_id())
+#define vx_hart_id() ((int)vx_hart_id())
+#define vx_num_threads() ((int)vx_num_threads())
+#define vx_num_warps() ((int)vx_num_warps())
+#define vx_num_cores() ((int)vx_num_cores())
+#define vx_active_threads() ((int)vx_thread_mask())
+#define vx_active_warps() ((int)vx_warp_mask())
 
 #define csr_read(csr)                                                            \
     ({                                                                           \

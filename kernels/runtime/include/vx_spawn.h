@@ -4,11 +4,6 @@
 
 #include "spica.h"
 
-/* Value equal in all threads of a warp. */
-#ifndef __UNIFORM__
-#define __UNIFORM__
-#endif
-
 typedef void (*vx_spawn_tasks_cb)(int task_id, void *argument);
 
 /* All launches assign neighbouring tasks to neighbouring threads, and rotate over the cores. */

@@ -3,6 +3,7 @@
 import pytest
 
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
+from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import END, START, small_config
 from spica.sim.machine.program_machine import ProgramMachine
@@ -122,3 +123,14 @@ def test_a_long_program_is_none(run, name):
     outcome = run(LONG[name])
     assert outcome.stop is StopReason.DONE
     assert outcome.cycles > 2 * WATCHDOG
+
+
+def test_a_memory_that_seldom_answers_is_none():
+    """One access takes 100,000 cycles on average, longer than the usual watchdog."""
+    memory = CoreMemoryConfig(stall=0.99999, seed=1)
+    config = small_config(cores=1, warps=2, threads=4)
+    with ProgramMachine(config, memory=memory, optimize=0) as machine:
+        machine.write(ENTRY, image(f"li a0, 1{END}", ROOM))
+        outcome = machine.run(1 << 24)
+    assert outcome.stop is StopReason.DONE
+    assert outcome.cycles > 50_000

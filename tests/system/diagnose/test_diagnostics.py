@@ -56,7 +56,7 @@ FAULTS = {
     "divergent_branch": ("divergent branch", "these lanes disagree with lane"),
     "split_overflow": ("stack overflow", "open splits: 7\n    7 at"),
     "illegal_instruction": ("illegal instruction", "0xffffffff is not an instruction"),
-    "deep_recursion": ("stack exceeded", "calls are too deep, or local variables"),
+    "deep_recursion": ("stack exceeded", "local variables are too large: raise --stack-bytes"),
     "library_call": ("access outside memory", "0x00000000 is a null pointer"),
     "no_register": ("device", "has no register at 0x112C"),
     "dma_conflict": ("device", "called at dma_conflict.c:19 in main\n"),

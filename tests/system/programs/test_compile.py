@@ -51,7 +51,7 @@ def count_calls(monkeypatch) -> list[str]:
     def counted(language, arguments, what, variables=None):
         if "-E" not in arguments:
             calls.append(what.split()[0])
-        tool(language, arguments, what, variables)
+        return tool(language, arguments, what, variables)
 
     monkeypatch.setattr(toolchain, "tool", counted)
     return calls
@@ -166,6 +166,22 @@ def test_headers_draw_no_warnings(tmp_path, language):
             path = source_file(tmp_path, text, "program.c" if language == "cc" else "program.cpp")
             output = [f"-I{tmp_path}", str(path), "-o", str(tmp_path / "program.o")]
             tool(language, [*FLAGS, *strict, *output], header)
+
+
+def test_macros_of_a_program_do_not_change_those_of_headers(tmp_path):
+    """Names of blocks and registers are parts of names only."""
+    path = source_file(
+        tmp_path,
+        "#include <virgo.h>\nint main(void)\n{\n    virgo_dma_load(0, 0, 4, 4, 1, 4, 0, 0);\n"
+        "    virgo_tile(8, 8, VIRGO_TILE_K);\n    virgo_fence(0);\n    return VIRGO_A_BLOCK;\n}\n",
+    )
+    names = ("ROWS", "COLUMNS", "TILE_2", "BYTES", "DMA", "MATRIX", "SHAPE", "START", "RS1_LOW")
+    defines = [f"{name}=15" for name in names]
+    tiny = PRESETS["tiny"]
+    plain, changed = (
+        Program.load(compile_program([path], tiny, defines=given)) for given in ((), defines)
+    )
+    assert plain.text == changed.text
 
 
 def test_library_knows_no_sizes():

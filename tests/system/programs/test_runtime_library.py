@@ -7,6 +7,10 @@ import numpy as np
 import pytest
 
 from spica.hw.config import PRESETS, ClusterConfig, CoreConfig
+from spica.sim.harness.dram import DramConfig
+from spica.sim.run.options import SimtOptions
+from spica.sim.run.program_workload import ProgramWorkload
+from spica.sim.run.workload import run_workload
 from support.programs.source_run import read_words, run_source
 
 PROGRAMS = Path(__file__).parents[2] / "support" / "c_programs"
@@ -91,6 +95,47 @@ def test_numbers_with_a_power_of_ten_are_those_of_c():
         assert line == f"{expected}|{k:o} {octal} {hex(k) if k else '0'}"
 
 
+WARPS = """
+#include <vx_print.h>
+#include <vx_spawn.h>
+static void task(int i, void *argument) { vx_printf("task %d of all warps\\n", i); }
+int main(void) { vx_spawn_tasks(48, task, 0); return 0; }
+"""
+
+
+@pytest.mark.parametrize("schedule", ["round_robin", "random"])
+@pytest.mark.parametrize("shape", [(1, 4, 8), (3, 2, 4)])
+def test_messages_of_all_warps_are_whole(tmp_path, shape, schedule):
+    source = tmp_path / "warps.c"
+    source.write_text(WARPS)
+    iss, _ = run_source(source, cluster(*shape), schedule=schedule)
+    printed = iss.console.decode().splitlines()
+    assert sorted(printed) == sorted(f"task {k} of all warps" for k in range(48))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lockstep", [True, False])
+def test_a_cluster_prints_more_than_its_console_holds(tmp_path, lockstep):
+    source = tmp_path / "warps.c"
+    source.write_text(WARPS)
+    options = SimtOptions(engine="verilator", memory=DramConfig(latency=20), lockstep=lockstep)
+    result = run_workload(ProgramWorkload([source]), "tiny", PRESETS["tiny"], options)
+    assert (result["check"]["verdict"], result["check"]["device_errors"]) == ("pass", "")
+    assert len(set(result["console"].splitlines())) == 48
+
+
+def test_a_warp_that_is_ended_while_it_prints_stops_no_others(tmp_path):
+    source = tmp_path / "ended.c"
+    source.write_text(
+        "#include <spica.h>\nstatic void all(void *argument)\n{\n"
+        "    if (vx_core_id() == 0 && vx_warp_id() == 1) exit(3);\n"
+        '    for (int k = 0; k < 8; k++) printf("%d", k);\n}\n'
+        "int main(void) { spica_launch(all, 0); return 0; }\n"
+    )
+    iss, _ = run_source(source, cluster(2, 3, 4), exit_code=3)
+    assert iss.console.decode().count("7") >= 12
+
+
 # C++
 
 
@@ -127,6 +172,17 @@ def test_program_in_the_manner_of_vortex(optimize):
     assert iss.console[:9] == b"-7ff1.50\n"
     # Two warps at a time: each prints the numbers of its threads from 2 on.
     assert sorted(iss.console[9:].decode().replace(" ", "")) == ["2", "2", "3", "3"]
+
+
+def test_numbers_of_vortex_are_signed(tmp_path):
+    """They compare with negative numbers there."""
+    source = tmp_path / "signed.c"
+    source.write_text(
+        "#include <vx_intrinsics.h>\nint main(void)\n{\n    __UNIFORM__ int x = -1;\n"
+        "    return !(x < vx_num_threads() && x < vx_num_warps() && x < vx_num_cores() &&\n"
+        "             x < vx_thread_id() && x < vx_warp_id() && x < vx_core_id());\n}\n"
+    )
+    run_source(source, PRESETS["tiny"])
 
 
 # Tensor instructions

@@ -231,6 +231,25 @@ def test_splits_without_joins_fail(tmp_path, arguments):
     assert ("    " if arguments else "Error: ") + "task has 1 splits and 0 joins" in report(result)
 
 
+WARNED = '#include <spica.h>\nint main(void) { printf("%d", "text"); return CODE; }\n'
+
+
+def test_warnings_of_the_compiler_are_shown_each_time(tmp_path):
+    """Also if the program is found in the cache, and if it fails."""
+    source = tmp_path / "warned.c"
+    for code in ("0", "0", "3"):
+        source.write_text(WARNED.replace("CODE", code))
+        result = run_workload(ProgramWorkload([source]), "tiny", TINY, SimtOptions())
+        assert result["check"]["exit_code"] == int(code)
+        assert "Warning: warned.c:2:31: format specifies type 'int' but" in report(result)
+    kernel = own_kernel([source], [1], {})
+    result = run_workload(KernelWorkload(kernel, {}), "tiny", TINY, SimtOptions())
+    assert "warned.c:2:31: format specifies type" in report(result)
+    source.write_text(WARNED.replace("CODE", "*(volatile int *)4"))
+    with pytest.raises(ProgramError, match=r"warning: warned\.c:2:31: format specifies"):
+        run_workload(ProgramWorkload([source]), "tiny", TINY, SimtOptions())
+
+
 def test_a_program_with_a_spill_is_noted(tmp_path):
     source = tmp_path / "spill.c"
     source.write_text(SPILLS + "int main(void) { vx_spawn_tasks(9, spill, 0); return 0; }")
