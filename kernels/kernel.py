@@ -35,6 +35,8 @@ class Buffer:
         with a finite expected value, which then must have the expected bits.
     is_written : bool
         Whether the host writes `data`, which else are zeros of the size only.
+    columns : int or None
+        Columns that are checked and are part of results; further ones are padding. None for all.
 
     """
 
@@ -46,6 +48,7 @@ class Buffer:
     form: str | None = None
     permits_overflow: bool = False
     is_written: bool = True
+    columns: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

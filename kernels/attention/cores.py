@@ -7,14 +7,14 @@ import numpy as np
 
 from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig, SystolicConfig
-from ...hw.config.checks import require_choice
+from ...hw.config.checks import require_choice, require_integer
 from ...hw.config.tensor import TensorNumerics
 from ..elements import NATIVE, dtype_of
 from ..gemm.target import hgmma_unit, is_on_tensor_units, systolic_unit
 from ..kernel import Buffer, Kernel, Problem
 from .data import Operands, operands
 from .hgmma import plan as hgmma
-from .problem import OPERANDS, AttentionProblem
+from .problem import DEPTHS, OPERANDS, AttentionProblem
 from .reference import reference
 from .systolic import plan as systolic
 from .tensor import plan as tensor
@@ -107,6 +107,7 @@ def problem_of(
     config: ClusterConfig,
     *,
     queries: int,
+    depth: int,
     keys: int | None = None,
     heads: int = 1,
     kv_heads: int | None = None,
@@ -115,9 +116,13 @@ def problem_of(
     """Return the attention of a machine's operands; None is as for `pose`, as are the others."""
     operand = attention_unit(config).operand
     require_choice("operand", operand, OPERANDS)
+    require_integer("depth", depth, 1, DEPTHS[-1])
+    padded = next(known for known in DEPTHS if known >= depth)
     try:
         return AttentionProblem(
             queries=queries,
+            depth=padded,
+            columns=None if depth == padded else depth,
             keys=queries if keys is None else keys,
             heads=heads,
             kv_heads=heads if kv_heads is None else kv_heads,
@@ -156,7 +161,7 @@ def pose(
     rng : Generator
         Generator of the operands.
     queries, depth : int
-        Rows and columns of Q of each head.
+        Rows and columns of Q of each head; the arrays in DRAM have the next of `DEPTHS` columns.
     keys : int or None
         Rows of K and V; None for as many as Q has.
     heads, kv_heads, batch : int
@@ -189,18 +194,25 @@ def pose(
         scale=scale,
         overwrites=overwrites,
     )
-    arrays = given or operands(problem, data, int(rng.integers(1 << 32)))
+    q, k, v = (
+        np.pad(array, ((0, 0), (0, 0), (0, problem.depth - array.shape[-1])))
+        for array in given or operands(problem, data, int(rng.integers(1 << 32)))
+    )
     is_extreme = data == "extreme" and given is None
-    expected = reference(problem, unit, *arrays, is_extreme=is_extreme)
+    expected = reference(problem, unit, q, k, v, is_extreme=is_extreme)
     form = None if problem.operand in NATIVE else problem.operand
     macs, is_systolic = problem.needed_macs, isinstance(unit, SystolicConfig)
     posed = Problem(
         buffers={
-            **{name: Buffer(data=x) for name, x in zip("qkv", arrays, strict=True)},
+            **{
+                name: Buffer(data=x, columns=problem.columns)
+                for name, x in (("q", q), ("k", k), ("v", v))
+            },
             "o": Buffer(
                 data=unset(problem.shapes["o"], problem.operand),
                 expected=expected.o,
                 bound=np.inf if overwrites else expected.o_bound,
+                columns=problem.columns,
                 form=form,
                 permits_overflow=is_extreme,
             ),

@@ -16,7 +16,7 @@ Operands = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def operands(problem: AttentionProblem, kind: str, seed: int) -> Operands:
-    """Return Q, K and V in the form of `kernels.elements`.
+    """Return Q, K and V in the form of `kernels.elements`, padded to the depth of the program.
 
     ``random``: normal deviates. ``large``: scores of some hundreds, with magnitudes that grow with
     the key, so that the maximum of a row changes often and most weights are 0. ``zeros``: Q and K
@@ -37,6 +37,8 @@ def operands(problem: AttentionProblem, kind: str, seed: int) -> Operands:
     if kind == "extreme":
         make_extreme(q.reshape(-1, problem.depth), problem.operand, rng)
         add_extremes(problem, k, v, rng)
+    for array in (q, k, v):
+        array[..., problem.head_depth :] = 0
     return q, k, v
 
 

@@ -33,11 +33,13 @@ class AttentionProblem:
     queries, keys : int
         Rows of Q and O, and of K and V, of a head.
     depth : int
-        Head dimension d, one of `DEPTHS`.
+        Columns of the arrays in DRAM, one of `DEPTHS`.
+    columns : int or None
+        Head dimension d, at most `depth`: further columns are 0 in Q, K and V. None for `depth`.
     causal : bool
         Whether query i sees only keys j <= i + keys - queries, so that the last query sees all.
     scale : float or None
-        Positive factor of the scores; None for 1 / sqrt(depth).
+        Positive factor of the scores; None for 1 / sqrt(d).
     operand : str
         Format of Q, K, V and O, one of `OPERANDS`.
     overwrites : bool
@@ -53,6 +55,7 @@ class AttentionProblem:
     queries: int
     keys: int
     depth: int
+    columns: int | None = None
     causal: bool = False
     scale: float | None = None
     operand: str = "fp16"
@@ -62,6 +65,7 @@ class AttentionProblem:
         for name in ("batch", "heads", "kv_heads", "queries", "keys"):
             require_integer(name, getattr(self, name), 1, MOST_ELEMENTS)
         require_choice("depth", self.depth, DEPTHS)
+        require_integer("columns", self.head_depth, 1, self.depth)
         require_choice("operand", self.operand, OPERANDS)
         if self.heads % self.kv_heads:
             raise ValueError(f"kv_heads must divide heads, {self.heads}, not {self.kv_heads}")
@@ -93,9 +97,14 @@ class AttentionProblem:
         return self.batch * self.heads
 
     @property
+    def head_depth(self) -> int:
+        """Head dimension d, without padding."""
+        return self.depth if self.columns is None else self.columns
+
+    @property
     def exact_scale(self) -> float:
         """Factor of the scores in float64."""
-        return 1 / math.sqrt(self.depth) if self.scale is None else float(self.scale)
+        return 1 / math.sqrt(self.head_depth) if self.scale is None else float(self.scale)
 
     @property
     def scale_log2(self) -> np.float32:
@@ -105,7 +114,7 @@ class AttentionProblem:
     @property
     def macs(self) -> int:
         """Multiply-adds of both products without regard to the mask."""
-        return 2 * self.queries * self.keys * self.depth * self.problems
+        return 2 * self.queries * self.keys * self.head_depth * self.problems
 
     @property
     def visible_pairs(self) -> int:
@@ -120,11 +129,11 @@ class AttentionProblem:
     @property
     def needed_macs(self) -> int:
         """Multiply-adds of both products of visible pairs: equal to `macs` without a mask."""
-        return 2 * self.visible_pairs * self.depth * self.problems
+        return 2 * self.visible_pairs * self.head_depth * self.problems
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shape of each array, heads of the whole batch first."""
+        """Shape of each array in DRAM, heads of the whole batch first."""
         rows, columns = (self.problems, self.queries), (self.problems // self.group, self.keys)
         return {
             "q": (*rows, self.depth),

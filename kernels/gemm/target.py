@@ -53,6 +53,11 @@ def tensor_unit(config: ClusterConfig, user: str = "a product") -> TensorConfig:
     """Return the config of the tensor units fed by registers; raise `UserError` without them."""
     if config.tensor_units is None:
         raise UserError(f"{user} needs tensor units in the cores; this machine has none")
+    if config.tensor_units.threads != 8:
+        raise UserError(
+            f"{user} needs core.threads=8, not {config.tensor_units.threads}: its fragments are "
+            "those of warps of 8 threads"
+        )
     return config.tensor_units
 
 

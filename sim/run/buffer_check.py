@@ -34,13 +34,20 @@ def check_buffer(name: str, buffer: Buffer, found: np.ndarray) -> Check:
         kind = FORMATS[buffer.form]
         assert isinstance(kind, FloatFormat)
         values, overflow = values_of(values, buffer.form), overflow_of(kind)
+    bound = np.broadcast_to(buffer.bound if buffer.expected is not None else 0.0, data.shape)
+    values, expected, bound, got = (
+        array[..., : buffer.columns]
+        for array in (values, expected, bound, found.view(unsigned).reshape(data.shape))
+    )
+    if bits is not None:
+        bits = np.ascontiguousarray(bits).view(unsigned)[..., : buffer.columns]
     return compare(
         values,
         expected,
-        found.view(unsigned).reshape(data.shape),
-        None if bits is None else np.ascontiguousarray(bits).view(unsigned),
+        got,
+        bits,
         reference=expected,
-        bound=buffer.bound if buffer.expected is not None else 0.0,
+        bound=bound,
         overflow=overflow,
         permits_overflow=buffer.permits_overflow,
         is_result=buffer.expected is not None,

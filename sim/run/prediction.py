@@ -88,6 +88,7 @@ def attention_of(problem: Problem) -> AttentionProblem:
         queries=queries,
         keys=keys,
         depth=depth,
+        columns=problem.buffers["q"].columns,
         causal=bool(problem.causal),
         scale=problem.scale,
         operand=problem.formats["q"],

@@ -370,7 +370,9 @@ class KernelWorkload(ProgramWorkload):
             "operations": problem.operations,
             "operations_per_instruction": problem.operations / instructions,
         }, {
-            name: found[name].view(buffer.data.dtype).reshape(buffer.data.shape)
+            name: found[name]
+            .view(buffer.data.dtype)
+            .reshape(buffer.data.shape)[..., : buffer.columns]
             for name, buffer in buffers.items()
         } | dumped(executor, options.dumps)
 

@@ -69,8 +69,6 @@ enum {
     ALL_ROWS = SIDE * ALL_WARPS, /* queries of all warps */
     LOADER = ALL_WARPS,          /* number of the helper of core 0 */
 };
-_Static_assert(SPICA_THREADS == LANES,
-               "[other core.threads] tiles are those of warps of 8 threads");
 _Static_assert(SPICA_HGMMA_OPERAND_BITS == 16,
                "[other core.tensor_operand] elements must have 16 bits");
 _Static_assert(BLOCK_KEYS % 32 == 0, "a product adds 32 keys to O");

@@ -64,8 +64,6 @@ enum {
 };
 _Static_assert(ATTENTION_BANKS == 1 || ATTENTION_BANKS % 2 == 0,
                "[other shared.banks] two panels are in two banks");
-_Static_assert(SPICA_THREADS == ATTENTION_LANES,
-               "[other core.threads] fragments are those of warps of 8 threads");
 
 /* Queries and accumulators of all warps that are not in shared memory. Start-up does not clear
  * them. */

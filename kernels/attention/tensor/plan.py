@@ -99,7 +99,7 @@ def attention_plan(config: ClusterConfig, depth: int) -> TensorAttentionPlan:
     Each bank has panels of two blocks of K and V, and the warps of its cores have the rest: their
     scores, and then their queries and O, if there is room for those of all.
     """
-    tensor, core, shared = tensor_unit(config), config.core, config.shared
+    tensor, core, shared = tensor_unit(config, "attention"), config.core, config.shared
     assert core is not None
     per_word, keys = 32 // tensor.operand_width, block_keys(tensor, depth)
     row, lanes, banks = depth // per_word, 4 * core.threads, shared.banks

@@ -47,8 +47,6 @@ enum {
     TENSOR_PANEL_BYTES = TENSOR_STEPS * FRAGMENT_BYTES,
     TENSOR_SLOT_BYTES = TENSOR_PANELS * TENSOR_PANEL_BYTES, /* in each bank */
 };
-_Static_assert(SPICA_THREADS == TENSOR_LANES,
-               "[other core.threads] fragments are those of warps of 8 threads");
 
 /* Place of a panel in the first slot, as an offset from the start of shared memory. */
 SPICA_INLINE uint32_t tensor_a_place(uint32_t panel)

@@ -95,6 +95,24 @@ def test_other_depths_are_other_programs(fake):
         assert np.array_equal(machine().attention(zero, zero, v).o, v)
 
 
+@pytest.mark.parametrize("depth", [1, 40, 80])
+def test_other_depths_are_padded_in_dram_only(fake, tmp_path, depth):
+    v = np.arange(2.0, depth + 2, dtype=np.float32)[None]
+    zero = np.zeros((3, depth))
+    used = machine()
+    o, lse = used.attention(zero, zero[:1], v)
+    assert np.array_equal(o, np.repeat(v, 3, axis=0)) and not lse.any()
+    assert used.last is not None
+    assert used.last.result["sizes"]["depth"] == depth
+    assert used.last.result["operations"] == 4 * depth * 3
+    assert used.last.result["options"]["scale"] == 1 / np.sqrt(depth)
+    assert used.last.result["check"]["buffers"]["o"]["elements"] == 3 * depth
+    file = tmp_path / "o.npy"
+    size = ("--size", f"2x{depth}", "--keys", "1", "--dump", f"o={file}")
+    assert main((*RUN, *size)) == 0
+    assert np.load(file).shape == (1, 2, depth)
+
+
 def test_a_result_that_is_not_the_golden_one_fails(monkeypatch):
     def other(*arguments):
         o, lse = fake_attention.golden(*arguments)
@@ -127,7 +145,7 @@ def test_results_have_mask_and_scale():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--size", "64x32"), "attention 64 x 32: depth must be one of 64, 128, not 32"),
+        (("--size", "64x129"), "attention 64 x 129: depth must be between 1 and 128, not 129"),
         (("--size", "4x4x4"), "--size must have one number or 2, queriesxdepth, not 4x4x4"),
         (("-m", "4"), "-m must be a dimension of the kernel, which has queries and depth"),
         (("--heads", "0"), "--heads must be at least 1, not 0"),
@@ -218,7 +236,7 @@ def shaped(*shape):
         ((shaped(1, 1, 1, 2, 64),) * 3, "q, k and v must all have 2, 3 or 4 dimensions, and q has"),
         ((shaped(2, 64), shaped(3, 64), shaped(2, 64)), "k and v must have one shape, not (3, 64)"),
         ((shaped(2, 64), shaped(2, 128), shaped(2, 128)), "as many columns, not 64 and 128"),
-        ((shaped(2, 32),) * 3, "depth must be one of 64, 128, not 32"),
+        ((shaped(2, 130),) * 3, "depth must be between 1 and 128, not 130"),
         (
             (shaped(4, 2, 64), shaped(3, 2, 64), shaped(3, 2, 64)),
             "the heads of k must divide those of q, 4, not 3",

@@ -42,6 +42,15 @@ def test_heads_share_keys_and_values():
     }
 
 
+def test_padding_is_no_work_and_does_not_change_the_scale():
+    padded, whole = problem(columns=40), problem()
+    assert padded.shapes == whole.shapes
+    assert padded.exact_scale == 1 / np.sqrt(40)
+    assert padded.needed_macs * 64 == whole.needed_macs * 40
+    for kind in KINDS:
+        assert not any(array[..., 40:].any() for array in operands(padded, kind, 1))
+
+
 def test_the_scale_is_that_of_powers_of_two():
     assert problem().exact_scale == 1 / 8
     assert problem(depth=128).exact_scale == 1 / np.sqrt(128)
@@ -53,6 +62,7 @@ def test_the_scale_is_that_of_powers_of_two():
     ("settings", "sentence"),
     [
         ({"depth": 32}, "depth must be one of 64, 128, not 32"),
+        ({"columns": 65}, "columns must be between 1 and 64, not 65"),
         ({"heads": 4, "kv_heads": 3}, "kv_heads must divide heads, 4, not 3"),
         ({"kv_heads": 2}, "kv_heads must divide heads, 1, not 2"),
         ({"keys": 0}, "keys must be between 1 and 67108864, not 0"),

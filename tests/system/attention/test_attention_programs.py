@@ -78,6 +78,25 @@ def test_lengths_around_a_block(machine, queries, depth):
     assert_right(run(machine, queries, depth))
 
 
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("depth", [40, 80, 96])
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.quick("*-40-False")
+def test_depths_of_other_models(machine, depth, causal):
+    """They are padded: sums get zeros, and the results of the padding are not compared."""
+    result = run(machine, 70, depth, causal=causal, heads=2, kv_heads=1)
+    assert_right(result)
+    assert result["check"]["buffers"]["o"]["elements"] == 2 * 70 * depth
+
+
+@pytest.mark.parametrize("data", ["large", "extreme"])
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.full
+def test_special_values_with_padding(machine, data):
+    result = run(machine, 20, 40, data=data)
+    assert [result["check"]["buffers"][name]["mismatches"] for name in ("o", "lse")] == [0, 0]
+
+
 @pytest.mark.parametrize("depth", [64, 128])
 @pytest.mark.parametrize("queries, keys", [(9, 200), (150, 40)])
 @pytest.mark.parametrize("causal", [False, True])

@@ -35,6 +35,14 @@ NEEDS = [
         *("attention", "16x64", "virgo", "core.threads=16"),
         "attention needs another core.threads than 16: warps must have 1, 2, 4 or 8 threads",
     ),
+    (
+        *("gemm", "16", "ampere", "core.threads=32"),
+        "gemm on tensor units needs core.threads=8, not 32: its fragments are those of warps of 8",
+    ),
+    (
+        *("attention", "16x64", "ampere", "core.threads=32"),
+        "attention needs core.threads=8, not 32: its fragments are those of warps of 8 threads",
+    ),
 ]
 
 
