@@ -1,6 +1,6 @@
 /* Mutual exclusion of warps. */
-#ifndef MUTEX_H
-#define MUTEX_H
+#ifndef SPICA_MUTEX_H
+#define SPICA_MUTEX_H
 
 /* Waits until no other warp is between the two. One thread of a warp calls them. */
 void spica_lock(void);
