@@ -7,6 +7,8 @@ from itertools import pairwise
 
 from spica.cli.options import new_table
 from spica.cli.progress import counting_blocks
+from spica.explore.charts.area import area_chart
+from spica.explore.charts.files import svg
 from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS, ClusterConfig
 from spica.hw.config.override import override
@@ -15,7 +17,6 @@ from spica.hw.core.units.tensor.layouts import BUFFERS, row_shape
 from spica.hw.lib.register_slices import RegisterSlice
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
 from spica.synth.area import area_report, measure_cluster
-from spica.synth.area_picture import area_picture
 from spica.synth.grouped import Pricing, group_measurements, total_measurement
 from spica.synth.measure import Measurement
 from spica.synth.measure import measure as measure_block
@@ -226,10 +227,12 @@ def growth(name: str, sweep: Sweep, points: Sequence[Measurement]) -> Iterator[T
 def pictures(result: dict) -> dict[str, str]:
     """Return a picture of each sweep, by file name."""
     return {
-        f"area_{name}.svg": area_picture(
-            f"{sweep['preset']}: {' and '.join(sweep['fields'])}",
-            "NAND2 equivalents, with SRAM",
-            [(point["value"], point["groups"]) for point in sweep["points"]],
+        f"area_{name}.svg": svg(
+            area_chart(
+                f"{sweep['preset']}: {' and '.join(sweep['fields'])}",
+                "NAND2 equivalents, with SRAM",
+                [(point["value"], point["groups"]) for point in sweep["points"]],
+            )
         )
         for name, sweep in result["sweeps"].items()
     }

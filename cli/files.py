@@ -10,7 +10,15 @@ import numpy as np
 
 from ..hw.base.errors import UserError
 
-__all__ = ["Draft", "make_folder", "opened", "parsed_dumps", "write_dump", "write_together"]
+__all__ = [
+    "Draft",
+    "make_folder",
+    "opened",
+    "parsed_dumps",
+    "require_suffix",
+    "write_dump",
+    "write_together",
+]
 
 #: Suffix of arrays of NumPy, contents of buffers and of DRAM after a run.
 DUMP_SUFFIX = ".npy"
@@ -52,11 +60,11 @@ class Draft:
         except OSError as error:
             raise _unwritable(self.path, error) from None
 
-    def write(self, text: str):
-        """Write `text` to the draft and flush it to the disk."""
+    def write(self, content: str | bytes):
+        """Write text, or bytes, to the draft and flush it to the disk."""
         try:
-            with self.draft.open("w", encoding="utf-8") as file:
-                file.write(text)
+            with self.draft.open("wb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
                 file.flush()
                 if not self.special:
                     os.fsync(file.fileno())
@@ -83,6 +91,13 @@ class Draft:
 
     def __exit__(self, *_):
         self.discard()
+
+
+def require_suffix(option: str, path: Path | None, suffixes: Sequence[str]):
+    """Raise unless the file of an option, if any, has one of some suffixes."""
+    if path is not None and path.suffix not in suffixes:
+        known = " or ".join(suffixes)
+        raise UserError(f"{option} must be a file with suffix {known}, not {path}")
 
 
 def write_together(texts: Sequence[tuple[Path, str]]):

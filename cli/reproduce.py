@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from ..api.progress import ProgressDisplay
-from ..explore.reproduce.bars import drawn
+from ..explore.charts.bars import stacked_charts
+from ..explore.charts.files import PICTURES, picture
 from ..explore.reproduce.definitions import REPRODUCTIONS
 from ..explore.reproduce.page import reproduction_page
 from ..explore.reproduce.reproduced import Reproduced, reports
@@ -12,7 +13,7 @@ from ..explore.reproduce.waterfall import Waterfall, waterfall
 from ..hw.base.errors import UserError
 from .area.command import optional
 from .compare.sheets import print_comparison
-from .files import Draft
+from .files import Draft, require_suffix
 from .options import Flag, JsonOption, JsonOutput, Whole, choose, new_table, standard_output
 from .results import FAILED
 from .sweep.command import require_workers
@@ -65,7 +66,7 @@ def reproduce(
     markdown
         Write the table to this Markdown file, followed by all figures of the designs.
     plot
-        Write a chart to this SVG file.
+        Write charts to this SVG or PNG file.
 
     """
     choose("table", table, (*REPRODUCTIONS, ALL))
@@ -86,8 +87,7 @@ def reproduce(
         raise UserError(f"--as-published applies to table3, not to {table}; leave it out")
     if as_published and html is not None:
         raise UserError("--html does not apply to --as-published; leave it out")
-    if plot is not None and plot.suffix != ".svg":
-        raise UserError(f"--plot must be a file with suffix .svg, not {plot}")
+    require_suffix("--plot", plot, PICTURES)
     with (
         JsonOutput(json) as result,
         optional(markdown) as page,
@@ -104,7 +104,8 @@ def reproduce(
         if page is not None:
             page.write(found.markdown())
         if chart is not None:
-            chart.write(drawn(found.bars()))
+            drawn = stacked_charts(found.title, found.charts())
+            chart.write(picture(drawn, chart.path.suffix))
         if sheet is not None and isinstance(found, Reproduced):
             sheet.write(reproduction_page([found]))
         for draft in filter(None, (page, chart, sheet)):

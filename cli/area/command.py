@@ -9,11 +9,12 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from ...api.progress import ProgressDisplay
+from ...explore.charts.area import area_chart
+from ...explore.charts.files import PICTURES, picture
 from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ...hw.config.rtl_support import require_rtl
 from ...synth.area import area_report, measure_cluster
-from ...synth.area_picture import area_picture
 from ...synth.design import cluster_design
 from ...synth.fpga.area import Resources, measure_technology
 from ...synth.fpga.technology import TECHNOLOGIES
@@ -22,7 +23,7 @@ from ...synth.liberty import read_library
 from ...synth.macros import read_macros
 from ...synth.measure import Measurement
 from ...synth.timing.paths import DeepPath, deepest_paths
-from ..files import Draft
+from ..files import Draft, require_suffix
 from ..options import (
     WHOLE,
     Flag,
@@ -92,7 +93,7 @@ def area(
     markdown
         Write the tables to this Markdown file.
     plot
-        Write a bar chart to this SVG file.
+        Write a chart to this SVG or PNG file.
 
     """
     pricing = priced(tech, liberty, sram_table)
@@ -100,9 +101,8 @@ def area(
     if paths and tech != "gates":
         raise UserError(f"--paths needs --tech gates, not {tech}")
     machines = machines_of(presets, settings, sweep)
-    if plot is not None and plot.suffix.lower() != ".svg":
-        raise UserError(f"--plot must be an SVG file, as in area.svg, not {plot}")
-    with JsonOutput(json) as output, optional(markdown) as page, optional(plot) as picture:
+    require_suffix("--plot", plot, PICTURES)
+    with JsonOutput(json) as output, optional(markdown) as page, optional(plot) as chart:
         with ProgressDisplay() as progress:
             if tech == "gates":
                 costs = measured(machines, pricing, progress)
@@ -113,9 +113,10 @@ def area(
         title = " ".join(["spica area", *presets])
         if page is not None:
             page.write("\n".join([f"# `{title}`\n", *(sheet.markdown() for sheet in sheets)]))
-        if picture is not None:
-            picture.write(area_picture(title, result.unit, result.bars()))
-        for draft in filter(None, (page, picture)):
+        if chart is not None:
+            drawn = area_chart(title, result.unit, result.bars())
+            chart.write(picture(drawn, chart.path.suffix))
+        for draft in filter(None, (page, chart)):
             draft.commit()
         if output.write(result.report()):
             show(sheets)

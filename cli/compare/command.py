@@ -7,14 +7,14 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ...api.progress import ProgressDisplay
+from ...explore.charts.comparison import comparison_chart, comparison_page
+from ...explore.charts.files import PICTURES, picture
 from ...explore.comparison import comparable, compared
-from ...explore.comparison_chart import comparison_chart
-from ...explore.comparison_page import comparison_page
 from ...explore.machines import parsed_machines
-from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ..area.command import optional
 from ..catalog import kernel_names
+from ..files import require_suffix
 from ..options import Flag, JsonOption, JsonOutput, Whole, choose, configured
 from ..results import FAILED
 from ..run_options import PointOptions
@@ -24,8 +24,7 @@ from .sheets import print_comparison
 __all__ = ["compare"]
 
 DEFAULTS = PointOptions()
-#: Suffixes of the chart, each with the function that writes it.
-PICTURES = {".svg": comparison_chart, ".html": comparison_page}
+PAGE = ".html"
 
 
 def compare(
@@ -66,19 +65,18 @@ def compare(
     markdown
         Write the table to this Markdown file.
     plot
-        Write a chart to this SVG file, or a page with chart and table to this HTML file.
+        Write charts to this SVG or PNG file, or a page with charts and table to this HTML file.
 
     """
     choose("kernel", kernel, kernel_names())
     machines = machines_of(preset, options.settings)
     plan = comparable(plan_of(kernel, machines, (), options, has_energy=energy))
     require_workers(jobs, scheduler)
-    if plot is not None and plot.suffix not in PICTURES:
-        raise UserError(f"--plot must be a file with suffix .svg or .html, not {plot}")
+    require_suffix("--plot", plot, (*PICTURES, PAGE))
     with (
         JsonOutput(json) as result,
         optional(markdown) as page,
-        optional(plot) as picture,
+        optional(plot) as chart,
     ):
         with ProgressDisplay() as progress:
             comparison = compared(
@@ -86,9 +84,11 @@ def compare(
             )
         if page is not None:
             page.write(comparison.markdown())
-        if picture is not None:
-            picture.write(PICTURES[picture.path.suffix](comparison))
-        for draft in filter(None, (page, picture)):
+        if chart is not None and chart.path.suffix == PAGE:
+            chart.write(comparison_page(comparison))
+        elif chart is not None:
+            chart.write(picture(comparison_chart(comparison), chart.path.suffix))
+        for draft in filter(None, (page, chart)):
             draft.commit()
         if result.write(comparison.report()):
             print_comparison(comparison)

@@ -5,8 +5,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from ...explore.axes import Axis
-from ...explore.chart import pareto_chart, plot_chart
-from ...explore.page import sweep_page
+from ...explore.charts.files import svg
+from ...explore.charts.sweep import pareto_chart, plot_chart, sweep_page
 from ...explore.quantity import parsed_quantities
 from ...explore.table import Row, ordered
 from ...hw.base.errors import UserError
@@ -83,7 +83,7 @@ class Charts:
         }
         for name, draft in drafts.items():
             draft.write(
-                charts[name]
+                svg(charts[name])
                 if name in charts
                 else sweep_page(self.title, [*charts.values()], self.axes, rows, self.has_area)
             )

@@ -9,13 +9,13 @@ from ...hw.base.progress import Progress
 from ...sim.engine.versions import versions
 from ...sim.report.run_report import memory_text
 from ...sim.report.tables import percent
+from ..charts.bars import Bar, Bars
 from ..comparison import Comparison, line_of
 from ..figures import passed
 from ..plan import Plan, Point
 from ..sweep import sweep
 from ..table import Row
 from ..work import KernelRun
-from .bars import Bars, Group
 from .experiments import EXPERIMENTS
 from .published import SOURCE
 from .reproduction import SHARE, Reproduction
@@ -63,6 +63,11 @@ class Reproduced:
     table: Reproduction
     runs: Sequence[KernelRun]
     rows: Sequence[Row]
+
+    @property
+    def title(self) -> str:
+        """Title of the table."""
+        return self.table.title
 
     @property
     def is_passed(self) -> bool:
@@ -121,28 +126,24 @@ class Reproduced:
         notes = [self.table.note, *experiments, f"All designs: {self.table.formats}; {text}."]
         return [*failed, *filter(None, notes), f"Published: {SOURCE}."]
 
-    def bars(self) -> Bars:
-        """Return the chart; shares are drawn to the whole, others to the largest figure."""
+    def charts(self) -> list[Bars]:
+        """Return a chart of each size; shares are drawn to the whole, others to the largest."""
         values = [value for each in self.entries for value in (each.ours, each.published) if value]
         is_whole = self.table.unit == SHARE and max(values, default=1) > 0.2
-        groups = [
-            Group(
-                head=self.table.head(size),
-                rows=[
-                    (each.label, {"ours": each.ours, "published": each.published})
+        return [
+            Bars(
+                title=self.table.head(size),
+                sides=("ours", "published"),
+                bars=[
+                    Bar(label=each.label, side=side, value=value, text=self.shown(value))
                     for each in self.entries
                     if each.size == size
+                    for side, value in (("ours", each.ours), ("published", each.published))
                 ],
+                least=1.0 if is_whole else max(values, default=0.0),
             )
             for size in self.comparisons
         ]
-        return Bars(
-            title=self.table.title,
-            sides=("ours", "published"),
-            groups=groups,
-            shown=self.shown,
-            least=1.0 if is_whole else 0.0,
-        )
 
     def markdown(self) -> str:
         """Return the table as Markdown, followed by all figures of the designs at each size."""

@@ -9,9 +9,9 @@ from typing import Any
 from ...hw.base.progress import Progress
 from ...sim.engine.versions import versions
 from ...sim.report.tables import percent
+from ..charts.bars import Bar, Bars
 from ..table import Row
 from ..work import KernelRun
-from .bars import Bars, Group
 from .energy_definitions import MATRIX, energy_of
 from .published import DESIGNS, MAC_UTILIZATION, SIZES, SOURCE
 from .reproduced import failures_of, run_reports, swept, table_of
@@ -26,6 +26,8 @@ VERSION = 2
 TITLE = f"MAC utilisation of {KERNEL} as published (table 3)"
 #: Rows besides those of restrictions.
 OURS, PUBLISHED, REST = "Spica", "published", "not explained"
+#: Kinds of bars of a chart.
+SIDES = ("together", "alone", "published")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +69,8 @@ class Waterfall:
 
     sizes: Sequence[int]
     runs: Mapping[str, tuple[KernelRun, Row]]
+
+    title = TITLE
 
     @property
     def is_passed(self) -> bool:
@@ -178,25 +182,26 @@ class Waterfall:
             text += ["", note]
         return "\n".join([*text, ""])
 
-    def bars(self) -> Bars:
-        """Return the chart: from ours down to the published figure, for each size and design."""
-        groups = []
+    def charts(self) -> list[Bars]:
+        """Return a chart per size and design: from ours down to the published figure."""
+        found = []
         for size in self.sizes:
             for design, name in DESIGNS.items():
-                own = [s for s in self.steps if (s.design, s.size) == (design, size)]
-                groups.append(
-                    Group(
-                        head=f"{name}, {size} x {size} x {size}",
-                        rows=[
-                            (OURS, {"together": self.utilization(design, size, [])}),
-                            *((s.label, {"together": s.together, "alone": s.alone}) for s in own),
-                            (PUBLISHED, {"published": published(design, size)}),
-                        ],
-                    )
-                )
-        return Bars(
-            title=TITLE, sides=("together", "alone", "published"), groups=groups, shown=shown
-        )
+                figures = [(OURS, "together", self.utilization(design, size, []))]
+                for step in self.steps:
+                    if (step.design, step.size) == (design, size):
+                        figures += [
+                            (step.label, "together", step.together),
+                            (step.label, "alone", step.alone),
+                        ]
+                figures.append((PUBLISHED, "published", published(design, size)))
+                bars = [
+                    Bar(label=label, side=side, value=value, text=shown(value))
+                    for label, side, value in figures
+                ]
+                title = f"{name}, {size} x {size} x {size}"
+                found.append(Bars(title=title, sides=SIDES, bars=bars, least=1.0))
+        return found
 
     def report(self) -> dict[str, Any]:
         """Return the tables for JSON, with the complete result of every run."""

@@ -10,6 +10,7 @@ from spica.cli.main import main
 from spica.synth.fpga.area import Resources
 from spica.synth.measure import BlockMeasurement, Measurement
 from spica.synth.memories import MemoryShape, memory_nand2
+from support.charts import marks_of
 
 BANK = MemoryShape(depth=256, width=32, ports="1r1w")
 LIBRARY = """
@@ -175,8 +176,11 @@ def test_markdown_and_a_picture(fake, tmp_path, capsys):
     }
     drawn = picture.read_text()
     assert drawn.startswith("<svg ") and drawn.endswith("</svg>\n")
-    assert drawn.count("<title>mesh: 598</title>") == 2
-    assert drawn.count("<title>shared memory: ") == 2
+    bars = [
+        (values["row"], values["bar"], values["figure"]) for values, _ in marks_of(drawn, "bar")
+    ]
+    assert {("mesh", "matrix", "598"), ("mesh", "tiny", "598")} <= set(bars)
+    assert sum(row == "shared memory" for row, _, _ in bars) == 2
 
 
 @pytest.mark.parametrize(
@@ -192,7 +196,7 @@ def test_markdown_and_a_picture(fake, tmp_path, capsys):
         (("--liberty", "tiny.lib", "--tech", "ecp5"), "--liberty needs --tech gates, not ecp5"),
         (("--paths", "-1"), "--paths must be at least 0, not -1"),
         (("--paths", "2", "--tech", "ice40"), "--paths needs --tech gates, not ice40"),
-        (("--plot", "area.png"), "--plot must be an SVG file, as in area.svg, not area.png"),
+        (("--plot", "area.gif"), "--plot must be a file with suffix .svg or .png, not area.gif"),
         (("--plot", "macros.csv/area.svg"), "macros.csv is not a folder"),
         (("--markdown", "."), "an output must be a file"),
         (("--sweep", "shared.banks"), "must be a field of one preset with its values"),

@@ -3,24 +3,26 @@
 import json
 import random
 import re
-from xml.etree import ElementTree
+import subprocess
+import sys
+from html import escape
 
-import pyright.node
 import pytest
 
 from spica.cli.sweep.charts import Charts
 from spica.explore.axes import Axis
-from spica.explore.chart import pareto_chart, plot_chart, scale_of
-from spica.explore.page import sweep_page
+from spica.explore.charts.files import picture, svg
+from spica.explore.charts.sweep import pareto_chart, plot_chart, sweep_page, text_of
 from spica.explore.pareto import front
 from spica.explore.quantity import Quantity, parsed_quantities
 from spica.explore.record import ILLEGAL, PASS, Record
 from spica.explore.table import Row, ordered
 from spica.hw.base.errors import UserError
+from spica.sim.trace.palette import PALETTE
+from support.charts import marks_of
 
 AXES = [Axis("core.warps", ("2", "4", "8")), Axis("matrix.operand", ("fp16", "<int8>"))]
 CYCLES, AREA, WARPS = Quantity("cycles"), Quantity("nand2"), Quantity("core.warps")
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 def made_up():
@@ -44,56 +46,89 @@ ROWS = made_up()
 SHOWN = [number for number, row in enumerate(ROWS) if row.figures.get("cycles") is not None]
 
 
-def marks_of(svg):
+def points_of(chart):
     """Return the marks of a chart by the numbers of their rows."""
-    circles = ElementTree.fromstring(svg).iter(f"{SVG}circle")
-    return {int(mark.get("data-row")): mark for mark in circles if mark.get("data-row")}
+    numbers = {text_of(row): number for number, row in enumerate(ROWS)}
+    return {numbers[values["point"]]: mark for values, mark in marks_of(svg(chart), "circle")}
+
+
+def place_of(mark):
+    """Return the place of a mark in pixels."""
+    across, down = re.findall(r"[\d.]+", mark.get("transform"))
+    return float(across), float(down)
+
+
+def lines_of(chart):
+    """Return the points of the lines of a chart."""
+    lines = [mark.get("d") for _, mark in marks_of(svg(chart), "line mark")]
+    return [re.findall(r"([\d.]+),([\d.]+)", line) for line in lines]
 
 
 def test_every_row_with_both_figures_has_a_mark_in_its_place():
-    marks = marks_of(plot_chart("a <title>", CYCLES, AREA, ROWS))
+    marks = points_of(plot_chart("a <title>", CYCLES, AREA, ROWS))
     assert sorted(marks) == SHOWN and 3 < len(SHOWN) < len(ROWS)
     by_cycles = sorted(SHOWN, key=lambda number: ROWS[number].figures["cycles"])
-    assert by_cycles == sorted(SHOWN, key=lambda number: float(marks[number].get("cx")))
+    assert by_cycles == sorted(SHOWN, key=lambda number: place_of(marks[number])[0])
     by_area = sorted(SHOWN, key=lambda number: ROWS[number].figures["nand2"])
-    assert by_area == sorted(SHOWN, key=lambda number: -float(marks[number].get("cy")))
-    title = marks[SHOWN[0]].find(f"{SVG}title").text
-    assert title.startswith(ROWS[SHOWN[0]].preset) and "matrix.operand = " in title
+    assert by_area == sorted(SHOWN, key=lambda number: -place_of(marks[number])[1])
+    colours = {ROWS[number].preset: mark.get("fill") for number, mark in marks.items()}
+    assert set(colours.values()) == set(PALETTE[:2])
+
+
+def test_a_mark_shows_all_figures_of_its_point():
+    svg_marks = marks_of(svg(plot_chart("t", CYCLES, AREA, ROWS)), "circle")
+    values, _ = next(svg_marks)
+    assert {"point", "cycles", "nand2", "issued"} <= set(values) and values["issued"] == "0.25"
+    assert "matrix.operand = " in values["point"]
 
 
 def test_a_line_joins_the_values_of_a_field():
-    svg = plot_chart("t", WARPS, CYCLES, ROWS)
-    lines = [
-        line.get("points").split() for line in ElementTree.fromstring(svg).iter(f"{SVG}polyline")
-    ]
+    lines = lines_of(plot_chart("t", WARPS, CYCLES, ROWS))
     assert sum(map(len, lines)) == len(SHOWN)
     groups = {(ROWS[n].preset, ROWS[n].settings["matrix.operand"]) for n in SHOWN}
     assert len(lines) == len(groups)
     for line in lines:
-        across = [float(point.partition(",")[0]) for point in line]
+        across = [float(x) for x, _ in line]
         assert across == sorted(across)
 
 
 def test_front_is_drawn_and_dominated_points_are_pale():
-    svg = pareto_chart("t", AREA, CYCLES, ROWS)
+    chart = pareto_chart("t", AREA, CYCLES, ROWS)
     points = [(ROWS[n].figures["nand2"], ROWS[n].figures["cycles"]) for n in SHOWN]
     best = {SHOWN[place] for place in front(points, ("less", "less"))}
-    pale = {number for number, mark in marks_of(svg).items() if mark.get("class") == "beaten"}
+    pale = {number for number, mark in points_of(chart).items() if mark.get("opacity") != "1"}
     assert pale == set(SHOWN) - best and best and pale
-    (line,) = ElementTree.fromstring(svg).iter(f"{SVG}polyline")
-    assert len(line.get("points").split()) == len(best)
+    (line,) = lines_of(chart)
+    assert len(line) == len(best)
 
 
 def test_a_chart_without_points_says_so():
-    assert "no point has both figures" in plot_chart("t", Quantity("depth"), CYCLES, ROWS)
+    assert "no point has both figures" in svg(plot_chart("t", Quantity("depth"), CYCLES, ROWS))
 
 
-@pytest.mark.parametrize("values", [[5], [0, 0], [-3, 7], [1e-9, 3e-9], [10, 1e9]])
-def test_a_scale_holds_its_values_and_round_lines(values):
-    scale = scale_of(values, 100, 500)
-    assert all(100 < scale(value) < 500 for value in values)
-    lines = [*scale.grid]
-    assert 3 <= len(lines) <= 30 and all(100 <= scale(line) <= 500 for line in lines)
+def test_equal_charts_give_equal_pictures():
+    first, second = (svg(pareto_chart("t", AREA, CYCLES, ROWS)) for _ in range(2))
+    assert first == second
+    code = "import json, sys; from spica.explore.charts.files import svg\n"
+    code += "class Chart: to_dict = lambda self: json.load(sys.stdin)\nprint(svg(Chart()), end='')"
+    told = json.dumps(pareto_chart("t", AREA, CYCLES, ROWS).to_dict())
+    run = subprocess.run([sys.executable, "-c", code], input=told, capture_output=True, text=True)
+    assert run.stdout == first
+
+
+def test_pictures_are_of_both_kinds():
+    chart = plot_chart("t", CYCLES, AREA, ROWS)
+    assert picture(chart, ".png").startswith(b"\x89PNG")
+    assert picture(chart, ".svg") == svg(chart)
+    assert "prefers-color-scheme: dark" in svg(chart)
+
+
+def test_commands_start_without_the_library_of_charts():
+    """It takes longer to import than the rest of a command."""
+    code = "import sys; from spica.cli.main import import_commands; import_commands()\n"
+    code += "from spica.cli.compare import command\nprint('altair' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "False\n"
 
 
 @pytest.mark.parametrize(
@@ -129,67 +164,16 @@ def test_files_are_written_together(tmp_path):
     names = sorted(path.name for path in (tmp_path / "x").iterdir())
     assert names == ["pareto.svg", "plot.svg", "sweep.html"]
     page = (tmp_path / "x" / "sweep.html").read_text()
-    charts = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])["charts"]
-    assert charts == [(tmp_path / "x" / f"{name}.svg").read_text() for name in ("plot", "pareto")]
+    assert page.count('<div class="chart">') == 2
 
 
-def test_page_needs_no_network():
-    page = sweep_page("</script><b>", [plot_chart("<i>", CYCLES, AREA, ROWS)], AXES, ROWS, True)
-    text = page.replace("http://www.w3.org/2000/svg", "")
+def test_page_has_charts_and_the_table():
+    chart = plot_chart("<i>", CYCLES, AREA, ROWS)
+    page = sweep_page("</script><b>", [chart], AXES, ROWS, True)
+    text = page.partition("<script>\n")[0].replace("https://vega.github.io/schema", "")
     assert not re.search(r"https?:|//[a-z]+\.|\bsrc=|\bhref=|@import|\burl\(|\bfetch\(", text)
-    assert "<h1>Spica: &lt;/script&gt;&lt;b&gt;" in page and page.count("<script") == 2
-
-
-#: The page without a browser: elements record their contents, the pointer goes to a mark.
-STUB = """
-const fs = require("fs"), page = fs.readFileSync(process.argv[2], "utf8");
-const data = /id="data">(.*?)<\\/script>/s.exec(page)[1];
-const script = /<script>(.*?)<\\/script>/s.exec(page)[1];
-const elements = {}, marked = [];
-let move, under = [];
-const element = (id) => elements[id] ??= { textContent: id === "data" ? data : "", style: {},
-  innerHTML: "", offsetWidth: 9, offsetHeight: 9 };
-const document = { getElementById: element,
-  querySelectorAll: (what) => [{ remove() {}, classList: {
-    toggle: (name, isOn) => marked.push([what, name, isOn]) } }],
-  elementsFromPoint: () => under.map((row) => ({
-    closest: () => row === null ? null : { dataset: { row } } })),
-  addEventListener(kind, act) { move = act; } };
-const window = { innerWidth: 900, innerHeight: 900 };
-new Function("document", "window", "module", script)(document, window, {});
-const at = (...rows) => { under = rows; move({ clientX: 5, clientY: 5 }); };
-at("2", null);
-const shown = { text: elements.tip.textContent, display: elements.tip.style.display };
-at("2", "2", "3", null);
-const both = elements.tip.textContent;
-at(null);
-console.log(JSON.stringify({ shown, both, after: elements.tip.style.display, marked,
-  charts: elements.charts.innerHTML, table: elements.table.innerHTML }));
-"""
-
-
-def test_a_point_under_the_pointer_shows_its_values(tmp_path):
-    """The script of the page runs without a browser."""
-    charts = [plot_chart("t", WARPS, CYCLES, ROWS), pareto_chart("t", AREA, CYCLES, ROWS)]
-    (tmp_path / "page.html").write_text(sweep_page("t", charts, AXES, ROWS, True))
-    (tmp_path / "stub.js").write_text(STUB)
-    command = [str(tmp_path / name) for name in ("stub.js", "page.html")]
-    run = pyright.node.run("node", *command, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    found = json.loads(run.stdout)
-    row = ROWS[2]
-    lines = found["shown"]["text"].splitlines()
-    assert lines[0] == f"preset: {row.preset}"
-    assert f"core.warps: {row.settings['core.warps']}" in lines and "issued: 0.2500" in lines
-    assert (found["shown"]["display"], found["after"]) == ("block", "none")
-    assert ['[data-row="2"]', "marked", True] in found["marked"]
-    assert [mark[::2] for mark in found["marked"][-2:]] == [
-        ['[data-row="2"]', False],
-        ['[data-row="3"]', False],
-    ]
-    assert found["both"].count("preset: ") == 2  # points in one place
-    assert found["charts"] == "".join(charts)
-    table = found["table"]
-    assert table.count("<tr") == len(ROWS) + 1
-    assert "<th>nand2</th>" in table and "<th>depth</th>" not in table
-    assert "&#60;int8&#62;" in table and "<int8>" not in table
+    assert "<h1>Spica: &lt;/script&gt;&lt;b&gt;" in page
+    assert text.count("<tr") == len(ROWS) + 1
+    assert "<th>nand2</th>" in text and "<th>depth</th>" not in text
+    assert "&lt;int8&gt;" in text and "<int8>" not in text
+    assert f'<tr data-row="2"><td>{escape(ROWS[2].preset)}</td>' in text

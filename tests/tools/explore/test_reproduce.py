@@ -4,14 +4,14 @@ import dataclasses
 import json
 import re
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
 from spica.cli.main import COMMANDS, main
+from spica.explore.charts.bars import stacked_charts
+from spica.explore.charts.files import svg
 from spica.explore.record import FAIL, PASS
 from spica.explore.reproduce import reproduced
-from spica.explore.reproduce.bars import drawn
 from spica.explore.reproduce.definitions import REPRODUCTIONS
 from spica.explore.reproduce.energy_definitions import COMPONENTS, CORE_STAGES, MATRIX_PARTS
 from spica.explore.reproduce.experiments import EXPERIMENTS
@@ -20,9 +20,9 @@ from spica.explore.reproduce.reproduced import Reproduced
 from spica.explore.reproduce.runs import UNITS
 from spica.hw.config import PRESETS
 from spica.synth.groups import GROUPS
+from support.charts import texts_of
 from support.results import made_up, row_of
 
-SVG = "{http://www.w3.org/2000/svg}"
 #: Of each design: MAC utilisation, warp instructions, and those of polling loops.
 MEASURED = {
     "volta": (0.7, 1000, 0),
@@ -182,8 +182,7 @@ def test_reports_have_every_figure(name):
     text = found.markdown()
     for label, cells in found.lines():
         assert f"| {label} | {' | '.join(cells)} |" in text
-    drawing = ElementTree.fromstring(drawn(found.bars()))
-    texts = [element.text for element in drawing.iter(f"{SVG}text")]
+    texts = texts_of(svg(stacked_charts(found.title, found.charts())))
     for size in REPRODUCTIONS[name].sizes:
         assert found.table.head(size) in texts
     assert {found.shown(entry.ours) for entry in found.entries} <= set(texts)
@@ -255,7 +254,10 @@ def test_all_tables_are_on_one_page(monkeypatch, capsys, tmp_path):
         (["all", "--as-published"], "--as-published does not apply to all; leave it out"),
         (["all", "--plot", "x.svg"], "--plot does not apply to all"),
         (["table5"], "unknown table 'table5'; did you mean 'table"),
-        (["table3", "--plot", "x.png"], "--plot must be a file with suffix .svg, not x.png"),
+        (
+            ["table3", "--plot", "x.gif"],
+            "--plot must be a file with suffix .svg or .png, not x.gif",
+        ),
         (["table3", "--jobs", "0"], "--jobs must be at least 1, not 0"),
     ],
 )

@@ -2,19 +2,20 @@
 
 import json
 import math
-from xml.etree import ElementTree
 
 import pytest
 
 from spica.cli.main import main
+from spica.explore.charts.bars import stacked_charts
+from spica.explore.charts.files import svg
 from spica.explore.record import FAIL, PASS
 from spica.explore.reproduce import reproduced
-from spica.explore.reproduce.bars import drawn
 from spica.explore.reproduce.published import DESIGNS
 from spica.explore.reproduce.restrictions import RESTRICTIONS, restricted, tile_of
 from spica.explore.reproduce.runs import gemm_run
 from spica.explore.reproduce.waterfall import waterfall
 from spica.hw.config import PRESETS
+from support.charts import texts_of
 from support.results import made_up, row_of
 
 #: Made-up energy per multiply-add at full utilisation, and the part of it in the units that
@@ -146,7 +147,7 @@ def test_reports_have_every_figure(planned):
         assert f"## {title}" in text and f"| restriction | {' | '.join(heads)} |" in text
         for label, cells in lines:
             assert f"| {label} | {' | '.join(cells)} |" in text
-    texts = list(ElementTree.fromstring(drawn(found.bars())).itertext())
+    texts = texts_of(svg(stacked_charts(found.title, found.charts())))
     assert "Virgo, 512 x 512 x 512" in texts and "77.90 %" in texts
 
 

@@ -1,0 +1,1 @@
+"""Charts by Altair: comparisons, sweeps, areas and reproduced tables."""
