@@ -1,7 +1,7 @@
 // Timeline of a cluster. A track has series: event rates in bins of cycles, as stacked areas or
 // lines, and a strip below with the exact cycles.
 
-const LABELS = 210, CHART = 30, STRIP = 6, GAP = 9, RULER = 36;
+const LEFT = 8, TEXT = LEFT + 5, LETTER = 6.7, LINE = 16, FIGURES = 28, CHART = 30, STRIP = 6, GAP = 9, RULER = 36;
 
 const grouped = (number) => Math.round(number).toLocaleString("en-US");
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
@@ -80,6 +80,22 @@ function describe(track, cycle, from, to, data) {
   return lines.join("\n");
 }
 
+// Places of the colours of a track, in lines after its title and its current figures.
+function keysOf(track, width) {
+  let x = TEXT + LETTER * (track.title.length + FIGURES), line = 0;
+  return track.series.filter((series) => series.until.at(-1)).map((series) => {
+    const long = 24 + LETTER * series.label.length;
+    if (x + long > width && x > TEXT) [x, line] = [TEXT, line + 1];
+    const key = { series, x, line };
+    x += long;
+    return key;
+  });
+}
+
+// Description of a track: each of its colours with its meaning, and the page of the manual.
+const aboutTrack = (track) => about(track.title, "", track.manual,
+  track.series.map(({ colour, label, meaning }) => [colour, label, meaning]));
+
 // One row per series with its totals.
 function summaryOf(tracks, data) {
   const cycles = Math.max(1, data.end - data.first), rows = [];
@@ -100,27 +116,31 @@ function start(document, window) {
   const get = (id) => document.getElementById(id);
   const data = JSON.parse(get("data").textContent), tracks = tracksOf(data), { first, end } = data;
   const canvas = get("canvas"), pane = get("view"), tip = get("tip"), pen = canvas.getContext("2d");
-  let view = { from: first, to: end + 1 }, drag = null, waiting = false;
+  let view = { from: first, to: end + 1 }, drag = null, waiting = false, selected = null;
 
   const ink = (name) => window.getComputedStyle(document.documentElement).getPropertyValue(name);
   const width = () => pane.clientWidth, height = () => pane.clientHeight;
-  const scale = () => (width() - LABELS) / (view.to - view.from); // pixels per cycle
-  const x = (cycle) => LABELS + (cycle - view.from) * scale();
-  const cycleAt = (pixel) => view.from + (pixel - LABELS) / scale();
+  const scale = () => (width() - LEFT) / (view.to - view.from); // pixels per cycle
+  const x = (cycle) => LEFT + (cycle - view.from) * scale();
+  const cycleAt = (pixel) => view.from + (pixel - LEFT) / scale();
 
   function arrange() {
     let y = RULER + GAP;
-    for (const track of tracks) [track.y, y] = [y, y + CHART + STRIP + GAP];
+    for (const track of tracks) {
+      const keys = keysOf(track, width()), chart = y + LINE * (1 + (keys.at(-1)?.line ?? 0));
+      Object.assign(track, { y, keys, chart });
+      y = chart + CHART + STRIP + GAP;
+    }
     get("room").style.height = `${Math.max(0, y - height())}px`;
     redraw();
   }
 
   // Heights of a series in every column of pixels, as fractions of the chart.
   function heights(series, track) {
-    const columns = Math.max(0, Math.floor(width() - LABELS)), found = new Float64Array(columns);
-    let last = before(series, cycleAt(LABELS), data);
+    const columns = Math.max(0, Math.floor(width() - LEFT)), found = new Float64Array(columns);
+    let last = before(series, cycleAt(LEFT), data);
     for (let k = 0; k < columns; k++) {
-      const next = before(series, cycleAt(LABELS + k + 1), data);
+      const next = before(series, cycleAt(LEFT + k + 1), data);
       found[k] = (next - last) * scale() / track.most;
       last = next;
     }
@@ -131,12 +151,12 @@ function start(document, window) {
     pen.fillStyle = colour;
     pen.beginPath();
     for (let k = 0; k < high.length; k++) {
-      pen.lineTo(LABELS + k, y + CHART * (1 - high[k]));
-      pen.lineTo(LABELS + k + 1, y + CHART * (1 - high[k]));
+      pen.lineTo(LEFT + k, y + CHART * (1 - high[k]));
+      pen.lineTo(LEFT + k + 1, y + CHART * (1 - high[k]));
     }
     for (let k = low.length - 1; k >= 0; k--) {
-      pen.lineTo(LABELS + k + 1, y + CHART * (1 - low[k]));
-      pen.lineTo(LABELS + k, y + CHART * (1 - low[k]));
+      pen.lineTo(LEFT + k + 1, y + CHART * (1 - low[k]));
+      pen.lineTo(LEFT + k, y + CHART * (1 - low[k]));
     }
     pen.fill();
   }
@@ -145,16 +165,32 @@ function start(document, window) {
     [pen.strokeStyle, pen.lineWidth] = [colour, 1];
     pen.beginPath();
     high.forEach((one, k) => { // draw nothing along the base line
-      if (one || high[k - 1] || high[k + 1]) pen.lineTo(LABELS + k + 0.5, y + CHART * (1 - one));
-      else pen.moveTo(LABELS + k + 0.5, y + CHART);
+      if (one || high[k - 1] || high[k + 1]) pen.lineTo(LEFT + k + 0.5, y + CHART * (1 - one));
+      else pen.moveTo(LEFT + k + 0.5, y + CHART);
     });
     pen.stroke();
   }
 
+  function drawHead(track, y) {
+    const main = track.series[0], figures = TEXT + LETTER * (track.title.length + 1);
+    const often = rate(main, Math.max(first, view.from), Math.min(end, view.to), data);
+    pen.fillStyle = ink(track === selected ? "--mark" : "--ink");
+    pen.fillText(track.title, TEXT, y + 11);
+    pen.fillStyle = ink("--dim");
+    pen.fillText(main.bytes ? `${(often * main.bytes).toFixed(1)} B/cycle, ${percent(often / track.most)}`
+      : `${percent(often / track.most)}`, figures, y + 11);
+    for (const { series, x, line } of track.keys) {
+      pen.fillStyle = series.colour;
+      pen.fillRect(x, y + LINE * line + 2, 10, 10);
+      pen.fillStyle = ink("--dim");
+      pen.fillText(series.label, x + 14, y + LINE * line + 11);
+    }
+  }
+
   function drawTrack(track, y) {
     pen.fillStyle = ink("--band");
-    pen.fillRect(LABELS, y, width() - LABELS, CHART);
-    let low = new Float64Array(Math.max(0, Math.floor(width() - LABELS)));
+    pen.fillRect(LEFT, y, width() - LEFT, CHART);
+    let low = new Float64Array(Math.max(0, Math.floor(width() - LEFT)));
     // Lines are drawn first: on top they would hide the areas when zoomed out.
     for (const drawing of ["line", "stack"]) {
       for (const series of track.series.filter((one) => one.drawing === drawing)) {
@@ -170,23 +206,17 @@ function start(document, window) {
       if (series.drawing === "line") continue;
       pen.fillStyle = series.colour;
       for (const span of seen(series.intervals, view.from, view.to, 1 / scale())) {
-        const left = Math.max(x(span.start), LABELS), right = Math.min(x(span.end), width());
+        const left = Math.max(x(span.start), LEFT), right = Math.min(x(span.end), width());
         if (right > left) pen.fillRect(left, y + CHART + 1, Math.max(1, right - left), STRIP - 1);
       }
     }
-    const main = track.series[0], often = rate(main, Math.max(first, view.from), Math.min(end, view.to), data);
-    pen.fillStyle = ink("--ink");
-    pen.fillText(track.title, 8, y + 12);
-    pen.fillStyle = ink("--dim");
-    pen.fillText(main.bytes ? `${(often * main.bytes).toFixed(1)} B/cycle, ${percent(often / track.most)}`
-      : `${main.label} ${percent(often / track.most)}`, 8, y + 26);
   }
 
   function drawMarks() {
-    let free = LABELS;
+    let free = LEFT;
     for (const [cycle, name] of data.marks) {
       const at = x(cycle);
-      if (at < LABELS || at > width()) continue;
+      if (at < LEFT || at > width()) continue;
       pen.fillStyle = ink("--mark");
       pen.fillRect(at, RULER - 16, 1, height());
       const long = name.length * 6.6, left = at + long + 6 < width() ? at + 4 : at - long - 4;
@@ -205,16 +235,18 @@ function start(document, window) {
     pen.font = "11px ui-monospace, monospace";
     pen.clearRect(0, 0, width(), height());
     for (const track of tracks) {
-      const y = track.y - pane.scrollTop;
-      if (y < height() && y + CHART + STRIP > 0) drawTrack(track, y);
+      const y = track.y - pane.scrollTop, chart = track.chart - pane.scrollTop;
+      if (y > height() || chart + CHART + STRIP < 0) continue;
+      drawHead(track, y);
+      drawTrack(track, chart);
     }
-    const lines = ruler(view, width() - LABELS);
+    const lines = ruler(view, width() - LEFT);
     pen.fillStyle = ink("--line");
-    for (const cycle of lines) if (x(cycle) >= LABELS) pen.fillRect(x(cycle), RULER, 1, height());
+    for (const cycle of lines) if (x(cycle) >= LEFT) pen.fillRect(x(cycle), RULER, 1, height());
     pen.fillStyle = ink("--band");
     pen.fillRect(0, 0, width(), RULER);
     pen.fillStyle = ink("--dim");
-    for (const cycle of lines) if (x(cycle) >= LABELS) pen.fillText(grouped(cycle), x(cycle) + 3, 13);
+    for (const cycle of lines) if (x(cycle) >= LEFT) pen.fillText(grouped(cycle), x(cycle) + 3, 13);
     drawMarks();
     get("range").textContent = `cycles ${grouped(Math.max(first, view.from))} to ` +
       `${grouped(Math.min(end, view.to))}, bins of ${data.bin}`;
@@ -222,15 +254,19 @@ function start(document, window) {
 
   function redraw() { if (!waiting) { waiting = true; window.requestAnimationFrame(draw); } }
   const show = (from, to) => { view = { from, to }; redraw(); };
-  const zoom = (factor, pixel = (LABELS + width()) / 2) =>
+  const zoom = (factor, pixel = (LEFT + width()) / 2) =>
     show(...zoomed(view, cycleAt(pixel), factor, end - first));
   const move = (cycles) => show(view.from + cycles, view.to + cycles);
 
-  function hover(event) {
+  function under(event) {
     const edge = canvas.getBoundingClientRect(), y = event.clientY - edge.top + pane.scrollTop;
-    const pixel = event.clientX - edge.left, cycle = Math.floor(cycleAt(pixel));
-    const track = tracks.find((one) => y >= one.y && y < one.y + CHART + STRIP);
-    const isSeen = track && pixel >= LABELS && cycle >= first && cycle < end;
+    const pixel = event.clientX - edge.left;
+    return { y, pixel, track: tracks.find((one) => y >= one.y && y < one.chart + CHART + STRIP) };
+  }
+
+  function hover(event) {
+    const { y, pixel, track } = under(event), cycle = Math.floor(cycleAt(pixel));
+    const isSeen = track && y >= track.chart && cycle >= first && cycle < end;
     tip.style.display = isSeen ? "block" : "none";
     if (!isSeen) return;
     tip.textContent = describe(track, cycle, cycleAt(pixel), cycleAt(pixel + 1), data);
@@ -239,17 +275,40 @@ function start(document, window) {
       top: `${Math.min(event.clientY + 14, window.innerHeight - tip.offsetHeight - 8)}px` });
   }
 
+  function select(track) {
+    selected = track;
+    get("about").innerHTML = track ? aboutTrack(track) : "";
+    arrange();
+    if (!track) return;
+    if (track.y - pane.scrollTop < RULER) pane.scrollTop = track.y - RULER;
+    else if (track.chart + CHART + STRIP > pane.scrollTop + height())
+      pane.scrollTop = track.chart + CHART + STRIP - height();
+  }
+  const step = (by) => select(tracks[Math.min(Math.max(tracks.indexOf(selected) + by, 0), tracks.length - 1)]);
+
   const keys = { "+": () => zoom(1 / 1.5), "-": () => zoom(1.5),
-    ArrowLeft: () => move((view.from - view.to) / 5), ArrowRight: () => move((view.to - view.from) / 5) };
-  window.addEventListener("keydown", (event) => keys[event.key]?.());
+    ArrowLeft: () => move((view.from - view.to) / 5), ArrowRight: () => move((view.to - view.from) / 5),
+    ArrowUp: () => step(-1), ArrowDown: () => step(1), Escape: () => select(null) };
+  window.addEventListener("keydown", (event) => {
+    if (!keys[event.key] || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
   canvas.addEventListener("wheel", (event) => {
     if (event.ctrlKey || event.altKey) {
       event.preventDefault();
       const pixel = event.clientX - canvas.getBoundingClientRect().left;
-      zoom(1.2 ** Math.sign(event.deltaY), Math.max(LABELS, pixel));
+      zoom(1.2 ** Math.sign(event.deltaY), Math.max(LEFT, pixel));
     } else if (event.deltaX) move(event.deltaX / scale());
   }, { passive: false });
-  canvas.addEventListener("mousedown", (event) => { drag = { x: event.clientX, from: view.from }; });
+  let clicked = 0;
+  canvas.addEventListener("mousedown", (event) => {
+    clicked = event.clientX;
+    drag = { x: event.clientX, from: view.from };
+  });
+  canvas.addEventListener("click", (event) => {
+    if (Math.abs(event.clientX - clicked) < 4) select(under(event).track ?? null);
+  });
   window.addEventListener("mouseup", () => { drag = null; });
   window.addEventListener("mousemove", (event) =>
     drag && move(drag.from - (event.clientX - drag.x) / scale() - view.from));
@@ -260,10 +319,6 @@ function start(document, window) {
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   [get("in").onclick, get("out").onclick] = [keys["+"], keys["-"]];
   get("all").onclick = () => show(first, end + 1);
-  const happened = tracks.flatMap((track) => track.series).filter((series) => series.until.at(-1));
-  const colours = new Map(happened.map((series) => [`${series.colour} ${series.label}`, series]));
-  get("legend").innerHTML = [...colours.values()].map((series) =>
-    `<span><i style="background:${series.colour}"></i>${series.label}</span> `).join("");
   const row = (cells, tag) => `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join("")}</tr>`;
   get("summary").innerHTML = `<table>${row(["track", "", "events", "bytes", "bytes/cycle", "share"], "th")}` +
     `${summaryOf(tracks, data).map((cells) => row(cells, "td")).join("")}</table>` +
@@ -272,4 +327,5 @@ function start(document, window) {
 }
 
 if (typeof document !== "undefined") start(document, window);
-else module.exports = { expanded, intervalsOf, tracksOf, before, rate, describe, summaryOf, binsAround };
+else module.exports = { expanded, intervalsOf, tracksOf, before, rate, describe, summaryOf, binsAround,
+  keysOf, aboutTrack };

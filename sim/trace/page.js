@@ -1,5 +1,5 @@
 "use strict";
-// Functions common to all pages: visible spans, zoom, ruler.
+// Functions common to all pages: visible spans, zoom, ruler, description of a track.
 
 // Index of the first span of a row that ends after a cycle.
 function firstAfter(row, cycle) {
@@ -35,4 +35,14 @@ function ruler(view, pixels) {
   const step = Math.max(1, [1, 2, 5, 10].map((k) => k * ten).find((one) => one >= least));
   const first = Math.ceil(view.from / step), count = Math.floor(view.to / step) - first + 1;
   return Array.from({ length: Math.max(0, count) }, (_, k) => (first + k) * step);
+}
+
+// Text for HTML.
+const escaped = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+// Description of a track: its meaning, the page of the manual, its colours with their meanings.
+function about(title, meaning, manual, colours) {
+  const rows = colours.map(([colour, label, text]) =>
+    `<div><i style="background:${colour}"></i>${escaped(label)} <span>${escaped(text)}</span></div>`);
+  return `<b>${escaped(title)}</b> ${escaped(meaning)} (${escaped(manual)})<section>${rows.join("")}</section>`;
 }

@@ -5,14 +5,12 @@ const LIFE = ["warp", "pc", "text", "mask", "port", "collector", "pending", "req
   "issued", "collected", "dispatched", "offered", "done", "bus", "register", "place", "holds",
   "stages"];
 const GREY = ["rgba(128,128,128,0.2)", "rgba(128,128,128,0.35)", "rgba(128,128,128,0.6)"];
-// Colours of stall reasons by number; the first is none: issued.
-const REASONS = [130, 350, 320, 290, 215, 30, 180, 265, 55, 15].map((hue) => `hsl(${hue} 50% 60%)`);
 const LABELS = 120, ROW = 15, GAP = 6, RULER = 20;
 
-const hue = (number) => (number * 137.5) % 360;
+// Hues of warps and units, from green to purple: yellow to red are those of stalls.
+const hue = (number) => 80 + (number * 148.3) % 240;
 const warpColour = (warp) => `hsl(${hue(warp)} 55% 60%)`;
-const unitColour = (unit, light = 58) => `hsl(${hue(unit) + 20} 65% ${light}%)`;
-const reasonColour = (reason) => REASONS[reason] || GREY[0];
+const unitColour = (unit, light = 58) => `hsl(${hue(unit + 0.5)} 65% ${light}%)`;
 const hex = (number) => (number >>> 0).toString(16).padStart(8, "0");
 
 // Spans in the smallest number of rows.
@@ -34,41 +32,51 @@ function livesOf(core) {
   });
 }
 
-const runsOf = (runs, end, names, kind) => runs.map(([start, state], k) => ({
-  start, end: k + 1 < runs.length ? runs[k + 1][0] : end, colour: reasonColour(state),
-  text: state ? names[state] : kind })).filter((run) => run.start < run.end);
+const runsOf = (runs, end, { reasons, colours }, kind) => runs.map(([start, state], k) => ({
+  start, end: k + 1 < runs.length ? runs[k + 1][0] : end, colour: colours[state],
+  text: state ? reasons[state] : kind })).filter((run) => run.start < run.end);
 
-// Tracks with a name at the left: {title, rows, lives}; `lives` is set if stages are drawn.
+// Tracks with a name at the left: {kind, title, rows, lives}; `lives` is set if stages are drawn.
 function tracksOf(core, data) {
   const lives = livesOf(core), tracks = [], name = data.cores.length > 1 ? `${core.core}: ` : "";
-  const add = (title, rows, more = {}) =>
-    tracks.push({ title: name + title, rows: rows.length ? rows : [[]], folded: false, ...more });
+  const add = (kind, title, rows, more = {}) =>
+    tracks.push({ kind, title: name + title, rows: rows.length ? rows : [[]], folded: false, ...more });
   core.slots.forEach((runs, k) =>
-    add(`slot ${k}`, [runsOf(runs, core.slots_end, data.reasons, "issued")]));
+    add("slot", `slot ${k}`, [runsOf(runs, core.slots_end, data, "issued")]));
   core.warps.forEach((runs, warp) => {
-    const waits = runsOf(runs, core.end, data.reasons, "").filter((run) => run.text);
+    const waits = runsOf(runs, core.end, data, "").filter((run) => run.text);
     const own = lives.filter((life) => life.warp === warp);
-    add(`warp ${warp}`, [waits, ...inRows(own)], { lives: true });
+    add("warp", `warp ${warp}`, [waits, ...inRows(own)], { lives: true });
   });
   data.ports.forEach((port, k) => {
     const own = lives.filter((life) => life.port === k && life.dispatched >= 0);
-    add(port, inRows(own.map((life) => ({ start: life.dispatched, life, colour: warpColour(life.warp),
+    add("port", port, inRows(own.map((life) => ({ start: life.dispatched, life, colour: warpColour(life.warp),
       end: life.done < 0 ? core.end : life.done + 1, text: `w${life.warp}` }))));
   });
   for (let bus = 0; bus < data.buses; bus++) {
-    add(`bus ${bus}`, [lives.filter((life) => life.bus === bus).sort((a, b) => a.done - b.done).map(
+    add("bus", `bus ${bus}`, [lives.filter((life) => life.bus === bus).sort((a, b) => a.done - b.done).map(
       (life) => ({ start: life.done, end: life.done + 1, life, colour: warpColour(life.warp),
         text: `w${life.warp}` }))]);
   }
-  add("fetch", inRows(core.fetches.map(([start, end, warp, pc]) => ({ start, end: end + 1,
+  add("fetch", "fetch", inRows(core.fetches.map(([start, end, warp, pc]) => ({ start, end: end + 1,
     colour: warpColour(warp), text: `w${warp} ${hex(pc)}` }))));
-  add("memory", inRows(core.transfers.map(([start, end, isStore, address, mask, refused]) => ({ start,
+  add("memory", "memory", inRows(core.transfers.map(([start, end, isStore, address, mask, refused]) => ({ start,
     end: end < 0 ? core.end : end + 1, colour: unitColour(isStore ? 1 : 4),
     text: `${isStore ? "store" : "load"} ${hex(address)} lanes ${mask.toString(2)}` +
       (refused ? " ERROR" : "") }))));
-  if (core.faults.length) add("faults", inRows(core.faults.map(([start, text]) => ({ start,
-    end: start + 1, text, colour: "hsl(0 80% 55%)" }))));
+  if (core.faults.length) add("faults", "faults", inRows(core.faults.map(([start, text]) => ({ start,
+    end: start + 1, text, colour: "#d7301f" }))));
   return { tracks, lives };
+}
+
+// Description of a track: its colours with their meanings, and the page of the manual.
+function aboutTrack(track, data) {
+  const [meaning, manual] = data.about[track.kind], units = data.ports.map((port, k) =>
+    [unitColour(k), port, "light: collect, full: execute, dark: write back"]);
+  const reasons = data.reasons.map((name, k) => [data.colours[k], k ? name : "issued", data.meanings[k]]);
+  const colours = { slot: reasons, memory: [[unitColour(4), "load", ""], [unitColour(1), "store", ""]],
+    warp: [...data.stages.slice(0, 3).map((name, k) => [GREY[k], name, ""]), ...units, ...reasons.slice(1)] };
+  return about(track.title, meaning, manual, colours[track.kind] ?? []);
 }
 
 // Text about an instruction.
@@ -103,7 +111,7 @@ function start(document, window) {
   const tracks = made.flatMap((one) => one.tracks), lives = made.flatMap((one) => one.lives);
   const { first, end } = data;
   let view = { from: first, to: Math.min(end, first + 150) };
-  let found = new Set(), order = [], at = -1, drag = null, waiting = false, dark = "";
+  let found = new Set(), order = [], at = -1, drag = null, waiting = false, dark = "", selected = null;
 
   const ink = (name) => window.getComputedStyle(document.documentElement).getPropertyValue(name);
   const width = () => pane.clientWidth, height = () => pane.clientHeight;
@@ -161,7 +169,7 @@ function start(document, window) {
     for (const track of tracks) {
       const rows = shown(track), y = track.y - pane.scrollTop;
       if (y > height() || y + rows.length * ROW < 0) continue;
-      pen.fillStyle = ink("--dim");
+      pen.fillStyle = ink(track === selected ? "--mark" : "--dim");
       pen.fillText(`${track.lives ? (track.folded ? "+ " : "- ") : "  "}${track.title}`, 6, y + ROW - 4);
       rows.forEach((row, k) => {
         for (const span of seen(row, view.from, view.to, 1 / scale())) {
@@ -224,20 +232,40 @@ function start(document, window) {
     event.stopPropagation();
     if (event.key === "Enter") jump(event.shiftKey ? -1 : 1);
   });
+  function select(track) {
+    selected = track;
+    get("about").innerHTML = track ? aboutTrack(track, data) : "";
+    arrange();
+    if (!track) return;
+    if (track.y - pane.scrollTop < RULER) pane.scrollTop = track.y - RULER;
+    else if (track.y + ROW > pane.scrollTop + height()) pane.scrollTop = track.y + ROW - height();
+  }
+  const step = (by) => select(tracks[Math.min(Math.max(tracks.indexOf(selected) + by, 0), tracks.length - 1)]);
+
   const keys = { "+": () => zoom(1 / 1.5), "-": () => zoom(1.5),
-    ArrowLeft: () => move((view.from - view.to) / 5), ArrowRight: () => move((view.to - view.from) / 5) };
-  window.addEventListener("keydown", (event) => keys[event.key]?.());
+    ArrowLeft: () => move((view.from - view.to) / 5), ArrowRight: () => move((view.to - view.from) / 5),
+    ArrowUp: () => step(-1), ArrowDown: () => step(1), Escape: () => select(null) };
+  window.addEventListener("keydown", (event) => {
+    if (!keys[event.key] || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
   canvas.addEventListener("wheel", (event) => {
     if (event.ctrlKey || event.altKey) {
       event.preventDefault();
       zoom(1.2 ** Math.sign(event.deltaY), Math.max(LABELS, under(event).pixel));
     } else if (event.deltaX) move(event.deltaX / scale());
   }, { passive: false });
+  let clicked = 0;
   canvas.addEventListener("mousedown", (event) => {
-    const { track, pixel } = under(event);
+    clicked = event.clientX;
     drag = { x: event.clientX, from: view.from };
+  });
+  canvas.addEventListener("click", (event) => {
+    if (Math.abs(event.clientX - clicked) > 3) return;
+    const { track, pixel } = under(event);
     if (track?.lives && pixel < LABELS) track.folded = !track.folded;
-    arrange();
+    select(track ?? null);
   });
   window.addEventListener("mouseup", () => { drag = null; });
   window.addEventListener("mousemove", (event) =>
@@ -249,15 +277,10 @@ function start(document, window) {
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   [get("in").onclick, get("out").onclick] = [keys["+"], keys["-"]];
   get("all").onclick = () => show(first, end);
-  const key = (colour, text) => `<span><i style="background:${colour}"></i>${text}</span> `;
-  get("legend").innerHTML =
-    data.stages.slice(0, 3).map((name, k) => key(GREY[k], name)).join("") +
-    data.ports.map((name, k) => key(unitColour(k), `${name} (light: collect, dark: write back)`)).join("") +
-    data.reasons.map((name, k) => key(reasonColour(k), k ? name : "issued")).join("");
   get("summary").innerHTML = data.summary;
   get("missing").textContent = data.cores.map((core) => core.missing).filter(Boolean).join("; ");
   arrange();
 }
 
 if (typeof document !== "undefined") start(document, window);
-else module.exports = { firstAfter, seen, inRows, livesOf, tracksOf, describe, search, zoomed, ruler };
+else module.exports = { firstAfter, seen, inRows, livesOf, tracksOf, aboutTrack, describe, search, zoomed, ruler };

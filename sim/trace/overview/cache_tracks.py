@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from ....hw.cluster.counters import Counter
 from ....hw.config import ClusterConfig
-from .series import COLOURS, Drawing, Series, Track
+from .series import Drawing, Track, counted
 
 __all__ = ["CACHES", "cache_tracks"]
 
@@ -16,8 +16,8 @@ CACHES: dict[str, tuple[str, dict[str, tuple[str, str, Drawing]]]] = {
         {
             "read": ("bursts read", "read", Drawing.STACK),
             "write": ("bursts written", "write", Drawing.STACK),
-            "read_miss": ("read misses", "held", Drawing.LINE),
-            "write_miss": ("write misses", "wait_drain", Drawing.LINE),
+            "read_miss": ("read misses", "read_miss", Drawing.LINE),
+            "write_miss": ("write misses", "write_miss", Drawing.LINE),
             "mshr_stall": ("waits for a free MSHR", "wait_a", Drawing.LINE),
             "write_stall": ("write retries", "wait_weights", Drawing.LINE),
             "pipeline_stall": ("waits for another access", "wait_revisit", Drawing.LINE),
@@ -32,8 +32,8 @@ CACHES: dict[str, tuple[str, dict[str, tuple[str, str, Drawing]]]] = {
             "data.writes": ("beats written", "write", Drawing.STACK),
             "data.misses": ("line refills", "drain", Drawing.LINE),
             "data.joins": ("secondary misses", "add", Drawing.LINE),
-            "data.entry_waits": ("waits for a free MSHR", "held", Drawing.LINE),
-            "data.order_waits": ("waits for another access", "wait_a", Drawing.LINE),
+            "data.entry_waits": ("waits for a free MSHR", "wait_a", Drawing.LINE),
+            "data.order_waits": ("waits for another access", "wait_revisit", Drawing.LINE),
             "data.bank_waits": ("waits for the memories", "wait_weights", Drawing.LINE),
         },
     ),
@@ -41,7 +41,7 @@ CACHES: dict[str, tuple[str, dict[str, tuple[str, str, Drawing]]]] = {
         "L1 instructions",
         {
             "instructions.fetches": ("fetches", "read", Drawing.STACK),
-            "instructions.fetch_misses": ("fetch misses", "held", Drawing.LINE),
+            "instructions.fetch_misses": ("fetch misses", "read_miss", Drawing.LINE),
             "instructions.entry_waits": ("waits for a free MSHR", "wait_a", Drawing.LINE),
             "instructions.bank_waits": ("waits for the memories", "wait_weights", Drawing.LINE),
             "instructions.lines_fetched": ("line refills", "drain", Drawing.LINE),
@@ -56,9 +56,8 @@ def cache_tracks(
     """Yield the track of a cache, summed over all cores or slices."""
     title, table = CACHES[unit]
     series = tuple(
-        Series(label=label, colour=COLOURS[colour], signals=(events[event].name,), drawing=drawing)
+        counted(events[event], label, colour, drawing=drawing)
         for event, (label, colour, drawing) in table.items()
     )
-    yield Track(
-        title=title, series=series, most=config.axi.masters if unit == "l2" else config.cores
-    )
+    most = config.axi.masters if unit == "l2" else config.cores
+    yield Track(title=title, manual="docs/machine.md#memory", series=series, most=most)

@@ -3,16 +3,15 @@
 from collections.abc import Iterator
 
 from ....hw.config import ClusterConfig
+from ..palette import PALETTE
 from .activity_records import ClusterRecords
 from .function_records import series_name
-from .series import COLOURS, Series, Track
+from .series import Series, Track
 
 __all__ = ["function_tracks"]
 
-#: Functions with a colour of their own: those with most instructions. All others share one.
-MOST_FUNCTIONS = 10
-#: Degrees between the hues of successive functions: the golden angle, so neighbours differ.
-HUE_STEP = 137.5
+#: Functions with a colour of their own: those with most instructions. All others share grey.
+MOST_FUNCTIONS = len(PALETTE) - 1
 
 
 def function_tracks(config: ClusterConfig, records: ClusterRecords, cores: int) -> Iterator[Track]:
@@ -34,14 +33,21 @@ def function_tracks(config: ClusterConfig, records: ClusterRecords, cores: int) 
         series = [
             Series(
                 label=name,
-                colour=f"hsl({round(HUE_STEP * rank) % 360} 50% 60%)",
+                colour=colour,
                 signals=(series_name(core, name),),
+                meaning=f"completed instructions of {name}",
             )
-            for rank, name in enumerate(shown)
+            for name, colour in zip(shown, PALETTE, strict=False)
         ]
         if rest:
             signals = tuple(series_name(core, name) for name in rest)
             label = f"{len(rest)} other functions"
-            series.append(Series(label=label, colour=COLOURS["idle"], signals=signals))
+            meaning = "completed instructions of functions with fewer of them"
+            series.append(Series(label=label, colour=PALETTE[-1], signals=signals, meaning=meaning))
         most = max(config.core.issue_width, config.core.writeback_buses)
-        yield Track(title=f"core {core} functions", most=most, series=tuple(series))
+        yield Track(
+            title=f"core {core} functions",
+            manual="docs/measuring.md#timeline-of-a-run",
+            most=most,
+            series=tuple(series),
+        )

@@ -50,6 +50,7 @@ def track_data(track: Track, records: ClusterRecords) -> dict[str, Any]:
     """Return the page data of a track."""
     return {
         "title": track.title,
+        "manual": track.manual,
         "most": track.most,
         "series": [series_data(series, records) for series in track.series],
     }
@@ -61,6 +62,7 @@ def series_data(series: Series, records: ClusterRecords) -> dict[str, Any]:
     return {
         "label": series.label,
         "colour": series.colour,
+        "meaning": series.meaning,
         "bytes": series.event_bytes,
         "drawing": series.drawing.name.lower(),
         "sums": repeats(series.sums(records)),

@@ -5,25 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ....hw.cluster.counters import Counter
+from ..palette import COLOURS
 from .activity_records import ClusterRecords
 
-__all__ = ["COLOURS", "Drawing", "Series", "Track"]
-
-#: CSS colours by meaning.
-COLOURS = {
-    "read": "hsl(210 65% 55%)",
-    "write": "hsl(275 50% 60%)",
-    "compute": "hsl(140 50% 48%)",
-    "add": "hsl(170 45% 50%)",
-    "drain": "hsl(290 45% 55%)",
-    "busy": "hsl(210 20% 70%)",
-    "held": "hsl(5 70% 58%)",
-    "wait_a": "hsl(25 80% 58%)",
-    "wait_weights": "hsl(45 80% 55%)",
-    "wait_drain": "hsl(330 55% 60%)",
-    "wait_revisit": "hsl(5 60% 60%)",
-    "idle": "hsl(215 10% 82%)",
-}
+__all__ = ["Drawing", "Series", "Track", "counted"]
 
 
 class Drawing(enum.IntEnum):
@@ -46,6 +32,8 @@ class Series:
         CSS colour.
     signals : tuple of str
         Recorded signals that are added up.
+    meaning : str
+        Quantity that is shown.
     less : str
         Recorded signal to subtract, or "".
     event_bytes : int
@@ -58,6 +46,7 @@ class Series:
     label: str
     colour: str
     signals: tuple[str, ...]
+    meaning: str
     less: str = ""
     event_bytes: int = 0
     drawing: Drawing = Drawing.STACK
@@ -88,6 +77,8 @@ class Track:
     ----------
     title : str
         Name of the unit.
+    manual : str
+        Page and section of the manual that explain the unit.
     series : tuple of Series
         Series of the track; the first is the main one.
     most : int
@@ -96,5 +87,25 @@ class Track:
     """
 
     title: str
+    manual: str
     series: tuple[Series, ...]
     most: int = 1
+
+
+def counted(
+    counter: Counter,
+    label: str,
+    colour: str,
+    *,
+    drawing: Drawing = Drawing.STACK,
+    event_bytes: int = 0,
+) -> Series:
+    """Return the series of a counter; `colour` is a name of `palette.COLOURS`."""
+    return Series(
+        label=label,
+        colour=COLOURS[colour],
+        signals=(counter.name,),
+        meaning=counter.meaning,
+        event_bytes=event_bytes,
+        drawing=drawing,
+    )

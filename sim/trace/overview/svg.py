@@ -18,8 +18,7 @@ text { font: 12px ui-monospace, monospace; fill: #1b1f24; }
   text { fill: #e4e7eb; } .dim { fill: #9aa2ad; } .line { stroke: #343b44; }
   .ground { fill: #1c2026; } }
 """.strip()
-LEFT, COLUMNS, COLUMN, CHART, ROW, TOP = 190, 400, 2, 26, 36, 66
-LEGEND_ROW = 20
+LEFT, COLUMNS, COLUMN, CHART, LINE, GAP, TOP = 8, 480, 2, 26, 18, 10, 60
 LETTER = 7.3  # width of a letter in pixels
 #: Most cores of which a picture has the tracks; of more it has those of the first.
 MOST_CORES = 4
@@ -45,16 +44,17 @@ def overview_picture(
     tracks = cluster_tracks(config, records, 1 if config.cores > MOST_CORES else None)
     first, end = records.first, records.end
     edges = np.linspace(first, end, COLUMNS + 1)
-    width, below = LEFT + COLUMNS * COLUMN + 8, TOP + ROW * len(tracks)
-    explained = list(legend(tracks, records, below + 8))
-    height = below + 16 + LEGEND_ROW * (1 + max((row for row, _ in explained), default=0))
+    width, below, rows = LEFT + COLUMNS * COLUMN + 8, TOP, []
+    for track in tracks:
+        lines, below = head(track, records, below)
+        rows += [*lines, *drawn(track, records, edges, below)]
+        below += CHART + GAP
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {below}" width="{width}">',
         f"<style>\n{STYLE}\n</style>",
         f'<text x="8" y="16">{escape(title)}</text>',
+        *rows,
     ]
-    for row, track in enumerate(tracks):
-        parts += drawn(track, records, edges, TOP + ROW * row)
     step = next(k for k in (10**n * m for n in range(12) for m in (1, 2, 5)) if k * 8 > end - first)
     numbers = {f"{cycle:,}": cycle for cycle in range(-(-first // step) * step, end, step)}
     for names, y in ((marks, TOP - 30), (numbers, TOP - 12)):
@@ -67,7 +67,6 @@ def overview_picture(
             for x in places.values()
         ]
         parts += labels(places, y, width)
-    parts += [part for _, part in explained]
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -97,9 +96,26 @@ def shares(sums: np.ndarray, records: ClusterRecords, edges: np.ndarray) -> np.n
     return np.diff(np.interp(edges, ends, until)) / np.diff(edges)
 
 
+def head(track: Track, records: ClusterRecords, y: int) -> tuple[list[str], int]:
+    """Return the title of a track with the colours of its series, and the place below."""
+    parts = [f'<text x="{LEFT}" y="{y + 12}">{escape(track.title)}</text>']
+    x = LEFT + LETTER * (len(track.title) + 2)
+    for series in track.series:
+        if series.drawing is not Drawing.STACK or not series.sums(records).any():
+            continue
+        long = 34 + LETTER * len(series.label)
+        if x + long > LEFT + COLUMNS * COLUMN:
+            x, y = LEFT, y + LINE
+        parts += [
+            f'<rect fill="{series.colour}" x="{x:.0f}" y="{y + 2}" width="12" height="12"/>',
+            f'<text class="dim" x="{x + 17:.0f}" y="{y + 12}">{escape(series.label)}</text>',
+        ]
+        x += long
+    return parts, y + LINE
+
+
 def drawn(track: Track, records: ClusterRecords, edges: np.ndarray, y: int) -> Iterator[str]:
     """Yield the chart of a track."""
-    yield f'<text x="8" y="{y + 17}">{escape(track.title)}</text>'
     width = COLUMNS * COLUMN
     yield f'<rect class="ground" x="{LEFT}" y="{y}" width="{width}" height="{CHART}"/>'
     low = np.zeros(COLUMNS)
@@ -121,22 +137,3 @@ def steps(heights: np.ndarray, y: int, *, back: bool = False) -> str:
     return "".join(
         f"V{down:g}H{x}" for down, x in zip(downs[ends - 1].tolist(), across.tolist(), strict=True)
     )
-
-
-def legend(tracks: list[Track], records: ClusterRecords, y: int) -> Iterator[tuple[int, str]]:
-    """Yield the legend entries of the visible colours, each with its row."""
-    labels: dict[str, list[str]] = {}
-    for track in tracks:
-        for series in track.series:
-            seen = series.drawing is Drawing.STACK and series.sums(records).any()
-            if seen and series.label not in labels.setdefault(series.colour, []):
-                labels[series.colour].append(series.label)
-    x, row = 8, 0
-    for colour, names in labels.items():
-        label = ", ".join(names)
-        if x > 8 and x + 34 + LETTER * len(label) > LEFT + COLUMNS * COLUMN:
-            x, row = 8, row + 1
-        at = y + LEGEND_ROW * row
-        yield row, f'<rect fill="{colour}" x="{x}" y="{at}" width="14" height="14"/>'
-        yield row, f'<text x="{x + 19}" y="{at + 12}">{escape(label)}</text>'
-        x += 34 + round(LETTER * len(label))

@@ -10,16 +10,20 @@ from ....hw.config import WORD_BYTES, ClusterConfig
 from ....hw.core.issue.stall_reason import StallReason
 from ....hw.matrix.registry import kind_of
 from ....hw.memory.shared.shared_memory import cluster_ports
+from ...report.result import ISSUE_SLOTS
+from ..palette import COLOURS, SLOT_COLOURS
 from .activity_records import ClusterRecords
 from .cache_tracks import CACHES, cache_tracks
 from .cluster_signals import slot_name, unit_name
 from .function_tracks import function_tracks
-from .series import COLOURS, Drawing, Series, Track
+from .series import Drawing, Series, Track, counted
 
-__all__ = ["COLOURS", "Drawing", "Series", "Track", "cluster_tracks"]
+__all__ = ["Drawing", "Series", "Track", "cluster_tracks"]
 
-#: Hues of issue slots by `StallReason`, as in the page of a core's pipeline; idle ones are grey.
-REASON_HUES = (130, 350, 320, 290, 215, 30, 180, 265, 55, 15)
+#: Sections of the manual.
+UNITS_AND_DMA = "docs/programming.md#matrix-unit-and-dma"
+SHARED = "docs/machine.md#conflicts-in-shared-memory"
+STALLS = "docs/pipeline.md#stall-reasons"
 
 
 def cluster_tracks(
@@ -56,38 +60,30 @@ def cluster_tracks(
 
 def dma_tracks(config: ClusterConfig, events: dict[str, Counter], kind: str) -> Iterator[Track]:
     """Yield a track per AXI master for its reads or writes."""
+    beat = config.axi.data_width // 8
     for event, counter in events.items():
         if found := re.fullmatch(rf"{kind}_beats_(\d+)", event):
-            moved = Series(
-                label=f"{kind}s",
-                colour=COLOURS[kind],
-                signals=(counter.name,),
-                event_bytes=config.axi.data_width // 8,
-            )
+            moved = counted(counter, f"{kind}s", kind, event_bytes=beat)
             held = events[f"{kind}_wait_{found[1]}"]
-            waits = Series(
-                label="stalled",
-                colour=COLOURS["held"],
-                signals=(held.name,),
-                drawing=Drawing.LINE,
-            )
-            yield Track(title=f"DRAM {kind} m_axi{found[1]}", series=(moved, waits))
+            waits = counted(held, "stalled", "held", drawing=Drawing.LINE)
+            title = f"DRAM {kind} m_axi{found[1]}"
+            yield Track(title=title, manual=UNITS_AND_DMA, series=(moved, waits))
 
 
 def descriptor_tracks(events: dict[str, Counter]) -> Iterator[Track]:
     """Yield the track of the whole DMA."""
-    done = tuple(
-        Series(
-            label="descriptor done" if event == "descriptors" else event.replace("_", " "),
-            colour=COLOURS["held"],
-            signals=(counter.name,),
-            drawing=Drawing.MARK,
-        )
-        for event, counter in events.items()
-        if "descriptors" in event
+    busy = Series(
+        label="busy",
+        colour=COLOURS["busy"],
+        signals=("dma_busy",),
+        meaning="cycles with an unfinished descriptor",
     )
-    busy = Series(label="busy", colour=COLOURS["busy"], signals=("dma_busy",))
-    yield Track(title="DMA", series=(busy, *done))
+    done = (
+        counted(counter, "descriptor done", "done", drawing=Drawing.MARK)
+        for event, counter in events.items()
+        if event == "descriptors"
+    )
+    yield Track(title="DMA", manual=UNITS_AND_DMA, series=(busy, *done))
 
 
 def shared_tracks(config: ClusterConfig, events: dict[str, Counter]) -> Iterator[Track]:
@@ -96,40 +92,26 @@ def shared_tracks(config: ClusterConfig, events: dict[str, Counter]) -> Iterator
         if found := re.fullmatch(r"(read|write)_(\d+)", event):
             kind, number = found.groups()
             port = counter.name.removeprefix(f"shared_{kind}_words_")
-            moved = Series(
-                label=f"{kind}s",
-                colour=COLOURS[kind],
-                signals=(counter.name,),
-                event_bytes=counter.scale * WORD_BYTES,
-            )
-            held = Series(
-                label="stalled",
-                colour=COLOURS["held"],
-                signals=(events[f"{kind}_wait_{number}"].name,),
-            )
-            yield Track(title=f"shared {kind} {port}", series=(moved, held))
+            moved = counted(counter, f"{kind}s", kind, event_bytes=counter.scale * WORD_BYTES)
+            held = counted(events[f"{kind}_wait_{number}"], "stalled", "held")
+            yield Track(title=f"shared {kind} {port}", manual=SHARED, series=(moved, held))
     ports = cluster_ports(config)
-    if ports.row_ports:
-        yield Track(title="shared rows", series=core_series(events, "row"), most=ports.row_ports)
-    if lanes := ports.memory.narrow_ports:
-        yield Track(title="shared lanes", series=core_series(events, "narrow"), most=lanes)
+    for kind, title, most in (
+        ("row", "shared rows", ports.row_ports),
+        ("narrow", "shared lanes", ports.memory.narrow_ports),
+    ):
+        if most:
+            series = core_series(events, kind)
+            yield Track(title=title, manual=SHARED, series=series, most=most)
 
 
 def core_series(events: dict[str, Counter], kind: str) -> tuple[Series, ...]:
     """Return the reads, writes and waits of all ports of cores of one kind."""
-    return tuple(
-        Series(
-            label=what,
-            colour=COLOURS[colour],
-            signals=(events[f"{kind}_{what}"].name,),
-            event_bytes=0 if what == "waits" else events[f"{kind}_{what}"].scale * WORD_BYTES,
-            drawing=drawing,
-        )
-        for what, colour, drawing in (
-            ("reads", "read", Drawing.STACK),
-            ("writes", "write", Drawing.STACK),
-            ("waits", "held", Drawing.LINE),
-        )
+    reads, writes, waits = (events[f"{kind}_{what}"] for what in ("reads", "writes", "waits"))
+    return (
+        counted(reads, "reads", "read", event_bytes=reads.scale * WORD_BYTES),
+        counted(writes, "writes", "write", event_bytes=writes.scale * WORD_BYTES),
+        counted(waits, "waits", "held", drawing=Drawing.LINE),
     )
 
 
@@ -142,11 +124,12 @@ def unit_tracks(config: ClusterConfig, unit: str) -> Iterator[Track]:
                 label=counter.label,
                 colour=COLOURS[counter.colour],
                 signals=(counter.name_in(unit),),
+                meaning=counter.meaning,
             )
             for counter in counters
             if counter.track == track
         )
-        yield Track(title=f"{unit} {track}", series=tuple(series))
+        yield Track(title=f"{unit} {track}", manual=UNITS_AND_DMA, series=tuple(series))
 
 
 def tensor_tracks(config: ClusterConfig, events: dict[str, Counter]) -> Iterator[Track]:
@@ -154,20 +137,28 @@ def tensor_tracks(config: ClusterConfig, events: dict[str, Counter]) -> Iterator
 
     Units that read shared memory have counters.
     """
+    series, manual = [], "docs/tensor_cores.md#data-path"
     if config.tensor_units is not None:
         signals = tuple(f"core{number}_multiplies" for number in range(config.cores))
-        multiply = Series(label="multiply", colour=COLOURS["compute"], signals=signals)
-        yield Track(title="tensor units", most=config.cores, series=(multiply,))
+        multiply = Series(
+            label="multiply",
+            colour=COLOURS["compute"],
+            signals=signals,
+            meaning="cycles in which a unit multiplies",
+        )
+        series = [multiply]
     if events:
-        series = tuple(
-            Series(label=label, colour=COLOURS[colour], signals=(events[event].name,))
+        manual = "docs/shared_operands.md#data-path"
+        series = [
+            counted(events[event], label, colour)
             for event, label, colour in (
                 ("active", "multiply", "compute"),
                 ("operand_wait", "wait for operands", "wait_a"),
                 ("c_wait", "wait for C", "wait_drain"),
             )
-        )
-        yield Track(title="tensor units", most=config.cores, series=series)
+        ]
+    if series:
+        yield Track(title="tensor units", manual=manual, most=config.cores, series=tuple(series))
 
 
 def core_tracks(config: ClusterConfig, number: int) -> Iterator[Track]:
@@ -176,14 +167,16 @@ def core_tracks(config: ClusterConfig, number: int) -> Iterator[Track]:
     core, slots = f"core{number}", range(config.core.issue_width)
     yield Track(
         title=f"core {number} issue",
+        manual=STALLS,
         most=len(slots),
         series=tuple(
             Series(
-                label=reason.name.lower().replace("_", " ") if reason else "issued",
-                colour=reason_colour(reason),
+                label=name.replace("_", " "),
+                colour=SLOT_COLOURS[reason],
                 signals=tuple(slot_name(core, slot, reason) for slot in slots),
+                meaning=f"issue slots: {meaning}",
             )
-            for reason in StallReason
+            for reason, (name, meaning) in zip(StallReason, ISSUE_SLOTS.items(), strict=True)
         ),
     )
     yield Track(
@@ -199,17 +192,19 @@ def core_tracks(config: ClusterConfig, number: int) -> Iterator[Track]:
         ),
     )
     active, waiting = f"{core}_active", f"{core}_at_barrier"
-    run = Series(label="run", colour=COLOURS["compute"], signals=(active,), less=waiting)
+    run = Series(
+        label="run",
+        colour=COLOURS["compute"],
+        signals=(active,),
+        less=waiting,
+        meaning="active warps that wait at no barrier",
+    )
     wait = Series(
         label="wait at a barrier",
-        colour=reason_colour(StallReason.BARRIER),
+        colour=SLOT_COLOURS[StallReason.BARRIER],
         signals=(waiting,),
+        meaning="warps that wait at a barrier",
     )
-    yield Track(title=f"core {number} warps", most=config.core.warps, series=(run, wait))
-
-
-def reason_colour(reason: StallReason) -> str:
-    """Return the colour of an issue slot."""
-    if reason is StallReason.IDLE:
-        return COLOURS["idle"]
-    return f"hsl({REASON_HUES[reason]} 50% 60%)"
+    yield Track(
+        title=f"core {number} warps", manual=STALLS, most=config.core.warps, series=(run, wait)
+    )

@@ -5,7 +5,9 @@ from typing import Any
 
 from ....hw.config import ClusterConfig
 from ....hw.core.issue.stall_reason import StallReason
+from ...report.result import ISSUE_SLOTS
 from ..page import filled
+from ..palette import SLOT_COLOURS
 from .life import STAGES, Life, Pipeline, Run, held_up, slot_totals, stages_of
 from .naming import Names, fault_text, register_name
 
@@ -13,6 +15,19 @@ __all__ = ["html_page"]
 
 LETTERS = "".join(STAGES)
 UNKNOWN = -1  # represents None in the page's data
+
+
+STAGES_PAGE = "docs/pipeline.md#the-stages"
+#: Meaning of each kind of track, and page and section of the manual.
+ABOUT = {
+    "slot": ("outcome of an issue slot in each cycle", "docs/pipeline.md#stall-reasons"),
+    "warp": ("stalls of the warp, and below the stages of its instructions", STAGES_PAGE),
+    "port": ("instructions in the unit, each in the colour of its warp", STAGES_PAGE),
+    "bus": ("results on the writeback bus, each in the colour of its warp", STAGES_PAGE),
+    "fetch": ("requests for instruction words, each in the colour of its warp", STAGES_PAGE),
+    "memory": ("loads and stores, from request to response", "docs/machine.md#memory"),
+    "faults": ("faults of instructions", "docs/programming.md#faults-and-their-reports"),
+}
 
 
 class Numbers(dict[str, int]):
@@ -39,6 +54,9 @@ def html_page(pipelines: Sequence[Pipeline], config: ClusterConfig, names: Names
         "ports": [port.name for port in config.core.ports],
         "buses": config.core.writeback_buses,
         "reasons": [reason.name.lower().replace("_", " ") for reason in StallReason],
+        "colours": [SLOT_COLOURS[reason] for reason in StallReason],
+        "meanings": list(ISSUE_SLOTS.values()),
+        "about": ABOUT,
         "summary": "".join(summary(pipeline) for pipeline in pipelines),
     }
     return filled("timeline", f"{cores}{shape}", data)

@@ -15,7 +15,7 @@ from spica.hw.matrix.registry import KINDS, kind_of
 from spica.hw.matrix.signature import unit_members
 from spica.kernels.gemm.target import systolic_unit
 from spica.sim.iss.device.unit_models import UNIT_MODELS
-from spica.sim.trace.overview.series import COLOURS
+from spica.sim.trace.palette import COLOURS
 
 CLUSTER = PRESETS["tiny_matrix"]
 #: A config of each kind that fits the cluster.

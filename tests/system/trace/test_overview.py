@@ -35,11 +35,27 @@ from spica.sim.trace.overview.activity_records import merged
 from spica.sim.trace.overview.cluster_signals import cluster_signals, slot_name
 from spica.sim.trace.overview.function_records import series_name
 from spica.sim.trace.overview.tracks import Drawing, cluster_tracks
+from spica.sim.trace.palette import STALLS
+from spica.sim.trace.pipeline.timeline_page import ABOUT
 from support.core.core_bench import image
 from support.programs.cluster_programs import ROOM, SOURCE, WORDS, unit_program
 from support.trace.random_records import made_up
 
 CONFIG = PRESETS["tiny_matrix"]
+
+
+ROOT = Path(__file__).parents[3]
+
+
+def has_section(manual):
+    """Return whether a page of the manual has a section, as in ``docs/machine.md#memory``."""
+    page, _, section = manual.partition("#")
+    heads = re.findall(r"^#+ (.*)$", (ROOT / page).read_text(), re.MULTILINE)
+    return section in [head.lower().replace(" ", "-") for head in heads]
+
+
+def test_tracks_of_cores_name_sections_of_the_manual():
+    assert all(has_section(manual) for _, manual in ABOUT.values())
 
 
 TWO_UNITS = replace(CONFIG, units=CONFIG.units * 2)
@@ -58,6 +74,12 @@ def test_everything_that_is_counted_is_drawn(config):
         labels = [series.label for series in track.series]
         assert len(set(labels)) == len(labels), track.title
         assert track.series[0].drawing is Drawing.STACK
+        colours = [series.colour for series in track.series]
+        assert len(set(colours)) == len(colours), track.title
+        assert has_section(track.manual) and all(series.meaning for series in track.series)
+        for series in track.series:
+            is_stall = re.search("wait|stall|retries", series.label) is not None
+            assert not is_stall or series.colour in STALLS, (track.title, series.label)
     for number, _ in enumerate(config.units):
         unit = f"matrix{number or ''}"
         assert {f"{unit} {part}" for part in ("array", "accumulator", "drain")} <= set(titles)
@@ -211,8 +233,8 @@ def test_functions_with_few_instructions_share_a_series():
     for number, name in enumerate(names):
         records.sums[series_name(0, name)] = np.full(records.bins, number, np.uint32)
     (track,) = (one for one in cluster_tracks(config, records) if one.title == "core 0 functions")
-    assert [one.label for one in track.series] == [*names[:3:-1], "3 other functions"]
-    assert track.series[-1].sums(records)[0] == 1 + 2 + 3
+    assert [one.label for one in track.series] == [*names[:6:-1], "6 other functions"]
+    assert track.series[-1].sums(records)[0] == 1 + 2 + 3 + 4 + 5 + 6
 
 
 def test_records_of_different_bins_are_merged():

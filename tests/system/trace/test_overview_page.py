@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
@@ -57,7 +58,9 @@ let fills = 0, strokes = 0;
 const texts = [], elements = {}, nothing = () => {}, keys = {};
 const pen = { setTransform: nothing, clearRect: nothing, beginPath: nothing, fillRect: nothing,
   moveTo: nothing, lineTo(x, y) { if (!(x >= 0 && y >= 0)) throw Error(`${x} ${y}`); },
-  stroke() { strokes++; }, fill() { fills++; }, fillText(text) { texts.push(text); } };
+  stroke() { strokes++; }, fill() { fills++; },
+  fillText(text, x, y) { texts.push(text); places[text] = y; } };
+const places = {}, tracks_y = (title) => places[title];
 const element = (id) => elements[id] ??= { textContent: id === "data" ? data : "", style: {},
   on: {}, addEventListener(kind, act) { this.on[kind] = act; }, clientWidth: 1500,
   clientHeight: 4000, scrollTop: 0, offsetWidth: 9, offsetHeight: 9, getContext: () => pen,
@@ -71,15 +74,21 @@ new Function("document", "window", "module", script)(document, window, {});
 const whole = { fills, strokes, texts: [...texts] };
 const module_ = {};
 new Function("document", "module", script)(undefined, module_);
-const { tracksOf, rate, describe, summaryOf, binsAround } = module_.exports;
+const { tracksOf, rate, describe, summaryOf, binsAround, keysOf } = module_.exports;
 const told = JSON.parse(data), tracks = tracksOf(told), tips = [];
 for (let y = 40; y < 1400; y += 11) for (let x = 220; x < 1500; x += 160) {
   elements.canvas.on.mousemove({ clientX: x, clientY: y });
   if (elements.tip.style.display === "block") tips.push(elements.tip.textContent);
 }
-for (let k = 0; k < 12; k++) keys.down({ key: "+" });
+const press = (key) => keys.down({ key, preventDefault: nothing });
+for (let k = 0; k < 12; k++) press("+");
+press("ArrowDown");
+const first = elements.about.innerHTML;
+elements.canvas.on.mousedown({ clientX: 300, clientY: tracks_y("matrix array") });
+elements.canvas.on.click({ clientX: 302, clientY: tracks_y("matrix array") });
 console.log(JSON.stringify({
-  whole, tips, near: elements.range.textContent, legend: elements.legend.innerHTML,
+  whole, tips, near: elements.range.textContent, first, about: elements.about.innerHTML,
+  keys: tracks.map((track) => keysOf(track, 400).map((key) => [key.series.label, key.x, key.line])),
   tracks: tracks.map((track) => [track.title, track.series.map((series) => ({
     label: series.label, total: series.until.at(-1),
     half: rate(series, told.first, told.first + told.bin / 2, told),
@@ -91,16 +100,20 @@ console.log(JSON.stringify({
 """
 
 
-def test_page_draws_what_was_recorded(tmp_path):
-    """Its script runs without a browser."""
-    config = PRESETS["tiny"]
-    records = made_up(config, cycles=1003)
+def of_page(tmp_path, records, config):
+    """Return what the script of a page shows without a browser."""
     written(tmp_path, records, ".html", config)
     (tmp_path / "stub.js").write_text(STUB)
     command = [str(tmp_path / name) for name in ("stub.js", "trace.html")]
     run = pyright.node.run("node", *command, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    told = json.loads(run.stdout)
+    return json.loads(run.stdout)
+
+
+def test_page_draws_what_was_recorded(tmp_path):
+    config = PRESETS["tiny"]
+    records = made_up(config, cycles=1003)
+    told = of_page(tmp_path, records, config)
     tracks = cluster_tracks(config, records)
     assert [title for title, _ in told["tracks"]] == [track.title for track in tracks]
     for (_, shown), track in zip(told["tracks"], tracks, strict=True):
@@ -135,7 +148,26 @@ def test_page_draws_what_was_recorded(tmp_path):
         span = max(span / 1.5, 8)
     low, high = map(int, re.findall(r"\d+", told["near"])[:2])
     assert abs(high - low - span) <= 1
-    assert "wait for weights" in told["legend"]
+    assert told["first"].startswith(f"<b>{tracks[0].title}</b>")
+    (array,) = (track for track in tracks if track.title == "matrix array")
+    for series in array.series:
+        assert f"{series.label} <span>{series.meaning}</span>" in told["about"]
+    assert f"({array.manual})" in told["about"]
+
+
+def test_colours_of_a_track_are_beside_its_title(tmp_path):
+    """They continue on further lines if they do not fit."""
+    config = PRESETS["tiny"]
+    records = made_up(config, cycles=1003)
+    told = of_page(tmp_path, records, config)
+    tracks = cluster_tracks(config, records)
+    for keys, track in zip(told["keys"], tracks, strict=True):
+        assert [label for label, _, _ in keys] == [series.label for series in track.series]
+        for (_, x, line), (label, after, next_line) in pairwise(keys):
+            assert (after > x) if line == next_line else (after < x and next_line == line + 1)
+            assert after + 6 * len(label) <= 400
+    labels = {series.label for track in tracks for series in track.series}
+    assert labels <= set(told["whole"]["texts"])
 
 
 def test_trace_events_tell_what_was_recorded(tmp_path):

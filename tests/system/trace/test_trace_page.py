@@ -9,6 +9,7 @@ import pyright.node
 from spica.hw.core.issue.stall_reason import StallReason
 from spica.hw.isa.operations import Port
 from spica.sim.trace import write_trace
+from spica.sim.trace.palette import SLOT_COLOURS
 from spica.sim.trace.pipeline.life import slot_totals
 from support.trace.recorded_core import CONFIG
 
@@ -67,7 +68,7 @@ const document = { getElementById: element }, window = { devicePixelRatio: 1,
 new Function("document", "window", "module", script)(document, window, {});
 const module_ = {};
 new Function("document", "module", script)(undefined, module_);
-const { tracksOf, seen, firstAfter, search, describe, ruler, zoomed } = module_.exports;
+const { tracksOf, aboutTrack, seen, firstAfter, search, describe, ruler, zoomed } = module_.exports;
 const ranges = (row) => row.map((span) => [span.start, span.end]);
 const told = JSON.parse(data), { tracks, lives } = tracksOf(told.cores[0], told);
 elements.all.onclick();
@@ -87,6 +88,7 @@ console.log(JSON.stringify({
     .map((span) => span.start),
   counts: ["fmadd", "w1", "80000040", "0x80000040", "nothing"].map(
     (text) => search(lives, text, told).length),
+  about: Object.fromEntries(tracks.map((track) => [track.title, aboutTrack(track, told)])),
   text: describe(lives[0], told), ruler: ruler({ from: -3, to: 47 }, 800),
   zoomed: zoomed({ from: 0, to: 100 }, 25, 0.5, 900),
 }));
@@ -115,6 +117,11 @@ def test_page_draws_what_was_recorded(recorded, pipeline, tmp_path):
     assert told["counts"] == [len(fused), len(own), at, at, 0]
     assert told["found"] == f"1 of {len(fused)}"
     assert told["whole"]["drawn"] > 6 * len(pipeline.lives)
+    assert "(docs/pipeline.md#stall-reasons)" in told["about"]["slot 0"]
+    for reason in list(StallReason)[1:]:
+        assert SLOT_COLOURS[reason] in told["about"]["slot 0"]
+        assert f">{reason.name.lower().replace('_', ' ')} <" in told["about"]["warp 1"]
+    assert ">store <" in told["about"]["memory"] and ">fetch <" in told["about"]["warp 0"]
     assert {"slot 0", "  slot 0", "- warp 1"} & set(told["whole"]["texts"])
     assert any(tip.startswith(f"{fused[0].pc:08x}  fmadd.s") for tip in told["tips"])
     assert "requested 1, fetched 2, issued 3" in told["text"]
