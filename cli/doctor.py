@@ -125,6 +125,7 @@ def tool_findings() -> list[Finding]:
         findings.append(Finding(name=name, purpose=purpose, found=found, remedy=remedy))
     for program, purpose, remedy in (
         ("iverilog", "cocotb test", "apt-get install iverilog"),
+        ("chromium", "tests of HTML pages", "apt-get install chromium"),
         ("gtkwave", "waveforms", "apt-get install gtkwave, or another VCD viewer"),
     ):
         findings.append(

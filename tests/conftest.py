@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from spica.sim.trace.pipeline.pipeline import pipeline_of
+from support.browser import chromium
 from support.durations import ProcessorTime, name_of, recorded_durations
 from support.tiers import TIERS, assign_tiers
 from support.trace.recorded_core import CONFIG, PROGRAM, run_recorded
@@ -102,6 +103,13 @@ def page_writer(monkeypatch):
     """Import scripts of the documentation, which are not part of the package."""
     monkeypatch.syspath_prepend(Path(__file__).parents[1] / "docs")
     return import_module
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Provide headless Chromium; skip the tests that need it if there is none."""
+    with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")

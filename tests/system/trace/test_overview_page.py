@@ -16,6 +16,7 @@ from spica.sim.trace.overview.chrome import POINTS, SPANS, joined
 from spica.sim.trace.overview.overview_page import repeats
 from spica.sim.trace.overview.svg import shares
 from spica.sim.trace.overview.tracks import Drawing, cluster_tracks
+from support.browser import OVERFLOW, WIDTHS, opened
 from support.trace.random_records import made_up
 
 CONFIG = PRESETS["tiny_matrix"]
@@ -231,3 +232,84 @@ def test_a_picture_has_every_track(tmp_path):
     halves = series[0] / 2 / 4, (series[0] / 2 + series[1] + series[2] / 2) / 16
     assert often[:2].tolist() == pytest.approx(halves)
     assert (often * np.diff(edges)).sum() == pytest.approx(series.sum())
+
+
+def range_of(page):
+    """Return the first and the last visible cycle of a page."""
+    found = re.findall(r"[\d,]+", page.locator("#range").inner_text())
+    first, last = (int(number.replace(",", "")) for number in found[:2])
+    return first, last
+
+
+def busy_seconds(page):
+    """Return the processor time of a page, whatever else the computer does."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    metrics = session.send("Performance.getMetrics")["metrics"]
+    session.detach()
+    return next(each["value"] for each in metrics if each["name"] == "ThreadTime")
+
+
+@pytest.fixture(scope="module")
+def long_page(tmp_path_factory):
+    """Return the page of a run of a million cycles."""
+    config = PRESETS["virgo"]
+    file = tmp_path_factory.mktemp("long") / "run.html"
+    write_overview(file, made_up(config, cycles=1_000_000, bin_cycles=64), config, "x", MARKS)
+    return file
+
+
+@pytest.mark.full
+def test_a_million_cycles_are_shown_in_two_seconds(browser, long_page):
+    with opened(browser, long_page) as page:
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+        shown = busy_seconds(page)
+        assert range_of(page) == (0, 1_000_000)
+        assert shown <= 2
+        page.keyboard.press("+")
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+        assert range_of(page)[0] > 0
+        assert busy_seconds(page) - shown <= 0.2
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("width", WIDTHS)
+def test_zoom_keys_and_pointer(browser, long_page, width):
+    with opened(browser, long_page, width) as page:
+        assert page.evaluate(OVERFLOW) == 0
+        page.keyboard.press("+")
+        first, last = range_of(page)
+        assert last - first < 700_000
+        page.keyboard.press("ArrowRight")
+        assert range_of(page)[0] > first
+        page.locator("#canvas").hover(position={"x": 300, "y": 60})
+        page.keyboard.down("Control")
+        page.mouse.wheel(0, -100)
+        page.keyboard.up("Control")
+        page.wait_for_function("document.getElementById('range').textContent.length > 0")
+        page.get_by_role("button", name="all").click()
+        assert range_of(page) == (0, 1_000_000)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_click_explains_a_track(browser, long_page, width):
+    tracks = cluster_tracks(PRESETS["virgo"], made_up(PRESETS["virgo"], cycles=64))
+    with opened(browser, long_page, width) as page:
+        about = page.locator("#about")
+        assert not about.is_visible()
+        page.locator("#canvas").click(position={"x": 300, "y": 70})
+        assert tracks[0].series[0].meaning in about.inner_text()
+        assert tracks[0].manual in about.inner_text()
+        assert page.locator("#tip").inner_text().startswith(f"{tracks[0].title}, cycles ")
+        page.keyboard.press("ArrowDown")
+        assert tracks[1].title in about.inner_text()
+        page.evaluate(
+            """(tracks) => { for (let k = 0; k < tracks; k++)
+              window.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown" })); }""",
+            len(tracks),
+        )
+        assert tracks[-1].manual in about.inner_text()
+        assert page.evaluate("document.getElementById('view').scrollTop") > 0
+        page.keyboard.press("Escape")
+        assert not about.is_visible()

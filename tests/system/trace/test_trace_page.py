@@ -5,12 +5,14 @@ import re
 from itertools import pairwise
 
 import pyright.node
+import pytest
 
 from spica.hw.core.issue.stall_reason import StallReason
 from spica.hw.isa.operations import Port
 from spica.sim.trace import write_trace
 from spica.sim.trace.palette import SLOT_COLOURS
 from spica.sim.trace.pipeline.life import slot_totals
+from support.browser import OVERFLOW, WIDTHS, opened
 from support.trace.recorded_core import CONFIG
 
 
@@ -128,3 +130,26 @@ def test_page_draws_what_was_recorded(recorded, pipeline, tmp_path):
     assert told["seen"] == [1, 10]
     assert told["ruler"] == [0, 5, 10, 15, 20, 25, 30, 35, 40, 45]
     assert told["zoomed"] == [12.5, 62.5]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("width", WIDTHS)
+def test_search_keys_and_pointer(browser, recorded, tmp_path, width):
+    written(tmp_path, recorded[0])
+    with opened(browser, tmp_path / "trace.html", width) as page:
+        assert page.evaluate(OVERFLOW) == 0
+        page.locator("#search").fill("fmadd")
+        found = page.locator("#found").inner_text()
+        assert re.fullmatch(r"\d+ found", found)
+        page.keyboard.press("Enter")
+        assert page.locator("#found").inner_text() == f"1 of {found.split()[0]}"
+        page.locator("#search").blur()
+        before = page.locator("#range").inner_text()
+        page.keyboard.press("-")
+        page.wait_for_function(f"document.getElementById('range').textContent !== '{before}'")
+        page.locator("#canvas").click(position={"x": 300, "y": 30})
+        about = page.locator("#about").inner_text()
+        assert about.startswith("slot 0") and "docs/pipeline.md#stall-reasons" in about
+        assert "memory" in about
+        page.keyboard.press("ArrowDown")
+        assert not page.locator("#about").inner_text().startswith("slot 0")

@@ -19,6 +19,7 @@ from spica.explore.record import ILLEGAL, PASS, Record
 from spica.explore.table import Row, ordered
 from spica.hw.base.errors import UserError
 from spica.sim.trace.palette import PALETTE
+from support.browser import OVERFLOW, WIDTHS, opened
 from support.charts import marks_of
 
 AXES = [Axis("core.warps", ("2", "4", "8")), Axis("matrix.operand", ("fp16", "<int8>"))]
@@ -177,3 +178,41 @@ def test_page_has_charts_and_the_table():
     assert "<th>nand2</th>" in text and "<th>depth</th>" not in text
     assert "&lt;int8&gt;" in text and "<int8>" not in text
     assert f'<tr data-row="2"><td>{escape(ROWS[2].preset)}</td>' in text
+
+
+@pytest.fixture
+def page_file(tmp_path):
+    """Return the file of a page with both charts."""
+    charts = [plot_chart("t", WARPS, CYCLES, ROWS), pareto_chart("t", AREA, CYCLES, ROWS)]
+    file = tmp_path / "sweep.html"
+    file.write_text(sweep_page("t", charts, AXES, ROWS, True))
+    return file
+
+
+def sizes_of(page):
+    """Return the sizes of the marks of each chart that are larger than the others."""
+    return page.evaluate(
+        """() => [...document.querySelectorAll(".chart")].map((chart) => {
+          const sizes = [...chart.querySelectorAll("[aria-roledescription=circle]")]
+            .map((mark) => mark.getBBox().width);
+          return sizes.filter((size) => size > Math.min(...sizes) + 1).length; })"""
+    )
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("width", WIDTHS)
+def test_marks_and_rows_are_marked_together(browser, page_file, width):
+    with opened(browser, page_file, width) as page:
+        row = page.locator(f'tr[data-row="{SHOWN[0]}"]')
+        row.hover()
+        page.wait_for_function("document.querySelectorAll('tr.marked').length === 1")
+        page.wait_for_timeout(100)
+        assert sizes_of(page) == [1, 1]
+        page.mouse.move(1, 1)
+        page.wait_for_function("document.querySelectorAll('tr.marked').length === 0")
+        page.locator("[aria-roledescription=circle]").last.hover()
+        page.wait_for_function("document.querySelectorAll('tr.marked').length === 1")
+        tip = page.locator("#vg-tooltip-element").inner_text()
+        assert "cycles" in tip and ROWS[SHOWN[-1]].preset in tip
+        assert page.locator("tr.marked").get_attribute("data-row") == str(SHOWN[-1])
+        assert page.evaluate(OVERFLOW) == 0

@@ -21,6 +21,7 @@ from spica.sim.harness.dram import DramConfig
 from spica.sim.report.utilization import unit_section
 from spica.sim.run.options import SimtOptions
 from spica.sim.trace.palette import PALETTE
+from support.browser import OVERFLOW, WIDTHS, opened
 from support.charts import length_of, marks_of, texts_of
 from support.results import DRAM, SIZES, made_up, row_of
 
@@ -230,3 +231,23 @@ def test_page_has_charts_table_and_notes():
     assert "<td>cycles</td><td>100</td><td>300</td><td>x3.00</td>" in text
     assert '<tr class="head"><th colspan="8">issue slots</th></tr>' in text
     assert "<th>a&lt;b</th>" in text and '<p class="notes">bad: fail. ' in text
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("width", WIDTHS)
+def test_page_opens_with_the_main_figures(browser, tmp_path, width):
+    """They are as wide as the window, in the colours of the machines."""
+    file = tmp_path / "page.html"
+    file.write_text(comparison_page(comparison_of(ROWS)))
+    with opened(browser, file, width) as page:
+        boxes = [box.bounding_box() for box in page.locator(".opening .chart").all()]
+        assert min(box["x"] for box in boxes) < 20
+        assert max(box["x"] + box["width"] for box in boxes) > width - 40
+        assert page.evaluate(OVERFLOW) == 0
+        bar = page.locator(".opening [aria-roledescription=bar]").first
+        assert bar.get_attribute("fill") == PALETTE[0]
+        bar.hover()
+        tip = page.locator("#vg-tooltip-element.visible").inner_text()
+        assert "one" in tip and "100" in tip
+        texts = page.locator(".chart text").all_text_contents()
+        assert "x3.00" in page.locator(".scroll").inner_text() and "50.00 %" in texts

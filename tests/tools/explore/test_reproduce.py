@@ -15,11 +15,13 @@ from spica.explore.reproduce import reproduced
 from spica.explore.reproduce.definitions import REPRODUCTIONS
 from spica.explore.reproduce.energy_definitions import COMPONENTS, CORE_STAGES, MATRIX_PARTS
 from spica.explore.reproduce.experiments import EXPERIMENTS
+from spica.explore.reproduce.page import reproduction_page
 from spica.explore.reproduce.published import DESIGNS, SIZES
 from spica.explore.reproduce.reproduced import Reproduced
 from spica.explore.reproduce.runs import UNITS
 from spica.hw.config import PRESETS
 from spica.synth.groups import GROUPS
+from support.browser import OVERFLOW, WIDTHS, opened
 from support.charts import texts_of
 from support.results import made_up, row_of
 
@@ -246,6 +248,22 @@ def test_all_tables_are_on_one_page(monkeypatch, capsys, tmp_path):
     assert [table["name"] for table in tables] == list(REPRODUCTIONS)
     assert main(command) == 0
     assert f"Page: {page}" in capsys.readouterr().out
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("width", WIDTHS)
+def test_page_of_tables(browser, tmp_path, width):
+    file = tmp_path / "page.html"
+    names = ("table3", "figure7")
+    file.write_text(reproduction_page([reproduced_of(name) for name in names]))
+    with opened(browser, file, width) as page:
+        assert page.evaluate(OVERFLOW) == 0
+        charts = len(REPRODUCTIONS["table3"].sizes) + len(REPRODUCTIONS["figure7"].sizes)
+        assert page.locator(".chart svg").count() >= charts
+        page.locator("nav a").last.click()
+        assert page.locator("#figure7").bounding_box()["y"] < 800
+        page.locator("#figure7 > details > summary").first.click()
+        assert page.locator("#figure7 > details table").first.is_visible()
 
 
 @pytest.mark.parametrize(
