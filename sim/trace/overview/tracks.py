@@ -8,10 +8,11 @@ from dataclasses import replace
 from ....hw.cluster.counters import Counter, counter_table
 from ....hw.config import WORD_BYTES, ClusterConfig
 from ....hw.core.issue.stall_reason import StallReason
+from ....hw.isa.operations import PORTS
 from ....hw.matrix.registry import kind_of
 from ....hw.memory.shared.shared_memory import cluster_ports
 from ...report.result import ISSUE_SLOTS
-from ..palette import COLOURS, SLOT_COLOURS
+from ..palette import COLOURS, PALETTE, SLOT_COLOURS
 from .activity_records import ClusterRecords
 from .cache_tracks import CACHES, cache_tracks
 from .cluster_signals import slot_name, unit_name
@@ -181,12 +182,14 @@ def core_tracks(config: ClusterConfig, number: int) -> Iterator[Track]:
     )
     yield Track(
         title=f"core {number} units",
+        manual="docs/measuring.md#execution-units",
         most=len(config.core.ports),
         series=tuple(
             Series(
                 label=port.name.lower(),
-                colour=f"hsl({REASON_HUES[port]} 45% 62%)",
+                colour=PALETTE[port],
                 signals=(unit_name(core, port),),
+                meaning=f"cycles in which the {PORTS[port].name} has an instruction",
             )
             for port in config.core.ports
         ),
