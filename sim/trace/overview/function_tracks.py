@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 
 from ....hw.config import ClusterConfig
-from ..palette import PALETTE
+from ..palette import PALETTE, TINTS
 from .activity_records import ClusterRecords
 from .function_records import series_name
 from .series import Series, Track
 
 __all__ = ["function_tracks"]
 
-#: Functions with a colour of their own: those with most instructions. All others share grey.
-MOST_FUNCTIONS = len(PALETTE) - 1
+#: Colours of the functions with most instructions. All others share grey.
+FUNCTION_COLOURS = (*PALETTE[:-1], *TINTS)
 
 
 def function_tracks(config: ClusterConfig, records: ClusterRecords, cores: int) -> Iterator[Track]:
@@ -28,7 +28,7 @@ def function_tracks(config: ClusterConfig, records: ClusterRecords, cores: int) 
         for name in names
     }
     order = sorted((name for name in names if totals[name]), key=lambda name: -totals[name])
-    shown, rest = order[:MOST_FUNCTIONS], order[MOST_FUNCTIONS:]
+    shown, rest = order[: len(FUNCTION_COLOURS)], order[len(FUNCTION_COLOURS) :]
     for core in range(cores):
         series = [
             Series(
@@ -37,7 +37,7 @@ def function_tracks(config: ClusterConfig, records: ClusterRecords, cores: int) 
                 signals=(series_name(core, name),),
                 meaning=f"completed instructions of {name}",
             )
-            for name, colour in zip(shown, PALETTE, strict=False)
+            for name, colour in zip(shown, FUNCTION_COLOURS, strict=False)
         ]
         if rest:
             signals = tuple(series_name(core, name) for name in rest)
