@@ -19,3 +19,7 @@ def __getattr__(name: str):
 
         return getattr(api, name)
     raise AttributeError(f"module {__name__} has no attribute {name}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

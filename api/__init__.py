@@ -35,3 +35,7 @@ def __getattr__(name: str):
         module, own = MODULES[name]
         return getattr(import_module(module, __package__), own)
     raise AttributeError(f"module {__name__} has no attribute {name}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

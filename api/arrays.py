@@ -18,6 +18,7 @@ __all__ = [
     "as_elements",
     "as_numbers",
     "float_form",
+    "integer",
     "is_number_type",
     "range_of",
     "require_held",
@@ -117,6 +118,13 @@ def is_float(form: str) -> bool:
 def type_of(form: str) -> np.dtype:
     """Return the type of a format in NumPy or `ml_dtypes`."""
     return np.dtype((NATIVE | EXTENSIONS)[form])
+
+
+def integer(name: str, value: Any) -> int:
+    """Return an integer of Python or NumPy; raise `ArrayError` for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ArrayError(f"{name} must be an integer, not {value!r}")
+    return int(value)
 
 
 def is_number_type(dtype: np.dtype) -> bool:

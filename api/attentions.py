@@ -7,8 +7,7 @@ import numpy as np
 
 from ..hw.base.errors import UserError
 from ..kernels.attention.data import Operands
-from .arrays import as_elements, type_of
-from .products import as_matrices
+from .arrays import ArrayError, as_elements, as_numbers, type_of
 
 __all__ = ["Attention", "Heads", "attention_of", "heads_of"]
 
@@ -90,3 +89,14 @@ def attention_of(heads: Heads, o: np.ndarray, lse: np.ndarray) -> Attention:
     return Attention(
         o=o.reshape(heads.shape).view(type_of(heads.operand)), lse=lse.reshape(heads.shape[:-1])
     )
+
+
+def as_matrices(name: str, array: np.ndarray) -> np.ndarray:
+    """Return a non-empty array of matrices of numbers; raise `UserError` for anything else."""
+    found = as_numbers(name, array)
+    if found.ndim < 2 or not found.size:
+        raise ArrayError(
+            f"{name} must be a matrix of numbers with at least one element, or a batch of them, "
+            f"not {found.dtype} of shape {found.shape}"
+        )
+    return found

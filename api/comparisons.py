@@ -11,12 +11,15 @@ from ..hw.config import ClusterConfig
 from ..hw.config.override import override
 from ..sim.harness.dram import DramConfig
 from ..sim.run.options import MODEL, RunOptions
+from .arrays import integer
+from .options import python_options
 from .progress import shown_progress
 from .sweeps import preset_config, require_known_choices, runs_of
 
 __all__ = ["Comparison", "compare"]
 
 
+@python_options()
 def compare(
     kernel: str,
     machines: str | Sequence[str] | Mapping[str, ClusterConfig],
@@ -63,7 +66,9 @@ def compare(
 
     """
     require_known_choices(kernel, engine, driver, jobs)
-    options = RunOptions(engine=engine, seed=seed, memory=None if engine == MODEL else dram)
+    options = RunOptions(
+        engine=engine, seed=integer("seed", seed), memory=None if engine == MODEL else dram
+    )
     configs = configs_of(machines)
     run_of = runs_of(kernel, driver, sizes, options, has_energy=energy)
     plan = comparable(planned(configs, (), run_of))

@@ -12,20 +12,22 @@ from ..hw.config import PRESETS, ClusterConfig
 from ..hw.config.override import override
 from ..kernels.attention.cores import attention_unit
 from ..kernels.gemm.target import product_operand
-from ..kernels.kernel import Kernel, find_kernel
+from ..kernels.kernel import Kernel
 from ..sim.engine.engines import ENGINES
 from ..sim.harness.dram import DramConfig
 from ..sim.machine.saving import NOTHING, Saving, saving_to
 from ..sim.report.result import PASS
-from ..sim.run.exact_kernels import EXACT_KERNELS
+from ..sim.run.exact_kernels import EXACT_KERNELS, kernel_names, kernel_of
 from ..sim.run.loading import is_file_name
-from ..sim.run.options import CHECKS, MODEL, RunOptions, SimtOptions
+from ..sim.run.options import CHECKS, MODEL, RACES, RunOptions, SimtOptions
 from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload
 from ..sim.run.workload import Workload, run_workload
-from .arrays import ArrayError
+from .arrays import ArrayError, integer
 from .attentions import Attention, attention_of, heads_of
-from .own_programs import Arguments, Expected, own_kernel, restored, sizes_of
+from .kernel_inputs import inputs_of
+from .options import python_options
+from .own_programs import Arguments, Expected, named, own_kernel, restored
 from .products import Product, products_of, result_of
 from .progress import shown_progress
 from .results import Run, failure, warn_of_infinities, workload_name
@@ -99,16 +101,21 @@ class Machine:
             raise UserError(f"driver cores needs a machine with cores; {self.name} has none")
         if engine == MODEL and (driver == "host" or not self.config.cores):
             raise UserError(f"engine {MODEL} needs a machine with cores, and driver cores or None")
-        self.engine, self.seed, self.progress = engine, seed, progress
+        self.engine, self.seed, self.progress = engine, integer("seed", seed), progress
         self.dram = dram
         self.on_cores = bool(self.config.cores) and driver != "host"
         self.runs: tuple[Run, ...] = ()
+
+    def __repr__(self) -> str:
+        driver = "cores" if self.on_cores else "host"
+        return f"<Machine {self.name}: engine {self.engine}, driver {driver}>"
 
     @property
     def last(self) -> Run | None:
         """Measurements of the last run."""
         return self.runs[-1] if self.runs else None
 
+    @python_options()
     def matmul(
         self,
         a: np.ndarray,
@@ -132,9 +139,10 @@ class Machine:
         a, b : ndarray
             Shapes (…, m, k) and (…, k, n), of any NumPy or `ml_dtypes` type of numbers. Values are
             rounded to the unit's operand format, to nearest even; values outside its range are an
-            error. The dimensions before the last
-            two are a batch, broadcast as by `numpy.matmul`. If `b` has none, all rows of `a` are
-            one product; else each product of the batch is a run of its own.
+            error. The dimensions before the last two are a batch, broadcast as by `numpy.matmul`.
+            If `b` has none, all rows of `a` are one product; else each product of the batch is a
+            run of its own. Vectors and empty arrays are those of `numpy.matmul`; an empty result
+            needs no run.
         bias : ndarray or None
             A value per column, shape (n,), in FP32.
         activation : str or None
@@ -168,7 +176,7 @@ class Machine:
             c_format=c_format,
         )
         saving = saving_to(save, save_at, restore)
-        if saving.is_wanted and len(batch.products) > 1:
+        if saving.is_wanted and len(batch.products) != 1:
             raise UserError(f"a checkpoint has one product, not a batch of {len(batch.products)}")
         if not self.on_cores and batch.kernel != "gemm":
             raise UserError("bias, activation and add need driver cores: cores finish the product")
@@ -177,6 +185,7 @@ class Machine:
         warn_of_infinities(self.runs)
         return result_of(batch, [run["c"] for run in runs])
 
+    @python_options()
     def attention(
         self,
         q: np.ndarray,
@@ -234,6 +243,7 @@ class Machine:
         options = RunOptions(engine=self.engine, memory=self.dram, saving=saving)
         return self.run_workload(workload, options)
 
+    @python_options()
     def run(
         self,
         program: str | Path,
@@ -244,14 +254,16 @@ class Machine:
         atol: float = 0.0,
         includes: Sequence[str | Path] = (),
         defines: Sequence[str] = (),
+        optimize: int = 3,
         stack_bytes: int | None = None,
         lockstep: bool = False,
+        races: str = "report",
         check: str | None = None,
         profile: bool = False,
         save: Path | str | None = None,
         save_at: int | None = None,
         restore: Path | str | None = None,
-        **sizes: int,
+        **sizes: Any,
     ) -> Run:
         """Run a kernel of ``spica list``, or an own program, on the cores; return its results.
 
@@ -278,11 +290,15 @@ class Machine:
             Further folders of headers of an own program.
         defines : sequence of str
             Its macros, as ``NAME`` or ``NAME=VALUE``.
+        optimize : int
+            Optimization level of the compiler, 0 to 3.
         stack_bytes : int or None
             Bytes of each thread's stack, a multiple of 16; None for 8192, or for an ELF file with
             stacks of its own.
         lockstep : bool
             Whether the instruction-set model checks every instruction of the RTL.
+        races : str
+            ``report`` or ``ignore`` loads that missed a store for want of a fence, in lockstep.
         check : str or None
             Checks of accesses on the instruction-set model, where a run on the RTL is preceded by
             one: ``races``, ``memory``, ``all`` or ``none``. None: all for an own program, none for
@@ -292,8 +308,9 @@ class Machine:
             warps waited for.
         save, save_at, restore
             As for `matmul`.
-        **sizes : int
-            Sizes of a kernel.
+        **sizes : int or array
+            Sizes of a kernel, and arrays in place of its generated inputs, by their names. Sizes
+            that follow from the arrays may be left out.
 
         Returns
         -------
@@ -304,13 +321,21 @@ class Machine:
         saving = saving_to(save, save_at, restore)
         if check not in (None, *CHECKS):
             raise UserError(f"check must be one of {', '.join(CHECKS)}, not {check!r}")
+        if races not in RACES:
+            raise UserError(f"races must be one of {', '.join(RACES)}, not {races!r}")
+        if optimize not in range(4):
+            raise UserError(f"optimize must be between 0 and 3, not {optimize!r}")
         if profile and self.engine == MODEL:
             raise UserError(f"profile needs an engine with a clock, not {MODEL}")
+        arrays: dict[str, np.ndarray] = {}
         if not is_file_name(program):
-            if files or args or expect or rtol or atol:
+            if program not in kernel_names():
+                known = ", ".join(kernel_names())
+                raise UserError(f"program must be a file or one of {known}, not {program!r}")
+            if files or named(args) or expect is not None or rtol or atol:
                 raise UserError(f"kernel {program} has its own files, arguments and check")
-            kernel = find_kernel(str(program))
-            sizes = sizes_of(kernel, sizes)
+            kernel = kernel_of(str(program), self.config, {})
+            sizes, arrays = inputs_of(kernel, sizes)
         elif sizes:
             raise UserError(f"{program} has no size {next(iter(sizes))}; give it in args")
         else:
@@ -319,10 +344,13 @@ class Machine:
             kernel,
             sizes,
             saving,
+            arrays,
             includes=tuple(map(Path, includes)),
             defines=tuple(defines),
+            optimize=int(optimize),
             stack_bytes=stack_bytes,
             lockstep=lockstep,
+            races=races,
             check=check,
             profile=profile,
         )
@@ -334,6 +362,7 @@ class Machine:
         kernel: Kernel,
         sizes: dict[str, int],
         saving: Saving,
+        arrays: Mapping[str, np.ndarray] | None = None,
         **program: Any,
     ) -> Run:
         """Run a kernel, with `SimtOptions` of its program."""
@@ -345,7 +374,7 @@ class Machine:
             allow_spills=bool(kernel.files),
             **program,
         )
-        return self.run_workload(KernelWorkload(kernel, sizes), options)
+        return self.run_workload(KernelWorkload(kernel, sizes, arrays), options)
 
     def run_workload(self, workload: Workload, options: RunOptions) -> Run:
         """Run a workload and keep its measurements; raise `MachineError` if its check fails."""

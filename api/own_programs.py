@@ -21,7 +21,7 @@ from .arrays import (
     range_of,
 )
 
-__all__ = ["Arguments", "Expected", "Unwritten", "own_kernel", "restored", "sizes_of"]
+__all__ = ["Arguments", "Expected", "Unwritten", "named", "own_kernel", "restored", "same_numbers"]
 
 Arguments = Mapping[str, Any] | Sequence[Any]
 Expected = Mapping[str | int, Any]
@@ -179,8 +179,8 @@ def same_numbers(name: str, values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     if len(lost):
         shown = ", ".join(f"{values[tuple(at)]} at {at}" for at in lost[:SHOWN].tolist())
         raise ArrayError(
-            f"{len(lost):,} of {values.size:,} values of {name} are not numbers of its array's "
-            f"type, {dtype}: {shown}; give values that it holds"
+            f"{len(lost):,} of {values.size:,} values of {name} are not numbers of type {dtype}: "
+            f"{shown}; give values that it holds"
         )
     return found
 
@@ -208,14 +208,3 @@ def tolerance(name: str, value: Any) -> float:
     if not is_number or not 0 <= value < np.inf:
         raise ArrayError(f"{name} must be a finite number, 0 or more, not {value!r}")
     return float(value)
-
-
-def sizes_of(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, int]:
-    """Return the sizes of a kernel; raise `ArrayError` unless each dimension has an integer."""
-    if set(given) != set(kernel.dimensions):
-        needed, found = (", ".join(names) or "none" for names in (kernel.dimensions, given))
-        raise ArrayError(f"sizes of {kernel.name} must be {needed}, not {found}")
-    for name, size in given.items():
-        if isinstance(size, bool) or not isinstance(size, int | np.integer):
-            raise ArrayError(f"{name} of {kernel.name} must be an integer, not {size!r}")
-    return {name: int(size) for name, size in given.items()}

@@ -10,6 +10,7 @@ import numpy as np
 from ..hw.base.errors import UserError
 from ..hw.config.arithmetic import ARITHMETIC
 from ..hw.config.checks import require_choice
+from ..kernels.elements import dtype_of
 from .arrays import ArrayError, as_elements, as_numbers, type_of
 
 __all__ = ["Batch", "Product", "products_of", "result_of"]
@@ -51,7 +52,7 @@ class Product:
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Products of one call, in the order of the result.
+    """Products of one call, in the order of the result; none if it is empty.
 
     Parameters
     ----------
@@ -61,12 +62,15 @@ class Batch:
         The products.
     shape : tuple of int
         Shape of the result.
+    c_format : str
+        Format of the result.
 
     """
 
     kernel: str
     products: list[Product]
     shape: tuple[int, ...]
+    c_format: str
 
 
 def products_of(
@@ -83,26 +87,36 @@ def products_of(
 
     Arguments are those of `Machine.matmul`; raise `UserError` if they do not fit each other.
     """
-    a, b = (as_matrices(name, array) for name, array in (("a", a), ("b", b)))
+    a, b = as_numbers("a", a), as_numbers("b", b)
+    dropped = [axis for axis, x in ((-2, a), (-1, b)) if x.ndim == 1]
+    a, b = as_factor("a", a, 0), as_factor("b", b, 1)
     if a.shape[-1] != b.shape[-2]:
         raise UserError(
             f"a must have as many columns as b has rows, not {a.shape[-1]} and {b.shape[-2]}"
         )
     shape = (*common_shape(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
+    outer = tuple(n for axis, n in enumerate(shape, -len(shape)) if axis not in dropped)
     c_format = chosen_format(operand, c_format)
     kernel, given = epilogue_of(shape, c_format, bias, activation, add)
+    added = added_of(add, outer, c_format)
     a, b = as_elements(a, operand, "a"), as_elements(b, operand, "b")
+    if not a.shape[-1]:  # a product over nothing is that of zeros
+        a, b = (
+            np.zeros((*a.shape[:-1], 1), a.dtype),
+            np.zeros((*b.shape[:-2], 1, shape[-1]), b.dtype),
+        )
+    parts = matrices(a, b, shape, added if added is None else added.reshape(shape))
     products = [
         Product(given=(x, y), epilogue=given | more, c_format=c_format)
-        for x, y, more in matrices(a, b, shape, added_of(add, shape, c_format))
+        for x, y, more in (parts if math.prod(shape) else ())
     ]
-    return Batch(kernel=kernel, products=products, shape=shape)
+    return Batch(kernel=kernel, products=products, shape=outer, c_format=c_format)
 
 
 def result_of(batch: Batch, results: list[np.ndarray]) -> np.ndarray:
     """Return the result of a call, in the type of its format, from those of its products."""
-    c_format = batch.products[0].c_format
-    return np.concatenate(results).reshape(batch.shape).view(type_of(c_format))
+    found = np.concatenate(results) if results else np.zeros(0, dtype_of(batch.c_format))
+    return found.reshape(batch.shape).view(type_of(batch.c_format))
 
 
 def common_shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
@@ -177,12 +191,10 @@ def matrices(
         yield np.ascontiguousarray(a[place]), np.ascontiguousarray(b[place]), more
 
 
-def as_matrices(name: str, array: np.ndarray) -> np.ndarray:
-    """Return a non-empty array of matrices of numbers; raise `UserError` for anything else."""
-    found = as_numbers(name, array)
-    if found.ndim < 2 or not found.size:
+def as_factor(name: str, array: np.ndarray, axis: int) -> np.ndarray:
+    """Return a factor of a product as a batch of matrices; a vector gets the axis `axis`."""
+    if not array.ndim:
         raise ArrayError(
-            f"{name} must be a matrix of numbers with at least one element, or a batch of them, "
-            f"not {found.dtype} of shape {found.shape}"
+            f"{name} must be a matrix of numbers, a vector or a batch of matrices, not one number"
         )
-    return found
+    return np.expand_dims(array, axis) if array.ndim == 1 else array

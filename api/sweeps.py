@@ -21,7 +21,9 @@ from ..sim.run.drivers import DIMENSIONS, HOST_KERNEL, is_on_cores
 from ..sim.run.exact_kernels import EXACT_KERNELS, kernel_names, kernel_of
 from ..sim.run.loading import require_cores
 from ..sim.run.options import MODEL, RunOptions, SimtOptions
+from .arrays import integer
 from .frames import required_pandas
+from .options import python_options
 from .progress import shown_progress
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["preset_config", "require_known_choices", "runs_of", "sweep"]
 
 
+@python_options()
 def sweep(
     kernel: str,
     machines: str | Sequence[str] | Mapping[str, ClusterConfig],
@@ -85,7 +88,9 @@ def sweep(
     require_known_choices(kernel, engine, driver, jobs)
     axes = [Axis(field, tuple(map(text_of, values))) for field, values in (over or {}).items()]
     require_known(axes, configs.values(), engine, has_dram=kernel in EXACT_KERNELS)
-    options = RunOptions(engine=engine, seed=seed, memory=None if engine == MODEL else dram)
+    options = RunOptions(
+        engine=engine, seed=integer("seed", seed), memory=None if engine == MODEL else dram
+    )
     if energy and analytic:
         raise UserError("energy must be False with analytic, which predicts no counters")
     run_of = runs_of(kernel, driver, sizes, options, has_energy=energy)
@@ -192,7 +197,7 @@ def in_order(kernel: str, dimensions: Sequence[str], sizes: Mapping[str, int]) -
     if set(sizes) != set(dimensions):
         given = ", ".join(sizes) or "none"
         raise UserError(f"{kernel} needs the sizes {', '.join(dimensions)}, not {given}")
-    return {dimension: sizes[dimension] for dimension in dimensions}
+    return {name: integer(f"{name} of {kernel}", sizes[name]) for name in dimensions}
 
 
 def text_of(value: Any) -> str:

@@ -1,17 +1,18 @@
-"""Arguments of an own program from the command line: numbers, and arrays from files of NumPy."""
+"""Arguments of programs and kernels from the command line: numbers, and arrays of NumPy files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..api.kernel_inputs import inputs_of
 from ..api.own_programs import own_kernel
 from ..hw.base.errors import UserError
 from ..kernels.kernel import Kernel
 from .files import DUMP_SUFFIX
 
-__all__ = ["kernel_with"]
+__all__ = ["inputs_with", "kernel_with"]
 
 
 def kernel_with(files: Sequence[str], arguments: Sequence[str]) -> Kernel:
@@ -21,6 +22,23 @@ def kernel_with(files: Sequence[str], arguments: Sequence[str]) -> Kernel:
         return own_kernel(files, values, {})
     except UserError as error:
         raise UserError(str(error).replace("args ", "--arg ", 1)) from None
+
+
+def inputs_with(
+    kernel: Kernel, arguments: Sequence[str], sizes: Mapping[str, int]
+) -> tuple[dict[str, int], dict[str, np.ndarray]]:
+    """Return sizes and arrays of a kernel with these values of ``--arg``, as `Machine.run` does."""
+    found: dict[str, Any] = {}
+    for text in arguments:
+        name, _, value = text.partition("=")
+        if name not in kernel.inputs or name in found:
+            known = ", ".join(kernel.inputs) or "none"
+            raise UserError(
+                f"--arg must be ARRAY=FILE{DUMP_SUFFIX}, once for an array of {kernel.name}, which "
+                f"are {known}, not {text!r}"
+            )
+        found[name] = parsed(value)
+    return inputs_of(kernel, {**sizes, **found})
 
 
 def parsed(text: str) -> Any:

@@ -29,7 +29,7 @@ from ..sim.run.options import MODEL, RunOptions, SimtOptions
 from ..sim.run.product_workload import ProductWorkload
 from ..sim.run.program_workload import KernelWorkload, ProgramWorkload
 from ..sim.run.workload import Workload
-from .arguments import kernel_with
+from .arguments import inputs_with, kernel_with
 from .catalog import ENGINES, kernel_names, list_runs
 from .execution import carry_out, energy_run
 from .files import parsed_dumps
@@ -158,7 +158,7 @@ def cores_work(
         *(() if on_matrix else (Only.MATRIX,)),
         *(() if on_matrix and kernel != ATTENTION else (Only.PRODUCT,)),
         *(() if kernel == ATTENTION else (Only.ATTENTION,)),
-        *((Only.KERNELS,) if is_own else (Only.OWN,)),
+        *((Only.KERNELS,) if is_own else (Only.OWN,) if on_matrix else ()),
     )
     if is_own:
         return own_work((kernel, *files), options)
@@ -166,9 +166,12 @@ def cores_work(
     settings = simt_options(options)
     found = kernel_of(kernel, config, options.product if on_matrix else {})
     usual = found.usual or USUAL
+    if options.arg and options.size is None and not any(options.single_sizes.values()):
+        return KernelWorkload(found, *inputs_with(found, options.arg, {})), settings
     sizes = chosen_sizes(found.dimensions, options.size, options.single_sizes, usual)
     sizes |= options.attention_sizes
-    return KernelWorkload(found, sizes), settings
+    arrays = inputs_with(found, options.arg, sizes)[1] if options.arg else None
+    return KernelWorkload(found, sizes, arrays), settings
 
 
 def own_work(files: Sequence[str], options: Options) -> tuple[Workload, SimtOptions]:

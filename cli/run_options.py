@@ -265,7 +265,8 @@ class Options(PointOptions):
         core.
     arg
         Next argument of an own program, a number or an array FILE.npy; may be repeated. An array
-        is a buffer in DRAM, named by its place from 0 on, as in --dump 0=FILE.npy.
+        is a buffer in DRAM, named by its place from 0 on, as in --dump 0=FILE.npy. For a kernel
+        of the cores, ARRAY=FILE.npy replaces a generated input, and sizes follow from its shape.
     profile
         Report the time of warps by function and source line, and what they waited for.
     trace

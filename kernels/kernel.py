@@ -1,13 +1,22 @@
 """Kernels for the cores: C source, input data and expected results."""
 
 import importlib
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-__all__ = ["Buffer", "Kernel", "Problem", "every_kernel", "find_kernel", "kernel_folders"]
+__all__ = [
+    "Buffer",
+    "Input",
+    "Kernel",
+    "Problem",
+    "every_kernel",
+    "find_kernel",
+    "kernel_folders",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +106,41 @@ class Problem:
     defines: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Input:
+    """Array that a kernel reads; it is generated unless the user gives one.
+
+    Parameters
+    ----------
+    shape : str
+        Extents, each a product of dimensions of the kernel and numbers, as in ``h w`` or
+        ``n*stride``.
+    form : str
+        Format of the elements: ``fp32``, or ``uint32`` for words.
+
+    """
+
+    shape: str
+    form: str = "fp32"
+
+    @property
+    def extents(self) -> list[list[str]]:
+        """Factors of each extent."""
+        return [extent.split("*") for extent in self.shape.split()]
+
+    def sizes_of(self, shape: tuple[int, ...]) -> dict[str, int]:
+        """Return the dimensions that an array of this shape determines."""
+        named = zip(self.extents, shape, strict=False)
+        return {factors[0]: n for factors, n in named if len(factors) == 1 and factors[0].isalpha()}
+
+    def shape_of(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """Return the shape of the array of a problem."""
+        return tuple(
+            math.prod(sizes[factor] if factor.isalpha() else int(factor) for factor in factors)
+            for factors in self.extents
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Kernel:
     """A kernel: a folder with C source, and a function that poses problems.
@@ -108,8 +152,10 @@ class Kernel:
     dimensions : tuple of str
         Names of its sizes, such as ``("n",)`` or ``("m", "n", "k")``.
     pose : callable
-        ``pose(rng, **sizes)`` returns a `Problem`. It raises `ValueError` for invalid sizes, with
-        the rule and the value.
+        ``pose(rng, **sizes, **arrays)`` returns a `Problem`; `arrays` are inputs that the user
+        gives. It raises `ValueError` for invalid sizes or arrays, with the rule and the value.
+    inputs : mapping of str to Input
+        Arrays that the user may give, by name.
     folder : Path or None
         Folder of its sources; None for the one of its name.
     files : tuple of Path
@@ -122,6 +168,7 @@ class Kernel:
     name: str
     dimensions: tuple[str, ...]
     pose: Callable[..., Problem]
+    inputs: Mapping[str, Input] = field(default_factory=dict)
     folder: Path | None = None
     files: tuple[Path, ...] = ()
     usual: tuple[int, ...] = ()
@@ -134,9 +181,23 @@ class Kernel:
         folder = self.folder or Path(__file__).with_name(self.name)
         return sorted(path for path in folder.iterdir() if path.suffix in (".c", ".cpp"))
 
-    def problem(self, sizes: dict[str, int], seed: int) -> Problem:
-        """Return the problem of these sizes, with data generated from `seed`."""
-        return self.pose(np.random.default_rng(seed), **sizes)
+    def problem(
+        self, sizes: dict[str, int], seed: int, arrays: Mapping[str, np.ndarray] | None = None
+    ) -> Problem:
+        """Return the problem of these sizes, with data generated from `seed` but for `arrays`."""
+        if not arrays:
+            return self.pose(np.random.default_rng(seed), **sizes)
+        with np.errstate(all="ignore"):
+            problem = self.pose(np.random.default_rng(seed), **sizes, **arrays)
+        for name, buffer in problem.buffers.items():
+            if buffer.expected is not None and buffer.data.dtype.kind == "f":
+                bound = np.broadcast_to(buffer.bound, buffer.data.shape)
+                if not np.isfinite(bound[np.isfinite(buffer.expected)]).all():
+                    raise ValueError(
+                        f"{name} must have an error bound: values of {', '.join(arrays)} are too "
+                        "large for sums in FP32; scale them first"
+                    )
+        return problem
 
 
 def kernel_folders() -> list[str]:

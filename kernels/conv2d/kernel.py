@@ -4,16 +4,17 @@ import numpy as np
 
 from ...hw.config.checks import require_integer
 from ..floats import chain_bound, normal
-from ..kernel import Buffer, Kernel, Problem
+from ..kernel import Buffer, Input, Kernel, Problem
 
 __all__ = ["KERNEL"]
 
 
-def pose(rng: np.random.Generator, *, h: int, w: int) -> Problem:
+def pose(rng: np.random.Generator, *, h: int, w: int, **given: np.ndarray) -> Problem:
     """Return the problem of filtering `h` rows of `w` pixels."""
     require_integer("h", h, 1, 8192)
     require_integer("w", w, 1, 8192)
-    image, weights = normal(rng, h, w), normal(rng, 3, 3)
+    image = given.get("image", normal(rng, h, w))
+    weights = given.get("weights", normal(rng, 3, 3))
     # Nine products, summed by fused multiply-adds: a term passes at most 9 roundings.
     bound = chain_bound(9, filtered(np.abs(image), np.abs(weights)))
     result = Buffer(
@@ -38,4 +39,10 @@ def filtered(image: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return result
 
 
-KERNEL = Kernel(name="conv2d", dimensions=("h", "w"), usual=(64, 64), pose=pose)
+KERNEL = Kernel(
+    name="conv2d",
+    dimensions=("h", "w"),
+    usual=(64, 64),
+    pose=pose,
+    inputs={"image": Input("h w"), "weights": Input("3 3")},
+)

@@ -3,7 +3,8 @@
 import numpy as np
 
 from ...hw.config.checks import require_integer
-from ..kernel import Buffer, Kernel, Problem
+from ..floats import chain_bound
+from ..kernel import Buffer, Input, Kernel, Problem
 
 __all__ = ["KERNEL", "factors"]
 
@@ -12,15 +13,18 @@ MOST = 1 << 26
 EXACT = 1 << 24
 
 
-def pose(rng: np.random.Generator, *, m: int, n: int) -> Problem:
+def pose(rng: np.random.Generator, *, m: int, n: int, **given: np.ndarray) -> Problem:
     """Return the problem of multiplying an `m` x `n` matrix, row-major and dense, by a vector."""
     for name, size, most in (("m", m, MOST), ("n", n, 1 << 20)):
         require_integer(name, size, 1, most)
     if m * n > MOST:
         raise ValueError(f"m x n must be at most {MOST}, not {m} x {n} = {m * n}")
     a, x = factors(rng, m, n), factors(rng, 1, n)[0]
-    # Every partial sum is exact in every order, and so is the product: the bound is 0.
-    y = Buffer(data=np.full(m, np.nan, np.float32), expected=a.astype(np.float64) @ x)
+    a, x = ({"a": a, "x": x} | given).values()
+    wide_a, wide_x = a.astype(np.float64), x.astype(np.float64)
+    # Every partial sum of factors is exact in every order, and so is the product: the bound is 0.
+    bound = chain_bound(n, np.abs(wide_a) @ np.abs(wide_x)) if given else 0.0
+    y = Buffer(data=np.full(m, np.nan, np.float32), expected=wide_a @ wide_x, bound=bound)
     return Problem(
         buffers={"a": Buffer(data=a), "x": Buffer(data=x), "y": y},
         arguments=(m, n, "a", "x", "y"),
@@ -40,4 +44,10 @@ def factors(rng: np.random.Generator, rows: int, n: int) -> np.ndarray:
     return (size * rng.choice([-1, 1], (rows, n))).astype(np.float32)
 
 
-KERNEL = Kernel(name="gemv", dimensions=("m", "n"), usual=(128, 128), pose=pose)
+KERNEL = Kernel(
+    name="gemv",
+    dimensions=("m", "n"),
+    usual=(128, 128),
+    pose=pose,
+    inputs={"a": Input("m n"), "x": Input("n")},
+)

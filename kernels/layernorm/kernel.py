@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..floats import HALF_LEAST, ROUNDOFF, normal
-from ..kernel import Buffer, Kernel, Problem
+from ..kernel import Buffer, Input, Kernel, Problem
 from ..matrices import require_matrix
 
 __all__ = ["KERNEL"]
@@ -11,12 +11,13 @@ __all__ = ["KERNEL"]
 EPSILON = float(np.float32(1e-5))
 
 
-def pose(rng: np.random.Generator, *, rows: int, columns: int) -> Problem:
+def pose(rng: np.random.Generator, *, rows: int, columns: int, **given: np.ndarray) -> Problem:
     """Return the problem of `rows` rows of `columns` values."""
     require_matrix(rows, columns)
     # Rows differ in mean and deviation.
     x = normal(rng, rows, columns) * (1 + np.abs(normal(rng, rows, 1))) + normal(rng, rows, 1)
     gain, bias = 1 + normal(rng, columns) / 4, normal(rng, columns)
+    x, gain, bias = ({"x": x, "gain": gain, "bias": bias} | given).values()
     expected, bound = layernorm(x, gain, bias)
     return Problem(
         buffers={
@@ -71,4 +72,10 @@ def layernorm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray) -> tuple[np.nda
     return expected, error + ROUNDOFF * (np.abs(expected) + error) + 4 * HALF_LEAST
 
 
-KERNEL = Kernel(name="layernorm", dimensions=("rows", "columns"), usual=(64, 64), pose=pose)
+KERNEL = Kernel(
+    name="layernorm",
+    dimensions=("rows", "columns"),
+    usual=(64, 64),
+    pose=pose,
+    inputs={"x": Input("rows columns"), "gain": Input("columns"), "bias": Input("columns")},
+)

@@ -4,7 +4,7 @@ import numpy as np
 
 from ...hw.config.checks import require_integer
 from ..floats import HALF_LEAST, ROUNDOFF, normal
-from ..kernel import Buffer, Kernel, Problem
+from ..kernel import Buffer, Input, Kernel, Problem
 
 __all__ = ["KERNEL"]
 
@@ -14,11 +14,13 @@ SOFTENING = float(np.float32(0.01))
 BLOCK = 256
 
 
-def pose(rng: np.random.Generator, *, n: int) -> Problem:
+def pose(rng: np.random.Generator, *, n: int, **given: np.ndarray) -> Problem:
     """Return the problem of `n` bodies."""
     require_integer("n", n, 1, 1 << 16)
-    places = normal(rng, 3, n)
-    mass = rng.uniform(0.5, 2.0, n).astype(np.float32)
+    drawn = dict(zip("xyz", normal(rng, 3, n), strict=True))
+    drawn["mass"] = rng.uniform(0.5, 2.0, n).astype(np.float32)
+    *places, mass = (drawn | given).values()
+    places = np.stack(places)
     expected, bound = accelerations(places, mass)
     unset = np.full(n, np.nan, np.float32)
     buffers = {name: Buffer(data=row.copy()) for name, row in zip("xyz", places, strict=True)}
@@ -64,4 +66,10 @@ def accelerations(places: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.
     return total, relative * magnitudes + roundings * HALF_LEAST
 
 
-KERNEL = Kernel(name="nbody", dimensions=("n",), usual=(64,), pose=pose)
+KERNEL = Kernel(
+    name="nbody",
+    dimensions=("n",),
+    usual=(64,),
+    pose=pose,
+    inputs={name: Input("n") for name in ("x", "y", "z", "mass")},
+)

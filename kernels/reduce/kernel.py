@@ -3,19 +3,21 @@
 import numpy as np
 
 from ...hw.config.checks import require_integer
-from ..floats import normal
-from ..kernel import Buffer, Kernel, Problem
+from ..floats import chain_bound, normal
+from ..kernel import Buffer, Input, Kernel, Problem
 
 __all__ = ["KERNEL"]
 
 
-def pose(rng: np.random.Generator, *, n: int) -> Problem:
+def pose(rng: np.random.Generator, *, n: int, **given: np.ndarray) -> Problem:
     """Return the problem of summing `n` elements."""
     require_integer("n", n, 1, 1 << 24)
-    x = summable(rng, n)
-    # Every partial sum is exact in every order, and so is the sum: the bound is 0.
+    x = given.get("x", summable(rng, n))
+    wide = x.astype(np.float64)
+    # Every partial sum of summable values is exact in every order, and so is the sum.
+    bound = chain_bound(n - 1, np.abs(wide).sum(keepdims=True)) if given else 0.0
     total = Buffer(
-        data=np.full(1, np.nan, np.float32), expected=x.sum(dtype=np.float64, keepdims=True)
+        data=np.full(1, np.nan, np.float32), expected=wide.sum(keepdims=True), bound=bound
     )
     return Problem(
         buffers={"x": Buffer(data=x), "total": total},
@@ -41,4 +43,10 @@ def summable(rng: np.random.Generator, n: int) -> np.ndarray:
     return (steps * quantum).astype(np.float32)
 
 
-KERNEL = Kernel(name="reduce", dimensions=("n",), usual=(16_384,), pose=pose)
+KERNEL = Kernel(
+    name="reduce",
+    dimensions=("n",),
+    usual=(16_384,),
+    pose=pose,
+    inputs={"x": Input("n")},
+)

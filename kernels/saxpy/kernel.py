@@ -4,16 +4,16 @@ import numpy as np
 
 from ...hw.config.checks import require_integer
 from ..floats import chain_bound, normal, with_extremes
-from ..kernel import Buffer, Kernel, Problem
+from ..kernel import Buffer, Input, Kernel, Problem
 
 __all__ = ["KERNEL"]
 
 
-def pose(rng: np.random.Generator, *, n: int) -> Problem:
+def pose(rng: np.random.Generator, *, n: int, **given: np.ndarray) -> Problem:
     """Return the problem of adding a multiple of a vector of `n` elements to another."""
     require_integer("n", n, 1, 1 << 26)
-    a = normal(rng, 1)[0]
-    x, y = with_extremes(rng, n), with_extremes(rng, n)
+    a = ({"a": normal(rng, 1)[0]} | given)["a"]
+    x, y = (given.get(name, with_extremes(rng, n)) for name in "xy")
     with np.errstate(all="ignore"):
         # The product is exact in float64; the sum is then rounded once, relative 2**-53.
         expected = np.float64(a) * x + y
@@ -26,4 +26,10 @@ def pose(rng: np.random.Generator, *, n: int) -> Problem:
     )
 
 
-KERNEL = Kernel(name="saxpy", dimensions=("n",), usual=(8192,), pose=pose)
+KERNEL = Kernel(
+    name="saxpy",
+    dimensions=("n",),
+    usual=(8192,),
+    pose=pose,
+    inputs={"a": Input(""), "x": Input("n"), "y": Input("n")},
+)

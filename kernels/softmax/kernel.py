@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..floats import HALF_LEAST, ROUNDOFF, normal
-from ..kernel import Buffer, Kernel, Problem
+from ..kernel import Buffer, Input, Kernel, Problem
 from ..matrices import require_matrix
 
 __all__ = ["KERNEL"]
@@ -12,12 +12,13 @@ __all__ = ["KERNEL"]
 DEVIATIONS = (0.5, 3.0)
 
 
-def pose(rng: np.random.Generator, *, rows: int, columns: int) -> Problem:
+def pose(rng: np.random.Generator, *, rows: int, columns: int, **given: np.ndarray) -> Problem:
     """Return the problem of `rows` rows of `columns` values."""
     require_matrix(rows, columns)
     x = normal(rng, rows, columns) * rng.uniform(*DEVIATIONS, (rows, 1)).astype(np.float32)
     # Offset each row differently: some overflow unless the maximum is subtracted.
     x += rng.uniform(-200, 200, (rows, 1)).astype(np.float32)
+    x = given.get("x", x)
     expected, bound = softmax(x)
     result = Buffer(data=np.full_like(x, np.nan), expected=expected, bound=bound)
     return Problem(
@@ -52,11 +53,19 @@ def softmax(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     exact = np.exp(wide - most)
     expected = exact / exact.sum(axis=1, keepdims=True)
     shift = ROUNDOFF * np.abs(most) / np.log(2)
-    exponential = ROUNDOFF * (2 * (most - wide) + shift + 2)
+    # Exponentials this far below the maximum are 0, whatever the error.
+    distance = np.minimum(most - wide, 1000)
+    exponential = ROUNDOFF * (2 * distance + shift + 2)
     in_sum = (expected * exponential).sum(axis=1, keepdims=True) + ROUNDOFF * (x.shape[1] - 1)
     relative = exponential + in_sum + 3 * ROUNDOFF
-    relative = relative / (1 - relative)
+    relative = np.where(relative < 1, relative / (1 - relative), np.inf)
     return expected, relative * expected + 3 * HALF_LEAST * (1 + relative)
 
 
-KERNEL = Kernel(name="softmax", dimensions=("rows", "columns"), usual=(64, 64), pose=pose)
+KERNEL = Kernel(
+    name="softmax",
+    dimensions=("rows", "columns"),
+    usual=(64, 64),
+    pose=pose,
+    inputs={"x": Input("rows columns")},
+)

@@ -4,7 +4,7 @@ import numpy as np
 
 from ...hw.config.checks import require_integer
 from ..floats import HALF_LEAST, ROUNDOFF, normal
-from ..kernel import Buffer, Kernel, Problem
+from ..kernel import Buffer, Input, Kernel, Problem
 
 __all__ = ["KERNEL"]
 
@@ -12,7 +12,7 @@ CENTRE, SIDE = 0.5, 0.125
 STEPS = 4
 
 
-def pose(rng: np.random.Generator, *, h: int, w: int) -> Problem:
+def pose(rng: np.random.Generator, *, h: int, w: int, **given: np.ndarray) -> Problem:
     """Return the problem of `STEPS` steps on a grid of `h` by `w` points.
 
     Both buffers hold the border; `even` also holds the interior. The steps write `odd` and `even`
@@ -20,7 +20,7 @@ def pose(rng: np.random.Generator, *, h: int, w: int) -> Problem:
     """
     require_integer("h", h, 1, 8192)
     require_integer("w", w, 1, 8192)
-    grid = normal(rng, h, w)
+    grid = given.get("even", normal(rng, h, w))
     states = [(grid.astype(np.float64), np.zeros((h, w)))]
     for _ in range(STEPS):
         states.append(step(*states[-1]))
@@ -61,4 +61,10 @@ def relaxed(grid: np.ndarray) -> np.ndarray:
     return result
 
 
-KERNEL = Kernel(name="stencil", dimensions=("h", "w"), usual=(64, 64), pose=pose)
+KERNEL = Kernel(
+    name="stencil",
+    dimensions=("h", "w"),
+    usual=(64, 64),
+    pose=pose,
+    inputs={"even": Input("h w")},
+)

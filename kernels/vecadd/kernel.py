@@ -4,15 +4,15 @@ import numpy as np
 
 from ...hw.config.checks import require_integer
 from ..floats import chain_bound, with_extremes
-from ..kernel import Buffer, Kernel, Problem
+from ..kernel import Buffer, Input, Kernel, Problem
 
 __all__ = ["KERNEL"]
 
 
-def pose(rng: np.random.Generator, *, n: int) -> Problem:
+def pose(rng: np.random.Generator, *, n: int, **given: np.ndarray) -> Problem:
     """Return the problem of adding vectors of `n` elements."""
     require_integer("n", n, 1, 1 << 26)
-    x, y = with_extremes(rng, n), with_extremes(rng, n)
+    x, y = (given.get(name, with_extremes(rng, n)) for name in "xy")
     with np.errstate(all="ignore"):
         expected = x.astype(np.float64) + y
         # One rounding of a sum that float64 holds exactly, or to within 2**-53 of itself.
@@ -25,4 +25,10 @@ def pose(rng: np.random.Generator, *, n: int) -> Problem:
     )
 
 
-KERNEL = Kernel(name="vecadd", dimensions=("n",), usual=(8192,), pose=pose)
+KERNEL = Kernel(
+    name="vecadd",
+    dimensions=("n",),
+    usual=(8192,),
+    pose=pose,
+    inputs={"x": Input("n"), "y": Input("n")},
+)

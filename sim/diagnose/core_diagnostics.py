@@ -17,7 +17,7 @@ from ..machine.memory_layout import MemoryLayout
 from ..machine.program_machine import ProgramMachine
 from ..machine.program_outcome import CoreFault, ProgramOutcome
 from .diagnostics import explain
-from .diagnostics_text import counted, diagnostics_text, warps_text
+from .diagnostics_text import counted, diagnostics_text, head_lines, warps_text
 from .place_text import place_lines, spot
 from .source_locations import Locator
 
@@ -101,7 +101,7 @@ def explain_core(
     if found["race"]:
         found["sentence"] = "race: a load missed a store for want of a fence"
     if outcome.fault is not None:
-        found |= explain_fault(outcome.fault, locator)
+        found |= explain_fault(outcome.fault, locator, memory_layout)
     if machine.iss is not None and outcome.stop in ALIKE:
         stop, code, instructions = outcome.stop, outcome.exit_code, outcome.instructions
         fault = machine.iss.fault() if stop is StopReason.FAULT else None
@@ -111,11 +111,14 @@ def explain_core(
     return found
 
 
-def explain_fault(fault: CoreFault, locator: Locator) -> dict[str, Any]:
+def explain_fault(
+    fault: CoreFault, locator: Locator, memory_layout: MemoryLayout
+) -> dict[str, Any]:
     """Return the diagnosis of a fault reported by the RTL."""
-    cause, address = fault.cause, ""
+    cause, address, near = fault.cause, "", None
     if isinstance(cause, MemoryFault):
         words, address = MEMORY_FAULTS[cause], f" to {fault.address:#010x}"
+        near = memory_layout.describe(fault.address)
     else:
         words = CONTROL_FAULTS[cause]
     who = f"core {fault.core}, warp {fault.warp}, {lane_text(fault.lanes)}"
@@ -126,6 +129,7 @@ def explain_fault(fault: CoreFault, locator: Locator) -> dict[str, Any]:
         "pc": fault.pc,
         "lanes": fault.lanes,
         "address": fault.address,
+        "near": near,
         "location": locator.at(fault.pc),
     }
 
@@ -177,7 +181,7 @@ def core_diagnostics_text(diagnostics: dict[str, Any]) -> str:
     """Return the result of `explain_core` as text of at most a screen."""
     when = f"in cycle {diagnostics['cycles']:,}, after {diagnostics['instructions']:,} instructions"
     if diagnostics["mismatch"]:
-        lines = [f"{diagnostics['sentence']}, {when}"]
+        lines = head_lines(f"{diagnostics['sentence']}, {when}")
         if diagnostics["race"]:
             lines += race_lines(diagnostics["race"])
         if diagnostics["trace"]:
@@ -187,7 +191,9 @@ def core_diagnostics_text(diagnostics: dict[str, Any]) -> str:
     elif diagnostics["program"] is not None:
         lines = [*diagnostics_text(diagnostics["program"]).splitlines(), f"  {when}"]
     else:
-        lines = [f"{diagnostics['sentence']}, {when}"]
+        lines = head_lines(f"{diagnostics['sentence']}, {when}")
+        if diagnostics.get("near"):
+            lines.append(f"  {diagnostics['address']:#010x} is {diagnostics['near']}")
         if diagnostics.get("location"):
             lines.append(f"  {spot(diagnostics['location'])}")
     if diagnostics["stop"] != "fault" or diagnostics["program"] is None:

@@ -11,7 +11,14 @@ from ..iss.faults import lane_text, numbers_text
 from .finding_text import finding_lines, findings_sentence
 from .place_text import inside, place_lines, source_line, spot
 
-__all__ = ["ADVICE", "counted", "diagnostics_text", "warps_text", "with_warnings"]
+__all__ = [
+    "ADVICE",
+    "counted",
+    "diagnostics_text",
+    "head_lines",
+    "warps_text",
+    "with_warnings",
+]
 
 WIDTH = 100
 SCREEN = 40
@@ -44,9 +51,7 @@ def diagnostics_text(diagnostics: dict[str, Any]) -> str:
         rest = fault_lines(diagnostics, after)
     else:
         what, rest = f"{diagnostics['sentence']}, {after}", group_lines(diagnostics)
-    # The command line writes its name in front.
-    head = textwrap.wrap(what, WIDTH - len("spica: "), subsequent_indent="  ")
-    return on_screen([line[:WIDTH].rstrip() for line in [*head, *rest]])
+    return on_screen([line[:WIDTH].rstrip() for line in [*head_lines(what), *rest]])
 
 
 def on_screen(lines: list[str], below: Sequence[str] = ()) -> str:
@@ -64,6 +69,11 @@ def with_warnings(report: str, warnings: Sequence[str]) -> str:
         shown.append(f"and {len(warnings) - WARNINGS} more warnings")
     wrapped = (textwrap.wrap(text, WIDTH, **INDENT) for text in shown)
     return on_screen(report.splitlines(), [line for lines in wrapped for line in lines])
+
+
+def head_lines(sentence: str) -> list[str]:
+    """Return the lines of the first sentence; the command line writes its name in front."""
+    return textwrap.wrap(sentence, WIDTH - len("spica: "), subsequent_indent="  ")
 
 
 def fault_lines(diagnostics: dict[str, Any], after: str) -> Iterator[str]:

@@ -5,6 +5,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...hw.config.checks import require_integer, require_power_of_two
 
 __all__ = [
@@ -71,6 +73,9 @@ class DramConfig:
     seed: int = 0
 
     def __post_init__(self):
+        for name, value in vars(self).items():
+            if isinstance(value, np.generic):  # results and checkpoints hold plain numbers
+                object.__setattr__(self, name, value.item())
         if not 0 < self.bytes_per_cycle <= 1024:
             raise ValueError(
                 f"bytes_per_cycle must be above 0 and at most 1024, not {self.bytes_per_cycle!r}"

@@ -217,15 +217,22 @@ class KernelWorkload(ProgramWorkload):
         The kernel.
     sizes : dict
         Sizes of the kernel by dimension.
+    arrays : mapping of str to ndarray or None
+        Inputs in place of generated ones, by name.
 
     """
 
     problem: Problem
     regions: dict[str, Region]
 
-    def __init__(self, kernel: Kernel, sizes: dict[str, int]):
+    def __init__(
+        self,
+        kernel: Kernel,
+        sizes: dict[str, int],
+        arrays: Mapping[str, np.ndarray] | None = None,
+    ):
         super().__init__(kernel.sources)
-        self.kernel, self.sizes = kernel, sizes
+        self.kernel, self.sizes, self.arrays = kernel, sizes, arrays
 
     @property
     def is_own(self) -> bool:
@@ -271,7 +278,7 @@ class KernelWorkload(ProgramWorkload):
         """Pose the problem; raise `UserError` if there is none of these sizes."""
         require_cores(self.name, preset, config)
         try:
-            self.problem = self.kernel.problem(self.sizes, options.seed)
+            self.problem = self.kernel.problem(self.sizes, options.seed, self.arrays)
         except ValueError as error:
             given = " x ".join(map(str, self.sizes.values()))
             raise UserError(f"{self.name} {given}: {error}") from None

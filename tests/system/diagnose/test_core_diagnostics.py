@@ -2,11 +2,17 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from spica.hw.config import PRESETS
+from spica.hw.core.units.lsu.memory_layouts import MemoryFault
+from spica.sim.diagnose.core_diagnostics import core_diagnostics_text, explain_fault
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.harness.core_memory import CoreMemoryConfig
+from spica.sim.machine.memory_layout import MemoryLayout, Region
+from spica.sim.machine.program_outcome import CoreFault
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import ProgramWorkload
 from spica.sim.run.workload import run_workload
@@ -56,8 +62,32 @@ def test_a_fault_names_its_place(name, lockstep):
     assert found["stop"] == "fault"
     assert found["sentence"].startswith(cause)
     assert f"{name}.c:" in text or (name == "jump_to_data" and not lockstep)
-    assert (words in text) == lockstep
-    assert f"in cycle {found['cycles']:,}" in text
+    if found["address"] is None or "outside memory" not in cause:
+        assert (words in text) == lockstep
+    else:  # the region of the address is known without the model
+        assert words in text
+    assert f"in cycle {found['cycles']:,}" in " ".join(text.split())
+
+
+def test_a_fault_of_the_rtl_names_the_buffer():
+    config = PRESETS["tiny"]
+    layout = MemoryLayout(config, [Region("buffer out", 0x9000_0000, 400)])
+    locator = SimpleNamespace(at=lambda pc: None)
+    fault = CoreFault(0, 1, 0x8000_0204, MemoryFault.REFUSED, 0b1011, 0x9000_0190)
+    found = explain_fault(fault, locator, layout)  # pyright: ignore[reportArgumentType]: a stub
+    found |= {
+        "stop": "fault",
+        "cycles": 1_234_567_890_123,
+        "instructions": 12_345_678,
+        "mismatch": "",
+    }
+    found |= {"program": None, "lockstep": False, "cores": [], "units": "", "trace": None}
+    text = core_diagnostics_text(found)
+    assert text.splitlines()[:3] == [
+        "access refused by memory to 0x90000190 at 0x80000204, core 0, warp 1, lanes 0-1, 3, in",
+        "  cycle 1,234,567,890,123, after 12,345,678 instructions",
+        "  0x90000190 is just beyond buffer out, 400 bytes at 0x90000000",
+    ]
 
 
 @pytest.mark.parametrize("lockstep", [True, False], ids=["lockstep", "alone"])

@@ -121,6 +121,28 @@ def test_the_seed_decides(name):
     assert contents(first) != contents(other)
 
 
+def test_given_arrays_are_those_of_the_problem(name):
+    """Its own arrays, given back, are the same problem; other arrays change what is expected."""
+    kernel = KERNELS[name]
+    sizes = {dimension: 6 + k for k, dimension in enumerate(kernel.dimensions)}
+    drawn = kernel.problem(sizes, 1)
+    inputs = {key: each for key, each in kernel.inputs.items() if key in drawn.buffers}
+    arrays = {key: drawn.buffers[key].data for key in inputs}
+    for key, each in inputs.items():
+        assert arrays[key].shape == each.shape_of(sizes)
+        assert arrays[key].dtype == {"fp32": np.float32, "uint32": np.uint32}[each.form]
+        assert each.sizes_of(arrays[key].shape).items() <= sizes.items()
+    if not arrays:
+        return
+    found = kernel.problem(sizes, 2, arrays)
+    for key, buffer in drawn.buffers.items():
+        np.testing.assert_array_equal(found.buffers[key].data, buffer.data)
+        if name != "saxpy":  # its factor is no buffer
+            np.testing.assert_array_equal(found.buffers[key].expected, buffer.expected)
+    other = kernel.problem(sizes, 1, {key: np.zeros_like(x) for key, x in arrays.items()})
+    assert contents(other) != contents(drawn)
+
+
 @pytest.mark.parametrize("size", [0, -1, 1 << 40])
 def test_sizes_out_of_range_are_refused(name, size):
     kernel = KERNELS[name]

@@ -119,8 +119,9 @@ def test_a_machine_that_cannot_be(arguments, words):
     ("a", "b", "words"),
     [
         (np.ones((2, 3)), np.ones((2, 3)), "as many columns"),
-        (np.ones(3), np.ones((3, 1)), "a must be a matrix"),
-        (np.ones((2, 2)), np.ones((2, 0)), "b must be a matrix"),
+        (np.ones(3), np.ones((2, 1)), "as many columns"),
+        (3, np.ones((2, 1)), "a must be a matrix of numbers, a vector or a batch"),
+        (np.ones((0, 2)), np.ones(3), "as many columns"),
         (np.ones((2, 2)), np.full((2, 2), "x"), "b must be an array of numbers"),
         (np.ones((2, 2, 2)), np.ones((3, 2, 2)), "one shape or broadcast"),
     ],
@@ -128,6 +129,29 @@ def test_a_machine_that_cannot_be(arguments, words):
 def test_matrices_that_cannot_be(a, b, words):
     with pytest.raises(UserError, match=words):
         Machine(PRESETS["tiny"], engine="iss").matmul(a, b)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [((3,), (3,)), ((3,), (3, 2)), ((2, 3), (3,)), ((2, 4, 3), (3,)), ((3,), (2, 3, 4))],
+)
+@pytest.mark.quick(2)
+def test_vectors_are_those_of_numpy(a, b):
+    rng = np.random.default_rng(7)
+    a, b = rng.integers(-4, 5, a), rng.integers(-4, 5, b)
+    c = Machine("tiny", engine="iss").matmul(a, b)
+    assert c.shape == (a @ b).shape and np.array_equal(c, a @ b)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [((0, 3), (3, 2)), ((2, 3), (3, 0)), ((0, 2, 3), (3, 2)), ((2, 0), (0, 3))]
+)
+@pytest.mark.quick(1)
+def test_empty_products_are_those_of_numpy(a, b):
+    machine = Machine("tiny", engine="iss")
+    c = machine.matmul(np.ones(a), np.ones(b))
+    assert (c.shape, c.dtype) == ((np.ones(a) @ np.ones(b)).shape, np.float16) and not c.any()
+    assert len(machine.runs) == (c.size > 0)
 
 
 SQUARE = np.eye(2)

@@ -1,11 +1,14 @@
 """Conversions of arrays from Python: values kept or rounded, everything else an error."""
 
+from pathlib import Path
+
 import ml_dtypes
 import numpy as np
 import pytest
 
 import spica
 from spica.api.arrays import ArrayError, as_elements, range_of
+from spica.api.options import PYTHON_OPTIONS, python_options
 from spica.hw.base.errors import MachineError, UserError
 from spica.kernels.elements import values_of
 
@@ -117,7 +120,7 @@ def test_the_ranges_end_where_rounding_does():
         (np.zeros((2, 2), "V4"), "array of numbers, not"),
         ([[1.0], [1.0, 2.0]], "must be an array of numbers: "),
         (None, "array of numbers, not object"),
-        (np.float64(3), "a must be a matrix of numbers"),
+        (np.float64(3), "a must be a matrix of numbers, a vector or a batch of matrices"),
     ],
 )
 def test_other_arrays_are_refused(a, words):
@@ -285,8 +288,14 @@ def test_a_word_that_was_not_given_is_no_argument(program, preset, engine):
 @pytest.mark.parametrize(
     ("sizes", "words"),
     [
-        ({}, "sizes of vecadd must be n, not none"),
-        ({"n": 5, "k": 3}, "sizes of vecadd must be n, not n, k"),
+        ({}, "sizes of vecadd must be n, not none; its arrays are x, y"),
+        ({"n": 5, "k": 3}, "sizes of vecadd must be n, not n, k; its arrays are x, y"),
+        ({"n": 5, "x": np.ones(4)}, r"x must have the shape \(n,\) = \(5,\), not \(4,\)"),
+        ({"x": np.ones((2, 2))}, r"x must have the shape \(n,\), not \(2, 2\)"),
+        ({"x": np.ones(2), "y": np.ones(3)}, r"y must have the shape \(n,\) = \(2,\), not \(3,\)"),
+        ({"x": np.ones(0)}, "x must have at least one element"),
+        ({"x": [1e39]}, "1 of 1 values of x are outside fp32"),
+        ({"x": ["a"]}, "x must be an array of numbers"),
         ({"n": 2.5}, "n of vecadd must be an integer, not 2.5"),
         ({"n": True}, "n of vecadd must be an integer, not True"),
         ({"n": 1 << 40}, "n must be between 1 and"),
@@ -297,3 +306,69 @@ def test_sizes_are_integers(sizes, words):
     with pytest.raises(UserError, match=words):
         machine().run("vecadd", **sizes)
     assert machine().run("vecadd", n=np.int64(5))["z"].shape == (5,)
+
+
+def test_numpy_numbers_are_numbers():
+    assert spica.Machine("tiny", seed=np.int64(2), engine="iss").seed == 2
+    assert type(spica.Dram(latency=np.int64(30), stall=np.float32(0.5)).latency) is int
+    with pytest.raises(UserError, match="seed must be an integer, not 'x'"):
+        spica.Machine("tiny", seed="x")
+    with pytest.raises(UserError, match="n of vecadd must be an integer, not 2"):
+        spica.compare("vecadd", "tiny", n=2.5, progress=False)
+
+
+@pytest.mark.parametrize("name", ["vecad", "vec add", ""])
+def test_an_unknown_kernel_is_refused(name):
+    with pytest.raises(UserError, match=f"program must be a file or one of .*, not '{name}'"):
+        machine().run(name)
+
+
+def test_products_run_by_name_too():
+    assert machine().run("gemm", m=4, n=5, k=6)["c"].shape == (4, 5)
+    with pytest.raises(UserError, match="needs a matrix unit"):
+        spica.Machine("core", engine="iss").run("gemm", m=4, n=4, k=4)
+
+
+def test_arrays_of_a_kernel_replace_its_data():
+    x = np.array([[0, 1, -np.inf, 3], [2, 2, 2, 2]])
+    run = machine().run("softmax", x=x)
+    exact = np.exp(x) / np.exp(x).sum(axis=1, keepdims=True)
+    assert np.allclose(run["y"], exact, rtol=1e-6)
+    assert run.to_dict()["sizes"] == {"rows": 2, "columns": 4}
+    assert machine().run("saxpy", a=2, x=[1, 2], y=[3, 4])["y"].tolist() == [5, 8]
+    assert machine().run("transpose", words=np.arange(6).reshape(2, 3))["result"].tolist() == [
+        [0, 3],
+        [1, 4],
+        [2, 5],
+    ]
+    with pytest.raises(
+        UserError, match="1 of 2 values of keys are not numbers of type uint32: -1 at"
+    ):
+        machine().run("bitonic_sort", keys=[1, -1])
+    with pytest.raises(UserError, match="index must be below the size of the table, 3, not 7"):
+        machine().run("random_access", x=[1, 2, 3], index=[7])
+    with pytest.raises(UserError, match="y must have an error bound: values of x are too large"):
+        machine().run("softmax", x=[[1e30, 1.0]])
+
+
+def test_the_public_names_are_listed():
+    assert {"Machine", "compare", "sweep"} <= set(dir(spica)) & set(dir(spica.api))
+    assert repr(machine()) == "<Machine tiny: engine iss, driver cores>"
+
+
+def test_messages_name_options_as_in_python():
+    """Every advice of the command line in lower rooms has its words in Python."""
+    said = {
+        option
+        for room in ("sim", "kernels", "explore")
+        for path in Path(spica.__file__).parent.joinpath(room).rglob("*.py")
+        for option in PYTHON_OPTIONS
+        if option in path.read_text()
+    }
+    assert said == set(PYTHON_OPTIONS)
+    words = 'call vx_fence, or choose races="ignore"'
+    with pytest.raises(MachineError, match=words), python_options():
+        raise MachineError("call vx_fence, or choose --races ignore")
+    for options, words in (({"races": "x"}, "races must be one of"), ({"optimize": 4}, "0 and 3")):
+        with pytest.raises(UserError, match=words):
+            machine().run("vecadd", n=1, **options)

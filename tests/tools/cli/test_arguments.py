@@ -78,6 +78,17 @@ def test_refused_arguments(folder, capsys, case):
     assert sentence in error and "Traceback" not in error
 
 
-def test_kernels_have_arguments_of_their_own(folder, capsys):
-    assert main(("run", "vecadd", "--preset", "core", "--engine", "iss", "--arg", "1")) == 2
-    assert "--arg does not apply to vecadd" in capsys.readouterr().err
+def test_arrays_replace_the_inputs_of_a_kernel(folder, capsys):
+    kernel = ("run", "reduce", "--preset", "core", "--engine", "iss")
+    np.save("x.npy", np.float32([1, 2, 4]))
+    assert main((*kernel, "--arg", "x=x.npy", "--dump", "total=y.npy")) == 0
+    assert np.load("y.npy") == 7
+    for options, sentence in {
+        ("--arg", "1"): "--arg must be ARRAY=FILE.npy, once for an array of reduce, which are x",
+        ("--arg", "y=x.npy"): "not 'y=x.npy'",
+        ("--arg", "x=x.npy", "--size", "4"): "x must have the shape (n,) = (4,), not (3,)",
+    }.items():
+        assert main((*kernel, *options)) == 2
+        assert sentence in capsys.readouterr().err
+    assert main(("run", "gemm", "--preset", "tiny", "--arg", "a=x.npy")) == 2
+    assert "--arg does not apply to gemm" in capsys.readouterr().err
