@@ -63,6 +63,7 @@ def interrupt(*_):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 pass, 1 fail, 2 bad input."""
     given = sys.argv[1:] if arguments is None else arguments
+    mend_streams()
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, terminate)
         signal.signal(signal.SIGINT, interrupt)
@@ -87,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return complain("terminated", 143)
     except KeyboardInterrupt:
         return complain("interrupted", 130)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # the latter from `rich`
         # The reader closed the pipe: discard the buffered output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
@@ -101,6 +102,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         kind = type(error).__name__
         return complain(f"{kind}: {error} (set SPICA_DEBUG=1 for the traceback)", FAILED)
+
+
+def mend_streams() -> None:
+    """Let output streams write any text: none that is closed, and no character that stops one.
+
+    Characters that the encoding of the output lacks become question marks.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 (open as long as the process)
+        elif getattr(stream, "errors", None) == "strict":
+            stream.reconfigure(errors="replace")
 
 
 def import_commands() -> None:

@@ -1,5 +1,6 @@
 """``spica resume``: continue a saved run."""
 
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,9 @@ def resume(
 ) -> int:
     """Continue a run saved by `spica run --save`; it ends with the same result.
 
-    The file holds the kernel and the options of the run. A program is built again from its
-    sources, which must be unchanged. Cycles count from the start of the run. Exit codes are those
-    of `spica run`.
+    The file holds the kernel and the options of the run, and the folder in which it was started. A
+    program is built again from its sources there, which must be unchanged. Cycles count from the
+    start of the run. Exit codes are those of `spica run`.
 
     Parameters
     ----------
@@ -49,17 +50,20 @@ def resume(
         name: tuple(value) if isinstance(value, list) else value
         for name, value in saved.command.items()
     }
-    kernel, files = options.pop("kernel"), options.pop("files")
-    return run(
-        kernel,
-        *files,
-        options=Options(
-            **options,
-            max_cycles=max_cycles,
-            save=save,
-            save_at=save_at,
-            force=force,
-            json=json,
-            restore=file,
-        ),
-    )
+    kernel, files, folder = (options.pop(name) for name in ("kernel", "files", "folder"))
+    here = Path.cwd()
+    # On another machine, the sources are those of the folder here.
+    with chdir(folder if Path(folder).is_dir() else here):
+        return run(
+            kernel,
+            *files,
+            options=Options(
+                **options,
+                max_cycles=max_cycles,
+                save=None if save is None else here / save,
+                save_at=save_at,
+                force=force,
+                json=json if json in (None, "-") else str(here / json),
+                restore=here / file,
+            ),
+        )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from ..hw.base.errors import UserError
@@ -31,7 +32,7 @@ ANEW = (
 
 def command_of(kernel: str, files: Sequence[str], options: Options) -> dict[str, Any]:
     """Return the command that is stored in a saved run, for JSON."""
-    return {"kernel": kernel, "files": list(files)} | {
+    return {"kernel": kernel, "files": list(files), "folder": str(Path.cwd())} | {
         name: list(map(str, value)) if isinstance(value, tuple) else value
         for name, value in asdict(options).items()
         if name not in ANEW

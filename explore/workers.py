@@ -1,6 +1,7 @@
 """Workers of a sweep: processes on this machine, or the workers of a Dask cluster."""
 
 import os
+import signal
 import threading
 import time
 import warnings
@@ -8,9 +9,11 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 
+from loky.backend import resource_tracker
 from loky.process_executor import ProcessPoolExecutor
 
 from ..hw.base.errors import UserError
+from ..hw.base.tools import SPARED
 
 __all__ = ["default_jobs", "workers"]
 
@@ -41,6 +44,8 @@ def workers(jobs: int, scheduler: str | None) -> Iterator[Executor]:
         with dask_workers(scheduler) as executor:
             yield executor
         return
+    resource_tracker.ensure_running()
+    SPARED.add(resource_tracker._resource_tracker._pid)
     executor = ProcessPoolExecutor(
         max_workers=jobs, initializer=end_with_parent, initargs=(os.getpid(),)
     )
@@ -54,7 +59,11 @@ def workers(jobs: int, scheduler: str | None) -> Iterator[Executor]:
 
 
 def end_with_parent(parent: int):
-    """End this process when its parent ends, so that a killed sweep leaves no workers."""
+    """End this process when its parent ends, so that a killed sweep leaves no workers.
+
+    The parent also ends it on Ctrl-C, which a terminal sends to both.
+    """
+    signal.signal(signal.SIGINT, lambda *_: None)
 
     def watch():
         while os.getppid() == parent:

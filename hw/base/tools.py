@@ -11,11 +11,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ToolsStoppedError", "run_tool", "start_tool", "stop_tools"]
+__all__ = ["SPARED", "ToolsStoppedError", "run_tool", "start_tool", "stop_tools"]
 
 _STOPPED = threading.Event()
 #: Held while a tool starts; a signal handler may interrupt its own thread there.
 _STARTS = threading.RLock()
+#: Processes that end by themselves after this one, and clean up behind it.
+SPARED: set[int] = set()
 #: Tools that were started.
 _TOOLS: weakref.WeakSet[subprocess.Popen] = weakref.WeakSet()
 #: Time in which killed processes end, in seconds.
@@ -74,7 +76,7 @@ def require_running(command: Sequence[str]):
 
 
 def stop_tools(*, others: bool = True) -> None:
-    """End all processes below this one, and start no further tool; a signal handler may call it.
+    """End processes below this one, and start no further tool; a signal handler may call it.
 
     Without `others` only tools end, and the processes below them: a program that uses Spica may
     have processes of its own. It returns when they have ended, at the latest after `END_SECONDS`: a
@@ -87,7 +89,7 @@ def stop_tools(*, others: bool = True) -> None:
 
     def below() -> set[int]:
         if others:
-            return set(descendants(os.getpid()))
+            return set(descendants(os.getpid())) - SPARED
         return {each for tool in tools for each in (tool, *descendants(tool))}
 
     found: set[int] = set()

@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -111,6 +112,24 @@ def saved(tmp_path, capsys, monkeypatch):
     assert said.out.startswith("PASS: gemm m=8 n=8 k=8 on tiny_matrix\n")
     assert "Saved at cycle 300: continue with spica resume run.spica" in said.err
     return tmp_path / "run.spica"
+
+
+@pytest.mark.full
+def test_a_run_goes_on_from_another_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "count.c").write_text(COUNTING)
+    (tmp_path / "headers").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    run = ("run", "count.c", "-I", "headers", "--preset", "tiny", "--no-lockstep")
+    assert main((*run, "--save", "run.spica", "--max-cycles", "2000")) == 0
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    again = ("resume", "../run.spica", "--json", "result.json")
+    assert main((*again, "--save", "next.spica", "--save-at", "3000")) == 0
+    assert {path.name for path in (tmp_path / "elsewhere").iterdir()} == {
+        "next.spica",
+        "result.json",
+    }
+    assert Path.cwd() == tmp_path / "elsewhere"
 
 
 def refusal(capsys, *arguments):

@@ -1,5 +1,6 @@
 """Tests of what a terminal and its signals see: widths, progress beside output, SIGTERM."""
 
+import io
 import os
 import signal
 import subprocess
@@ -47,6 +48,35 @@ def test_doctor_names_what_is_missing(monkeypatch, capsys):
     assert main(("doctor",)) == 2
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith("Not ready, missing: C++ compiler (")
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("PYTHONIOENCODING=ascii {} run --help", 0),
+        ("PYTHONIOENCODING=latin-1 {} list", 0),
+        ("PYTHONIOENCODING=ascii {} run \u00e9.c", 2),
+        ("{} list >&-", 0),
+        ("{} list >&- 2>&-", 0),
+        ("{} run --engine >&- 2>&-", 2),
+        ("set -o pipefail; {} list | head -1", 141),
+        ("set -o pipefail; {} --help | head -1", 141),
+    ],
+)
+@pytest.mark.quick(2)
+def test_any_output_will_do(command, code):
+    spica = f"{sys.executable} -m spica.cli"
+    done = subprocess.run(["bash", "-c", command.format(spica)], capture_output=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert b"Error" not in done.stderr and b"Traceback" not in done.stderr
+
+
+def test_characters_without_a_code_are_question_marks(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setattr("spica.cli.main.app", lambda *_, **__: print("5 µm"))
+    assert main(["list"]) == 0
+    assert stream.buffer.getvalue() == b"5 ?m\n"  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

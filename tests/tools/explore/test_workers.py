@@ -1,10 +1,16 @@
 """Workers of sweeps: work in processes, and no warning about one that is replaced."""
 
 import os
+import signal
+import subprocess
 import threading
+import time
 import warnings
 
+import pytest
+
 from spica.explore.workers import workers
+from support.killed_builds import start
 
 
 def grow():
@@ -29,3 +35,40 @@ def test_a_replaced_worker_is_no_warning():
         assert seen == []
         grow()
         assert len(seen) == 1
+
+
+#: A command that waits for workers of a sweep.
+WAITING = """
+import sys, time
+from concurrent.futures import wait
+from spica.cli import main
+from spica.explore.workers import workers
+
+def sweep(*arguments, **options):
+    with workers(2, None) as executor:
+        works = [executor.submit(time.sleep, 60) for _ in range(4)]
+        while not all(each.running() for each in works[:2]):
+            time.sleep(0.01)
+        print("ready", flush=True)
+        wait(works)
+
+main.app = sweep
+sys.exit(main.main(["sweep"]))
+"""
+
+
+@pytest.mark.parametrize("is_group", [False, True], ids=["process", "terminal"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_workers_without_a_traceback(number, is_group):
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with start(WAITING, **pipes) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.5)  # the workers sleep
+        (os.killpg if is_group else os.kill)(process.pid, number)
+        _, errors = process.communicate(timeout=60)
+    ends = {signal.SIGTERM: (143, "terminated"), signal.SIGINT: (130, "interrupted")}
+    if is_group and number == signal.SIGTERM:
+        assert "Traceback" not in errors
+    else:
+        assert (process.returncode, errors) == (ends[number][0], f"spica: {ends[number][1]}\n")
