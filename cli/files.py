@@ -24,6 +24,10 @@ __all__ = [
 DUMP_SUFFIX = ".npy"
 
 
+#: Places of outputs that are being written.
+OPEN: set[Path] = set()
+
+
 class Draft:
     """Output file: written beside its place and renamed when it is complete.
 
@@ -50,6 +54,9 @@ class Draft:
         name = f".{self.path.stem}.{os.getpid()}.draft{self.path.suffix}"
         draft = self.path.with_name(name)
         self.draft = self.path if self.special else draft
+        self.place = self.path.resolve()
+        if self.place in OPEN and not self.special:
+            raise UserError(f"each output must have a file of its own, not two of them {self.path}")
         try:
             make_folder(self.path.parent)
             if not self.special:
@@ -59,6 +66,7 @@ class Draft:
                     raise PermissionError(None, "the file is read-only")
         except OSError as error:
             raise _unwritable(self.path, error) from None
+        OPEN.add(self.place)
 
     def write(self, content: str | bytes):
         """Write text, or bytes, to the draft and flush it to the disk."""
@@ -83,6 +91,7 @@ class Draft:
 
     def discard(self):
         """Remove the draft."""
+        OPEN.discard(self.place)
         if not self.special:
             self.draft.unlink(missing_ok=True)
 

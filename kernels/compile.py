@@ -31,6 +31,8 @@ GUARDS = FOLDER / "guards.py"
 
 #: Names of calls that atomic accesses become, and the section of ``#pragma comment(lib, …)``.
 ATOMIC_CALL = re.compile(rb"\0(__(?:sync|atomic)_\w+)\0")
+#: Characters of a file name with a meaning in linker scripts, such as blanks and colons.
+SPECIAL = re.compile(r"[^\w.-]")
 LIBRARIES = b"\0.deplibs\0"
 
 
@@ -105,7 +107,8 @@ class ProgramBuild:
         """Return the objects of the sources, by file name; add warnings of the compiler."""
         found = {}
         for index, source in enumerate(self.sources):
-            found[f"{index}_{source.path.stem}.o"], said = object_of(source, self.progress)
+            name = f"{index}_{SPECIAL.sub('_', source.path.stem)[:100]}.o"
+            found[name], said = object_of(source, self.progress)
             warnings += said
         return found
 

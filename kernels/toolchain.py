@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ..hw.base.build_cache import full_disk
 from ..hw.base.errors import UserError
 from ..hw.base.tools import run_tool
 from ..hw.base.zig import zig_command, zig_environment
@@ -47,8 +48,19 @@ LANGUAGES[".cc"] = LANGUAGES[".cxx"] = LANGUAGES[".cpp"]
 #: The compiler's words for an atomic access that becomes a call.
 ATOMIC_ACCESS = re.compile(r"large atomic operation .* \[-Werror,-Watomic-alignment\]")
 NO_ATOMICS = "the cores have no atomic instructions: order accesses by barriers and vx_fence"
-#: The compiler's words for uses of variables in a parallel block, and what they mean there.
+#: The compiler's words for files that it cannot take and for uses of variables in a parallel block,
+#: and what they mean there.
 REPLACED = (
+    (
+        re.compile(r"failed to parse 'tmp/.*\.d': .*"),
+        r"the compiler takes no file name with : and no path with \\: rename the file",
+    ),
+    (
+        re.compile(
+            r"(unable to open output file|error opening) '.*(Filename|File name) too long.*"
+        ),
+        "the compiler takes file names of at most 230 characters: rename the file",
+    ),
     (ATOMIC_ACCESS, NO_ATOMICS),
     (
         re.compile(
@@ -125,6 +137,8 @@ def tool(
         errors="replace",
     )
     if run.returncode:
+        if full := full_disk():
+            raise UserError(f"{what}: {full}")
         message = f"{what}:\n{first_errors(run.stderr or run.stdout)}"
         if unmet := ASSERTION.search(run.stderr):
             raise UnmetAssertionError(message, **unmet.groupdict())

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,7 +15,20 @@ from .file_locks import exclusive
 from .progress import Progress
 from .working_folders import LOCK_SUFFIX, working_folder
 
-__all__ = ["cache_directory", "cached", "digest", "scratch_folder"]
+__all__ = ["cache_directory", "cached", "digest", "full_disk", "scratch_folder"]
+
+
+#: Bytes below which a disk counts as full.
+LEAST_FREE = 16 << 20
+
+
+def full_disk() -> str | None:
+    """Return a sentence about a full disk of the cache, the likely reason of a tool's failure."""
+    root = cache_directory()
+    place = next(part for part in (root, *root.parents) if part.exists())
+    if shutil.disk_usage(place).free >= LEAST_FREE:
+        return None
+    return f"the disk of {root} is full; free some space, or set SPICA_CACHE"
 
 
 def cache_directory() -> Path:

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from .build_cache import cache_directory
+from .build_cache import full_disk
 from .build_step import build_step
 from .errors import UserError
 from .progress import Progress
@@ -111,10 +111,6 @@ def candidates() -> list[tuple[str, ...]]:
     return found
 
 
-#: Bytes below which a disk counts as full.
-LEAST_FREE = 16 << 20
-
-
 @functools.cache
 def probe(command: tuple[str, ...]) -> Compiler | None:
     """Return the compiler behind `command`, or None if it does not run."""
@@ -185,14 +181,9 @@ def run(command: Sequence[str], what: str) -> None:
 def said(text: str) -> str:
     """Return the first error of a tool's output, or its last line, or the likely reason."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if shutil.disk_usage(existing(cache_directory())).free < LEAST_FREE:
-        return f"the disk of {cache_directory()} is full; free some space, or set SPICA_CACHE"
+    if full := full_disk():
+        return full
     return next((line for line in lines if "rror" in line), lines[-1] if lines else "no message")
-
-
-def existing(path: Path) -> Path:
-    """Return a path, or the nearest folder above it that exists."""
-    return next(part for part in (path, *path.parents) if part.exists())
 
 
 def compile_all(

@@ -8,6 +8,7 @@ import pytest
 from spica.cli.main import main
 from spica.hw.base import compiler
 from spica.hw.base.errors import UserError
+from spica.kernels import toolchain
 
 RUN = ("run", "vecadd", "--preset", "tiny", "--engine", "iss", "--size", "3")
 
@@ -36,10 +37,14 @@ def test_a_compiler_that_does_nothing(monkeypatch, tmp_path, capsys):
 def test_the_reason_of_a_failure(monkeypatch, tmp_path, output, free, sentence):
     monkeypatch.setenv("SPICA_CACHE", str(tmp_path / "cache"))
     usage = shutil.disk_usage(tmp_path)._replace(free=free)
-    monkeypatch.setattr(compiler.shutil, "disk_usage", lambda _: usage)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     done = SimpleNamespace(returncode=1, stdout="", stderr=output)
     monkeypatch.setattr(compiler, "run_tool", lambda *_, **__: done)
     with pytest.raises(UserError) as caught:
         compiler.run(["c++", "-o", "x.o"], "linking")
     assert str(caught.value).startswith("linking failed: ")
     assert str(caught.value).endswith(sentence)
+    if "is full" in sentence:  # also of a program
+        monkeypatch.setattr(toolchain, "run_tool", lambda *_, **__: done)
+        with pytest.raises(UserError, match=r"the program does not link: the disk of .* is full"):
+            toolchain.tool("cc", [], "the program does not link")

@@ -42,6 +42,23 @@ def program(tmp_path, where):
     return path
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("it's [a] *.c", ""),
+        ("a:b.c", "the compiler takes no file name with : and no path with \\: rename the file"),
+        ("a\\b.c", "the compiler takes no file name with : and no path with \\: rename the file"),
+        (f"{'l' * 240}.c", "the compiler takes file names of at most 230 characters: rename the"),
+    ],
+    ids=["glob", "colon", "backslash", "long"],
+)
+def test_names_of_files(tmp_path, name, said, capsys):
+    (tmp_path / name).write_text("static int x; int main(void) { x = 1; return x - 1; }")
+    run = ("run", str(tmp_path / name), "--preset", "tiny", "--engine", "iss")
+    assert main(run) == (2 if said else 0)
+    assert said in capsys.readouterr().err
+
+
 def failure(path, **options):
     with pytest.raises(ProgramError) as caught:
         run_workload(ProgramWorkload([path]), "tiny", TINY, SimtOptions(**options))
