@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..hw.base.errors import UserError
+from ..hw.base.progress import Progress
 from ..hw.config import ClusterConfig
 from ..kernels.attention.cores import problem_of
 from ..kernels.attention.problem import AttentionProblem
@@ -39,7 +40,7 @@ class AnalyticRun(KernelRun):
     kind: ClassVar[str] = "sweep-analytic"
     is_immediate: ClassVar[bool] = True
 
-    def record(self) -> Record:
+    def record(self, progress: Progress | None = None) -> Record:
         """Predict work and cycles; the counters are bytes, limits, and cycles by cause."""
         memory = with_memory(self.config, self.options).memory
         assert isinstance(memory, DramConfig)

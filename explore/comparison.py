@@ -224,5 +224,6 @@ def compared(
             run.require_possible()
         if has_area:
             require_rtl(run.config)
-    rows = sweep(plan, has_area=has_area, jobs=jobs, scheduler=scheduler, progress=progress)
+    workers = {"jobs": jobs, "scheduler": scheduler}
+    rows = sweep(plan, has_area=has_area, progress=progress, has_steps=True, **workers)
     return Comparison(runs, rows)

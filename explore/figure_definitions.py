@@ -6,12 +6,23 @@ from typing import Any
 
 from .metrics import energy, entry, operations_per_cycle, own_data
 
-__all__ = ["COUNT", "ENERGY", "FIRST", "LAST", "RATE", "SHARE", "Definition", "Result", "Value"]
+__all__ = [
+    "COUNT",
+    "ENERGY",
+    "FIRST",
+    "LAST",
+    "PICOJOULES",
+    "RATE",
+    "SHARE",
+    "Definition",
+    "Result",
+    "Value",
+]
 
 Value = int | float | None
 Result = Mapping[str, Any]
-#: Kinds of values: a count, a number per cycle, a fraction of 1.
-COUNT, RATE, SHARE = "count", "rate", "share"
+#: Kinds of values: a count, a number per cycle, a fraction of 1, an energy in pJ.
+COUNT, RATE, SHARE, PICOJOULES = "count", "rate", "share", "picojoules"
 
 
 def not_polling(result: Result) -> Value:
@@ -151,8 +162,8 @@ FIRST = (
 #: Figures of energy, from events.
 ENERGY = (
     Definition(
-        *("energy", "total_pj", "energy, pJ", COUNT, energy("total_pj")),
-        "energy of the whole run from events, without leakage and DRAM",
+        *("energy", "total_pj", "energy", PICOJOULES, energy("total_pj")),
+        "energy of the whole run from events, without leakage and DRAM, in pJ",
     ),
     Definition(
         *("energy", "pj_per_mac", "pJ per multiply-add", RATE, energy("pj_per_mac")),

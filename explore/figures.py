@@ -4,10 +4,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..sim.report.energy_report import energy_text
 from ..sim.report.result import ISSUE_SLOTS, PASS
 from ..sim.report.tables import percent
 from ..sim.report.utilization import ACTIVITIES, shared_footprint
-from .figure_definitions import COUNT, ENERGY, FIRST, LAST, SHARE, Definition, Result, Value
+from .figure_definitions import (
+    COUNT,
+    ENERGY,
+    FIRST,
+    LAST,
+    PICOJOULES,
+    SHARE,
+    Definition,
+    Result,
+    Value,
+)
 from .metrics import slot_share
 from .table import Row
 
@@ -22,7 +33,7 @@ SECTIONS = {
     "shared_memory": "shared memory, bytes read",
     "memory": "caches, DMA and DRAM",
     "energy": "energy, from events",
-    "energy_groups": "energy by group, pJ",
+    "energy_groups": "energy by group",
     "area": "area",
     "groups": "area by group, NAND2 equivalents",
 }
@@ -50,7 +61,7 @@ class Figure:
     meaning : str
         Meaning, with its unit.
     kind : str
-        `COUNT`, `RATE` or `SHARE`.
+        `COUNT`, `RATE`, `SHARE` or `PICOJOULES`.
     values : sequence
         Value of each machine; None for a machine without one.
     has_ratio : bool
@@ -82,6 +93,8 @@ def shown(figure: Figure, value: Value) -> str:
         return "-"
     if figure.kind == SHARE:
         return percent(value)
+    if figure.kind == PICOJOULES:
+        return energy_text(value)
     return f"{value:,.0f}" if figure.kind == COUNT else f"{value:,.3f}"
 
 
@@ -90,12 +103,12 @@ def figures_of_rows(rows: Sequence[Row]) -> list[Figure]:
     results = [row.record.result if passed(row.record.result) else None for row in rows]
     found = [
         *defined(FIRST, results),
-        *shares("issue_slots", results, slots_of, slot_meanings(), is_share=True),
-        *shares("matrix_units", results, activities_of, activity_meanings(), is_share=True),
-        *shares("shared_memory", results, shared_reads_of, {}, is_share=False),
+        *shares("issue_slots", results, slots_of, slot_meanings(), kind=SHARE),
+        *shares("matrix_units", results, activities_of, activity_meanings(), kind=SHARE),
+        *shares("shared_memory", results, shared_reads_of, {}, kind=COUNT),
         *defined(LAST, results),
         *defined(ENERGY, results),
-        *shares("energy_groups", results, energies_of, {}, is_share=False),
+        *shares("energy_groups", results, energies_of, {}, kind=PICOJOULES),
         *area_figures([row.areas for row in rows]),
     ]
     return [each for each in found if any(value is not None for value in each.values)]
@@ -169,7 +182,7 @@ def shares(
     parts_of: Callable[[Result], Mapping[str, Value]],
     meanings: Mapping[str, tuple[str, str]],
     *,
-    is_share: bool,
+    kind: str,
 ) -> Iterator[Figure]:
     """Yield a figure for each part of a whole, without parts that are 0 on every machine.
 
@@ -179,7 +192,7 @@ def shares(
     parts = [{} if each is None else parts_of(each) for each in results]
     names = dict.fromkeys([*meanings, *(name for each in parts for name in each)])
     for name in names:
-        values = [each.get(name, 0 if each and not is_share else None) for each in parts]
+        values = [each.get(name, 0 if each and kind != SHARE else None) for each in parts]
         if any(values):
             label, meaning = meanings.get(name, (name, name))
             yield Figure(
@@ -187,9 +200,9 @@ def shares(
                 name=name,
                 label=label,
                 meaning=meaning,
-                kind=SHARE if is_share else COUNT,
+                kind=kind,
                 values=values,
-                has_ratio=not is_share,
+                has_ratio=kind != SHARE,
             )
 
 

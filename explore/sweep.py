@@ -1,19 +1,23 @@
 """Course of a sweep: stored records, work on the rest, one row per point."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, as_completed
-from time import monotonic
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, wait
+from tempfile import TemporaryDirectory
 
 from ..hw.base.errors import UserError
 from ..hw.base.progress import Progress
 from . import store
 from .plan import Plan, Point
 from .record import ILLEGAL, PASS, Record
+from .steps import StepFile, current_steps
 from .table import Row
 from .work import AreaMeasurement, Work, carried_out, source_key
 from .workers import default_jobs, workers
 
 __all__ = ["stored", "sweep", "work_of"]
+
+#: Time between looks at the steps of workers, in seconds.
+PERIOD = 1.0
 
 
 def sweep(
@@ -23,6 +27,7 @@ def sweep(
     jobs: int | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
+    has_steps: bool = False,
 ) -> list[Row]:
     """Carry out a plan; return its rows in the order of the points.
 
@@ -41,6 +46,8 @@ def sweep(
         Address of a Dask scheduler; its workers replace the processes.
     progress : callable or None
         Progress callback.
+    has_steps : bool
+        Whether it is told what the processes of this machine do, by the names of the machines.
 
     """
     works = work_of(plan, has_area)
@@ -49,15 +56,26 @@ def sweep(
         if work.is_immediate:
             records[key] = carried_out(work, source_key())
     rest = [work for key, work in works.items() if key not in records]
-    began, first = monotonic(), len(records)
-    if progress is not None:
-        progress("sweep", first, len(works))
-    for work, record in finished(rest, jobs or default_jobs(), scheduler):
-        records[work.key] = record
+    names = names_of(plan) if has_steps and scheduler is None else None
+
+    def tell(steps: str = "") -> None:
         if progress is not None:
-            mean = (monotonic() - began) / (len(records) - first)
-            progress("sweep", len(records), len(works), mean * len(rest))
+            progress(steps or "sweep", len(records), len(works))
+
+    tell()
+    for work, record in finished(rest, jobs or default_jobs(), scheduler, names, tell):
+        records[work.key] = record
+        tell()
     return [row_of(point, has_area, records) for point in plan.points]
+
+
+def names_of(plan: Plan) -> dict[str, str]:
+    """Return the machine of each piece of work, the first that needs it, by key."""
+    runs = [point.run for point in plan.points if point.run is not None]
+    names = {run.key: run.preset for run in runs}
+    for run in reversed(runs):
+        names[AreaMeasurement(config=run.config).key] = run.preset
+    return names
 
 
 def work_of(plan: Plan, has_area: bool) -> dict[str, Work]:
@@ -79,21 +97,44 @@ def stored(works: Mapping[str, Work]) -> dict[str, Record]:
 
 
 def finished(
-    works: Sequence[Work], jobs: int, scheduler: str | None
+    works: Sequence[Work],
+    jobs: int,
+    scheduler: str | None,
+    names: Mapping[str, str] | None,
+    tell: Callable[[str], None],
 ) -> Iterator[tuple[Work, Record]]:
-    """Do work on workers; yield every piece with its record, as soon as the record is stored."""
+    """Do work on workers; yield every piece with its record, as soon as the record is stored.
+
+    The steps of work with `names` are told.
+    """
     if not works:
         return
-    with workers(min(jobs, len(works)), scheduler) as executor:
+    with (
+        TemporaryDirectory(prefix="spica-", ignore_cleanup_errors=True) as folder,
+        workers(min(jobs, len(works)), scheduler) as executor,
+    ):
         futures = {
-            executor.submit(carried_out, work, source_key()): work for work in by_machine(works)
+            executor.submit(
+                carried_out,
+                work,
+                source_key(),
+                None if names is None else StepFile(folder, names[work.key]),
+            ): work
+            for work in by_machine(works)
         }
+        waiting = set(futures)
         try:
-            for future in as_completed(futures):
-                work, record = futures[future], future.result()
-                if record.is_final:
-                    store.save(work, record)
-                yield work, record
+            while waiting:
+                done, waiting = wait(
+                    waiting, PERIOD if names else None, return_when=FIRST_COMPLETED
+                )
+                for future in done:
+                    work, record = futures[future], future.result()
+                    if record.is_final:
+                        store.save(work, record)
+                    yield work, record
+                if steps := current_steps(folder):
+                    tell(steps)
         except (BrokenExecutor, CancelledError):
             raise UserError(
                 "a worker process or the scheduler was ended from outside, perhaps for want of "

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 from .. import hw, kernels, sim, synth
 from ..hw.base.build_cache import digest
 from ..hw.base.errors import MachineError, UserError
+from ..hw.base.progress import Progress
 from ..hw.config import ClusterConfig
 from ..hw.config.rtl_support import require_rtl
 from ..hw.emit.shared_block import describe
@@ -25,6 +26,7 @@ from .energy.event_model import EventOptions, run_with_events
 from .energy.requirements import EVENTS, require_cluster_run
 from .metrics import AREA_METRICS, RUN_METRICS, figures_of
 from .record import ERROR, PASS, REFUSED, STOPPED, Record
+from .steps import StepFile
 
 __all__ = ["AreaMeasurement", "KernelRun", "Work", "carried_out", "failure_of", "source_key"]
 
@@ -51,7 +53,7 @@ class Work(Protocol):
         """Hash of the content: everything that determines the record."""
         ...
 
-    def record(self) -> Record:
+    def record(self, progress: Progress | None = None) -> Record:
         """Do the work; return its record."""
         ...
 
@@ -132,13 +134,15 @@ class KernelRun:
             assert isinstance(options, SimtOptions)
             workload.place(self.config, options)
 
-    def record(self) -> Record:
+    def record(self, progress: Progress | None = None) -> Record:
         """Run the kernel; return verdict, figures, counters and result."""
         execute = run_workload
         if self.energy is not None:
             execute = functools.partial(run_with_events, energy=self.energy)
         try:
-            result = execute(self.workload, self.preset, self.config, self.options)
+            result = execute(
+                self.workload, self.preset, self.config, self.options, progress=progress
+            )
         except MachineError as error:
             return Record(status=STOPPED, reason=one_line(error), result=error.result)
         check = result["check"]
@@ -172,9 +176,11 @@ class AreaMeasurement:
         """Hash of the content: everything that determines the record."""
         return digest([describe(self), source_key()])
 
-    def record(self) -> Record:
+    def record(self, progress: Progress | None = None) -> Record:
         """Synthesise the machine; return its area and depth."""
         require_rtl(self.config)
+        if progress is not None:
+            progress("measuring the area", 0, 1)
         measured = measure_cluster(self.config, "cluster", workers=1)  # one of many processes
         report = {
             "nand2_with_sram": total_measurement(measured, Pricing()).nand2,
@@ -188,7 +194,7 @@ class AreaMeasurement:
         return Record(status=PASS, figures=figures_of(AREA_METRICS, report), result=result)
 
 
-def carried_out(work: Work, expected: str) -> Record:
+def carried_out(work: Work, expected: str, steps: StepFile | None = None) -> Record:
     """Do a piece of work, also in another process or on another machine; return its record.
 
     An error of the installation or of its disk is raised as `UserError`: it concerns all points.
@@ -199,6 +205,8 @@ def carried_out(work: Work, expected: str) -> Record:
         Piece of work.
     expected : str
         `source_key` of the process that stores the record.
+    steps : StepFile or None
+        Receiver of its steps.
 
     """
     if source_key() != expected:
@@ -206,7 +214,7 @@ def carried_out(work: Work, expected: str) -> Record:
             "a worker has another version of Spica or of its tools; install the same on all workers"
         )
     try:
-        return work.record()
+        return work.record(steps)
     except UserError as error:
         if isinstance(error.__cause__, OSError):
             raise UserError(str(error)) from None
@@ -216,6 +224,9 @@ def carried_out(work: Work, expected: str) -> Record:
         raise UserError(f"{place}{(error.strerror or str(error)).lower()}") from None
     except Exception as error:
         return Record(status=ERROR, reason=one_line(f"{type(error).__name__}: {error}"))
+    finally:
+        if steps is not None:
+            steps.path.unlink(missing_ok=True)
 
 
 def failure_of(check: Mapping[str, Any]) -> str:

@@ -49,6 +49,8 @@ def workers(jobs: int, scheduler: str | None) -> Iterator[Executor]:
     executor = ProcessPoolExecutor(
         max_workers=jobs, initializer=end_with_parent, initargs=(os.getpid(),)
     )
+    with without_interrupts():
+        executor.submit(int)  # starts all processes
     with warnings.catch_warnings():
         # loky replaces a worker that has grown by 300 MB, after its work: nothing is lost.
         warnings.filterwarnings("ignore", "A worker was restarted", UserWarning)
@@ -56,6 +58,19 @@ def workers(jobs: int, scheduler: str | None) -> Iterator[Executor]:
             yield executor
         finally:
             executor.shutdown(wait=True, kill_workers=True)
+
+
+@contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C away from processes that start meanwhile, until they can take it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def end_with_parent(parent: int):

@@ -12,6 +12,7 @@ from spica.explore.record import PASS, STOPPED, Record
 from spica.explore.work import failure_of, one_line
 from spica.hw.base.build_cache import digest
 from spica.hw.base.errors import MachineError
+from spica.hw.base.progress import Progress
 from spica.hw.config import ClusterConfig
 from spica.hw.config.rtl_support import require_rtl
 from spica.hw.emit.shared_block import describe
@@ -62,7 +63,7 @@ class Case:
         """Hash of everything that determines the record."""
         return digest([describe(self), tree_key()])
 
-    def record(self) -> Record:
+    def record(self, progress: Progress | None = None) -> Record:
         """Carry the case out; raise `UserError` if it is refused."""
         raise NotImplementedError
 
@@ -98,7 +99,7 @@ class RunCase(Case):
             others.append(self.engine)
         return ", ".join([f"{self.kernel} {self.options['size']} on {self.preset}", *others])
 
-    def record(self) -> Record:
+    def record(self, progress: Progress | None = None) -> Record:
         """Run the kernel; raise `UserError` if the machine cannot."""
         limit = "max_instructions" if self.engine == MODEL else "max_cycles"
         given: dict[str, Any] = {**self.options, limit: LIMIT}
@@ -135,7 +136,7 @@ class PresetCase(Case):
         """Description, the key of the case in a snapshot."""
         return f"{self.part} of {self.preset}"
 
-    def record(self) -> Record:
+    def record(self, progress: Progress | None = None) -> Record:
         """Return the facts; raise `UserError` if the preset has no RTL."""
         return Record(status=PASS, result=PARTS[self.part](self.config, self.preset))
 

@@ -9,6 +9,7 @@ from ...explore.axes import Axis
 from ...explore.plan import Plan
 from ...explore.record import STATUSES
 from ...explore.table import Row
+from ...sim.report.energy_report import energy_text
 from ..options import new_table, standard_output
 from ..sheet import Sheet
 
@@ -24,7 +25,7 @@ SHOWN = {
     "mac_utilization": ("MAC use", "{:.1%}"),
     "lane_utilization": ("lane use", "{:.1%}"),
     "dram_utilization": ("DRAM use", "{:.1%}"),
-    "energy_pj": ("energy, pJ", "{:,.0f}"),
+    "energy_pj": ("energy", ""),  # with an SI prefix
     "pj_per_mac": ("pJ/MAC", "{:.2f}"),
     "energy_delay_js": ("EDP, J s", "{:.3g}"),
     "energy_own_data": ("own data", "{:.1%}"),
@@ -79,7 +80,9 @@ def figure_sheet(title: str, axes: Sequence[Axis], rows: Sequence[Row]) -> Sheet
 
 def cell(name: str, figure: float | None) -> str:
     """Return a figure as text."""
-    return "" if figure is None else SHOWN[name][1].format(figure)
+    if figure is None:
+        return ""
+    return energy_text(figure) if name == "energy_pj" else SHOWN[name][1].format(figure)
 
 
 def largest_stall(row: Row) -> str:

@@ -16,6 +16,10 @@ __all__ = ["build_step", "expected_seconds", "remember"]
 
 #: Durations kept of each kind, the latest.
 KEPT = 8
+#: Shortest duration kept, in seconds: a shorter one is that of a tool with a cache of its own.
+LEAST = 1.0
+#: Largest ratio of durations, and of sizes, at which those of similar sizes agree.
+AGREES = 3.0
 #: Bounds of stored sizes (bytes) and durations (seconds).
 MOST_BYTES, MOST_SECONDS = 1e15, 1e7
 
@@ -51,26 +55,37 @@ def build_step(
     progress(description, 0, total, expected_seconds(kind, size))
     began = time.monotonic()
     yield
-    remember(kind, size, time.monotonic() - began)
+    if not getattr(progress, "is_background", False):
+        remember(kind, size, time.monotonic() - began)
 
 
 def expected_seconds(kind: str, size: int) -> float | None:
-    """Return the expected duration of a step; None if no earlier step of its kind is known.
+    """Return the expected duration of a step; None unless earlier steps of its kind agree on it.
 
-    The earlier step of the most similar size is scaled to `size`; of equal sizes the latest.
+    The earlier step of the most similar size is scaled to `size`. Those of sizes like its own must
+    have had similar durations.
     """
     points = known_durations().get(kind)
     if not points:
         return None
     near, seconds = min(reversed(points), key=lambda point: abs(math.log(point[0] / size)))
+    alike = [own / bytes_ for bytes_, own in points if 1 / AGREES <= bytes_ / near <= AGREES]
+    if max(alike) > AGREES * min(alike):
+        return None
     return seconds * size / near
 
 
 def remember(kind: str, size: int, seconds: float) -> None:
-    """Store the duration of a step, unless the cache cannot be written."""
+    """Store the duration of a step, unless it is short or the cache cannot be written.
+
+    Of equal sizes the longest is kept: that of a step without anything in a cache.
+    """
+    if seconds < LEAST:
+        return
     known = known_durations()
     others = [point for point in known.get(kind, []) if point[0] != size]
-    known[kind] = [*others, (size, round(seconds, 3))][-KEPT:]
+    longest = max([seconds, *(own for bytes_, own in known.get(kind, []) if bytes_ == size)])
+    known[kind] = [*others, (size, round(longest, 3))][-KEPT:]
     path = durations_file()
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

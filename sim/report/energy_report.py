@@ -7,7 +7,7 @@ from rich.table import Table
 
 from .tables import new_table, percent
 
-__all__ = ["energy_lines", "energy_table"]
+__all__ = ["energy_lines", "energy_table", "energy_text"]
 
 #: Units of energy in pJ, the largest first.
 UNITS = (("mJ", 1e9), ("uJ", 1e6), ("nJ", 1e3), ("pJ", 1.0))

@@ -1,9 +1,12 @@
 """Tests of build steps: reports, remembered durations, damaged files."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from spica.explore.steps import StepFile, current_steps
+from spica.hw.base import build_step as build_step_module
 from spica.hw.base.build_cache import cache_directory
 from spica.hw.base.build_step import build_step, expected_seconds, remember
 
@@ -14,18 +17,51 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
-def test_a_step_is_expected_to_take_as_long_as_before():
+@pytest.fixture
+def clock(monkeypatch):
+    """Return the seconds that each following step takes."""
+    seconds = SimpleNamespace(each=0.0, now=0.0)
+
+    def monotonic():
+        seconds.now += seconds.each
+        return seconds.now
+
+    monkeypatch.setattr(build_step_module, "time", SimpleNamespace(monotonic=monotonic))
+    return seconds
+
+
+def test_a_step_is_expected_to_take_as_long_as_before(clock):
     steps = []
 
     def progress(*step):
         steps.append(step)
 
+    clock.each = 5.0
     with build_step(progress, "verilating", size=100, total=3):
         pass
     assert steps == [("verilating", 0, 3, None)]
     with build_step(progress, "verilating", size=100):
         pass
-    assert steps[1][:3] == ("verilating", 0, 1) and steps[1][3] >= 0
+    assert steps[1] == ("verilating", 0, 1, 5.0)
+
+
+def test_a_cached_step_is_no_measure_of_others(clock):
+    """A tool with a cache of its own takes a fraction of a second, or of its usual time."""
+    for clock.each in (0.1, 223.0, 3.0):
+        with build_step(lambda *_: None, "compiling", size=1000):
+            pass
+    assert expected_seconds("compiling", 1000) == 223.0
+    assert expected_seconds("compiling", 3000) == 669.0
+    remember("compiling", 1100, 3.0)
+    assert expected_seconds("compiling", 1000) is None
+    assert expected_seconds("compiling", 1100) is None
+
+
+def test_a_step_in_the_background_is_not_remembered(clock, tmp_path):
+    clock.each = 5.0
+    with build_step(StepFile(str(tmp_path), "tiny"), "verilating"):
+        assert current_steps(str(tmp_path)) == "tiny: verilating"
+    assert expected_seconds("verilating", 1) is None
 
 
 def test_durations_scale_with_the_size():

@@ -58,7 +58,7 @@ def record_names(monkeypatch, names, *kinds):
     """Let cases of some kinds add their name to a list instead of their work."""
     for kind in kinds:
         monkeypatch.setattr(
-            kind, "record", lambda case: names.append(case.name) or Record(status="pass")
+            kind, "record", lambda case, _: names.append(case.name) or Record(status="pass")
         )
 
 
@@ -207,7 +207,7 @@ def test_a_run_that_reaches_its_limit_is_named(small, tmp_path, capsys, monkeypa
 def test_a_terminated_snapshot_is_written_and_leaves_no_draft(tmp_path, monkeypatch):
     file = tmp_path / "ended.json"
     monkeypatch.setattr("spica.cli.main.stop_tools", lambda: None)
-    monkeypatch.setattr(cases.RunCase, "record", lambda case: signal.raise_signal(signal.SIGTERM))
+    monkeypatch.setattr(cases.RunCase, "record", lambda *_: signal.raise_signal(signal.SIGTERM))
     before = signal.getsignal(signal.SIGTERM)
     try:
         assert snapshot.main(["take", str(file), *SMALL]) == 130
@@ -220,7 +220,7 @@ def test_a_terminated_snapshot_is_written_and_leaves_no_draft(tmp_path, monkeypa
 def test_a_cut_snapshot_continues(tmp_path, capsys, monkeypatch):
     file, done = tmp_path / "cut.json", []
 
-    def record(case):
+    def record(case, progress):
         if done:
             raise KeyboardInterrupt
         done.append(case.name)

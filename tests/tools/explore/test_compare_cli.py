@@ -2,10 +2,12 @@
 
 import json
 import re
+import time
 
 import pytest
 from jsonschema import Draft202012Validator
 
+import spica
 from spica.cli.main import main
 from spica.explore.record import Record
 from spica.explore.work import AreaMeasurement, KernelRun
@@ -103,7 +105,7 @@ def test_areas_are_beside_the_runs(cache, tmp_path, monkeypatch, capsys):
     assert re.search(r"L1D +40 +80 +x2.00", shown) and re.search(r"front end +- +1 *$", shown, re.M)
 
 
-def area_of_warps(measurement):
+def area_of_warps(measurement, progress):
     """Return a record of an area."""
     warps = measurement.config.core.warps
     groups = {"L1D": 10.0 * warps} | ({"front end": 1.0} if warps == 8 else {})
@@ -150,7 +152,7 @@ def test_a_wrong_value_fails_its_machine(cache, tmp_path, monkeypatch):
     assert value_of(report, "instructions", "retired")[1] is None
 
 
-def wrong_on_core(workload, preset, *arguments):
+def wrong_on_core(workload, preset, *arguments, progress):
     """Return the result of a run, with wrong elements on `core`."""
     from spica.sim.run.workload import run_workload
 
@@ -159,6 +161,40 @@ def wrong_on_core(workload, preset, *arguments):
         result["check"]["verdict"] = "fail"
         result["check"]["buffers"]["z"]["wrong"] = 3
     return result
+
+
+def test_the_best_of_each_measure_stands_first(cache, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(AreaMeasurement, "record", area_of_warps)
+    monkeypatch.setattr("spica.explore.sweep.workers", in_this_process)
+    compared(tmp_path, *COMPARE, "--preset", "tiny", "tiny,core.warps=8", "tiny,core.warps=2")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "best of 3 machines, and its ratio to the first"
+    area = next(line for line in lines[:10] if "NAND2, with SRAM" in line)
+    assert area.split() == ["NAND2,", "with", "SRAM", "tiny,core.warps=2", "400", "x0.50"]
+    assert lines.index("") <= 10
+    # One machine is no comparison.
+    compared(tmp_path, *QUICK, "--preset", "tiny")
+    assert "best of" not in capsys.readouterr().out
+
+
+def test_machine_and_step_are_named(cache, monkeypatch):
+    told = []
+
+    def work(run, progress):
+        progress("compiling the model", 0, 4)
+        progress("compiling the model", 1, 4)
+        time.sleep(0.2)
+        return Record(status="refused", reason="no result")
+
+    monkeypatch.setattr(KernelRun, "record", work)
+    monkeypatch.setattr("spica.explore.sweep.workers", in_this_process)
+    monkeypatch.setattr("spica.explore.sweep.PERIOD", 0.05)
+    options = {"engine": "iss", "area": False, "progress": lambda *step: told.append(step)}
+    spica.compare("vecadd", ["tiny", "core"], n=50, **options)
+    steps = list(dict.fromkeys(told))
+    assert ("tiny: compiling the model", 0, 2) in steps
+    assert ("core: compiling the model", 1, 2) in steps
+    assert steps[-1] == ("sweep", 2, 2)
 
 
 @pytest.mark.parametrize(

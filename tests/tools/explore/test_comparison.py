@@ -12,6 +12,7 @@ from spica.explore.charts.bars import FIGURE_SHARE, WIDTH
 from spica.explore.charts.comparison import comparison_chart, comparison_page
 from spica.explore.charts.files import svg
 from spica.explore.comparison import Comparison, comparable
+from spica.explore.figure_definitions import PICOJOULES
 from spica.explore.figures import figures_of_rows, shown
 from spica.explore.record import FAIL
 from spica.explore.work import KernelRun
@@ -128,6 +129,9 @@ def test_a_value_is_shown_by_its_kind():
     assert texts == ["12,345", "50.00 %"]
     assert shown(FIGURES["speed", "operations_per_cycle"], 2.5) == "2.500"
     assert shown(FIGURES["speed", "cycles"], None) == "-"
+    energy = replace(FIGURES["speed", "cycles"], kind=PICOJOULES)
+    found = [shown(energy, value) for value in (1_694_928_012, 2.5e6, 999.4, 0)]
+    assert found == ["1.695 mJ", "2.5 uJ", "999.4 pJ", "0 pJ"]
 
 
 def test_notes_name_the_failure_and_the_memory():

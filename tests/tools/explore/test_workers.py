@@ -59,12 +59,14 @@ sys.exit(main.main(["sweep"]))
 
 @pytest.mark.parametrize("is_group", [False, True], ids=["process", "terminal"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_workers_without_a_traceback(number, is_group):
+@pytest.mark.parametrize("delay", [0.1, 2])
+@pytest.mark.quick(4)
+def test_a_signal_ends_workers_without_a_traceback(number, is_group, delay):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with start(WAITING, **pipes) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        time.sleep(0.5)  # the workers sleep
+        time.sleep(delay)  # the workers start, or sleep
         (os.killpg if is_group else os.kill)(process.pid, number)
         _, errors = process.communicate(timeout=60)
     ends = {signal.SIGTERM: (143, "terminated"), signal.SIGINT: (130, "interrupted")}
