@@ -50,19 +50,24 @@ $(VENV)/dev.stamp: pyproject.toml | $(VENV)/bin/python
 demo: $(VENV)/core.stamp
 	$(BIN)/spica run gemm --preset virgo --size 256 --json $(DEMO)/gemm.json --trace $(DEMO)/gemm.html
 	$(BIN)/spica generate virgo -o $(DEMO)/verilog
+	@echo "Open in a browser: $(DEMO)/gemm.html, what each engine did in every cycle"
+	@echo "Written too: $(DEMO)/gemm.json, the result; $(DEMO)/verilog/virgo.v, the cluster in Verilog"
 
 $(VENV)/examples.stamp: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[examples]'
 	@touch $(VENV)/core.stamp $@
 
+# Exit code of an example without a tool that pip does not have: the others go on.
+MISSING := 77
+
 examples: $(VENV)/examples.stamp
 	$(BIN)/python examples/own_kernel/run.py
 	$(BIN)/python examples/bare_metal/run.py
-	$(BIN)/python examples/cocotb/run.py
+	$(BIN)/python examples/cocotb/run.py || test $$? -eq $(MISSING)
 	$(BIN)/python examples/litex/run.py
 	@mkdir -p build/examples
 	$(BIN)/jupyter-execute --output=../build/examples/sweep examples/sweep.ipynb
-	@echo "All examples passed; the executed notebook is build/examples/sweep.ipynb"
+	@echo "All examples passed or were skipped; the executed notebook is build/examples/sweep.ipynb"
 
 test: $(VENV)/dev.stamp
 	@$(MAKE) --no-print-directory --jobs=2 lint harness
@@ -85,9 +90,12 @@ check: $(VENV)/dev.stamp
 	@test -n "$(ROOM)" -a -n "$(CHECKED)" || { \
 		echo "make check needs a room with tests, such as ROOM=core, ROOM=memory or ROOM=cli, not '$(ROOM)'"; \
 		exit 2; }
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest -q -n $(WORKERS) tests/tools/packaging/test_import_graph.py $(CHECKED)
+	@failed=0; set -x; \
+	$(BIN)/ruff check . || failed=1; \
+	$(BIN)/ruff format --check . || failed=1; \
+	$(BIN)/python -m pytest -q -n $(WORKERS) tests/tools/packaging/test_import_graph.py $(CHECKED) \
+		|| failed=1; \
+	{ set +x; } 2>/dev/null; exit $$failed
 
 # A tier with an empty cache, from the start of its command to its record.
 define measured

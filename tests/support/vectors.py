@@ -19,7 +19,7 @@ def require_equal(results, expected, **inputs) -> None:
     wrong = np.nonzero(np.asarray(results) != np.asarray(expected))[0]
     shown = [
         ", ".join(f"{name} {hexadecimal(values[k])}" for name, values in inputs.items())
-        + f": {hexadecimal(results[k])}, not {hexadecimal(expected[k])}"
+        + f": found {hexadecimal(results[k])}, expected {hexadecimal(expected[k])}"
         for k in wrong[:SHOWN]
     ]
     assert not shown, f"{len(wrong)} of {len(expected)} wrong: " + "; ".join(shown)

@@ -14,6 +14,15 @@ Arrays = Mapping[str, np.ndarray]
 class Comparison:
     """Vectors that differ, and their differences.
 
+    Parameters
+    ----------
+    unit : Unit
+    inputs : mapping of str to ndarray
+    got, expected : mapping of str to ndarray
+        Outputs of two sources.
+    sources : tuple of str
+        Names of these sources in texts.
+
     Attributes
     ----------
     wrong : array of bool
@@ -23,7 +32,15 @@ class Comparison:
 
     """
 
-    def __init__(self, unit: Unit, inputs: Arrays, got: Arrays, expected: Arrays):
+    def __init__(
+        self,
+        unit: Unit,
+        inputs: Arrays,
+        got: Arrays,
+        expected: Arrays,
+        sources: tuple[str, str] = ("the RTL", "the golden model"),
+    ):
+        self.sources = sources
         self.unit, self.inputs, self.got, self.expected = unit, inputs, got, expected
         if set(got) != set(expected):
             raise ValueError(
@@ -44,11 +61,12 @@ class Comparison:
         if not self.mismatches:
             return ""
         lines = [f"{self.unit.name}: {self.mismatches} of {len(self.wrong)} vectors are wrong"]
+        first, second = self.sources
         for k in np.nonzero(self.wrong)[0][:5]:
             given = ", ".join(f"{name}={shown(array[k])}" for name, array in self.inputs.items())
             lines += [
-                f"  {k}: {given}: {name} is {shown(self.got[name][k])}, "
-                f"not {shown(self.expected[name][k])}"
+                f"  {k}: {given}: {name} is {shown(self.got[name][k])} of {first}, "
+                f"{shown(self.expected[name][k])} of {second}"
                 for name, differs in self.differs.items()
                 if differs[k]
             ]

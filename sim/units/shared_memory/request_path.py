@@ -16,6 +16,7 @@ from ....hw.memory.memory_unit.shared_lanes import SharedLanes
 from ....hw.memory.shared.shared_memory import SharedMemory, cluster_ports
 from ...engine.block_bench import BlockBench
 from ...golden.memory.shared.shared_memory import SharedMemoryModel
+from ..alike import require_alike
 
 __all__ = ["CoreRequest", "RequestBench", "RequestPath"]
 
@@ -188,4 +189,5 @@ class RequestBench:
             if request.store:
                 self.model.write(at, WORD_BYTES, request.data[n], request.strobes[n])
             else:
-                assert words[cycle, n] == self.model.read(at, WORD_BYTES), (request, n)
+                found = int(words[cycle, n])
+                require_alike(found, self.model.read(at, WORD_BYTES), request, "lane", n)

@@ -11,6 +11,7 @@ from ....hw.memory.shared.shared_memory import SharedMemoryPorts
 from ...engine.block_bench import BlockBench
 from ...golden.memory.shared.shared_memory import SharedMemoryModel
 from ...golden.memory.shared.shared_timing import Access, SharedTiming
+from ..alike import require_alike
 from .held_ports import HeldPorts
 
 __all__ = ["SharedStress", "StressRun", "Wishes"]
@@ -125,14 +126,15 @@ class SharedStress:
         for cycle in range(run.cycles):
             accepted = self.timing.step(self.offered)
             seen = [name for bit, name in enumerate(names) if done[cycle] >> bit & 1]
-            assert seen == sorted(accepted, key=names.index), (cycle, seen, accepted)
-            assert events[cycle] == self.events(accepted), cycle
+            require_alike(seen, sorted(accepted, key=names.index), "accepted in cycle", cycle)
+            require_alike(events[cycle], self.events(accepted), "events of cycle", cycle)
             due = self.due.pop(cycle, {})
-            assert busy[cycle] == bool(self.offered or due or self.due or self.counted), cycle
+            is_busy = bool(self.offered or due or self.due or self.counted)
+            require_alike(busy[cycle], is_busy, "busy in cycle", cycle)
             for name in self.readers:
-                assert answers[name][cycle] == (name in due), (cycle, name)
+                require_alike(answers[name][cycle], name in due, name, "valid in cycle", cycle)
                 if due.get(name) is not None:
-                    assert words[name][cycle] == due[name], (cycle, name)
+                    require_alike(words[name][cycle], due[name], name, "in cycle", cycle)
             self.count(accepted)
             self.accept(cycle, accepted)
             for name in accepted:

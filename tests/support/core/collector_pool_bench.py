@@ -9,6 +9,7 @@ from spica.hw.core.layouts import more_field
 from spica.hw.isa.operations import Port
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.core.operands.collector_pool import CollectorsModel, expected_operations
+from spica.sim.units.alike import require_alike
 from support.core.collector_pool_surroundings import (
     Banks,
     Issuer,
@@ -85,7 +86,7 @@ class CollectorsBench:
             o = self.packings["o"].unpack(ctx.get(Value.cast(dut.o)))
             granted = self.check_requests(o["request"])
             offered = {port for port in self.config.ports if o["offered"] >> port & 1}
-            assert offered == set(self.model.offered)
+            require_alike(offered, set(self.model.offered), "ports offered in cycle", self.cycles)
             found = {port: ctx.get(Value.cast(dut.operation[port])) for port in offered}
             accepted = self.check_offers(found)
             ctx.set(dut.readies, self.packings["readies"].pack(self.readies(granted, accepted)))
@@ -112,7 +113,7 @@ class CollectorsBench:
     def check_requests(self, requests: list[dict]) -> set[int]:
         """Compare requests with the model's; return the collectors with a completed grant."""
         found = {c: one["payload"] for c, one in enumerate(requests) if one["valid"]}
-        assert found == self.model.requests()
+        require_alike(found, self.model.requests(), "requests in cycle", self.cycles)
         return self.banks.grant(found)
 
     def check_offers(self, operations: dict[int, int]) -> set[int]:
@@ -125,7 +126,7 @@ class CollectorsBench:
             for values, exact in zip(found["operands"], expected["operands"], strict=True):
                 for thread in idle:  # operands of inactive threads are undefined
                     values[thread] = exact[thread]
-            assert found == expected, f"instruction {number} at {Port(port)}"
+            require_alike(found, expected, "instruction", number, "at", Port(port))
         return {port for port in operations if self.rng.random() < self.surroundings.accept}
 
     def readies(self, granted: set[int], accepted: set[int]) -> dict:

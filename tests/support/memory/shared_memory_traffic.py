@@ -4,6 +4,7 @@ import random
 
 from spica.sim.golden.memory.shared.shared_memory import SharedMemoryModel
 from spica.sim.golden.memory.shared.shared_timing import SharedTiming
+from spica.sim.units.alike import require_alike
 
 __all__ = ["Traffic"]
 
@@ -124,9 +125,9 @@ class Traffic:
             valid = values[len(readies) : len(readies) + len(valids)]
             payload = values[len(readies) + len(valids) :]
             pending = any(self.offered.values()) or any(self.expected.values())
-            assert busy == pending, cycle
+            require_alike(busy, pending, "busy in cycle", cycle)
             for name, one, value in zip(self.expected, valid, payload, strict=True):
-                assert one == (cycle in self.expected[name]), (cycle, name)
+                require_alike(one, cycle in self.expected[name], name, "valid in cycle", cycle)
                 if one and (right := self.expected[name].pop(cycle)) is not None:
-                    assert value == right, (cycle, name, hex(value), hex(right))
+                    require_alike(value, right, name, "in cycle", cycle)
             self.accept(cycle, ready)

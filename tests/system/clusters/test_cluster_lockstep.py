@@ -178,7 +178,7 @@ def test_memory_that_nobody_loads_is_compared_at_the_end(machine_of):
     assert outcome.stop is StopReason.MISMATCH
     assert outcome.mismatch == (
         "after the run, 2 bytes of DRAM differ from the model, the first at "
-        f"{ENTRY + ROOM - 4:#010x}: 0x00, expected 0x11"
+        f"{ENTRY + ROOM - 4:#010x}: 0x11 of the model, 0x00 of the RTL"
     )
 
 

@@ -24,6 +24,29 @@ def example(name, *arguments, **environment):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("own_kernel", marks=pytest.mark.slow),
+        pytest.param("bare_metal", marks=pytest.mark.full),
+        pytest.param("cocotb", marks=pytest.mark.full),
+        pytest.param("litex", marks=pytest.mark.slow),
+    ],
+)
+def test_figures_of_the_page_are_those_of_a_run(name, tmp_path):
+    if name == "cocotb":
+        need_icarus()
+    command = f"python examples/{name}/run.py"
+    page = (EXAMPLES / "README.md").read_text().partition(f"```sh\n{command}\n```")[2]
+    shown = page.partition("\n```\n")[2].partition("\n```")[0].splitlines()
+    output = () if name == "own_kernel" else ("--output", tmp_path)
+    code, text = example(f"{name}/run.py", *output)
+    assert code == 0, text[-3000:]
+    lines = [line.rstrip() for line in text.splitlines()]
+    assert [line for line in shown if line != "…" and line not in lines] == []
+    assert len(shown) > 1
+
+
 @pytest.mark.full
 def test_own_kernel_is_right_and_profiled():
     code, text = example("own_kernel/run.py", "--presets", "tiny", "--pixels", 300)

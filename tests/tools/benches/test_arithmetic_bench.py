@@ -13,9 +13,11 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from spica.sim.units.alike import require_alike
 from spica.sim.units.arith.bench import UnitBench
 from spica.sim.units.arith.check import Comparison
 from spica.sim.units.arith.unit import Unit
+from support.vectors import require_equal
 
 ROOT = Path(__file__).parents[3]
 COUNT = 70_000  # more than two chunks
@@ -180,7 +182,9 @@ def test_a_planted_fault_is_found(bench):
     total = a + b & 0xFFFF_FFFF
     head, line, *rest = str(comparison).splitlines()
     assert head == f"flawed: {comparison.mismatches} of {COUNT} vectors are wrong"
-    assert line == f"  {first}: a={a:#x}, b={b:#x}: o is {total + 1:#x}, not {total:#x}"
+    assert line == f"  {first}: a={a:#x}, b={b:#x}: o is {total + 1:#x} of the RTL, " + (
+        f"{total:#x} of the golden model"
+    )
     assert len(rest) == 4
 
 
@@ -308,3 +312,18 @@ def test_table_of_units(bench, monkeypatch):
     assert list(column.cells)[1] == "61 !"
     assert note.startswith("4 units, 64,000 vectors")
     assert wrong.startswith("flawed: ")
+
+
+def test_a_comparison_says_which_is_which():
+    require_alike(3, 3, "cycle", 9)
+    require_alike({"a": 1}, {"a": 1})
+    for rtl, model, text in (
+        (255, 16, "busy in cycle 9: 0xff of the RTL, 0x10 of the model"),
+        (True, False, "busy in cycle 9: True of the RTL, False of the model"),
+        (["row_0"], [], "busy in cycle 9: ['row_0'] of the RTL, [] of the model"),
+    ):
+        with pytest.raises(AssertionError) as caught:
+            require_alike(rtl, model, "busy in cycle", 9)
+        assert str(caught.value) == text
+    with pytest.raises(AssertionError, match="1 of 2 wrong: a 0x5: found 0x1, expected 0x2"):
+        require_equal([0, 1], [0, 2], a=[4, 5])

@@ -77,7 +77,8 @@ def test_golden_model_agrees_with_qemu(operation, rounding):
     inputs = {"a": a, "b": b, "c": c}
     inputs |= {"operation": np.full(len(a), operation), "rounding": np.full(len(a), rounding)}
     unit = fma_unit(FP32)
-    comparison = Comparison(unit, inputs, unit.golden(**inputs), fma_by_qemu(**inputs))
+    sources = ("the golden model", "QEMU")
+    comparison = Comparison(unit, inputs, unit.golden(**inputs), fma_by_qemu(**inputs), sources)
     assert not comparison.mismatches, str(comparison)
 
 
@@ -86,7 +87,8 @@ def test_golden_model_agrees_with_the_definition(form):
     unit = fma_unit(form)
     inputs = unit.operands(np.random.default_rng(1), 8000)
     expected = dict(zip(("o", "flags"), fma_by_definition(**inputs, form=form), strict=True))
-    comparison = Comparison(unit, inputs, unit.golden(**inputs), expected)
+    sources = ("the golden model", "the definition")
+    comparison = Comparison(unit, inputs, unit.golden(**inputs), expected, sources)
     assert not comparison.mismatches, str(comparison)
 
 
