@@ -187,3 +187,16 @@ def test_index_lists_every_page():
     index = (ROOT / "docs" / "README.md").read_text()
     for page in (ROOT / "docs").glob("*.md"):
         assert page.name == "README.md" or f"]({page.name})" in index, page.name
+
+
+def test_readme_says_where_the_command_is_before_it_is_used():
+    assert README.index("`.venv/bin/spica`") < README.index("\nspica ")
+    script = README.index("<!-- script -->")
+    assert README.index(".venv/bin/pip install -e '.[plots,sweep]'") < script
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_pages_install_from_the_clone_and_name_no_old_list_of_presets(page):
+    text = page.read_text()
+    assert "pip install 'spica" not in text
+    assert "`tiny`, `core` or `virgo`" not in text
