@@ -61,19 +61,20 @@ def build(
     progress: Progress | None,
     *,
     guarded: bool = False,
+    is_own: bool = True,
 ) -> Program:
     """Return the program that is compiled from source files, or loaded from an ELF file.
 
-    A compiled program has guards between its variables if it is `guarded`.
+    A compiled program has guards between its variables if it is `guarded`, and the warnings of the
+    compiler if it `is_own`, the user's.
     """
-    for path in paths:
-        if not path.is_file():
-            raise UserError(f"the program file {path} does not exist")
     binaries = [path for path in paths if is_binary(path)]
     for path in paths:
         if path.suffix not in SOURCE_SUFFIXES and path not in binaries:
             known = ", ".join(SOURCE_SUFFIXES)
-            raise UserError(f"a program file must end in {known}, or be ELF, not {path}")
+            raise UserError(f"a program file must end in {known}, not {path}, unless it is ELF")
+        if not path.is_file():
+            raise UserError(f"the program file {path} does not exist")
     if binaries and len(paths) > 1:
         raise UserError(
             f"an ELF file must be the only program file; {binaries[0]} is one of {len(paths)}"
@@ -94,7 +95,7 @@ def build(
         progress=progress,
     )
     program = Program.load(path)
-    program.remarks.extend(warnings)
+    program.remarks.extend(warnings if is_own else ())
     return program
 
 

@@ -164,7 +164,7 @@ class ProgramWorkload:
         guarded: bool = False,
     ) -> Program:
         """Return the program of its files for a machine, with guards for the check of memory."""
-        return build(self.paths, config, options, progress, guarded=guarded)
+        return build(self.paths, config, options, progress, guarded=guarded, is_own=self.is_own)
 
     def fill(self, executor: ProgramExecutor, console: Console | None) -> None:
         """Load the program and its data."""

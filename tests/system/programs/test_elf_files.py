@@ -159,7 +159,7 @@ def test_a_file_of_any_name_is_tried_as_elf(image, tmp_path, monkeypatch, capsys
         ("notes", "a program must be an ELF file; notes is not"),
         (
             "notes.txt",
-            "a program file must end in .c, .cpp, .cc, .cxx, .S, .elf, or be ELF, not no",
+            "a program file must end in .c, .cpp, .cc, .cxx, .S, .elf, not notes.txt, unless",
         ),
     ],
 )
