@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ...synth.groups import GROUPS
-from .bars import Bar, Bars, short, stacked_charts
+from .bars import Bar, Bars, stacked_charts
 
 __all__ = ["area_chart"]
 
@@ -23,12 +23,12 @@ def area_chart(title: str, unit: str, machines: Sequence[tuple[str, Mapping[str,
     present = {group for _, areas in machines for group in areas}
     groups = [group for group in GROUPS if group in present] + sorted(present - GROUPS.keys())
     totals = [
-        Bar(label=name, side=name, value=total, text=short(total))
+        Bar(label=name, side=name, value=total, text=f"{total:,.0f}")
         for name, areas in machines
         for total in (sum(areas.values()),)
     ]
     parts = [
-        Bar(label=group, side=name, value=areas[group], text=short(areas[group]))
+        Bar(label=group, side=name, value=areas[group], text=f"{areas[group]:,.0f}")
         for group in groups
         for name, areas in machines
         if group in areas

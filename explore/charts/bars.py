@@ -7,7 +7,7 @@ from typing import Any
 
 from ...sim.trace.palette import PALETTE
 
-__all__ = ["Bar", "Bars", "bars_chart", "short", "stacked_charts"]
+__all__ = ["Bar", "Bars", "bars_chart", "stacked_charts"]
 
 #: Pixels: width of the bars, and thickness of one.
 WIDTH, THICK = 360, 11
@@ -83,6 +83,7 @@ def bars_chart(content: Bars, *, width: int = WIDTH):
         tooltip=[
             alt.Tooltip(f"{name}:N", title=title)
             for name, title in (("label", "row"), ("side", "bar"), ("text", "figure"))
+            if not (is_labelled and name == "side")
         ],
     )
     if not is_labelled:
@@ -113,11 +114,3 @@ def stacked_charts(title: str, contents: Iterable[Bars]):
     import altair as alt
 
     return alt.vconcat(*(bars_chart(each) for each in contents), title=title)
-
-
-def short(number: float) -> str:
-    """Return a number in short form."""
-    for unit, size in (("M", 1e6), ("k", 1e3)):
-        if number >= size:
-            return f"{number / size:.4g} {unit}"
-    return f"{number:.4g}"

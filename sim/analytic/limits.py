@@ -7,7 +7,7 @@ from .work import Levels, Traffic
 
 __all__ = ["LIMITS", "limits_of"]
 
-#: What happens in the cycles of each limit.
+#: Activity in the cycles of each limit.
 LIMITS = {
     "unit": "the units compute",
     "row_ports": "the row ports of the cores read or write rows of shared memory",

@@ -2,15 +2,15 @@
 
 from ...hw.core.issue.stall_reason import StallReason
 
-__all__ = ["COLOURS", "PALETTE", "SLOT_COLOURS", "STALLS", "TINTS"]
+__all__ = ["COLOURS", "FUNCTION_COLOURS", "PALETTE", "SLOT_COLOURS", "STALLS"]
 
 #: Colours of machines, functions and other things side by side, by Okabe and Ito, grey the last.
 PALETTE = (
     *("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"),
     "#999999",
 )
-#: Lighter ones of the first three, for more things than the palette has.
-TINTS = ("#80b9d9", "#f3cf80", "#80cfb9")
+#: Colours of functions: those of the palette without its grey, and three by Tol.
+FUNCTION_COLOURS = (*PALETTE[:-1], "#332288", "#882255", "#44aa99")
 #: Colours of stalls, from yellow to dark red: no activity has one of them.
 STALLS = (
     *("#ffe38a", "#fec44f", "#fd9f3c", "#fc7a2a", "#f4511e", "#d7301f", "#b3001b"),

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from .need_tools import need_chromium
 
-__all__ = ["OVERFLOW", "WIDTHS", "chromium", "opened"]
+__all__ = ["OVERFLOW", "WIDTHS", "chromium", "drawn_again", "opened"]
 
 #: Widths of the window in pixels: a screen, and half of one.
 WIDTHS = (1280, 640)
@@ -21,6 +21,11 @@ OPTIONS = (
 
 #: Script that returns the pixels by which a page is wider than its window.
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+#: Script that returns whether all charts, or the timeline, are drawn.
+DRAWN = """document.querySelectorAll(".chart:not(:has(svg))").length === 0 &&
+  document.getElementById("range")?.textContent !== "" """
 
 
 @contextmanager
@@ -44,7 +49,16 @@ def opened(browser: Browser, file: Path, width: int = WIDTHS[0]) -> Iterator[Pag
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("request", lambda request: problems.append(f"request of {request.url}"))
     page.goto(file.as_uri())
-    page.wait_for_function("document.querySelectorAll('.chart:not(:has(svg))').length === 0")
+    page.wait_for_function(DRAWN)
     yield page
     page.close()
     assert problems == [f"request of {file.as_uri()}"], problems
+
+
+@contextmanager
+def drawn_again(page: Page) -> Iterator[None]:
+    """Wait until a timeline shows other cycles than before the actions of the context."""
+    before = page.locator("#range").inner_text()
+    yield
+    script = "(before) => document.getElementById('range').innerText !== before"
+    page.wait_for_function(script, arg=before)

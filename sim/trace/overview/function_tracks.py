@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 
 from ....hw.config import ClusterConfig
-from ..palette import PALETTE, TINTS
+from ..palette import FUNCTION_COLOURS, PALETTE
 from .activity_records import ClusterRecords
 from .function_records import series_name
 from .series import Series, Track
 
 __all__ = ["function_tracks"]
 
-#: Colours of the functions with most instructions. All others share grey.
-FUNCTION_COLOURS = (*PALETTE[:-1], *TINTS)
+#: Functions with a colour of their own: those with most instructions. All others share grey.
+MOST_FUNCTIONS = len(FUNCTION_COLOURS)
 
 
 def function_tracks(config: ClusterConfig, records: ClusterRecords, cores: int) -> Iterator[Track]:
@@ -28,7 +28,7 @@ def function_tracks(config: ClusterConfig, records: ClusterRecords, cores: int) 
         for name in names
     }
     order = sorted((name for name in names if totals[name]), key=lambda name: -totals[name])
-    shown, rest = order[: len(FUNCTION_COLOURS)], order[len(FUNCTION_COLOURS) :]
+    shown, rest = order[:MOST_FUNCTIONS], order[len(FUNCTION_COLOURS) :]
     for core in range(cores):
         series = [
             Series(

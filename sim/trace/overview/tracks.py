@@ -8,10 +8,10 @@ from dataclasses import replace
 from ....hw.cluster.counters import Counter, counter_table
 from ....hw.config import WORD_BYTES, ClusterConfig
 from ....hw.core.issue.stall_reason import StallReason
+from ....hw.isa.csr import COUNTERS
 from ....hw.isa.operations import PORTS
 from ....hw.matrix.registry import kind_of
 from ....hw.memory.shared.shared_memory import cluster_ports
-from ...report.result import ISSUE_SLOTS
 from ..palette import COLOURS, PALETTE, SLOT_COLOURS
 from .activity_records import ClusterRecords
 from .cache_tracks import CACHES, cache_tracks
@@ -172,12 +172,12 @@ def core_tracks(config: ClusterConfig, number: int) -> Iterator[Track]:
         most=len(slots),
         series=tuple(
             Series(
-                label=name.replace("_", " "),
+                label=reason.name.lower().replace("_", " ") if reason else "issued",
                 colour=SLOT_COLOURS[reason],
                 signals=tuple(slot_name(core, slot, reason) for slot in slots),
-                meaning=f"issue slots: {meaning}",
+                meaning=COUNTERS[f"slots_{reason.name.lower()}"].meaning,
             )
-            for reason, (name, meaning) in zip(StallReason, ISSUE_SLOTS.items(), strict=True)
+            for reason in StallReason
         ),
     )
     yield Track(

@@ -5,7 +5,7 @@ from typing import Any
 
 from ....hw.config import ClusterConfig
 from ....hw.core.issue.stall_reason import StallReason
-from ...report.result import ISSUE_SLOTS
+from ....hw.isa.csr import COUNTERS
 from ..page import filled
 from ..palette import SLOT_COLOURS
 from .life import STAGES, Life, Pipeline, Run, held_up, slot_totals, stages_of
@@ -55,7 +55,7 @@ def html_page(pipelines: Sequence[Pipeline], config: ClusterConfig, names: Names
         "buses": config.core.writeback_buses,
         "reasons": [reason.name.lower().replace("_", " ") for reason in StallReason],
         "colours": [SLOT_COLOURS[reason] for reason in StallReason],
-        "meanings": list(ISSUE_SLOTS.values()),
+        "meanings": [COUNTERS[f"slots_{reason.name.lower()}"].meaning for reason in StallReason],
         "about": ABOUT,
         "summary": "".join(summary(pipeline) for pipeline in pipelines),
     }

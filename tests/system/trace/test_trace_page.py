@@ -12,7 +12,7 @@ from spica.hw.isa.operations import Port
 from spica.sim.trace import write_trace
 from spica.sim.trace.palette import SLOT_COLOURS
 from spica.sim.trace.pipeline.life import slot_totals
-from support.browser import OVERFLOW, WIDTHS, opened
+from support.browser import OVERFLOW, WIDTHS, drawn_again, opened
 from support.trace.recorded_core import CONFIG
 
 
@@ -144,9 +144,8 @@ def test_search_keys_and_pointer(browser, recorded, tmp_path, width):
         page.keyboard.press("Enter")
         assert page.locator("#found").inner_text() == f"1 of {found.split()[0]}"
         page.locator("#search").blur()
-        before = page.locator("#range").inner_text()
-        page.keyboard.press("-")
-        page.wait_for_function(f"document.getElementById('range').textContent !== '{before}'")
+        with drawn_again(page):
+            page.keyboard.press("-")
         page.locator("#canvas").click(position={"x": 300, "y": 30})
         about = page.locator("#about").inner_text()
         assert about.startswith("slot 0") and "docs/pipeline.md#stall-reasons" in about

@@ -177,7 +177,7 @@ def test_markdown_and_a_picture(fake, tmp_path, capsys):
     drawn = picture.read_text()
     assert drawn.startswith("<svg ") and drawn.endswith("</svg>\n")
     bars = [
-        (values["row"], values["bar"], values["figure"]) for values, _ in marks_of(drawn, "bar")
+        (values["label"], values["side"], values["figure"]) for values, _ in marks_of(drawn, "bar")
     ]
     assert {("mesh", "matrix", "598"), ("mesh", "tiny", "598")} <= set(bars)
     assert sum(row == "shared memory" for row, _, _ in bars) == 2

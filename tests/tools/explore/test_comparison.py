@@ -173,7 +173,7 @@ def bars_of(rows):
     """Return length and colour of each bar of a chart by its row and its machine."""
     found = {}
     for values, bar in marks_of(svg(comparison_chart(comparison_of(rows))), "bar"):
-        place = values["row"], values["bar"], values["figure"]
+        place = values["label"], values["side"], values["figure"]
         found[place] = length_of(bar), bar.get("fill")
     return found
 
