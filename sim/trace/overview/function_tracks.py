@@ -28,7 +28,7 @@ def function_tracks(config: ClusterConfig, records: ClusterRecords, cores: int) 
         for name in names
     }
     order = sorted((name for name in names if totals[name]), key=lambda name: -totals[name])
-    shown, rest = order[:MOST_FUNCTIONS], order[len(FUNCTION_COLOURS) :]
+    shown, rest = order[:MOST_FUNCTIONS], order[MOST_FUNCTIONS:]
     for core in range(cores):
         series = [
             Series(
