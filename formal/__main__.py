@@ -15,7 +15,7 @@ from spica.api.progress import ProgressDisplay
 from spica.cli.options import new_table, standard_output
 
 from .catalog import PROOFS
-from .emission import stale
+from .faults import misfits
 from .proof import Proof
 from .prover import SOLVER, Finding, end_all, missing_tools, prove
 
@@ -86,7 +86,7 @@ def main(arguments: list[str] | None = None) -> int:
     if missing := missing_tools():
         parser.error(f"proofs need {' and '.join(missing)}: pip install 'spica[dev]'")
     chosen = [proof for proof in PROOFS if not given.names or proof.name in given.names]
-    if problems := stale(chosen):
+    if problems := misfits(fault for proof in chosen for fault in proof.faults):
         parser.error("; ".join(problems))
     faults, findings = not given.no_faults, []
     with ProgressDisplay() as progress:

@@ -5,7 +5,7 @@ from amaranth import *
 from spica.hw.lib.arbiter import Arbiter
 from spica.hw.lib.merge import Merge
 
-from .proof import Fault, Proof
+from .proof import Proof
 from .properties import Assert, Properties, ones
 from .turns import Turns
 
@@ -111,59 +111,6 @@ class MergeTurns(Properties):
         self.turns.relate(m)
 
 
-ARBITER_FAULTS = (
-    Fault(
-        what="two requesters are granted",
-        inside="Arbiter",
-        old="self.grant.eq(seen & ~(seen << 1))",
-        new="self.grant.eq(preferred | (seen & ~(seen << 1)))",
-    ),
-    Fault(
-        what="an idle requester is granted if there is no request",
-        inside="Arbiter",
-        old="self.grant.eq(seen & ~(seen << 1))",
-        new="self.grant.eq(Mux(seen.any(), seen & ~(seen << 1), 1))",
-    ),
-    Fault(
-        what="the round robin does not advance",
-        inside="Arbiter",
-        old="with m.If(self.taken):",
-        new="with m.If(self.taken & ~after.any()):",
-    ),
-    Fault(
-        what="the requester served last is first again",
-        inside="Arbiter",
-        old="after.eq(seen << 1)",
-        new="after.eq(seen)",
-    ),
-)
-MERGE_FAULTS = (
-    Fault(
-        what="lower inputs have priority",
-        inside="Merge",
-        old="candidate = (last + step) % self.inputs",
-        new="candidate = step % self.inputs",
-    ),
-    Fault(
-        what="a payload is accepted while the previous one stalls",
-        inside="Merge",
-        old="i.ready.eq(moves & i.valid & (choice == k))",
-        new="i.ready.eq(i.valid & (choice == k))",
-    ),
-    Fault(
-        what="a payload stays after it was taken",
-        inside="Merge",
-        old="m.d.sync += self.o.valid.eq(valids.any())",
-        new="m.d.sync += self.o.valid.eq(valids.any() | self.o.valid)",
-    ),
-    Fault(
-        what="the source is that of the previous payload",
-        inside="Merge",
-        old="self.o.payload.source.eq(choice)",
-        new="self.o.payload.source.eq(served)",
-    ),
-)
-
 PROOFS = (
     *(
         Proof(
@@ -174,7 +121,6 @@ PROOFS = (
             kind=ArbiterTurns,
             arguments=(count,),
             depth=5,
-            faults=ARBITER_FAULTS if count == 5 else (),
         )
         for count in (5, 8)
     ),
@@ -184,6 +130,5 @@ PROOFS = (
         size="3 inputs of 2 bits",
         kind=MergeTurns,
         arguments=(3,),
-        faults=MERGE_FAULTS,
     ),
 )

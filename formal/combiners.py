@@ -8,7 +8,7 @@ from amaranth.utils import exact_log2
 from spica.hw.lib.one_hot import lowest, number_of
 from spica.hw.lib.write_combiner import WriteCombiner, WriteCombinerConfig
 
-from .proof import Fault, Proof
+from .proof import Proof
 from .properties import Assert, Properties
 
 __all__ = ["PROOFS"]
@@ -176,85 +176,6 @@ class Writes(Properties):
             ]
 
 
-FAULTS = (
-    Fault(
-        what="a write joins a line whose burst is offered",
-        inside="WriteCombiner",
-        old="is_open.eq(waits & ~Mux(offers, asking, 0))",
-        new="is_open.eq(waits)",
-    ),
-    Fault(
-        what="a joining write clears the line's earlier beats",
-        inside="WriteCombiner",
-        old="Mux(self.joins, beats, 0) | place",
-        new="place",
-    ),
-    Fault(
-        what="a line keeps the beats of the previous one",
-        inside="WriteCombiner",
-        old="Mux(self.joins, beats, 0) | place",
-        new="beats | place",
-        depth=14,
-    ),
-    Fault(
-        what="an overwrite clears the bytes it does not write",
-        inside="WriteCombiner",
-        old="into = Mux(is_over, write.strobes, ~C(0, config.beat_bytes))",
-        new="into = ~C(0, config.beat_bytes)",
-    ),
-    Fault(
-        what="bytes of the previous line are written again",
-        inside="WriteCombiner",
-        old="into = Mux(is_over, write.strobes, ~C(0, config.beat_bytes))",
-        new="into = write.strobes",
-        depth=14,
-    ),
-    Fault(
-        what="a line is freed before its last beat",
-        inside="WriteCombiner",
-        old="sent.eq(reads & ~above.any())",
-        new="sent.eq(reads)",
-    ),
-    Fault(
-        what="a line is opened while its beats are still to be read",
-        inside="WriteCombiner",
-        old="self.i.ready.eq(self.joins | ~(in_use & following).any())",
-        new="self.i.ready.eq(1)",
-    ),
-    Fault(
-        what="beats are sent before their burst is offered",
-        inside="WriteCombiner",
-        old="self.send(m, held & ~is_open, sending, written, memory)",
-        new="self.send(m, held, sending, written, memory)",
-    ),
-    Fault(
-        what="a burst is sent twice",
-        inside="WriteCombiner",
-        old="waits.eq((waits & ~Mux(asked, asking, 0))",
-        new="waits.eq((waits & ~Mux(asked & ~self.i.valid, asking, 0))",
-    ),
-    Fault(
-        what="an offer is withdrawn for some cycles",
-        inside="WriteCombiner",
-        old="offers.eq((waits & asking).any() & comes)",
-        new="offers.eq((waits & asking).any() & comes & ~self.beat.valid)",
-    ),
-    Fault(
-        what="a beat is read one cycle late",
-        inside="WriteCombiner",
-        old="moves.eq(~self.beat.valid | self.beat.ready)",
-        new="moves.eq(~self.beat.valid)",
-    ),
-)
-PATIENT_FAULTS = (
-    Fault(
-        what="a line waits for further writes forever",
-        inside="WriteCombiner",
-        old="(is_ripe & asking).any(),",
-        new="C(0, 1),",
-    ),
-)
-
 PROOFS = (
     Proof(
         name="write_combiner",
@@ -265,7 +186,6 @@ PROOFS = (
         arguments=(SMALL,),
         depth=11,
         induction=False,
-        faults=FAULTS,
     ),
     Proof(
         name="write_combiner_patient",
@@ -275,6 +195,5 @@ PROOFS = (
         arguments=(replace(SMALL, lines=4, patience=2),),
         depth=9,
         induction=False,
-        faults=PATIENT_FAULTS,
     ),
 )

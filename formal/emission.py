@@ -5,28 +5,19 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 from threading import Lock
 
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]  # no stub
 
-from .proof import Fault, Proof
-from .sources import ROOT, copy_sources, misfits, plant
+from .faults import Fault, plant
+from .proof import Proof
+from .sources import ROOT, copy_sources
 
-__all__ = ["netlist_of", "stale"]
+__all__ = ["netlist_of"]
 
 #: Amaranth's signal counter is shared by all threads.
 ONE_AT_A_TIME = Lock()
-
-
-def stale(proofs: Iterable[Proof]) -> list[str]:
-    """Return a message for each fault whose `old` text is not exactly once in its source."""
-    return misfits(
-        (f"fault {fault.what!r}", fault.inside, fault.old)
-        for proof in proofs
-        for fault in proof.faults
-    )
 
 
 def convert(proof: Proof, related: bool) -> tuple[str, dict[str, str]]:
@@ -44,7 +35,7 @@ def netlist_of(proof: Proof, fault: Fault | None) -> tuple[str, dict[str, str]]:
         return convert(proof, proof.induction)
     with tempfile.TemporaryDirectory() as name:
         copy_sources(Path(name))
-        plant(fault.inside, fault.old, fault.new, Path(name))
+        plant(fault, Path(name))
         done = subprocess.run(
             [sys.executable, "-m", "formal.emission", proof.name],
             cwd=ROOT,

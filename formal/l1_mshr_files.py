@@ -9,7 +9,7 @@ from spica.hw.memory.l1.mshr_file import MshrFile, entry_width
 
 from .l1_mshr_entry import Entry
 from .l1_mshrs import SMALL
-from .proof import Fault, Proof
+from .proof import Proof
 from .properties import Assert, Assume, Properties, ones
 
 __all__ = ["PROOFS"]
@@ -194,57 +194,6 @@ def joined(masks) -> Value:
     return total
 
 
-FAULTS = (
-    Fault(
-        what="an answered waiter still waits if there is a lookup",
-        inside="MshrFile",
-        old="line.replayed.eq(Mux(chosen_line & ~self.pause, waiter, 0) | ended)",
-        new="line.replayed.eq(Mux(chosen_line & ~self.pause & ~self.looks, waiter, 0) | ended)",
-    ),
-    Fault(
-        what="a waiter is lost while answers are paused",
-        inside="MshrFile",
-        old="line.replayed.eq(Mux(chosen_line & ~self.pause, waiter, 0) | ended)",
-        new="line.replayed.eq(Mux(chosen_line, waiter, 0) | ended)",
-    ),
-    Fault(
-        what="an answer has the word address of the last request",
-        inside="MshrFile",
-        old="with m.If(self.looks & self.wanted & waiter[number]):",
-        new="with m.If(self.looks & self.wanted):",
-    ),
-    Fault(
-        what="two lines are refilled into one way",
-        inside="MshrFile",
-        old="replacement.pending.eq(",
-        new="replacement.pending.eq(0 * ",
-    ),
-    Fault(
-        what="a line allocates an MSHR that is in use",
-        inside="MshrFile",
-        old="arbiter.requests.eq(free &",
-        new="arbiter.requests.eq((free | self.wanted) &",
-    ),
-    Fault(
-        what="a line being read is requested again",
-        inside="MshrFile",
-        old="self.begins.eq(self.looks & ~self.present & ~joins &",
-        new="self.begins.eq(self.looks & ~self.present &",
-    ),
-    Fault(
-        what="a beat advances all lines",
-        inside="MshrFile",
-        old="line.filled.eq(self.filled & (self.filled_entry == number))",
-        new="line.filled.eq(self.filled)",
-    ),
-    Fault(
-        what="a waiter that joins during another's answer is lost",
-        inside="Mshr",
-        old="| Mux(self.wanted & (self.joins | self.begin), self.waiter, 0)",
-        new="| Mux(self.wanted & (self.joins | self.begin) & ~waits, self.waiter, 0)",
-    ),
-)
-
 PROOFS = (
     Proof(
         name="mshr_file",
@@ -253,7 +202,6 @@ PROOFS = (
         size="2 lines of 2 beats, 4 waiters, 2 ways",
         kind=Waiters,
         arguments=(SMALL,),
-        faults=FAULTS,
     ),
     Proof(
         name="mshr_file_4",
@@ -261,6 +209,5 @@ PROOFS = (
         size="4 lines of 2 beats, 4 waiters, 2 ways",
         kind=Waiters,
         arguments=(replace(SMALL, cache=replace(SMALL.cache, mshrs=4)),),
-        faults=(),
     ),
 )

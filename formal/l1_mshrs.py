@@ -7,7 +7,7 @@ from amaranth import *
 from spica.hw.config import CacheConfig
 from spica.hw.memory.l1.mshr import Mshr, MshrConfig, fill_layout
 
-from .proof import Fault, Proof
+from .proof import Proof
 from .properties import Assert, Assume, Properties
 
 __all__ = ["PROOFS", "SMALL"]
@@ -122,45 +122,6 @@ class OneLine(Properties):
         ]
 
 
-FAULTS = (
-    Fault(
-        what="a waiter that joins during another's answer is lost",
-        inside="Mshr",
-        old="| Mux(self.wanted & (self.joins | self.begin), self.waiter, 0)",
-        new="| Mux(self.wanted & (self.joins | self.begin) & ~waits, self.waiter, 0)",
-    ),
-    Fault(
-        what="a prefetch waits for an answer",
-        inside="Mshr",
-        old="Mux(self.wanted & (self.joins | self.begin), self.waiter, 0)",
-        new="Mux(self.joins | self.begin, self.waiter, 0)",
-    ),
-    Fault(
-        what="a forgotten line is joined",
-        inside="Mshr",
-        old="self.joins.eq(self.looks & same & pending & ~doomed)",
-        new="self.joins.eq(self.looks & same & pending)",
-    ),
-    Fault(
-        what="the line is complete before its last beat",
-        inside="Mshr",
-        old="with m.If(self.filled & last):",
-        new="with m.If(self.filled):",
-    ),
-    Fault(
-        what="an answered waiter still waits",
-        inside="Mshr",
-        old="(waiting & ~self.replayed)",
-        new="(waiting & ~Mux(self.looks, 0, self.replayed))",
-    ),
-    Fault(
-        what="an error of the previous line stays",
-        inside="Mshr",
-        old="pending.eq(1), errors.eq(0)]",
-        new="pending.eq(1)]",
-    ),
-)
-
 PROOFS = (
     Proof(
         name="mshr",
@@ -168,6 +129,5 @@ PROOFS = (
         size="4 waiters, 2 beats",
         kind=OneLine,
         arguments=(SMALL,),
-        faults=FAULTS,
     ),
 )

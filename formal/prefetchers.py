@@ -5,7 +5,7 @@ from amaranth import *
 from spica.hw.lib.stream_prefetcher import BEYOND, STREAMS, StreamConfig, StreamPrefetcher
 from spica.hw.lib.stream_prefetcher import stream_layout as layout_of
 
-from .proof import Fault, Proof
+from .proof import Proof
 from .properties import Assert, Assume, Properties, ones
 
 __all__ = ["PROOFS"]
@@ -136,67 +136,6 @@ class Once(Ahead):
         ]
 
 
-AHEAD_FAULTS = (
-    Fault(
-        what="one line too many is proposed after a request behind the front",
-        inside="StreamPrefetcher",
-        old="last = ahead + BEYOND\n",
-        new="last = ahead + BEYOND + 1\n",
-        depth=12,
-    ),
-    Fault(
-        what="a line requested next is still counted as to be proposed",
-        inside="StreamPrefetcher",
-        old="Mux(one.left > ahead, one.left - 1, ahead)",
-        new="Mux(one.left > ahead, one.left, ahead)",
-        depth=14,
-    ),
-    Fault(
-        what="lines far behind count as lines ahead",
-        inside="StreamPrefetcher",
-        old="Mux(place < last, last - place, 0)",
-        new="last - place",
-    ),
-    Fault(
-        what="forgotten streams continue",
-        inside="StreamPrefetcher",
-        old="m.d.sync += [one.eq(0) for one in streams]",
-        new="m.d.sync += [one.sure.eq(0) for one in streams]",
-    ),
-    Fault(
-        what="a forgotten line is still proposed",
-        inside="StreamPrefetcher",
-        old="m.d.sync += [asks.eq(0), self.o.valid.eq(0)]",
-        new="m.d.sync += [asks.eq(0)]",
-    ),
-    Fault(
-        what="a proposal that was not taken is dropped",
-        inside="StreamPrefetcher",
-        old="moves = ~self.o.valid | self.o.ready",
-        new="moves = C(1, 1)",
-    ),
-    Fault(
-        what="`busy` ignores a proposal",
-        inside="StreamPrefetcher",
-        old="turns.requests, self.o.valid).any()",
-        new="turns.requests).any()",
-    ),
-)
-ONCE_FAULTS = (
-    Fault(
-        what="a proposed line is proposed again",
-        inside="StreamPrefetcher",
-        old="[one.front.eq(one.front + 1), one.left.eq(one.left - 1)]",
-        new="[one.left.eq(one.left - 1)]",
-    ),
-    Fault(
-        what="a line behind the front moves the front back",
-        inside="StreamPrefetcher",
-        old="is_next.eq(place == BEYOND - 1)",
-        new="is_next.eq((place == BEYOND - 1) | (one.sure & (place == BEYOND + 1)))",
-    ),
-)
-
 PROOFS = (
     Proof(
         name="stream_prefetcher",
@@ -205,7 +144,6 @@ PROOFS = (
         size="8 streams, 1,024 lines, 2 of them ahead",
         kind=Ahead,
         arguments=(SMALL,),
-        faults=AHEAD_FAULTS,
     ),
     Proof(
         name="stream_prefetcher_once",
@@ -214,6 +152,5 @@ PROOFS = (
         kind=Once,
         arguments=(SMALL,),
         depth=3,
-        faults=ONCE_FAULTS,
     ),
 )

@@ -1,34 +1,16 @@
 """Definition of a proof: property, block, method and faults."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
+from .faults import Fault, faults_of
 from .properties import Properties
 
-__all__ = ["Fault", "Proof"]
+__all__ = ["FAULTS", "Proof"]
 
-
-@dataclass(frozen=True, kw_only=True)
-class Fault:
-    """One edit of one RTL source that breaks a property.
-
-    Parameters
-    ----------
-    what : str
-        The fault in words.
-    inside : str
-        Class, function or label that the source defines.
-    old, new : str
-        Text that occurs once in the source, and its replacement.
-    depth : int
-        Cycles from reset within which the fault is visible.
-
-    """
-
-    what: str
-    inside: str
-    old: str
-    new: str
-    depth: int = 10
+FAULTS = faults_of(Path(__file__).with_name("faults.diff"))
+#: Least number of cycles from reset in which a fault is searched for; the search ends at the first.
+FAULT_DEPTH = 14
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +33,6 @@ class Proof:
         from reset; otherwise the cycles searched from reset.
     induction : bool
         Whether the property holds after any number of cycles, not only after `depth`.
-    faults : tuple of Fault
-        Faults, each of which makes the proof fail.
 
     """
 
@@ -63,7 +43,16 @@ class Proof:
     arguments: tuple
     depth: int = 2
     induction: bool = True
-    faults: tuple[Fault, ...]
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """Faults, each of which makes the proof fail."""
+        return tuple(fault for fault in FAULTS if self.name in fault.guards)
+
+    @property
+    def fault_depth(self) -> int:
+        """Cycles from reset within which a fault must be visible."""
+        return max(self.depth, FAULT_DEPTH)
 
     def make(self) -> Properties:
         """Return the block with its properties."""

@@ -12,7 +12,8 @@ from functools import cache
 from pathlib import Path
 
 from .emission import netlist_of
-from .proof import Fault, Proof
+from .faults import Fault
+from .proof import Proof
 
 __all__ = ["LIMIT", "SOLVER", "Finding", "end_all", "missing_tools", "prove"]
 
@@ -78,7 +79,7 @@ class Finding:
             "fault": fault.what if fault else None,
             "engine": SOLVER,
             "mode": "induction" if proof.induction and not fault else "bounded",
-            "depth": fault.depth if fault else proof.depth,
+            "depth": proof.fault_depth if fault else proof.depth,
             "status": self.status,
             "seconds": round(self.seconds, 1),
             "good": self.good,
@@ -114,7 +115,7 @@ def task(proof: Proof, fault: Fault | None, inside: dict[str, str]) -> str:
     """Return the SymbiYosys task; faults are searched for from reset."""
     mode = "prove" if proof.induction and fault is None else "bmc"
     lines = [
-        *("[options]", f"mode {mode}", f"depth {fault.depth if fault else proof.depth}"),
+        *("[options]", f"mode {mode}", f"depth {proof.fault_depth if fault else proof.depth}"),
         f"timeout {LIMIT}",
         *("[engines]", f"smtbmc {SOLVER}"),
         *("[script]", "read_rtlil design.il", "prep -flatten -top top", "memory_map", "opt -full"),

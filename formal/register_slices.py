@@ -4,7 +4,7 @@ from amaranth import *
 
 from spica.hw.lib.register_slices import RegisterSlice, SkidBuffer
 
-from .proof import Fault, Proof
+from .proof import Proof
 from .properties import Assert, Properties
 
 __all__ = ["PROOFS"]
@@ -95,47 +95,6 @@ class SliceOrder(Order):
         ]
 
 
-SKID_FAULTS = (
-    Fault(
-        what="the held payload changes with a refused one behind it",
-        inside="SkidBuffer",
-        old="with m.If(~is_full):",
-        new="with m.If(self.i.valid):",
-    ),
-    Fault(
-        what="the held payload is dropped if it is refused again",
-        inside="SkidBuffer",
-        old="is_full.eq(self.o.valid & ~self.o.ready)",
-        new="is_full.eq(self.i.valid & ~self.o.ready)",
-    ),
-    Fault(
-        what="the held payload is overtaken",
-        inside="SkidBuffer",
-        old="Mux(is_full, Value.cast(kept), Value.cast(self.i.payload))",
-        new="Mux(is_full & ~self.i.valid, Value.cast(kept), Value.cast(self.i.payload))",
-    ),
-)
-SLICE_FAULTS = (
-    Fault(
-        what="the output changes while it is refused",
-        inside="RegisterSlice",
-        old="with m.If(refused.o.ready):",
-        new="with m.If(refused.o.ready | refused.o.valid):",
-    ),
-    Fault(
-        what="the output is offered again",
-        inside="RegisterSlice",
-        old="valid.eq(refused.o.valid)",
-        new="valid.eq(refused.o.valid | valid)",
-    ),
-    Fault(
-        what="a refused payload moves on",
-        inside="RegisterSlice",
-        old="refused.o.ready.eq(self.o.ready | ~valid)",
-        new="refused.o.ready.eq(1)",
-    ),
-)
-
 PROOFS = (
     Proof(
         name="skid_buffer",
@@ -143,7 +102,6 @@ PROOFS = (
         size="2 bits",
         kind=SkidOrder,
         arguments=(WIDTH,),
-        faults=SKID_FAULTS,
     ),
     Proof(
         name="register_slice",
@@ -151,6 +109,5 @@ PROOFS = (
         size="2 bits",
         kind=SliceOrder,
         arguments=(WIDTH,),
-        faults=SLICE_FAULTS,
     ),
 )

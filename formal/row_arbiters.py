@@ -4,7 +4,7 @@ from amaranth import *
 
 from spica.hw.memory.shared.row_arbiter import RowArbiter, RowArbiterConfig
 
-from .proof import Fault, Proof
+from .proof import Proof
 from .properties import Assert, Assume, Properties, ones
 
 __all__ = ["PROOFS"]
@@ -107,45 +107,6 @@ class RowTurns(Properties):
         ]
 
 
-FAULTS = (
-    Fault(
-        what="a row is read before a wide access",
-        inside="RowArbiter",
-        old="read.eq(self.owns_reads & ~self.wide_read)",
-        new="read.eq(self.owns_reads)",
-    ),
-    Fault(
-        what="a row is written while a wide access reads its line",
-        inside="RowArbiter",
-        old="& ~(self.wide_read & (write_line == self.wide_read_line))",
-        new="",
-    ),
-    Fault(
-        what="a row is read in the cycle of its write",
-        inside="RowArbiter",
-        old="& ~(write & same_line & ~read_first)",
-        new="",
-    ),
-    Fault(
-        what="of a row read and a row write of one line the write always yields",
-        inside="RowArbiter",
-        old="m.d.sync += read_first.eq(~read_first)",
-        new="m.d.sync += read_first.eq(1)",
-    ),
-    Fault(
-        what="rows keep a path for which lanes wait",
-        inside="RowArbiter",
-        old="return rows.any() & ~lanes_first & ~(lanes_turn & lanes)",
-        new="return rows.any() & ~lanes_first",
-    ),
-    Fault(
-        what="rows go on while a lane waits that they stalled",
-        inside="RowArbiter",
-        old="lanes_first.eq(stalled | (lanes_first & ~lane_done))",
-        new="lanes_first.eq(stalled)",
-    ),
-)
-
 PROOFS = (
     Proof(
         name="row_arbiter",
@@ -154,6 +115,5 @@ PROOFS = (
         size="3 rows of 4 lines",
         kind=RowTurns,
         arguments=(3, 2),
-        faults=FAULTS,
     ),
 )

@@ -11,7 +11,7 @@ from spica.hw.core.issue.warp_scoreboard import FIXED_PORTS, UNDER_WAY, VARIABLE
 from spica.hw.core.layouts import REGISTERS
 from spica.hw.isa.operations import Port
 
-from .proof import Fault, Proof
+from .proof import Proof
 from .properties import Assert, Assume, Properties, ones
 from .registers import Names, Results
 
@@ -174,39 +174,6 @@ class RegisterOfCore(Properties):
                 ]
 
 
-FAULTS = (
-    Fault(
-        what="a write of any warp frees the register of all warps",
-        inside="Scoreboard",
-        old="board.done[number].eq(warps[warp])",
-        new="board.done[number].eq(event.valid)",
-    ),
-    Fault(
-        what="the second instruction of a cycle claims no register",
-        inside="Scoreboard",
-        old="claimed_registers(slot, slot.valid & slot.writes, sizes) for slot in slots",
-        new="claimed_registers(slot, slot.valid & slot.writes, sizes) for slot in slots[:1]",
-    ),
-    Fault(
-        what="an issue of one warp claims registers of all warps",
-        inside="Scoreboard",
-        old="issued & self.grant[warp].replicate(len(issued))",
-        new="issued",
-    ),
-    Fault(
-        what="a warp started while it is stopped stays stopped",
-        inside="Scoreboard",
-        old="(stopped & ~(self.resume | self.started))",
-        new="(stopped & ~self.resume)",
-    ),
-    Fault(
-        what="a stopped warp continues when another is resumed",
-        inside="Scoreboard",
-        old="(stopped & ~(self.resume | self.started))",
-        new="(stopped & ~(self.resume.any().replicate(self.config.warps) | self.started))",
-    ),
-)
-
 PROOFS = (
     Proof(
         name="scoreboard",
@@ -215,6 +182,5 @@ PROOFS = (
         size="2 warps of 64 registers, issue of 2, 2 buses",
         kind=RegisterOfCore,
         arguments=(CoreConfig(warps=2, issue_width=2),),
-        faults=FAULTS,
     ),
 )

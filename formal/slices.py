@@ -1,7 +1,5 @@
 """Proofs of an L2 slice: each read is answered once, and reads of one ID stay in order."""
 
-from dataclasses import replace
-
 from amaranth import *
 
 from spica.hw.config.l2 import L2Config
@@ -11,7 +9,6 @@ from spica.hw.memory.l2.layouts import L2SliceConfig
 
 from .proof import Proof
 from .properties import Assert, Assume, Properties
-from .queues import FAULTS
 
 __all__ = ["PROOFS"]
 
@@ -134,6 +131,5 @@ PROOFS = (
         arguments=(SWEEP + 4, SWEEP + 28),
         depth=SWEEP + 30,
         induction=False,
-        faults=(replace(FAULTS[1], depth=SWEEP + 30), replace(FAULTS[3], depth=SWEEP + 14)),
     ),
 )

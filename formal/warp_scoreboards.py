@@ -7,7 +7,7 @@ from spica.hw.config import CoreConfig
 from spica.hw.core.issue.warp_scoreboard import UNDER_WAY, WarpScoreboard, needs_layout, releases
 from spica.hw.core.layouts import OPERANDS, REGISTERS
 
-from .proof import Fault, Proof
+from .proof import Proof
 from .properties import Assert, Assume, Properties, ones
 from .registers import Names, Results
 
@@ -129,51 +129,6 @@ class RegisterOfWarp(Properties):
             ]
 
 
-FAULTS = (
-    Fault(
-        what="a register claimed in the cycle of its write has two outstanding results",
-        inside="WarpScoreboard",
-        old="(claimed & remaining)),",
-        new="(claimed & pending)),",
-    ),
-    Fault(
-        what="a result written without announcement leaves its register blocked",
-        inside="WarpScoreboard",
-        old="blocked.eq((blocked & remaining & ~released) | claimed)",
-        new="blocked.eq((blocked & ~released) | claimed)",
-    ),
-    Fault(
-        what="a register is free after the first of two results",
-        inside="WarpScoreboard",
-        old="remaining.eq(pending & ~(written & ~twice))",
-        new="remaining.eq(pending & ~written)",
-    ),
-    Fault(
-        what="a bus frees the register it names without a done",
-        inside="gated",
-        old="(masks[number] & enables[number].replicate(REGISTERS))",
-        new="masks[number]",
-    ),
-    Fault(
-        what="a writer overtakes an outstanding write to the same register",
-        inside="WarpScoreboard",
-        old="waits.append(overtakes)",
-        new="waits.append(overtakes & 0)",
-    ),
-    Fault(
-        what="the announcement of the first of two results counts for both",
-        inside="WarpScoreboard",
-        old="gated(self.release, self.released) & ~twice",
-        new="gated(self.release, self.released)",
-    ),
-    Fault(
-        what="two instructions of a cycle write one register",
-        inside="depends",
-        old="(first.writes & touches.any())",
-        new="(first.writes & touches[1:].any())",
-    ),
-)
-
 PROOFS = (
     Proof(
         name="warp_scoreboard",
@@ -181,7 +136,6 @@ PROOFS = (
         size="64 registers, issue of 2, 2 buses, snooping",
         kind=RegisterOfWarp,
         arguments=(CoreConfig(issue_width=2),),
-        faults=FAULTS,
     ),
     Proof(
         name="warp_scoreboard_no_snoop",
@@ -189,13 +143,5 @@ PROOFS = (
         size="64 registers, issue of 1, 1 bus",
         kind=RegisterOfWarp,
         arguments=(CoreConfig(snoop=False, writeback_buses=1),),
-        faults=(
-            Fault(
-                what="a written register is not freed",
-                inside="WarpScoreboard",
-                old="remaining.eq(pending & ~written)",
-                new="remaining.eq(pending & ~(written & ~self.loaded))",
-            ),
-        ),
     ),
 )
