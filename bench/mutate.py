@@ -1,7 +1,8 @@
 """Mutation test: each planted fault must fail a test.
 
 Every mutant is one small edit of one file in a copy of the sources; the tests that guard it run
-there. `make mutate` exits 1 if a mutant survives, or if its tests fail without it.
+there. Files `faults.diff` beside the tests declare the mutants (`formal/faults.py`), each by its
+name and fault. `make mutate` exits 1 if a mutant survives, or if its tests fail without it.
 `--tier quick` runs those tests of the guarding files that `make test` runs, and exits 1 if fewer
 than `QUICK_SHARE` of all mutants are killed.
 """
@@ -12,12 +13,12 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from formal.sources import ROOT, copy_sources, misfits, plant
-
-from .mutants import MUTANTS, Mutant
+from formal.faults import Fault, faults_of, misfits, plant
+from formal.sources import ROOT, copy_sources
 
 #: Share of mutants that the quick tests must kill.
 QUICK_SHARE = 0.85
@@ -26,11 +27,25 @@ TIERS = ("full", "quick")
 NOTHING_SELECTED = 5
 
 
-def guards(mutant: Mutant, tier: str) -> tuple[str, ...]:
+def mutants() -> list[Fault]:
+    """Return all mutants, with the paths of their tests from the root."""
+    return [
+        replace(fault, guards=tuple(f"{path.parent.relative_to(ROOT)}/{t}" for t in fault.guards))
+        for path in sorted((ROOT / "tests").rglob("faults.diff"))
+        for fault in faults_of(path)
+    ]
+
+
+def name_of(mutant: Fault) -> str:
+    """Return the name of a mutant, which precedes its fault."""
+    return mutant.what.partition(": ")[0]
+
+
+def guards(mutant: Fault, tier: str) -> tuple[str, ...]:
     """Return the tests that run with a mutant: those that guard it, or in quick all their files."""
     if tier == "full":
-        return mutant.tests
-    return tuple(dict.fromkeys(test.partition("::")[0] for test in mutant.tests))
+        return mutant.guards
+    return tuple(dict.fromkeys(test.partition("::")[0] for test in mutant.guards))
 
 
 def run_tests(sources: Path, tests: tuple[str, ...], tier: str) -> subprocess.CompletedProcess:
@@ -44,11 +59,6 @@ def run_tests(sources: Path, tests: tuple[str, ...], tier: str) -> subprocess.Co
     )
 
 
-def stale(mutants: list[Mutant]) -> list[str]:
-    """Return a message for each mutant whose `old` text is not exactly once in its source."""
-    return misfits((mutant.name, mutant.inside, mutant.old) for mutant in mutants)
-
-
 @cache
 def healthy(tests: tuple[str, ...], tier: str) -> bool:
     """Return whether `tests` pass without any mutant."""
@@ -57,13 +67,13 @@ def healthy(tests: tuple[str, ...], tier: str) -> bool:
         return run_tests(Path(directory), tests, tier).returncode in (0, NOTHING_SELECTED)
 
 
-def verdict(mutant: Mutant, tier: str) -> dict:
+def verdict(mutant: Fault, tier: str) -> dict:
     """Run the mutant's tests with and without it."""
     tests = guards(mutant, tier)
     with tempfile.TemporaryDirectory() as directory:
         sources = Path(directory)
         copy_sources(sources)
-        plant(mutant.inside, mutant.old, mutant.new, sources)
+        plant(mutant, sources)
         try:
             broken = run_tests(sources, tests, tier)
             killed = broken.returncode == 1
@@ -73,8 +83,8 @@ def verdict(mutant: Mutant, tier: str) -> dict:
         except subprocess.TimeoutExpired:
             killed, reason = True, "timed out"
     return {
-        "mutant": mutant.name,
-        "fault": mutant.fault,
+        "mutant": name_of(mutant),
+        "fault": mutant.what.partition(": ")[2],
         "tier": tier,
         "healthy": healthy(tests, tier),
         "killed": killed,
@@ -88,8 +98,10 @@ def main() -> int:
     parser.add_argument("--json", type=Path, default=ROOT / "bench/results/mutation.json")
     parser.add_argument("--tier", choices=TIERS, default="full", help="tests that run")
     arguments = parser.parse_args()
-    chosen = [mutant for mutant in MUTANTS if not arguments.names or mutant.name in arguments.names]
-    if problems := stale(chosen):
+    chosen = [
+        mutant for mutant in mutants() if not arguments.names or name_of(mutant) in arguments.names
+    ]
+    if problems := misfits(chosen):
         print(*problems, sep="\n", file=sys.stderr)
         return 2
     results = []
@@ -99,7 +111,7 @@ def main() -> int:
         state = "killed" if result["killed"] else "SURVIVED"
         if not result["healthy"]:
             state = "TESTS FAIL WITHOUT IT"
-        print(f"{state:>8}  {mutant.name}: {mutant.fault}", flush=True)
+        print(f"{state:>8}  {mutant.what}", flush=True)
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(json.dumps(results, indent=2) + "\n")
     good = sum(result["killed"] and result["healthy"] for result in results)

@@ -1,30 +1,61 @@
-"""Tests that the planted faults fit the sources, and that each is of a different kind."""
+"""Tests of planted faults: each fits the sources once, whatever their locals are called."""
 
+import ast
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from support.root_modules import root_module
 
-MUTANTS = root_module("bench.mutants").MUTANTS
-planted_file = root_module("formal.sources").planted_file
+faults = root_module("formal.faults")
+MUTANTS = root_module("bench.mutate").mutants()
+PROVEN = root_module("formal.proof").FAULTS
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_mutant_fits_the_sources(mutant):
-    assert planted_file(mutant.inside, mutant.old).suffix
-    assert mutant.old != mutant.new
-    assert all((ROOT / test.partition("::")[0]).exists() for test in mutant.tests)
+@cache
+def renamed(text: str) -> str:
+    """Return a source with other names of all arguments and local variables of its functions."""
+    tree = ast.parse(text)
+    for function in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]:
+        nodes = list(ast.walk(function))
+        stored = {
+            node.id
+            for node in nodes
+            if isinstance(getattr(node, "ctx", 0), ast.Store) and isinstance(node, ast.Name)
+        }
+        local = (stored | {node.arg for node in nodes if isinstance(node, ast.arg)}) - {"self"}
+        for node in nodes:
+            if isinstance(node, ast.Name) and node.id in local:
+                node.id = f"local_{node.id}"
+            elif isinstance(node, ast.arg) and node.arg in local:
+                node.arg = f"local_{node.arg}"
+    return ast.unparse(tree)
 
 
-def test_ten_kinds_of_faults():
-    assert len({mutant.fault for mutant in MUTANTS}) >= 10
+@pytest.mark.parametrize("fault", [*MUTANTS, *PROVEN], ids=lambda fault: fault.what)
+def test_a_fault_fits_the_sources_whatever_their_locals_are_called(fault):
+    path, text = faults.planted(fault)
+    source = (ROOT / path).read_text()
+    assert text != source
+    if path.suffix == ".py":
+        assert ast.dump(ast.parse(text)) != ast.dump(ast.parse(source))
+        assert len(list(faults.edits(fault, path, renamed(source)))) == 1
 
 
-def test_a_text_that_is_not_in_one_source_is_refused():
-    with pytest.raises(ValueError, match="in one source that defines Arbiter, not in 0: 'no such"):
-        planted_file("Arbiter", "no such text")
-    with pytest.raises(ValueError, match="in one source that defines Nowhere, not in 0"):
-        planted_file("Nowhere", MUTANTS[0].old)
+def test_mutants_have_names_of_their_own_and_tests():
+    names = [mutant.what.partition(": ")[0] for mutant in MUTANTS]
+    assert len(set(names)) == len(names) > 100
+    for path, _, test in (guard.partition("::") for mutant in MUTANTS for guard in mutant.guards):
+        assert f"def {test.partition('[')[0]}" in (ROOT / path).read_text(), f"{path}::{test}"
+
+
+def test_a_fault_that_does_not_fit_once_is_refused():
+    fault = replace(PROVEN[0], where="Queue.elaborate", old="$no.such")
+    with pytest.raises(ValueError, match=r"must match once in Queue.elaborate, not 0 times: '\$no"):
+        faults.planted(fault)
+    (message,) = faults.misfits([replace(fault, old="$store")])
+    assert "must match once in Queue.elaborate, not " in message
