@@ -15,6 +15,7 @@ MADE = {
     "AxiPort": {"name_", "p_", "beat_bytes_", "write_capacity_"},
     "Channel": {"p_", "write_capacity_", "beat_cost_"},
     "ClusterCores": {"events_"},
+    "ClusterRecorder": {"slowest_"},
     "Composition": {
         *("libraries_", "steps_", "sampled_", "busy_", "input_widths_", "input_words_"),
     },
