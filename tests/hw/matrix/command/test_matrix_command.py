@@ -168,7 +168,7 @@ def test_random_commands_match_golden_model(name, stall):
     require_no_loop(Command, config)
     rng = random.Random(name)
     writes = []
-    for _ in range(800):
+    for _ in range(1200):
         writes += random_command(config, rng)
         if rng.random() < 0.1:
             writes.append((MATRIX["error"].offset, 0))
