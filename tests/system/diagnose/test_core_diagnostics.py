@@ -10,6 +10,7 @@ from spica.hw.config import PRESETS
 from spica.hw.core.units.lsu.memory_layouts import MemoryFault
 from spica.sim.diagnose.core_diagnostics import core_diagnostics_text, explain_fault
 from spica.sim.diagnose.diagnostics import ProgramError
+from spica.sim.harness import dram
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.machine.memory_layout import MemoryLayout, Region
 from spica.sim.machine.program_outcome import CoreFault
@@ -110,7 +111,9 @@ def test_an_endless_loop_ends_at_the_limit():
 
 @pytest.mark.parametrize("lockstep", [True, False], ids=["lockstep", "alone"])
 @pytest.mark.full
-def test_memory_that_never_answers_is_a_hang(lockstep):
+def test_memory_that_never_answers_is_a_hang(lockstep, monkeypatch):
+    # An answer in a thousand million cycles, for which the watchdog would wait.
+    monkeypatch.setattr(dram, "PATIENCE", 0)
     memory = CoreMemoryConfig(silence=0.999_999_9)
     found, text = diagnostics(
         "endless_loop", memory=memory, max_cycles=1_000_000, lockstep=lockstep
