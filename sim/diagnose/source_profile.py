@@ -47,16 +47,15 @@ def source_profile(program: Program, profiling: Profiling) -> dict[str, Any]:
     code = []
     waits = waits_by_reader(profiling)
     for number in map(int, np.flatnonzero(done + stalls.sum(axis=1).astype(np.uint64))):
-        found, pc = None, profiling.first + 4 * number
-        if number < len(done) - 1:
-            found = locator.at(pc)
+        pc, is_code = profiling.first + 4 * number, number < len(done) - 1
+        found = locator.at(pc) if is_code else None
         place = found or {"file": None, "line": None, "function": None, "text": None}
         places.add(
             (place["file"], place["line"], place["function"], place["text"]),
             int(done[number]),
             stalls[number],
         )
-        if number < len(done) - 1:
+        if is_code:
             code.append({
                 **assembly(program, pc),
                 **{key: place[key] for key in ("file", "line", "function")},

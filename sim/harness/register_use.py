@@ -10,7 +10,7 @@ from ...hw.isa.encoding import REGISTER_FIELDS, RegisterClass
 from ...hw.isa.instructions import find
 from ...kernels.program import Program
 
-__all__ = ["register_use"]
+__all__ = ["FLOATS", "register_use", "registers_of"]
 
 #: Number of f0; x0 has no results.
 FLOATS = REGISTERS // 2
@@ -31,19 +31,25 @@ def register_use(program: Program, threads: int) -> np.ndarray:
     return found
 
 
+def registers_of(word: int | None) -> dict[str, int]:
+    """Return the registers of an instruction by field; f0 to f31 are 32 to 63."""
+    instruction = None if word is None else find(word)
+    if instruction is None:
+        return {}
+    assert word is not None
+    return {
+        field: (word >> REGISTER_FIELDS[field] & 0x1F)
+        + (FLOATS if file is RegisterClass.FLOAT else 0)
+        for field, file in instruction.registers.items()
+    }
+
+
 @cache
 def masks(word: int, threads: int) -> tuple[int, int]:
     """Return the masks of the registers that an instruction reads and writes."""
+    spans = {field: 1 << number for field, number in registers_of(word).items()}
     instruction = find(word)
-    if instruction is None:
-        return 0, 0
-    files = instruction.registers
-    spans = {
-        field: 1
-        << (word >> REGISTER_FIELDS[field] & 0x1F) + (FLOATS if file is RegisterClass.FLOAT else 0)
-        for field, file in files.items()
-    }
-    rule = RULES.get(instruction.name)
+    rule = None if instruction is None else RULES.get(instruction.name)
     if rule is not None and (groups := rule.groups(threads)) is not None:
         selected = word >> REGISTER_FIELDS["rd"] & 0x1F
         for place, group in groups.by_field.items():

@@ -1,7 +1,6 @@
 """Report of a run: verdict, cycles, utilisation and largest losses, then all other figures."""
 
 import textwrap
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,7 +11,7 @@ from .prediction_report import prediction_lines, prediction_table
 from .profile_report import profile_tables
 from .result import FAIL, ISSUE_SLOTS, ISSUED, PASS
 from .tables import activity_table, percent, share_table, text_of
-from .unit_report import charged_losses, limit_lines, unit_table
+from .unit_report import charged_losses, issue_slots_of, limit_lines, unit_table
 from .utilization import ACTIVITIES, USEFUL
 
 __all__ = ["WIDTH", "report"]
@@ -289,14 +288,6 @@ def tables(result: Mapping[str, Any], width: int) -> Iterator:
 def outcome(key: str) -> str:
     """Return the outcome of an issue slot: `ISSUED`, or the stall reason with its meaning."""
     return ISSUED if key == ISSUED else f"{key.replace('_', ' ')}: {ISSUE_SLOTS[key]}"
-
-
-def issue_slots_of(result: Mapping[str, Any]) -> Counter[str]:
-    """Return the issue slots of all cores by outcome."""
-    total: Counter[str] = Counter()
-    for core in result["cores"]:
-        total.update(core["issue_slots"])
-    return total
 
 
 def wrapped(lines, width: int) -> str:

@@ -10,7 +10,7 @@ from rich.table import Table
 from ...hw.isa.operations import PORTS, Port
 from .tables import percent
 
-__all__ = ["charged_losses", "limit_lines", "unit_table"]
+__all__ = ["charged_losses", "issue_slots_of", "limit_lines", "unit_table"]
 
 #: Share of issue slots lost to one unit from which it is named as the limit.
 LIMIT = 0.5
@@ -28,24 +28,28 @@ ADVICE = {
 }
 
 
-def charged_losses(result: Mapping[str, Any]) -> Counter[str]:
-    """Return the empty issue slots of all cores by reason, with the unit that is charged."""
-    found: Counter[str] = Counter()
+def issue_slots_of(result: Mapping[str, Any]) -> Counter[str]:
+    """Return the issue slots of all cores by outcome."""
+    total: Counter[str] = Counter()
     for core in result["cores"]:
-        found.update({reason.replace("_", " "): n for reason, n in core["issue_slots"].items()})
-        for name, unit in (core["units"] or {}).items():
-            for reason, slots in unit["lost_slots"].items():
-                words = reason.replace("_", " ")
-                found[f"{words} ({name})"] += slots
-                found[words] -= slots
+        total.update(core["issue_slots"])
+    return total
+
+
+def charged_losses(result: Mapping[str, Any]) -> Counter[str]:
+    """Return the issue slots of all cores by outcome in words, with the unit that is charged."""
+    found = Counter({outcome.replace("_", " "): n for outcome, n in issue_slots_of(result).items()})
+    for name, (_, lost) in uses(result).items():
+        found.update({f"{reason} ({name})": slots for reason, slots in lost.items()})
+        found.subtract(lost)
     return found
 
 
 def limit_lines(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence on the unit to which most issue slots are lost, if there is one."""
-    slots = sum(sum(core["issue_slots"].values()) for core in result["cores"])
+    slots = max(1, issue_slots_of(result).total())
     for name, (busy, lost) in uses(result).items():
-        if lost.total() >= LIMIT * max(1, slots):
+        if lost.total() >= LIMIT * slots:
             port = Port[name.upper()]
             yield (
                 f"Limit: the {PORTS[port].name} has an instruction in {percent(busy)} of the "
@@ -56,7 +60,7 @@ def limit_lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 def unit_table(result: Mapping[str, Any]) -> Table:
     """Return the table of execution units: use, and issue slots lost to each."""
-    slots = max(1, sum(sum(core["issue_slots"].values()) for core in result["cores"]))
+    slots = max(1, issue_slots_of(result).total())
     table = Table(title="Execution units", title_justify="left", box=box.SIMPLE_HEAD)
     for head in ("in use", "slots lost", "share"):
         table.add_column(head, justify="right", no_wrap=True)
@@ -71,14 +75,17 @@ def unit_table(result: Mapping[str, Any]) -> Table:
 
 def uses(result: Mapping[str, Any]) -> dict[str, tuple[float, Counter[str]]]:
     """Return the units in use: share of the cycles of their cores, slots lost by reason."""
-    cycles, busy = 0, Counter[str]()
+    busy: Counter[str] = Counter()
     lost: dict[str, Counter[str]] = {}
-    width = result["config"]["core"]["issue_width"]
+    cycles = issue_slots_of(result).total() / result["config"]["core"]["issue_width"]
     for core in result["cores"]:
-        cycles += sum(core["issue_slots"].values()) // width
         for name, unit in (core["units"] or {}).items():
             busy[name] += unit["cycles"]
             by_reason = {reason.replace("_", " "): n for reason, n in unit["lost_slots"].items()}
             lost.setdefault(name, Counter()).update(by_reason)
     ordered = sorted(lost, key=lambda name: (-lost[name].total(), -busy[name]))
-    return {name: (busy[name] / max(1, cycles), lost[name]) for name in ordered if busy[name]}
+    return {
+        name: (busy[name] / max(1, cycles), lost[name])
+        for name in ordered
+        if busy[name] or lost[name]
+    }

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from ....hw.core.layouts import REGISTERS
-from ....hw.isa.encoding import REGISTER_FIELDS, RegisterClass
-from ....hw.isa.instructions import find
 from ....hw.isa.operations import Port
+from ...harness.register_use import FLOATS, registers_of
 from .life import Life, Pipeline
 from .naming import Names
 
@@ -16,7 +15,6 @@ __all__ = ["Operands", "operands_of"]
 #: Values of the source registers of instructions: by number of the instruction, then of the
 #: register (f0 to f31 are 32 to 63), by thread.
 Operands = dict[int, dict[int, np.ndarray]]
-FLOATS = REGISTERS // 2
 
 
 def operands_of(pipeline: Pipeline, names: Names, registers: Mapping[int, np.ndarray]) -> Operands:
@@ -48,19 +46,6 @@ def operands_of(pipeline: Pipeline, names: Names, registers: Mapping[int, np.nda
         }
         apply(life, file, names.word(life.pc, life.word))
     return found
-
-
-def registers_of(word: int | None) -> dict[str, int]:
-    """Return the registers of an instruction by field."""
-    instruction = None if word is None else find(word)
-    if instruction is None:
-        return {}
-    assert word is not None
-    return {
-        field: (word >> REGISTER_FIELDS[field] & 0x1F)
-        + (FLOATS if file is RegisterClass.FLOAT else 0)
-        for field, file in instruction.registers.items()
-    }
 
 
 def sources(word: int | None) -> list[int]:
