@@ -1,10 +1,9 @@
-"""Bench of the issue stage: model, or model and RTL, inside a model of the rest of the core."""
+"""Bench of the issue stage inside a model of the rest of the core."""
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 from amaranth import Cat
 from amaranth.lib import data
@@ -14,13 +13,15 @@ from spica.hw.core.front_end_layouts import head_layout
 from spica.hw.core.issue.issue import Issue
 from spica.hw.core.issue.scoreboard import done_layout, register_event_layout
 from spica.hw.core.issue.stall_reason import StallReason
-from spica.hw.core.layouts import decoded_layout, issue_layout, product_field
+from spica.hw.core.layouts import issue_layout
 from spica.hw.isa.operations import HGMMA_GROUPS, Port
 from spica.sim.engine.testbench import simulate
-from spica.sim.golden.core.issue.issue import Cycle, Entry, IssueModel, Offer, Outcome
+from support.core.issue_contract import IssueContract
+from support.core.issue_entry import Cycle, Entry, pack_entry
 from support.core.issue_surroundings import RestOfCore, Timing
+from support.packing import Packing
 
-__all__ = ["Run", "pack_entry", "random_program", "run_beside", "run_model"]
+__all__ = ["Run", "random_program", "run"]
 
 #: Ports of random instructions with register groups.
 GROUPED = (Port.SPECIAL, Port.MEMORY, Port.TENSOR)
@@ -30,21 +31,23 @@ PLAIN_PORTS = CoreConfig().ports
 
 @dataclass
 class Run:
-    """Statistics of a run: cycles, and issue slots by reason (NONE: issued)."""
+    """Statistics of a run: cycles, those until the last issue, and issue slots by reason."""
 
-    width: int
     cycles: int = 0
+    until_last: int = 0
     slots: Counter = field(default_factory=Counter)
 
-    def add(self, outcome: Outcome):
-        """Count a cycle."""
+    def add(self, slots: list[StallReason]):
+        """Count a cycle with these outcomes of its slots, NONE if issued."""
         self.cycles += 1
-        self.slots.update(outcome.slots)
+        self.slots.update(slots)
+        if StallReason.NONE in slots:
+            self.until_last = self.cycles
 
     @property
     def rate(self) -> float:
-        """Instructions issued per cycle."""
-        return self.slots[StallReason.NONE] / self.cycles
+        """Instructions per cycle until the last is issued."""
+        return self.slots[StallReason.NONE] / self.until_last
 
 
 def random_grouped(rng: random.Random, size: int, ports: Sequence[Port]) -> Entry:
@@ -121,166 +124,91 @@ def random_program(
     return program
 
 
-def run_model(
-    config: CoreConfig,
-    programs: list[list[Entry]],
-    timing: Timing,
-    *,
-    seed: int = 1,
-    model: IssueModel | None = None,
-) -> Run:
-    """Run programs on the model alone."""
-    rest = RestOfCore(config, programs, timing, random.Random(seed))
-    model = model or IssueModel(config)
-    run = Run(config.issue_width)
-    while not rest.done:
-        cycle = rest.before()
-        outcome = model.step(cycle)
-        rest.after(outcome, accepted(outcome, cycle))
-        run.add(outcome)
-    return run
+class IssueBench:
+    """Inputs and outputs of the RTL, each as one number per cycle."""
+
+    def __init__(self, config: CoreConfig, rng: random.Random):
+        self.config, self.rng = config, rng
+        self.dut = dut = Issue(config)
+        warps, slots = config.warps, config.issue_width
+        self.events = {
+            "dispatched": register_event_layout(config),
+            "arriving": register_event_layout(config),
+            "written": done_layout(config),
+        }
+        self.head_width = head_layout(config).size
+        warp_sets = ("active", "at_barrier", "started", "resume")
+        inputs = data.StructLayout({
+            "heads": data.ArrayLayout(data.ArrayLayout(self.head_width, warps), slots),
+            "masks": data.ArrayLayout(config.threads, warps),
+            **dict.fromkeys(warp_sets, warps),
+            "released": len(config.credit_ports),
+            **{name: data.ArrayLayout(layout, len(getattr(dut, name)))
+               for name, layout in self.events.items()},
+            "ready": slots,
+        })  # fmt: skip
+        offer = data.StructLayout({"valid": 1, "payload": issue_layout(config).size})
+        outputs = data.StructLayout({
+            "take": warps,
+            "take_slot_1": 1,
+            "drained": warps,
+            "reason": data.ArrayLayout(4, warps),
+            "slots": data.ArrayLayout(4, slots),
+            "o": data.ArrayLayout(offer, slots),
+        })
+        self.input_packing, self.output_packing = Packing(inputs), Packing(outputs)
+        heads = [head for entries in dut.heads for head in entries]
+        names = ("masks", *warp_sets, "released", *self.events)
+        readies = [o.ready for o in dut.o]
+        self.inputs = Cat(*heads, *(getattr(dut, name) for name in names), *readies)
+        shown = (dut.take, dut.take_slot_1, dut.drained, dut.reason, dut.slots)
+        self.outputs = Cat(*shown, *(Cat(o.valid, o.payload) for o in dut.o))
+
+    def drive(self, ctx, cycle: Cycle) -> dict:
+        """Set all inputs, random ones where nothing is valid; return all outputs."""
+        values = {name: bits(getattr(cycle, name)) for name in ("active", "at_barrier")}
+        values |= {name: bits(getattr(cycle, name)) for name in ("started", "resume")}
+        for name in ("ready", "released"):
+            values[name] = bits(n for n, is_set in enumerate(getattr(cycle, name)) if is_set)
+        for name, layout in self.events.items():
+            values[name] = [self.event(layout, event) for event in getattr(cycle, name)]
+        slots = range(self.config.issue_width)
+        values["heads"] = [[self.head(heads, slot) for heads in cycle.heads] for slot in slots]
+        values["masks"] = cycle.masks
+        ctx.set(self.inputs, self.input_packing.pack(values))
+        return self.output_packing.unpack(ctx.get(self.outputs))
+
+    def event(self, layout: data.StructLayout, event: tuple | None) -> dict:
+        """Return an event, random if there is none."""
+        _, *names = layout.members
+        fields = event or [self.rng.getrandbits(6) for _ in names]
+        return {"valid": event is not None, **dict(zip(names, fields, strict=True))}
+
+    def head(self, heads: list[Entry], slot: int) -> int:
+        """Return the bits of an instruction in a buffer, random if there is none."""
+        if slot < len(heads):
+            return pack_entry(self.config, heads[slot]) << 1 | 1
+        return self.rng.getrandbits(self.head_width) & ~1
 
 
-def accepted(outcome: Outcome, cycle: Cycle) -> list[Offer]:
-    """Return the accepted offers."""
-    pairs = zip(outcome.offered, cycle.ready, strict=True)
-    return [offer for offer, ready in pairs if offer is not None and ready]
-
-
-def run_beside(
-    config: CoreConfig,
-    programs: list[list[Entry]],
-    timing: Timing,
-    *,
-    seed: int = 1,
-    model: IssueModel | None = None,
-    dut: Issue | None = None,
-) -> Run:
-    """Run programs on the model and the RTL; compare all outputs in every cycle."""
-    dut = dut or Issue(config)
-    rng = random.Random(seed)
-    rest = RestOfCore(config, programs, timing, rng)
-    model = model or IssueModel(config)
-    run = Run(config.issue_width)
-    inputs = Cat(
-        *(head for heads in dut.heads for head in heads),
-        *(dut.masks, dut.active, dut.at_barrier, dut.started, dut.resume, dut.released),
-        *(dut.dispatched, dut.arriving, dut.written),
-        *(o.ready for o in dut.o),
-    )
-    outputs = Cat(
-        dut.take,
-        dut.take_slot_1,
-        dut.drained,
-        dut.reason,
-        *(Cat(o.valid, o.payload) for o in dut.o),
-    )
-
-    async def testbench(ctx):
-        last = [StallReason.IDLE] * config.issue_width
-        while not rest.done:
-            cycle = rest.before()
-            ctx.set(inputs, pack_cycle(config, cycle, rng))
-            found, slots = ctx.get(outputs), ctx.get(dut.slots.as_value())
-            outcome = model.step(cycle)
-            expected, care = pack_outcome(config, outcome)
-            message = f"cycle {run.cycles}: {outcome}"
-            assert (found ^ expected) & care == 0, message
-            assert slots == join((4, reason) for reason in last), message
-            last = outcome.slots
-            rest.after(outcome, accepted(outcome, cycle))
-            run.add(outcome)
-            await ctx.tick()
-
-    simulate(dut, testbench)
-    return run
-
-
-def join(fields: Iterable[tuple[int, int]]) -> int:
-    """Return the values of ``(width, value)`` concatenated, the first lowest."""
-    total = position = 0
-    for width, value in fields:
-        assert 0 <= value < 1 << width
-        total |= int(value) << position
-        position += width
-    return total
-
-
-def struct(layout: data.StructLayout, values: dict) -> int:
-    """Return the bits of a struct as a number."""
-    widths = ((name, part.width) for name, part in layout)
-    return join((width, int(values[name])) for name, width in widths)
-
-
-def bits(numbers: Iterable[int]) -> int:
+def bits(numbers) -> int:
     """Return a mask with these bits set."""
     return sum(1 << number for number in numbers)
 
 
-@cache
-def pack_entry(config: CoreConfig, entry: Entry) -> int:
-    """Return a decoded instruction; fields that issue ignores derive from its pc."""
-    pc = entry.pc
-    names = ("port", "rd", "writes", "stalls_warp", "serialises", *product_field(config))
-    values = {name: getattr(entry, name) for name in names}
-    passed = {"operation": pc & 31, "immediate": pc ^ 0xFFFF_FFFF, "rounding": pc >> 5 & 7}
-    flags = {"a_is_pc": pc >> 8 & 1, "b_is_immediate": pc >> 9 & 1}
-    sources = join((6, source) for source in entry.sources)
-    reads = join((1, read) for read in entry.reads)
-    groups = {"grouped": join((1, each) for each in entry.grouped), "last": entry.last}
-    return struct(
-        decoded_layout(config),
-        values | passed | flags | groups | {"pc": pc, "sources": sources, "reads": reads},
-    )
+def run(config: CoreConfig, programs: list[list[Entry]], timing: Timing, *, seed: int = 1) -> Run:
+    """Run programs on the RTL; check all its outputs in every cycle."""
+    rng = random.Random(seed)
+    rest = RestOfCore(config, programs, timing, rng)
+    bench, contract = IssueBench(config, rng), IssueContract(config, rest)
+    result = Run()
 
+    async def testbench(ctx):
+        while not rest.done:
+            cycle = rest.before()
+            rest.after(*contract.check(cycle, bench.drive(ctx, cycle)))
+            result.add(contract.slots)
+            await ctx.tick()
 
-def pack_cycle(config: CoreConfig, cycle: Cycle, rng: random.Random) -> int:
-    """Return all inputs, with random payloads where nothing is valid."""
-    fields = []
-    head_width = head_layout(config).size
-    for slot in range(config.issue_width):
-        for heads in cycle.heads:
-            there = slot < len(heads)
-            noise = rng.getrandbits(head_width) & ~1
-            fields.append((
-                head_width,
-                pack_entry(config, heads[slot]) << 1 | 1 if there else noise,
-            ))
-    fields += [(config.threads, mask) for mask in cycle.masks]
-    for warps in (cycle.active, cycle.at_barrier, cycle.started, cycle.resume):
-        fields.append((config.warps, bits(warps)))
-    fields += [(1, released) for released in cycle.released]
-    event, done = register_event_layout(config), done_layout(config)
-    for layout, news in [(event, cycle.dispatched), (event, cycle.arriving), (done, cycle.written)]:
-        names = list(layout.members)
-        for one in news:
-            values = struct(layout, dict(zip(names, (1, *one), strict=True))) if one else None
-            noise = rng.getrandbits(layout.size) & ~1
-            fields.append((layout.size, noise if values is None else values))
-    fields += [(1, ready) for ready in cycle.ready]
-    return join(fields)
-
-
-def pack_outcome(config: CoreConfig, outcome: Outcome) -> tuple[int, int]:
-    """Return all outputs except the slots, and a mask of those that matter."""
-    taken = 0 if outcome.taken is None else 1 << outcome.taken
-    fields = [(config.warps, taken), (1, outcome.second), (config.warps, bits(outcome.drained))]
-    fields += [(4, reason) for reason in outcome.reasons]
-    care = [(width, (1 << width) - 1) for width, _ in fields]
-    layout = issue_layout(config)
-    for offer in outcome.offered:
-        fields.append((1, offer is not None))
-        care.append((1, 1))
-        payload = 0
-        if offer is not None:
-            pending = join((1, waits) for waits in offer.pending)
-            values = {
-                "warp": offer.warp,
-                "mask": offer.mask,
-                "pending": pending,
-                "beat": offer.beat,
-            }
-            payload = struct(layout, values | {"instruction": pack_entry(config, offer.entry)})
-        fields.append((layout.size, payload))
-        care.append((layout.size, (1 << layout.size) - 1 if offer is not None else 0))
-    return join(fields), join(care)
+    simulate(bench.dut, testbench)
+    return result

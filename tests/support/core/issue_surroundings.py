@@ -5,18 +5,14 @@ detects operands that are stale, too new or missing.
 """
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.issue.warp_scoreboard import FIXED_PORTS, VARIABLE_PORTS
 from spica.hw.isa.operations import Port
-from spica.sim.golden.core.issue.issue import Cycle, Entry, Outcome
+from support.core.issue_entry import Cycle, Entry, Flight
 
-__all__ = ["PipeError", "RestOfCore", "Timing"]
-
-
-class PipeError(AssertionError):
-    """Violation of a dependence by issue, or an instruction stalled forever."""
+__all__ = ["RestOfCore", "Timing"]
 
 
 @dataclass(kw_only=True)
@@ -32,21 +28,6 @@ class Timing:
     barrier: float = 0.0  #: a blocking instruction waits at a barrier
     end: float = 0.0  #: a blocking instruction ends its warp, which restarts later
     patience: int = 400  #: cycles without any progress until an error is raised
-
-
-@dataclass(eq=False)
-class Flight:
-    """An instruction or micro-operation in flight."""
-
-    number: int
-    warp: int
-    entry: Entry
-    right: list[int | None]  # expected version of each operand
-    responds: bool = True  # a unit returns a result, or only completion
-    is_last: bool = True
-    waits: list[bool] = field(default_factory=list)  # operands expected on a bus
-    wants: list[bool] = field(default_factory=list)  # operands to read from the banks
-    due: int = 0
 
 
 class RestOfCore:
@@ -70,6 +51,8 @@ class RestOfCore:
         self.results: list[Flight] = []
         self.under_way: list[list[Flight]] = [[] for _ in programs]
         self.barriers: set[int] = set()
+        self.stopped: set[int] = set()
+        self.only_products = [False] * len(programs)  # in flight in the last cycle
         self.written: list[Flight | None] = []
         self.resume_at: dict[int, int] = {}
         self.start_at: dict[int, int] = {}
@@ -103,15 +86,16 @@ class RestOfCore:
         free = self.config.collectors - len(self.collectors)
         refused = self.chance(self.timing.refuse)
         width = self.config.issue_width
-        self.heads = [
+        heads = [
             [] if self.chance(self.timing.starve) else buffer[:width] for buffer in self.buffers
         ]
         if width > 1 and self.chance(self.timing.starve):
-            self.heads = [head[:1] for head in self.heads]
-        self.masks = [self.rng.getrandbits(self.config.threads) for _ in self.buffers]
-        return Cycle(
-            heads=self.heads,
-            masks=self.masks,
+            heads = [head[:1] for head in heads]
+        masks = [self.rng.getrandbits(self.config.threads) for _ in self.buffers]
+        self.usable = dict(self.credits)  # without those that return in this cycle
+        self.cycle = Cycle(
+            heads=heads,
+            masks=masks,
             active=active,
             at_barrier=set(self.barriers),
             started=started,
@@ -125,6 +109,7 @@ class RestOfCore:
             ready=[not refused and free > slot for slot in range(width)],
             released=[self.release(port) for port in self.credits],
         )
+        return self.cycle
 
     def release(self, port: Port) -> bool:
         """Return whether the unit of a port returns a credit in this cycle."""
@@ -206,41 +191,31 @@ class RestOfCore:
             chosen.append(None if held else self.results.pop(0))
         return chosen
 
-    def after(self, outcome: Outcome, accepted: list):
-        """End the cycle; `accepted` are the offers that collectors accepted, the older first."""
+    def after(self, taken: int | None, second: bool, accepted: int):
+        """End the cycle: issuing warp, dual issue, and the number of accepted offers."""
+        if self.config.tensor == "hgmma":
+            for warp, flights in enumerate(self.under_way):
+                self.only_products[warp] = warp != taken and all(one.entry.last for one in flights)
+        self.stopped -= self.cycle.resume | self.cycle.started
         self.gather()
         self.write()
-        for offer in accepted:
-            self.allocate(offer)
-        if outcome.taken is not None:
-            self.take(outcome.taken, 0)
-            if outcome.second:
-                self.take(outcome.taken, 1)
-        if self.now - self.last_progress > self.timing.patience and not self.done:
-            raise PipeError(f"no instruction issued or completed for {self.timing.patience} cycles")
+        for _ in range(accepted):
+            self.allocate()
+        if taken is not None:
+            for slot in range(1 + second):
+                self.take(taken, slot)
+        waited = self.now - self.last_progress
+        assert self.done or waited <= self.timing.patience, "nothing issues or completes"
         self.now += 1
 
     def take(self, warp: int, slot: int):
         """Issue the next instruction of `warp`."""
-        if slot >= len(self.heads[warp]):
-            raise PipeError(f"warp {warp} issued an instruction that is not in its buffer")
-        if warp in self.resume_at or warp in self.start_at:
-            raise PipeError(f"warp {warp} issued while it is stalled")
-        if any(one.entry.stalls_warp for one in self.under_way[warp]):
-            raise PipeError(f"warp {warp} issued behind a blocking instruction")
         entry = self.buffers[warp].pop(0)
-        products = self.config.tensor == "hgmma" and not entry.awaits_products
-        others = [one for one in self.under_way[warp] if not (products and one.entry.last)]
-        if entry.serialises and others:
-            raise PipeError(f"warp {warp} issued a serialising instruction with others in flight")
-        if slot and self.queue[-1].entry.port == entry.port:
-            raise PipeError(f"warp {warp} issued two instructions to port {entry.port.name}")
         if entry.port in self.credits:
-            # A credit that returns in this cycle counts from the next one on.
             self.credits[entry.port] -= 1
-            if self.credits[entry.port] < 0:
-                raise PipeError(f"warp {warp} issued without a credit of {entry.port.name}")
-        flights = [self.flight(warp, entry, beat) for beat in range(1 + entry.last)]
+        if entry.stalls_warp:
+            self.stopped.add(warp)
+        flights = [self.flight(warp, slot, entry, beat) for beat in range(1 + entry.last)]
         for flight in flights:
             if flight.entry.writes:
                 self.newest[warp][flight.entry.rd] = flight.number
@@ -249,7 +224,7 @@ class RestOfCore:
         self.left -= 1
         self.last_progress = self.now
 
-    def flight(self, warp: int, entry: Entry, beat: int) -> Flight:
+    def flight(self, warp: int, slot: int, entry: Entry, beat: int) -> Flight:
         """Return a micro-operation of an instruction, which reads the newest registers."""
         part = entry.micro_operation(beat)
         right = [
@@ -257,19 +232,16 @@ class RestOfCore:
             for name, read in zip(part.sources, part.reads, strict=True)
         ]
         self.issued += 1
-        responds = entry.grouped[0] or beat == entry.last
-        return Flight(self.issued, warp, part, right, responds, is_last=beat == entry.last)
+        mask = self.cycle.masks[warp]
+        return Flight(
+            number=self.issued, warp=warp, mask=mask, slot=slot, entry=part, beat=beat, right=right
+        )
 
-    def allocate(self, offer):
-        """Allocate a collector to an instruction."""
+    def allocate(self):
+        """Allocate a collector to the oldest instruction, whose operands `waits` are on a bus."""
         flight = self.queue.pop(0)
-        if (offer.warp, offer.entry) != (flight.warp, flight.entry):
-            raise PipeError(f"warp {offer.warp} issued out of order")
-        reads = flight.entry.reads
-        flight.waits = [read and waits for read, waits in zip(reads, offer.pending, strict=True)]
-        flight.wants = [
-            read and not waits for read, waits in zip(reads, offer.pending, strict=True)
-        ]
+        pairs = zip(flight.entry.reads, flight.waits, strict=True)
+        flight.wants = [read and not waits for read, waits in pairs]
         self.collectors.append(flight)
 
     def gather(self):
@@ -289,11 +261,10 @@ class RestOfCore:
 
     def check(self, flight: Flight, k: int, version: int):
         """Compare an operand's version with that of program order."""
-        if version != flight.right[k]:
-            raise PipeError(
-                f"warp {flight.warp} read register {flight.entry.sources[k]} of version {version} "
-                f"instead of {flight.right[k]}"
-            )
+        assert version == flight.right[k], (
+            f"warp {flight.warp} read register {flight.entry.sources[k]} of version {version} "
+            f"instead of {flight.right[k]}"
+        )
 
     def write(self):
         """Write the results on the buses to the banks."""
@@ -302,8 +273,7 @@ class RestOfCore:
                 continue
             bank, rd = self.banks[flight.warp], flight.entry.rd
             if flight.entry.writes:
-                if bank.get(rd, -1) > flight.number:
-                    raise PipeError(f"warp {flight.warp} wrote register {rd} in the wrong order")
+                assert bank.get(rd, -1) <= flight.number, f"register {rd} written in another order"
                 bank[rd] = flight.number
             if flight.entry.stalls_warp:
                 self.carry_out(flight.warp)

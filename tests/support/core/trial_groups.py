@@ -6,7 +6,7 @@ from dataclasses import replace
 from unittest.mock import patch
 
 from spica.hw.isa.operations import PORTS, Port, RegisterGroup, RegisterGroups, SpecialOperation
-from support.core.issue_bench import pack_entry
+from support.core.issue_entry import pack_entry
 
 __all__ = ["SIZE", "trial_groups"]
 
