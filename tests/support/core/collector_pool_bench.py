@@ -6,9 +6,9 @@ from amaranth import Value
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.layouts import more_field
-from spica.hw.isa.operations import Port
+from spica.hw.isa.operations import PORTS, Port
 from spica.sim.engine.testbench import simulate
-from spica.sim.golden.core.operands.collector_pool import CollectorsModel, expected_operations
+from spica.sim.golden.core.operands.collector_pool import expected_operations
 from spica.sim.units.alike import require_alike
 from support.core.collector_pool_surroundings import (
     Banks,
@@ -24,10 +24,11 @@ __all__ = ["CollectorsBench"]
 
 
 class CollectorsBench:
-    """Bench that runs a program through the collectors and checks all their outputs.
+    """Bench that runs a program through the collectors and checks what they promise.
 
-    In each cycle, requests, offers, readies and events must equal those of `CollectorsModel`.
-    Operands must equal those of `expected_operations`.
+    Each instruction goes to its port once, with the operands of `expected_operations`, those of a
+    warp for one port in order. Each operand is read once, from a bank or from a bus. An instruction
+    is accepted if there is a free collector. Requests and offers stay until they are accepted.
 
     Parameters
     ----------
@@ -61,17 +62,22 @@ class CollectorsBench:
         self.banks = Banks(config, surroundings, rng)
         self.units = Units(config, surroundings, rng)
         self.issuer = Issuer(config, surroundings, program, rng)
-        self.model = CollectorsModel(config)
+        self.inside: list[int] = []  # instructions in collectors, the oldest first
+        self.refused: dict[int, dict] = {}  # requests of the last cycle
+        self.kept: dict[int, int] = {}  # instructions offered and not accepted, by port
         self.final = {name: list(values) for name, values in self.banks.registers.items()}
         self.expected = expected_operations(config, program, self.final)
         self.dut = PackedCollectors(config)
         self.packings = {name: Packing(layout) for name, layout in self.dut.layouts.items()}
-        self.cycles = self.snooped = self.done = 0
+        self.cycles = self.read = self.snooped = self.done = 0
         self.issued, self.accepted, self.written = ([-1] * len(program) for _ in range(3))
 
     def run(self, timeout: int = 20_000):
         """Run the program; raise `AssertionError` on any difference."""
         simulate(self.dut, self.testbench, timeout=timeout)
+        assert self.read + self.snooped == sum(
+            issue["instruction"]["reads"].bit_count() for issue in self.program
+        ), "each operand is read once"
         for name, values in self.final.items():
             assert self.banks.registers[name] == values, f"warp and register {name}"
         return self
@@ -86,13 +92,12 @@ class CollectorsBench:
             o = self.packings["o"].unpack(ctx.get(Value.cast(dut.o)))
             granted = self.check_requests(o["request"])
             offered = {port for port in self.config.ports if o["offered"] >> port & 1}
-            require_alike(offered, set(self.model.offered), "ports offered in cycle", self.cycles)
             found = {port: ctx.get(Value.cast(dut.operation[port])) for port in offered}
             accepted = self.check_offers(found)
             ctx.set(dut.readies, self.packings["readies"].pack(self.readies(granted, accepted)))
             o = self.packings["o"].unpack(ctx.get(Value.cast(dut.o)))
             issues = self.check_room(o["i_ready"], offers, accepted)
-            self.end_cycle(o["events"], granted, buses, accepted, issues)
+            self.end_cycle(o["events"], buses, accepted, issues)
             await ctx.tick()
 
     def answers(self, buses: list[dict | None], offers: list[dict | None]) -> dict:
@@ -111,36 +116,62 @@ class CollectorsBench:
         }
 
     def check_requests(self, requests: list[dict]) -> set[int]:
-        """Compare requests with the model's; return the collectors with a completed grant."""
+        """Check that requests are for instructions inside; return those that are granted."""
         found = {c: one["payload"] for c, one in enumerate(requests) if one["valid"]}
-        require_alike(found, self.model.requests(), "requests in cycle", self.cycles)
-        return self.banks.grant(found)
+        assert self.refused.items() <= found.items(), "a request changed"
+        needed = []
+        for number in self.inside:
+            issue = self.program[number]
+            instruction = issue["instruction"]
+            reads_all = PORTS[Port(instruction["port"])].reads_all
+            mask = (1 << self.config.threads) - 1 if reads_all else issue["mask"]
+            for k, source in enumerate(instruction["sources"]):
+                if instruction["reads"] >> k & 1:
+                    needed.append({"warp": issue["warp"], "register": source, "mask": mask})
+        assert all(request in needed for request in found.values())
+        granted = self.banks.grant(found)
+        self.refused = {c: request for c, request in found.items() if c not in granted}
+        self.read += len(granted)
+        return granted
 
-    def check_offers(self, operations: dict[int, int]) -> set[int]:
-        """Compare the offer to each port with the expected one; return the ports that accept."""
+    def check_offers(self, operations: dict[int, int]) -> dict[int, int]:
+        """Compare the offers with the expected operations; return the accepted ones by port."""
+        offers = {}
         for port, operation in operations.items():
-            number = self.model.offered[port].issue["instruction"]["pc"] // 4
             found = self.packings["operation"].unpack(operation)
+            offers[port] = number = found["pc"] // 4
+            stream = (self.expected[number]["warp"], port)
+            older = (n for n in self.inside if (self.expected[n]["warp"], self.port(n)) == stream)
+            assert number == next(older, None), f"instruction {number} at {Port(port)}"
             expected = self.expected[number]
             idle = [t for t in range(self.config.threads) if not expected["mask"] >> t & 1]
             for values, exact in zip(found["operands"], expected["operands"], strict=True):
                 for thread in idle:  # operands of inactive threads are undefined
                     values[thread] = exact[thread]
             require_alike(found, expected, "instruction", number, "at", Port(port))
-        return {port for port in operations if self.rng.random() < self.surroundings.accept}
+        assert self.kept.items() <= offers.items(), "an offer changed"
+        willing = [port for port in offers if self.rng.random() < self.surroundings.accept]
+        self.kept = {port: number for port, number in offers.items() if port not in willing}
+        return {port: offers[port] for port in willing}
 
-    def readies(self, granted: set[int], accepted: set[int]) -> dict:
+    def port(self, number: int) -> int:
+        """Return the port of an instruction."""
+        return int(self.program[number]["instruction"]["port"])
+
+    def readies(self, granted: set[int], accepted: dict[int, int]) -> dict:
         """Return the readies; those of ports without an offer are random."""
         ready = sum(1 << port for port in accepted)
-        idle = sum(1 << port for port in self.config.ports if port not in self.model.offered)
+        idle = sum(1 << p for p in self.config.ports if p not in self.kept | accepted)
         return {
             "request": sum(1 << collector for collector in granted),
             "operation": ready | idle & self.rng.getrandbits(len(self.config.ports)),
         }
 
-    def check_room(self, ready: int, offers: list[dict | None], accepted: set[int]) -> list[dict]:
+    def check_room(
+        self, ready: int, offers: list[dict | None], accepted: dict[int, int]
+    ) -> list[dict]:
         """Compare the accepted slots with the free collectors; return their instructions."""
-        room = self.model.room(accepted)
+        room = self.config.collectors - len(self.inside) + len(accepted)
         issues = []
         for slot, offer in enumerate(offers):
             assert (ready >> slot & 1) == (room > len(issues)), f"ready of slot {slot}"
@@ -151,28 +182,25 @@ class CollectorsBench:
     def end_cycle(
         self,
         events: dict,
-        granted: set[int],
         buses: list[dict | None],
-        accepted: set[int],
+        accepted: dict[int, int],
         issues: list[dict],
     ):
-        """End the cycle, here and in the model; compare events."""
-        results = [bus for bus in buses if bus is not None]
-        model = self.model
-        happened = {
-            "occupied": len(model.entries),
-            "refused": len(set(model.requests()) - granted),
-        }
-        for port in accepted:
-            self.accept(model.offered[port].issue["instruction"]["pc"] // 4)
-        for result in results:
-            self.write(result)
-        happened["snooped"] = model.step(granted, results, accepted, issues)
-        assert events == happened
-        self.snooped += happened["snooped"]
+        """End the cycle; compare events."""
+        assert events["occupied"] == len(self.inside)
+        assert events["refused"] == len(self.refused)
+        self.snooped += events["snooped"]
+        for number in accepted.values():
+            self.inside.remove(number)
+            self.accept(number)
+        for result in buses:
+            if result is not None:
+                self.write(result)
         for issue in issues:
             self.issuer.issue(issue)
-            self.issued[issue["instruction"]["pc"] // 4] = self.cycles
+            number = issue["instruction"]["pc"] // 4
+            self.inside.append(number)
+            self.issued[number] = self.cycles
         self.cycles += 1
 
     def accept(self, number: int):

@@ -6,6 +6,7 @@ import pytest
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.operands.collector_pool import Collectors
+from spica.hw.core.operands.dispatch import Dispatch
 from spica.hw.emit.emitter import emit
 from spica.hw.isa.operations import PORTS, Port
 from spica.sim.engine.testbench import require_no_loop
@@ -164,6 +165,16 @@ def test_full_collectors_refuse():
     assert bench.accepted == [-1] * 8
 
 
+def test_the_oldest_of_all_warps_goes_first():
+    """The port stalls, so that several instructions are ready; they leave as they came."""
+    config = CoreConfig(**SMALL, collectors=4)
+    bench = CollectorsBench(config, Surroundings(accept=0.3), independent(config, 40)).run()
+    by_issue, by_dispatch = (
+        sorted(range(40), key=cycles.__getitem__) for cycles in (bench.issued, bench.accepted)
+    )
+    assert by_issue == by_dispatch
+
+
 @pytest.mark.full
 def test_threads_in_parts():
     """32 threads in 16 banks: two cycles for each operand."""
@@ -283,3 +294,10 @@ def test_cells_and_depth(fields, cells, depth):
     measurement = measure(Collectors(CoreConfig(**fields)), "collectors")
     assert measurement.cells <= cells
     assert measurement.depth <= depth
+
+
+@pytest.mark.full
+def test_cells_and_depth_of_dispatch():
+    measurement = measure(Dispatch(CoreConfig(threads=1)), "dispatch")
+    assert measurement.cells <= 150
+    assert measurement.depth <= 20
