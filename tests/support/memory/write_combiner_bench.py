@@ -1,21 +1,44 @@
-"""Bench of the write combiner, compared with its golden model in every cycle."""
+"""Bench of the write combiner: checks in every cycle that no write is lost or waits too long."""
 
 import random
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 from amaranth import Module, Value
 
 from spica.hw.lib.write_combiner import WriteCombiner, WriteCombinerConfig
 from spica.sim.engine.testbench import simulate
-from spica.sim.golden.lib.write_combiner import Burst, CombinedWrites
 from support.packing import Packing
 
 __all__ = ["CombinerBench"]
 
 
+@dataclass(eq=False)
+class Burst:
+    """Writes to a line that form one burst; `entry` holds them in the combiner."""
+
+    entry: int
+    line: int
+    begun: int
+    beats: dict[int, tuple[bytes, int]] = field(default_factory=dict)  # value, strobes
+
+    def write(self, place: int, value: bytes, strobes: int):
+        """Write a beat over its previous contents."""
+        before, held = self.beats.get(place, (value, 0))
+        bytes_of = (
+            new if strobes >> n & 1 else old
+            for n, (new, old) in enumerate(zip(value, before, strict=True))
+        )
+        self.beats[place] = (bytes(bytes_of), held | strobes)
+
+
 class CombinerBench:
-    """Bench of a `WriteCombiner`: runs until all is sent, compared with `CombinedWrites`.
+    """Bench of a `WriteCombiner`: runs until all is sent.
+
+    A write joins the open burst of its line, or begins one if an entry is free. Bursts are offered
+    in the order in which they began: when whole, when entries are scarce, or after the patience.
+    Their beats follow in order, and all offers stay until they are accepted.
 
     Parameters
     ----------
@@ -28,8 +51,8 @@ class CombinerBench:
 
     Attributes
     ----------
-    writes : list of (int, tuple, Burst)
-        Cycle of acceptance, the write (beat, value, strobes), and its burst.
+    writes : list of (int, tuple)
+        Cycle of acceptance, and the write (beat, value, strobes).
     bursts, beats : list of (int, dict)
         Cycle of acceptance, and contents.
 
@@ -46,11 +69,14 @@ class CombinerBench:
         self.config, self.rng, self.stall = config, rng, stall
         self.takes = takes or (lambda _: (not self.pauses(), not self.pauses()))
         self.dut = WriteCombiner(config)
-        self.model = CombinedWrites(config)
         self.cycle = 0
         self.offer: tuple[int, bytes, int] | None = None
-        self.beat: dict | None = None  # the offered beat
-        self.writes: list[tuple[int, tuple, Burst]] = []
+        self.waiting: deque[Burst] = deque()  # not accepted yet
+        self.held: deque[Burst] = deque()  # with beats that were not offered yet
+        self.offers = False  # the oldest of `waiting` was offered
+        self.beat: dict | None = None  # the offered beat, until it is accepted
+        self.sent = 0  # beats offered of the oldest of `held`
+        self.writes: list[tuple[int, tuple]] = []
         self.bursts: list[tuple[int, dict]] = []
         self.beats: list[tuple[int, dict]] = []
 
@@ -69,8 +95,7 @@ class CombinerBench:
         samples += [Value.cast(dut.burst.payload), Value.cast(dut.beat.payload)]
 
         async def bench(ctx):
-            model = self.model
-            while left or self.offer or model.waiting or model.held or self.beat:
+            while left or self.offer or self.waiting or self.held or self.beat:
                 if self.offer is None and left and not self.pauses():
                     self.offer = left.popleft()
                 ctx.set(dut.i.valid, self.offer is not None)
@@ -82,8 +107,19 @@ class CombinerBench:
                 takes = self.takes(self.cycle)
                 ctx.set(dut.burst.ready, takes[0])
                 ctx.set(dut.beat.ready, takes[1])
-                _, _, *seen, asked, sent = await ctx.tick().sample(*samples)
-                self.settle(seen, burst.unpack(asked), beat.unpack(sent), takes)
+                _, _, *seen, asks, beat_valid, busy, asked, sent = await ctx.tick().sample(*samples)
+                used = self.check_beat(beat.unpack(sent) if beat_valid else None)
+                assert busy == bool(self.waiting or used or self.beat)
+                self.check_burst(burst.unpack(asked) if asks else None)
+                if self.offer is not None:
+                    self.accept(*seen)
+                if self.offers and takes[0]:
+                    self.bursts.append((self.cycle, burst.unpack(asked)))
+                    self.waiting.popleft()
+                    self.offers = False
+                if self.beat is not None and takes[1]:
+                    self.beats.append((self.cycle, self.beat))
+                    self.beat = None
                 self.cycle += 1
             await ctx.tick()
             assert not ctx.get(dut.busy)
@@ -92,61 +128,67 @@ class CombinerBench:
         top.submodules.dut = dut
         simulate(top, bench, timeout=timeout)
 
-    def settle(self, seen, asked: dict, sent: dict, takes):
-        """Compare the outputs of a cycle with the model, and advance the model."""
-        model = self.model
-        ready, joins, line, burst_valid, beat_valid, busy = seen
-        offered = model.offered()
-        assert burst_valid == (offered is not None)
-        assert offered is None or asked == offered
-        assert beat_valid == (self.beat is not None)
+    @property
+    def in_use(self) -> int:
+        """Entries in use."""
+        return max(len(self.waiting), len(self.held))
+
+    def check_beat(self, sent: dict | None) -> int:
+        """Check the offered beat; return the entries in use before."""
+        used = len(self.held)
         if self.beat is not None:
-            self.check_beat(sent)
-        assert busy == bool(model.waiting or model.held or self.beat)
-        accepted, begun = None, None
-        if self.offer is not None:
-            joined = model.joined(self.offer[0])
-            assert ready == model.accepts(self.offer[0])
-            assert joins == (joined is not None)
-            accepted = self.offer if ready else None
-        if self.beat is not None and takes[1]:
-            self.beats.append((self.cycle, self.beat))
-            self.beat = None
-        if self.beat is None:
-            self.beat = model.next_beat()
-        if accepted is not None:
-            before = model.begun
-            burst = model.write(*accepted)
-            begun = burst if model.begun > before else None
-            assert line == burst.number % self.config.lines
-            self.writes.append((self.cycle, accepted, burst))
-            self.offer = None
-        taken = takes[0] if offered else False
-        if offered and taken:
-            self.bursts.append((self.cycle, offered))
-        model.step(taken, begun)
+            assert sent is not None
+            value = sent["data"].to_bytes(self.config.beat_bytes, "little")
+            assert sent | {"value": value} == self.beat, "a beat changed"
+        elif sent is not None:
+            burst = self.held[0]
+            is_open = burst in self.waiting and not (self.offers and burst is self.waiting[0])
+            assert not is_open, "a beat of a burst that is not offered yet"
+            place, last = min(burst.beats) + self.sent, max(burst.beats)
+            value, strobes = burst.beats.get(place, (bytes(self.config.beat_bytes), 0))
+            assert (sent["strobes"], sent["last"]) == (strobes, place == last)
+            found = sent["data"].to_bytes(self.config.beat_bytes, "little")
+            wrong = [n for n, byte in enumerate(value) if strobes >> n & 1 and byte != found[n]]
+            assert not wrong, f"bytes {wrong} of beat {place} of line {burst.line:#x}"
+            self.beat, self.sent = sent | {"value": found}, self.sent + 1
+            if place == last:
+                self.held.popleft()
+                self.sent = 0
+        return used
 
-    def check_beat(self, sent: dict):
-        """Compare strobes, `last`, and the bytes that have strobes."""
-        wanted = self.beat
-        assert wanted is not None
-        assert (sent["strobes"], sent["last"]) == (wanted["strobes"], wanted["last"])
-        value = sent["data"].to_bytes(self.config.beat_bytes, "little")
-        for n, byte in enumerate(wanted["value"] or b""):
-            assert not sent["strobes"] >> n & 1 or byte == value[n], (n, value, wanted)
+    def check_burst(self, asked: dict | None):
+        """Check the offered burst, and that the oldest one is offered in time."""
+        if not self.waiting:
+            assert asked is None
+            return
+        config, oldest = self.config, self.waiting[0]
+        first, last = min(oldest.beats), max(oldest.beats)
+        waited = self.cycle - oldest.begun
+        scarce = self.in_use >= max(1, config.lines - 2 + (config.lines == 2))
+        must = self.offers or scarce or len(oldest.beats) == config.line_beats
+        assert asked is not None or not (must or waited > 2 * config.patience)
+        assert asked is None or must or waited > config.patience
+        expected = {"beat": oldest.line * config.line_beats + first, "further": last - first}
+        assert asked in (None, expected)
+        self.offers = asked is not None
 
-    def memory(self) -> dict[int, list[int]]:
-        """Return the values written to each byte, in order."""
-        values: dict[int, list[int]] = {}
-        beats = iter(self.beats)
-        for _, burst in self.bursts:
-            for beat in range(burst["beat"], burst["beat"] + burst["further"] + 1):
-                _, sent = next(beats)
-                assert sent["last"] == (beat == burst["beat"] + burst["further"])
-                for n in range(self.config.beat_bytes):
-                    if sent["strobes"] >> n & 1:
-                        values.setdefault(beat * self.config.beat_bytes + n, []).append(
-                            sent["value"][n]
-                        )
-        assert next(beats, None) is None
-        return values
+    def accept(self, ready: int, joins: int, entry: int):
+        """Check the answer to the offered write; take it over if it is accepted."""
+        assert self.offer is not None
+        beat, value, strobes = self.offer
+        line, place = divmod(beat, self.config.line_beats)
+        is_open = list(self.waiting)[int(self.offers) :]
+        burst = next((each for each in is_open if each.line == line), None)
+        assert joins == (burst is not None)
+        assert ready == (joins or self.in_use < self.config.lines)
+        if not ready:
+            return
+        if burst is None:
+            burst = Burst(entry, line, self.cycle)
+            assert entry not in {each.entry for each in (*self.waiting, *self.held)}
+            self.waiting.append(burst)
+            self.held.append(burst)
+        assert entry == burst.entry
+        burst.write(place, value, strobes)
+        self.writes.append((self.cycle, self.offer))
+        self.offer = None

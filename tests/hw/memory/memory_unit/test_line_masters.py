@@ -13,7 +13,6 @@ from spica.hw.isa.memory_map import DRAM_BASE
 from spica.hw.lib.axi import RESPONSE_OKAY, RESPONSE_SLAVE_ERROR
 from spica.hw.memory.memory_unit.line_masters import LineMasters
 from spica.sim.engine.testbench import simulate
-from spica.sim.golden.lib.write_combiner import CombinedWrites
 from spica.sim.golden.memory.dma.dma import SparseMemory
 from spica.sim.iss.program_bench import small_config
 from support.memory.axi_memory import interleaved_memories
@@ -52,9 +51,10 @@ class WriteBench:
             stall=behind, jitter=3, reorders=True, response=response, prompt=True,
         )  # fmt: skip
         self.inputs = Together([signal for bus in self.buses for signal in bus.drives])
-        self.models = [CombinedWrites(self.dut.writes) for _ in self.buses]
+        self.waiting: list[list[int]] = [[] for _ in self.buses]  # lines of bursts, oldest first
+        self.begun = [0 for _ in self.buses]
         self.responses: list[list[int]] = [[] for _ in self.buses]
-        self.awaited: deque = deque()  # (master, burst)
+        self.awaited: deque = deque()  # (master, number of the burst)
         self.told: list[int] = []
         self.joined_others = 0  # answered after another burst of their master
 
@@ -89,29 +89,34 @@ class WriteBench:
     def tell(self, error: int):
         """Check the outcome of the oldest write."""
         master, burst = self.awaited.popleft()
-        assert burst.number < len(self.responses[master]), "told before it was done"
-        assert error == self.responses[master][burst.number]
+        assert burst < len(self.responses[master]), "told before it was done"
+        assert error == self.responses[master][burst]
         self.told.append(error)
 
     def step(self, ctx, seen, accepted: dict | None):
-        """Advance the memories and the models."""
+        """Advance the memories, and the bursts that writes join."""
         per_bus, driven = len(self.buses[0].samples), []
-        for c, (bus, model) in enumerate(zip(self.buses, self.models, strict=True)):
+        for c, bus in enumerate(self.buses):
             values = seen[c * per_bus : (c + 1) * per_bus]
             shown, wires = dict(zip(bus.wires.names, values, strict=True)), bus.wires
             if wires.moved("b", shown):
                 self.responses[c].append(wires.driven["bresp"] >> 1)
-            taken = wires.moved("aw", shown)
-            model.offers = bool(shown["awvalid"])
             if accepted is not None and self.master_of(accepted["beat"]) == c:
-                value = accepted["data"].to_bytes(self.config.axi.beat_bytes, "little")
-                burst = model.write(accepted["beat"], value, accepted["strobes"])
-                self.joined_others += burst.number < model.begun - 1
+                burst = self.burst_of(c, accepted["beat"], closed=shown["awvalid"])
+                self.joined_others += burst < self.begun[c] - 1
                 self.awaited.append((c, burst))
-            if taken:
-                model.waiting.popleft()
+            if wires.moved("aw", shown):
+                self.waiting[c].pop(0)
             driven += bus.step(values)
         self.inputs.set(ctx, driven)
+
+    def burst_of(self, master: int, beat: int, *, closed: int) -> int:
+        """Return the burst of a write: that of its line, unless it is among the first `closed`."""
+        line, waiting = beat // self.dut.writes.line_beats, self.waiting[master]
+        if line not in waiting[closed:]:
+            waiting.append(line)
+            self.begun[master] += 1
+        return self.begun[master] - len(waiting) + waiting.index(line, closed)
 
     def master_of(self, beat: int) -> int:
         axi = self.config.axi
