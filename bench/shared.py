@@ -7,7 +7,7 @@ from spica.cli.options import new_table
 from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS
 from spica.hw.memory.shared.shared_memory import cluster_ports
-from spica.sim.golden.memory.shared.shared_timing import conflict_degree
+from spica.sim.golden.memory.shared.shared_memory import conflict_degree
 from spica.sim.units.shared_memory.costs import (
     BESIDE,
     EIGHT_LANES,
@@ -128,7 +128,7 @@ def requests(ports: int, count: int) -> list[dict]:
 
 
 def stressed(preset: str, accesses: int) -> dict:
-    """Return the number of accesses compared with the model; a difference raises."""
+    """Return the number of accesses checked in every cycle; a wrong one raises."""
     found = {"preset": preset, "cycles": 0, **dict.fromkeys(KINDS, 0)}
     with SharedStress(cluster_ports(PRESETS[preset])) as stress:
         seed = 0
@@ -205,9 +205,7 @@ def tables(result: dict) -> Iterator:
             *(str(row[name]) for name in ("ports", "cycles", "requests", "as_stated")),
         )
     yield table
-    table = new_table(
-        "Accesses compared with the model in every cycle", "preset", numbers=["cycles", *KINDS]
-    )
+    table = new_table("Accesses checked in every cycle", "preset", numbers=["cycles", *KINDS])
     for row in result["stress"]:
         table.add_row(row["preset"], *(f"{row[name]:,}" for name in ("cycles", *KINDS)))
     yield table

@@ -13,7 +13,7 @@ from ....hw.lib.interfaces.shared_memory import (
     WideWriteSignature,
 )
 from ....hw.memory.shared.shared_memory import SharedMemory, SharedMemoryPorts, shared_events
-from ...golden.memory.shared.shared_timing import SharedTiming
+from ...golden.memory.shared.shared_memory import port_sizes
 
 __all__ = ["HeldPorts"]
 
@@ -49,7 +49,7 @@ class HeldPorts(wiring.Component):
     def __init__(self, config: SharedMemoryPorts):
         self.config = config
         memory = config.memory
-        self.sizes = SharedTiming(config).sizes
+        self.sizes = port_sizes(config)
         members: dict[str, Any] = {}
         for name, size in self.sizes.items():
             members |= {f"{name}_wish": In(1), f"{name}_address": In(memory.address_width)}

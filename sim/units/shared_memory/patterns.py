@@ -6,7 +6,7 @@ import numpy as np
 
 from ....hw.config import WORD_BYTES
 from ....hw.memory.shared.shared_memory import SharedMemoryPorts
-from ...golden.memory.shared.shared_timing import SharedTiming
+from ...golden.memory.shared.shared_memory import port_sizes
 from .stress import Wishes
 
 __all__ = ["PHASE", "mixed_wishes", "port_wishes"]
@@ -68,7 +68,7 @@ def port_wishes(
     In a phase of rows all lanes choose alike, by the seed `shared`.
     """
     kind, _, number = name.partition("_")
-    size = SharedTiming(config).sizes[name]
+    size = port_sizes(config)[name]
     address = np.empty(cycles, np.int64)
     for phase, first in enumerate(range(0, cycles, PHASE)):
         some = min(PHASE, cycles - first)
@@ -91,6 +91,4 @@ def port_wishes(
 def mixed_wishes(config: SharedMemoryPorts, cycles: int, seed: int) -> dict[str, Wishes]:
     """Return wishes of every port, with patterns of all kinds in parallel."""
     rng = np.random.default_rng(seed)
-    return {
-        name: port_wishes(rng, config, name, cycles, seed) for name in SharedTiming(config).sizes
-    }
+    return {name: port_wishes(rng, config, name, cycles, seed) for name in port_sizes(config)}

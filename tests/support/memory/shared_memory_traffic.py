@@ -2,8 +2,7 @@
 
 import random
 
-from spica.sim.golden.memory.shared.shared_memory import SharedMemoryModel
-from spica.sim.golden.memory.shared.shared_timing import SharedTiming
+from spica.sim.golden.memory.shared.shared_memory import SharedMemoryModel, port_sizes
 from spica.sim.units.alike import require_alike
 
 __all__ = ["Traffic"]
@@ -43,7 +42,7 @@ class Traffic:
         self.stalls = stalls
         self.addresses = addresses
         self.model = SharedMemoryModel(dut.config)
-        self.sizes = SharedTiming(dut.config).sizes
+        self.sizes = port_sizes(dut.config)
         self.names = list(self.sizes)
         self.offered: dict = dict.fromkeys(self.names)
         self.expected: dict = {name: {} for name in self.names if not name.startswith("write")}

@@ -1,10 +1,36 @@
 """Golden model of shared memory: contents, and the cycles that banking allows."""
 
 from collections import Counter
+from collections.abc import Iterable
 
+from .....hw.config import WORD_BYTES, SharedMemoryConfig
 from .....hw.memory.shared.shared_memory import SharedMemoryPorts
 
-__all__ = ["SharedMemoryModel", "cycles_of_wide_accesses"]
+__all__ = ["SharedMemoryModel", "conflict_degree", "cycles_of_wide_accesses", "port_sizes"]
+
+
+def port_sizes(config: SharedMemoryPorts) -> dict[str, int]:
+    """Return the bytes of each port's accesses, by the port names of `SharedMemory`."""
+    sizes = {f"read_{i}": size for i, size in enumerate(config.read_sizes)}
+    sizes |= {f"write_{i}": size for i, size in enumerate(config.write_sizes)}
+    sizes |= {f"narrow_{n}": WORD_BYTES for n in range(config.memory.narrow_ports)}
+    return sizes | {f"row_{n}": config.slice_bytes for n in range(config.row_ports)}
+
+
+def conflict_degree(config: SharedMemoryConfig, addresses: Iterable[int]) -> int:
+    """Return the maximum number of these words in one subbank of one bank.
+
+    Bank ``address / (lines * line_bytes)``, subbank ``address / 4 mod subbanks``. A subbank reads
+    one word and writes one word per cycle. Lanes of one path, each at its own port, thus take
+    exactly this number of cycles without wide accesses. Equal words count separately, as there is
+    no broadcast. Lanes that share ports take at least the number of lanes at a port, and exactly
+    the maximum of both if they stay in one bank at one stride.
+    """
+    bank_bytes = config.lines * config.line_bytes
+    places = Counter(
+        (address // bank_bytes, address // WORD_BYTES % config.subbanks) for address in addresses
+    )
+    return max(places.values(), default=0)
 
 
 class SharedMemoryModel:

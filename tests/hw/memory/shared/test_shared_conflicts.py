@@ -15,8 +15,8 @@ from spica.hw.memory.memory_unit.layouts import Target, group_layout
 from spica.hw.memory.memory_unit.shared_lanes import SharedLanes
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
 from spica.sim.engine.testbench import require_no_loop, simulate
-from spica.sim.golden.memory.memory_unit.shared_lanes import dispatch_cycles, is_row
-from spica.sim.golden.memory.shared.shared_timing import conflict_degree, cycles_of_lanes
+from spica.sim.golden.memory.memory_unit.shared_lanes import is_row
+from spica.sim.golden.memory.shared.shared_memory import conflict_degree
 from spica.sim.units.shared_memory.costs import (
     BESIDE,
     EIGHT_LANES,
@@ -186,17 +186,5 @@ def test_lanes_of_a_core_cost_what_row_ports_and_conflicts_say(ports, row_port):
         expected[0][: len(ROWS)] = [1] * len(ROWS)
         expected[1][:2] = [1, 1]
     accesses, cycles = [*others[0], *others[1]], [*expected[0], *expected[1]]
-    assert [dispatch_cycles(cluster_ports(config), each) for each in accesses] == cycles
     count = len(accesses)
     assert group_cycles(config, 2 * accesses, [0] * count + [1] * count) == 2 * cycles
-
-
-@pytest.mark.parametrize("ports", [1, 2, 4, 8])
-def test_lanes_within_a_bank_have_a_formula_however_few_the_ports(ports):
-    """The model, which the RTL is compared with, follows the formula too."""
-    config = replace(EIGHT_LANES, memory=replace(MEMORY, size=1 << 17, narrow_ports=ports))
-    within = range(config.memory.size // config.memory.banks // 4 // 8)
-    for stride in within:
-        addresses = strided(8, stride).addresses
-        degree = conflict_degree(config.memory, addresses)
-        assert cycles_of_lanes(config, addresses) == max(8 // ports, degree), stride

@@ -1,4 +1,4 @@
-"""Stress tests of shared memory: every grant, response and event equals the model's."""
+"""Stress tests of shared memory: grants obey its rules; responses and events follow from them."""
 
 from dataclasses import replace
 
