@@ -4,7 +4,6 @@ One machine word holds 64 cycles of a net. This is possible since the values of 
 ports and memories come from a recorded run: no cycle depends on the one before it.
 """
 
-import ctypes
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...hw.base.build_cache import cached, digest
 from ...hw.base.compiler import compile_all, find_compiler, link, processor
+from ...hw.base.native_interface import NativeInterface, NativeLibrary
 from .program import Program
 
 __all__ = ["WORD", "Activity", "evaluate_program", "pack_cycles", "unpack_cycles"]
@@ -22,6 +22,7 @@ __all__ = ["WORD", "Activity", "evaluate_program", "pack_cycles", "unpack_cycles
 #: Cycles of a net in one machine word.
 WORD = 64
 SOURCE = Path(__file__).with_name("native") / "evaluator.cpp"
+EVALUATOR = NativeInterface(SOURCE)
 FLAGS = ("-std=c++20", "-fPIC", "-Wall", "-Wextra")
 
 Words = NDArray[np.uint64]
@@ -113,13 +114,13 @@ def evaluate_program(
     operations = np.ascontiguousarray(program.operations)
     seen, weighted = np.zeros((len(observed), words), np.uint64), np.zeros(words)
     library().evaluate_netlist(
-        *(pointer(operations), len(operations), program.nets, program.slots),
-        *(pointer(np.array(program.driven, np.uint32)), len(program.driven)),
-        *(pointer(np.ascontiguousarray(values)), pointer(np.array(compared, np.uint32))),
-        *(len(compared), pointer(np.ascontiguousarray(expected))),
-        *(pointer(np.array(observed, np.uint32)), len(observed), pointer(seen), words),
-        *(pointer(pack_cycles(counted)), pointer(np.ascontiguousarray(weights, np.float64))),
-        *(pointer(toggles), pointer(weighted), pointer(wrong)),
+        *(operations, len(operations), program.nets, program.slots),
+        *(np.array(program.driven, np.uint32), len(program.driven)),
+        *(np.ascontiguousarray(values), np.array(compared, np.uint32)),
+        *(len(compared), np.ascontiguousarray(expected)),
+        *(np.array(observed, np.uint32), len(observed), seen, words),
+        *(pack_cycles(counted), np.ascontiguousarray(weights, np.float64)),
+        *(toggles, weighted, wrong),
     )
     return Activity(
         toggles=toggles,
@@ -129,13 +130,8 @@ def evaluate_program(
     )
 
 
-def pointer(array: NDArray):
-    """Return an array as an argument of a C function; it must outlive the call."""
-    return array.ctypes.data_as(ctypes.c_void_p)
-
-
 @functools.cache
-def library() -> ctypes.CDLL:
+def library() -> NativeLibrary:
     """Return the compiled evaluator; one build serves all netlists."""
     compiler = find_compiler()
     flags = [*FLAGS, *compiler.flags(2)]
@@ -150,13 +146,4 @@ def library() -> ctypes.CDLL:
         *(SOURCE.read_text(), *compiler.command, compiler.version),
         *(*flags, processor()),
     ])
-    loaded = ctypes.CDLL(str(cached("evaluator", key, build) / "evaluator.so"))
-    pointers = ctypes.c_void_p
-    size = ctypes.c_uint64
-    loaded.evaluate_netlist.restype = None
-    loaded.evaluate_netlist.argtypes = [
-        *(pointers, size, size, size, pointers, size, pointers),
-        *(pointers, size, pointers, pointers, size, pointers, size),
-        *(pointers, pointers, pointers, pointers, pointers),
-    ]
-    return loaded
+    return NativeLibrary(cached("evaluator", key, build) / "evaluator.so", EVALUATOR)

@@ -114,4 +114,5 @@ void evaluate_netlist(const Operation* operations, uint64_t operation_count, uin
         }
     }
 }
-}
+
+}  // extern "C"
