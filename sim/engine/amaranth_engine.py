@@ -1,8 +1,8 @@
 """Engine on Amaranth's simulator: slow, cycle-exact, no C++ compilation of the design."""
 
-import ctypes
 from contextlib import ExitStack
 
+import numpy as np
 from amaranth import *
 from amaranth.hdl import Fragment
 from amaranth.lib import wiring
@@ -42,8 +42,8 @@ class AmaranthEngine:
         values = {name: value for name, (_, value) in ports.items()}
         self.input_value = packed(self.layout.inputs, values)
         self.output_value = packed(self.layout.outputs, values)
-        self.input_words = (ctypes.c_uint32 * (self.layout.input_words + 1))()
-        self.output_words = (ctypes.c_uint32 * (self.layout.output_words + 1))()
+        self.input_words = np.zeros(self.layout.input_words, np.uint32)
+        self.output_words = np.zeros(self.layout.output_words, np.uint32)
         self.harness: Harness | None = None
         self.running = True
         self.cycles = 0
@@ -55,16 +55,14 @@ class AmaranthEngine:
 
     async def drive(self, ctx):
         """Step the harness once per cycle, as the C++ cycle loop does."""
-        input_bytes, output_bytes = 4 * self.layout.input_words, 4 * self.layout.output_words
         while self.running:
             _, _, value = await ctx.tick().sample(self.output_value)
             assert self.harness is not None
-            ctypes.memmove(self.output_words, value.to_bytes(output_bytes, "little"), output_bytes)
+            data = value.to_bytes(self.output_words.nbytes, "little")
+            self.output_words[:] = np.frombuffer(data, "<u4")
             self.going = self.harness.step(self.harness.handle, self.output_words, self.input_words)
             self.cycles += 1
-            ctx.set(
-                self.input_value, int.from_bytes(bytes(self.input_words)[:input_bytes], "little")
-            )
+            ctx.set(self.input_value, int.from_bytes(self.input_words.tobytes(), "little"))
 
     def run(self, harness: Harness, cycles: int) -> None:
         """Run until the harness stops, or for `cycles`."""
@@ -76,7 +74,7 @@ class AmaranthEngine:
 
     def outputs(self) -> list[int]:
         """Return the last sampled output words."""
-        return list(self.output_words)
+        return self.output_words.tolist()
 
     def clocked(self) -> dict[str, int]:
         """Return the clocked cycles of each domain: all cycles, since nothing is gated here."""

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from ...hw.base.errors import UserError
+from ...hw.base.native_interface import NativeLibrary
 from ..harness.binding import Layout
 from ..harness.harness import Harness
+from ..harness.interface import HARNESS
 from .verilator_model import IDENTITY
 
 __all__ = ["GATINGS", "VerilatorEngine"]
@@ -47,15 +49,12 @@ class VerilatorEngine:
     ):
         if gating not in GATINGS:
             raise UserError(f"gating must be one of {', '.join(GATINGS)}, not {gating!r}")
-        self.library = ctypes.CDLL(str(library))
+        self.library = NativeLibrary(library, HARNESS)
         self.path = plan or library
         self.layout = layout
         self.gating = GATINGS.index(gating)
-        self.library.model_create.restype = ctypes.c_void_p
-        text = plan.read_bytes() if plan else None
-        self.model = ctypes.c_void_p(self.library.model_create(ctypes.c_uint64(seed), text))
+        self.model = self.library.model_create(seed, plan.read_bytes() if plan else None)
         if not self.model:
-            self.library.model_error.restype = ctypes.c_char_p
             reason = self.library.model_error().decode()
             raise UserError(f"the model cannot be loaded: {reason}")
         self.reset()
@@ -66,9 +65,7 @@ class VerilatorEngine:
 
     def run(self, harness: Harness, cycles: int) -> None:
         """Run until the harness stops, or for `cycles`."""
-        self.library.model_run(
-            self.model, harness.handle, ctypes.c_uint64(cycles), ctypes.c_int(self.gating)
-        )
+        self.library.model_run(self.model, harness.handle, cycles, self.gating)
 
     @property
     def identity(self) -> str:
@@ -77,18 +74,12 @@ class VerilatorEngine:
 
     def save(self, harness: Harness) -> bytes:
         """Return the state of the model and its harness."""
-        words = ctypes.c_void_p()
-        self.library.model_save.restype = ctypes.c_uint64
-        size = self.library.model_save(self.model, harness.handle, ctypes.byref(words))
-        return ctypes.string_at(words.value or 0, size)
+        saved = self.library.model_save(self.model, harness.handle)
+        return ctypes.string_at(saved.data, saved.size)
 
     def restore(self, harness: Harness, state: bytes) -> bool:
         """Restore a state of this `identity`; return whether it fits the harness."""
-        return bool(
-            self.library.model_restore(
-                self.model, harness.handle, state, ctypes.c_uint64(len(state))
-            )
-        )
+        return bool(self.library.model_restore(self.model, harness.handle, state, len(state)))
 
     def vectors(
         self,
@@ -131,31 +122,23 @@ class VerilatorEngine:
         numbers = np.array([self.layout.domains.index(domain) for domain in chosen], np.uint32)
         outputs = np.empty((len(inputs), output_words), np.uint32)
         self.library.model_vectors(
-            self.model,
-            ctypes.c_uint64(len(inputs)),
-            ctypes.c_uint32(interval),
-            ctypes.c_uint32(latency),
-            ctypes.c_int(-1 if start_word is None else start_word),
-            ctypes.c_void_p(numbers.ctypes.data),
-            ctypes.c_uint32(len(numbers)),
-            ctypes.c_void_p(inputs.ctypes.data),
-            ctypes.c_uint32(inputs.shape[1]),
-            ctypes.c_void_p(outputs.ctypes.data),
-            ctypes.c_uint32(output_words),
+            *(self.model, len(inputs), interval, latency),
+            *(-1 if start_word is None else start_word, numbers, len(numbers)),
+            *(inputs, inputs.shape[1], outputs, output_words),
         )
         return outputs
 
     def outputs(self) -> list[int]:
         """Return the last sampled output words."""
-        words = (ctypes.c_uint32 * (self.layout.output_words + 1))()
+        words = np.zeros(self.layout.output_words + 1, np.uint32)
         self.library.model_outputs(self.model, words)
-        return list(words)
+        return words.tolist()
 
     def clocked(self) -> dict[str, int]:
         """Return the clocked cycles of each domain."""
-        cycles = (ctypes.c_uint64 * (len(self.layout.domains) + 1))()
+        cycles = np.zeros(len(self.layout.domains), np.uint64)
         self.library.model_clocked(self.model, cycles)
-        return dict(zip(self.layout.domains, cycles, strict=False))
+        return dict(zip(self.layout.domains, cycles.tolist(), strict=True))
 
     def trace(self, path: str, windows: Sequence[tuple[int, int]]) -> None:
         """Write a waveform of some cycles from now on.
@@ -169,10 +152,7 @@ class VerilatorEngine:
 
         """
         bounds = np.array(windows, np.uint64)
-        if not self.library.model_trace(
-            *(self.model, path.encode(), ctypes.c_void_p(bounds.ctypes.data)),
-            ctypes.c_uint64(len(windows)),
-        ):
+        if not self.library.model_trace(self.model, path.encode(), bounds, len(windows)):
             raise UserError(f"cannot write the waveform {path}")
 
     def close(self) -> None:
@@ -180,4 +160,4 @@ class VerilatorEngine:
         if self.model:
             self.library.model_trace_close(self.model)
             self.library.model_destroy(self.model)
-            self.model = ctypes.c_void_p()
+            self.model = None

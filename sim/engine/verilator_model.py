@@ -16,6 +16,7 @@ from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
 from ...hw.emit.emission import Emission
 from ..harness.binding import binding_header
+from ..harness.interface import NATIVE, SHARED_HEADERS
 from .background_build import build_in_background
 from .driven_top import driven_top
 from .verilator_build import compile_generated, generate, left_for_later, together
@@ -32,11 +33,6 @@ __all__ = [
     "runtime_objects",
 ]
 
-NATIVE = Path(__file__).parents[1] / "native"
-#: Headers that the harness shares with the separate library of the instruction-set model.
-SHARED_HEADERS = tuple(
-    Path(__file__).parents[1] / "iss" / "native" / name for name in ("archive.hpp", "retired.hpp")
-)
 HARNESS_SOURCES = (
     "memory/dram.cpp",
     "memory/axi_port.cpp",

@@ -1,6 +1,5 @@
 """C++ harness of an observed cluster: DRAM, host, core monitors and unit counters."""
 
-import ctypes
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +13,11 @@ from ...hw.isa.memory_map import CORES, CORES_BASE, SHARED_BASE
 from ...hw.isa.operations import Port
 from ...kernels.commands import CommandList
 from .binding import Layout
-from .core_harness import ProgramHarness, words
+from .core_harness import ProgramHarness
 from .dram import ChannelStatistics, DramConfig
-from .harness import RawStatistics, response_name
-from .load_latency import PLACES, LoadCounts, LoadLatency
+from .harness import channel_statistics, response_name
+from .interface import HARNESS
+from .load_latency import PLACES, LoadLatency
 from .stop_reason import StopReason
 
 __all__ = ["ClusterHarness", "observed_cluster"]
@@ -26,17 +26,6 @@ __all__ = ["ClusterHarness", "observed_cluster"]
 def observed_cluster(config: ClusterConfig) -> Cluster:
     """Return a cluster with observation ports."""
     return Cluster(config, observed=True)
-
-
-class NativeParameters(ctypes.Structure):
-    """`ClusterCoresParameters` of sim/native/cores/cluster_cores.hpp."""
-
-    _fields_ = tuple(
-        words(
-            *("memory_port", "slot_bits", "refused", "begin_marker", "end_marker"),
-            *("shared_base", "shared_bytes"),
-        )
-    )
 
 
 class ClusterHarness(ProgramHarness):
@@ -73,7 +62,7 @@ class ClusterHarness(ProgramHarness):
             interleave_bytes=config.axi.interleave_bytes,
             access_cycles=access_cycles,
         )
-        parameters = NativeParameters(
+        parameters = HARNESS.structure("ClusterCoresParameters")(
             memory_port=Port.MEMORY,
             slot_bits=(slots(config.core) - 1).bit_length(),
             refused=MemoryFault.REFUSED,
@@ -82,7 +71,7 @@ class ClusterHarness(ProgramHarness):
             shared_base=SHARED_BASE,
             shared_bytes=config.shared.size,
         )
-        self.library.harness_cluster(self.handle, ctypes.byref(parameters))
+        self.library.harness_cluster(self.handle, parameters)
 
     def prepare(self, commands: CommandList | None) -> None:
         """Queue host commands for the next run: the start of the cores, then `commands`."""
@@ -90,9 +79,7 @@ class ClusterHarness(ProgramHarness):
         rows.write(CORES_BASE + CORES["start"].offset, 1)
         rows.rows += commands.rows if commands else []
         array = rows.array()
-        self.library.harness_prepare(
-            self.handle, ctypes.c_void_p(array.ctypes.data), ctypes.c_uint64(len(array))
-        )
+        self.library.harness_prepare(self.handle, array, len(array))
 
     def renew(self) -> None:
         """Reset host and AXI ports to their initial state; DRAM keeps its contents."""
@@ -107,46 +94,35 @@ class ClusterHarness(ProgramHarness):
 
     def cores_end(self) -> int:
         """Return the first cycle of the run after which no core was busy."""
-        self.library.harness_cluster_cores_end.restype = ctypes.c_uint64
         return self.library.harness_cluster_cores_end(self.handle)
 
     def load_latency(self) -> dict[str, list[LoadLatency]]:
         """Return the load latencies of each core, by the place of the loaded words."""
-        ask = self.library.harness_cluster_latency
+        read = self.library.harness_cluster_latency
         cores = range(self.config.cores)
         return {
-            place: [self.latency(ask, core, number) for core in cores]
+            place: [LoadLatency.of(read(self.handle, core, number)) for core in cores]
             for number, place in enumerate(PLACES)
         }
 
     def cache_latency(self) -> dict[str, list[LoadLatency]]:
         """Return the read latencies of each cache: L1I and L1D per core, L2 per slice."""
-        ask = self.library.harness_cluster_cache_latency
+        read = self.library.harness_cluster_cache_latency
         numbers = {"l1i": self.config.cores, "l1d": self.config.cores, "l2": self.channels}
         return {
-            cache: [self.latency(ask, level, number) for number in range(count)]
+            cache: [LoadLatency.of(read(self.handle, level, number)) for number in range(count)]
             for level, (cache, count) in enumerate(numbers.items())
         }
 
-    def latency(self, ask, *which: int) -> LoadLatency:
-        """Return the counts that the harness function `ask` has for the parts `which`."""
-        counts = LoadCounts()
-        ask(self.handle, *map(ctypes.c_uint32, which), ctypes.byref(counts))
-        return LoadLatency.of(counts)
-
     def marked(self) -> list[ChannelStatistics]:
         """Return each channel's statistics at the completion of the first begin marker."""
-        found = []
-        for channel in range(self.channels):
-            raw = RawStatistics()
-            self.library.harness_marked(self.handle, ctypes.c_uint32(channel), ctypes.byref(raw))
-            found.append(raw.statistics())
-        return found
+        read = self.library.harness_marked
+        return [channel_statistics(read(self.handle, channel)) for channel in range(self.channels)]
 
     def events(self) -> dict[str, int]:
         """Return the event counts of this run, by the names of `counter_table`."""
         table = counter_table(self.config)
         sums = np.zeros(len(table), np.uint64)
-        self.library.harness_cluster_events(self.handle, ctypes.c_void_p(sums.ctypes.data))
+        self.library.harness_cluster_events(self.handle, sums)
         by_name = dict(zip(sorted(counter.name for counter in table), sums.tolist(), strict=True))
         return {counter.name: by_name[counter.name] * counter.scale for counter in table}

@@ -1,8 +1,8 @@
 """Timing parameters of the simple memory behind cores."""
 
-import ctypes
 from dataclasses import dataclass
 
+from ...hw.base.native_interface import NativeStructure
 from ...hw.config import ClusterConfig
 from ...hw.config.checks import require_integer
 from ...hw.isa.markers import BEGIN_MARKER, END_MARKER
@@ -15,8 +15,9 @@ from ...hw.isa.memory_map import (
     SHARED_BASE,
 )
 from .dram import slowest_access
+from .interface import HARNESS
 
-__all__ = ["CoreMemoryConfig", "NativeCoreMemory", "native_core_memory"]
+__all__ = ["CoreMemoryConfig", "native_core_memory"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,26 +69,9 @@ class CoreMemoryConfig:
         return slowest_access(self.latency + self.jitter, self.stall, self.silence)
 
 
-class NativeCoreMemory(ctypes.Structure):
-    """`CoreMemoryParameters` of sim/native/cores/core_image.hpp."""
-
-    _fields_ = (
-        *(
-            (name, ctypes.c_uint32)
-            for name in (
-                *("near_base", "near_bytes", "console_base", "console_bytes"),
-                *("dump_base", "dump_bytes", "latency", "jitter", "is_shuffled", "padding"),
-                *("begin_marker", "end_marker"),
-            )
-        ),
-        *((name, ctypes.c_double) for name in ("stall", "silence", "split")),
-        ("seed", ctypes.c_uint64),
-    )
-
-
-def native_core_memory(memory: CoreMemoryConfig, config: ClusterConfig) -> NativeCoreMemory:
+def native_core_memory(memory: CoreMemoryConfig, config: ClusterConfig) -> NativeStructure:
     """Return the memory's timing and address map as a C++ structure."""
-    return NativeCoreMemory(
+    return HARNESS.structure("CoreMemoryParameters")(
         near_base=SHARED_BASE,
         # Between shared memory and the registers behind it there are print buffers.
         near_bytes=config.shared.size + DMA_BASE,

@@ -1,4 +1,4 @@
-"""C++ harness of a machine: DRAM model, host and AXI ports, driven through ctypes."""
+"""C++ harness of a machine: DRAM model, host and AXI ports, driven from Python."""
 
 import ctypes
 import dataclasses
@@ -8,59 +8,19 @@ from pathlib import Path
 import numpy as np
 
 from ...hw.base.errors import UserError
+from ...hw.base.native_interface import NativeLibrary, NativeStructure
 from ...hw.isa.memory_map import DRAM_BASE, DRAM_END
 from .dram import ChannelStatistics, DramConfig, Fault
+from .interface import HARNESS
 
-__all__ = ["Harness", "HarnessState", "RawStatistics", "response_name"]
-
-
-class Parameters(ctypes.Structure):
-    """`DramParameters` of sim/native/memory/dram.hpp."""
-
-    _fields_ = [
-        ("base", ctypes.c_uint64),
-        ("end", ctypes.c_uint64),
-        ("bytes_per_cycle", ctypes.c_double),
-        *((name, ctypes.c_uint32) for name in ("channels", "interleave_bytes", "latency")),
-        *((name, ctypes.c_uint32) for name in ("banks", "row_bytes", "row_cycle")),
-        *((name, ctypes.c_uint32) for name in ("activate_gap", "turnaround", "read_queue")),
-        *((name, ctypes.c_uint32) for name in ("write_buffer_bytes", "jitter")),
-        ("stall", ctypes.c_double),
-        ("seed", ctypes.c_uint64),
-    ]
+__all__ = ["Harness", "channel_statistics", "response_name"]
 
 
-class RawStatistics(ctypes.Structure):
-    """`ChannelStatistics` of sim/native/memory/dram.hpp, with bus time in 1/65536 cycles."""
-
-    _fields_ = [(field.name, ctypes.c_uint64) for field in dataclasses.fields(ChannelStatistics)]
-
-    def statistics(self) -> ChannelStatistics:
-        """Return the statistics with bus time in cycles."""
-        values = {field[0]: getattr(self, field[0]) for field in self._fields_}
-        values["bus_cycles"] /= 65536
-        return ChannelStatistics(**values)
-
-
-class HarnessState(ctypes.Structure):
-    """`HarnessState` of sim/native/harness.hpp."""
-
-    _fields_ = [
-        *((name, ctypes.c_uint32) for name in ("stop", "current_command", "last_read", "errors")),
-        *((name, ctypes.c_uint64) for name in ("cycle", "start", "first_command")),
-        *((name, ctypes.c_uint64) for name in ("last_response", "last_progress", "reads")),
-    ]
-
-    stop: int
-    current_command: int
-    last_read: int
-    errors: int
-    cycle: int
-    start: int
-    first_command: int
-    last_response: int
-    last_progress: int
-    reads: int
+def channel_statistics(native: NativeStructure) -> ChannelStatistics:
+    """Return the statistics of a channel, with bus time in cycles: in C++ it is 1/65536 cycles."""
+    names = [field.name for field in dataclasses.fields(ChannelStatistics)]
+    values = {name: getattr(native, name) for name in names}
+    return ChannelStatistics(**values | {"bus_cycles": native.bus_cycles / 65536})
 
 
 class Harness:
@@ -92,66 +52,50 @@ class Harness:
         interleave_bytes: int,
         access_cycles: int,
     ):
-        self.library = ctypes.CDLL(str(library))
+        self.library = NativeLibrary(library, HARNESS)
         self.channels = channels
-        values = dataclasses.asdict(dram)
-        parameters = Parameters(
+        parameters = HARNESS.structure("DramParameters")(
             base=DRAM_BASE,
             end=DRAM_END,
             channels=channels,
             interleave_bytes=interleave_bytes,
-            **values,
+            **dataclasses.asdict(dram),
         )
-        create = self.library.harness_create
-        create.restype = ctypes.c_void_p
-        create.argtypes = [ctypes.c_char_p, ctypes.POINTER(Parameters), ctypes.c_uint32]
-        self.handle = ctypes.c_void_p(
-            create(table.encode(), ctypes.byref(parameters), access_cycles)
-        )
+        self.handle = self.library.harness_create(table.encode(), parameters, access_cycles)
         self.step = self.library.harness_step
-        self.step.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
 
     def close(self) -> None:
         """Free the C++ objects."""
         if self.handle:
             self.library.harness_destroy(self.handle)
-            self.handle = ctypes.c_void_p()
+            self.handle = None
 
     def begin(
         self, commands: np.ndarray, *, max_cycles: int, watchdog: int, stop_on_error: bool
     ) -> None:
         """Start a command list of the host."""
         self.library.harness_begin(
-            self.handle,
-            ctypes.c_void_p(commands.ctypes.data),
-            ctypes.c_uint64(len(commands)),
-            ctypes.c_uint64(max_cycles),
-            ctypes.c_uint64(watchdog),
-            ctypes.c_int(stop_on_error),
+            self.handle, commands, len(commands), max_cycles, watchdog, stop_on_error
         )
 
     def go_on(self, max_cycles: int) -> None:
         """Continue a list that reached its cycle limit, up to a new limit."""
-        self.library.harness_go_on(self.handle, ctypes.c_uint64(max_cycles))
+        self.library.harness_go_on(self.handle, max_cycles)
 
     def commands(self) -> np.ndarray:
         """Return the host's command list."""
-        words = ctypes.c_void_p()
-        self.library.harness_commands.restype = ctypes.c_uint64
-        count = self.library.harness_commands(self.handle, ctypes.byref(words))
-        data = ctypes.string_at(words.value, 16 * count) if count and words.value else b""
+        words = self.library.harness_commands(self.handle)
+        data = ctypes.string_at(words.data, words.size)
         return np.frombuffer(data, np.uint32).reshape(-1, 4)
 
-    def state(self) -> HarnessState:
-        """Return the state of the run."""
-        state = HarnessState()
-        self.library.harness_state(self.handle, ctypes.byref(state))
-        return state
+    def state(self) -> NativeStructure:
+        """Return the state of the run, a `HarnessState` of the C++."""
+        return self.library.harness_state(self.handle)
 
     def reads(self) -> np.ndarray:
         """Return the results of the READ commands so far."""
         values = np.zeros(self.state().reads, np.uint32)
-        self.library.harness_reads(self.handle, ctypes.c_void_p(values.ctypes.data))
+        self.library.harness_reads(self.handle, values)
         return values
 
     def errors(self) -> list[tuple[int, int, int]]:
@@ -166,7 +110,7 @@ class Harness:
     def violation(self) -> str:
         """Return the first violation of the AXI rules, or an empty string."""
         text = ctypes.create_string_buffer(512)
-        self.library.harness_violation(self.handle, text, ctypes.c_uint64(511))
+        self.library.harness_violation(self.handle, text, 511)
         return text.value.decode()
 
     def statistics(self) -> list[ChannelStatistics]:
@@ -175,37 +119,27 @@ class Harness:
 
     def channel(self, number: int) -> tuple[ChannelStatistics, int, int]:
         """Return a channel's statistics, and its outstanding reads and writes."""
-        raw, outstanding = RawStatistics(), (ctypes.c_uint64 * 2)()
-        self.library.harness_channel(self.handle, number, ctypes.byref(raw), outstanding)
-        return raw.statistics(), outstanding[0], outstanding[1]
+        outstanding = (ctypes.c_uint64 * 2)()
+        native = self.library.harness_channel(self.handle, number, outstanding)
+        return channel_statistics(native), outstanding[0], outstanding[1]
 
     def inject(self, faults: Sequence[Fault]) -> None:
         """Replace the address ranges that answer with an error."""
         self.library.harness_clear_faults(self.handle)
         for fault in faults:
             self.library.harness_fault(
-                self.handle,
-                ctypes.c_uint64(fault.start),
-                ctypes.c_uint64(fault.end),
-                fault.reads,
-                fault.writes,
+                self.handle, fault.start, fault.end, fault.reads, fault.writes
             )
 
     def write(self, address: int, data: bytes) -> None:
         """Write bytes to DRAM."""
-        size = ctypes.c_uint64(len(data))
-        if not self.library.memory_write(self.handle, ctypes.c_uint64(address), data, size):
+        if not self.library.memory_write(self.handle, address, data, len(data)):
             raise UserError(outside(address, len(data)))
 
     def read(self, address: int, size: int) -> np.ndarray:
         """Read bytes of DRAM."""
         data = np.empty(size, np.uint8)
-        if not self.library.memory_read(
-            self.handle,
-            ctypes.c_uint64(address),
-            ctypes.c_void_p(data.ctypes.data),
-            ctypes.c_uint64(size),
-        ):
+        if not self.library.memory_read(self.handle, address, data, size):
             raise UserError(outside(address, size))
         return data
 

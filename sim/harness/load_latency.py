@@ -1,29 +1,19 @@
 """Latency of core loads and cache reads: histogram and quantiles."""
 
-import ctypes
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import accumulate
 from typing import Any
 
-__all__ = ["PLACES", "LoadCounts", "LoadLatency", "summed"]
+from ...hw.base.native_interface import NativeStructure
+from .interface import HARNESS
+
+__all__ = ["PLACES", "LoadLatency", "summed"]
 
 #: Memories of loads, in the order of `LoadLatency::Place`.
 PLACES = ("dram", "shared")
-#: Latencies below this have one bin each; above there is one bin per power of two.
-FINE = 512
-BINS = FINE + 32
-
-
-class LoadCounts(ctypes.Structure):
-    """`LoadCounts` of sim/native/cores/load_latency.hpp."""
-
-    _fields_ = (
-        *((name, ctypes.c_uint64) for name in ("loads", "least", "most")),
-        ("bins", ctypes.c_uint64 * BINS),
-    )
 
 
 @dataclass(frozen=True)
@@ -47,8 +37,8 @@ class LoadLatency:
     most: int
 
     @classmethod
-    def of(cls, counts: LoadCounts) -> "LoadLatency":
-        """Return the latency counted by the C++ model."""
+    def of(cls, counts: NativeStructure) -> "LoadLatency":
+        """Return the latency in a `LoadCounts` of the C++."""
         return cls(tuple(counts.bins), counts.least, counts.most)
 
     def __add__(self, other: "LoadLatency") -> "LoadLatency":
@@ -87,9 +77,10 @@ class LoadLatency:
 
 def bin_range(place: int) -> tuple[int, int]:
     """Return the first and the last cycle count of a bin."""
-    if place < FINE:
+    fine = HARNESS.constant("LoadCounts::kFine")
+    if place < fine:
         return place, place
-    first = FINE << (place - FINE)
+    first = fine << (place - fine)
     return first, 2 * first - 1
 
 
@@ -98,4 +89,4 @@ def summed(parts: Sequence[LoadLatency], by: str = "core") -> dict[str, Any]:
     each = [part.as_dict() for part in parts]
     for part in each:
         del part["histogram"]
-    return reduce(LoadLatency.__add__, parts).as_dict() | {f"by_{by}": each}
+    return functools.reduce(LoadLatency.__add__, parts).as_dict() | {f"by_{by}": each}

@@ -1,6 +1,5 @@
 """Profile of warps: instructions and cycles by function of their program."""
 
-import ctypes
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,16 +8,14 @@ import numpy as np
 
 from ...kernels.inlining import CallChains
 from ...kernels.program import Program
-from .core_harness import REASONS
 from .harness import Harness
+from .interface import HARNESS
 from .register_use import register_use
 
 __all__ = ["POLLING", "FunctionProfile", "Profiling", "function_of", "polled"]
 
 #: Functions of the runtime in which a warp polls a register.
 POLLING = ("spica_tile_await", "virgo_await", "virgo_dma_fence", "virgo_fence", "vx_wspawn_wait")
-#: `Profile::Wait` of sim/native/recorders/profile.hpp.
-WAIT = np.dtype([("place", np.uint32), ("producer", np.uint32), ("cycles", np.uint64)])
 
 
 @dataclass(frozen=True)
@@ -62,16 +59,9 @@ class Profiling:
         self.program = program
         self.first = program.text_addresses.start
         add = self.library.harness_profile_add
-        add.restype = ctypes.c_void_p
-        self.library.profile_places.restype = ctypes.c_uint64
-        self.library.profile_waits.restype = ctypes.c_uint64
         use = register_use(program, threads)
-        text = ctypes.c_uint32(self.first), ctypes.c_void_p(use.ctypes.data)
         self.profiles = [
-            ctypes.c_void_p(
-                add(harness.handle, ctypes.c_uint32(core), *text, ctypes.c_uint64(len(use)))
-            )
-            for core in range(cores)
+            add(harness.handle, core, self.first, use, len(use)) for core in range(cores)
         ]
 
     def counts(self) -> tuple[np.ndarray, np.ndarray]:
@@ -80,24 +70,24 @@ class Profiling:
         A place is a word of the program, counted from its first; the last place collects all
         other addresses.
         """
-        places = int(self.library.profile_places(self.profiles[0]))
+        places = self.library.profile_places(self.profiles[0])
         done = np.zeros((len(self.profiles), places), np.uint64)
         cycles = np.zeros_like(done)
         for core, profile in enumerate(self.profiles):
-            rows = (ctypes.c_void_p(each[core].ctypes.data) for each in (done, cycles))
-            self.library.profile_copy(profile, *rows)
+            self.library.profile_copy(profile, done[core], cycles[core])
         return done, cycles
 
     def stalls(self) -> np.ndarray:
         """Return the cycles that active warps spent before the issue of each place, by reason.
 
-        uint64 of shape (cores, places, `REASONS`), by `StallReason`. A warp that waits for nothing
+        uint64 of shape (cores, places, reasons), by `StallReason`. A warp that waits for nothing
         of its own, with reason `NONE`, issues or waits for its turn.
         """
-        places = int(self.library.profile_places(self.profiles[0]))
-        found = np.zeros((len(self.profiles), places, REASONS), np.uint64)
+        places = self.library.profile_places(self.profiles[0])
+        reasons = HARNESS.constant("CoreState::kReasons")
+        found = np.zeros((len(self.profiles), places, reasons), np.uint64)
         for core, profile in enumerate(self.profiles):
-            self.library.profile_copy_stalls(profile, ctypes.c_void_p(found[core].ctypes.data))
+            self.library.profile_copy_stalls(profile, found[core])
         return found
 
     def waits(self) -> Counter[tuple[int, int]]:
@@ -108,10 +98,10 @@ class Profiling:
         """
         found: Counter[tuple[int, int]] = Counter()
         for profile in self.profiles:
-            rows = np.empty(int(self.library.profile_waits(profile)), WAIT)
-            self.library.profile_copy_waits(profile, ctypes.c_void_p(rows.ctypes.data))
+            rows = (HARNESS.structure("RegisterWait") * self.library.profile_waits(profile))()
+            self.library.profile_copy_waits(profile, rows)
             for row in rows:
-                found[int(row["place"]), int(row["producer"])] += int(row["cycles"])
+                found[row.place, row.producer] += row.cycles
         return found
 
     def functions(self) -> dict[str, FunctionProfile]:

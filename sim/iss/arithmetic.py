@@ -5,7 +5,6 @@ import functools
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import IntEnum
 from pathlib import Path
 
 import numpy as np
@@ -13,16 +12,16 @@ import numpy as np
 from ...hw.arith.float.rounding import Rounding
 from ...hw.base.build_cache import cached, digest
 from ...hw.base.compiler import compile_all, find_compiler, link
+from ...hw.base.native_interface import NativeLibrary
 from ...hw.config.tensor import HgmmaConfig, TensorConfig
 from ...hw.isa.operations import SpecialOperation
 from .coefficients import special_header
-from .library import FLAGS, NATIVE
-from .native_types import native_numerics
+from .library import FLAGS
+from .native_types import ISS, NATIVE, native_numerics
 
 __all__ = [
     "OPERANDS",
     "ROUNDED",
-    "Processor",
     "build_arithmetic",
     "compute",
     "compute_exact",
@@ -49,16 +48,6 @@ OPERANDS = {
     **dict.fromkeys(("fpack.h.s", "fpack.bf16.s"), 2),
     **dict.fromkeys(("funpackl.s.h", "funpackh.s.h", "funpackl.s.bf16", "funpackh.s.bf16"), 1),
 }
-
-
-class Processor(IntEnum):
-    """Floating-point modes of the processor that other code in the process may have set."""
-
-    AS_IS = 0
-    TOWARD_ZERO = 1
-    DOWN = 2
-    UP = 3
-    FLUSHING = 4
 
 
 def included(name: str, found: dict[str, str]) -> dict[str, str]:
@@ -90,15 +79,9 @@ def build_arithmetic() -> Path:
 
 
 @functools.cache
-def library() -> ctypes.CDLL:
-    """Return the loaded library."""
-    return ctypes.CDLL(str(build_arithmetic()))
-
-
-def pointer(array: np.ndarray) -> ctypes.c_void_p:
-    """Return the address of an array."""
-    assert array.flags.c_contiguous
-    return array.ctypes.data_as(ctypes.c_void_p)
+def library() -> NativeLibrary:
+    """Return the loaded library; the functions of instructions have no declarations in C++."""
+    return NativeLibrary(build_arithmetic(), ISS)
 
 
 def columns(operation: str, operands, rounding) -> list[np.ndarray]:
@@ -115,8 +98,8 @@ def call(name: str, operation: str, operands, rounding) -> tuple[np.ndarray, np.
     """Return results and flags of a C++ function over arrays."""
     arrays = columns(operation, operands, rounding)
     results, flags = np.zeros((2, len(arrays[0])), np.uint32)
-    function = getattr(library(), name)
-    function(ctypes.c_size_t(len(results)), *map(pointer, (*arrays, results, flags)))
+    pointers = (each.ctypes for each in (*arrays, results, flags))
+    library()[name](ctypes.c_size_t(len(results)), *pointers)
     return results, flags
 
 
@@ -171,10 +154,8 @@ def compute_warps(
         raise ValueError(f"operands must fill warps of {lanes} lanes, not leave a rest of {rest}")
     masks = np.ascontiguousarray(np.broadcast_to(np.asarray(masks, np.uint32), count))
     results, flags = np.array(before, np.uint32), np.zeros(count, np.uint32)
-    function = getattr(library(), symbol(operation, "_lanes"))
-    *rows, modes = arrays
-    parts = (masks, *rows, modes, results, flags)
-    function(ctypes.c_size_t(count), ctypes.c_uint(lanes), *map(pointer, parts))
+    pointers = (each.ctypes for each in (masks, *arrays, results, flags))
+    library()[symbol(operation, "_lanes")](ctypes.c_size_t(count), ctypes.c_uint(lanes), *pointers)
     return results, flags
 
 
@@ -182,8 +163,7 @@ def special_function(operation: SpecialOperation, a) -> np.ndarray:
     """Return a special function of stored numbers, stored."""
     a = np.ascontiguousarray(a, np.uint32)
     results = np.zeros_like(a)
-    count = ctypes.c_size_t(a.size)
-    library().spica_special(count, ctypes.c_uint(operation), pointer(a), pointer(results))
+    library().spica_special(a.size, operation, a, results)
     return results
 
 
@@ -195,14 +175,7 @@ def hmma(registers, accumulators: int, config: TensorConfig | None = None) -> np
     config = config or TensorConfig()
     numerics = native_numerics(config)
     registers = np.array(registers, np.uint32, order="C")
-    count = ctypes.c_size_t(len(registers))
-    library().spica_hmma(
-        ctypes.byref(numerics),
-        count,
-        ctypes.c_uint(config.threads),
-        ctypes.c_uint(accumulators),
-        pointer(registers),
-    )
+    library().spica_hmma(numerics, len(registers), config.threads, accumulators, registers)
     return registers
 
 
@@ -214,16 +187,19 @@ def hgmma(a, b, registers, config: HgmmaConfig | None = None) -> np.ndarray:
     numerics = native_numerics(config or HgmmaConfig())
     a, b = (np.ascontiguousarray(x, np.uint8) for x in (a, b))
     registers = np.array(registers, np.uint32, order="C")
-    count = ctypes.c_size_t(len(registers))
-    library().spica_hgmma(ctypes.byref(numerics), count, *map(pointer, (a, b, registers)))
+    library().spica_hgmma(numerics, len(registers), a, b, registers)
     return registers
 
 
 @contextmanager
-def on_processor(kind: Processor) -> Iterator[None]:
-    """Set the processor's floating-point mode in the C++ calls; results must not change."""
-    library().spica_choose_processor(ctypes.c_uint(kind))
+def on_processor(mode: str) -> Iterator[None]:
+    """Set a mode of `Processor` of the C++ in its calls, as other code in the process may have.
+
+    Results must not change.
+    """
+    modes = ISS.enumeration("Processor")
+    library().spica_choose_processor(modes[mode])
     try:
         yield
     finally:
-        library().spica_choose_processor(ctypes.c_uint(Processor.AS_IS))
+        library().spica_choose_processor(modes.AsIs)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .devices import DeviceFault, Devices
-from .native_types import Callbacks
+from .native_types import ISS
 
 __all__ = ["DeviceLink"]
 
@@ -46,10 +46,10 @@ class DeviceLink:
         def read(offset: int, value: Any) -> None:
             value[0] = devices.read(offset) & 0xFFFF_FFFF
 
-        self.callbacks = Callbacks(
-            Callbacks.READ(lambda offset, value: guard.run(read, offset, value)),
-            Callbacks.WRITE(lambda offset, data: guard.run(devices.write, offset, data)),
-            Callbacks.CISC(lambda word: guard.run(devices.cisc, word)),
+        self.callbacks = ISS.structure("Devices")(
+            read=lambda offset, value: guard.run(read, offset, value),
+            write=lambda offset, data: guard.run(devices.write, offset, data),
+            cisc=lambda word: guard.run(devices.cisc, word),
         )
 
     def finish(self) -> bool:

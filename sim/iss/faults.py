@@ -2,8 +2,8 @@
 
 import enum
 
+from ...hw.base.native_interface import NativeStructure
 from ...hw.isa.assembly import disassemble
-from .native_types import NativeFault
 from .outcome import Cause, Fault, Partner
 
 __all__ = ["REASONS", "Reason", "fault_of", "lane_text", "numbers_text"]
@@ -150,7 +150,7 @@ def lane_text(mask: int) -> str:
     return numbers_text("lane", mask)
 
 
-def fault_of(native: NativeFault, said: str, partner: Partner | None = None) -> Fault:
+def fault_of(native: NativeStructure, said: str, partner: Partner | None = None) -> Fault:
     """Return a fault from its C++ structure; `said` is the message of a unit or of a race."""
     reason = REASONS[native.reason]
     middle = reason.middle.format(

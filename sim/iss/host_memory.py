@@ -1,11 +1,9 @@
 """Host access to the memory of the instruction-set model."""
 
-import ctypes
-
 import numpy as np
 
 from ...hw.base.errors import UserError
-from .native_machine import NativeMachine, pointer_to
+from .native_machine import NativeMachine
 
 __all__ = ["HostMemory"]
 
@@ -35,8 +33,7 @@ class HostMemory:
 
     def access(self, function: str, address: int, values: np.ndarray) -> None:
         is_inside = 0 <= address < 1 << 32
-        size = ctypes.c_uint64(values.size)
-        if not is_inside or not self.native.call(function, address, pointer_to(values), size):
+        if not is_inside or not self.native.call(function, address, values, values.size):
             raise UserError(
                 f"address must be in DRAM or shared memory for {values.size} bytes, "
                 f"not {address:#x}"
@@ -59,4 +56,4 @@ class HostMemory:
 
     def is_allowed(self, address: int, nbytes: int) -> bool:
         """Return whether programs may access these bytes of DRAM."""
-        return bool(self.native.call("iss_is_allowed", address, ctypes.c_uint64(nbytes)))
+        return bool(self.native.call("iss_is_allowed", address, nbytes))

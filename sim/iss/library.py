@@ -1,20 +1,20 @@
 """Build and cache of the instruction-set model's C++ library."""
 
-import ctypes
 import functools
 from collections.abc import Mapping
 from pathlib import Path
 
 from ...hw.base.build_cache import cached, digest
 from ...hw.base.compiler import compile_all, find_compiler, link
+from ...hw.base.native_interface import NativeLibrary
 from ...hw.base.progress import Progress
 from ...hw.isa.instructions import INSTRUCTIONS, Instruction
 from .coefficients import special_header
+from .native_types import ISS, NATIVE
 from .table import header
 
 __all__ = ["build_library", "load_library", "model_identity"]
 
-NATIVE = Path(__file__).with_name("native")
 SOURCES = (
     *("machine.cpp", "api.cpp", "races/races.cpp", "races/updates.cpp"),
     "memory_check/memory_check.cpp",
@@ -74,12 +74,6 @@ def model_identity() -> str:
 
 
 @functools.cache
-def load_library() -> ctypes.CDLL:
-    """Return the loaded library with the types of its functions."""
-    library = ctypes.CDLL(str(build_library()))
-    library.iss_create.restype = ctypes.c_void_p
-    library.iss_history.restype = ctypes.c_uint64
-    library.iss_console.restype = ctypes.c_uint64
-    library.iss_save.restype = ctypes.c_uint64
-    library.iss_findings.restype = ctypes.c_uint64
-    return library
+def load_library() -> NativeLibrary:
+    """Return the loaded library."""
+    return NativeLibrary(build_library(), ISS)

@@ -17,8 +17,8 @@ from .devices import Devices
 from .faults import REASONS, Reason, fault_of
 from .host_memory import HostMemory
 from .memory_check import MemoryCheck
-from .native_machine import NativeMachine, pointer_to
-from .native_types import HISTORY, NativeFault, NativeRetired, native_config
+from .native_machine import NativeMachine
+from .native_types import ISS, native_config
 from .outcome import STOPS, Cause, Fault, Outcome, Retired, Statistics, WarpState
 from .races import Races
 from .retirement import retired_of
@@ -31,7 +31,6 @@ __all__ = ["SCHEDULES", "Iss"]
 SCHEDULES = ("round_robin", "random")
 #: Instructions between two checks for an interrupt and for console output.
 CHUNK = 1_000_000
-RETIRED, CANNOT_RUN = 0, 1
 
 
 class Iss:
@@ -123,7 +122,7 @@ class Iss:
             watcher=self.watch if self.races or self.memory_check else None,
         )
         self.link = DeviceLink(self.devices)
-        self.native.call("iss_devices", ctypes.byref(self.link.callbacks))
+        self.native.call("iss_devices", self.link.callbacks)
         self.native.call("iss_reset", entry)
         self.printed = 0
 
@@ -161,7 +160,7 @@ class Iss:
         left = limit
         while True:
             chunk = min(left, CHUNK)
-            stop = STOPS[self.native.call("iss_run", ctypes.c_uint64(chunk))]
+            stop = STOPS[self.native.call("iss_run", chunk)]
             left -= chunk
             self.print_new()
             if stop is not StopReason.LIMIT or left == 0:
@@ -180,19 +179,18 @@ class Iss:
     def step(self, core: int, warp: int) -> Retired | None:
         """Execute exactly one instruction of a warp; return None if it cannot run."""
         self.require_warp(core, warp)
-        native = NativeRetired()
-        done = self.native.call("iss_step", core, warp, ctypes.byref(native))
-        if done == CANNOT_RUN:
+        native = ISS.structure("Retired")()
+        done = ISS.enumeration("Stepped")(self.native.call("iss_step", core, warp, native)).name
+        if done == "CannotRun":
             return None
         if self.on_console is not None:
             self.print_new()
-        fault = None if done == RETIRED else self.fault()
+        fault = None if done == "Retired" else self.fault()
         return retired_of(native, self.core.threads, fault)
 
     def fault(self) -> Fault:
         """Return the fault that ended the last run."""
-        native = NativeFault()
-        self.native.call("iss_fault", ctypes.byref(native))
+        native = self.native.call("iss_fault")
         reason = REASONS[native.reason]
         if reason is Reason.ACCESS_RACE and self.races is not None:
             return fault_of(native, *self.races.found())
@@ -201,7 +199,7 @@ class Iss:
     def sender(self, word: int) -> tuple[int, int, int] | None:
         """Return core, warp and pc of the first instruction that sent a word to a matrix unit."""
         place = np.zeros(3, np.uint32)
-        if not self.native.call("iss_sender", word, pointer_to(place)):
+        if not self.native.call("iss_sender", word, place):
             return None
         core, warp, pc = place.tolist()
         return core, warp, pc
@@ -217,9 +215,9 @@ class Iss:
 
     def console_from(self, start: int) -> bytes:
         """Return the console output after the first `start` bytes."""
-        text = ctypes.c_void_p()
-        size = self.native.call("iss_console", ctypes.byref(text))
-        return ctypes.string_at((text.value or 0) + start, size - start) if size > start else b""
+        text = self.native.call("iss_console")
+        start = min(start, text.size)
+        return ctypes.string_at((text.data or 0) + start, text.size - start)
 
     def print_new(self) -> None:
         if self.on_console is not None and (new := self.console_from(self.printed)):
@@ -229,7 +227,7 @@ class Iss:
     def core_state(self, core: int) -> tuple[int, int]:
         """Return the retired instructions of a core and its exit code."""
         instructions, exit_code = ctypes.c_uint64(), ctypes.c_int32()
-        self.native.call("iss_core", core, ctypes.byref(instructions), ctypes.byref(exit_code))
+        self.native.call("iss_core", core, instructions, exit_code)
         return instructions.value, exit_code.value
 
     @property
@@ -251,14 +249,14 @@ class Iss:
         """Return a copy of a warp's state."""
         words = self.warp_words(core, warp)
         head = head_of(words)
-        waits = self.waits(core, warp, head["barrier"]) if head["waiting"] else ""
+        waits = self.waits(core, warp, head.barrier) if head.waiting else ""
         return warp_state(words, self.core.threads, waits)
 
     def warp_words(self, core: int, warp: int) -> np.ndarray:
         """Return a warp's state as the array of words from C++."""
         self.require_warp(core, warp)
         words = np.zeros(words_of_warp(self.core.threads), np.uint32)
-        self.native.call("iss_warp", core, warp, pointer_to(words))
+        self.native.call("iss_warp", core, warp, words)
         return words
 
     def set_warp(self, core: int, warp: int, **changes: Any) -> None:
@@ -270,13 +268,13 @@ class Iss:
         """
         words = self.warp_words(core, warp)
         change_warp(words, self.core.threads, **changes)
-        self.native.call("iss_set_warp", core, warp, pointer_to(words))
+        self.native.call("iss_set_warp", core, warp, words)
 
     def history(self, core: int, warp: int) -> list[tuple[int, int, int]]:
         """Return (pc, word, mask) of a warp's last instructions, oldest first."""
         self.require_warp(core, warp)
-        words = np.zeros((HISTORY, 3), np.uint32)
-        kept = self.native.call("iss_history", core, warp, pointer_to(words))
+        words = np.zeros((ISS.constant("kHistory"), 3), np.uint32)
+        kept = self.native.call("iss_history", core, warp, words)
         return [(pc, word, mask) for pc, word, mask in words[:kept].tolist()]
 
     def require_warp(self, core: int, warp: int) -> None:
@@ -290,13 +288,13 @@ class Iss:
     def waits(self, core: int, warp: int, barrier: int) -> str:
         """Return the barrier state of a waiting warp as text."""
         words = np.zeros(4, np.uint32)
-        self.native.call("iss_barrier", core, warp, pointer_to(words))
+        self.native.call("iss_barrier", core, warp, words)
         return describe_wait(core, barrier, words.tolist(), self.config.cores)
 
     @property
     def statistics(self) -> Statistics:
         """Instruction counts since the last reset."""
         words = np.zeros(COUNT_WORDS, np.uint64)
-        self.native.call("iss_counts", pointer_to(words))
+        self.native.call("iss_counts", words)
         states = (self.core_state(core) for core in range(self.config.cores))
         return statistics_of(words, tuple(instructions for instructions, _ in states))

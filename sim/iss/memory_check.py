@@ -1,18 +1,19 @@
 """Check of memory on the instruction-set model: states of bytes, and findings."""
 
-import ctypes
 import enum
 from dataclasses import dataclass
 
+from ...hw.base.native_interface import NativeStructure
 from .native_machine import NativeMachine
-from .native_types import NativeFinding
+from .native_types import ISS
+from .table import camel
 from .work_watch import WorkWatch
 
 __all__ = ["Finding", "Kind", "MemoryCheck"]
 
 
 class Kind(enum.Enum):
-    """Mishap of an access, in the order of `Mishap` of native/memory_check."""
+    """Mishap of an access, as `Mishap` of the C++."""
 
     LOAD_OF_GUARD = "load between objects"
     STORE_TO_GUARD = "store between objects"
@@ -25,7 +26,7 @@ class Kind(enum.Enum):
     UNIT_WRITES_GUARD = "write by a unit between objects"
 
 
-KINDS = tuple(Kind)
+KINDS = {camel(kind.name): kind for kind in Kind}
 OF_UNITS = (Kind.UNIT_READS_UNWRITTEN, Kind.UNIT_READS_GUARD, Kind.UNIT_WRITES_GUARD)
 
 
@@ -80,15 +81,15 @@ class MemoryCheck:
 
     def mark_written(self, address: int, nbytes: int) -> None:
         """Let these bytes count as written."""
-        self.native.call("iss_mark_written", address, ctypes.c_uint64(nbytes))
+        self.native.call("iss_mark_written", address, nbytes)
 
     def mark_unwritten(self, address: int, nbytes: int) -> None:
         """Let these bytes count as never written."""
-        self.native.call("iss_mark_unwritten", address, ctypes.c_uint64(nbytes))
+        self.native.call("iss_mark_unwritten", address, nbytes)
 
     def guard(self, address: int, nbytes: int) -> None:
         """Let every access to these bytes be a finding; they lie between objects."""
-        self.native.call("iss_guard", address, ctypes.c_uint64(nbytes))
+        self.native.call("iss_guard", address, nbytes)
 
     def check_stacks(self) -> None:
         """Find accesses below the stack pointers of threads, and stacks that are too large."""
@@ -100,14 +101,14 @@ class MemoryCheck:
 
     def findings(self) -> list[Finding]:
         """Return the findings since the last reset, in the order of their first accesses."""
-        count = self.native.call("iss_findings", None, ctypes.c_uint64(0))
-        found = (NativeFinding * count)()
-        self.native.call("iss_findings", found, ctypes.c_uint64(count))
+        count = self.native.call("iss_findings", None, 0)
+        found = (ISS.structure("Finding") * count)()
+        self.native.call("iss_findings", found, count)
         return [self.finding(each) for each in found]
 
-    def finding(self, native: NativeFinding) -> Finding:
+    def finding(self, native: NativeStructure) -> Finding:
         """Return a finding from its C++ structure."""
-        kind = KINDS[native.kind]
+        kind = KINDS[ISS.enumeration("Mishap")(native.kind).name]
         return Finding(
             kind=kind,
             core=native.core,

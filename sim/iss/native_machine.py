@@ -3,17 +3,10 @@
 import ctypes
 from typing import Any
 
-import numpy as np
-
+from ...hw.base.native_interface import NativeStructure
 from .library import load_library
-from .native_types import NativeConfig
 
-__all__ = ["NativeMachine", "pointer_to"]
-
-
-def pointer_to(values: np.ndarray) -> ctypes.c_void_p:
-    """Return an array's address for C++."""
-    return ctypes.c_void_p(values.ctypes.data)
+__all__ = ["NativeMachine"]
 
 
 class NativeMachine:
@@ -21,13 +14,14 @@ class NativeMachine:
 
     Parameters
     ----------
-    config : NativeConfig
+    config : NativeStructure
+        `Config` of the C++.
 
     """
 
-    def __init__(self, config: NativeConfig):
+    def __init__(self, config: NativeStructure):
         self.library = load_library()
-        self.handle = ctypes.c_void_p(self.library.iss_create(ctypes.byref(config)))
+        self.handle = self.library.iss_create(config)
 
     def __del__(self):
         if hasattr(self, "handle"):
@@ -35,17 +29,13 @@ class NativeMachine:
 
     def save(self) -> bytes:
         """Return the machine's state without that of the units."""
-        words = ctypes.c_void_p()
-        size = self.call("iss_save", ctypes.byref(words))
-        return ctypes.string_at(words.value or 0, size)
+        saved = self.call("iss_save")
+        return ctypes.string_at(saved.data, saved.size)
 
     def restore(self, state: bytes) -> bool:
         """Restore a saved state; return whether it fits this machine."""
-        return bool(self.call("iss_restore", state, ctypes.c_uint64(len(state))))
+        return bool(self.call("iss_restore", state, len(state)))
 
     def call(self, function: str, *arguments: Any) -> Any:
-        """Call a function of api.cpp; plain integers become 32-bit arguments."""
-        converted = [
-            ctypes.c_uint32(value) if isinstance(value, int) else value for value in arguments
-        ]
-        return getattr(self.library, function)(self.handle, *converted)
+        """Call a function of api.cpp."""
+        return getattr(self.library, function)(self.handle, *arguments)

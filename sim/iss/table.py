@@ -10,7 +10,7 @@ from ...hw.isa.instructions import INSTRUCTIONS, Instruction
 from .faults import REASONS
 from .outcome import STOPS
 
-__all__ = ["header"]
+__all__ = ["camel", "header"]
 
 #: Constants that the model uses: of the address map, and of the operands of ``hgmma``.
 CONSTANTS = (

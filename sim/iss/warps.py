@@ -1,53 +1,58 @@
 """State of a warp as the array of words that C++ exports and imports."""
 
+import ctypes
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ...hw.base.native_interface import NativeStructure
 from .faults import numbers_text
+from .native_types import ISS
 from .outcome import StackEntry, WarpState
 
 __all__ = ["change_warp", "describe_wait", "head_of", "warp_state", "words_of_warp"]
 
-#: Names of the first words; register rows and stack entries follow.
 CONTROL_REGISTERS = ("fflags", "frm", "mscratch", "mepc")
-HEAD = ("pc", "mask", "active", "waiting", "barrier", *CONTROL_REGISTERS, "depth")
-ROWS = 64
 STACK_WORDS = 4 * 32
 
 
 def words_of_warp(threads: int) -> int:
     """Return the number of words of a warp's state."""
-    return len(HEAD) + ROWS * threads + STACK_WORDS
+    return head_words() + ISS.constant("kDroppedRow") * threads + STACK_WORDS
 
 
-def head_of(words: np.ndarray) -> dict[str, int]:
-    """Return the first words by name."""
-    return dict(zip(HEAD, words[: len(HEAD)].tolist(), strict=True))
+def head_words() -> int:
+    """Return the number of words before the register rows and the stack entries."""
+    return ctypes.sizeof(ISS.structure("WarpHead")) // 4
+
+
+def head_of(words: np.ndarray) -> NativeStructure:
+    """Return the first words, as a view."""
+    return ISS.structure("WarpHead").from_buffer(words.data)
 
 
 def rows_of(words: np.ndarray, threads: int) -> np.ndarray:
     """Return the registers in `words`: integer rows, then float rows."""
-    return words[len(HEAD) :][: ROWS * threads].reshape(ROWS, threads)
+    return words[head_words() : -STACK_WORDS].reshape(-1, threads)
 
 
 def warp_state(words: np.ndarray, threads: int, waits: str) -> WarpState:
     """Return a copy of the state in `words`."""
     head, rows = head_of(words), rows_of(words, threads)
-    entries = words[-STACK_WORDS:].reshape(-1, 4)[: head["depth"]].tolist()
+    entries = words[-STACK_WORDS:].reshape(-1, 4)[: head.depth].tolist()
     stack = (StackEntry(both, rest, pc, bool(second)) for both, rest, pc, second in entries)
     return WarpState(
-        pc=head["pc"],
-        mask=head["mask"],
-        active=bool(head["active"]),
+        pc=head.pc,
+        mask=head.mask,
+        active=bool(head.active),
         waits=waits,
         integers=rows[:32].copy(),
         floats=rows[32:].copy(),
-        fflags=head["fflags"],
-        frm=head["frm"],
-        mscratch=head["mscratch"],
-        mepc=head["mepc"],
+        fflags=head.fflags,
+        frm=head.frm,
+        mscratch=head.mscratch,
+        mepc=head.mepc,
         stack=tuple(stack),
     )
 
@@ -71,7 +76,7 @@ def change_warp(
     for name, value in given.items():
         if name not in ("pc", "mask", "active", *CONTROL_REGISTERS):
             raise TypeError(f"a warp has no field {name} that can be set")
-        words[HEAD.index(name)] = int(value)
+        setattr(head_of(words), name, int(value))
     rows = rows_of(words, threads)
     for file, values in ((rows[:32], integers), (rows[32:], floats)):
         if values is not None:

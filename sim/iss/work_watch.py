@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from ...hw.base.native_interface import NativeStructure
 from .device.region import Region
 from .device.work_queue import Work
 from .native_machine import NativeMachine
-from .native_types import NativeRegion, NativeWork
+from .native_types import ISS
 
 __all__ = ["WorkWatch"]
 
@@ -42,14 +45,9 @@ class WorkWatch:
         self.numbers[id(work)] = (stream, len(self.names[stream]))
         regions = [region_of(each, is_store=False) for each in work.reads]
         regions += [region_of(each, is_store=True) for each in work.writes]
-        self.native.call(
-            "iss_work_starts",
-            stream,
-            (NativeRegion * len(regions))(*regions),
-            len(regions),
-            (NativeWork * len(before))(*(NativeWork(*each) for each in before)),
-            len(before),
-        )
+        areas = (ISS.structure("UnitRegion") * len(regions))(*regions)
+        works = np.array(before, np.uint32).reshape(-1, 2)
+        self.native.call("iss_work_starts", stream, areas, len(areas), works, len(works))
 
     def ended(self, work: Work) -> None:
         """Record the end of a work."""
@@ -67,6 +65,8 @@ class WorkWatch:
         return self.names[stream][number - 1]
 
 
-def region_of(region: Region, *, is_store: bool) -> NativeRegion:
+def region_of(region: Region, *, is_store: bool) -> NativeStructure:
     """Return a region in its C++ structure."""
-    return NativeRegion(region.start, region.pitch, region.rows, region.width, is_store)
+    names = ("start", "pitch", "rows", "width")
+    sizes = {name: getattr(region, name) for name in names}
+    return ISS.structure("UnitRegion")(**sizes, is_store=is_store)

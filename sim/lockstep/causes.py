@@ -1,9 +1,8 @@
 """Causes of faults that cores report, and the reasons of the model that match them."""
 
-import ctypes
-
 from ...hw.core.control.faults import FaultCause
 from ...hw.core.units.lsu.memory_layouts import MemoryFault
+from ..harness.interface import HARNESS
 from ..iss.faults import REASONS, Reason
 from ..iss.outcome import Cause
 
@@ -49,27 +48,30 @@ CAUSES: Causes = (
 )
 #: Unplaced DRAM of a cluster reads as 0, which is an illegal instruction.
 CLUSTER_CAUSES: Causes = ((FaultCause.ILLEGAL, (Reason.NOT_PLACED,)),)
-MEMORY_CAUSE = 16  #: in C++, memory causes start here
-RACE = 31  #: in C++, causes that cores cannot report
 #: Causes that only the model reports.
 OF_MODEL = (Cause.RACE, Cause.STACK_EXCEEDED)
 
 
-def cause_masks(is_cluster: bool) -> ctypes.Array[ctypes.c_uint32]:
-    """Return by reason of the model the mask of the C++ causes that match it, or `RACE`."""
-    masks = (ctypes.c_uint32 * 64)()
+def memory_cause() -> int:
+    """Return the number from which on a cause of the C++ is one of memory."""
+    return HARNESS.constant("LockstepSetup::kMemoryCause")
+
+
+def cause_masks(is_cluster: bool) -> tuple[int, ...]:
+    """Return by reason of the model the mask of the C++ causes that match it, or `kRace`."""
+    masks = [0] * HARNESS.constant("LockstepSetup::kReasons")
     for cause, reasons in CAUSES + (CLUSTER_CAUSES if is_cluster else ()):
-        bit = cause + (MEMORY_CAUSE if isinstance(cause, MemoryFault) else 0)
+        bit = cause + (memory_cause() if isinstance(cause, MemoryFault) else 0)
         for reason in reasons:
             masks[REASONS.index(reason)] |= 1 << bit
     for number, reason in enumerate(REASONS):
         if reason.cause in OF_MODEL:
-            masks[number] |= 1 << RACE
-    return masks
+            masks[number] |= 1 << HARNESS.constant("LockstepSetup::kRace")
+    return tuple(masks)
 
 
 def cause_name(cause: int) -> str:
     """Return the name of a C++ cause."""
-    if cause >= MEMORY_CAUSE:
-        return MemoryFault(cause - MEMORY_CAUSE).name
+    if cause >= memory_cause():
+        return MemoryFault(cause - memory_cause()).name
     return FaultCause(cause).name

@@ -1,11 +1,11 @@
 """Lockstep of cores with the instruction-set model: compares every instruction."""
 
-import ctypes
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ...hw.base.errors import UserError
+from ...hw.base.native_interface import NativeStructure
 from ...hw.config import ClusterConfig, CoreConfig
 from ...hw.core.control.faults import FaultCause
 from ...hw.core.units.lsu.address import UPPER_HALF
@@ -14,18 +14,17 @@ from ...hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, disassemble
 from ...hw.isa.operations import Port
 from ..harness.cluster_harness import ClusterHarness
 from ..harness.core_harness import ProgramHarness
+from ..harness.interface import HARNESS
 from ..harness.stop_reason import StopReason
 from ..iss.faults import fault_of, lane_text
 from ..iss.machine import Iss
-from ..iss.native_types import HISTORY, MAX_THREADS
+from ..iss.native_types import ISS
 from .causes import cause_masks, cause_name
 from .mirror import mirror_setup
 from .missed_store import MissedStore, missed_store_of
-from .native_types import FAULT, LANES, NUMBERS, Calls, Difference, Flight, Setup
 
 __all__ = ["Lockstep"]
 
-NO_CAUSE = 0xFFFF_FFFF
 #: Limits of a report: lanes, previous instructions, and instructions in flight.
 SHOWN_LANES, SHOWN_BEFORE, SHOWN_FLIGHTS = 8, 10, 12
 LINES = 40
@@ -91,16 +90,10 @@ class Lockstep:
         self.is_cluster = isinstance(harness, ClusterHarness)
         self.library = harness.library
         if self.is_cluster:
-            self.library.harness_mirror(harness.handle, ctypes.byref(mirror_setup(config, iss)))
-        self.library.harness_lockstep_add.restype = ctypes.c_void_p
-        self.library.harness_lockstep_in_flight.restype = ctypes.c_uint64
-        self.library.harness_lockstep_ignored.restype = ctypes.c_uint64
+            self.library.harness_mirror(harness.handle, mirror_setup(config, iss))
         self.handles = [
-            ctypes.c_void_p(
-                self.library.harness_lockstep_add(
-                    harness.handle,
-                    ctypes.byref(setup(core, self.core, iss, self.is_cluster, ignores_races)),
-                )
+            self.library.harness_lockstep_add(
+                harness.handle, setup(core, self.core, iss, self.is_cluster, ignores_races)
             )
             for core in range(config.cores)
         ]
@@ -128,10 +121,8 @@ class Lockstep:
         """
         is_over = stop in (StopReason.DONE, StopReason.DEADLOCK)
         for handle in self.handles:
-            difference = Difference()
-            if not self.library.harness_lockstep_finish(
-                handle, ctypes.c_int(is_over), ctypes.byref(difference)
-            ):
+            difference = HARNESS.structure("Difference")()
+            if not self.library.harness_lockstep_finish(handle, is_over, difference):
                 self.cycle, self.missed = difference.cycle, missed_store_of(difference)
                 return "\n".join(self.lines(handle, difference)[:LINES])
         return self.end_text(exit_codes, console) if stop is StopReason.DONE else ""
@@ -174,7 +165,7 @@ class Lockstep:
             "the RTL"
         )
 
-    def lines(self, handle: ctypes.c_void_p, difference: Difference) -> list[str]:
+    def lines(self, handle: int, difference: NativeStructure) -> list[str]:
         """Return a report of a difference."""
         core, warp = difference.core, difference.warp
         return [
@@ -186,16 +177,17 @@ class Lockstep:
             *self.beside(handle, warp),
         ]
 
-    def detail(self, difference: Difference) -> Iterator[str]:
+    def detail(self, difference: NativeStructure) -> Iterator[str]:
         """Yield the expected and the actual values."""
         expected, got = difference.expected, difference.got
-        if difference.form == NUMBERS:
+        form = HARNESS.enumeration("Form")(difference.form).name
+        if form == "kNumbers":
             name = difference.what.decode()
             show = {"pc": self.at, "destination": register_name}.get(name, hexadecimal)
             yield f"  the model has {show(expected[0])}"
             yield f"  the core has  {show(got[0])}"
-        elif difference.form == LANES:
-            lanes = [lane for lane in range(MAX_THREADS) if difference.lanes >> lane & 1]
+        elif form == "kLanes":
+            lanes = [lane for lane in range(len(got)) if difference.lanes >> lane & 1]
             for lane in lanes[:SHOWN_LANES]:
                 yield (
                     f"  lane {lane:2}: {hexadecimal(expected[lane])} of the model, "
@@ -203,10 +195,10 @@ class Lockstep:
                 )
             if len(lanes) > SHOWN_LANES:
                 yield f"  and {len(lanes) - SHOWN_LANES} lanes more"
-        elif difference.form == FAULT:
+        elif form == "kFault":
             if difference.fault.lanes:
                 yield f"  the model: {fault_of(difference.fault, '').sentence}"
-            if got[0] != NO_CAUSE:
+            if got[0] != HARNESS.constant("kNoCause"):
                 yield f"  the core: {cause_name(got[0])}"
         if missed := missed_store_of(difference):
             yield (
@@ -222,12 +214,10 @@ class Lockstep:
         for pc, word, mask in history:
             yield f"    {pc:#010x}  {text_of(word):32}  {lane_text(mask)}"
 
-    def beside(self, handle: ctypes.c_void_p, warp: int) -> Iterator[str]:
+    def beside(self, handle: int, warp: int) -> Iterator[str]:
         """Yield the other instructions of a warp in flight."""
-        flights = (Flight * HISTORY)()
-        count = self.library.harness_lockstep_in_flight(
-            handle, ctypes.c_uint32(warp), flights, ctypes.c_uint64(HISTORY)
-        )
+        flights = (HARNESS.structure("FlightState") * ISS.constant("kHistory"))()
+        count = self.library.harness_lockstep_in_flight(handle, warp, flights, len(flights))
         if count:
             yield f"  in flight of warp {warp}, the oldest first"
         for flight in flights[: min(count, SHOWN_FLIGHTS)]:
@@ -249,15 +239,19 @@ class Lockstep:
         return f"{pc:#010x}: {text_of(word)}"
 
 
-def setup(core: int, config: CoreConfig, iss: Iss, is_cluster: bool, ignores_races: bool) -> Setup:
+def setup(
+    core: int, config: CoreConfig, iss: Iss, is_cluster: bool, ignores_races: bool
+) -> NativeStructure:
     """Return the description of a core and of the model for C++."""
     library = iss.native.library
-    step, write_register, fault = (
-        ctypes.cast(function, ctypes.c_void_p)
-        for function in (library.iss_step, library.iss_write_register, library.iss_fault)
+    calls = HARNESS.structure("IssCalls")(
+        machine=iss.native.handle,
+        step=library.iss_step,
+        write_register=library.iss_write_register,
+        fault=library.iss_fault,
     )
-    return Setup(
-        model=Calls(iss.native.handle, step, write_register, fault),
+    return HARNESS.structure("LockstepSetup")(
+        model=calls,
         core=core,
         slot_bits=(slots(config) - 1).bit_length(),
         integer_port=Port.INT,

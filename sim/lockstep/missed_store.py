@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-from .native_types import Difference
+from ...hw.base.native_interface import NativeStructure
+from ..harness.interface import HARNESS
 
 __all__ = ["MissedStore", "missed_store_of"]
-
-NOBODY = 0xFFFF_FFFF  #: `Mirror::kNobody`
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class MissedStore:
         return "the DMA" if self.writer is None else "core {}, warp {}".format(*self.writer)
 
 
-def missed_store_of(difference: Difference) -> MissedStore | None:
+def missed_store_of(difference: NativeStructure) -> MissedStore | None:
     """Return the race that a difference is, None for other differences."""
     if not difference.is_stale:
         return None
@@ -54,5 +53,5 @@ def missed_store_of(difference: Difference) -> MissedStore | None:
         pc=difference.pc,
         address=difference.address,
         written=difference.written,
-        writer=None if difference.writer == NOBODY else writer,
+        writer=None if difference.writer == HARNESS.constant("kNobody") else writer,
     )

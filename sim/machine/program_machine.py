@@ -7,6 +7,7 @@ import numpy as np
 from amaranth.lib import wiring
 
 from ...hw.base.errors import MachineError, UserError
+from ...hw.base.native_interface import NativeStructure
 from ...hw.cluster.cores import Cores
 from ...hw.config import ClusterConfig, CoreConfig
 from ...hw.core.control.faults import FaultCause
@@ -19,7 +20,7 @@ from ...kernels.program import Program
 from ..engine.amaranth_engine import AmaranthEngine
 from ..engine.background_build import build_in_background
 from ..harness.cluster_harness import ClusterHarness, observed_cluster
-from ..harness.core_harness import CoreHarness, CoreState, ProgramHarness
+from ..harness.core_harness import CoreHarness, ProgramHarness, marked_cycles
 from ..harness.core_memory import CoreMemoryConfig
 from ..harness.dram import DramConfig
 from ..harness.profile import FunctionProfile, Profiling
@@ -266,7 +267,7 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
             mismatch_cycle=None if self.lockstep is None else self.lockstep.cycle,
             ignored_races=0 if self.lockstep is None else self.lockstep.ignored_races,
             cores_end=harness.cores_end(),
-            marks=tuple(core.cycles for core in marks),
+            marks=tuple(map(marked_cycles, marks)),
             begins=sum(core.begins for core in marks),
             ends=sum(core.ends for core in marks),
             marked_channels=since(harness.statistics(), harness.marked()),
@@ -274,7 +275,7 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
             waits=self.waits(stop),
         )
 
-    def fault(self, states: list[CoreState]) -> CoreFault:
+    def fault(self, states: list[NativeStructure]) -> CoreFault:
         """Return the first fault of the run."""
         core = self.harness.cores_state().core
         state = states[core]
@@ -360,12 +361,12 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
         """Cycles since the start of the cores."""
         return self.harness.cores_state().cycles
 
-    def core_states(self) -> list[CoreState]:
+    def core_states(self) -> list[NativeStructure]:
         """Return the state and counts of each core."""
         return [self.harness.core_state(core) for core in range(self.config.cores)]
 
 
-def unit_use(state: CoreState, port: Port) -> UnitUse:
+def unit_use(state: NativeStructure, port: Port) -> UnitUse:
     """Return the use of a port's unit."""
     lost = {reason.name: state.lost[port][reason] for reason in StallReason}
     return UnitUse(state.unit_cycles[port], {name: slots for name, slots in lost.items() if slots})

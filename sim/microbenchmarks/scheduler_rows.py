@@ -10,8 +10,9 @@ from ...hw.core.issue.two_level import PATIENCE
 from ...hw.isa.memory_map import ENTRY
 from ...hw.isa.program import assemble_program
 from ..golden.core.issue.scheduler import POLICIES, TwoLevel, make_scheduler
+from ..harness.interface import HARNESS
 from ..machine.program_machine import ProgramMachine
-from ..trace.pipeline.core_records import CoreRecords, Kind
+from ..trace.pipeline.core_records import CoreRecords
 from .row import Row, Workbench, exactly
 from .unrolled_code import Stream, program
 
@@ -52,9 +53,12 @@ def cycles(
     records: CoreRecords, warps: int
 ) -> Iterator[tuple[list[StallReason], StallReason, int | None]]:
     """Yield for each cycle the stall reason of each warp, the slot's outcome, the issuing warp."""
-    reasons, slots = (by_cycle(records.of(kind), records.first) for kind in (Kind.WARP, Kind.SLOT))
+    kinds = HARNESS.enumeration("RecordKind")
+    reasons, slots = (
+        by_cycle(records.of(kind), records.first) for kind in (kinds.kWarp, kinds.kSlot)
+    )
     # Instructions enter collectors in issue order.
-    issued = iter(records.of(Kind.COLLECTED)["warp"])
+    issued = iter(records.of(kinds.kCollected)["warp"])
     waits, slot = [StallReason.IDLE] * warps, StallReason.IDLE
     for cycle in range(records.first, records.slots_end):
         for warp, reason in reasons.get(cycle, ()):

@@ -27,28 +27,25 @@ void harness_cores_begin(Harness* harness, int starts, uint64_t max_cycles, uint
 
 void harness_forget_observers(Harness* harness) { harness->forget_observers(); }
 
-void harness_cores_state(const Harness* harness, spica::CoresState* state) {
-    *state = harness->cores->state();
+spica::CoresState harness_cores_state(const Harness* harness) { return harness->cores->state(); }
+
+spica::CoreState harness_core_state(const Harness* harness, uint32_t core) {
+    return harness->cores->core_state(core);
 }
 
-void harness_core_state(const Harness* harness, uint32_t core, spica::CoreState* state) {
-    *state = harness->cores->core_state(core);
-}
-
-void harness_cores_marks(const Harness* harness, uint32_t core, spica::CoreMarks* marks) {
-    *marks = harness->cores->marks(core);
+spica::CoreMarks harness_cores_marks(const Harness* harness, uint32_t core) {
+    return harness->cores->marks(core);
 }
 
 uint64_t harness_cluster_cores_end(const Harness* harness) { return harness->cluster->cores_end(); }
 
-void harness_cluster_latency(const Harness* harness, uint32_t core, uint32_t place,
-                             spica::LoadCounts* counts) {
-    *counts = harness->cluster->latency(core).counts(place);
+spica::LoadCounts harness_cluster_latency(const Harness* harness, uint32_t core, uint32_t place) {
+    return harness->cluster->latency(core).counts(place);
 }
 
-void harness_cluster_cache_latency(const Harness* harness, uint32_t level, uint32_t number,
-                                   spica::LoadCounts* counts) {
-    *counts = harness->cluster->cache_latency(level, number).counts();
+spica::LoadCounts harness_cluster_cache_latency(const Harness* harness, uint32_t level,
+                                                uint32_t number) {
+    return harness->cluster->cache_latency(level, number).counts();
 }
 
 // Sums of the ports ``events_{counter}``, in order of their names.
@@ -57,9 +54,8 @@ void harness_cluster_events(const Harness* harness, uint64_t* sums) {
     std::copy(counted.begin(), counted.end(), sums);
 }
 
-uint64_t harness_console(const Harness* harness, const char** text) {
-    *text = harness->cores->console().data();
-    return harness->cores->console().size();
+spica::Bytes harness_console(const Harness* harness) {
+    return {harness->cores->console().data(), harness->cores->console().size()};
 }
 
 void harness_allow(Harness* harness, uint64_t first, uint64_t last) {

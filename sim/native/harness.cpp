@@ -219,19 +219,16 @@ int harness_step(Harness* harness, const uint32_t* outputs, uint32_t* inputs) {
     return !harness->stopped();
 }
 
-void harness_state(const Harness* harness, spica::HarnessState* state) {
-    *state = harness->state();
-}
+spica::HarnessState harness_state(const Harness* harness) { return harness->state(); }
 
 void harness_reads(const Harness* harness, uint32_t* values) {
     const auto& reads = harness->host.reads();
     std::copy(reads.begin(), reads.end(), values);
 }
 
-uint64_t harness_commands(const Harness* harness, const uint32_t** words) {
+spica::Bytes harness_commands(const Harness* harness) {
     const auto& commands = harness->host.commands();
-    *words = reinterpret_cast<const uint32_t*>(commands.data());
-    return commands.size();
+    return {commands.data(), commands.size() * sizeof(spica::Host::Command)};
 }
 
 void harness_error(const Harness* harness, uint32_t index, uint32_t* triple) {
@@ -245,16 +242,15 @@ uint64_t harness_violation(const Harness* harness, char* text, uint64_t size) {
     return count;
 }
 
-void harness_channel(const Harness* harness, uint32_t number, spica::ChannelStatistics* statistics,
-                     uint64_t* outstanding) {
-    *statistics = harness->masters[number]->statistics();
+spica::ChannelStatistics harness_channel(const Harness* harness, uint32_t number,
+                                         uint64_t* outstanding) {
     outstanding[0] = harness->masters[number]->outstanding_reads();
     outstanding[1] = harness->masters[number]->outstanding_writes();
+    return harness->masters[number]->statistics();
 }
 
-void harness_marked(const Harness* harness, uint32_t number,
-                    spica::ChannelStatistics* statistics) {
-    *statistics = harness->marked(number);
+spica::ChannelStatistics harness_marked(const Harness* harness, uint32_t number) {
+    return harness->marked(number);
 }
 
 void harness_fault(Harness* harness, uint64_t start, uint64_t end, int reads, int writes) {

@@ -144,13 +144,12 @@ void model_vectors(Model* model, uint64_t count, uint32_t interval, uint32_t lat
     }
 }
 
-// Saves the state of a model and its harness; the bytes stay valid until the next call.
-uint64_t model_save(Model* model, spica::Harness* harness, const uint8_t** bytes) {
+// Saves the state of a model and its harness.
+spica::Bytes model_save(Model* model, spica::Harness* harness) {
     model->saved.clear();
     spica::Archive archive(model->saved);
     archive(*model, *harness);
-    *bytes = model->saved.data();
-    return model->saved.size();
+    return {model->saved.data(), model->saved.size()};
 }
 
 // Restores a state; returns whether the bytes fit this model and harness.

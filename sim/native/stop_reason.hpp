@@ -4,7 +4,7 @@
 
 namespace spica {
 
-enum class StopReason : uint32_t {
+extern "C" enum class StopReason : uint32_t {
     kNone,
     kDone,
     kHostError,

@@ -13,8 +13,8 @@ namespace {
 
 // State of a warp as an array of words: this head, both register files without padding lanes, then
 // the stack.
-struct WarpHead {
-    uint32_t pc, mask, is_active, is_waiting, barrier, fflags, frm, mscratch, mepc, depth;
+extern "C" struct WarpHead {
+    uint32_t pc, mask, active, waiting, barrier, fflags, frm, mscratch, mepc, depth;
 };
 
 uint32_t* rows_out(const Machine& machine, Warp& warp, uint32_t* words) {
@@ -36,13 +36,12 @@ void iss_devices(Machine* machine, const Devices* devices) { machine->devices = 
 
 void iss_reset(Machine* machine, uint32_t entry) { machine->reset(entry); }
 
-// Saves the machine's state; the bytes stay valid until the next call.
-uint64_t iss_save(Machine* machine, const uint8_t** bytes) {
+// Saves the machine's state.
+Bytes iss_save(Machine* machine) {
     machine->saved.clear();
     Archive archive(machine->saved);
     machine->archive(archive);
-    *bytes = machine->saved.data();
-    return machine->saved.size();
+    return {machine->saved.data(), machine->saved.size()};
 }
 
 // Restores a state; returns whether the bytes fit this machine.
@@ -58,7 +57,7 @@ int iss_step(Machine* machine, uint32_t core, uint32_t warp, Retired* retired) {
     return static_cast<int>(machine->step(core, warp, *retired));
 }
 
-void iss_fault(const Machine* machine, Fault* fault) { *fault = machine->fault; }
+Fault iss_fault(const Machine* machine) { return machine->fault; }
 
 int iss_read(Machine* machine, uint32_t address, uint8_t* data, uint64_t size) {
     return machine->memory.read(address, data, size);
@@ -82,9 +81,8 @@ int iss_is_allowed(Machine* machine, uint32_t address, uint64_t size) {
     return machine->memory.may_touch(address, size);
 }
 
-uint64_t iss_console(const Machine* machine, const char** text) {
-    *text = machine->console.data();
-    return machine->console.size();
+Bytes iss_console(const Machine* machine) {
+    return {machine->console.data(), machine->console.size()};
 }
 
 void iss_warp(Machine* machine, uint32_t core, uint32_t number, uint32_t* words) {
@@ -115,7 +113,7 @@ void iss_set_warp(Machine* machine, uint32_t core, uint32_t number, const uint32
     warp.mepc = head.mepc & ~3u;
     uint32_t bit = 1u << number;
     uint32_t& active = machine->cores[core].active;
-    active = head.is_active ? active | bit : active & ~bit;
+    active = head.active ? active | bit : active & ~bit;
     const uint32_t* rows = words + sizeof head / 4;
     for (uint32_t row = 1; row < kDroppedRow; ++row) {
         std::copy_n(rows + row * machine->config.threads, machine->config.threads, warp.row(row));
@@ -144,9 +142,9 @@ int iss_sender(Machine* machine, uint32_t word, uint32_t* place) {
 // Copies the last retired instructions of a warp into `past`, oldest first; returns their number.
 uint64_t iss_history(Machine* machine, uint32_t core, uint32_t number, Past* past) {
     Warp& warp = machine->warp(core, number);
-    uint64_t kept = std::min<uint64_t>(warp.retired, Warp::kHistory);
+    uint64_t kept = std::min<uint64_t>(warp.retired, kHistory);
     for (uint64_t k = 0; k < kept; ++k) {
-        past[k] = warp.history[(warp.retired - kept + k) % Warp::kHistory];
+        past[k] = warp.history[(warp.retired - kept + k) % kHistory];
     }
     return kept;
 }
@@ -188,7 +186,7 @@ uint32_t iss_work_starter(Machine* machine, uint32_t stream, uint32_t time) {
     return machine->races->starter(stream, time);
 }
 
-void iss_race(const Machine* machine, RaceReport* report) { *report = machine->races->report(); }
+RaceReport iss_race(const Machine* machine) { return machine->races->report(); }
 
 // States of bytes for the check of memory, and code with rules of its own, as in `MemoryCheck`.
 void iss_mark_written(Machine* machine, uint32_t address, uint64_t size) {

@@ -13,6 +13,12 @@
 
 namespace spica {
 
+// Bytes for Python, which stay valid until the next call.
+extern "C" struct Bytes {
+    const void* data;
+    uint64_t size;
+};
+
 class Archive {
 public:
     // Appends to `bytes`.

@@ -6,9 +6,9 @@
 
 namespace spica {
 
-enum class Tensor : uint32_t { None, Hmma, Hgmma };
+extern "C" enum class Tensor : uint32_t { None, Hmma, Hgmma };
 
-struct Config {
+extern "C" struct Config {
     uint32_t cores, warps, threads;
     uint32_t warp_width, thread_width;  // bits of a warp number and of a thread number
     uint32_t stack_depth;

@@ -19,7 +19,7 @@ using iss::Fault;
 using iss::Retired;
 
 // Host callbacks for loads and stores of unit registers; they return 0 to end the run.
-struct Devices {
+extern "C" struct Devices {
     int (*read)(uint32_t offset, uint32_t* value) = nullptr;
     int (*write)(uint32_t offset, uint32_t value) = nullptr;
     int (*cisc)(uint32_t word) = nullptr;

@@ -6,9 +6,12 @@
 
 namespace spica {
 
-enum class Reason : uint32_t;  // of the generated table
+// Of the generated table.
+extern "C" enum class Reason : uint32_t;
 
 namespace iss {
+
+extern "C" {
 
 inline constexpr uint32_t kMaxThreads = 32;
 // Most registers that an instruction writes and that a record shows.
@@ -44,6 +47,8 @@ struct Retired {
     // Values of the other registers, lowest first.
     std::array<std::array<uint32_t, kMaxThreads>, kMaxResults - 1> earlier;
 };
+
+}  // extern "C"
 
 }  // namespace iss
 }  // namespace spica

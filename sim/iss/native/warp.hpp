@@ -20,14 +20,19 @@ struct Divergence {
     bool is_second;
 };
 
+extern "C" {
+
+// Instructions that a warp keeps.
+inline constexpr uint32_t kHistory = 64;
+
 struct Past {
     uint32_t pc, word, mask;
 };
 
+}  // extern "C"
+
 class Warp {
 public:
-    static constexpr uint32_t kHistory = 64;
-
     Warp(uint32_t core, uint32_t number, uint32_t threads)
         : core(core),
           number(number),

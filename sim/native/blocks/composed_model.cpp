@@ -82,12 +82,11 @@ void model_run(Model* model, spica::Harness* harness, uint64_t cycles, int gatin
     }
 }
 
-uint64_t model_save(Model* model, spica::Harness* harness, const uint8_t** bytes) {
+spica::Bytes model_save(Model* model, spica::Harness* harness) {
     model->saved.clear();
     spica::Archive archive(model->saved);
     archive(*model, *harness);
-    *bytes = model->saved.data();
-    return model->saved.size();
+    return {model->saved.data(), model->saved.size()};
 }
 
 int model_restore(Model* model, spica::Harness* harness, const uint8_t* bytes, uint64_t size) {

@@ -11,7 +11,7 @@
 namespace spica {
 
 // Timing and address ranges of the memory of cores, filled in by Python.
-struct CoreMemoryParameters {
+extern "C" struct CoreMemoryParameters {
     uint32_t near_base, near_bytes;  // shared memory and the print buffers behind it
     uint32_t console_base, console_bytes;
     uint32_t dump_base, dump_bytes;  // counters that programs dump

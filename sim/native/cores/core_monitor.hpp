@@ -13,6 +13,9 @@ namespace spica {
 
 // State of one core for Python. Cycles count from the cycle in which `start` was high.
 extern "C" struct CoreState {
+    static constexpr uint32_t kReasons = 16;  // values of a `StallReason`, which has 4 bits
+    static constexpr uint32_t kPorts = 8;     // values of a `Port`, which has 3 bits
+
     uint64_t cycles;        // busy cycles with known issue slots
     uint64_t instructions;  // completed
     uint64_t collected, last_collected, last_done;
@@ -20,15 +23,18 @@ extern "C" struct CoreState {
     uint64_t slots[kReasons];         // by `StallReason`; their sum is cycles × issue width
     // By `Port`: cycles in which its unit has an instruction, and those of `slots` lost to it, by
     // `StallReason`.
-    uint64_t unit_cycles[InFlight::kPorts], lost[InFlight::kPorts][kReasons];
+    uint64_t unit_cycles[kPorts], lost[kPorts][kReasons];
     uint32_t owed_fetches, owed_requests;
-    uint32_t busy, active, at_barrier, exit_code;
+    uint32_t busy, active, at_barrier;
+    int32_t exit_code;
     uint32_t fault;  // 0 none, 1 control, 2 memory
     uint32_t fault_warp, fault_pc, fault_cause, fault_lanes, fault_address;
     // By warp: pc of the last collected instruction, instructions in flight, `StallReason`, and
     // port of the last collected instruction.
     uint32_t pc[32], under_way[32], reason[32], port[32];
 };
+
+static_assert(CoreState::kPorts == InFlight::kPorts);
 
 // Movement of one cycle: whether anything happened, and whether anything made progress.
 struct Motion {
@@ -135,14 +141,14 @@ private:
     // Counts the previous cycle, to which the ports of issue slots refer.
     void count_slots(const uint32_t* outputs) {
         state_.cycles++;
-        for (uint32_t port = 0; port < InFlight::kPorts; port++) {
+        for (uint32_t port = 0; port < CoreState::kPorts; port++) {
             state_.unit_cycles[port] += in_flight_.executes(port);
         }
         for (Field slot : ports_.slots) {
             uint32_t reason = slot.get(outputs);
             state_.slots[reason]++;
             uint32_t port = unit_behind(reason);
-            if (port != InFlight::kPorts) state_.lost[port][reason]++;
+            if (port != CoreState::kPorts) state_.lost[port][reason]++;
         }
     }
     // Returns the port to which an empty slot of the previous cycle is charged: full collectors to
@@ -150,7 +156,7 @@ private:
     // oldest instruction of the warps that wait; `kPorts` for other reasons.
     uint32_t unit_behind(uint32_t reason) const {
         if (reason == kCollectorsFull) return in_flight_.fullest();
-        if (reason < kScoreboard || reason > kDrain) return InFlight::kPorts;
+        if (reason < kScoreboard || reason > kDrain) return CoreState::kPorts;
         uint32_t warps = 0;
         for (uint32_t warp = 0; warp < reasons_.size(); warp++) {
             warps |= static_cast<uint32_t>(reasons_[warp] == reason) << warp;

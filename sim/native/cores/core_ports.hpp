@@ -17,7 +17,6 @@ enum Stall : uint32_t {
     kScoreboard = 4,
     kMemory = 5,
     kDrain = 6,
-    kReasons = 16,  // numbers of 4 bits
 };
 
 // Event of an instruction, in the cycles in which `valid` is 1.

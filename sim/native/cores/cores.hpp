@@ -17,7 +17,7 @@ namespace spica {
 // Quiet cycles after which warps that all wait at barriers are in a deadlock.
 constexpr uint64_t kBarrierCycles = 48;
 
-struct CoresState {
+extern "C" struct CoresState {
     uint64_t cycles, last_progress;  // since the start of the run
     uint32_t stop, core;             // `core` is that of the fault
 };

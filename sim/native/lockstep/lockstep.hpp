@@ -35,7 +35,7 @@ struct IssCalls {
     int (*step)(void* machine, uint32_t core, uint32_t warp, iss::Retired* retired);
     void (*write_register)(void* machine, uint32_t core, uint32_t warp, uint32_t row,
                            uint32_t lanes, const uint32_t* values);
-    void (*fault)(void* machine, iss::Fault* fault);
+    iss::Fault (*fault)(void* machine);
 };
 
 // Constants of the core, filled in by Python. `causes` holds for each `Reason` of the model the
@@ -64,7 +64,7 @@ struct Difference {
     iss::Fault fault;  // for `kFault`; `lanes` is 0 if the model has no fault
     char what[80];
     // For a load: whether the core loaded the bytes from before a write that had taken effect by
-    // cycle `written`; `writer` is a core, or `Mirror::kNobody` for the DMA. Of the store of a core also
+    // cycle `written`; `writer` is a core, or `kNobody` for the DMA. Of the store of a core also
     // warp and pc; `address` is that of the load.
     uint32_t is_stale, writer, writer_warp, writer_pc, address;
     uint64_t written;
@@ -75,14 +75,14 @@ struct FlightState {
     uint32_t pc, mask, port, is_executed, is_done;
 };
 
-}  // extern "C"
-
 // Data of a difference besides its text: none, two numbers, numbers per lane, or a fault of the
 // model and a cause of the core.
 enum class Form : uint32_t { kWords, kNumbers, kLanes, kFault };
 
 // Cause if the core has no fault.
 constexpr uint32_t kNoCause = ~0u;
+
+}  // extern "C"
 
 class Lockstep : public Observer {
 public:

@@ -35,7 +35,7 @@ bool Lockstep::execute(Warp& warp, Flight& flight) {
     warp.next++;
     if (stepped == static_cast<int>(iss::Stepped::Fault)) {
         flight.model_faults = warp.faults = true;
-        model_.fault(model_.machine, &flight.fault);
+        flight.fault = model_.fault(model_.machine);
         uint32_t reason = static_cast<uint32_t>(flight.fault.reason);
         if (reason < LockstepSetup::kReasons && (setup_.causes[reason] >> LockstepSetup::kRace & 1)) {
             differ_by_fault(warp.number, flight, "only the model reports a fault", kNoCause);

@@ -17,7 +17,12 @@
 
 namespace spica {
 
-extern "C" struct MirrorSetup {
+extern "C" {
+
+// Number of the DMA as the writer of a word that no core wrote.
+constexpr uint32_t kNobody = ~0u;
+
+struct MirrorSetup {
     void* machine;  // the model, which is in a separate library
     int (*read)(void* machine, uint32_t address, uint8_t* data, uint64_t size);
     int (*write)(void* machine, uint32_t address, const uint8_t* data, uint64_t size);
@@ -26,6 +31,8 @@ extern "C" struct MirrorSetup {
     uint32_t device_first, device_last;    // addresses of unit registers
     uint32_t console_first, console_last;  // addresses of the console
 };
+
+}  // extern "C"
 
 // A write that a load missed, although it had completed before the load began.
 struct Missed {
@@ -37,8 +44,6 @@ struct Missed {
 
 class Mirror : public Observer {
 public:
-    static constexpr uint32_t kNobody = ~0u;
-
     Mirror(const PortTable& ports, const MirrorSetup& setup);
 
     // Copies the writes that shared memory accepts in this cycle, and those of the DMA to DRAM.

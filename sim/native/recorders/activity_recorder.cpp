@@ -61,9 +61,9 @@ struct ActivityState {
     uint64_t first, end, bin_cycles, bins;
 };
 
-void activity_state(const ActivityRecorder* recorder, ActivityState* state) {
-    *state = {recorder->first(), recorder->end(), recorder->bin_cycles(),
-              recorder->sums().size() / recorder->series()};
+ActivityState activity_state(const ActivityRecorder* recorder) {
+    return {recorder->first(), recorder->end(), recorder->bin_cycles(),
+            recorder->sums().size() / recorder->series()};
 }
 
 void activity_sums(const ActivityRecorder* recorder, uint32_t* sums) {

@@ -10,7 +10,7 @@
 
 namespace spica {
 
-enum class SignalKind : uint32_t {
+extern "C" enum class SignalKind : uint32_t {
     kValue,   // the value of the port
     kBits,    // the number of 1 bits
     kEquals,  // 1 if it equals `code`, else 0

@@ -11,7 +11,6 @@ namespace spica {
 namespace {
 constexpr uint32_t kUnknown = ~0u;
 constexpr uint64_t kNothing = ~uint64_t{0};
-constexpr uint32_t kMemoryCause = 0x80;
 }  // namespace
 
 Recorder::Recorder(const CorePorts& ports, uint32_t core, uint64_t first, uint64_t end,
@@ -190,9 +189,9 @@ Recorder* harness_recorder_add(spica::Harness* harness, uint32_t core, uint64_t 
     return added;
 }
 
-void recorder_state(const Recorder* recorder, RecorderState* state) {
-    *state = {recorder->records().size(), recorder->values().size(), recorder->first(),
-              recorder->end(), recorder->slots_end(), recorder->is_cut()};
+RecorderState recorder_state(const Recorder* recorder) {
+    return {recorder->records().size(), recorder->values().size(), recorder->first(),
+            recorder->end(), recorder->slots_end(), recorder->is_cut()};
 }
 
 void recorder_copy(const Recorder* recorder, spica::Record* records, uint32_t* values) {

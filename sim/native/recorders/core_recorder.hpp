@@ -8,6 +8,8 @@
 
 namespace spica {
 
+extern "C" {
+
 enum class RecordKind : uint8_t {
     kFetch,       // request for a pair of words: pc is their address
     kFetched,     // its response: mask is the first word, extra the second, place the error
@@ -34,6 +36,10 @@ struct Record {
 };
 
 constexpr uint8_t kNoWarp = 255;
+// Added to the place of a fault found by the load-store unit.
+constexpr uint32_t kMemoryCause = 0x80;
+
+}  // extern "C"
 
 // Records the cycles from `first` to before `end`, up to `limit` records: the first cycle that does
 // not fit ends the recording. The cost outside these cycles is one comparison.

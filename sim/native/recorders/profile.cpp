@@ -8,7 +8,7 @@
 
 namespace spica {
 
-Profile::Profile(const CorePorts& ports, uint32_t first, std::vector<Registers> use)
+Profile::Profile(const CorePorts& ports, uint32_t first, std::vector<RegisterUse> use)
     : ports_(ports),
       first_(first),
       use_(std::move(use)),
@@ -100,8 +100,8 @@ void Profile::complete(uint64_t now, const uint32_t* outputs) {
     }
 }
 
-std::vector<Profile::Wait> Profile::waits() const {
-    std::vector<Wait> found;
+std::vector<RegisterWait> Profile::waits() const {
+    std::vector<RegisterWait> found;
     for (const auto& [places, cycles] : blocked_) {
         found.push_back({places.first, places.second, cycles});
     }
@@ -109,11 +109,11 @@ std::vector<Profile::Wait> Profile::waits() const {
 }
 
 void Profile::archive(Archive& archive) {
-    std::vector<Wait> waits = this->waits();
+    std::vector<RegisterWait> waits = this->waits();
     archive(active_, done_, cycles_, last_, stalls_, waited_, latest_, waits);
     for (auto& writers : writers_) archive.raw(writers.data(), sizeof writers);
     blocked_.clear();
-    for (const Wait& each : waits) blocked_[{each.place, each.producer}] = each.cycles;
+    for (const RegisterWait& each : waits) blocked_[{each.place, each.producer}] = each.cycles;
 }
 
 }  // namespace spica
@@ -123,7 +123,7 @@ using spica::Profile;
 extern "C" {
 
 Profile* harness_profile_add(spica::Harness* harness, uint32_t core, uint32_t first,
-                             const Profile::Registers* use, uint64_t places) {
+                             const spica::RegisterUse* use, uint64_t places) {
     auto profile = std::make_unique<Profile>(harness->cores->ports(core), first,
                                              std::vector(use, use + places));
     Profile* added = profile.get();
@@ -144,7 +144,7 @@ void profile_copy_stalls(const Profile* profile, uint64_t* stalls) {
 
 uint64_t profile_waits(const Profile* profile) { return profile->waits().size(); }
 
-void profile_copy_waits(const Profile* profile, Profile::Wait* waits) {
+void profile_copy_waits(const Profile* profile, spica::RegisterWait* waits) {
     std::ranges::copy(profile->waits(), waits);
 }
 

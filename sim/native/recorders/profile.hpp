@@ -8,25 +8,29 @@
 #include <utility>
 #include <vector>
 
+#include "cores/core_monitor.hpp"
 #include "cores/core_ports.hpp"
 #include "observer.hpp"
 
 namespace spica {
 
+// Registers that an instruction reads and writes: bits 0 to 31 are x0 to x31, then f0 to f31.
+extern "C" struct RegisterUse {
+    uint64_t reads, writes;
+};
+
+// Cycles that instructions at `place` waited for a result of those at `producer`.
+extern "C" struct RegisterWait {
+    uint32_t place, producer;
+    uint64_t cycles;
+};
+
 class Profile : public Observer {
 public:
-    // Registers that an instruction reads and writes: bits 0 to 31 are x0 to x31, then f0 to f31.
-    struct Registers {
-        uint64_t reads, writes;
-    };
-    // Cycles that instructions at `place` waited for a result of those at `producer`.
-    struct Wait {
-        uint32_t place, producer;
-        uint64_t cycles;
-    };
+    static constexpr size_t kReasons = CoreState::kReasons;
 
     // Profiles instructions from `first` on, one for each of `use`; all others count as one place.
-    Profile(const CorePorts& ports, uint32_t first, std::vector<Registers> use);
+    Profile(const CorePorts& ports, uint32_t first, std::vector<RegisterUse> use);
 
     bool step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) override;
 
@@ -37,7 +41,7 @@ public:
     const std::vector<uint64_t>& cycles() const { return cycles_; }
     // Cycles that active warps spent before the issue of each place, `kReasons` for each place.
     const std::vector<uint64_t>& stalls() const { return stalls_; }
-    std::vector<Wait> waits() const;
+    std::vector<RegisterWait> waits() const;
 
 private:
     // Last writer of a register, and the cycle of its completion or `kInFlight`.
@@ -55,9 +59,9 @@ private:
 
     CorePorts ports_;
     uint32_t first_, active_ = 0;
-    const std::vector<Registers> use_;
+    const std::vector<RegisterUse> use_;
     std::vector<std::array<Writer, 64>> writers_;  // by warp and register
-    std::map<std::pair<uint32_t, uint32_t>, uint64_t> blocked_;  // as `Wait`
+    std::map<std::pair<uint32_t, uint32_t>, uint64_t> blocked_;  // as `RegisterWait`
     std::vector<uint64_t> done_, cycles_, stalls_;
     std::vector<uint64_t> last_;    // by warp: cycle of its last completion, or of its start
     std::vector<uint64_t> waited_;  // by warp and reason: cycles since its last issue

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ....hw.base.native_interface import NativeLibrary, NativeStructure
 from ....hw.config.checks import require_integer
+from ...harness.interface import HARNESS
 from ..window import require_window
 
 __all__ = [
@@ -14,7 +16,6 @@ __all__ = [
     "BINS",
     "INTERVALS",
     "ClusterRecords",
-    "Limits",
     "fetched",
     "merged",
     "recording_limits",
@@ -65,24 +66,7 @@ class ClusterRecords:
         return int(self.sums[name].sum(dtype=np.uint64))
 
 
-class Limits(ctypes.Structure):
-    """`RecordingLimits` of sim/native/recorders/activity_recorder.hpp."""
-
-    _fields_ = [(name, ctypes.c_uint64) for name in ("first", "end", "bins", "intervals")]
-
-
-class Header(ctypes.Structure):
-    """`ActivityState` of sim/native/recorders/activity_recorder.cpp."""
-
-    _fields_ = [(name, ctypes.c_uint64) for name in ("first", "end", "bin_cycles", "bins")]
-
-    first: int
-    end: int
-    bin_cycles: int
-    bins: int
-
-
-def recording_limits(window: tuple[int, int], bins: int, intervals: int) -> Limits:
+def recording_limits(window: tuple[int, int], bins: int, intervals: int) -> NativeStructure:
     """Return the limits of a recorder; raise `UserError` if there is nothing to record.
 
     `window` has the first cycle and the cycle after the last; `bins` and `intervals` are the most
@@ -91,22 +75,24 @@ def recording_limits(window: tuple[int, int], bins: int, intervals: int) -> Limi
     require_window(window, NEVER)
     require_integer("bins", bins, 2, 1 << 24)
     require_integer("intervals", intervals, 2, 1 << 24)
-    return Limits(*window, bins, intervals)
+    first, end = window
+    return HARNESS.structure("RecordingLimits")(
+        first=first, end=end, bins=bins, intervals=intervals
+    )
 
 
 def fetched(
-    library: ctypes.CDLL,
-    recorder: ctypes.c_void_p,
+    library: NativeLibrary,
+    recorder: int,
     names: Sequence[str],
     with_intervals: Collection[str],
 ) -> ClusterRecords:
     """Return a copy of the records of a recorder whose series have these names."""
-    header = Header()
-    library.activity_state(recorder, ctypes.byref(header))
+    header = library.activity_state(recorder)
     # The recorder stores no sums for trailing bins without activity.
     bins = -(-(header.end - header.first) // header.bin_cycles)
     sums = np.zeros((bins, len(names)), np.uint32)
-    library.activity_sums(recorder, ctypes.c_void_p(sums.ctypes.data))
+    library.activity_sums(recorder, sums)
     records = ClusterRecords(
         first=header.first,
         end=header.end,
@@ -120,15 +106,11 @@ def fetched(
     return records
 
 
-def fetched_intervals(
-    library: ctypes.CDLL, recorder: ctypes.c_void_p, number: int
-) -> tuple[np.ndarray, int]:
+def fetched_intervals(library: NativeLibrary, recorder: int, number: int) -> tuple[np.ndarray, int]:
     """Return the intervals of a series and the minimum gap between them."""
-    gap, which = ctypes.c_uint64(), ctypes.c_uint64(number)
-    size = library.activity_intervals
-    size.restype = ctypes.c_uint64
-    found = np.empty((size(recorder, which, ctypes.byref(gap)), 2), np.int64)
-    library.activity_copy(recorder, which, ctypes.c_void_p(found.ctypes.data))
+    gap = ctypes.c_uint64()
+    found = np.empty((library.activity_intervals(recorder, number, gap), 2), np.int64)
+    library.activity_copy(recorder, number, found)
     return found, gap.value
 
 

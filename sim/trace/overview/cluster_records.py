@@ -1,25 +1,16 @@
 """Recorder of a cluster's signals over time."""
 
-import ctypes
-import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ....hw.base.errors import UserError
+from ....hw.base.native_interface import NativeStructure
 from ...harness.binding import Layout
 from ...harness.harness import Harness
+from ...harness.interface import HARNESS
 from .activity_records import ALL, BINS, INTERVALS, ClusterRecords, fetched, recording_limits
 
-__all__ = ["ClusterRecording", "RecordedSignal", "SignalKind"]
-
-
-class SignalKind(enum.IntEnum):
-    """Port function that is summed per cycle; see sim/native/recorders/cluster_recorder.hpp."""
-
-    VALUE = 0  #: the value of the port
-    BITS = 1  #: the number of 1 bits
-    EQUALS = 2  #: 1 if the port equals `RecordedSignal.code`, else 0
-    UNIT = 3  #: 1 if an execution unit has an instruction: `RecordedSignal.code` is that of a unit
+__all__ = ["ClusterRecording", "RecordedSignal"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +23,13 @@ class RecordedSignal:
         Name of the signal in the records.
     port : str
         Output of the top, at most 32 bits wide.
-    kind : SignalKind
-        Function of the port that is summed.
+    kind : str
+        Function of the port that is summed, in lower case of `SignalKind` of the C++: ``value``,
+        ``bits``, the number of 1 bits, ``equals``, 1 if the port equals `code`, or
+        ``unit``, 1 if an execution unit has an instruction.
     code : int
-        Value to compare with, for `SignalKind.EQUALS`; of `SignalKind.UNIT` the number of the
-        core times 8, plus the `Port`.
+        Value to compare with; of a unit the number of the core times `CoreState::kPorts`, plus the
+        `Port`.
     delay : int
         Cycles by which the port lags behind the event.
     has_intervals : bool
@@ -46,18 +39,10 @@ class RecordedSignal:
 
     name: str
     port: str
-    kind: SignalKind = SignalKind.VALUE
+    kind: str = "value"
     code: int = 0
     delay: int = 0
     has_intervals: bool = True
-
-
-class Parameters(ctypes.Structure):
-    """`RecordedSignal` of sim/native/recorders/cluster_recorder.hpp."""
-
-    _fields_ = [
-        (name, ctypes.c_uint32) for name in ("word", "kind", "code", "delay", "has_intervals")
-    ]
 
 
 class ClusterRecording:
@@ -95,13 +80,12 @@ class ClusterRecording:
         limits = recording_limits(window, bins, intervals)
         if not self.signals:
             raise UserError("a recording must have at least one signal, not 0")
-        table = (Parameters * len(self.signals))(
+        count = len(self.signals)
+        table = (HARNESS.structure("RecordedSignal") * count)(
             *(parameters_of(signal, layout) for signal in self.signals)
         )
         add = self.library.harness_cluster_recorder_add
-        add.restype = ctypes.c_void_p
-        count = ctypes.c_uint64(len(self.signals))
-        self.recorder = ctypes.c_void_p(add(harness.handle, table, count, ctypes.byref(limits)))
+        self.recorder = add(harness.handle, table, count, limits)
 
     def fetch(self) -> ClusterRecords:
         """Return a copy of the records so far."""
@@ -110,16 +94,16 @@ class ClusterRecording:
         return fetched(self.library, self.recorder, names, with_intervals)
 
 
-def parameters_of(signal: RecordedSignal, layout: Layout) -> Parameters:
+def parameters_of(signal: RecordedSignal, layout: Layout) -> NativeStructure:
     """Return the C++ parameters of a signal."""
     port = next((port for port in layout.outputs if port.name == signal.port), None)
     if port is None:
         raise UserError(f"{signal.port} must be an output of the design to be recorded")
     if port.width > 32:
         raise UserError(f"{signal.port} must have at most 32 bits to be recorded, not {port.width}")
-    return Parameters(
+    return HARNESS.structure("RecordedSignal")(
         word=port.word,
-        kind=signal.kind,
+        kind=HARNESS.enumeration("SignalKind")[f"k{signal.kind.capitalize()}"],
         code=signal.code,
         delay=signal.delay,
         has_intervals=signal.has_intervals,

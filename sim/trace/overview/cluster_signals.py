@@ -8,8 +8,8 @@ from ....hw.config import ClusterConfig
 from ....hw.core.issue.stall_reason import StallReason
 from ....hw.isa.operations import Port
 from ...harness.binding import Layout
-from ...harness.core_harness import PORTS
-from .cluster_records import RecordedSignal, SignalKind
+from ...harness.interface import HARNESS
+from .cluster_records import RecordedSignal
 
 __all__ = ["cluster_signals", "slot_name", "unit_name"]
 
@@ -37,15 +37,15 @@ def core_signals(config: ClusterConfig, number: int) -> Iterator[RecordedSignal]
         yield RecordedSignal(
             name=unit_name(core, port),
             port=f"{core}_observed_dispatched_{port.value}_valid",
-            kind=SignalKind.UNIT,
-            code=number * PORTS + port,
+            kind="unit",
+            code=number * HARNESS.constant("CoreState::kPorts") + port,
         )
     for slot in range(config.core.issue_width):
         for reason in StallReason:
             yield RecordedSignal(
                 name=slot_name(core, slot, reason),
                 port=f"{core}_observed_slots_{slot}",
-                kind=SignalKind.EQUALS,
+                kind="equals",
                 code=reason.value,
                 delay=1,
                 has_intervals=False,
@@ -53,9 +53,7 @@ def core_signals(config: ClusterConfig, number: int) -> Iterator[RecordedSignal]
     if config.tensor_units is not None:
         yield RecordedSignal(name=f"{core}_multiplies", port=f"{core}_observed_multiplies")
     for what in ("active", "at_barrier"):
-        yield RecordedSignal(
-            name=f"{core}_{what}", port=f"{core}_observed_{what}", kind=SignalKind.BITS
-        )
+        yield RecordedSignal(name=f"{core}_{what}", port=f"{core}_observed_{what}", kind="bits")
 
 
 def unit_name(core: str, port: Port) -> str:

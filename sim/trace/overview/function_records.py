@@ -1,7 +1,5 @@
 """Recorder of the functions whose instructions the cores complete, over time."""
 
-import ctypes
-
 import numpy as np
 
 from ....kernels.inlining import CallChains
@@ -44,18 +42,8 @@ class FunctionRecording:
         table = np.array([numbers[name] for name in (*names, "elsewhere")], np.uint32)
         limits = recording_limits(window, BINS, INTERVALS)
         add = self.library.harness_function_recorder_add
-        add.restype = ctypes.c_void_p
         self.recorders = [
-            ctypes.c_void_p(
-                add(
-                    harness.handle,
-                    ctypes.c_uint32(core),
-                    ctypes.c_uint32(words.start),
-                    ctypes.c_void_p(table.ctypes.data),
-                    *map(ctypes.c_uint64, (len(table), len(self.names))),
-                    ctypes.byref(limits),
-                )
-            )
+            add(harness.handle, core, words.start, table, len(table), len(self.names), limits)
             for core in range(cores)
         ]
 

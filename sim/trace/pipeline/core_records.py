@@ -1,51 +1,18 @@
 """Records of a core: one row for each event of an instruction."""
 
-import ctypes
-import enum
 from dataclasses import dataclass
 
 import numpy as np
 
 from ....hw.config.checks import require_integer
 from ...harness.harness import Harness
+from ...harness.interface import HARNESS
 from ..window import require_window
 
-__all__ = ["LIMIT", "MEMORY_CAUSE", "NO_WARP", "RECORD", "CoreRecords", "Kind", "Recording"]
+__all__ = ["LIMIT", "CoreRecords", "Recording"]
 
-#: `Record` of sim/native/recorders/core_recorder.hpp.
-RECORD = np.dtype([
-    ("cycle", "<u8"),
-    ("kind", "u1"),
-    ("core", "u1"),
-    ("warp", "u1"),
-    ("place", "u1"),
-    ("pc", "<u4"),
-    ("mask", "<u4"),
-    ("extra", "<u4"),
-])
-NO_WARP = 255
-#: Added to the place of a fault found by the load-store unit.
-MEMORY_CAUSE = 0x80
 #: Default limit of records of a core: 140,000 cycles of a busy core, 30 MB.
 LIMIT = 1_000_000
-
-
-class Kind(enum.IntEnum):
-    """Kind of event of a record; see sim/native/recorders/core_recorder.hpp."""
-
-    FETCH = 0
-    FETCHED = 1
-    COLLECTED = 2
-    DISPATCHED = 3
-    OFFERED = 4
-    DONE = 5
-    REQUEST = 6
-    RESPONSE = 7
-    SLOT = 8
-    WARP = 9
-    ACTIVE = 10
-    BARRIER = 11
-    FAULT = 12
 
 
 @dataclass(frozen=True)
@@ -56,9 +23,9 @@ class CoreRecords:
     ----------
     core : int
     rows : numpy.ndarray
-        Of dtype `RECORD`, ordered by cycle.
+        `Record` of the C++, ordered by cycle.
     values : numpy.ndarray
-        uint32, (rows of `Kind.DONE`, threads): values on the bus.
+        uint32, (rows of `kDone`, threads): values on the bus.
     first, end : int
         The first cycle recorded, and the cycle after the last.
     slots_end : int
@@ -86,18 +53,9 @@ class CoreRecords:
             f"the limit of {len(self.rows)} records is reached"
         )
 
-    def of(self, *kinds: Kind) -> np.ndarray:
-        """Return the rows of some kinds."""
+    def of(self, *kinds: int) -> np.ndarray:
+        """Return the rows of some kinds, of `RecordKind` of the C++."""
         return self.rows[np.isin(self.rows["kind"], kinds)]
-
-
-class Header(ctypes.Structure):
-    """`RecorderState` of sim/native/recorders/core_recorder.cpp."""
-
-    _fields_ = [
-        *((name, ctypes.c_uint64) for name in ("records", "values", "first", "end", "slots_end")),
-        ("is_cut", ctypes.c_uint32),
-    ]
 
 
 class Recording:
@@ -133,19 +91,7 @@ class Recording:
         self.library = harness.library
         self.threads = threads
         add = self.library.harness_recorder_add
-        add.restype = ctypes.c_void_p
-        self.recorders = [
-            ctypes.c_void_p(
-                add(
-                    harness.handle,
-                    ctypes.c_uint32(core),
-                    ctypes.c_uint64(first),
-                    ctypes.c_uint64(end),
-                    ctypes.c_uint64(limit),
-                )
-            )
-            for core in range(cores)
-        ]
+        self.recorders = [add(harness.handle, core, first, end, limit) for core in range(cores)]
 
     def fetch(self) -> list[CoreRecords]:
         """Return copies of the records so far, by core."""
@@ -153,15 +99,10 @@ class Recording:
 
     def fetch_core(self, core: int) -> CoreRecords:
         """Return a copy of the records of one core."""
-        header = Header()
-        self.library.recorder_state(self.recorders[core], ctypes.byref(header))
-        rows = np.empty(header.records, RECORD)
+        header = self.library.recorder_state(self.recorders[core])
+        rows = np.empty(header.records, HARNESS.structure("Record"))
         values = np.empty((header.values // self.threads, self.threads), np.uint32)
-        self.library.recorder_copy(
-            self.recorders[core],
-            ctypes.c_void_p(rows.ctypes.data),
-            ctypes.c_void_p(values.ctypes.data),
-        )
+        self.library.recorder_copy(self.recorders[core], rows, values)
         return CoreRecords(
             core=core,
             rows=rows,

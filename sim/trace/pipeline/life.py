@@ -128,7 +128,7 @@ class Pipeline:
     fetches : list of (int, int, int, int)
         Cycle of the request, cycle of the response, warp and address of each pair of words.
     faults : numpy.ndarray
-        Records of `Kind.FAULT`.
+        Records of `kFault`.
     words : dict of int to int
         Fetched instruction words by address.
 

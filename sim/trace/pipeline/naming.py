@@ -6,7 +6,7 @@ from ....hw.core.control.faults import FaultCause
 from ....hw.core.units.lsu.memory_layouts import MemoryFault
 from ....hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, disassemble
 from ....kernels.program import Program
-from .core_records import MEMORY_CAUSE
+from ...harness.interface import HARNESS
 
 __all__ = ["Names", "fault_text", "register_name"]
 
@@ -57,10 +57,11 @@ def register_name(number: int) -> str:
 
 
 def fault_text(row: np.void) -> str:
-    """Return a record of `Kind.FAULT` as text."""
+    """Return a record of `kFault` as text."""
     place = int(row["place"])
-    is_memory = place >= MEMORY_CAUSE
-    cause = MemoryFault(place - MEMORY_CAUSE) if is_memory else FaultCause(place)
+    memory_cause = HARNESS.constant("kMemoryCause")
+    is_memory = place >= memory_cause
+    cause = MemoryFault(place - memory_cause) if is_memory else FaultCause(place)
     name = cause.name.lower().replace("_", " ")
     where = f", address {row['extra']:08x}" if is_memory else ""
     return f"warp {row['warp']}: {name} at {row['pc']:08x}, lanes {row['mask']:b}{where}"

@@ -6,7 +6,8 @@ import numpy as np
 
 from ....hw.core.issue.stall_reason import StallReason
 from ....hw.isa.operations import Port
-from .core_records import NO_WARP, CoreRecords, Kind
+from ...harness.interface import HARNESS
+from .core_records import CoreRecords
 from .life import Life, Pipeline, Run, Transfer
 
 __all__ = ["pipeline_of"]
@@ -33,18 +34,19 @@ class _Tracker:
 
     def follow(self) -> Pipeline:
         """Return the pipeline trace."""
+        kinds = HARNESS.enumeration("RecordKind")
         actions = {
-            Kind.FETCH: self.fetch,
-            Kind.FETCHED: self.fetched,
-            Kind.COLLECTED: self.collected,
-            Kind.DISPATCHED: self.dispatched,
-            Kind.OFFERED: self.offered,
-            Kind.DONE: self.done,
-            Kind.REQUEST: self.request,
-            Kind.RESPONSE: self.response,
-            Kind.SLOT: self.slot,
+            kinds.kFetch: self.fetch,
+            kinds.kFetched: self.fetched,
+            kinds.kCollected: self.collected,
+            kinds.kDispatched: self.dispatched,
+            kinds.kOffered: self.offered,
+            kinds.kDone: self.done,
+            kinds.kRequest: self.request,
+            kinds.kResponse: self.response,
+            kinds.kSlot: self.slot,
         }
-        table = [actions.get(kind) for kind in Kind]
+        table = [actions.get(kind) for kind in kinds]
         for cycle, kind, _, warp, place, pc, mask, extra in self.records.rows.tolist():
             action = table[kind]
             if action is not None:
@@ -53,16 +55,16 @@ class _Tracker:
         for life in pipeline.lives:
             if life.word is None:  # fetched before the window, possibly again later
                 life.word = pipeline.words.get(life.pc)
-        pipeline.warps = runs_of(records.of(Kind.WARP), "warp", records.end)
-        pipeline.slots = runs_of(records.of(Kind.SLOT), "place", records.slots_end)
-        pipeline.faults = records.of(Kind.FAULT)
+        pipeline.warps = runs_of(records.of(kinds.kWarp), "warp", records.end)
+        pipeline.slots = runs_of(records.of(kinds.kSlot), "place", records.slots_end)
+        pipeline.faults = records.of(kinds.kFault)
         return pipeline
 
     def fetch(self, cycle, warp, place, pc, mask, extra):
         self.asked[warp, pc] = cycle
 
     def fetched(self, cycle, warp, place, pc, mask, extra):
-        if warp == NO_WARP:  # requested before the window
+        if warp == HARNESS.constant("kNoWarp"):  # requested before the window
             return
         asked = self.asked.pop((warp, pc), None)
         self.pairs[warp, pc] = (asked, cycle)

@@ -15,7 +15,6 @@ from spica.sim.golden.core.units.float_units import float_operation
 from spica.sim.iss.arithmetic import (
     OPERANDS,
     ROUNDED,
-    Processor,
     compute,
     compute_exact,
     compute_warps,
@@ -192,7 +191,7 @@ def test_ordinary_operands_in_warps():
             assert np.array_equal(got[1], flags), operation
 
 
-@pytest.mark.parametrize("kind", [kind for kind in Processor if kind])
+@pytest.mark.parametrize("kind", ["TowardZero", "Down", "Up", "Flushing"])
 @pytest.mark.quick(1)
 def test_nothing_depends_on_the_state_of_the_processor(kind):
     for operation in OPERANDS:
@@ -247,7 +246,7 @@ def test_special_function_is_the_golden_one(function):
     check_special(function, a, special_function(function, a))
 
 
-@pytest.mark.parametrize("kind", [Processor.DOWN, Processor.FLUSHING])
+@pytest.mark.parametrize("kind", ["Down", "Flushing"])
 def test_special_functions_do_not_depend_on_the_state_of_the_processor(kind):
     for function in SpecialOperation:
         a = special_inputs(function)

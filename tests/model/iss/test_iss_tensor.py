@@ -8,13 +8,13 @@ from spica.hw.config.tensor import TENSOR_NUMERICS, HgmmaConfig, TensorConfig
 from spica.sim.golden.arith.float import operands
 from spica.sim.golden.arith.float.floats import corners, decode
 from spica.sim.golden.core.units import tensor as fragments
-from spica.sim.iss.arithmetic import Processor, hgmma, hmma, on_processor
+from spica.sim.iss.arithmetic import hgmma, hmma, on_processor
 from spica.sim.units.arith.tree import numpy_tree, tree_operands
 from support.core.hgmma_operands import random_tiles
 from support.core.tensor_bench import fragments as random_fragments
 
 ONE = FP16.bias << FP16.fraction_width
-PROCESSORS = [Processor.AS_IS, Processor.DOWN, Processor.FLUSHING]
+PROCESSORS = ["AsIs", "Down", "Flushing"]
 
 
 def ordinary(rng, count, rows, columns, depth):

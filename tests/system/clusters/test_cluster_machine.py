@@ -17,17 +17,18 @@ from spica.hw.core.units.lsu.memory_layouts import MemoryFault
 from spica.hw.isa.memory_map import DMA_BASE, ENTRY, SHARED_BASE, WINDOW_BYTES
 from spica.kernels.commands import CommandList
 from spica.sim.harness.dram import DramConfig
+from spica.sim.harness.interface import HARNESS
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.machine.memory_layout import MemoryLayout
 from spica.sim.machine.program_machine import ProgramMachine
 from spica.sim.report.run_report import cycle_lines, latency_lines
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.rtl_executor import RtlExecutor
-from spica.sim.trace.pipeline.core_records import Kind
 from support.cluster.two_cores import TWO, two_cores
 from support.core.core_bench import image
 from support.programs.cluster_programs import ROOM, SOURCE, TARGET, WORDS, unit_program
 
+Kind = HARNESS.enumeration("RecordKind")
 DATA = 7 * np.arange(WORDS, dtype=np.uint32) + 5
 LIMIT = 50_000
 WINDOW = SHARED_BASE + TWO.shared.size
@@ -173,8 +174,8 @@ def test_how_long_loads_take(machine):
     assert dram[0].most >= machine.memory.latency
     assert (dram[1].least, dram[1].most, dram[1].quantile(0.5)) == (0, 0, 0)
     records = machine.records()[0].rows
-    requests = records[records["kind"] == Kind.REQUEST]
-    answers = records[records["kind"] == Kind.RESPONSE]
+    requests = records[records["kind"] == Kind.kRequest]
+    answers = records[records["kind"] == Kind.kResponse]
     taken = []
     for request in requests:
         if request["extra"] >> 31 or not SHARED_BASE <= request["pc"] < WINDOW:
@@ -238,9 +239,9 @@ def test_records_tell_every_instruction(machine):
     assert outcome.stop is StopReason.DONE
     for core, records in enumerate(machine.records()):
         kinds = records.rows["kind"]
-        assert (kinds == Kind.DONE).sum() == outcome.core_instructions[core]
-        assert (kinds == Kind.REQUEST).sum() > 3
-        assert (kinds == Kind.FETCHED).sum() == (kinds == Kind.FETCH).sum() > 3
+        assert (kinds == Kind.kDone).sum() == outcome.core_instructions[core]
+        assert (kinds == Kind.kRequest).sum() > 3
+        assert (kinds == Kind.kFetched).sum() == (kinds == Kind.kFetch).sum() > 3
         assert len(records.values) == outcome.core_instructions[core]
 
 

@@ -5,7 +5,10 @@ from itertools import pairwise
 
 import pytest
 
-from spica.sim.harness.load_latency import BINS, FINE, LoadLatency, bin_range, summed
+from spica.sim.harness.interface import HARNESS
+from spica.sim.harness.load_latency import LoadLatency, bin_range, summed
+
+FINE, BINS = (HARNESS.constant(f"LoadCounts::{name}") for name in ("kFine", "kBins"))
 
 
 def latency_of(cycles):

@@ -1,6 +1,5 @@
 """Tests of the DRAM model: latency, bandwidth, rows, order, errors, and rules for its masters."""
 
-import ctypes
 import random
 from collections import deque
 
@@ -61,8 +60,7 @@ class Bus:
         return int.from_bytes(self.into[port.word : port.word + port.words].tobytes(), "little")
 
     def step(self):
-        pointers = [ctypes.c_void_p(words.ctypes.data) for words in (self.out, self.into)]
-        self.harness.step(self.harness.handle, *pointers)
+        self.harness.step(self.harness.handle, self.out, self.into)
         self.cycle += 1
 
 

@@ -14,6 +14,7 @@ from spica.hw.core.issue.stall_reason import StallReason
 from spica.kernels.kernel import find_kernel
 from spica.sim.diagnose.source_profile import STATES
 from spica.sim.harness.dram import DramConfig
+from spica.sim.harness.interface import HARNESS
 from spica.sim.machine.program_machine import NEVER, ProgramMachine
 from spica.sim.report.result import result_schema
 from spica.sim.report.run_report import report
@@ -22,9 +23,9 @@ from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import KernelWorkload, ProgramWorkload
 from spica.sim.run.workload import run_workload
-from spica.sim.trace.pipeline.core_records import Kind
 from support.core.lockstep_fuzz import FUZZ_CONFIGS, OPTIMIZE
 
+Kind = HARNESS.enumeration("RecordKind")
 TINY = PRESETS["tiny"]
 #: Of the cluster of the preset `tiny` on Verilator, as other tests build it.
 CLUSTER = {"engine": "verilator", "memory": DramConfig(), "profile": True}
@@ -130,14 +131,14 @@ def test_sums_are_those_of_the_recorded_warps(kernel, cache, monkeypatch):
 def warp_cycles(rows, end) -> Counter[int]:
     """Return the cycles of active warps by stall reason, from the records of a core."""
     reasons, found, active, last = {}, Counter(), 0, 0
-    changes = rows[np.isin(rows["kind"], (Kind.WARP, Kind.ACTIVE))]
+    changes = rows[np.isin(rows["kind"], (Kind.kWarp, Kind.kActive))]
     for row in changes:
         now = int(row["cycle"])
         for warp, reason in reasons.items():
             if active >> warp & 1:
                 found[reason] += now - last
         last = now
-        if row["kind"] == Kind.WARP:
+        if row["kind"] == Kind.kWarp:
             reasons[int(row["warp"])] = int(row["extra"])
         else:
             active = int(row["mask"])

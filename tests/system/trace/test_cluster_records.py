@@ -1,7 +1,5 @@
 """Tests of the port recorder against the definition of its records."""
 
-import ctypes
-
 import numpy as np
 import pytest
 
@@ -12,11 +10,7 @@ from spica.sim.harness.binding import Layout
 from spica.sim.harness.dram import DramConfig
 from spica.sim.harness.harness import Harness
 from spica.sim.trace.overview.activity_records import ALL
-from spica.sim.trace.overview.cluster_records import (
-    ClusterRecording,
-    RecordedSignal,
-    SignalKind,
-)
+from spica.sim.trace.overview.cluster_records import ClusterRecording, RecordedSignal
 
 LAYOUT = Layout(
     [
@@ -31,8 +25,8 @@ SIGNALS = (
     RecordedSignal(name="happens", port="event"),
     RecordedSignal(name="how_often", port="count"),
     RecordedSignal(name="told_later", port="count", delay=2),
-    RecordedSignal(name="bits", port="states", kind=SignalKind.BITS),
-    RecordedSignal(name="is_three", port="count", kind=SignalKind.EQUALS, code=3),
+    RecordedSignal(name="bits", port="states", kind="bits"),
+    RecordedSignal(name="is_three", port="count", kind="equals", code=3),
     RecordedSignal(name="no_intervals", port="event", has_intervals=False),
 )
 
@@ -65,9 +59,9 @@ def shown(cycles, seed, quiet):
 
 
 def feed(harness, rows):
-    inputs = (ctypes.c_uint32 * 4)()
+    inputs = np.zeros(4, np.uint32)
     for row in rows:
-        harness.step(harness.handle, ctypes.c_void_p(row.ctypes.data), inputs)
+        harness.step(harness.handle, row, inputs)
 
 
 def values_of(signal, rows):
@@ -75,9 +69,9 @@ def values_of(signal, rows):
     word = next(port.word for port in LAYOUT.outputs if port.name == signal.port)
     column = rows[:, word].astype(np.int64)
     values = {
-        SignalKind.VALUE: column,
-        SignalKind.BITS: np.array([int(value).bit_count() for value in column]),
-        SignalKind.EQUALS: (column == signal.code).astype(np.int64),
+        "value": column,
+        "bits": np.array([int(value).bit_count() for value in column]),
+        "equals": (column == signal.code).astype(np.int64),
     }[signal.kind]
     return np.append(values[signal.delay :], np.zeros(signal.delay, np.int64))
 

@@ -1,6 +1,5 @@
 """Tests of core traces: recorded lives of instructions, from fetch to write."""
 
-import ctypes
 import gc
 from collections import defaultdict
 from itertools import pairwise
@@ -19,16 +18,18 @@ from spica.sim.engine.verilator_model import build_harness
 from spica.sim.harness.binding import Layout
 from spica.sim.harness.core_harness import CoreHarness
 from spica.sim.harness.core_memory import CoreMemoryConfig
+from spica.sim.harness.interface import HARNESS
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import small_config
 from spica.sim.machine.program_machine import ProgramMachine
 from spica.sim.trace import write_trace
-from spica.sim.trace.pipeline.core_records import Kind, Recording
+from spica.sim.trace.pipeline.core_records import Recording
 from spica.sim.trace.pipeline.life import STAGES, held_up, slot_totals, stages_of
 from spica.sim.trace.pipeline.pipeline import pipeline_of
 from support.core.core_bench import image
 from support.trace.recorded_core import CONFIG, PROGRAM, ROOM, SHORT, retired_on_model, run_recorded
 
+Kind = HARNESS.enumeration("RecordKind")
 AWFUL = CoreMemoryConfig(
     latency=3, jitter=9, stall=0.3, silence=0.2, split=0.5, shuffle=True, seed=5
 )
@@ -85,7 +86,7 @@ def test_lives_are_whole_behind_an_awful_memory():
     assert_lives_are_those_of_the_model(pipeline, CONFIG, PROGRAM)
     assert all(one.answered > one.accepted for one in pipeline.transfers)
     # An offer that is not accepted yet is not a request.
-    assert len(records.of(Kind.FETCH)) == len(records.of(Kind.FETCHED))
+    assert len(records.of(Kind.kFetch)) == len(records.of(Kind.kFetched))
     accesses = [life for life in pipeline.lives if life.port is Port.MEMORY]
     assert len(pipeline.transfers) == len(accesses)
 
@@ -118,7 +119,7 @@ def test_two_instructions_at_a_time():
     assert len(pairs) == sum(life.slot for life in pipeline.lives)
     # Of an offer that waits for the bus, the first cycle counts.
     assert any(life.done > life.offered for life in pipeline.lives)
-    assert len(records.of(Kind.OFFERED)) == len(pipeline.lives)
+    assert len(records.of(Kind.kOffered)) == len(pipeline.lives)
 
 
 def test_units_take_their_time(pipeline):
@@ -182,13 +183,13 @@ def test_a_window_has_what_happened_in_it(recorded):
     first, end = 60, 90
     (part,), _ = run_recorded(PROGRAM, CONFIG, window=(first, end))
     assert (part.first, part.end, part.slots_end, part.is_cut) == (first, end, end, False)
-    events = [k for k in Kind if k not in (Kind.SLOT, Kind.WARP, Kind.ACTIVE, Kind.BARRIER)]
+    events = [k for k in Kind if k not in (Kind.kSlot, Kind.kWarp, Kind.kActive, Kind.kBarrier)]
     inside = whole.of(*events)
     inside = inside[(inside["cycle"] >= first) & (inside["cycle"] < end)]
     found = part.of(*events)
     # The warp of a pair requested before the window is unknown.
     known = found["warp"] != 255
-    known |= ~np.isin(found["kind"], [Kind.FETCHED])
+    known |= ~np.isin(found["kind"], [Kind.kFetched])
     assert np.array_equal(found[known], inside[known])
     pipeline = pipeline_of(part)
     assert sum(slot_totals(pipeline).values()) == end - first
@@ -206,12 +207,12 @@ def test_too_large_a_window_keeps_its_first_cycles(recorded, tmp_path):
         (records,) = recording.fetch()
     assert records.is_cut
     assert 90 < len(records.rows) <= 100
-    ends = [(rows.of(Kind.DONE), rows.of(Kind.COLLECTED)) for rows in (records, whole)]
+    ends = [(rows.of(Kind.kDone), rows.of(Kind.kCollected)) for rows in (records, whole)]
     for kept, all_rows in zip(*ends, strict=True):
         inside = all_rows[(all_rows["cycle"] > 0) & (all_rows["cycle"] < records.end)]
         assert np.array_equal(kept, inside)
     assert np.array_equal(records.values, whole.values[: len(records.values)])
-    assert len(records.values) == (records.rows["kind"] == Kind.DONE).sum()
+    assert len(records.values) == (records.rows["kind"] == Kind.kDone).sum()
     path = tmp_path / "trace.log"
     (said,) = write_trace(path, [records], CONFIG)
     assert said == (
@@ -240,8 +241,8 @@ def driven(cycles, limit=100):
     harness.begin_cores(True, max_cycles=100, watchdog=100)
     recording = Recording(harness, cores=1, threads=4, window=(0, 100), limit=limit)
     for values in [{}, *cycles]:
-        outputs = (ctypes.c_uint32 * layout.output_words)()
-        inputs = (ctypes.c_uint32 * layout.input_words)()
+        outputs = np.zeros(layout.output_words, np.uint32)
+        inputs = np.zeros(layout.input_words, np.uint32)
         for name, value in ({"core0_busy": 1} | values).items():
             outputs[words[name]] = value
         harness.step(harness.handle, outputs, inputs)
@@ -258,8 +259,8 @@ DONE = {"core0_observed_done_0_valid": 1, "core0_observed_done_0_pc": 0x8000_004
 def test_an_offer_right_behind_one_of_the_same_instruction_is_another():
     """Stores of a loop may end one right after the other."""
     records = driven([{}, OFFERED, OFFERED | DONE, OFFERED, OFFERED | DONE, {}, OFFERED | DONE])
-    assert records.of(Kind.OFFERED)["cycle"].tolist() == [1, 3, 6]
-    assert records.of(Kind.DONE)["cycle"].tolist() == [2, 4, 6]
+    assert records.of(Kind.kOffered)["cycle"].tolist() == [1, 3, 6]
+    assert records.of(Kind.kDone)["cycle"].tolist() == [2, 4, 6]
 
 
 @pytest.mark.parametrize("limit", range(5, 16))
@@ -270,8 +271,8 @@ def test_what_is_cut_is_whole_cycles(limit):
     assert not whole.is_cut
     inside = whole.rows[: len(records.rows)]
     assert np.array_equal(records.rows, inside)
-    assert len(records.values) == len(records.of(Kind.DONE))
+    assert len(records.values) == len(records.of(Kind.kDone))
     # The state of a slot in a cycle is known one cycle later.
-    events = whole.rows[whole.rows["kind"] != Kind.SLOT]
-    kept = records.rows[records.rows["kind"] != Kind.SLOT]
+    events = whole.rows[whole.rows["kind"] != Kind.kSlot]
+    kept = records.rows[records.rows["kind"] != Kind.kSlot]
     assert len(kept) == (events["cycle"] < records.end).sum()

@@ -11,9 +11,9 @@ from spica.hw.base.errors import UserError
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.program import assemble_program
 from spica.kernels.program import Function, Program
+from spica.sim.harness.interface import HARNESS
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.trace import TRACE_SUFFIXES, write_trace
-from spica.sim.trace.pipeline.core_records import MEMORY_CAUSE
 from spica.sim.trace.pipeline.kanata import HOLD_LANE, STAGE_LANE
 from spica.sim.trace.pipeline.life import held_up, stages_of
 from spica.sim.trace.pipeline.pipeline import pipeline_of
@@ -63,7 +63,7 @@ def test_a_fault_is_recorded(tmp_path):
     records, outcome = run_recorded(FAULTY, CONFIG)
     assert outcome.stop is StopReason.FAULT
     (row,) = pipeline_of(records[0]).faults
-    assert row["place"] >= MEMORY_CAUSE
+    assert row["place"] >= HARNESS.constant("kMemoryCause")
     assert (row["pc"], row["warp"]) == (outcome.fault.pc, outcome.fault.warp)
     assert (row["mask"], row["extra"]) == (outcome.fault.lanes, outcome.fault.address)
     text = f"unaddressable at {outcome.fault.pc:08x}, lanes 1111, address 00000000"

@@ -15,7 +15,7 @@ using namespace spica;
 namespace {
 
 // Floating-point modes that other code in the process may have set.
-enum class Processor : uint32_t { AsIs, TowardZero, Down, Up, Flushing };
+extern "C" enum class Processor : uint32_t { AsIs, TowardZero, Down, Up, Flushing };
 Processor chosen = Processor::AsIs;
 
 // Sets the chosen mode for the duration of one call.
@@ -61,7 +61,7 @@ void warps(std::size_t count, unsigned lanes, const uint32_t* masks, const uint3
     std::size_t count, const uint32_t *a, const uint32_t *b, const uint32_t *c,            \
         const uint32_t *modes, uint32_t *results, uint32_t *flags
 #define OPERATION(name, ...)                                                               \
-    void spica_##name(ARRAYS) {                                                            \
+    extern "C" void spica_##name(ARRAYS) {                                                 \
         Setting setting;                                                                   \
         for (std::size_t k = 0; k < count; ++k) {                                          \
             uint32_t x = a[k], y = b[k], z = c[k], &raised = flags[k];                     \
@@ -74,9 +74,10 @@ void warps(std::size_t count, unsigned lanes, const uint32_t* masks, const uint3
 #define ROUNDED(name, policy, ...)                                                         \
     OPERATION(name, __VA_ARGS__)                                                           \
     OPERATION(name##_exact, policy::slow(x, y, z, mode, raised))                           \
-    void spica_##name##_lanes(std::size_t count, unsigned lanes, const uint32_t* masks,    \
-                              const uint32_t* a, const uint32_t* b, const uint32_t* c,     \
-                              const uint32_t* modes, uint32_t* results, uint32_t* flags) { \
+    extern "C" void spica_##name##_lanes(                                                  \
+        std::size_t count, unsigned lanes, const uint32_t* masks, const uint32_t* a,       \
+        const uint32_t* b, const uint32_t* c, const uint32_t* modes, uint32_t* results,    \
+        uint32_t* flags) {                                                                 \
         warps<policy>(count, lanes, masks, a, b, c, modes, results, flags);                \
     }
 
@@ -86,7 +87,6 @@ using FusedNegatedSubtract = MultiplyAdd<kSign, 0>;
 using FusedNegated = MultiplyAdd<kSign, kSign>;
 using Subtract = Add<kSign>;
 
-extern "C" {
 ROUNDED(fmadd_s, Fused, fma32(x, y, z, mode, raised))
 ROUNDED(fmsub_s, FusedSubtract, fma32(x, y, z ^ kSign, mode, raised))
 ROUNDED(fnmsub_s, FusedNegatedSubtract, fma32(x ^ kSign, y, z, mode, raised))
@@ -117,6 +117,8 @@ OPERATION(funpackh_s_h, widen16<kFp16>(x >> 16, raised))
 OPERATION(funpackl_s_bf16, widen16<kBf16>(x & 0xFFFF, raised))
 OPERATION(funpackh_s_bf16, widen16<kBf16>(x >> 16, raised))
 
+extern "C" {
+
 void spica_choose_processor(uint32_t kind) { chosen = static_cast<Processor>(kind); }
 
 void spica_special(std::size_t count, uint32_t function, const uint32_t* a, uint32_t* results) {
@@ -143,4 +145,5 @@ void spica_hgmma(const TensorNumerics* numerics, std::size_t count, const uint8_
         hgmma(*numerics, a + k * bytes, b + k * bytes, registers + k * words);
     }
 }
-}
+
+}  // extern "C"

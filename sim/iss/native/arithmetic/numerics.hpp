@@ -4,13 +4,13 @@
 
 namespace spica {
 
-enum class Sum : uint32_t {
+extern "C" enum class Sum : uint32_t {
     Fp16Tree,  // products and their sums rounded to FP16, as `multiply_tile` computes them
     Fp32Tree,  // products and their sums rounded to FP32
     Fused,     // exact products, aligned, truncated and added exactly, rounded once toward zero
 };
 
-struct TensorNumerics {
+extern "C" struct TensorNumerics {
     Sum sum;
     uint32_t terms;         // products of a rounding step
     uint32_t number_width;  // bits of a register per number; the number is in the upper ones

@@ -16,7 +16,9 @@
 
 namespace spica {
 
-// `Kind` of sim/iss/memory_check.py.
+extern "C" {
+
+// Explained by `Kind` of sim/iss/memory_check.py.
 enum class Mishap : uint32_t {
     LoadOfGuard,
     StoreToGuard,
@@ -28,8 +30,6 @@ enum class Mishap : uint32_t {
     UnitReadsGuard,
     UnitWritesGuard,
 };
-
-extern "C" {
 
 // Accesses of one instruction with one mishap: how many, and the first of them, with the return
 // address of its thread. `stream` and `time` are those of a unit's work.

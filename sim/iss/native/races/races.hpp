@@ -27,11 +27,11 @@ struct Addresses;
 struct Step;
 struct TileOperand;
 
+extern "C" {
+
 // Why two accesses have no order. `Command`: the warp has not waited for its own access before it
 // starts a unit. `Update`: lanes of a warp update one word at once.
 enum class Lack : uint32_t { None, Order, Fence, Copy, Command, Update };
-
-extern "C" {
 
 // The earlier access of a race, and agent, time, kind and bytes of the later one. Agents from the
 // number of warps on are streams.
