@@ -7,18 +7,23 @@
 
 #include "tensor_fragments.h"
 
-/* First row and column of the lane. */
+/* First row and column of a warp or of a lane. */
 typedef struct {
     uint32_t row, column;
 } TensorCorner;
 
-SPICA_INLINE TensorCorner tensor_corner(uint32_t i, uint32_t j)
+SPICA_INLINE TensorCorner tensor_warp_corner(uint32_t i, uint32_t j)
+{
+    return (TensorCorner){
+        .row = i * TENSOR_M + 8 * tensor_down(),
+        .column = j * TENSOR_N + 16 * tensor_across(),
+    };
+}
+
+SPICA_INLINE TensorCorner tensor_lane_corner(TensorCorner warp)
 {
     const uint32_t lane = vx_thread_id();
-    return (TensorCorner){
-        .row = i * TENSOR_M + 8 * tensor_down() + (lane & 5),
-        .column = j * TENSOR_N + 16 * tensor_across() + 2 * (lane & 2),
-    };
+    return (TensorCorner){.row = warp.row + (lane & 5), .column = warp.column + 2 * (lane & 2)};
 }
 
 #define TENSOR_PACK_(even, odd) SPICA_INSN("f" #even ", f" #even ", f" #odd, SPICA_INSN_FPACK_H_S)
@@ -74,12 +79,14 @@ SPICA_INLINE void tensor_store_ragged(TensorCorner at, uint32_t is_wide)
     TENSOR_PUT_(28, 4, 1) TENSOR_PUT_(29, 5, 1) TENSOR_PUT_(30, 6, 1) TENSOR_PUT_(31, 7, 1)
 }
 
-/* Stores the warp's part of tile (i, j). */
+/* Stores the warp's part of tile (i, j), as far as it is within C. */
 SPICA_INLINE void tensor_store(uint32_t i, uint32_t j)
 {
     const uint32_t is_wide = TENSOR->options & TENSOR_WIDE, pitch = TENSOR->c_pitch;
-    const TensorCorner at = tensor_corner(i, j);
-    const int fits = (i + 1) * TENSOR_M <= TENSOR->m && (j + 1) * TENSOR_N <= TENSOR->n;
+    const TensorCorner first = tensor_warp_corner(i, j), at = tensor_lane_corner(first);
+    if (first.row >= TENSOR->m || first.column >= TENSOR->n)
+        return;
+    const int fits = first.row + 8 <= TENSOR->m && first.column + 16 <= TENSOR->n;
     if (!fits || (!is_wide && (pitch & 1))) {
         tensor_store_ragged(at, is_wide);
         return;

@@ -56,6 +56,15 @@ def test_products_are_right_to_the_bit(preset, size, arrangement):
     assert result["options"]["arrangement"] == arrangement
 
 
+@pytest.mark.parametrize("c_format", ["fp16", "fp32"])
+@pytest.mark.parametrize("rows", [7, 8, 9])
+@pytest.mark.quick(2)
+def test_edges_of_c_within_the_block_of_a_warp(rows, c_format):
+    for columns, gap in ((13, 1), (14, 0), (15, 1), (16, 0), (16, 1), (17, 1)):
+        gaps = (0, 0, gap)
+        assert_right(run_product(TINY, (rows, columns, 9), c_format=c_format, gaps=gaps))
+
+
 @pytest.mark.parametrize("preset", MACHINES)
 @pytest.mark.quick(1)
 def test_whole_words_of_all_formats(preset):
