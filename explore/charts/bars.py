@@ -11,8 +11,8 @@ __all__ = ["Bar", "Bars", "bars_chart", "stacked_charts"]
 
 #: Pixels: width of the bars, and thickness of one.
 WIDTH, THICK = 360, 11
-#: Parts of the width that are left for figures; narrow charts have the labels of their sides.
-FIGURE_SHARE, MAIN_SHARE = 0.3, 0.45
+#: Pixels right of the longest bar: of each character of the longest figure, and between them.
+CHARACTER, GAP = 5.5, 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,15 +64,19 @@ class Bars:
     least: float = 0.0
 
 
-def bars_chart(content: Bars, *, width: int = WIDTH):
-    """Return the chart; colours are explained unless the labels are the sides."""
+def bars_chart(content: Bars, *, width: int | None = WIDTH):
+    """Return the chart; colours are explained unless the labels are the sides.
+
+    Its width is in pixels; None is that of a column of a page, known when it is drawn.
+    """
     import altair as alt
 
     most = max(content.least, *(bar.value or 0.0 for bar in content.bars)) or 1.0
     is_labelled = all(bar.label == bar.side for bar in content.bars)
     colours = [PALETTE[number % len(PALETTE)] for number in range(len(content.sides))]
-    room = MAIN_SHARE if is_labelled else FIGURE_SHARE
-    scale = alt.Scale(domain=[0, most / (1 - room)], nice=False)
+    room = GAP + CHARACTER * max(len(bar.text) for bar in content.bars)
+    end = alt.expr(f"width - {room}") if width is None else width - room
+    scale = alt.Scale(domain=[0, most], range=[0, end], nice=False)
     values = list(placed(content.bars))
     labels = list(dict.fromkeys(bar.label for bar in content.bars))
     places = 1 if is_labelled else 1 + max(value["place"] for value in values)
@@ -98,7 +102,8 @@ def bars_chart(content: Bars, *, width: int = WIDTH):
     figures = chart.mark_text(align="left", dx=4, fontSize=9).encode(text="text:N")
     title = alt.Title(content.title, subtitle=list(content.notes))
     height = round(THICK * places * len(labels) * (1.1 if is_labelled else 1.3))
-    return (lengths + figures).properties(width=width, height=height, title=title)
+    layers = (lengths + figures).properties(height=height, title=title)
+    return layers if width is None else layers.properties(width=width)
 
 
 def placed(bars: Iterable[Bar]) -> Iterator[dict[str, Any]]:

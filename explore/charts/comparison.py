@@ -146,9 +146,9 @@ def comparison_page(comparison: Comparison) -> str:
         "point at a bar: its value; ratios are to the first machine",
         [
             '<div class="charts opening">',
-            *(figure(bars_chart(each)) for each in main_figures(comparison)),
+            *(figure(bars_chart(each, width=None)) for each in main_figures(comparison)),
             '</div><div class="charts">',
-            *(figure(bars_chart(each)) for each in details(comparison)),
+            *(figure(bars_chart(each, width=None)) for each in details(comparison)),
             "</div>",
             comparison_table(comparison),
             *(f'<p class="notes">{escape(note)}</p>' for note in comparison.notes),

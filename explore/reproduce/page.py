@@ -32,7 +32,7 @@ def section(found: Reproduced) -> Iterator[str]:
     definition = found.table
     yield f'<section id="{definition.name}"><h2>{escape(definition.title)}</h2>'
     yield f"<p><code>spica reproduce {definition.name}</code></p>"
-    charts = (figure(bars_chart(each)) for each in found.charts())
+    charts = (figure(bars_chart(each, width=None)) for each in found.charts())
     yield f'<div class="charts">{"".join(charts)}</div>'
     yield table(["design", *found.heads], found.lines())
     yield from (f'<p class="notes">{escape(note)}</p>' for note in found.notes)

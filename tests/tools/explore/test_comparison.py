@@ -8,7 +8,7 @@ import pytest
 
 from spica.cli.run_options import PointOptions
 from spica.cli.sweep.command import plan_of
-from spica.explore.charts.bars import FIGURE_SHARE, WIDTH
+from spica.explore.charts.bars import CHARACTER, GAP, WIDTH
 from spica.explore.charts.comparison import comparison_chart, comparison_page
 from spica.explore.charts.files import svg
 from spica.explore.comparison import Comparison, comparable
@@ -180,12 +180,12 @@ def bars_of(rows):
 
 def test_bars_have_the_lengths_of_their_values():
     bars = bars_of(ROWS)
-    longest = WIDTH * (1 - FIGURE_SHARE)
-    assert bars["memory", "one", "50.00 %"][0] == pytest.approx(longest)
-    assert bars["issued", "a<b", "25.00 %"][0] == pytest.approx(longest / 2)
-    assert bars["retired", "cores", "100"][0] == pytest.approx(longest)
-    assert bars["mesh", "one", "200"][0] == pytest.approx(longest)
-    assert bars["L2", "one", "100"][0] == pytest.approx(longest / 2)
+    shares, counts = (WIDTH - GAP - CHARACTER * len(text) for text in ("50.00 %", "100"))
+    assert bars["memory", "one", "50.00 %"][0] == pytest.approx(shares)
+    assert bars["issued", "a<b", "25.00 %"][0] == pytest.approx(shares / 2)
+    assert bars["retired", "cores", "100"][0] == pytest.approx(counts)
+    assert bars["mesh", "one", "200"][0] == pytest.approx(counts)
+    assert bars["L2", "one", "100"][0] == pytest.approx(counts / 2)
     assert bars["a<b", "a<b", "300"][0] == pytest.approx(3 * bars["one", "one", "100"][0], rel=0.01)
 
 
