@@ -1,6 +1,6 @@
 """Benchmarks of Spica: ``python -m bench [names] [--quick]``, from the repository's root.
 
-Each benchmark writes ``bench/results/<name>.json`` and prints its tables; some draw pictures there.
+Each benchmark writes ``bench/results/<name>.json`` and prints its tables.
 Exit code 1 if a target is missed. Targets in seconds may also fail on a slow or busy machine.
 """
 
@@ -20,24 +20,13 @@ from .target import target_table, targets_of
 
 #: The longest benchmarks are last.
 NAMES = (
-    "budgets",
     "area",
-    "special",
-    "rescale",
     "iss",
-    "kernels",
-    "core",
-    "core_speed",
-    "shared",
-    "speed",
-    "models",
-    "verilator",
     "fpga",
+    "builds",
     "arithmetic",
-    "gemm",
     "analytic",
-    "memory",
-    "virgo",
+    "runs",
 )
 RESULTS = Path(__file__).parent / "results"
 
@@ -74,8 +63,6 @@ def run(name: str, quick: bool, folder: Path) -> dict:
         for part in module.measure(quick, progress):
             result = head | part | {"seconds": round(time.perf_counter() - started, 1)}
             place.write_text(json.dumps(result, indent=2) + "\n")
-    for file, picture in getattr(module, "pictures", lambda _: {})(result).items():
-        (folder / file).write_text(picture)
     out = standard_output()
     for table in module.tables(result):
         out.print(table)

@@ -1,0 +1,57 @@
+"""Benchmark of builds: time of generation and of first runs, and of runs after one change."""
+
+from collections.abc import Iterator
+
+from spica.hw.base.progress import Progress
+
+from .commands import Column, Command, command_table, measured
+
+__all__ = ["measure", "tables"]
+
+COLUMNS = {
+    "seconds": Column("seconds", "{:.1f}".format),
+    "processor seconds": Column("processor_seconds", "{:.1f}".format),
+    "modules": Column("modules", "{}".format),
+}
+SECONDS, PROCESSOR = "seconds", "processor_seconds"
+#: Most processor seconds of a first run from an empty cache.
+FIRST = {
+    "run vecadd --size 64 --preset core": 45.0,
+    "run gemm --size 64 --preset virgo": 110.0,
+}
+#: Changes of one field of `virgo`, and most seconds to a result, from a cache with the preset.
+CHANGES = {
+    "dma.queue=8": 15.0,
+    "l2.mshrs=32": 15.0,
+    "core.collectors=5": 30.0,
+    "matrix.accumulator_bytes=65536": 35.0,
+}
+
+
+def commands(quick: bool) -> Iterator[Command]:
+    """Yield the commands in the order that fills their caches."""
+    # Compiles the standard library of C++ for the caches of the compiler itself.
+    yield Command(line="run vecadd --size 64 --preset tiny", cache="tools")
+    for preset in ("core",) if quick else ("core", "matrix"):
+        line, cache = f"generate {preset} -o verilog --force", f"verilog-{preset}"
+        yield Command(line=line, most={PROCESSOR: 10.0}, cache=cache)
+        yield Command(line=line, cache=cache)
+    for line, most in FIRST.items():
+        for build in ("quick",) if quick else ("quick", "fast"):
+            first = Command(line=f"{line} --build {build}", most={PROCESSOR: most}, cache=build)
+            yield first
+            yield Command(line=first.line, cache=build)
+        if quick:
+            return
+    for change, most in CHANGES.items():
+        yield Command(line=f"{line} --set {change}", most={SECONDS: most}, cache="quick")
+
+
+def measure(quick: bool, tell: Progress) -> Iterator[dict]:
+    """Yield the result after every command."""
+    yield from measured(list(commands(quick)), COLUMNS, tell)
+
+
+def tables(result: dict) -> Iterator:
+    """Yield the times of every command."""
+    yield command_table("Commands from an empty cache, then again", result, COLUMNS)
