@@ -1,4 +1,4 @@
-"""Tests of the golden models of 16-bit conversions: NumPy, ml_dtypes, gfloat and QEMU's Arm."""
+"""Tests of the golden models of 16-bit conversions: NumPy, ml_dtypes and gfloat."""
 
 import numpy as np
 import pytest
@@ -50,22 +50,6 @@ def test_values_and_flags_agree_with_gfloat(name):
         got, expected = narrow(i, form, mode), narrow_by_gfloat(i, form, mode)
         assert all(map(np.array_equal, got, expected)), mode
     assert all(map(np.array_equal, widen(CODES, form), widen_by_gfloat(CODES, form)))
-
-
-def test_values_and_flags_of_fp16_agree_with_arm():
-    pytest.importorskip("unicorn")
-    from spica.sim.oracle.qemu_arm import MODES, is_border, narrow_by_arm, widen_by_arm
-
-    i = operands(500_000)
-    seen = is_border(i)
-    assert np.count_nonzero(seen) > 100
-    for mode in MODES:
-        (values, flags), (expected, raised) = narrow(i, FP16, mode), narrow_by_arm(i, mode)
-        assert np.array_equal(values, expected), mode
-        differs = flags != raised
-        assert np.all(seen[differs]), mode
-        assert np.all(flags[differs] ^ raised[differs] == FLAGS["underflow"]), mode
-    assert all(map(np.array_equal, widen(CODES, FP16), widen_by_arm(CODES)))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,4 @@
-"""Presets with each field at the ends of its range: refused in one sentence, or complete and right.
-
-``python bench/config_ends.py`` runs all of them; the tests here are a part of its runs.
-"""
+"""Presets with fields at the ends of their ranges: refused in a sentence, or complete and right."""
 
 import random
 
