@@ -8,10 +8,10 @@ from amaranth import ResetInserter, Signal
 from spica.hw.core.csr_file import ISA, CsrFile
 from spica.hw.isa.csr import COUNTER_NUMBERS, CSRS
 from spica.hw.isa.memory_map import SHARED_BASE
-from spica.hw.isa.operations import ControlOperation as Operation
 from spica.sim.engine.testbench import require_no_loop, simulate
-from spica.sim.golden.core.control.warp_control import ControlModel, Effect, Operands
+from spica.sim.iss.program_bench import small_config
 from spica.synth.measure import measure
+from support.core.control_model import COUNTER, ControlModel
 from support.core.small_core import small_core
 
 NAMES = ("fflags", "frm", "fcsr", "mscratch", "mepc")
@@ -56,27 +56,23 @@ async def write(ctx, dut, warp, number, value):
 
 @pytest.mark.parametrize(("warps", "threads", "cores", "core"), [(1, 1, 1, 0), (3, 5, 6, 5)])
 def test_every_number(warps, threads, cores, core):
-    config = small_core(warps=warps, threads=threads, cores=cores)
-    dut = CsrFile(config)
-    require_no_loop(dut, ports=[])
-    model = ControlModel(config, core)
-    model.active, mask, warp = (1 << warps) - 1, (1 << threads) - 1, warps - 1
-    model.wide["counter"] = 0x0123_4567_89AB_CDEF
+    dut = make(warps=warps, threads=threads, cores=cores)
+    model = ControlModel(small_config(warps=warps, threads=threads, cores=cores), core)
+    mask, warp = (1 << threads) - 1, warps - 1
+    for each in range(warps):
+        model.iss.set_warp(core, each, mask=mask)
 
     async def bench(ctx):
         ctx.set(dut.core, core)
         ctx.set(dut.mask, mask)
         ctx.set(dut.active, model.active)
-        ctx.set(dut.counter, model.wide["counter"])
+        ctx.set(dut.counter, COUNTER)
         for number in range(1 << 12):
             known = [csr for csr in CSRS.values() if csr.number == number]
             exists = known or any(number in numbers for numbers in COUNTER_NUMBERS)
             if not exists and number % 16:
                 continue
-            given = Operands(
-                warp=warp, mask=mask, pc=0, operation=Operation.CSRRS, rows=(), immediate=number
-            )
-            expected = model.read(given, number)
+            expected = model.read(warp, number)
             value, found, writable, per_thread, is_command = await read(ctx, dut, warp, number)
             assert (expected is not None) == bool(exists) == found, hex(number)
             assert value == (expected or 0), hex(number)
@@ -120,7 +116,9 @@ def test_registers_of_warps(warps):
     """Random writes and reads, with flags from both buses."""
     dut = make(warps=warps, writeback_buses=2)
     rng = random.Random(warps)
-    model = ControlModel(dut.config)
+    model = ControlModel(small_config(warps=warps))
+    for each in range(warps):
+        model.iss.set_warp(0, each, mask=1)
 
     async def raise_flags(ctx):
         told = [(rng.random() < 0.7, rng.randrange(warps), rng.getrandbits(5)) for _ in range(2)]
@@ -131,19 +129,18 @@ def test_registers_of_warps(warps):
         await ctx.tick()
         ctx.set(dut.flags, [{"valid": 0}, {"valid": 0}])
         for valid, warp, flags in told:
-            model.fcsr[warp] |= flags if valid else 0
+            if valid:
+                model.iss.set_warp(0, warp, fflags=model.iss.warp(0, warp).fflags | flags)
 
     async def bench(ctx):
         for _ in range(300):
             number = rng.choice((FFLAGS, FRM, FCSR, MSCRATCH, MEPC, 0x300))
             warp = rng.randrange(warps)
-            given = Operands(warp=warp, mask=1, pc=0, operation=Operation.CSRRW, rows=())
-            assert (await read(ctx, dut, warp, number))[0] == model.read(given, number)
+            assert (await read(ctx, dut, warp, number))[0] == model.read(warp, number)
             if rng.random() < 0.3:
                 value = rng.getrandbits(32)
                 await write(ctx, dut, warp, number, value)
-                name = next(csr.name for csr in CSRS.values() if csr.number == number)
-                model.write(warp, name, value, Effect())
+                model.write(warp, number, value)
             if rng.random() < 0.3:
                 await raise_flags(ctx)
             assert [*ctx.get(dut.frm)] == [fcsr >> 5 for fcsr in model.fcsr]

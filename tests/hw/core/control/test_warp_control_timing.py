@@ -11,8 +11,8 @@ from spica.hw.emit.emitter import emit
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.operations import ControlOperation as Operation
 from spica.sim.engine.testbench import put, require_no_loop, simulate
-from spica.sim.golden.core.control.warp_control import Operands
 from spica.synth.measure import measure
+from support.core.control_model import Instruction
 from support.core.small_core import small_core
 from support.verilog.lint import lint
 
@@ -22,7 +22,7 @@ def full(config, operation, warp=0, *, a=0, b=0, exit_code=0, pc=ENTRY, **fields
     threads = config.core.threads
     rows = tuple((value,) * threads for value in (a, b, exit_code))
     mask = fields.pop("mask", (1 << threads) - 1)
-    return Operands(warp=warp, mask=mask, pc=pc, operation=operation, rows=rows, **fields)
+    return Instruction(warp=warp, mask=mask, pc=pc, operation=operation, rows=rows, **fields)
 
 
 def trace(dut, instructions, signals, cycles, *, act=None):
@@ -181,9 +181,9 @@ def test_a_stack_holds_as_many_splits_as_can_be_open():
     peel = [(15, (0, 1, 1, 1)), (14, (0, 0, 1, 1)), (12, (0, 0, 0, 1))]
     for mask, condition in peel:
         rows = (condition, (0,) * 4, (0,) * 4)
-        instructions.append(Operands(warp=0, pc=ENTRY, mask=mask, **(split | {"rows": rows})))
+        instructions.append(Instruction(warp=0, pc=ENTRY, mask=mask, **(split | {"rows": rows})))
     instructions.append(full(config, Operation.TMC, mask=8, a=15))
-    instructions.append(Operands(warp=0, pc=ENTRY, mask=15, **split))
+    instructions.append(Instruction(warp=0, pc=ENTRY, mask=15, **split))
     instructions += [full(config, Operation.JOIN, a=1, pc=ENTRY + 4 * k) for k in range(7)]
     signals = (dut.fault.valid, dut.fault.payload, dut.o.valid, dut.masks[0])
     seen = trace(dut, instructions, signals, 30)

@@ -1,21 +1,18 @@
 """Random control instructions, mostly legal in the current state of a core."""
 
 import random
-from dataclasses import dataclass
 
-from .....hw.isa.csr import COUNTER_NUMBERS, CSRS
-from .....hw.isa.instructions import INSTRUCTIONS
-from .....hw.isa.memory_map import ENTRY
-from .....hw.isa.operations import ControlOperation as Operation
-from .barrier import OF_CORES
-from .warp_control import WORD, ControlModel, Operands
+from spica.hw.isa.csr import COUNTER_NUMBERS, CSRS
+from spica.hw.isa.instructions import INSTRUCTIONS
+from spica.hw.isa.memory_map import ENTRY
+from spica.hw.isa.operations import ControlOperation as Operation
+from spica.sim.golden.core.control.barrier import OF_CORES
+from support.core.control_model import RS1, RS2, WORD, ControlModel, Instruction
 
-__all__ = ["EXIT_CODE", "RS1", "RS2", "ControlSequence", "Instruction"]
+__all__ = ["ControlSequence"]
 
-#: Registers of the operands; x3 is the exit code.
-RS1, RS2, RD, EXIT_CODE = 10, 11, 5, 3
+RD = 5
 PROGRAM_BYTES = 0x4000
-ACCEL_CISC = CSRS["accel_cisc"].number
 #: Relative frequency of each operation.
 WEIGHTS = {
     Operation.SPLIT: 22,
@@ -31,7 +28,6 @@ WEIGHTS = {
     Operation.FENCE_I: 2,
     Operation.MRET: 3,
     Operation.ILLEGAL: 1,
-    Operation.END: 0.3,
 }
 NAMES = {
     Operation.TMC: "vx_tmc",
@@ -43,7 +39,6 @@ NAMES = {
     Operation.FENCE: "fence",
     Operation.FENCE_I: "fence.i",
     Operation.MRET: "mret",
-    Operation.END: "ecall",
 }
 #: Registers with state are chosen more often.
 STATEFUL = ("fflags", "frm", "fcsr", "mscratch", "mepc")
@@ -51,14 +46,6 @@ REGISTERS = [csr.number for csr in CSRS.values()] + [
     *(CSRS[name].number for name in STATEFUL for _ in range(8)),
     *(numbers[3] for numbers in COUNTER_NUMBERS),
 ]
-
-
-@dataclass(frozen=True)
-class Instruction:
-    """An instruction word and its meaning for control."""
-
-    word: int
-    operands: Operands
 
 
 class ControlSequence:
@@ -69,26 +56,44 @@ class ControlSequence:
     model : ControlModel
         Read for its state; the caller is expected to execute each instruction on it.
     rng : random.Random
-    commands : bool
-        Whether command words for matrix units are written.
     """
 
-    def __init__(self, model: ControlModel, rng: random.Random, *, commands: bool = True):
+    def __init__(self, model: ControlModel, rng: random.Random):
         self.model = model
         self.rng = rng
-        self.commands = commands
         self.threads = model.shape.threads
 
-    def next(self) -> Instruction | None:
-        """Return an instruction of a runnable warp; None if there is none."""
+    def next(self) -> Instruction:
+        """Return an instruction of a runnable warp, after which some warp can continue."""
+        while True:
+            runnable = self.model.runnable
+            found = self.one(self.rng.choice(runnable), runnable)
+            if len(runnable) > 1 or self.continues(found):
+                return found
+
+    def continues(self, given: Instruction) -> bool:
+        """Return whether the only runnable warp can continue after an instruction."""
+        if given.operation is Operation.TMC:
+            return bool(given.scalar(0) & self.model.all)
+        if given.operation is Operation.PRED:
+            return bool(given.chosen or given.scalar(1) & self.model.all)
+        return given.operation is not Operation.BAR or self.opens(given)
+
+    def opens(self, given: Instruction) -> bool:
+        """Return whether an arrival opens its barrier, or is refused."""
+        config, number, count = self.model.config, given.scalar(0), given.scalar(1)
+        of_cores = config.barrier_scope == "core" and bool(number & OF_CORES)
+        number &= ~OF_CORES if of_cores else WORD
+        most = config.cores if of_cores else self.model.shape.warps
+        counts = [count for place, count in self.model.arrivals if place == (of_cores, number)]
+        is_refused = number >= config.barriers or not 1 <= count <= most
+        return is_refused or count == len(counts) + 1 or any(each != count for each in counts)
+
+    def one(self, warp: int, runnable: list[int]) -> Instruction:
+        """Return any instruction of a warp."""
         rng, model = self.rng, self.model
-        runnable = model.active & ~model.waiting
-        warps = [warp for warp in range(model.shape.warps) if runnable >> warp & 1]
-        if not warps:
-            return None
-        warp = rng.choice(warps)
         operation = rng.choices([*WEIGHTS], [*WEIGHTS.values()])[0]
-        first, second = self.scalars(operation, warp, len(warps))
+        first, second = self.scalars(operation, warp, len(runnable))
         mask = model.masks[warp]
         rows = [self.row(mask, first), self.row(mask, second), self.row(mask, self.word())]
         if operation in (Operation.SPLIT, Operation.PRED):
@@ -114,7 +119,8 @@ class ControlSequence:
             fields = {"rd": rd << 7, "rs1": RS1 << 15, "rs2": RS2 << 20}
             used = [fields[name] for name in instruction.operands if name in fields]
             word = instruction.match | sum(used)
-        operands = Operands(
+        return Instruction(
+            word=word,
             warp=warp,
             mask=self.model.masks[warp],
             pc=ENTRY + 4 * rng.randrange(PROGRAM_BYTES // 4),
@@ -125,7 +131,6 @@ class ControlSequence:
             immediate=number | place << 12,
             b_is_immediate=is_immediate,
         )
-        return Instruction(word, operands)
 
     def word(self) -> int:
         return self.rng.getrandbits(32)
@@ -151,7 +156,7 @@ class ControlSequence:
         if operation is Operation.PRED:
             return 0, rng.choice((every, WORD, self.word(), 0))
         if operation is Operation.JOIN:
-            flag = rng.random() < (0.65 if self.model.stacks[warp] else 0.05)
+            flag = rng.random() < (0.65 if self.model.warps[warp].stack else 0.05)
             return self.word() & ~1 | flag, self.word()
         if operation is Operation.WSPAWN:
             return self.spawn()
@@ -176,11 +181,7 @@ class ControlSequence:
         if rng.random() < 0.05:
             number = rng.choice((config.barriers, config.barriers + number, WORD, self.word()))
         of_cores = config.barrier_scope == "core" and rng.random() < 0.15
-        counts = [
-            count
-            for place, count in self.model.barriers.waiting.values()
-            if place == (of_cores, number)
-        ]
+        counts = [count for place, count in self.model.arrivals if place == (of_cores, number)]
         most = config.cores if of_cores else min(4, runnable)
         count = counts[0] if counts else rng.randint(1, most)
         if rng.random() < 0.05:
@@ -200,6 +201,4 @@ class ControlSequence:
             ))
         is_immediate = rng.random() < 0.5
         field = rng.choice((0, rng.getrandbits(5))) if is_immediate else rng.choice((0, RS1))
-        if number == ACCEL_CISC and not self.commands:
-            operation, field = Operation.CSRRS, 0
         return operation, number, field, is_immediate
