@@ -1,16 +1,9 @@
-"""Narrow formats in ml_dtypes (with NumPy for FP16 and FP32) and in gfloat.
+"""Narrow formats in gfloat.
 
-Both decode every code alike, up to the sign of a NaN. Their rounding agrees with
-`sim.golden.arith.float` wherever they specify one. Elsewhere `encode_by_ml_dtypes` and
-`encode_by_gfloat` return a masked array, so that unspecified results never count as checked.
-Masked are:
-
-- by both: NaN into fp6 and fp4; e8m0 of zero and of values below its smallest number that have no
-  code (ml_dtypes gives NaN, gfloat garbage);
-- by ml_dtypes: values that are not a float32, since it rounds those twice; ties of e8m0, and all
-  values between its two smallest numbers, which it rounds up; negative values into ue4m3, which
-  it implements as half of e4m3;
-- by gfloat: negative values into e8m0 and ue4m3.
+Its rounding agrees with `sim.golden.arith.float` wherever it specifies one. Elsewhere
+`encode_by_gfloat` returns a masked array, so that unspecified results never count as checked.
+Masked are NaN into fp6 and fp4, negative values into e8m0 and ue4m3, and e8m0 of zero and of
+values below its smallest number.
 
 NaN results of either sign are returned as the format's canonical NaN: gfloat keeps the sign of an
 e4m3 overflow, and has another canonical NaN for e5m2. gfloat refuses overflow in a format without
@@ -40,28 +33,13 @@ from . import require
 
 __all__ = [
     "GFLOAT_FORMATS",
-    "ML_DTYPES_FORMATS",
     "decode_by_gfloat",
-    "decode_by_ml_dtypes",
     "encode_by_gfloat",
-    "encode_by_ml_dtypes",
     "narrow_by_gfloat",
     "widen_by_gfloat",
 ]
 
-#: Formats by their library names; TF32 and UE4M3 are defined for gfloat from their specifications.
-ML_DTYPES_FORMATS = {
-    BF16: "bfloat16",
-    FP8_E5M2: "float8_e5m2",
-    FP8_E4M3: "float8_e4m3fn",
-    FP6_E3M2: "float6_e3m2fn",
-    FP6_E2M3: "float6_e2m3fn",
-    FP4_E2M1: "float4_e2m1fn",
-    E8M0: "float8_e8m0fnu",
-    UE4M3: "float8_e4m3fn",
-    FP16: "float16",
-    FP32: "float32",
-}
+#: Formats by their names in gfloat; TF32 and UE4M3 are defined from their specifications.
 GFLOAT_FORMATS = {
     FP32: "binary32",
     FP16: "binary16",
@@ -82,15 +60,6 @@ ROUND_MODES = {
     Rounding.UP: "TowardPositive",
     Rounding.NEAREST_AWAY: "TiesToAway",
 }
-
-
-@cache
-def dtype_of(form: FloatFormat) -> np.dtype:
-    """Return the NumPy type of a format."""
-    name = ML_DTYPES_FORMATS.get(form)
-    if name is None:
-        raise ValueError(f"ml_dtypes has no {form.name}")
-    return np.dtype(name if form in (FP16, FP32) else getattr(require("ml_dtypes"), name))
 
 
 @cache
@@ -116,37 +85,10 @@ def info_of(form: FloatFormat):
     )
 
 
-def decode_by_ml_dtypes(bits, form: FloatFormat) -> np.ndarray:
-    """Return the values of stored `bits` as float64."""
-    dtype = dtype_of(form)
-    with np.errstate(invalid="ignore"):
-        stored = np.asarray(bits).astype(f"u{dtype.itemsize}")
-        return stored.view(dtype).astype(np.float64)
-
-
 def decode_by_gfloat(bits, form: FloatFormat) -> np.ndarray:
     """Return the values of stored `bits` as float64."""
     with np.errstate(all="ignore"):
         return require("gfloat").decode_ndarray(info_of(form), np.asarray(bits).astype(np.int64))
-
-
-def encode_by_ml_dtypes(values, form: FloatFormat) -> np.ma.MaskedArray:
-    """Return float64 `values` rounded to the nearest even, as stored bits (uint32)."""
-    values = np.asarray(values, np.float64)
-    dtype = dtype_of(form)
-    with np.errstate(all="ignore"):
-        single = values.astype(np.float32)
-        unspecified = beyond(values, form)
-        if form not in (FP16, FP32):
-            unspecified |= (single != values) & ~np.isnan(values)
-        if form == E8M0:
-            unspecified |= np.abs(np.frexp(values)[0]) == 0.75
-            unspecified |= (values > 2.0**-127) & (values < 2.0**-126)
-        if form == UE4M3:
-            unspecified |= np.signbit(values) & ~np.isnan(values)
-        stored = values.astype(dtype).view(f"u{dtype.itemsize}").astype(np.uint32)
-        nan = np.isnan(stored.astype(f"u{dtype.itemsize}").view(dtype).astype(np.float64))
-    return finish(stored, nan, unspecified, form)
 
 
 def encode_by_gfloat(
@@ -234,7 +176,7 @@ def signals(i: np.ndarray, form: FloatFormat) -> np.ndarray:
 
 
 def beyond(values: np.ndarray, form: FloatFormat) -> np.ndarray:
-    """Return which values neither library defines in `form`."""
+    """Return which values gfloat does not define in `form`."""
     if not form.has_nan:
         return np.isnan(values)
     if not form.subnormals:

@@ -170,20 +170,6 @@ def test_golden_model_agrees_with_gfloat(source):
             assert np.ma.allequal(result, expected[form.name + suffix]), form.name
 
 
-@pytest.mark.parametrize("source", [s for s in FORMS if s != TF32], ids=lambda form: form.name)
-def test_golden_model_agrees_with_ml_dtypes(source):
-    small = pytest.importorskip("spica.sim.oracle.narrow_formats")
-    pytest.importorskip("ml_dtypes")
-    i = conversion_operands(np.random.default_rng(4), 20_000, source)["i"]
-    expected = golden(source, i)
-    values = small.decode_by_ml_dtypes(i, source)
-    for form in FORMS:
-        if form != TF32:
-            result = small.encode_by_ml_dtypes(values, form)
-            assert np.ma.count(result) > len(values) // 4
-            assert np.ma.allequal(result, expected[form.name]), form.name
-
-
 @pytest.mark.parametrize(
     ("source", "target", "modes", "cells", "depth"),
     [
