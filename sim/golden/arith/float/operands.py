@@ -9,7 +9,6 @@ from .floats import corners
 __all__ = [
     "Operands",
     "add_operands",
-    "convert_operands",
     "crossed",
     "multiply_add_operands",
     "multiply_operands",
@@ -76,15 +75,3 @@ def multiply_add_operands(
         product = floats.multiply_add(a, b, zero, operand=operand, accumulator=accumulator)
         c = half_of(rng, opposite(rng, product, accumulator), c)
     return a, b, c
-
-
-def convert_operands(
-    rng: np.random.Generator, count: int, source: FloatFormat = FP32, target: FloatFormat = FP16
-) -> Operands:
-    """Return (i,) for a conversion: half are target values, midpoints, or their neighbours."""
-    value = floats.decode(random_bits(rng, target, count), target)
-    middle = 1 << (source.significand_width - target.significand_width - 1)
-    moves = np.array([0, 1, -1, middle - 1, middle, middle + 1, -middle, 2 * middle])
-    beside = floats.encode(value, source).astype(np.int64) + rng.choice(moves, count)
-    beside = (beside & ((1 << source.width) - 1)).astype(np.uint32)
-    return (half_of(rng, beside, random_bits(rng, source, count)),)
