@@ -82,6 +82,7 @@ def products() -> Iterator[Command]:
                 yield Command(line=f"{line} --dram-bandwidth {bandwidth}")
             if preset == "matrix":
                 yield Command(line=f"{line} --c fp32")
+    yield Command(line="run gemm --preset matrix --size 512 --gating ungated")
     yield Command(
         line=f"run gemm --preset virgo --size 512 {FAST} --dram-bandwidth 11 "
         "--set l2.no_allocate_sources=none"
