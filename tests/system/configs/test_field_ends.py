@@ -1,4 +1,7 @@
-"""Presets with fields at the ends of their ranges: refused in a sentence, or complete and right."""
+"""Presets with each field at the ends of its range: refused in one sentence, or complete and right.
+
+``python bench/config_ends.py`` runs all of them; the tests here are a part of its runs.
+"""
 
 import random
 
