@@ -31,6 +31,8 @@ UTILISATION, SPEED, DRAM = (
     *("mac_utilization", "cycles_per_processor_second"),
     "memory.traffic.region.utilization",
 )
+#: Bytes that the array of `virgo` reads at 256: A for each column of tiles, B at most twice.
+READS = {"shared_read_bytes.a": 16 * 2 * 256**2, "shared_read_bytes.b": 2 * 2 * 256**2}
 #: Sizes of the kernels on one core with ideal memory, with limits of cycles and instructions.
 KERNELS: dict[str, tuple[str, dict[str, float]]] = {
     "vecadd": ("8192", {"cycles": 10_500, "instructions.warp": 10_000}),
@@ -77,7 +79,8 @@ def products() -> Iterator[Command]:
             limits = {UTILISATION: utilisation}
             if size == 512:
                 limits[SPEED] = {"matrix": 60_000, "virgo": 40_000}[preset]
-            yield Command(line=line, least=limits)
+            most = READS if (preset, size) == ("virgo", 256) else {}
+            yield Command(line=line, least=limits, most=most)
             for bandwidth in (32, 16, 11):
                 yield Command(line=f"{line} --dram-bandwidth {bandwidth}")
             if preset == "matrix":
