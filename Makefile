@@ -12,7 +12,8 @@
 #   make formal      proves properties of queues, arbiters, MSHRs, barriers and the scoreboard, and
 #                    plants faults that each proof must detect
 #   make examples    runs all of examples/: own kernel, C driver, cocotb, LiteX, notebook
-#   make bench       measures the figures of README and docs, into bench/results/
+#   make bench       runs all benchmarks with their targets, into bench/results/
+#   make results     takes the stored results of README and docs again; continues after an interrupt
 #   make PYTHON=/path/to/python3 ...   chooses the interpreter .venv is built with
 
 VENV := .venv
@@ -27,8 +28,8 @@ PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	"$$python" -c '$(SUPPORTED)' 2>/dev/null && echo "$$python" && break; done)
 endif
 
-.PHONY: venv demo examples test test-full check durations test-slow mutate formal bench lint \
-	harness format docs clean
+.PHONY: venv demo examples test test-full check durations test-slow mutate formal bench results \
+	lint harness format docs clean
 .DEFAULT_GOAL := venv
 
 venv: $(VENV)/dev.stamp
@@ -123,6 +124,10 @@ formal: $(VENV)/dev.stamp
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m bench
 
+results: $(VENV)/dev.stamp
+	$(BIN)/python -m bench.stored
+	$(BIN)/python docs/measured.py
+
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -143,6 +148,7 @@ docs: $(VENV)/dev.stamp
 	$(BIN)/python docs/isa.py
 	$(BIN)/python docs/pipeline.py
 	$(BIN)/python docs/results.py
+	$(BIN)/python docs/measured.py
 	$(BIN)/python docs/profile_picture.py
 	$(BIN)/spica run gemm --preset virgo --size 256 --trace docs/pictures/overview.svg
 	$(BIN)/spica run gemm --preset ampere --size 128x128x512 --trace docs/pictures/tensor_cores.svg

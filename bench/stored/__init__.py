@@ -1,0 +1,1 @@
+"""Stored results: the files of `docs/records`, from which pages take their tables."""

@@ -1,0 +1,178 @@
+"""Tables of comparing.md."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from spica.explore.reproduce.published import DESIGNS, ENERGY_RATIOS, POWER_RATIOS
+from spica.explore.reproduce.restrictions import RESTRICTIONS
+
+from .energy import change, runs_by_design
+from .stored import Stored, commands, measured_at, percent, read, section, share
+
+__all__ = ["SECTIONS", "table3"]
+
+OURS = "Spica"
+#: Restriction by name of the JSON, in the order in which they are combined.
+LABELS = {each.name: each.label for each in RESTRICTIONS}
+
+
+def sample() -> str:
+    """Return the text of a comparison."""
+    (run,) = read("compare")
+    text = "\n".join(line.rstrip() for line in run.output.rstrip().splitlines())
+    return f"\n{commands([run])}\n\n```\n{text}\n```\n\n{measured_at([run])}\n"
+
+
+def figures(name: str) -> Iterable[tuple[Stored, dict[str, Any]]]:
+    """Yield the figures of a file with their runs; the first of each figure counts."""
+    known: set[tuple[str, int]] = set()
+    for run in read(name):
+        for figure in run.result["figures"]:
+            key = (figure["label"], figure["size"])
+            if key not in known:
+                known.add(key)
+                yield run, figure
+
+
+def table3() -> dict[tuple[str, int], tuple[float, str]]:
+    """Return MAC utilisation and its commit by label of a design and size."""
+    return {
+        (figure["label"], figure["size"]): (figure["ours"], run.revision)
+        for run, figure in figures("table3")
+    }
+
+
+def utilisation() -> str:
+    """Return MAC utilisation of four designs and the published figures."""
+    rows = (
+        [
+            f"{figure['size']}",
+            figure["label"],
+            share(figure["ours"]),
+            share(figure["published"], 1),
+            f"`{run.revision}`",
+        ]
+        for run, figure in sorted(figures("table3"), key=lambda each: each[1]["size"])
+    )
+    header = ["M = N = K", "design", "ours, %", "published, %", "commit"]
+    return section(read("table3"), header, rows, has_commits=True)
+
+
+def other_figures() -> str:
+    """Return traffic, instructions, areas, and utilisation of two units."""
+    runs = read("published")
+    rows = (
+        [
+            TITLES[run.command.split()[2]],
+            figure["label"] if run.command.split()[2] not in SIZED else sized(figure),
+            *(written(figure[side], run.result["unit"]) for side in ("ours", "published")),
+            f"`{run.revision}`",
+        ]
+        for run in runs
+        for figure in run.result["figures"]
+    )
+    header = ["figure", "design", "ours", "published", "commit"]
+    return section(runs, header, rows, has_commits=True)
+
+
+TITLES = {
+    "table4": "MiB read from shared memory at 256",
+    "instructions": "retired instructions",
+    "figure7": "area",
+    "heterogeneous": "utilisation of two matrix units",
+}
+SIZED = ("instructions",)
+
+
+def sized(figure: dict[str, Any]) -> str:
+    """Return the label of a figure with its size."""
+    return f"{figure['label']}, {figure['size']}"
+
+
+def written(value: float | None, unit: str) -> str:
+    """Return a figure as text; nothing for none."""
+    if value is None:
+        return ""
+    return percent(value) if unit == "share" else f"{value:,.2f}"
+
+
+def energy_ratios() -> str:
+    """Return cycles, power and energy of Virgo in relation to other designs, from gates."""
+    rows = []
+    for size in (256, 512):
+        runs = runs_by_design("gates", size)
+        own = runs.pop("virgo")
+        for design, other in runs.items():
+            cycles, power, energy = (
+                change(own.result["energy"][key] / other.result["energy"][key])
+                for key in ("cycles", "power_mw", "total_pj")
+            )
+            power_published, energy_published = (
+                change(ratios[design]) if design in ratios else ""
+                for ratios in (POWER_RATIOS, ENERGY_RATIOS)
+            )
+            revisions = dict.fromkeys(f"`{run.revision}`" for run in (own, other))
+            rows.append([
+                *(f"{size}", DESIGNS[design], cycles, power, power_published),
+                *(energy, energy_published, ", ".join(revisions)),
+            ])
+    header = [
+        *("M = N = K", "Virgo to", "cycles of the run, %", "power, %", "published, %"),
+        *("energy, %", "published, %", "commits"),
+    ]
+    return section(read("gates"), header, rows, has_commits=True, examples=1)
+
+
+def restricted_utilisation() -> str:
+    """Return utilisation under restrictions of the published machine."""
+    (run,) = read("as_published")
+    designs = run.result["designs"]
+    rows = [[OURS, *(share(each["ours"]) for each in designs)]]
+    for label in LABELS.values():
+        steps = (step for step in run.result["steps"] if step["label"] == label)
+        found = {step["design"]: step["together"] for step in steps}
+        rows.append([label, *(cell(found.get(design)) for design in DESIGNS)])
+    rows.append(["published", *(share(each["published"]) for each in designs)])
+    header = ["restriction", *(f"{each}, %" for each in DESIGNS.values())]
+    return section([run], header, rows)
+
+
+def cell(value: float | None) -> str:
+    """Return a share in percent; nothing for none."""
+    return "" if value is None else share(value)
+
+
+def restricted_energy() -> str:
+    """Return energy and power of Virgo in relation to others under restrictions."""
+    (run,) = read("as_published")
+    rows = []
+    for each in run.result["energy"]:
+        label = LABELS[each["restrictions"][-1]] if each["restrictions"] else OURS
+        rows.append([label, *pair_cells(each)])
+    published = [pair(ENERGY_RATIOS[design], POWER_RATIOS[design]) for design in RIVALS]
+    rows.append(["published", *(text for text in published for _ in SIDES)])
+    titles = [f"{DESIGNS[design]}{text}" for design in RIVALS for text in SIDES.values()]
+    return section([run], ["restriction", *titles], rows)
+
+
+RIVALS = ("ampere", "hopper")
+SIDES = {"virgo_to": "", "virgo_with_equal_units_to": ", equal units"}
+
+
+def pair_cells(entry: dict[str, Any]) -> Iterable[str]:
+    """Yield energy and power of Virgo to each design, as measured and with equal units."""
+    for design in RIVALS:
+        for side in SIDES:
+            found = entry[side].get(design)
+            yield pair(found["energy"], found["power"]) if found else ""
+
+
+def pair(energy: float, power: float) -> str:
+    """Return a ratio of energy and one of power in percent."""
+    return f"{share(energy, 1)}; {share(power, 1)}"
+
+
+SECTIONS = (
+    *(sample, utilisation, other_figures, energy_ratios),
+    *(restricted_utilisation, restricted_energy),
+)
