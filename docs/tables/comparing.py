@@ -19,8 +19,15 @@ LABELS = {each.name: each.label for each in RESTRICTIONS}
 def sample() -> str:
     """Return the text of a comparison."""
     (run,) = read("compare")
-    text = "\n".join(line.rstrip() for line in run.output.rstrip().splitlines())
+    lines = "\n".join(line.rstrip() for line in run.output.rstrip().splitlines())
+    parts = lines.split("\n\n")
+    note = lines.splitlines()[-1]
+    text = "\n\n".join([*parts[:SHOWN_PARTS], f" …\n{note}"])
     return f"\n{commands([run])}\n\n```\n{text}\n```\n\n{measured_at([run])}\n"
+
+
+#: Parts of a comparison that the page shows: the best machines, verdicts, speed, instructions.
+SHOWN_PARTS = 4
 
 
 def figures(name: str) -> Iterable[tuple[Stored, dict[str, Any]]]:
