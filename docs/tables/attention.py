@@ -1,52 +1,61 @@
 """Tables of attention.md."""
 
-from typing import Any
-
 from .stored import Stored, read, section, share
 
 __all__ = ["SECTIONS", "utilisation"]
 
 
-def designs() -> tuple[Stored, dict[str, dict[str, Any]]]:
-    """Return the run of all designs, and the results by preset."""
-    (run,) = read("attention")
-    return run, {each["preset"]: each["result"] for each in reversed(run.result["runs"])}
+#: Options of runs without a mask and with a causal one.
+MASKS = ("", " --causal")
 
 
-def utilisation() -> dict[str, float]:
-    """Return MAC utilisation by preset."""
-    return {preset: result["mac_utilization"] for preset, result in designs()[1].items()}
+def runs_of(mask: str) -> dict[str, Stored]:
+    """Return the runs with an option of the mask by preset."""
+    wanted = bool(mask)
+    runs = (run for run in read("attention") if ("--causal" in run.command) == wanted)
+    return {run.result["preset"]: run for run in runs}
+
+
+def utilisation() -> dict[str, tuple[float, str]]:
+    """Return MAC utilisation without a mask and its commit by preset."""
+    return {
+        preset: (run.result["mac_utilization"], run.revision)
+        for preset, run in runs_of(MASKS[0]).items()
+    }
 
 
 def attention_cycles() -> str:
     """Return cycles and MAC utilisation of all designs, without and with a causal mask."""
-    run, plain = designs()
-    (masked,) = read("causal")
-    causal = {each["name"]: each["result"] for each in masked.result["machines"]}
-    rows = (
-        [
-            f"`{preset}`",
-            *(
-                text
-                for result in (plain[preset], causal[preset])
-                for text in (f"{result['cycles']:,}", share(result["mac_utilization"]))
-            ),
-        ]
-        for preset in causal
-    )
-    header = ["machine", "cycles", "utilisation, %", "causal, cycles", "causal, utilisation, %"]
-    return section([run, masked], header, rows)
+    runs = [runs_of(mask) for mask in MASKS]
+    rows = []
+    for preset in runs[0]:
+        own = [each[preset] for each in runs]
+        cells = ((f"{x.result['cycles']:,}", share(x.result["mac_utilization"])) for x in own)
+        revisions = dict.fromkeys(f"`{run.revision}`" for run in own)
+        rows.append([f"`{preset}`", *(text for pair in cells for text in pair)])
+        rows[-1].append(", ".join(revisions))
+    header = [
+        *("machine", "cycles", "utilisation, %", "causal, cycles", "causal, utilisation, %"),
+        "commit",
+    ]
+    examples = [next(iter(each.values())) for each in runs]
+    return section(examples, header, rows, has_commits=True)
 
 
 def attention_traffic() -> str:
-    """Return bytes that all designs read from DRAM and write to it."""
-    run, results = designs()
+    """Return bytes that all designs read from DRAM and write to it, without a mask."""
+    runs = runs_of(MASKS[0])
     rows = (
-        [f"`{preset}`", *(f"{traffic[key]:,}" for key in ("read_bytes", "written_bytes"))]
-        for preset, result in results.items()
-        for traffic in [result["memory"]["traffic"]["run"]]
+        [
+            f"`{preset}`",
+            *(f"{traffic[key]:,}" for key in ("read_bytes", "written_bytes")),
+            f"`{run.revision}`",
+        ]
+        for preset, run in runs.items()
+        for traffic in [run.result["memory"]["traffic"]["run"]]
     )
-    return section([run], ["machine", "bytes read", "bytes written"], rows)
+    header = ["machine", "bytes read", "bytes written", "commit"]
+    return section(list(runs.values()), header, rows, has_commits=True, examples=1)
 
 
 def rescaling() -> str:

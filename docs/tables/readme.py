@@ -68,10 +68,10 @@ def attention_rows() -> list[list[str]]:
         published = (ATTENTION_UTILIZATION.get(preset) for preset in presets)
         rows.append([
             f"attention of 1,024 queries and keys, depth 64, {form}, MAC utilisation, %",
-            *(share(found[preset]) if preset in found else "" for preset in presets),
+            *(share(found[preset][0]) if preset in found else "" for preset in presets),
             *(share(value, 1) if value else "" for value in published),
-            "`spica reproduce attention`",
-            cited(run.revision for run in read("attention")),
+            "`spica run attention --size 1024x64 --preset …`",
+            cited(found[preset][1] for preset in presets if preset in found),
         ])
     return rows
 
@@ -84,7 +84,7 @@ def energy_row() -> list[str]:
         f"product of {SIZES[0]}³, energy of Virgo to that of the design, %",
         *(share(own / runs[preset].result["energy"]["total_pj"], 1) for preset in PRESETS),
         *(share(ENERGY_RATIOS[preset], 1) if preset in ENERGY_RATIOS else "" for preset in PRESETS),
-        f"`spica run gemm --size {SIZES[0]} --energy-gates --liberty FILE`",
+        f"`spica run gemm --size {SIZES[0]} --energy-gates --liberty FILE --preset …`",
         cited(runs[preset].revision for preset in PRESETS),
     ]
 
