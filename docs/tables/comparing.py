@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from spica.explore.reproduce.published import DESIGNS, ENERGY_RATIOS, POWER_RATIOS
+from spica.explore.reproduce.published import DESIGNS, ENERGY_RATIOS, POWER_RATIOS, SIZES
 from spica.explore.reproduce.restrictions import RESTRICTIONS
 
 from .energy import change, runs_by_design
@@ -49,34 +49,19 @@ def table3() -> dict[tuple[str, int], tuple[float, str]]:
     }
 
 
-def utilisation() -> str:
-    """Return MAC utilisation of four designs and the published figures."""
-    rows = (
-        [
-            f"{figure['size']}",
-            figure["label"],
-            share(figure["ours"]),
-            share(figure["published"], 1),
-            f"`{run.revision}`",
-        ]
-        for run, figure in sorted(figures("table3"), key=lambda each: each[1]["size"])
-    )
-    header = ["M = N = K", "design", "ours, %", "published, %", "commit"]
-    return section(read("table3"), header, rows, has_commits=True)
-
-
 def other_figures() -> str:
-    """Return traffic, instructions, areas, and utilisation of two units."""
+    """Return traffic, instructions and areas of products of 256, and utilisation of two units."""
     runs = read("published")
     rows = (
         [
             TITLES[run.command.split()[2]],
-            figure["label"] if run.command.split()[2] not in SIZED else sized(figure),
+            figure["label"],
             *(written(figure[side], run.result["unit"]) for side in ("ours", "published")),
             f"`{run.revision}`",
         ]
         for run in runs
         for figure in run.result["figures"]
+        if figure["size"] == SIZES[0]
     )
     header = ["figure", "design", "ours", "published", "commit"]
     return section(runs, header, rows, has_commits=True)
@@ -84,16 +69,10 @@ def other_figures() -> str:
 
 TITLES = {
     "table4": "MiB read from shared memory at 256",
-    "instructions": "retired instructions",
+    "instructions": "retired instructions at 256",
     "figure7": "area",
     "heterogeneous": "utilisation of two matrix units",
 }
-SIZED = ("instructions",)
-
-
-def sized(figure: dict[str, Any]) -> str:
-    """Return the label of a figure with its size."""
-    return f"{figure['label']}, {figure['size']}"
 
 
 def written(value: float | None, unit: str) -> str:
@@ -180,6 +159,6 @@ def pair(energy: float, power: float) -> str:
 
 
 SECTIONS = (
-    *(sample, utilisation, other_figures, energy_ratios),
+    *(sample, other_figures, energy_ratios),
     *(restricted_utilisation, restricted_energy),
 )
