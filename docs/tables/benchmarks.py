@@ -9,26 +9,6 @@ __all__ = ["SECTIONS", "bandwidth_of", "by_size"]
 
 #: MAC utilisation of Virgo in table 3 of the publication, in percent.
 PUBLISHED = {256: "66.1", 512: "77.9", 1024: "86.5"}
-#: Kernels of the table of kernels, and what each computes.
-FUNCTIONS = {
-    "vecadd": "z = x + y",
-    "saxpy": "y = a x + y",
-    "copy": "y = x",
-    "strided": "y[i] = x[4 i]",
-    "random_access": "y[i] = x[index[i]]",
-    "chase": "one thread, each load waits for the one before",
-    "reduce": "sum",
-    "transpose": "B = A^T",
-    "stencil": "4 steps of a 5-point Jacobi",
-    "conv2d": "3 x 3 filter",
-    "gemv": "y = A x",
-    "sgemm": "C = A B in FP32",
-    "softmax": "of each row",
-    "layernorm": "of each row",
-    "bitonic_sort": "of 32-bit keys",
-    "mandelbrot": "at most 100 steps per pixel",
-    "nbody": "forces between all pairs",
-}
 #: Largest error of a good prediction, in percent.
 GOOD = 2.0
 KINDS = {
@@ -134,7 +114,6 @@ def core_kernels() -> str:
     rows = (
         [
             f"`{run.result['kernel']}`",
-            FUNCTIONS[run.result["kernel"]],
             extents(run.result),
             f"{run.result['cycles']:,}",
             f"{run.result['instructions']['warp']:,}",
@@ -142,7 +121,7 @@ def core_kernels() -> str:
         ]
         for run in runs
     )
-    header = ["kernel", "function", "size", "cycles", "warp instructions", "per cycle"]
+    header = ["kernel", "size", "cycles", "warp instructions", "per cycle"]
     return section(runs, header, rows, examples=1)
 
 
@@ -170,13 +149,12 @@ def prediction_limits() -> str:
         [
             f"`{kernel}`",
             preset,
-            f"{len(own)}",
             *(extent(own, level) for level in ("dram_read_bytes", "dram_written_bytes")),
             f"{100 * max(each['least'] / each['cycles'] for each in own):.1f}",
         ]
         for (kernel, preset), own in groups.items()
     )
-    header = ["kernel", "preset", "runs", "bytes read more", "bytes written more", "largest, %"]
+    header = ["kernel", "preset", "bytes read more", "bytes written more", "largest, %"]
     return section([run], header, rows)
 
 

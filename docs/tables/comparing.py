@@ -128,37 +128,4 @@ def cell(value: float | None) -> str:
     return "" if value is None else share(value)
 
 
-def restricted_energy() -> str:
-    """Return energy and power of Virgo in relation to others under restrictions."""
-    (run,) = read("as_published")
-    rows = []
-    for each in run.result["energy"]:
-        label = LABELS[each["restrictions"][-1]] if each["restrictions"] else OURS
-        rows.append([label, *pair_cells(each)])
-    published = [pair(ENERGY_RATIOS[design], POWER_RATIOS[design]) for design in RIVALS]
-    rows.append(["published", *(text for text in published for _ in SIDES)])
-    titles = [f"{DESIGNS[design]}{text}" for design in RIVALS for text in SIDES.values()]
-    return section([run], ["restriction", *titles], rows)
-
-
-RIVALS = ("ampere", "hopper")
-SIDES = {"virgo_to": "", "virgo_with_equal_units_to": ", equal units"}
-
-
-def pair_cells(entry: dict[str, Any]) -> Iterable[str]:
-    """Yield energy and power of Virgo to each design, as measured and with equal units."""
-    for design in RIVALS:
-        for side in SIDES:
-            found = entry[side].get(design)
-            yield pair(found["energy"], found["power"]) if found else ""
-
-
-def pair(energy: float, power: float) -> str:
-    """Return a ratio of energy and one of power in percent."""
-    return f"{share(energy, 1)}; {share(power, 1)}"
-
-
-SECTIONS = (
-    *(sample, other_figures, energy_ratios),
-    *(restricted_utilisation, restricted_energy),
-)
+SECTIONS = (sample, other_figures, energy_ratios, restricted_utilisation)
