@@ -96,16 +96,19 @@ def c_format(result: dict[str, Any]) -> str:
 
 def operand_formats() -> str:
     """Return cycles and MAC utilisation by format of the operands."""
-    (run,) = read("operands")
+    runs = read("operands")
     rows = (
         [
-            f"`{machine['name']}`",
-            f"{machine['result']['cycles']:,}",
-            share(machine["result"]["mac_utilization"]),
+            f"`{run.result['preset']}`",
+            run.result["options"]["formats"]["a"],
+            f"{run.result['cycles']:,}",
+            share(run.result["mac_utilization"]),
+            f"`{run.revision}`",
         ]
-        for machine in run.result["machines"]
+        for run in runs
     )
-    return section([run], ["machine", "cycles", "MAC utilisation, %"], rows)
+    header = ["preset", "operands", "cycles", "MAC utilisation, %", "commit"]
+    return section(runs, header, rows, has_commits=True, examples=2)
 
 
 def core_kernels() -> str:
