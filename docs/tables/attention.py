@@ -58,22 +58,4 @@ def attention_traffic() -> str:
     return section(list(runs.values()), header, rows, has_commits=True, examples=1)
 
 
-def rescaling() -> str:
-    """Return cycles and instructions of steps that rescale O, by the way they do it."""
-    (run,) = read("rescale")
-    ways: dict[str, dict[bool, dict]] = {}
-    for each in run.result["runs"]:
-        ways.setdefault(each["way"], {})[each["scores"]] = each
-    rows = (
-        [
-            way,
-            *(f"{own[with_scores]['cycles']:,}" for with_scores in (False, True)),
-            f"{own[False]['instructions']['warp']:,}",
-        ]
-        for way, own in ways.items()
-    )
-    header = ["way", "cycles", "cycles with scores", "instructions without scores"]
-    return section([run], header, rows)
-
-
-SECTIONS = (rescaling, attention_cycles, attention_traffic)
+SECTIONS = (attention_cycles, attention_traffic)

@@ -3,7 +3,9 @@
 from statistics import mean, median
 from typing import Any
 
-from .stored import Stored, commands, measured_at, percent, read, section, share
+from pages import table
+
+from .stored import Stored, cited, commands, measured_at, percent, read, section, share
 
 __all__ = ["SECTIONS", "bandwidth_of", "by_size"]
 
@@ -77,21 +79,25 @@ SAME = (512, 64)
 
 def accelerator_products() -> str:
     """Return MAC utilisation of `matrix` by size, DRAM bandwidth and format of C."""
-    (run,) = read("matrix")
-    halves = [each for each in run.result["runs"] if c_format(each) == "fp16"]
-    wide = by_size([each for each in run.result["runs"] if c_format(each) == "fp32"])
-    results = by_size(halves)
+    runs = read("matrix")
+    halves = by_size([run.result for run in runs if c_format(run) == "fp16"])
+    wide = by_size([run.result for run in runs if c_format(run) == "fp32"])
     rows = (
-        [f"{size}", *grid(results, size), share(wide[size, 64]["mac_utilization"])]
-        for size in dict.fromkeys(size for size, _ in results)
+        [
+            f"{size}",
+            *grid(halves, size),
+            share(wide[size, 64]["mac_utilization"]),
+            cited(run for run in runs if run.result["sizes"]["m"] == size),
+        ]
+        for size in dict.fromkeys(size for size, _ in halves)
     )
     header = ["M = N = K", *(f"{each} B/cycle" for each in BANDWIDTHS), "64 B/cycle, C in FP32"]
-    return section([run], header, rows)
+    return section(runs, [*header, "commit"], rows, has_commits=True, examples=2)
 
 
-def c_format(result: dict[str, Any]) -> str:
-    """Return the format of C of a run of the benchmark."""
-    return result["options"]["formats"]["c"]
+def c_format(run: Stored) -> str:
+    """Return the format of C."""
+    return run.result["options"]["formats"]["c"]
 
 
 def operand_formats() -> str:
@@ -208,38 +214,15 @@ def memory_latency() -> str:
 
 
 def simulation_speed() -> str:
-    """Return simulated cycles per second and times of builds."""
+    """Return simulated cycles per second."""
+    runs = read("speed")
     rows = (
-        [figure, value, f"`{run.command.partition('bench ')[2]}`", f"`{run.revision}`"]
-        for run in read("speed")
-        for figure, value in speeds(run)
+        [f"`{run.command}`", f"{run.result['speed']['cycles_per_second']:,.0f}", cited([run])]
+        for run in runs
     )
-    header = ["figure", "value", "benchmark", "commit"]
-    return section(read("speed"), header, rows, has_commits=True)
+    return "\n" + table(["command", "cycles/s", "commit"], rows) + "\n"
 
 
-def speeds(run: Stored) -> list[tuple[str, str]]:
-    """Return the figures of a benchmark of speed with their names."""
-    machine = f"`{run.result['preset']}`"
-    return [
-        *(
-            (f"{machine}, {name}", f"{each['cycles_per_second']:,.0f} cycles/s")
-            for name, each in run.result["speed"].items()
-        ),
-        *(
-            (f"{machine}, {title}", f"{run.result[name]['seconds']:.1f} s")
-            for name, title in STEPS.items()
-            if name in run.result
-        ),
-    ]
-
-
-#: Steps of the benchmarks of speed.
-STEPS = {
-    "emission": "Verilog with an empty cache",
-    "build": "model built, and a first run",
-    "start_cached": "model from the cache, and a first run",
-}
 SECTIONS = (
     *(cluster_products, report, fused_product, accelerator_products, operand_formats),
     *(core_kernels, memory_kernels, memory_latency),

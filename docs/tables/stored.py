@@ -8,7 +8,17 @@ from typing import Any
 
 from pages import table
 
-__all__ = ["RECORDS", "Stored", "commands", "percent", "read", "section", "share"]
+__all__ = [
+    "RECORDS",
+    "Stored",
+    "cited",
+    "commands",
+    "measured_at",
+    "percent",
+    "read",
+    "section",
+    "share",
+]
 
 RECORDS = Path(__file__).parents[1] / "records"
 
@@ -64,8 +74,12 @@ def section(
 
 def measured_at(runs: Iterable[Stored]) -> str:
     """Return the sentence that names the commits of runs."""
-    found = dict.fromkeys(f"`{run.revision}`" for run in runs)
-    return f"Measured at commit {', '.join(found)}."
+    return f"Measured at commit {cited(runs)}."
+
+
+def cited(runs: Iterable[Stored]) -> str:
+    """Return the commits of runs as a cell."""
+    return ", ".join(dict.fromkeys(f"`{run.revision}`" for run in runs))
 
 
 def share(value: float, digits: int = 2) -> str:

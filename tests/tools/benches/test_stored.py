@@ -71,9 +71,9 @@ def test_energy_from_gates_needs_a_library(folder, monkeypatch, capsys):
 
 
 def test_benchmarks_write_into_a_folder(tmp_path):
-    arguments, place = take.invocation(".venv/bin/python -m bench gemm --quick", tmp_path)
-    assert arguments[1:] == ["-m", "bench", "gemm", "--quick", "--results", str(tmp_path)]
-    assert place == tmp_path / "gemm.json"
+    arguments, place = take.invocation(".venv/bin/python -m bench analytic --quick", tmp_path)
+    assert arguments[1:] == ["-m", "bench", "analytic", "--quick", "--results", str(tmp_path)]
+    assert place == tmp_path / "analytic.json"
 
 
 def test_parts_without_a_page_are_dropped():
