@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import (
@@ -19,6 +18,7 @@ from ..config import (
 )
 from ..config.rtl_support import require_rtl
 from ..core.core import Core
+from ..emit.component import Component
 from ..isa.memory_map import SLAVE_ADDRESS_WIDTH
 from ..lib.axi import Axi4LiteSignature, Axi4Signature
 from ..lib.axi_mux import AxiMux
@@ -52,7 +52,7 @@ def gated_domains(config: ClusterConfig) -> list[str]:
     return domains + (["bus", *core_domains(config)] if config.cores else [])
 
 
-class Cluster(wiring.Component):
+class Cluster(Component):
     """Cluster top: controlled over AXI4-Lite, with operands and results in DRAM over AXI4.
 
     ::
@@ -91,8 +91,6 @@ class Cluster(wiring.Component):
     {domain}_busy : Out(1)
         Combinational: the domain needs its clock in this cycle, also for a reset.
     """
-
-    s_axil: Any
 
     def __init__(self, config: ClusterConfig, *, observed: bool = False):
         require_rtl(config)

@@ -1,13 +1,12 @@
 """Cluster barrier: barriers at which cores meet."""
 
-from typing import Any
-
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from ..config import ClusterBarrierConfig
 from ..core.control.barrier import barrier_layout, barrier_request_layout
+from ..emit.component import Component
 from ..lib.arbiter import Arbiter
 from ..lib.one_hot import ones, select
 from ..lib.streams import ResponseSignature
@@ -15,7 +14,7 @@ from ..lib.streams import ResponseSignature
 __all__ = ["ClusterBarrier"]
 
 
-class ClusterBarrier(wiring.Component):
+class ClusterBarrier(Component):
     """Cluster barrier: counts the arrivals of cores and releases them together.
 
     One arrival per cycle, cores round-robin: an arrival waits for at most ``cores - 1`` others.
@@ -39,11 +38,6 @@ class ClusterBarrier(wiring.Component):
     waiting : Out(ArrayLayout(cores, barriers))
         Cores waiting at each barrier.
     """
-
-    request: list
-    refused: list
-    release: Any
-    waiting: data.View
 
     def __init__(self, config: ClusterBarrierConfig):
         self.config = config

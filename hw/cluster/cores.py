@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out, connect
 from ..config import ClusterBarrierConfig, ClusterConfig, CoreBlockConfig
 from ..core.core import Core
 from ..core.observation import ObservationSignature
+from ..emit.component import Component
 from ..lib.interfaces.core_memory import (
     data_request_layout,
     data_response_layout,
@@ -51,7 +52,7 @@ class CoreSignature(wiring.Signature):
         })
 
 
-class Cores(wiring.Component):
+class Cores(Component):
     """The cores of a cluster and their cluster barrier, without memories.
 
     Core studies use it: instruction and data ports are ports of the component, so that a
@@ -72,8 +73,6 @@ class Cores(wiring.Component):
     core{c}_busy : Out(1)
         Combinational: core c needs its clock in this cycle, also for a reset.
     """
-
-    start: Signal
 
     def __init__(self, config: ClusterConfig):
         if not config.cores:

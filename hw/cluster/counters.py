@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import reduce
 from operator import add
-from typing import Any
 
 from amaranth import *
 from amaranth.lib import data
@@ -276,9 +275,6 @@ class Counters(SharedBlock):
         Contents of each counter, unscaled; a test can preset it close to overflow.
 
     """
-
-    events: data.View
-    registers: Any
 
     def __init__(self, config: tuple[CounterRegister, ...]):
         self.config = config

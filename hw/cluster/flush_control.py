@@ -41,16 +41,6 @@ class FlushControl(SharedBlock):
         A run has begun and its flush is not done.
     """
 
-    start: Signal
-    busy: Signal
-    units_busy: Signal
-    faulty: Signal
-    request: Signal
-    flush: Signal
-    flushed: Signal
-    requested: Signal
-    runs: Signal
-
     def __init__(self, slices: int):
         self.config = slices
         names = ("start", "busy", "units_busy", "faulty", "request")

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import ClusterConfig
+from ..emit.component import Component
 from ..emit.shared_block import SharedBlock
 from ..isa.memory_map import (
     CONTROL,
@@ -92,7 +92,7 @@ def control_map(config: ControlConfig) -> RegisterBridgeConfig:
     return RegisterBridgeConfig(address_width=SLAVE_ADDRESS_WIDTH, blocks=(*blocks, counters))
 
 
-class ControlRegisters(wiring.Component):
+class ControlRegisters(Component):
     """The registers of `address_map.CONTROL`: identity, status and cycle counter.
 
     Requests are never held. Writes and addresses without a register are refused. A read of
@@ -115,9 +115,6 @@ class ControlRegisters(wiring.Component):
         The cycle counter; a test can preset it close to overflow.
 
     """
-
-    registers: Any
-    status: Signal
 
     def __init__(self, status_width: int = 3):
         super().__init__({
@@ -187,15 +184,6 @@ class Control(SharedBlock):
     events : In(counter_events(config.counters))
         Events of this cycle, by counter name.
     """
-
-    s_axil: Any
-    units: list
-    cores: Any
-    dma_busy: Signal
-    matrix_busy: Signal
-    cores_run: Signal
-    error: Signal
-    events: data.View
 
     def __init__(self, config: ControlConfig):
         self.config = config

@@ -2,7 +2,6 @@
 
 from functools import reduce
 from operator import or_
-from typing import Any
 
 from amaranth import *
 from amaranth.lib import data, stream
@@ -76,21 +75,6 @@ class RunControl(SharedBlock):
     error : Out(1)
         A fault is recorded, a command word reached no unit, or DRAM refused a write-back.
     """
-
-    registers: Any
-    start: Signal
-    busy: Signal
-    exit_codes: list
-    fault: list
-    memory_fault: list
-    console: list
-    unheard: Signal
-    units_busy: Signal
-    flush: Signal
-    flushed: Signal
-    refused: Signal
-    runs: Signal
-    error: Signal
 
     def __init__(self, config: RunControlConfig):
         self.config = config

@@ -57,11 +57,6 @@ class UnitRegisterBus(SharedBlock):
     unit : Out(RegisterSignature(8)).array(units)
     """
 
-    host: list
-    unit: list
-    core: list
-    command: list
-
     def __init__(self, config: UnitRegisterBusConfig):
         self.config = config
         self.bases = unit_bases(config.matrices)

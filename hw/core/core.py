@@ -92,27 +92,6 @@ class Core(SharedBlock):
         have not yet counted its last events, which takes 2 cycles.
     """
 
-    fetch: stream.Interface
-    request: stream.Interface
-    barrier: stream.Interface
-    command: stream.Interface
-    fetched: Any
-    response: Any
-    release: Any
-    fault: Any
-    memory_fault: Any
-    barrier_refused: Signal
-    invalidate: Signal
-    invalidate_data: Signal
-    number: Signal
-    exit_code: Signal
-    active: Signal
-    start: Signal
-    busy: Signal
-    operands: Any
-    tensor_events: Any
-    observed: Any
-
     def __init__(self, config: CoreBlockConfig):
         self.config = config
         core = config.core

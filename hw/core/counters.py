@@ -78,15 +78,6 @@ class CoreCounters(SharedBlock):
         the core lacks have none and read 0.
     """
 
-    busy: Signal
-    slots: data.View
-    events: data.View
-    was_busy: Signal
-    settling: Signal
-    number: Signal
-    value: Signal
-    values: data.View
-
     def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({

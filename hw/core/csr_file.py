@@ -119,28 +119,6 @@ class CsrFile(SharedBlock):
         Lower halves of the counters; a test can set them near overflow.
     """
 
-    core: Signal
-    look: Signal
-    look_warp: Signal
-    look_scratch: Signal
-    number: Signal
-    warp: Signal
-    warps: Signal
-    mask: Signal
-    active: Signal
-    answer: data.View
-    is_command: Signal
-    write: Signal
-    write_value: Signal
-    flags: data.View
-    frm: data.View
-    busy: Signal
-    retired: Signal
-    counter_number: Signal
-    counter: Signal
-    mcycle: Signal
-    minstret: Signal
-
     def __init__(self, config: CoreBlockConfig):
         self.config = config
         self.shape = shape = config.core

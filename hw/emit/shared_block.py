@@ -3,10 +3,9 @@
 import dataclasses
 import hashlib
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from amaranth.lib import wiring
-
+from .component import Component
 from .sram_macros import SramShape
 
 __all__ = [
@@ -40,7 +39,7 @@ class EmissionPlatform:
         raise NotImplementedError
 
 
-class SharedBlock(wiring.Component):
+class SharedBlock(Component):
     """A component that is emitted once per distinct config.
 
     Subclasses take `config` (a frozen dataclass, or a plain value) as their only argument, and
@@ -50,11 +49,6 @@ class SharedBlock(wiring.Component):
     """
 
     config: Any
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Return a port: an attribute that `__init__` declares in the signature only."""
 
     def build(self, platform):
         """Return the module, as `elaborate` of an ordinary component does."""

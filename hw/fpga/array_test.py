@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
 
 from ..config import SystolicConfig
+from ..emit.component import Component
 from ..matrix.systolic.matrix_array import MatrixArray
 from ..matrix.systolic.weight_stationary import array_row, array_weights
 from .report import Report, ReportConfig
@@ -102,7 +103,7 @@ class ArrayTestConfig:
         })
 
 
-class ArrayTest(wiring.Component):
+class ArrayTest(Component):
     """Self-test: runs all steps from reset on, then drains the accumulator and compares.
 
     Parameters
@@ -118,12 +119,6 @@ class ArrayTest(wiring.Component):
     tx : Out(1)
         Serial line, as in `Report`.
     """
-
-    running: Signal
-    passed: Signal
-    failed: Signal
-    cycles: Signal
-    tx: Signal
 
     def __init__(self, config: ArrayTestConfig):
         self.config = config

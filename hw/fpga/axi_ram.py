@@ -1,16 +1,15 @@
 """On-chip replacement of DRAM, with initial contents and a check of the final contents."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
 from ..config import AxiConfig
 from ..config.checks import require_integer
+from ..emit.component import Component
 from ..lib.axi import RESPONSE_OKAY, RESPONSE_SLAVE_ERROR, Axi4Signature
 
 __all__ = ["AxiRam", "AxiRamConfig", "Window"]
@@ -112,7 +111,7 @@ class AxiRamConfig:
         return found
 
 
-class AxiRam(wiring.Component):
+class AxiRam(Component):
     """AXI4 slave with internal memory and a final comparison.
 
     Reads and writes proceed concurrently, each one burst at a time and one beat per cycle. The
@@ -134,11 +133,6 @@ class AxiRam(wiring.Component):
     verified : Out(1)
     differs : Out(1)
     """
-
-    axi: Any
-    verify: Signal
-    verified: Signal
-    differs: Signal
 
     def __init__(self, config: AxiRamConfig):
         self.config = config

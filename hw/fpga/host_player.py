@@ -1,14 +1,14 @@
 """Host in hardware: plays a list of commands on the control port of a cluster."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
 
 from ..config.checks import require_integer
+from ..emit.component import Component
 from ..isa.memory_map import SLAVE_ADDRESS_WIDTH
 from ..lib.axi import RESPONSE_OKAY, Axi4LiteSignature
 
@@ -64,7 +64,7 @@ class HostPlayerConfig:
         ]
 
 
-class HostPlayer(wiring.Component):
+class HostPlayer(Component):
     """Command player: plays the commands from reset on, one access at a time.
 
     `done` rises once all are done. `failed` rises if one is refused or exceeds `patience`; playing
@@ -80,10 +80,6 @@ class HostPlayer(wiring.Component):
     done : Out(1)
     failed : Out(1)
     """
-
-    axil: Any
-    done: Signal
-    failed: Signal
 
     def __init__(self, config: HostPlayerConfig):
         self.config = config

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..config.checks import require_integer
+from ..emit.component import Component
 from .uart import UartConfig, UartTransmitter
 
 __all__ = ["Report", "ReportConfig", "report_of"]
@@ -40,7 +40,7 @@ class ReportConfig:
         require_integer("repeat", self.repeat, 1, 1 << 31)
 
 
-class Report(wiring.Component):
+class Report(Component):
     """Result sender: repeats `report_of` from the cycle in which a test passes or fails.
 
     Parameters
@@ -56,11 +56,6 @@ class Report(wiring.Component):
     tx : Out(1)
         The serial line.
     """
-
-    passed: Signal
-    failed: Signal
-    cycles: Signal
-    tx: Signal
 
     def __init__(self, config: ReportConfig):
         self.config = config

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import Out, connect
 
 from ..cluster.cluster import Cluster, gated_domains
 from ..config import ClusterConfig
+from ..emit.component import Component
 from .axi_ram import AxiRam, AxiRamConfig, Window
 from .host_player import HostPlayer, HostPlayerConfig
 from .report import Report, ReportConfig
@@ -39,7 +39,7 @@ class SelfTestConfig:
     report: ReportConfig
 
 
-class SelfTest(wiring.Component):
+class SelfTest(Component):
     """Self-test: plays the commands from reset on, then compares all of memory.
 
     Members
@@ -51,12 +51,6 @@ class SelfTest(wiring.Component):
     tx : Out(1)
         Serial line: `report_of`, repeated.
     """
-
-    running: Signal
-    passed: Signal
-    failed: Signal
-    cycles: Signal
-    tx: Signal
 
     def __init__(self, config: SelfTestConfig):
         self.config = config

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import stream, wiring
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from ..config.checks import require_integer
+from ..emit.component import Component
 
 __all__ = ["UartConfig", "UartTransmitter"]
 
@@ -30,7 +31,7 @@ class UartConfig:
         require_integer("cycles_per_bit", self.cycles_per_bit, 2, 1 << 20)
 
 
-class UartTransmitter(wiring.Component):
+class UartTransmitter(Component):
     """UART transmitter: a start bit, eight bits with the lowest first, a stop bit, no parity.
 
     Ten times `cycles_per_bit` cycles per byte; `i` is refused meanwhile.
@@ -45,9 +46,6 @@ class UartTransmitter(wiring.Component):
     tx : Out(1)
         High while idle.
     """
-
-    i: stream.Interface
-    tx: Signal
 
     def __init__(self, config: UartConfig):
         self.config = config

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config.checks import require_integer
+from ..emit.component import Component
 from ..emit.shared_block import is_simulated
 
 __all__ = ["CarrySelectAdd", "CarrySelectAddConfig", "add_in_halves"]
@@ -38,7 +38,7 @@ class CarrySelectAddConfig:
             )
 
 
-class CarrySelectAdd(wiring.Component):
+class CarrySelectAdd(Component):
     """Carry-select adder: ``o = a + b + carry`` modulo ``2**width``.
 
     Combinational. Its depth is that of the longest block plus one multiplexer per further block.
@@ -55,11 +55,6 @@ class CarrySelectAdd(wiring.Component):
     o : Out(config.width)
 
     """
-
-    a: Signal
-    b: Signal
-    carry: Signal
-    o: Signal
 
     def __init__(self, config: CarrySelectAddConfig):
         self.config = config

@@ -1,14 +1,16 @@
 """Round-robin merge of several streams into one."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
+
+from ..emit.component import Component
 
 __all__ = ["Merge"]
 
 
-class Merge(wiring.Component):
+class Merge(Component):
     """Round-robin merge: the input served last has the lowest priority.
 
     Latency 1 cycle, one payload per cycle. A stalled payload stays at `o` unchanged. Order is
@@ -27,9 +29,6 @@ class Merge(wiring.Component):
     o : Out(stream.Signature(StructLayout({"payload": shape, "source": …})))
         The payload and the number of its input.
     """
-
-    i: list
-    o: stream.Interface
 
     def __init__(self, shape, inputs: int):
         if inputs < 1:

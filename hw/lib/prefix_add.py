@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ..config.checks import require_integer
+from ..emit.component import Component
 
 __all__ = ["PrefixAdd", "PrefixAddConfig", "prefix_carries"]
 
@@ -29,7 +29,7 @@ class PrefixAddConfig:
         require_integer("width", self.width, 1, 256)
 
 
-class PrefixAdd(wiring.Component):
+class PrefixAdd(Component):
     """Parallel-prefix adder: ``o = a + b`` modulo ``2**width``.
 
     Combinational, about ``2 * log2(width) + 4`` gates deep: Kogge and Stone, "A parallel
@@ -46,10 +46,6 @@ class PrefixAdd(wiring.Component):
     o : Out(config.width)
 
     """
-
-    a: Signal
-    b: Signal
-    o: Signal
 
     def __init__(self, config: PrefixAddConfig):
         self.config = config

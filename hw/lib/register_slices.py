@@ -4,10 +4,12 @@ from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..emit.component import Component
+
 __all__ = ["RegisterSlice", "SkidBuffer"]
 
 
-class Slice(wiring.Component):
+class Slice(Component):
     """Base of stream components with one input and one output of the same shape.
 
     Parameters
@@ -20,9 +22,6 @@ class Slice(wiring.Component):
     i : In(stream.Signature(shape))
     o : Out(stream.Signature(shape))
     """
-
-    i: stream.Interface
-    o: stream.Interface
 
     def __init__(self, shape):
         self.shape = shape

@@ -1,17 +1,17 @@
 """SRAM: the only memory primitive, with one read port, one write port and 1 cycle latency."""
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from ..emit.component import Component
 from ..emit.shared_block import EmissionPlatform
 from ..emit.sram_macros import ONE_PORT, TWO_PORTS, SramShape
 
 __all__ = ["Sram"]
 
 
-class Sram(wiring.Component):
+class Sram(Component):
     """A memory of `depth` words with one read and one write port.
 
     Latency 1 cycle: `read_data` belongs to the address of the last cycle with `read_enable`
@@ -42,13 +42,6 @@ class Sram(wiring.Component):
     write_address : In(ceil_log2(depth))
     write_data : In(width)
     """
-
-    read_enable: Signal
-    read_address: Signal
-    read_data: Signal
-    write_mask: Signal
-    write_address: Signal
-    write_data: Signal
 
     def __init__(
         self, *, depth: int, width: int, granularity: int | None = None, ports: str = TWO_PORTS

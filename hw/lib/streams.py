@@ -5,6 +5,8 @@ from amaranth.lib import fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from ..emit.component import Component
+
 __all__ = ["Queue", "ResponseSignature"]
 
 
@@ -16,7 +18,7 @@ class ResponseSignature(wiring.Signature):
         super().__init__({"valid": Out(1), "payload": Out(payload)})
 
 
-class Queue(wiring.Component):
+class Queue(Component):
     """FIFO queue.
 
     Latency 1 cycle for a depth of 16 or less, 2 cycles above; one payload per cycle; `i` is
@@ -36,10 +38,6 @@ class Queue(wiring.Component):
     level : Out(ceil_log2(depth + 1))
         Payloads currently held.
     """
-
-    i: stream.Interface
-    o: stream.Interface
-    level: Signal
 
     def __init__(self, shape, depth: int):
         if depth < 1:

@@ -1,7 +1,6 @@
 """Dot-product units: many products and an addend, with the numerics of a GPU generation."""
 
 from amaranth import *
-from amaranth.lib import data
 
 from ...emit.shared_block import SharedBlock
 from ...lib.pipeline import delayed
@@ -37,13 +36,6 @@ class DotProduct(SharedBlock):
         NaN is all ones except the sign.
 
     """
-
-    a: data.View
-    b: data.View
-    c: Signal
-    a_scale: data.View
-    b_scale: data.View
-    o: Signal
 
     def __init__(self, config: DotProductConfig):
         self.config = config

@@ -88,11 +88,6 @@ class FusedAlign(SharedBlock):
 
     """
 
-    places: Signal
-    significand: Signal
-    sign: Signal
-    o: Signal
-
     def __init__(self, config: FusedAlignConfig):
         self.config = config
         super().__init__({

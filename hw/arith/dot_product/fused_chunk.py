@@ -61,13 +61,6 @@ class FusedChunk(SharedBlock):
 
     """
 
-    a: data.View
-    b: data.View
-    c: Signal
-    a_scale: data.View
-    b_scale: data.View
-    o: Signal
-
     def __init__(self, config: DotProductConfig):
         self.config = config
         self.sizes = FusedSizes(dot=config)

@@ -86,14 +86,6 @@ class FusedProduct(SharedBlock):
 
     """
 
-    a: Signal
-    b: Signal
-    sign: Signal
-    exponent: Signal
-    significand: Signal
-    is_infinite: Signal
-    is_nan: Signal
-
     def __init__(self, config: FusedProductConfig):
         self.config = config
         super().__init__({

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ...config.formats import FloatFormat
+from ...emit.component import Component
 from ...lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
 
 __all__ = ["FusedRound", "FusedRoundConfig"]
@@ -39,7 +39,7 @@ class FusedRoundConfig:
     room_width: int
 
 
-class FusedRound(wiring.Component):
+class FusedRound(Component):
     """Rounder of a fused sum: ``o = magnitude * 2**k`` rounded once; `room` gives the scale.
 
     Combinational. The magnitude is shifted left until its leading one is at the top, for a
@@ -57,10 +57,6 @@ class FusedRound(wiring.Component):
     o : Out(config.form.magnitude_width)
 
     """
-
-    magnitude: Signal
-    room: Signal
-    o: Signal
 
     def __init__(self, config: FusedRoundConfig):
         self.config = config

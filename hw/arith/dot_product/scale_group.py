@@ -59,11 +59,6 @@ class ScaleProduct(SharedBlock):
 
     """
 
-    a: Signal
-    b: Signal
-    sign: Signal
-    o: Signal
-
     def __init__(self, config: ScaleProductConfig):
         self.config = config
         super().__init__({
@@ -138,14 +133,6 @@ class ScaleGroup(SharedBlock):
     significand : Out(config.significand_width)
 
     """
-
-    a: data.View
-    b: data.View
-    a_scale: Signal
-    b_scale: Signal
-    sign: Signal
-    exponent: Signal
-    significand: Signal
 
     def __init__(self, config: ScaleGroupConfig):
         self.config = config

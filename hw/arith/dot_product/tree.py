@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...config.formats import FP16, FP32
+from ...emit.component import Component
 from ...lib.pipeline import delayed
 from ..float.normalise import Normalise, NormaliseConfig
 from .config import DotProductConfig
@@ -84,7 +85,7 @@ def tree_latency(config: DotProductConfig) -> int:
     return tree_plan(config).latency
 
 
-class Tree(wiring.Component):
+class Tree(Component):
     """Tree of additions: ``o = (a[0]*b[0] + a[1]*b[1]) + ... + c``, with every step rounded.
 
     Products are rounded to the tree's format, FP16 for ``virgo_hmma`` and FP32 for ``fp32_rne``.
@@ -108,11 +109,6 @@ class Tree(wiring.Component):
     o : Out(32)
 
     """
-
-    a: data.View
-    b: data.View
-    c: Signal
-    o: Signal
 
     def __init__(self, config: DotProductConfig):
         self.config = config

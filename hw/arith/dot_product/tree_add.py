@@ -75,10 +75,6 @@ class TreeAdd(SharedBlock):
 
     """
 
-    a: Signal
-    b: Signal
-    o: Signal
-
     def __init__(self, config: TreeAddConfig):
         self.config = config
         width = config.form.width

@@ -89,10 +89,6 @@ class TreeProduct(SharedBlock):
 
     """
 
-    a: Signal
-    b: Signal
-    o: Signal
-
     def __init__(self, config: TreeProductConfig):
         self.config = config
         super().__init__({

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config.formats import FloatFormat
+from ...emit.component import Component
 
 __all__ = ["Align", "AlignConfig"]
 
@@ -63,7 +63,7 @@ class AlignConfig:
         return max(self.a_width + 2, self.form.significand_width + 4)
 
 
-class Align(wiring.Component):
+class Align(Component):
     """Aligner: brings two significands below 4 to the larger exponent for an exact addition.
 
     Combinational. Only exponents are compared, so the small addend may be the larger value by up
@@ -90,15 +90,6 @@ class Align(wiring.Component):
         Extended by low bits; the last one is sticky (OR of all bits shifted out).
 
     """
-
-    a: Signal
-    a_exponent: Signal
-    is_a_zero: Signal
-    b: Signal
-    is_b_big: Signal
-    exponent: Signal
-    big: Signal
-    small: Signal
 
     def __init__(self, config: AlignConfig):
         self.config = config

@@ -131,10 +131,6 @@ class Convert(SharedBlock):
 
     """
 
-    i: Signal
-    rounding: Signal
-    o: Signal
-
     def __init__(self, config: ConvertConfig):
         self.config = config
         super().__init__({

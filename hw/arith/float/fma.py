@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import data, enum
+from amaranth.lib import enum
 from amaranth.lib.wiring import In, Out
 
 from ...config.checks import require_integer
@@ -117,14 +117,6 @@ class Fma(SharedBlock):
     flags : Out(FLAGS_LAYOUT)
 
     """
-
-    a: Signal
-    b: Signal
-    c: Signal
-    operation: Signal
-    rounding: Signal
-    o: Signal
-    flags: data.View
 
     def __init__(self, config: FmaConfig):
         self.config = config

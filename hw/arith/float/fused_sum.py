@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...config.checks import require_integer
 from ...config.formats import FP32, FloatFormat
+from ...emit.component import Component
 from ...lib.pipeline import cut
 from .align import Align, AlignConfig
 from .magnitude_sum import MagnitudeSum, MagnitudeSumConfig
@@ -90,7 +91,7 @@ class FusedSumConfig:
         return self.form.significand_width + 2 + self.dynamic
 
 
-class FusedSum(wiring.Component):
+class FusedSum(Component):
     """Adder of any two floats: ``o = a + b`` rounded once, with full subnormal support.
 
     A pipeline without back-pressure: one sum per cycle, one cycle more than it has cuts after the
@@ -118,12 +119,6 @@ class FusedSum(wiring.Component):
         Present if `config.dynamic`.
 
     """
-
-    a: data.View
-    b: Signal
-    rounding: Signal
-    o: Signal
-    flags: data.View
 
     def __init__(self, config: FusedSumConfig):
         self.config = config

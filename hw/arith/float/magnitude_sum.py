@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config.checks import require_integer
+from ...emit.component import Component
 from ...lib.prefix_add import prefix_carries
 
 __all__ = ["MagnitudeSum", "MagnitudeSumConfig"]
@@ -29,7 +29,7 @@ class MagnitudeSumConfig:
         require_integer("width", self.width, 2, 256)
 
 
-class MagnitudeSum(wiring.Component):
+class MagnitudeSum(Component):
     """Magnitude adder: ``o = a + b``, which must not overflow, or ``o = abs(a - ~b)``.
 
     The inputs are ``a ^ b`` and ``a & b``, so that a register can precede the adder. The
@@ -55,12 +55,6 @@ class MagnitudeSum(wiring.Component):
         The operation is a difference and a is not greater than ``~b``.
 
     """
-
-    half_sum: Signal
-    generate: Signal
-    is_difference: Signal
-    o: Signal
-    is_negative: Signal
 
     def __init__(self, config: MagnitudeSumConfig):
         self.config = config

@@ -162,11 +162,6 @@ class MultiplyAdd(SharedBlock):
 
     """
 
-    a: data.View
-    b: data.View
-    c: Signal
-    o: Signal
-
     def __init__(self, config: MultiplyAddConfig):
         self.config = config
         width = config.accumulator_format.width

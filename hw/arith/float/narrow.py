@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...config.formats import BF16, FP16, FP32
@@ -53,12 +52,6 @@ class Narrow(SharedBlock):
     flags : Out(FLAGS_LAYOUT)
 
     """
-
-    i: Signal
-    is_bf16: Signal
-    rounding: Signal
-    o: Signal
-    flags: data.View
 
     def __init__(self, config: NarrowConfig):
         self.config = config

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ...config.checks import require_integer
+from ...emit.component import Component
 
 __all__ = ["Normalise", "NormaliseConfig"]
 
@@ -41,7 +41,7 @@ class NormaliseConfig:
         return ceil_log2(self.leading_zeros + 1)
 
 
-class Normalise(wiring.Component):
+class Normalise(Component):
     """Normaliser: ``o = i << shift`` with the largest `shift` that loses no set bit.
 
     Combinational: one step per bit of `shift`, largest first, each a zero test and a
@@ -62,11 +62,6 @@ class Normalise(wiring.Component):
     shift : Out(config.shift_width)
 
     """
-
-    i: Signal
-    limit: Signal
-    o: Signal
-    shift: Signal
 
     def __init__(self, config: NormaliseConfig):
         self.config = config

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config.formats import FloatFormat
+from ...emit.component import Component
 from ...lib.pipeline import cut
 from .significand_product import SignificandProduct, SignificandProductConfig
 from .unpack import UnpackConfig
@@ -54,7 +54,7 @@ class ProductConfig:
         return 2 * self.operand.significand_width
 
 
-class Product(wiring.Component):
+class Product(Component):
     """Exact multiplier: ``o = a * b`` with a significand of at least 1 and below 4.
 
     Combinational, or one cycle later if `config.registered`.
@@ -78,14 +78,6 @@ class Product(wiring.Component):
         The product is infinite if `is_number`, else NaN.
 
     """
-
-    a: data.View
-    b: data.View
-    sign: Signal
-    exponent: Signal
-    significand: Signal
-    is_number: Signal
-    is_special: Signal
 
     def __init__(self, config: ProductConfig):
         self.config = config

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config.checks import require_integer
 from ...config.formats import IEEE, NAN, FloatFormat
+from ...emit.component import Component
 from ...lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
 from ...lib.pipeline import cut
 from .rounding import FLAGS_LAYOUT, Rounding
@@ -78,7 +78,7 @@ class RoundConfig:
         return int(self.form.subnormals)
 
 
-class Round(wiring.Component):
+class Round(Component):
     """Rounder: ``o`` is the packed magnitude, all bits but the sign.
 
     Combinational, or a cycle later if `config.registered`. `exponent` is the stored exponent of a
@@ -104,13 +104,6 @@ class Round(wiring.Component):
         overflow. The others are 0.
 
     """
-
-    exponent: Signal
-    significand: Signal
-    rounding: Signal
-    sign: Signal
-    o: Signal
-    flags: data.View
 
     def __init__(self, config: RoundConfig):
         self.config = config

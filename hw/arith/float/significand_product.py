@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config.checks import require_integer
+from ...emit.component import Component
 from ...lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
 from ...lib.pipeline import cut
 
@@ -41,7 +41,7 @@ class SignificandProductConfig:
         return self.width > LONGEST
 
 
-class SignificandProduct(wiring.Component):
+class SignificandProduct(Component):
     """Significand multiplier: ``o = a * b``.
 
     Combinational, or one cycle later if `config.registered`.
@@ -56,10 +56,6 @@ class SignificandProduct(wiring.Component):
     o : Out(2 * config.width)
 
     """
-
-    a: Signal
-    b: Signal
-    o: Signal
 
     def __init__(self, config: SignificandProductConfig):
         self.config = config

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...config.formats import FP32, FloatFormat
+from ...emit.component import Component
 from ...lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
 from ...lib.pipeline import cut
 from .align import Align, AlignConfig
@@ -70,7 +71,7 @@ class SumConfig:
         return self.form.significand_width + 5
 
 
-class Sum(wiring.Component):
+class Sum(Component):
     """Floating-point adder: ``o = a + b`` rounded to nearest, ties to even.
 
     A pipeline without back-pressure: one sum per cycle, one cycle more than it has cuts after the
@@ -90,10 +91,6 @@ class Sum(wiring.Component):
         As stored; NaN is canonical.
 
     """
-
-    a: data.View
-    b: Signal
-    o: Signal
 
     def __init__(self, config: SumConfig):
         self.config = config

@@ -56,10 +56,6 @@ class TwoOperandUnit(SharedBlock):
 
     """
 
-    a: Signal
-    b: Signal
-    o: Signal
-
     def __init__(self, config: TwoOperandConfig):
         self.config = config
         width = config.form.width

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...config.formats import FP32, FloatFormat, IntFormat
+from ...emit.component import Component
 from .normalise import Normalise, NormaliseConfig
 
 __all__ = ["Unpack", "UnpackConfig", "operand_layout"]
@@ -64,7 +65,7 @@ def operand_layout(form: FloatFormat | IntFormat) -> data.StructLayout | Shape:
     return UnpackConfig(form=form).layout
 
 
-class Unpack(wiring.Component):
+class Unpack(Component):
     """Unpacker: converts a stored value to a multiplier's operand with its class encoded.
 
     Combinational. A float's significand is normalised, also of a subnormal, so its top bit is the
@@ -81,9 +82,6 @@ class Unpack(wiring.Component):
     o : Out(config.layout)
 
     """
-
-    i: Signal
-    o: data.View
 
     def __init__(self, config: UnpackConfig):
         self.config = config

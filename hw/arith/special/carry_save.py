@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...config.checks import require_integer
+from ...emit.component import Component
 from ...lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
 
 __all__ = ["CarrySave", "CarrySaveConfig", "product_rows", "total"]
@@ -82,7 +83,7 @@ class CarrySaveConfig:
         require_integer("width", self.width, 1, 256)
 
 
-class CarrySave(wiring.Component):
+class CarrySave(Component):
     """Carry-save tree: ``a + b`` is the sum of all rows modulo ``2**width``.
 
     Combinational: levels of full adders without carry propagation; each level reduces three rows
@@ -98,10 +99,6 @@ class CarrySave(wiring.Component):
     a, b : Out(config.width)
 
     """
-
-    rows: data.View
-    a: Signal
-    b: Signal
 
     def __init__(self, config: CarrySaveConfig):
         self.config = config

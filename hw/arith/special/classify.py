@@ -1,10 +1,11 @@
 """Special cases of the special functions, whose results come from no table."""
 
 from amaranth import *
-from amaranth.lib import enum, wiring
+from amaranth.lib import enum
 from amaranth.lib.wiring import In, Out
 
 from ...config.formats import FP32
+from ...emit.component import Component
 from ...isa.operations import SpecialOperation
 
 __all__ = ["SpecialClass", "SpecialClassifier"]
@@ -22,7 +23,7 @@ class SpecialClass(enum.IntEnum, shape=2):
     NAN = 3
 
 
-class SpecialClassifier(wiring.Component):
+class SpecialClassifier(Component):
     """Class of ``operation(a)``; rounding can still turn a number into zero or infinity.
 
     Combinational.
@@ -35,10 +36,6 @@ class SpecialClassifier(wiring.Component):
     o : Out(SpecialClass)
 
     """
-
-    operation: Signal
-    a: Signal
-    o: Signal
 
     def __init__(self):
         super().__init__({

@@ -1,10 +1,11 @@
 """Interpolator: evaluates a quadratic in the table segment of the argument."""
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from ...emit.component import Component
 from ...lib.pipeline import cut
 from . import functions as special
 from .carry_save import product_rows, total
@@ -30,7 +31,7 @@ def selection(name: str) -> Const:
     return C(SELECTIONS.index(name), SELECT_WIDTH)
 
 
-class Coefficients(wiring.Component):
+class Coefficients(Component):
     """Coefficient table: outputs the argument's segment coefficients and its position there.
 
     Combinational.
@@ -47,10 +48,6 @@ class Coefficients(wiring.Component):
     offset : Out(OFFSET_WIDTH)
 
     """
-
-    argument: Signal
-    coefficients: data.View
-    offset: Signal
 
     def __init__(self, name: str):
         self.name = name
@@ -84,7 +81,7 @@ class Coefficients(wiring.Component):
         return m
 
 
-class Square(wiring.Component):
+class Square(Component):
     """Truncated squarer: ``o`` is about ``i**2`` of the upper bits of `i`.
 
     Combinational. Each bit is multiplied by itself once and by each higher bit twice, which is
@@ -96,9 +93,6 @@ class Square(wiring.Component):
     o : Out(SQUARE_WIDTH)
 
     """
-
-    i: Signal
-    o: Signal
 
     def __init__(self):
         super().__init__({"i": In(special.OFFSET_WIDTH), "o": Out(special.SQUARE_WIDTH)})
@@ -118,7 +112,7 @@ class Square(wiring.Component):
         return m
 
 
-class Interpolate(wiring.Component):
+class Interpolate(Component):
     """Interpolator: ``o = c0 + c1 * x + c2 * x**2`` of the selected table, `x` from the argument.
 
     A pipeline without back-pressure: one value per cycle, one cycle per stage in `cuts`. Stage
@@ -140,10 +134,6 @@ class Interpolate(wiring.Component):
         From 1/2 to 1.
 
     """
-
-    select: Signal
-    argument: Signal
-    o: Signal
 
     def __init__(self, cuts: tuple[str, ...]):
         self.cuts = cuts

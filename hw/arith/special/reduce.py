@@ -1,10 +1,11 @@
 """Range reduction: converts a number to a table argument, a factor and an exponent."""
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...config.formats import FP32
+from ...emit.component import Component
 from ...isa.operations import SpecialOperation
 from ...lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
 from ...lib.pipeline import cut
@@ -47,7 +48,7 @@ REDUCED_LAYOUT = data.StructLayout({
 })
 
 
-class Reduce(wiring.Component):
+class Reduce(Component):
     """Range reduction of a nonzero finite number to the inputs of the interpolator.
 
     A pipeline without back-pressure: one number per cycle, one cycle per stage in `cuts`.
@@ -71,10 +72,6 @@ class Reduce(wiring.Component):
     o : Out(REDUCED_LAYOUT)
 
     """
-
-    operation: Signal
-    a: Signal
-    o: data.View
 
     def __init__(self, cuts: tuple[str, ...]):
         self.cuts = cuts

@@ -83,10 +83,6 @@ class SpecialFunction(SharedBlock):
 
     """
 
-    operation: Signal
-    a: Signal
-    o: Signal
-
     def __init__(self, config: SpecialFunctionConfig):
         self.config = config
         super().__init__({

@@ -1,10 +1,10 @@
 """Angles in turns: the significand times the relevant bits of 1 / (2 pi)."""
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config.formats import FP32
+from ...emit.component import Component
 from .carry_save import CarrySave, CarrySaveConfig, product_rows
 from .coefficients import INVERSE_TURN, INVERSE_TURN_WIDTH
 from .functions import SIGNIFICAND_DIGITS, TURN_WIDTH, WINDOW_WIDTH
@@ -18,7 +18,7 @@ WINDOWS = FP32.bias + 2
 STEP = 8
 
 
-class Turns(wiring.Component):
+class Turns(Component):
     """Radian reduction: ``a + b`` is an angle over 2 pi modulo 1, in units of ``2**-TURN_WIDTH``.
 
     Combinational. Payne and Hanek's method, "Radian Reduction for Trigonometric Functions", ACM
@@ -38,12 +38,6 @@ class Turns(wiring.Component):
     a, b : Out(TURN_WIDTH)
 
     """
-
-    significand: Signal
-    exponent: Signal
-    is_small: Signal
-    a: Signal
-    b: Signal
 
     def __init__(self):
         super().__init__({

@@ -1,7 +1,5 @@
 """Warp barriers of a core: arrival, wait, release, and requests to the cluster barrier."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
@@ -68,19 +66,6 @@ class Barrier(SharedBlock):
         Valid in the cycle in which a request is accepted.
     release : In(ResponseSignature(barrier_layout(config.barriers)))
     """
-
-    arrive: Signal
-    number: Signal
-    count: Signal
-    ready: Signal
-    refused: Signal
-    cause: Signal
-    clear: Signal
-    waiting: Signal
-    released: Signal
-    request: stream.Interface
-    request_refused: Signal
-    release: Any
 
     def __init__(self, config: CoreBlockConfig):
         self.config = config

@@ -71,10 +71,6 @@ class ControlEffects(SharedBlock):
     o : Out(effects_layout(config))
     """
 
-    instruction: data.View
-    situation: data.View
-    o: data.View
-
     def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({

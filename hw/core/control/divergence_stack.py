@@ -68,12 +68,6 @@ class DivergenceStack(SharedBlock):
     push : In(divergence_layout(config))
     """
 
-    look: Signal
-    look_warp: Signal
-    answer: data.View
-    change: Signal
-    push: data.View
-
     def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({

@@ -1,7 +1,5 @@
 """Redirects of warps by branches and control instructions, for fetch and the scoreboard."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
@@ -55,18 +53,6 @@ class Redirects(SharedBlock):
     start : Out(warps)
     fault : Out(ResponseSignature(fault_layout(config)))
     """
-
-    branch: Any
-    turn: Any
-    found: Any
-    resumed: Signal
-    mask: data.View
-    active: Signal
-    busy: Signal
-    redirect: Any
-    resume: Signal
-    start: Signal
-    fault: Any
 
     def __init__(self, config: PipelineConfig):
         self.config = config

@@ -1,7 +1,5 @@
 """Warp control: masks, divergence, start and end of warps, barriers, control registers."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -85,35 +83,6 @@ class WarpControl(SharedBlock):
     flags, busy, retired, counter_number, counter, mcycle, minstret
         See `CsrFile`.
     """
-
-    core: Signal
-    i: stream.Interface
-    o: stream.Interface
-    branch: Any
-    redirect: Any
-    resume: Signal
-    started: Signal
-    masks: data.View
-    active: Signal
-    at_barrier: Signal
-    frm: data.View
-    fault: Any
-    exit_code: Signal
-    barrier: stream.Interface
-    barrier_refused: Signal
-    release: Any
-    command: stream.Interface
-    invalidate: Signal
-    invalidate_data: Signal
-    flags: data.View
-    busy: Signal
-    retired: Signal
-    counter_number: Signal
-    counter: Signal
-    mcycle: Signal
-    minstret: Signal
-    divergent_split: Signal
-    product: Signal
 
     def __init__(self, config: CoreBlockConfig):
         self.config = config

@@ -33,13 +33,6 @@ class WarpTable(SharedBlock):
     active : Out(warps)
     """
 
-    change: Signal
-    change_mask: Signal
-    start: Signal
-    end: Signal
-    mask: data.View
-    active: Signal
-
     def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({

@@ -155,11 +155,6 @@ class Decode(SharedBlock):
     o : Out(decoded_layout(config))
     """
 
-    word: Signal
-    pc: Signal
-    failed: Signal
-    o: data.View
-
     def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({

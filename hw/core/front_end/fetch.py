@@ -1,7 +1,5 @@
 """Instruction fetch: requests pairs of instructions for all warps in round-robin order."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
@@ -46,14 +44,6 @@ class Fetch(SharedBlock):
     busy : Out(1)
         A request is offered or outstanding.
     """
-
-    request: stream.Interface
-    response: Any
-    redirect: Any
-    active: Signal
-    positions: list
-    fresh: Signal
-    busy: Signal
 
     def __init__(self, config: PipelineConfig):
         self.config = config

@@ -1,7 +1,5 @@
 """Front end: from each warp's pc to its next decoded instructions."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -53,15 +51,6 @@ class FrontEnd(SharedBlock):
     busy : Out(1)
         A request is offered or outstanding.
     """
-
-    request: stream.Interface
-    response: Any
-    redirect: Any
-    active: Signal
-    take: Signal
-    take_slot_1: Signal
-    heads: list
-    busy: Signal
 
     def __init__(self, config: PipelineConfig):
         self.config = config

@@ -1,7 +1,5 @@
 """Instruction buffer: decoded instructions of each warp, with all heads visible every cycle."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
@@ -53,14 +51,6 @@ class InstructionBuffer(SharedBlock):
     positions : Out(position_width(config)).array(warps)
         Lowest bits of the word address of each warp's next instruction.
     """
-
-    push: Any
-    redirect: Any
-    active: Signal
-    take: Signal
-    take_slot_1: Signal
-    heads: list
-    positions: list
 
     def __init__(self, config: PipelineConfig):
         self.config = config

@@ -56,18 +56,6 @@ class WarpBuffer(SharedBlock):
         Lowest bits of the head's word address, also if the head is not valid yet.
     """
 
-    push: Signal
-    pair: Signal
-    entries: data.View
-    redirect: Signal
-    target: Signal
-    active: Signal
-    take: Signal
-    take_slot_1: Signal
-    head: data.View
-    slot_1_head: data.View
-    position: Signal
-
     def __init__(self, config: PipelineConfig):
         self.config = config
         slot_1_head = {"slot_1_head": Out(head_layout(config))} if config.issue_width == 2 else {}

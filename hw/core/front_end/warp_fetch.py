@@ -52,19 +52,6 @@ class WarpFetch(SharedBlock):
         A request is outstanding.
     """
 
-    active: Signal
-    redirect: Signal
-    target: Signal
-    position: Signal
-    wants: Signal
-    urgent: Signal
-    address: Signal
-    granted: Signal
-    comes: Signal
-    pair: Signal
-    fresh: Signal
-    busy: Signal
-
     def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({

@@ -30,11 +30,6 @@ class GreedyThenOldest(SharedBlock):
         The grant was used; only with a grant.
     """
 
-    ready: Signal
-    started: Signal
-    grant: Signal
-    taken: Signal
-
     def __init__(self, config: int):
         self.config = config
         super().__init__({

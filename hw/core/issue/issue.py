@@ -55,23 +55,6 @@ class Issue(SharedBlock):
         Outcome of each issue slot in the last cycle: NONE if issued, else the stall reason.
     """
 
-    heads: list
-    take: Signal
-    take_slot_1: Signal
-    masks: data.View
-    active: Signal
-    at_barrier: Signal
-    started: Signal
-    resume: Signal
-    released: Signal
-    o: list
-    dispatched: data.View
-    arriving: data.View
-    written: data.View
-    drained: Signal
-    reason: data.View
-    slots: data.View
-
     def __init__(self, config: PipelineConfig):
         self.config = config
         warps, width = config.warps, config.issue_width

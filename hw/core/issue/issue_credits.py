@@ -1,15 +1,15 @@
 """Issue credits: the room of units that must not keep their operations in collectors."""
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
+from ...emit.component import Component
 
 __all__ = ["IssueCredits"]
 
 
-class IssueCredits(wiring.Component):
+class IssueCredits(Component):
     """Issue credits: count the operations that each unit with credits has room for.
 
     An issued instruction takes a credit of its port, `released` returns one; both take effect in
@@ -27,10 +27,6 @@ class IssueCredits(wiring.Component):
     exhausted : Out(len(config.credit_ports))
         Ports without a credit.
     """
-
-    issued: Signal
-    released: Signal
-    exhausted: Signal
 
     def __init__(self, config: PipelineConfig):
         self.config = config

@@ -32,12 +32,6 @@ class IssueSlot(SharedBlock):
         Instructions written in this cycle.
     """
 
-    enter: Signal
-    free: Signal
-    issue: data.View
-    o: stream.Interface
-    written: data.View
-
     def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({

@@ -30,10 +30,6 @@ class Oldest(SharedBlock):
         One-hot; 0 if none is ready.
     """
 
-    ready: Signal
-    started: Signal
-    grant: Signal
-
     def __init__(self, config: int):
         self.config = config
         super().__init__({"ready": In(config), "started": In(config), "grant": Out(config)})

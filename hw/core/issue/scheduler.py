@@ -1,10 +1,10 @@
 """Warp scheduler: selects one of the warps that can issue."""
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
+from ...emit.component import Component
 from ...lib.arbiter import Arbiter
 from .greedy_then_oldest import GreedyThenOldest
 from .oldest import Oldest
@@ -13,7 +13,7 @@ from .two_level import TwoLevel
 __all__ = ["Scheduler"]
 
 
-class Scheduler(wiring.Component):
+class Scheduler(Component):
     """Warp scheduler: grants one ready warp by the configured policy.
 
     Combinational from `ready` to `grant`; `ready` may fall in any cycle. ``round_robin`` grants
@@ -37,12 +37,6 @@ class Scheduler(wiring.Component):
     started : In(warps)
         Warps that start.
     """
-
-    ready: Signal
-    grant: Signal
-    taken: Signal
-    long_wait: Signal
-    started: Signal
 
     def __init__(self, config: PipelineConfig):
         self.config = config

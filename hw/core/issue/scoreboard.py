@@ -1,10 +1,11 @@
 """Scoreboard: holds back instructions with register hazards."""
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
+from ...emit.component import Component
 from ...isa.operations import Port
 from ...lib.interfaces.core_memory import warp_shape
 from ..front_end_layouts import head_layout
@@ -82,7 +83,7 @@ def release_delay(config: PipelineConfig, port: Port) -> int:
     return max(0, config.latency(port) + beats - 1 - REACH - 1)
 
 
-class Scoreboard(wiring.Component):
+class Scoreboard(Component):
     """Scoreboard: holds back instructions that would read a stale register or overtake a write.
 
     An issued instruction claims its destination. The register is pending until the result is on a
@@ -121,24 +122,6 @@ class Scoreboard(wiring.Component):
     waits : Out(waits_layout(config)), reason : Out(ArrayLayout(StallReason, warps))
         Reasons why warps are not ready, by reason and by warp.
     """
-
-    heads: list
-    active: Signal
-    at_barrier: Signal
-    started: Signal
-    ready: Signal
-    ready_slot_1: Signal
-    pending: data.View
-    grant: Signal
-    issue: data.View
-    dispatched: data.View
-    arriving: data.View
-    written: data.View
-    resume: Signal
-    exhausted: Signal
-    drained: Signal
-    waits: data.View
-    reason: data.View
 
     def __init__(self, config: PipelineConfig):
         self.config = config

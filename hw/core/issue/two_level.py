@@ -43,11 +43,6 @@ class TwoLevel(SharedBlock):
         The grant was used; only with a grant.
     """
 
-    ready: Signal
-    long_wait: Signal
-    grant: Signal
-    taken: Signal
-
     def __init__(self, config: int):
         self.config = config
         super().__init__({

@@ -90,21 +90,6 @@ class WarpScoreboard(SharedBlock):
         Too much is in flight to issue.
     """
 
-    needs: data.View
-    hazard: Signal
-    memory: Signal
-    pending: data.View
-    issued: Signal
-    claimed: Signal
-    loaded: Signal
-    release: Signal
-    released: data.View
-    done: Signal
-    written: data.View
-    drained: Signal
-    settled: Signal
-    crowded: Signal
-
     def __init__(self, config: PipelineConfig):
         self.config = config
         width, buses = config.issue_width, config.writeback_buses

@@ -1,12 +1,10 @@
 """Whole warp: refuses a tensor instruction of a warp with inactive threads."""
 
-from typing import Any
-
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
+from ...emit.component import Component
 from ...isa.operations import ControlOperation, Port
 from ..front_end_layouts import head_layout, refusal
 from ..layouts import group_fields, product_field
@@ -14,7 +12,7 @@ from ..layouts import group_fields, product_field
 __all__ = ["WholeWarp"]
 
 
-class WholeWarp(wiring.Component):
+class WholeWarp(Component):
     """Whole warp: a tensor instruction with inactive threads becomes `ControlOperation.PARTIAL`.
 
     Its operands are those of all threads, also of inactive ones, whose registers nothing has
@@ -32,10 +30,6 @@ class WholeWarp(wiring.Component):
         Active threads of the warp, stable once an instruction can issue.
     o : Out(head_layout(config))
     """
-
-    head: Any
-    mask: Signal
-    o: Any
 
     def __init__(self, config: PipelineConfig):
         self.config = config

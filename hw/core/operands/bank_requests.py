@@ -55,15 +55,6 @@ class BankRequests(SharedBlock):
         All threads are served after this cycle.
     """
 
-    valid: Signal
-    register: data.View
-    requests: Signal
-    parts: data.View
-    grants: Signal
-    offered: Signal
-    served: Signal
-    finished: Signal
-
     def __init__(self, config: PipelineConfig):
         self.config = config
         self.map = sizes = RegisterMap(config)

@@ -2,7 +2,6 @@
 
 from functools import reduce
 from operator import or_
-from typing import Any
 
 from amaranth import *
 from amaranth.lib import data, stream
@@ -77,20 +76,6 @@ class Collector(SharedBlock):
     snooped : Out(2)
         Operands taken from buses in this cycle.
     """
-
-    allocate: Signal
-    issue: Any
-    request: stream.Interface
-    data: Any
-    bus: list
-    leaves: Signal
-    occupied: Signal
-    gathers: Signal
-    complete: Signal
-    warp: Signal
-    port: Signal
-    operation: Any
-    snooped: Signal
 
     def __init__(self, config: PipelineConfig):
         self.config = config

@@ -1,7 +1,5 @@
 """Operand collectors between the issue stage and the ports of a core."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -68,14 +66,6 @@ class Collectors(SharedBlock):
         Collector allocated to each of `i` in this cycle, one-hot; 0 if `i` is not accepted.
     events : Out(collector_events(config))
     """
-
-    i: list
-    request: list
-    data: list
-    bus: list
-    operation: list
-    allocated: list
-    events: Any
 
     def __init__(self, config: PipelineConfig):
         self.config = config

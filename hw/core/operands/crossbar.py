@@ -1,7 +1,5 @@
 """Operand crossbars: from the banks to a collector, and from a bus to the banks."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
@@ -50,12 +48,6 @@ class Crossbar(SharedBlock):
         Words read by the banks in the previous cycle.
     o : Out(ResponseSignature(read_layout))
     """
-
-    register: data.View
-    served: Signal
-    answered: Signal
-    banks: list
-    o: Any
 
     def __init__(self, config: PipelineConfig):
         self.config = config
@@ -106,11 +98,6 @@ class Distributor(SharedBlock):
     values : In(ArrayLayout(32, threads))
     banks : Out(ArrayLayout(32, banks))
     """
-
-    register: Signal
-    offered: Signal
-    values: data.View
-    banks: data.View
 
     def __init__(self, config: PipelineConfig):
         self.config = config

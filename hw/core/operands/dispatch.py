@@ -1,10 +1,11 @@
 """Dispatch from collectors to ports: the oldest instruction with all operands goes first."""
 
 from amaranth import *
-from amaranth.lib import stream, wiring
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
+from ...emit.component import Component
 from ...isa.operations import PORTS, Port
 from ...lib.age_matrix import oldest
 from ...lib.one_hot import select
@@ -13,7 +14,7 @@ from ..layouts import OPERANDS, operation_layout
 __all__ = ["Dispatch"]
 
 
-class Dispatch(wiring.Component):
+class Dispatch(Component):
     """Dispatch: selects the oldest ready instruction of each port and offers it until accepted.
 
     Selection is registered: an instruction with complete operands in the next cycle is offered in
@@ -40,13 +41,6 @@ class Dispatch(wiring.Component):
     leaves : Out(collectors)
         The collector's instruction is accepted in this cycle.
     """
-
-    complete: Signal
-    port: list
-    rivals: list
-    collected: list
-    operation: list
-    leaves: Signal
 
     def __init__(self, config: PipelineConfig):
         self.config = config

@@ -1,16 +1,16 @@
 """Hazard matrix: orders the instructions in the collectors by age."""
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
+from ...emit.component import Component
 from ...lib.interfaces.core_memory import warp_shape
 
 __all__ = ["HazardMatrix"]
 
 
-class HazardMatrix(wiring.Component):
+class HazardMatrix(Component):
     """Hazard matrix: for each collector the older instructions that it must wait for.
 
     There are two kinds. Instructions of the same warp that still gather operands: a younger
@@ -44,16 +44,6 @@ class HazardMatrix(wiring.Component):
     rivals : Out(collectors).array(collectors)
         Collectors with older instructions for the same port.
     """
-
-    allocate: list
-    new_warp: list
-    new_port: list
-    warp: list
-    port: list
-    gathers: Signal
-    stays: Signal
-    first: Signal
-    rivals: list
 
     def __init__(self, config: PipelineConfig):
         self.config = config

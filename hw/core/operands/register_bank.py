@@ -47,21 +47,6 @@ class RegisterBank(SharedBlock):
         A request of a collector, or of a bus, was not granted.
     """
 
-    number: Signal
-    requests: Signal
-    places: data.View
-    older: data.View
-    grant: Signal
-    read_data: Signal
-    write_requests: Signal
-    write_places: data.View
-    write_masks: data.View
-    write_data: data.View
-    write_older: data.View
-    write_grant: Signal
-    conflict: Signal
-    write_conflict: Signal
-
     def __init__(self, config: PipelineConfig):
         self.config = config
         self.map = sizes = RegisterMap(config)

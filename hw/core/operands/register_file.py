@@ -60,11 +60,6 @@ class RegisterFile(SharedBlock):
     events : Out(register_events(config))
     """
 
-    events: data.View
-    request: list
-    data: list
-    write: list
-
     def __init__(self, config: PipelineConfig):
         self.config = config
         self.map = RegisterMap(config)

@@ -1,10 +1,11 @@
 """Writeback: assigns the results of the units to the writeback buses."""
 
 from amaranth import *
-from amaranth.lib import stream, wiring
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
+from ...emit.component import Component
 from ...lib.age_matrix import AgeMatrix, oldest
 from ...lib.one_hot import select, union
 from ...lib.streams import ResponseSignature
@@ -13,7 +14,7 @@ from ..layouts import result_layout
 __all__ = ["Writeback"]
 
 
-class Writeback(wiring.Component):
+class Writeback(Component):
     """Writeback arbiter: assigns the buses to results, oldest first, until they are written.
 
     A result is on a bus in the cycle in which it is offered, if a bus is free. Among results
@@ -37,10 +38,6 @@ class Writeback(wiring.Component):
     bus : Out(ResponseSignature(result_layout(config))).array(writeback_buses)
         Result on each bus that is written in this cycle, or completes without a write.
     """
-
-    result: list
-    write: list
-    bus: list
 
     def __init__(self, config: PipelineConfig, sources: int):
         if sources < 1:

@@ -1,16 +1,16 @@
 """Credit FIFO for the results of a pipeline that cannot stall."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from amaranth import *
 from amaranth.hdl import ShapeLike
-from amaranth.lib import stream, wiring
+from amaranth.lib import stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ...config.checks import require_integer
+from ...emit.component import Component
 
 __all__ = ["CreditFifo", "CreditFifoConfig"]
 
@@ -40,7 +40,7 @@ class CreditFifoConfig:
         return self.latency + 1
 
 
-class CreditFifo(wiring.Component):
+class CreditFifo(Component):
     """Credit FIFO: turns a pipeline without handshake into a stream by limiting its operations.
 
     Latency 0 if no result waits. The pipeline's registers need no enable, which would have to
@@ -61,11 +61,6 @@ class CreditFifo(wiring.Component):
     o : Out(stream.Signature(config.shape))
 
     """
-
-    begins: Signal
-    ready: Signal
-    payload: Any
-    o: stream.Interface
 
     def __init__(self, config: CreditFifoConfig):
         self.config = config

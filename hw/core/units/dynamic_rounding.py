@@ -1,13 +1,11 @@
 """Dynamic rounding: replaces an instruction's dynamic rounding mode by its warp's."""
 
-from typing import Any
-
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arith.float.rounding import DYNAMIC, Rounding
 from ...config import PipelineConfig
+from ...emit.component import Component
 from ...isa.operations import ControlOperation
 from ..front_end_layouts import head_layout, refusal
 
@@ -16,7 +14,7 @@ __all__ = ["DynamicRounding"]
 RESERVED = len(Rounding)
 
 
-class DynamicRounding(wiring.Component):
+class DynamicRounding(Component):
     """Dynamic rounding: replaces `DYNAMIC` by the warp's mode; a reserved mode becomes illegal.
 
     Combinational.
@@ -32,10 +30,6 @@ class DynamicRounding(wiring.Component):
         Rounding mode of the warp, stable once an instruction that uses it can issue.
     o : Out(head_layout(config))
     """
-
-    head: Any
-    frm: Signal
-    o: Any
 
     def __init__(self, config: PipelineConfig):
         layout = head_layout(config)

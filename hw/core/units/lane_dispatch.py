@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from amaranth import *
 from amaranth.hdl import ShapeLike
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from ...config.checks import require_integer
+from ...emit.component import Component
 from ...lib.one_hot import select
 
 __all__ = ["BeatsConfig", "LaneDispatch", "LaneGather"]
@@ -92,7 +93,7 @@ def moving_place(m: Module, config: BeatsConfig, moves) -> Value:
     return place
 
 
-class LaneDispatch(wiring.Component):
+class LaneDispatch(Component):
     """Lane dispatch: splits a warp into beats of lanes, lowest threads first.
 
     Latency 0: beats select from the payload of `i`, which is accepted with the last beat; one
@@ -111,9 +112,6 @@ class LaneDispatch(wiring.Component):
         ``o.payload.common`` repeats that of the warp in each beat.
 
     """
-
-    i: stream.Interface
-    o: stream.Interface
 
     def __init__(self, config: BeatsConfig):
         self.config = config
@@ -140,7 +138,7 @@ class LaneDispatch(wiring.Component):
         return m
 
 
-class LaneGather(wiring.Component):
+class LaneGather(Component):
     """Lane gather: reassembles a warp from its beats, in the order of `LaneDispatch`.
 
     Latency 0: the last beat completes the warp in its own cycle and stalls on `o`. Earlier beats
@@ -158,9 +156,6 @@ class LaneGather(wiring.Component):
         ``o.payload.common`` is that of the last beat.
 
     """
-
-    i: stream.Interface
-    o: stream.Interface
 
     def __init__(self, config: BeatsConfig):
         self.config = config

@@ -57,9 +57,6 @@ class LaneUnit(SharedBlock):
     #: True if operations wait for the lanes in a register instead of an operand collector.
     holds = False
 
-    i: stream.Interface
-    o: stream.Interface
-
     def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({

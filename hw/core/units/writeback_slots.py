@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 from amaranth import *
 from amaranth.hdl import ShapeLike
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from ...config.checks import require_integer
+from ...emit.component import Component
 
 __all__ = ["WritebackSlots", "WritebackSlotsConfig"]
 
@@ -40,7 +41,7 @@ class WritebackSlotsConfig:
         return data.StructLayout({"common": self.common, "is_late": 1, "value": self.value})
 
 
-class WritebackSlots(wiring.Component):
+class WritebackSlots(Component):
     """Writeback slots: a pipeline that early results enter near its end, late ones at its start.
 
     There is a slot for each cycle of `config.latency`. The first slot is offered on `o`, and all
@@ -72,12 +73,6 @@ class WritebackSlots(wiring.Component):
     o : Out(stream.Signature(config.layout))
 
     """
-
-    i: stream.Interface
-    enable: Signal
-    next_common: data.View
-    late_value: data.View
-    o: stream.Interface
 
     def __init__(self, config: WritebackSlotsConfig):
         self.config = config

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import Flow, In, Out
 from amaranth.utils import bits_for, ceil_log2, exact_log2
 
@@ -12,6 +12,7 @@ from ...arith.float.add import Add, AddConfig
 from ...arith.float.multiply import Multiply, MultiplyConfig
 from ...config import SystolicConfig
 from ...config.formats import FloatFormat, IntFormat
+from ...emit.component import Component
 from ...emit.shared_block import SharedBlock
 from ...isa.commands import FLOAT_ONE
 from ...lib.sram import Sram
@@ -124,10 +125,6 @@ class AccumulatorLane(SharedBlock):
 
     """
 
-    sum: Signal
-    addend: Signal
-    o: Signal
-
     def __init__(self, config: LaneConfig):
         self.config = config
         width = config.form.width
@@ -153,7 +150,7 @@ class AccumulatorLane(SharedBlock):
         return m
 
 
-class Accumulator(wiring.Component):
+class Accumulator(Component):
     """Accumulator: adds or overwrites one SRAM row of partial sums per cycle.
 
     `target` precedes its `sums` by L = ``addend_latency(config)`` cycles. The row is written ``L +
@@ -198,16 +195,6 @@ class Accumulator(wiring.Component):
         A received row is not yet written. Low in the cycle of its `target`.
 
     """
-
-    target: data.View
-    target_valid: Signal
-    scales: data.View
-    scales_valid: Signal
-    fill: stream.Interface
-    sums: Signal
-    read: stream.Interface
-    stored: Signal
-    writing: Signal
 
     def __init__(self, config: SystolicConfig):
         self.config = config

@@ -10,6 +10,7 @@ from ...arith.float.convert import Convert, ConvertConfig
 from ...arith.float.multiply import Multiply, MultiplyConfig
 from ...config import SystolicConfig
 from ...config.formats import FloatFormat, IntFormat
+from ...emit.component import Component
 from ...emit.shared_block import SharedBlock
 from ...lib.streams import Queue
 from .accumulator import STORED_LATENCY
@@ -57,12 +58,6 @@ class DrainLane(SharedBlock):
 
     """
 
-    stored: Signal
-    scale: Signal
-    relu: Signal
-    wide: Signal
-    narrow: Signal
-
     def __init__(self, config: DrainLaneConfig):
         self.config = config
         width = config.form.width
@@ -99,7 +94,7 @@ class DrainLane(SharedBlock):
         return m
 
 
-class Drain(wiring.Component):
+class Drain(Component):
     """Drain: reads the rows of a command, converts them and sends them in beats.
 
     If a row fits one beat, one row is read per cycle; if not, one row per as many cycles as it has
@@ -133,16 +128,6 @@ class Drain(wiring.Component):
         A row is read in this cycle.
 
     """
-
-    command: stream.Interface
-    unfinished: Signal
-    read: stream.Interface
-    stored: Signal
-    o: stream.Interface
-    pointer: Signal
-    end: Signal
-    busy: Signal
-    row: Signal
 
     def __init__(self, config: SystolicConfig, *, settle: int, in_order: bool):
         self.config = config

@@ -1,11 +1,12 @@
 """Address generator of a drain: rows of the accumulator to read, and their timing."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ...config import SystolicConfig
+from ...emit.component import Component
 
 __all__ = ["DrainReader", "drain_command"]
 
@@ -30,7 +31,7 @@ def drain_command(config: SystolicConfig) -> data.StructLayout:
     })
 
 
-class DrainReader(wiring.Component):
+class DrainReader(Component):
     """Address generator of a drain, blocks outer and rows inner, at most one row per cycle.
 
     The first read comes at the earliest in the cycle after the command. The last row may be
@@ -68,18 +69,6 @@ class DrainReader(wiring.Component):
         Of the last command.
 
     """
-
-    command: stream.Interface
-    unfinished: Signal
-    hold: Signal
-    permit: Signal
-    read: stream.Interface
-    pointer: Signal
-    end: Signal
-    active: Signal
-    wide: Signal
-    relu: Signal
-    scale: Signal
 
     def __init__(self, config: SystolicConfig, *, settle: int, in_order: bool):
         self.config = config

@@ -1,11 +1,11 @@
 """Command checker: legality of an operation on this machine, and its derived fields."""
 
 from amaranth import *
-from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...config import MatrixUnitConfig
+from ...emit.component import Component
 from ...isa.memory_map import SHARED_BASE
 from ..operation import SCALE_BYTES, OperationLimits, operation
 from .extents import Extents
@@ -16,7 +16,7 @@ __all__ = ["CommandChecker"]
 MOST_ACTIVATIONS = 1  # 0 none, 1 ReLU
 
 
-class CommandChecker(wiring.Component):
+class CommandChecker(Component):
     """Checker of a LOOP_WS, and its operation. All outputs are combinational from `state`.
 
     `illegal` and `sizes_wrong` are valid at once. `start` then starts the products; after `done`,
@@ -41,14 +41,6 @@ class CommandChecker(wiring.Component):
     operation : Out(operation(config))
 
     """
-
-    state: data.View
-    start: Signal
-    illegal: Signal
-    sizes_wrong: Signal
-    done: Signal
-    extents_wrong: Signal
-    operation: data.View
 
     def __init__(self, config: MatrixUnitConfig):
         self.config = config

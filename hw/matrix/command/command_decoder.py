@@ -1,11 +1,12 @@
 """Decoder of command words into checked operations: RoCC functions and both CISC maps."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...config import MatrixUnitConfig
+from ...emit.component import Component
 from ...isa.commands import (
     CISC_MAPS,
     FLOAT_ONE,
@@ -37,7 +38,7 @@ HEXADECILES = 16
 command_word = data.StructLayout({"cisc": 1, "word": 32, "rs1": 64, "rs2": 64})
 
 
-class CommandDecoder(wiring.Component):
+class CommandDecoder(Component):
     """Command decoder: words to operations, in order, with the state set by earlier words.
 
     A word that only sets state takes 1 cycle. A word that starts an operation is offered on `o`
@@ -60,11 +61,6 @@ class CommandDecoder(wiring.Component):
         The word is accepted and refused: a size or address does not fit.
 
     """
-
-    i: stream.Interface
-    o: stream.Interface
-    illegal: Signal
-    out_of_range: Signal
 
     def __init__(self, config: MatrixUnitConfig):
         self.config = config

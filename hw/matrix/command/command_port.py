@@ -1,12 +1,11 @@
 """Registers of the matrix unit and the commands written to them."""
 
-from typing import Any
-
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import MatrixUnitConfig
+from ...emit.component import Component
 from ...isa.memory_map import MATRIX
 from ...lib.register_bus import RegisterSignature
 from ...lib.streams import Queue
@@ -21,7 +20,7 @@ RUNNING_WIDTH = 4
 ILLEGAL, OUT_OF_RANGE, AXI = range(3)
 
 
-class Command(wiring.Component):
+class Command(Component):
     """Registers of `address_map.MATRIX`, and the operations started by writes to them.
 
     A write to `instruction` or `cisc` is accepted unless an earlier one is being decoded or waits
@@ -56,16 +55,6 @@ class Command(wiring.Component):
         Any bit of the register `error`.
 
     """
-
-    registers: Any
-    operation: stream.Interface
-    finished: Signal
-    computed: Signal
-    failed: Signal
-    running: Signal
-    busy: Signal
-    refused: Signal
-    error: Signal
 
     def __init__(self, config: MatrixUnitConfig):
         self.config = config

@@ -1,17 +1,17 @@
 """Products of a command's bounds by shift and add, as commands are rare and multipliers large."""
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from ...config import MatrixUnitConfig
+from ...emit.component import Component
 from ..operation import OperationLimits
 
 __all__ = ["Extents"]
 
 
-class Extents(wiring.Component):
+class Extents(Component):
     """Products of bounds in blocks: ``ij = i * j``, ``ik = i * k``, ``kj = k * j``.
 
     `start` samples the bounds, each from 1 up to its limit. `done` rises 1 to
@@ -30,15 +30,6 @@ class Extents(wiring.Component):
     done : Out(1)
 
     """
-
-    start: Signal
-    i: Signal
-    j: Signal
-    k: Signal
-    ij: Signal
-    ik: Signal
-    kj: Signal
-    done: Signal
 
     def __init__(self, config: MatrixUnitConfig):
         self.config = config

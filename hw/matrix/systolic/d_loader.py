@@ -1,11 +1,12 @@
 """Loader of D: issues the DMA descriptors that fill the accumulator rows of a tile."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
 from ...config import MatrixUnitConfig
+from ...emit.component import Component
 from ...lib.interfaces.shared_memory import Direction, dma_descriptor
 from ..operation import OperationLimits
 
@@ -34,7 +35,7 @@ def d_work(config: MatrixUnitConfig) -> data.StructLayout:
     })
 
 
-class DLoader(wiring.Component):
+class DLoader(Component):
     """Loader of D: one FILL or REFILL per column block, for one operation at a time.
 
     Parameters
@@ -62,17 +63,6 @@ class DLoader(wiring.Component):
         Slot of its operation.
 
     """
-
-    valid: Signal
-    work: data.View
-    descriptor: stream.Interface
-    done: Signal
-    arriving: Signal
-    active: Signal
-    base: Signal
-    end: Signal
-    loaded: Signal
-    slot: Signal
 
     def __init__(self, config: MatrixUnitConfig):
         self.config = config

@@ -1,10 +1,11 @@
 """Datapath of the matrix unit: array, accumulator and drain."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import SystolicConfig
+from ...emit.component import Component
 from ..accumulator.accumulator import (
     Accumulator,
     addend_latency,
@@ -33,7 +34,7 @@ matrix_events = data.StructLayout({
 })
 
 
-class MatrixArray(wiring.Component):
+class MatrixArray(Component):
     """Systolic array with accumulator and drain: ``C[address] (+)= a @ b``.
 
     A pipeline without back-pressure on its operands. The numerics are those of `config.dataflow`.
@@ -89,24 +90,6 @@ class MatrixArray(wiring.Component):
     events : Out(matrix_events)
 
     """
-
-    row: data.View
-    row_valid: Signal
-    weights: data.View
-    weights_valid: Signal
-    step: data.View
-    step_valid: Signal
-    scales: data.View
-    scales_valid: Signal
-    fill: stream.Interface
-    drain_command: stream.Interface
-    unfinished: Signal
-    drain: stream.Interface
-    in_flight: Signal
-    busy: Signal
-    drain_pointer: Signal
-    drain_end: Signal
-    events: data.View
 
     def __init__(self, config: SystolicConfig):
         self.config = config

@@ -1,11 +1,12 @@
 """Frame of a systolic mesh: operands enter at two edges, sums leave with their target."""
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...arith.float.unpack import Unpack, UnpackConfig, operand_layout
 from ...config import SystolicConfig
+from ...emit.component import Component
 from ..accumulator.accumulator import accumulator_target, addend_latency
 from .dataflows import dataflow_of
 from .skew import Skew, SkewConfig
@@ -13,7 +14,7 @@ from .skew import Skew, SkewConfig
 __all__ = ["Mesh"]
 
 
-class Mesh(wiring.Component):
+class Mesh(Component):
     """Frame of the meshes of both dataflows.
 
     One offer of each operand per cycle, no back-pressure. The target of a row of sums precedes it
@@ -38,18 +39,6 @@ class Mesh(wiring.Component):
         A row is in flight, or an offered operand has not reached its element. From registers.
 
     """
-
-    row: data.View
-    row_valid: Signal
-    weights: data.View
-    weights_valid: Signal
-    step: data.View
-    step_valid: Signal
-    target: data.View
-    target_valid: Signal
-    sums: Signal
-    in_flight: Signal
-    busy: Signal
 
     def __init__(self, config: SystolicConfig):
         self.config = config

@@ -1,11 +1,12 @@
 """Operation splitter: loads for the DMA, walks for operand fetch, work for the array."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...config import MatrixUnitConfig
+from ...emit.component import Component
 from ...lib.interfaces.shared_memory import Direction, dma_descriptor
 from ..operation import operation
 from .d_loader import d_work
@@ -32,7 +33,7 @@ def descriptor_tag(slot):
     return Cat(C(1, 1), slot)
 
 
-class OperationSplitter(wiring.Component):
+class OperationSplitter(Component):
     """Operation splitter: issues the parts of one operation after another.
 
     An operation starts when there is a slot and room for all its parts, one cycle later if its rows
@@ -56,15 +57,6 @@ class OperationSplitter(wiring.Component):
     work : Out(stream.Signature(dispatch_work(config)))
 
     """
-
-    i: stream.Interface
-    slot: Signal
-    free: Signal
-    begin: Signal
-    load: stream.Interface
-    walk_a: stream.Interface
-    walk_b: stream.Interface
-    work: stream.Interface
 
     def __init__(self, config: MatrixUnitConfig):
         self.config = config

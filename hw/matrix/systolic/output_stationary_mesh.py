@@ -3,12 +3,13 @@
 from itertools import pairwise
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ...config import SystolicConfig
 from ...config.formats import FloatFormat
+from ...emit.component import Component
 from ..accumulator.accumulator import accumulator_target
 from .mesh import Mesh
 from .output_stationary import output_stationary_latency
@@ -23,7 +24,7 @@ from .skew import Skew, SkewConfig
 __all__ = ["OutputStationaryMesh", "RowTargets"]
 
 
-class RowTargets(wiring.Component):
+class RowTargets(Component):
     """Destinations of the rows of finished tiles: row r ``r * slots`` cycles after the tile.
 
     Up to `slots` tiles are in flight, interleaved. Row 0 is combinational from `i`.
@@ -44,12 +45,6 @@ class RowTargets(wiring.Component):
         A row is still to come. From registers.
 
     """
-
-    i: data.View
-    valid: Signal
-    o: data.View
-    o_valid: Signal
-    waiting: Signal
 
     def __init__(self, config: SystolicConfig):
         self.config = config

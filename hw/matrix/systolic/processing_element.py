@@ -73,12 +73,6 @@ class WeightStationaryProcessingElement(SharedBlock):
 
     """
 
-    word: data.View
-    next_word: data.View
-    weight: data.View
-    c: Signal
-    o: Signal
-
     def __init__(self, config: MultiplyAddConfig):
         self.config = config
         word = weight_stationary_word(config)
@@ -157,13 +151,6 @@ class OutputStationaryProcessingElement(SharedBlock):
         The finished sums of this element and of those below, upwards.
 
     """
-
-    word: data.View
-    next_word: data.View
-    b: data.View
-    next_b: data.View
-    below: Signal
-    o: Signal
 
     def __init__(self, config: MultiplyAddConfig):
         self.config = config

@@ -1,12 +1,11 @@
 """Tile sequencer: runs operations on the array with operands from shared memory."""
 
-from typing import Any
-
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import MatrixUnitConfig
+from ...emit.component import Component
 from ...lib.interfaces.shared_memory import Direction, WideReadSignature, dma_descriptor, dma_done
 from ...lib.streams import Queue, ResponseSignature
 from ..accumulator.accumulator import scale_members
@@ -34,7 +33,7 @@ ISSUES: dict[str, type[RowIssue | StepIssue]] = {
 }
 
 
-class Sequencer(wiring.Component):
+class Sequencer(Component):
     """Tile sequencer: loads run at once, computes in order, stores from the end of a compute on.
 
     Rows enter the array one per cycle while operands are available, tile after tile and operation
@@ -72,32 +71,6 @@ class Sequencer(wiring.Component):
     events : Out(issue_events)
 
     """
-
-    operation: stream.Interface
-    a: Any
-    b: Any
-    descriptor: stream.Interface
-    done: Any
-    loading: Signal
-    row: data.View
-    row_valid: Signal
-    weights: data.View
-    weights_valid: Signal
-    step: data.View
-    step_valid: Signal
-    scales: data.View
-    scales_valid: Signal
-    drain_command: stream.Interface
-    unfinished: Signal
-    in_flight: Signal
-    drain_pointer: Signal
-    drain_end: Signal
-    arriving: Signal
-    running: Signal
-    finished: Signal
-    computed: Signal
-    failed: Signal
-    events: data.View
 
     def __init__(self, config: MatrixUnitConfig, *, write_latency: int, revisit_latency: int):
         self.config = config

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config.checks import require_integer
+from ...emit.component import Component
 
 __all__ = ["Skew", "SkewConfig"]
 
@@ -43,7 +43,7 @@ class SkewConfig:
         return (self.lanes - 1 - lane if self.falling else lane) * self.step
 
 
-class Skew(wiring.Component):
+class Skew(Component):
     """Skew: delays lane k by ``k * step`` cycles, or ``(lanes - 1 - k) * step`` if `falling`.
 
     One word per cycle, no back-pressure. All lanes still delayed share one register per cycle of
@@ -59,9 +59,6 @@ class Skew(wiring.Component):
         Concatenated lanes, lane 0 lowest.
     o : Out(lanes * width)
     """
-
-    i: Signal
-    o: Signal
 
     def __init__(self, config: SkewConfig):
         self.config = config

@@ -1,11 +1,12 @@
 """Store of a tile: starts a DMA descriptor and a drain command together."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
 from ...config import MatrixUnitConfig
+from ...emit.component import Component
 from ...lib.interfaces.shared_memory import Direction, dma_descriptor
 from ..accumulator.drain_reader import drain_command
 from ..operation import OperationLimits
@@ -36,7 +37,7 @@ def store_work(config: MatrixUnitConfig) -> data.StructLayout:
     })
 
 
-class Store(wiring.Component):
+class Store(Component):
     """Issuer of a store's DMA descriptor and drain command, which are accepted independently.
 
     Parameters
@@ -55,13 +56,6 @@ class Store(wiring.Component):
     command : Out(stream.Signature(drain_command(config.matrix)))
 
     """
-
-    valid: Signal
-    ready: Signal
-    work: data.View
-    tag: Signal
-    descriptor: stream.Interface
-    command: stream.Interface
 
     def __init__(self, config: MatrixUnitConfig):
         self.config = config

@@ -1,11 +1,12 @@
 """Frame of the systolic issue of both dataflows: computes and stores in order, events."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from ...config import MatrixUnitConfig
+from ...emit.component import Component
 from ..accumulator.accumulator import scale_members
 from ..operation import OperationLimits
 from .dataflows import dataflow_of
@@ -50,7 +51,7 @@ issue_events = data.StructLayout({
 })
 
 
-class SystolicIssue(wiring.Component):
+class SystolicIssue(Component):
     """Frame of `RowIssue` and `StepIssue`: offers operands to the array, with stores in between.
 
     Parameters
@@ -100,34 +101,6 @@ class SystolicIssue(wiring.Component):
     events : Out(issue_events)
 
     """
-
-    i: stream.Interface
-    a: stream.Interface
-    b: stream.Interface
-    b_level: Signal
-    in_flight: Signal
-    drain_pointer: Signal
-    drain_end: Signal
-    loading: Signal
-    row: data.View
-    row_valid: Signal
-    weights: data.View
-    weights_valid: Signal
-    step: data.View
-    step_valid: Signal
-    scales: data.View
-    scales_valid: Signal
-    store_valid: Signal
-    store_ready: Signal
-    d_valid: Signal
-    d_active: Signal
-    d_base: Signal
-    d_end: Signal
-    last_row: Signal
-    slot: Signal
-    unfinished: Signal
-    running: Signal
-    events: data.View
 
     def __init__(
         self,

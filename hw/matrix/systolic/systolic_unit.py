@@ -1,9 +1,7 @@
 """Top of a systolic matrix unit: registers, sequencer and datapath."""
 
-from typing import Any
-
 from amaranth import *
-from amaranth.lib import data, stream
+from amaranth.lib import data
 from amaranth.lib.wiring import connect, flipped
 
 from ...config import MatrixUnitConfig
@@ -42,18 +40,6 @@ class SystolicUnit(SharedBlock):
         As in `unit_members`.
 
     """
-
-    registers: Any
-    a: Any
-    b: Any
-    drain: stream.Interface
-    descriptor: stream.Interface
-    fill: stream.Interface
-    done: Any
-    loading: Signal
-    busy: Signal
-    error: Signal
-    events: data.View
 
     def __init__(self, config: MatrixUnitConfig):
         self.config = config

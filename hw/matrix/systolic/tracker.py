@@ -1,8 +1,9 @@
 """Tracker of the operations in flight and of the parts each still waits for."""
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+
+from ...emit.component import Component
 
 __all__ = ["SLOT_WIDTH", "Tracker"]
 
@@ -10,7 +11,7 @@ SLOT_WIDTH = 3
 SLOTS = 1 << SLOT_WIDTH
 
 
-class Tracker(wiring.Component):
+class Tracker(Component):
     """Unfinished parts of eight operations: loads of A, B and D, rows, a store.
 
     Slots are allocated round-robin; parts may end in any order.
@@ -40,25 +41,6 @@ class Tracker(wiring.Component):
         An operation has ended and its slot is free; at most one per cycle.
 
     """
-
-    slot: Signal
-    free: Signal
-    begin: Signal
-    load_a: Signal
-    load_b: Signal
-    compute: Signal
-    store: Signal
-    loaded: Signal
-    loaded_slot: Signal
-    computed: Signal
-    computed_slot: Signal
-    stored: Signal
-    stored_slot: Signal
-    load_d: Signal
-    d_loaded: Signal
-    d_slot: Signal
-    loading: Signal
-    finished: Signal
 
     def __init__(self, *, loads_d: bool = False):
         self.loads_d = loads_d

@@ -53,11 +53,6 @@ class WeightStationaryRow(SharedBlock):
 
     """
 
-    word: data.View
-    weights: data.View
-    c: Signal
-    o: Signal
-
     def __init__(self, config: WeightStationaryRowConfig):
         self.config = config
         element = config.element

@@ -1,16 +1,17 @@
 """Weight loader: offers rows of weights one tile ahead of the rows of A that use them."""
 
 from amaranth import *
-from amaranth.lib import stream, wiring
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ...config import SystolicConfig
+from ...emit.component import Component
 
 __all__ = ["Weights"]
 
 
-class Weights(wiring.Component):
+class Weights(Component):
     """Weight loader: offers the weight rows of successive tiles and marks usable tiles.
 
     Rows of a tile are consecutive from row 0. With L cycles per array row, the first row comes
@@ -41,14 +42,6 @@ class Weights(wiring.Component):
     weights : Out(columns * operand width)
 
     """
-
-    i: stream.Interface
-    level: Signal
-    available: Signal
-    swap: Signal
-    valid: Signal
-    row: Signal
-    weights: Signal
 
     def __init__(self, config: SystolicConfig, level_width: int):
         self.config = config

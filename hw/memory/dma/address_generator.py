@@ -61,10 +61,6 @@ class AddressGenerator(SharedBlock):
         Segments remain.
     """
 
-    i: stream.Interface
-    o: stream.Interface
-    busy: Signal
-
     def __init__(self, config: DmaBlockConfig):
         self.config = config
         super().__init__({

@@ -82,11 +82,6 @@ class ByteAligner(SharedBlock):
         Owner of the plan in progress.
     """
 
-    plan: stream.Interface
-    i: stream.Interface
-    o: stream.Interface
-    owner: Signal
-
     def __init__(self, config: DmaBlockConfig):
         self.config = config
         plan = dma_plan(config)

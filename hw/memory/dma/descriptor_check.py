@@ -32,9 +32,6 @@ class DescriptorCheck(SharedBlock):
     o : Out(stream.Signature(dma_work(config)))
     """
 
-    i: stream.Interface
-    o: stream.Interface
-
     def __init__(self, config: DmaBlockConfig):
         self.config = config
         super().__init__({

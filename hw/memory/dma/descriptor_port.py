@@ -1,7 +1,5 @@
 """Descriptor port of the DMA: a block of registers and the matrix unit's requests."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -51,16 +49,6 @@ class DescriptorPort(SharedBlock):
     busy : Out(1)
         Combinational: a descriptor is held, or any input is valid.
     """
-
-    number: Signal
-    registers: Any
-    descriptor: stream.Interface
-    done: Any
-    load: stream.Interface
-    write: stream.Interface
-    retired: Any
-    failed: Signal
-    busy: Signal
 
     def __init__(self, config: DmaBlockConfig):
         self.config = config

@@ -1,18 +1,19 @@
 """Completion tracker of a DMA descriptor."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ...config import DmaBlockConfig
+from ...emit.component import Component
 from .layouts import dma_retired, dma_work
 from .write_channel import WRITES_IN_FLIGHT
 
 __all__ = ["DescriptorTracker"]
 
 
-class DescriptorTracker(wiring.Component):
+class DescriptorTracker(Component):
     """Completion tracker: holds the requester of a descriptor and counts its unfinished pieces.
 
     The completion is offered from the cycle after the last piece finished until it is accepted;
@@ -39,15 +40,6 @@ class DescriptorTracker(wiring.Component):
         High from the cycle after `start` until the completion was accepted.
     done : Out(stream.Signature(dma_retired(config)))
     """
-
-    start: Signal
-    work: data.View
-    walking: Signal
-    issued: Signal
-    finished: Signal
-    failed: Signal
-    active: Signal
-    done: stream.Interface
 
     def __init__(self, config: DmaBlockConfig):
         self.config = config

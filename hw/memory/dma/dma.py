@@ -94,17 +94,6 @@ class Dma(SharedBlock):
     events : Out(dma_events(config))
     """
 
-    registers: list
-    descriptor: list
-    done: list
-    loading: Signal
-    axi: list
-    read: list
-    write: list
-    busy: Signal
-    error: Signal
-    events: data.View
-
     def __init__(self, config: DmaBlockConfig):
         self.config = config
         axi = config.axi

@@ -60,11 +60,6 @@ class DrainAddressGenerator(SharedBlock):
         Beats remain.
     """
 
-    i: stream.Interface
-    unit: Signal
-    o: stream.Interface
-    busy: Signal
-
     def __init__(self, config: DmaBlockConfig):
         self.config = config
         super().__init__({

@@ -48,14 +48,6 @@ class DrainWriter(SharedBlock):
     active : Out(1)
     """
 
-    work: stream.Interface
-    drain: stream.Interface
-    unit: Signal
-    done: stream.Interface
-    finished: Signal
-    failed: Signal
-    active: Signal
-
     def __init__(self, config: DmaBlockConfig):
         self.config = config
         widest = max(config.drain_bytes)

@@ -38,12 +38,6 @@ class TransferContext(SharedBlock):
     active : Out(1)
     """
 
-    work: stream.Interface
-    done: stream.Interface
-    finished: Signal
-    failed: Signal
-    active: Signal
-
     def __init__(self, config: DmaBlockConfig):
         self.config = config
         segments = {

@@ -38,14 +38,6 @@ class LoadOrder(SharedBlock):
         The completion is accepted.
     """
 
-    active: Signal
-    done: Signal
-    chosen: Signal
-    begins: Signal
-    port: Signal
-    retires: Signal
-    taken: Signal
-
     def __init__(self, config: DmaBlockConfig):
         self.config = config
         contexts = config.dma.contexts

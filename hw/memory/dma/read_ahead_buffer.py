@@ -1,7 +1,5 @@
 """Read-ahead buffer of the DMA for lines of shared memory."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -38,10 +36,6 @@ class ReadAheadBuffer(SharedBlock):
     read : Out(WideReadSignature(config.shared, config.axi.beat_bytes))
     o : Out(stream.Signature(8 * config.axi.beat_bytes))
     """
-
-    segment: stream.Interface
-    read: Any
-    o: stream.Interface
 
     def __init__(self, config: DmaBlockConfig):
         self.config = config

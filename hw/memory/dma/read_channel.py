@@ -53,12 +53,6 @@ class ReadChannel(SharedBlock):
         A burst stalls.
     """
 
-    address: stream.Interface
-    beat: stream.Interface
-    line: stream.Interface
-    failed: Signal
-    waits: Signal
-
     def __init__(self, config: DmaBlockConfig):
         self.config = config
         beat = data.StructLayout({"data": config.axi.data_width, "error": 1})

@@ -1,7 +1,5 @@
 """Registers of the DMA: descriptors of the host, and their results."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
@@ -37,11 +35,6 @@ class DmaRegisters(SharedBlock):
     failed : Out(1)
         Any bit of the register `error` is set.
     """
-
-    registers: Any
-    request: stream.Interface
-    retired: Any
-    failed: Signal
 
     def __init__(self, config: DmaBlockConfig):
         self.config = config

@@ -1,7 +1,5 @@
 """Write side of one AXI master of the DMA, from shared memory or a matrix unit to DRAM."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -53,15 +51,6 @@ class WriteChannel(SharedBlock):
     fill : Out(stream.Signature(dma_line(config)))
         Both members only with `config.fills`.
     """
-
-    segment: stream.Interface
-    line: stream.Interface
-    read: Any
-    address: stream.Interface
-    beat: stream.Interface
-    responded: Signal
-    refills: Signal
-    fill: stream.Interface
 
     def __init__(self, config: DmaBlockConfig):
         self.config = config

@@ -1,7 +1,5 @@
 """Write port of the DMA into shared memory and accumulators, with completion per owner."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -44,13 +42,6 @@ class WritePort(SharedBlock):
     finished : Out(config.dma.contexts + 1)
         The owner's last line was accepted in this cycle, one bit per owner.
     """
-
-    load: stream.Interface
-    spill: stream.Interface
-    write: Any
-    fills: Signal
-    fill: stream.Interface
-    finished: Signal
 
     def __init__(self, config: DmaBlockConfig):
         self.config = config

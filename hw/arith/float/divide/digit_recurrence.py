@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ....config.checks import require_integer
+from ....emit.component import Component
 from ....lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
 
 __all__ = ["DigitRecurrence", "DigitRecurrenceConfig"]
@@ -61,7 +61,7 @@ class DigitRecurrenceConfig:
         return self.result_width + 1 + self.digits
 
 
-class DigitRecurrence(wiring.Component):
+class DigitRecurrence(Component):
     """One cycle of a division or square root: computes `config.digits` digits of the result.
 
     Combinational. Restoring recurrences of radix 2 on integers (Ercegovac & Lang, "Digital
@@ -93,14 +93,6 @@ class DigitRecurrence(wiring.Component):
         Values for the next cycle. After the last cycle `remainder_o` is 0 if the result is exact.
 
     """
-
-    is_root: Signal
-    remainder: Signal
-    operand: Signal
-    result: Signal
-    remainder_o: Signal
-    operand_o: Signal
-    result_o: Signal
 
     def __init__(self, config: DigitRecurrenceConfig):
         self.config = config

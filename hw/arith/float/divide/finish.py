@@ -1,9 +1,9 @@
 """Final stage of a division or square root: rounds and packs the digits and sets flags."""
 
 from amaranth import *
-from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from ....emit.component import Component
 from ..round import Round, RoundConfig
 from .config import DivideSqrtConfig
 from .setup import DivideSqrtClass, start_layout
@@ -11,7 +11,7 @@ from .setup import DivideSqrtClass, start_layout
 __all__ = ["Finish"]
 
 
-class Finish(wiring.Component):
+class Finish(Component):
     """Result stage: rounds the digits and substitutes results that are not numbers.
 
     Combinational.
@@ -29,11 +29,6 @@ class Finish(wiring.Component):
     o : Out(config.result_layout)
 
     """
-
-    start: data.View
-    digits: Signal
-    is_inexact: Signal
-    o: data.View
 
     def __init__(self, config: DivideSqrtConfig):
         self.config = config

@@ -1,9 +1,10 @@
 """First stage of a division or square root: classifies, normalises and aligns operands."""
 
 from amaranth import *
-from amaranth.lib import data, enum, wiring
+from amaranth.lib import data, enum
 from amaranth.lib.wiring import In, Out
 
+from ....emit.component import Component
 from ....lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
 from ..normalise import Normalise, NormaliseConfig
 from ..rounding import Rounding
@@ -37,7 +38,7 @@ def start_layout(config: DivideSqrtConfig) -> data.StructLayout:
     })
 
 
-class Operand(wiring.Component):
+class Operand(Component):
     """Unpacked operand: class, and significand with the top bit set.
 
     Combinational. `exponent` is the stored exponent of that significand, so 0 or less for a
@@ -55,15 +56,6 @@ class Operand(wiring.Component):
     sign, is_zero, is_infinite, is_nan, is_signalling : Out(1)
 
     """
-
-    i: Signal
-    significand: Signal
-    exponent: Signal
-    sign: Signal
-    is_zero: Signal
-    is_infinite: Signal
-    is_nan: Signal
-    is_signalling: Signal
 
     def __init__(self, config: DivideSqrtConfig):
         self.config = config
@@ -103,7 +95,7 @@ class Operand(wiring.Component):
         return m
 
 
-class Setup(wiring.Component):
+class Setup(Component):
     """Setup stage: initial state of the recurrence from an operation's operands.
 
     Combinational. A dividend is doubled if its significand is the smaller one, a radicand if its
@@ -121,11 +113,6 @@ class Setup(wiring.Component):
     operand : Out(config.form.significand_width)
 
     """
-
-    i: data.View
-    start: data.View
-    remainder: Signal
-    operand: Signal
 
     def __init__(self, config: DivideSqrtConfig):
         self.config = config

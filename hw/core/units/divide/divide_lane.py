@@ -87,16 +87,6 @@ class DivideLane(SharedBlock):
 
     """
 
-    operation: Signal
-    rounding: Signal
-    a: Signal
-    b: Signal
-    begin: Signal
-    iterate: Signal
-    finish: Signal
-    o: Signal
-    flags: data.View
-
     def __init__(self, config: DivideLaneConfig):
         self.config = config
         super().__init__({

@@ -1,11 +1,12 @@
 """Cast stages around the fused multiply-add: conversions from and to integers, and to FP32."""
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ....arith.float.fma import FmaOperation
 from ....config.formats import BF16, FP16, FP32
+from ....emit.component import Component
 from ....isa.operations import FloatOperation
 from .float_lane_values import each, each_word, join, named, spread
 
@@ -32,7 +33,7 @@ FP16_FACTOR = 2 * FP32.bias - FP16.bias
 HALF = WIDTH // 2
 
 
-class InputCast(wiring.Component):
+class InputCast(Component):
     """Cast stage before the multiply-add: its operands for each operation, for several lanes.
 
     Combinational. Carry chains are on the path of the addend, which `Fma` needs late, except for
@@ -61,16 +62,6 @@ class InputCast(wiring.Component):
         `a` has a smaller exponent than 2**23.
 
     """
-
-    operation: Signal
-    a: data.View
-    b: data.View
-    c: data.View
-    fma_operation: Signal
-    fma_a: data.View
-    fma_b: data.View
-    fma_c: data.View
-    has_fraction: Signal
 
     def __init__(self, lanes: int):
         self.lanes = lanes
@@ -164,7 +155,7 @@ class InputCast(wiring.Component):
         return Cat(factors), Cat(addends)
 
 
-class OutputCast(wiring.Component):
+class OutputCast(Component):
     """Cast stage after the multiply-add: passes, rescales or converts results of several lanes.
 
     Combinational.
@@ -185,17 +176,6 @@ class OutputCast(wiring.Component):
     inexact, invalid : Out(lanes)
 
     """
-
-    is_from: Signal
-    is_to: Signal
-    is_signed: Signal
-    has_fraction: Signal
-    i: data.View
-    inexact_i: Signal
-    invalid_i: Signal
-    o: data.View
-    inexact: Signal
-    invalid: Signal
 
     def __init__(self, lanes: int):
         self.lanes = lanes

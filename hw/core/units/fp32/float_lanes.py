@@ -84,14 +84,6 @@ class FloatLanes(SharedBlock):
 
     """
 
-    operation: Signal
-    rounding: Signal
-    a: data.View
-    b: data.View
-    c: data.View
-    o: data.View
-    flags: data.View
-
     def __init__(self, config: FloatLanesConfig):
         self.config = config
         values = data.ArrayLayout(WIDTH, config.lanes)

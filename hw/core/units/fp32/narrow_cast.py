@@ -1,18 +1,19 @@
 """Narrowing cast: conversions of FP32 to FP16 and BF16, for several lanes."""
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ....arith.float.narrow import Narrow, NarrowConfig
 from ....arith.float.rounding import FLAGS_LAYOUT, Rounding
 from ....config.formats import FP16, FP32
+from ....emit.component import Component
 from ....isa.operations import FloatOperation
 
 __all__ = ["NarrowCast"]
 
 
-class NarrowCast(wiring.Component):
+class NarrowCast(Component):
     """Narrowing cast: `a` rounded in the low half of ``o``; `b` rounded, or ones, in the high half.
 
     Combinational. Each lane has two `Narrow`.
@@ -31,13 +32,6 @@ class NarrowCast(wiring.Component):
     flags : Out(data.ArrayLayout(FLAGS_LAYOUT, lanes))
 
     """
-
-    operation: Signal
-    rounding: Signal
-    a: data.View
-    b: data.View
-    o: data.View
-    flags: data.View
 
     def __init__(self, lanes: int):
         self.lanes = lanes

@@ -1,10 +1,11 @@
 """Non-computational floating-point unit: operations without rounding, for several lanes."""
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ....config.formats import FP32
+from ....emit.component import Component
 from ....isa.operations import FloatOperation
 from .float_lane_values import each, join, named, spread
 
@@ -16,7 +17,7 @@ FRACTION = FP32.fraction_width
 CLASSES = 10
 
 
-class FloatNonComputational(wiring.Component):
+class FloatNonComputational(Component):
     """Non-computational FP unit: sign injection, min, max, compare, classify, move per lane.
 
     Combinational; semantics of RISC-V F (20191213, sections 11.7 to 11.9). Properties of the
@@ -36,12 +37,6 @@ class FloatNonComputational(wiring.Component):
     invalid : Out(lanes)
 
     """
-
-    operation: Signal
-    a: data.View
-    b: data.View
-    o: data.View
-    invalid: Signal
 
     def __init__(self, lanes: int):
         self.lanes = lanes

@@ -1,11 +1,12 @@
 """Accumulator tiles: C of the products in the unit, from the registers and back to them."""
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ....config.tensor import HgmmaConfig
+from ....emit.component import Component
 from ....lib.one_hot import select_one
 from ....lib.sram import Sram
 
@@ -14,7 +15,7 @@ __all__ = ["AccumulatorTiles"]
 LANES = 8
 
 
-class AccumulatorTiles(wiring.Component):
+class AccumulatorTiles(Component):
     """Accumulator tiles: an SRAM for C of each product, a row of 16 numbers per word.
 
     Registers 2 r and 2 r + 1 of a tile are row r; lane l has columns 2 l and 2 l + 1. A tile first
@@ -36,20 +37,6 @@ class AccumulatorTiles(wiring.Component):
         Numbers of a row, those in `mask`. Not of the row that is read in the same cycle.
     drain : In(tiles), drain_register : In(range(32)), drained : Out(ArrayLayout(32, 8))
     """
-
-    gather: Signal
-    register: Signal
-    values: data.View
-    read: Signal
-    read_row: Signal
-    row: data.View
-    write: Signal
-    write_row: Signal
-    mask: Signal
-    written: data.View
-    drain: Signal
-    drain_register: Signal
-    drained: data.View
 
     def __init__(self, config: HgmmaConfig, tiles: int):
         self.config, self.tiles = config, tiles

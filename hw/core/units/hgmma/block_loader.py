@@ -1,11 +1,12 @@
 """Block loader: collects the numbers of B that 16 steps of a matrix product share."""
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ....config.formats import FORMATS
 from ....config.tensor import READ_BYTES, HgmmaConfig
+from ....emit.component import Component
 from .layouts import HALF_LINES, OPERAND_LINES, SLOTS, columns_layout, step_layout
 
 __all__ = ["BlockLoader"]
@@ -16,7 +17,7 @@ def set_lines(config: HgmmaConfig) -> int:
     return OPERAND_LINES // config.sets
 
 
-class BlockLoader(wiring.Component):
+class BlockLoader(Component):
     """Block loader: reads the lines of a block's set, and keeps the numbers of its columns.
 
     It loads the blocks of all products in their order. A block takes one cycle for each line of a
@@ -47,14 +48,6 @@ class BlockLoader(wiring.Component):
     o : Out(columns_layout(config))
         Numbers of the block, 2 cycles after `begin`.
     """
-
-    arrived: list
-    read: Signal
-    address: Signal
-    read_data: Signal
-    ready: Signal
-    begin: Signal
-    o: data.View
 
     def __init__(self, config: HgmmaConfig):
         self.config = config

@@ -1,14 +1,13 @@
 """Operand fetch: reads A and B of matrix products from shared memory, ahead of their use."""
 
-from typing import Any
-
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ....config import HgmmaUnitConfig, SharedPortConfig
 from ....config.tensor import READ_BYTES
+from ....emit.component import Component
 from ....lib.interfaces.shared_memory import WideReadSignature
 from .layouts import HALF_LINES, OPERAND_LINES, SLOTS
 from .operand_lines import column_bits, exchanged, line_offset, permuted, row_parity
@@ -26,7 +25,7 @@ def operands_layout(config: SharedPortConfig) -> data.StructLayout:
     return data.StructLayout({"a": line_width(config), "b": line_width(config)})
 
 
-class HgmmaFetch(wiring.Component):
+class HgmmaFetch(Component):
     """Operand fetch: requests the lines of A and B of one product after the other.
 
     Lines are requested in the order in which steps use them: the first halves of all rows of A, the
@@ -53,16 +52,6 @@ class HgmmaFetch(wiring.Component):
     arrived : Out(range(2 * OPERAND_LINES + 1)).array(SLOTS)
         Lines present in each slot, in the order of requests; those of this cycle not yet.
     """
-
-    i: stream.Interface
-    read: Any
-    free: Signal
-    write: Signal
-    slot: Signal
-    is_b: Signal
-    line: Signal
-    data: Signal
-    arrived: list  # of Signal
 
     def __init__(self, config: HgmmaUnitConfig):
         self.config = config

@@ -1,9 +1,7 @@
 """Tensor unit of a core with operands in shared memory: its access part runs ahead."""
 
-from typing import Any
-
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ....arith.dot_product.config import DotProductConfig
@@ -11,6 +9,7 @@ from ....arith.dot_product.dot_product import DotProduct
 from ....arith.dot_product.latency import dot_product_latency
 from ....config import HgmmaUnitConfig
 from ....config.tensor import READ_BYTES
+from ....emit.component import Component
 from ....lib.interfaces.shared_memory import WideReadSignature
 from ....lib.sram import Sram
 from ...layouts import operation_layout, result_layout
@@ -28,7 +27,7 @@ __all__ = ["HgmmaUnit"]
 OPERANDS_LATENCY = 2
 
 
-class HgmmaUnit(wiring.Component):
+class HgmmaUnit(Component):
     """Tensor unit: ``C := A B + C`` for ``hgmma``, with A and B in shared memory, in 128 cycles.
 
     ::
@@ -81,13 +80,6 @@ class HgmmaUnit(wiring.Component):
         If a dot product takes so long that its result is not there when it is used again.
 
     """
-
-    i: stream.Interface
-    o: stream.Interface
-    released: Signal
-    read: Any
-    fault: stream.Interface
-    events: data.View
 
     def __init__(self, config: HgmmaUnitConfig):
         self.config = config

@@ -1,12 +1,13 @@
 """Product queue: the matrix products in the unit, from their first micro-operation on."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from ....config import HgmmaUnitConfig
 from ....config.tensor import READ_BYTES, SWIZZLE_ROW_BYTES
+from ....emit.component import Component
 from ....isa.memory_map import SHARED_BASE
 from ....lib.one_hot import lowest, select, select_one
 from ....lib.streams import Queue
@@ -19,7 +20,7 @@ from .operand_lines import is_split
 __all__ = ["ProductQueue"]
 
 
-class ProductQueue(wiring.Component):
+class ProductQueue(Component):
     """Product queue: a ring of products, each in one tile of accumulators.
 
     The first micro-operation of a product takes the next tile and gives the addresses of A and B,
@@ -54,20 +55,6 @@ class ProductQueue(wiring.Component):
         A tile is free from the next cycle on.
     fault : Out(stream.Signature(memory_fault_layout(config.core)))
     """
-
-    i: stream.Interface
-    gather: Signal
-    operands: stream.Interface
-    computable: Signal
-    computed: Signal
-    computing: Signal
-    complete: Signal
-    drainable: Signal
-    drained: Signal
-    draining: Signal
-    info: data.View
-    released: Signal
-    fault: stream.Interface
 
     def __init__(self, config: HgmmaUnitConfig):
         self.config = config

@@ -1,17 +1,18 @@
 """Result drain: registers of a finished tile of accumulators on their way to writeback."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from ....config import PipelineConfig
+from ....emit.component import Component
 from ...layouts import REGISTERS, result_layout
 from .layouts import product_layout
 
 __all__ = ["ResultDrain"]
 
 
-class ResultDrain(wiring.Component):
+class ResultDrain(Component):
     """Result drain: offers the 32 registers of one product after the other as results.
 
     The first result follows two cycles after `drainable`, the others one per cycle. The results of
@@ -31,14 +32,6 @@ class ResultDrain(wiring.Component):
         The last result leaves.
     o : Out(stream.Signature(result_layout(config)))
     """
-
-    drainable: Signal
-    info: data.View
-    read: Signal
-    register: Signal
-    values: data.View
-    drained: Signal
-    o: stream.Interface
 
     def __init__(self, config: PipelineConfig):
         self.registers = registers = config.hgmma_config.registers

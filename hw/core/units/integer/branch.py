@@ -1,12 +1,11 @@
 """Branch resolution: target of a branch or jump, and the threads that disagree with it."""
 
-from typing import Any
-
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ....config import PipelineConfig
+from ....emit.component import Component
 from ....isa.operations import Port
 from ....lib.interfaces.core_memory import warp_shape
 from ....lib.one_hot import select
@@ -38,7 +37,7 @@ def decision_layout(config: PipelineConfig) -> data.StructLayout:
     })
 
 
-class Branch(wiring.Component):
+class Branch(Component):
     """Branch resolution: all threads of a warp share one pc, that of the last active thread.
 
     An active thread disagrees if its branch decision differs (taken or not taken), or if its
@@ -56,9 +55,6 @@ class Branch(wiring.Component):
     o : Out(ResponseSignature(branch_layout(config)))
 
     """
-
-    i: Any
-    o: Any
 
     def __init__(self, config: PipelineConfig):
         self.config = config

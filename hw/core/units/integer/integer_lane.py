@@ -39,17 +39,6 @@ class IntegerLane(SharedBlock):
 
     """
 
-    a: Signal
-    b: Signal
-    subtract: Signal
-    is_signed: Signal
-    shift_left: Signal
-    shift_arithmetic: Signal
-    sum: Signal
-    less: Signal
-    equal: Signal
-    shifted: Signal
-
     def __init__(self, config: int):
         self.config = config
         super().__init__({

@@ -1,10 +1,11 @@
 """Integer lanes of a beat, without products: the lanes and their common decoder."""
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ....config import PipelineConfig
+from ....emit.component import Component
 from ....isa.operations import IntegerOperation as Op
 from ....isa.operations import Port
 from .integer_lane import IntegerLane
@@ -43,7 +44,7 @@ def properties(m: Module, operation, *names: str) -> list[Signal]:
     return signals
 
 
-class IntegerLanes(wiring.Component):
+class IntegerLanes(Component):
     """Integer lanes: results of the threads of a beat, except products.
 
     Combinational. Bitwise logic is one word for all lanes.
@@ -65,14 +66,6 @@ class IntegerLanes(wiring.Component):
         Branch decisions.
 
     """
-
-    operation: Signal
-    a: data.View
-    b: data.View
-    link: Signal
-    value: data.View
-    sums: data.View
-    is_taken: Signal
 
     def __init__(self, config: PipelineConfig):
         self.config = config

@@ -1,7 +1,5 @@
 """Integer unit: sums, comparisons, shifts, products, branches and jumps of whole warps."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -48,10 +46,6 @@ class IntegerUnit(SharedBlock):
     branch : Out(ResponseSignature(branch_layout(config)))
 
     """
-
-    i: stream.Interface
-    o: stream.Interface
-    branch: Any
 
     def __init__(self, config: PipelineConfig):
         self.config = config

@@ -80,14 +80,6 @@ class MultiplyLane(SharedBlock):
 
     """
 
-    enable: Signal
-    a: Signal
-    b: Signal
-    a_signed: Signal
-    b_signed: Signal
-    high: Signal
-    o: Signal
-
     def __init__(self, config: MultiplyLaneConfig):
         self.config = config
         super().__init__({

@@ -1,12 +1,11 @@
 """Address generation: splits a warp's load or store into requests of one beat of lanes."""
 
-from typing import Any
-
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from ....config import PipelineConfig
+from ....emit.component import Component
 from ....isa.operations import OPERATION_WIDTH, Port
 from ....lib.carry_select import add_in_halves
 from ....lib.interfaces.core_memory import data_request_layout
@@ -27,7 +26,7 @@ from .memory_layouts import (
 __all__ = ["AddressGeneration"]
 
 
-class AddressGeneration(wiring.Component):
+class AddressGeneration(Component):
     """Address generation: operand 0 + immediate per thread, then requests, lowest threads first.
 
     The first request is one cycle after acceptance, then one per cycle. An instruction ends with
@@ -54,14 +53,6 @@ class AddressGeneration(wiring.Component):
     suspect_slot : Out(slot_shape(config))
         Its slot.
     """
-
-    i: stream.Interface
-    slot_free: Signal
-    slot: Signal
-    opening: Any
-    request: stream.Interface
-    suspect: stream.Interface
-    suspect_slot: Signal
 
     def __init__(self, config: PipelineConfig):
         self.config = config

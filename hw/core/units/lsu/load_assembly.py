@@ -1,12 +1,11 @@
 """Load assembly: collects the parts of an access into the result of a whole warp."""
 
-from typing import Any
-
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from ....config import PipelineConfig
+from ....emit.component import Component
 from ....lib.sram import Sram
 from ....lib.streams import Queue, ResponseSignature
 from ...layouts import result_layout
@@ -15,7 +14,7 @@ from .memory_layouts import access_layout, arrival_layout, part_layout, slot_sha
 __all__ = ["LoadAssembly"]
 
 
-class LoadAssembly(wiring.Component):
+class LoadAssembly(Component):
     """Load assembly: results in the order of arrival of the last parts of their accesses.
 
     One result per cycle. A whole access leaves one cycle after its part if nothing waits before
@@ -40,11 +39,6 @@ class LoadAssembly(wiring.Component):
     o : Out(stream.Signature(result_layout(config)))
         Values of threads outside `mask` are undefined.
     """
-
-    o: stream.Interface
-    part: Any
-    released: Any
-    arriving: Any
 
     def __init__(self, config: PipelineConfig):
         self.config = config

@@ -1,13 +1,12 @@
 """Load-store unit of a core: loads and stores of whole warps."""
 
-from typing import Any
-
 from amaranth import *
-from amaranth.lib import stream, wiring
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from ....config import PipelineConfig
+from ....emit.component import Component
 from ....lib.interfaces.core_memory import data_request_layout, data_response_layout, warp_shape
 from ....lib.one_hot import lowest, select
 from ....lib.streams import ResponseSignature
@@ -20,7 +19,7 @@ from .pending_request_table import PendingRequestTable
 __all__ = ["LoadStoreUnit"]
 
 
-class LoadStoreUnit(wiring.Component):
+class LoadStoreUnit(Component):
     """Load-store unit: executes `MemoryOperation` for the active threads of a warp.
 
     Requests leave in the order of acceptance, lowest threads first, one per cycle: an instruction
@@ -75,14 +74,6 @@ class LoadStoreUnit(wiring.Component):
         If the tags do not suffice for all requests of one instruction.
 
     """
-
-    i: stream.Interface
-    request: stream.Interface
-    o: stream.Interface
-    busy_warps: Signal
-    response: Any
-    arriving: Any
-    fault: Any
 
     def __init__(self, config: PipelineConfig):
         self.config = config

@@ -1,13 +1,11 @@
 """Pending-request table of the load-store unit."""
 
-from typing import Any
-
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ....config import PipelineConfig
+from ....emit.component import Component
 from ....isa.operations import Port
 from ....lib.interfaces.core_memory import data_response_layout, warp_shape
 from ....lib.one_hot import lowest
@@ -30,7 +28,7 @@ from .memory_layouts import (
 __all__ = ["PendingRequestTable"]
 
 
-class PendingRequestTable(wiring.Component):
+class PendingRequestTable(Component):
     """Pending-request table: slots of accesses, each with its unanswered threads.
 
     `part`, `refused` and `ended` follow the response by one cycle, at one response per cycle. A
@@ -62,18 +60,6 @@ class PendingRequestTable(wiring.Component):
     dropped : In(ResponseSignature(slot_shape(config)))
         Slot whose access is cancelled before its first request; not while `part` is valid.
     """
-
-    slot_free: Signal
-    slot: Signal
-    take: Signal
-    opening: Any
-    row: Any
-    response: Any
-    part: Any
-    refused: Any
-    ended: Any
-    released: Any
-    dropped: Any
 
     def __init__(self, config: PipelineConfig):
         self.config = config

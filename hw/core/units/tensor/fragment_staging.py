@@ -1,11 +1,12 @@
 """Fragment staging: buffers the registers of matrix products until the dot products need them."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ....config import PipelineConfig
+from ....emit.component import Component
 from ....lib.sram import Sram
 from ...layouts import operation_layout
 from .layouts import BUFFERS, hmma_layout, row_shape, step_layout
@@ -13,7 +14,7 @@ from .layouts import BUFFERS, hmma_layout, row_shape, step_layout
 __all__ = ["FragmentStaging"]
 
 
-class FragmentStaging(wiring.Component):
+class FragmentStaging(Component):
     """Fragment staging: collects the micro-operations of two matrix products.
 
     Micro-operation k writes register k of A, B and C to a buffer in the cycle in which it arrives;
@@ -44,16 +45,6 @@ class FragmentStaging(wiring.Component):
         it, and later ones read nothing more of it.
     a, b : Out(ArrayLayout(row_shape(threads), step_registers)), c : Out(row_shape(threads))
     """
-
-    i: stream.Interface
-    gathered: Signal
-    info: data.View
-    go: Signal
-    step: data.View
-    release: Signal
-    a: data.View
-    b: data.View
-    c: data.View
 
     def __init__(self, config: PipelineConfig):
         self.config = config

@@ -1,18 +1,19 @@
 """Operand reformatter of the tensor unit: rows of A and columns of B for each dot product."""
 
 from amaranth import *
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ....config.formats import FORMATS
 from ....config.tensor import TensorConfig
+from ....emit.component import Component
 from .fragment_map import column_of, row_of, words_of
 from .layouts import row_shape, step_layout
 
 __all__ = ["Reformatter"]
 
 
-class Reformatter(wiring.Component):
+class Reformatter(Component):
     """Operand reformatter: selects the row of A and the column of B of each dot product.
 
     Dot product u of a step computes the accumulator of one lane (`fragment_map`): a fixed
@@ -30,12 +31,6 @@ class Reformatter(wiring.Component):
     rows, columns : Out(ArrayLayout(ArrayLayout(width, terms), dot_products))
         Operands of each dot product, one cycle later.
     """
-
-    step: data.View
-    a: data.View
-    b: data.View
-    rows: data.View
-    columns: data.View
 
     def __init__(self, config: TensorConfig):
         self.config = config

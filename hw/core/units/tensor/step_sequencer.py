@@ -1,16 +1,16 @@
 """Step sequencer of the tensor unit: one step of the oldest matrix product per cycle."""
 
 from amaranth import *
-from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ....config.tensor import TensorConfig
+from ....emit.component import Component
 from .layouts import step_layout
 
 __all__ = ["StepSequencer"]
 
 
-class StepSequencer(wiring.Component):
+class StepSequencer(Component):
     """Step sequencer: starts the steps of each matrix product in order, at most one per cycle.
 
     A step waits until the registers that it reads are gathered, and if its result leaves the unit,
@@ -36,14 +36,6 @@ class StepSequencer(wiring.Component):
     release : Out(1)
         The last step that reads staging: later ones of this product read nothing more.
     """
-
-    gathered: Signal
-    room: Signal
-    go: Signal
-    step: data.View
-    leaves: Signal
-    begins_last: Signal
-    release: Signal
 
     def __init__(self, config: TensorConfig):
         self.config = config

@@ -1,13 +1,14 @@
 """Tensor unit of a core: matrix products on fragments in registers, one instruction each."""
 
 from amaranth import *
-from amaranth.lib import stream, wiring
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ....arith.dot_product.config import DotProductConfig
 from ....arith.dot_product.dot_product import DotProduct
 from ....arith.dot_product.latency import dot_product_latency
 from ....config import PipelineConfig
+from ....emit.component import Component
 from ....lib.sram import Sram
 from ...layouts import operation_layout, result_layout
 from .fragment_staging import FragmentStaging
@@ -22,7 +23,7 @@ __all__ = ["TensorUnit"]
 OPERANDS_LATENCY = 2
 
 
-class TensorUnit(wiring.Component):
+class TensorUnit(Component):
     """Tensor unit: ``C := A B + C`` for ``hmma``, in 32 cycles for warps of 8 threads.
 
     An instruction is eight micro-operations; number k has register k of A, B and C as its operands
@@ -62,11 +63,6 @@ class TensorUnit(wiring.Component):
     active : Out(1)
         A step starts in this cycle; 32 or 64 for each instruction.
     """
-
-    i: stream.Interface
-    o: stream.Interface
-    released: Signal
-    active: Signal
 
     def __init__(self, config: PipelineConfig):
         self.config = config

@@ -1,10 +1,11 @@
 """Writeback queue of the tensor unit: accumulator registers on their way to writeback."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from ....config import PipelineConfig
+from ....emit.component import Component
 from ....lib.sram import Sram
 from ...layouts import result_layout
 from .layouts import hmma_layout, row_shape
@@ -12,7 +13,7 @@ from .layouts import hmma_layout, row_shape
 __all__ = ["WritebackQueue"]
 
 
-class WritebackQueue(wiring.Component):
+class WritebackQueue(Component):
     """Writeback queue: holds the registers of one matrix product until they are written.
 
     Registers arrive in order, in one or several parts. Each leaves as one result, two cycles after
@@ -37,15 +38,6 @@ class WritebackQueue(wiring.Component):
     values : In(row_shape(threads))
     o : Out(stream.Signature(result_layout(config)))
     """
-
-    begin: Signal
-    info: data.View
-    room: Signal
-    start: Signal
-    part: Signal
-    finish: Signal
-    values: data.View
-    o: stream.Interface
 
     def __init__(self, config: PipelineConfig):
         self.config = config

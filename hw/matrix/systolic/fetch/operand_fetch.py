@@ -1,13 +1,12 @@
 """Operand fetch: walks over a tile in shared memory and queues lines for the array."""
 
-from typing import Any
-
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import bits_for, ceil_log2, exact_log2
 
 from ....config import MatrixUnitConfig
+from ....emit.component import Component
 from ....lib.carry_select import add_in_halves
 from ....lib.interfaces.shared_memory import WideReadSignature
 from ....lib.register_slices import RegisterSlice
@@ -19,7 +18,7 @@ from .walk import WALK_LOOPS, fetch_walk
 __all__ = ["OperandFetch"]
 
 
-class OperandFetch(wiring.Component):
+class OperandFetch(Component):
     """Operand fetch: reads the lines of one operand in the array's order and queues them.
 
     One line per cycle, as stored or transposed. A line is requested only if the queue has room, so
@@ -50,11 +49,6 @@ class OperandFetch(wiring.Component):
         Lines available in consecutive cycles; 0 while blocks are transposed.
 
     """
-
-    i: stream.Interface
-    memory: Any
-    o: stream.Interface
-    level: Signal
 
     def __init__(
         self,

@@ -1,10 +1,11 @@
 """Transpose stage: transposes the marked blocks of an operand and forwards other lines."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from ....emit.component import Component
 from .transposer import Transposer, TransposerConfig
 
 __all__ = ["TransposeStage", "transpose_line"]
@@ -19,7 +20,7 @@ def transpose_line(config: TransposerConfig) -> data.StructLayout:
     })
 
 
-class TransposeStage(wiring.Component):
+class TransposeStage(Component):
     """Transpose stage: replaces transposed blocks by their first `keep` columns.
 
     Other lines pass unchanged within the cycle. A block leaves `size` cycles after it entered,
@@ -40,11 +41,6 @@ class TransposeStage(wiring.Component):
         The line on `o` comes directly from `i`.
 
     """
-
-    i: stream.Interface
-    more: Signal
-    o: stream.Interface
-    passing: Signal
 
     def __init__(self, config: TransposerConfig):
         self.config = config

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ....config.checks import require_integer
+from ....emit.component import Component
 
 __all__ = ["Transposer", "TransposerConfig"]
 
@@ -33,7 +33,7 @@ class TransposerConfig:
         require_integer("width", self.width, 1, 64)
 
 
-class Transposer(wiring.Component):
+class Transposer(Component):
     """Streaming n x n transposer: rows in, columns out, one vector per cycle without a pause.
 
     A step is a cycle with `enable`. Steps are counted in blocks of n from reset. Row j of block q
@@ -57,10 +57,6 @@ class Transposer(wiring.Component):
         Element 0 lowest.
     o : Out(size * width)
     """
-
-    enable: Signal
-    i: Signal
-    o: Signal
 
     def __init__(self, config: TransposerConfig):
         self.config = config
