@@ -8,9 +8,7 @@ import pytest
 
 from spica.hw.cluster.cluster_barrier import ClusterBarrier
 from spica.hw.config import ClusterBarrierConfig
-from spica.hw.emit.emitter import emit
 from spica.sim.engine.testbench import require_no_loop, simulate
-from spica.synth.measure import measure
 
 
 class Driver:
@@ -115,19 +113,3 @@ def test_nobody_waits_for_more_than_all_others():
             assert await driver.step(ctx) == (cycle % 8, False)
 
     simulate(driver.dut, bench)
-
-
-@pytest.mark.full
-def test_cells_and_depth():
-    measured = measure(
-        ClusterBarrier(ClusterBarrierConfig(cores=8, barriers=16)), "cluster_barrier"
-    )
-    assert measured.cells <= 280
-    assert measured.depth <= 35
-
-
-def test_it_is_emitted():
-    verilog = emit(
-        ClusterBarrier(ClusterBarrierConfig(cores=3, barriers=5)), name="cluster_barrier"
-    ).verilog
-    assert "module cluster_barrier(" in verilog

@@ -19,7 +19,6 @@ from spica.hw.isa.memory_map import (
     unit_bases,
 )
 from spica.sim.engine.testbench import require_no_loop, simulate
-from spica.synth.measure import measure
 from support.cluster.axi_lite_master import read, send, write
 
 TINY = PRESETS["tiny_matrix"]
@@ -327,8 +326,3 @@ def test_each_of_several_units_has_registers_of_its_own():
 
     run(dut, bench, storages=storages)
     assert [storage[4] for storage in storages.values()] == [10, 11, 12, 13]
-
-
-@pytest.mark.full
-def test_logic_between_registers_is_within_the_budget():
-    assert measure(Control(ControlConfig.of(PRESETS["matrix"])), "control").depth <= 60

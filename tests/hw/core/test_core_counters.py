@@ -12,7 +12,6 @@ from spica.hw.isa.operations import Port
 from spica.hw.isa.program import assemble_program
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.core.counters import CounterModel, Cycle
-from spica.synth.measure import measure
 
 #: Cycles from an event until the counters show it.
 DELAY = 3
@@ -155,10 +154,3 @@ def test_they_wrap():
         assert values == [(1 << COUNTER_WIDTH) - 1] * DELAY + [0, 1]
 
     simulate(dut, bench)
-
-
-@pytest.mark.full
-def test_cells_and_depth():
-    measured = measure(CoreCounters(CoreConfig()), "counters")
-    assert measured.cells <= 200
-    assert measured.depth <= 54

@@ -10,7 +10,6 @@ from spica.hw.isa.csr import COUNTER_NUMBERS, CSRS
 from spica.hw.isa.memory_map import SHARED_BASE
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.iss.program_bench import small_config
-from spica.synth.measure import measure
 from support.core.control_model import COUNTER, ControlModel
 from support.core.small_core import small_core
 
@@ -207,10 +206,3 @@ def test_cycles_and_instructions_are_counted_in_64_bits():
         assert min(sums[-1]) > 1 << 32
 
     simulate(dut, bench)
-
-
-@pytest.mark.full
-def test_cells_and_depth():
-    measured = measure(CsrFile(small_core(warps=8, threads=8)), "csr_file")
-    assert measured.cells <= 200
-    assert measured.depth <= 40

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
@@ -25,6 +26,8 @@ WITH_MATRIX = [preset for preset in EVERY if preset != EVERY[-1]]
 VIRGO = [pytest.param(name, marks=pytest.mark.slow) for name in ("virgo", "virgo_fp32")]
 AMPERE = pytest.param("ampere", marks=pytest.mark.slow)
 HETERO = ["tiny_hetero", pytest.param("virgo_hetero", marks=pytest.mark.slow)]
+#: Blocks that a cluster has in several sizes.
+OF_SEVERAL_SIZES = {"AgeMatrix", "Arbiter", "DataArray", "L2Table", "Mshr", "ReplacementPolicy"}
 MASTER = {
     "aw": ("id", "addr", "len", "size", "burst", "lock", "cache", "prot", "valid", "ready"),
     "w": ("data", "strb", "last", "valid", "ready"),
@@ -73,6 +76,12 @@ def test_one_module_per_distinct_block(preset):
     assert [block.instances for block in elements] == [matrix.rows * matrix.columns]
     name = elements[0].name
     assert modules.count(name) == 1
+
+
+@pytest.mark.parametrize("preset", ["tiny_matrix", pytest.param("tiny", marks=pytest.mark.full)])
+def test_only_blocks_of_several_sizes_have_several_modules(preset):
+    modules = Counter(block.component for block in emit_cached(PRESETS[preset], preset).modules)
+    assert {component for component, count in modules.items() if count > 1} <= OF_SEVERAL_SIZES
 
 
 @pytest.mark.full

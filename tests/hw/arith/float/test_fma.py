@@ -13,7 +13,6 @@ from spica.sim.golden.arith.float.fma import fma, fma_operands
 from spica.sim.units.arith.check import Comparison
 from spica.sim.units.arith.fma import fma_by_qemu, fma_unit
 from spica.sim.units.arith.fma_definition import fma_by_definition
-from spica.synth.measure import measure
 
 PORTS = ("a", "b", "c", "operation", "rounding")
 INVALID, INEXACT = FLAGS["invalid"], FLAGS["inexact"]
@@ -150,10 +149,3 @@ def test_operands_reach_every_flag_and_class():
 def test_bad_config_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
         FmaConfig(**options)
-
-
-@pytest.mark.full
-def test_depth_and_cells():
-    measured = measure(Fma(FmaConfig()), "fma")
-    assert measured.depth <= 60
-    assert measured.cells <= 230

@@ -22,7 +22,6 @@ from spica.sim.golden.arith.special import truncated_products as special_arithme
 from spica.sim.golden.arith.special.errors import SWEEPS, exact, measured
 from spica.sim.golden.arith.special.special_function import look_up, special_function, turns
 from spica.sim.units.arith.special_function import special_operands
-from spica.synth.measure import measure
 from support.vectors import require_equal
 
 LATENCIES = (6, 7, 8)
@@ -359,11 +358,6 @@ def test_hardware_needs_no_mpmath():
         "assert not {'mpmath', 'numpy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@pytest.mark.full
-def test_depth():
-    assert measure(SpecialFunction(SpecialFunctionConfig()), "special_function").depth <= 60
 
 
 @pytest.mark.parametrize("latency", [5, 9])

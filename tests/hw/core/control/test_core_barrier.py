@@ -9,7 +9,6 @@ from spica.hw.core.control.barrier import Barrier
 from spica.hw.core.control.faults import FaultCause
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.core.control.barrier import OF_CORES, BarrierModel, RefusedError
-from spica.synth.measure import measure
 from support.core.small_core import small_core
 
 
@@ -200,11 +199,3 @@ def test_bit_31_is_of_no_meaning_in_a_cluster():
         assert await driver.arrive(ctx, 0, OF_CORES, 1) is FaultCause.BARRIER_NUMBER
 
     run(bench, cores=2)
-
-
-@pytest.mark.parametrize("cores", [1, 4])
-@pytest.mark.quick(1)
-def test_cells_and_depth(cores):
-    measured = measure(Barrier(small_core(cores=cores, warps=8)), "barrier")
-    assert measured.cells <= 110
-    assert measured.depth <= 35

@@ -7,7 +7,6 @@ import pytest
 from spica.hw.config import CoreConfig
 from spica.hw.core.control.divergence_stack import DivergenceStack, StackChange
 from spica.sim.engine.testbench import require_no_loop, simulate
-from spica.synth.measure import measure
 
 
 def make(warps, threads):
@@ -97,11 +96,3 @@ def test_one_thread_has_no_stack():
         assert (ctx.get(dut.answer.is_empty), ctx.get(dut.answer.is_full)) == (1, 1)
 
     simulate(dut, bench, domains=())
-
-
-@pytest.mark.full
-def test_cells_and_depth():
-    measured = measure(DivergenceStack(CoreConfig()), "divergence_stack")
-    assert measured.cells <= 60
-    assert measured.depth <= 20
-    assert measured.sram_bits == 8 * 8 * (8 + 8 + 30)

@@ -9,7 +9,6 @@ from spica.hw.core.control.faults import FaultCause
 from spica.hw.core.control.redirects import Redirects
 from spica.hw.isa.memory_map import ENTRY
 from spica.sim.engine.testbench import require_no_loop, simulate
-from spica.synth.measure import measure
 
 DIVERGENT, MISALIGNED = FaultCause.DIVERGENT_BRANCH, FaultCause.MISALIGNED_JUMP
 
@@ -139,10 +138,3 @@ def test_nothing_is_lost(warps):
     simulate(dut, bench)
     assert seen == expected
     assert len(expected) > 80
-
-
-@pytest.mark.full
-def test_cells_and_depth():
-    measured = measure(Redirects(CoreConfig()), "redirects")
-    assert measured.cells <= 70
-    assert measured.depth <= 45

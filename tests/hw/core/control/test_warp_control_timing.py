@@ -11,7 +11,6 @@ from spica.hw.emit.emitter import emit
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.operations import ControlOperation as Operation
 from spica.sim.engine.testbench import put, require_no_loop, simulate
-from spica.synth.measure import measure
 from support.core.control_model import Instruction
 from support.core.small_core import small_core
 from support.verilog.lint import lint
@@ -207,10 +206,3 @@ def test_no_cores():
 def test_verilog_without_warnings(warps, threads, scope):
     config = small_core(cores=warps, warps=warps, threads=threads, barrier_scope=scope)
     assert lint(emit(WarpControl(config), "warp_control")) == []
-
-
-@pytest.mark.full
-def test_cells_and_depth():
-    measured = measure(WarpControl(CoreBlockConfig.of(PRESETS["core"])), "warp_control")
-    assert measured.cells <= 600
-    assert measured.depth <= 45

@@ -7,7 +7,6 @@ import pytest
 from spica.hw.config import CoreConfig
 from spica.hw.core.control.warp_table import WarpTable
 from spica.sim.engine.testbench import require_no_loop, simulate
-from spica.synth.measure import measure
 
 
 def requests(config, count, rng):
@@ -53,10 +52,3 @@ def test_random_changes(warps, threads):
             masks, active = follow(masks, active, asked)
 
     simulate(dut, bench)
-
-
-@pytest.mark.full
-def test_cells_and_depth():
-    measured = measure(WarpTable(CoreConfig()), "warp_table")
-    assert measured.cells <= 60
-    assert measured.depth <= 10

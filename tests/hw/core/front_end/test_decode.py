@@ -11,9 +11,6 @@ from spica.hw.isa.instructions import INSTRUCTIONS, find
 from spica.hw.isa.operations import ControlOperation, IntegerOperation, Port
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.core.front_end.decode import decode, is_same
-from spica.synth.measure import measure
-
-CELLS, DEPTH = 137, 25
 
 
 def operands_of(rng, instruction) -> int:
@@ -182,10 +179,3 @@ def test_hgmma_by_hand():
         assert (o.port, o.operation) == (Port.CONTROL, ControlOperation.ILLEGAL)
 
     simulate(dut, bench, domains=())
-
-
-@pytest.mark.full
-def test_cost():
-    measured = measure(Decode(CoreConfig()), "decode")
-    assert measured.cells <= CELLS
-    assert measured.depth <= DEPTH

@@ -7,15 +7,12 @@ import pytest
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.front_end.fetch import Fetch
-from spica.hw.core.front_end.warp_fetch import WarpFetch
 from spica.hw.core.front_end_layouts import position_width
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.lib.interfaces.core_memory import pairs
 from spica.sim.engine.testbench import require_no_loop, simulate
-from spica.synth.measure import measure
 
 SMALL = CoreConfig(warps=3, threads=4)
-CELLS, WARP_CELLS, DEPTH = 350, 32, 35
 
 
 class Driver:
@@ -179,11 +176,3 @@ def test_a_warp_with_nothing_goes_first():
         assert ctx.get(dut.request.payload.tag.warp) == 2
 
     simulate(dut, bench)
-
-
-@pytest.mark.full
-def test_cost():
-    measured = measure(Fetch(CoreConfig()), "fetch")
-    assert measured.cells <= CELLS
-    assert measured.depth <= DEPTH
-    assert measure(WarpFetch(CoreConfig()), "warp_fetch").cells <= WARP_CELLS

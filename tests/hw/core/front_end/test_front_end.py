@@ -10,15 +10,12 @@ from amaranth.back import rtlil
 from spica.hw.config import CoreConfig
 from spica.hw.core.front_end.front_end import FrontEnd
 from spica.hw.core.layouts import decoded_layout
-from spica.hw.emit.emitter import emit
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.memory_map import ENTRY
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.core.front_end.front_end import WarpView
-from spica.synth.measure import measure
 from support.core.fetch_memory import FetchMemory
 
-CELLS, DEPTH = 850, 40
 SMALL = CoreConfig(warps=3, threads=4)
 #: End of memory.
 END = ENTRY + 0x400
@@ -327,18 +324,3 @@ def test_busy_until_the_last_response():
         assert ctx.get(bench.dut.busy) == 0
 
     simulate(bench.dut, run)
-
-
-def test_emission():
-    emission = emit(FrontEnd(CoreConfig()), "front_end")
-    instances = {module.component: module.instances for module in emission.modules}
-    assert instances["WarpBuffer"] == instances["WarpFetch"] == 8
-    assert "request_payload" in {port.name for port in emission.ports}
-
-
-@pytest.mark.parametrize("fields", [{}, {"issue_width": 2}])
-@pytest.mark.full
-def test_cost(fields):
-    measured = measure(FrontEnd(CoreConfig(**fields)), "front_end")
-    assert measured.cells <= CELLS + 80 * len(fields)
-    assert measured.depth <= DEPTH

@@ -8,16 +8,13 @@ from amaranth.lib import data
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.front_end.instruction_buffer import InstructionBuffer
-from spica.hw.core.front_end.warp_buffer import WarpBuffer
 from spica.hw.core.front_end_layouts import entry_layout, position_width
 from spica.hw.core.layouts import decoded_layout
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.lib.interfaces.core_memory import pairs
 from spica.sim.engine.testbench import require_no_loop, simulate
-from spica.synth.measure import measure
 
 SMALL = CoreConfig(warps=3, threads=4)
-CELLS, WARP_CELLS, DEPTH = 250, 28, 35
 ENTRY_WIDTH = entry_layout(SMALL).size
 
 
@@ -190,11 +187,3 @@ def test_what_is_pushed_shows_in_the_next_cycle():
         assert not ctx.get(dut.heads[0][1].valid)
 
     simulate(dut, bench)
-
-
-@pytest.mark.full
-def test_cost():
-    measured = measure(InstructionBuffer(CoreConfig()), "instruction_buffer")
-    assert measured.cells <= CELLS
-    assert measured.depth <= DEPTH
-    assert measure(WarpBuffer(CoreConfig()), "warp_buffer").cells <= WARP_CELLS

@@ -12,7 +12,6 @@ from spica.hw.core.issue.stall_reason import StallReason
 from spica.hw.emit.emitter import emit
 from spica.hw.isa.operations import Port
 from spica.sim.engine.testbench import require_no_loop, simulate
-from spica.synth.measure import measure
 from support.core.issue_bench import random_program, run
 from support.core.issue_entry import Entry
 from support.core.issue_surroundings import Timing
@@ -246,15 +245,3 @@ def test_reasons_of_an_empty_core():
     fence = Entry(port=Port.CONTROL, stalls_warp=True, serialises=True)
     result = run(config, [[load, fence], []], Timing())
     assert result.slots[StallReason.DRAIN] >= 3
-
-
-@pytest.mark.parametrize(
-    ("config", "cells", "depth"),
-    [(CoreConfig(), 700, 45), (CoreConfig(issue_width=2), 1050, 50)],
-    ids=["one", "two"],
-)
-@pytest.mark.full
-def test_cells_and_depth(config, cells, depth):
-    measured = measure(Issue(config), "issue")
-    assert measured.cells <= cells
-    assert measured.depth <= depth

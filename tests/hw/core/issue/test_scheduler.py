@@ -1,7 +1,6 @@
 """Tests of the warp scheduler: four policies against their models, fairness, cost."""
 
 import random
-from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -12,7 +11,6 @@ from spica.hw.core.issue.scheduler import Scheduler
 from spica.hw.core.issue.two_level import PATIENCE, members
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.core.issue.scheduler import make_scheduler
-from spica.synth.measure import measure
 
 POLICIES = ["round_robin", "greedy_then_oldest", "oldest", "two_level"]
 
@@ -131,12 +129,3 @@ def test_two_levels_leave_nobody_out_forever():
 @pytest.mark.parametrize("warps", range(1, 33))
 def test_size_of_the_active_set(warps):
     assert 1 <= members(warps) <= warps
-
-
-@pytest.mark.parametrize("scheduler", ["round_robin", "greedy_then_oldest", "oldest", "two_level"])
-@pytest.mark.full
-def test_cells_and_depth(scheduler):
-    config = replace(CoreConfig(), scheduler=scheduler)
-    measured = measure(Scheduler(config), "scheduler")
-    assert measured.cells <= 90
-    assert measured.depth <= 20

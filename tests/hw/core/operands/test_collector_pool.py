@@ -6,11 +6,8 @@ import pytest
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.operands.collector_pool import Collectors
-from spica.hw.core.operands.dispatch import Dispatch
-from spica.hw.emit.emitter import emit
 from spica.hw.isa.operations import PORTS, Port
 from spica.sim.engine.testbench import require_no_loop
-from spica.synth.measure import measure
 from support.core.collector_pool_bench import CollectorsBench
 from support.core.collector_pool_surroundings import Surroundings, issue_of
 from support.core.trial_groups import SIZE, trial_groups
@@ -253,14 +250,6 @@ def test_chain(snoop, step):
     assert steps == [step] * 11
 
 
-def test_emission():
-    config = CoreConfig(**SMALL, collectors=5)
-    emission = emit(Collectors(config), "collectors")
-    assert [(m.component, m.instances) for m in emission.modules] == [("Collector", 5)]
-    ports = {port.name for port in emission.ports}
-    assert {"i_0_ready", "request_4_valid", "operation_1_payload", "bus_1_valid"} <= ports
-
-
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -273,31 +262,3 @@ def test_emission():
 def test_refused(fields, message):
     with pytest.raises(ValueError, match=message):
         Collectors(CoreConfig(**fields))
-
-
-@pytest.mark.parametrize(
-    ("fields", "cells", "depth"),
-    [
-        ({"threads": 1}, 650, 30),
-        pytest.param({}, 650, 30, marks=pytest.mark.slow),
-        pytest.param({"snoop": False}, 450, 30, marks=pytest.mark.slow),
-        pytest.param(
-            {"collectors": 8, "issue_width": 2, "bank_mapping": "thread"},
-            1000,
-            40,
-            marks=pytest.mark.slow,
-        ),
-    ],
-)
-@pytest.mark.full
-def test_cells_and_depth(fields, cells, depth):
-    measurement = measure(Collectors(CoreConfig(**fields)), "collectors")
-    assert measurement.cells <= cells
-    assert measurement.depth <= depth
-
-
-@pytest.mark.full
-def test_cells_and_depth_of_dispatch():
-    measurement = measure(Dispatch(CoreConfig(threads=1)), "dispatch")
-    assert measurement.cells <= 150
-    assert measurement.depth <= 20

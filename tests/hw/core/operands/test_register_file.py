@@ -9,10 +9,8 @@ import pytest
 from spica.hw.config import CoreConfig
 from spica.hw.core.operands.register_file import RegisterFile
 from spica.hw.core.operands.register_map import RegisterMap
-from spica.hw.emit.emitter import emit
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.core.operands.register_file import Access, bank_of, cycles_of
-from spica.synth.measure import measure
 from support.core.register_file_bench import Traffic
 
 DEFAULT = CoreConfig()
@@ -305,35 +303,3 @@ def test_rows_hold_every_register_once(mapping):
         assert sizes.depth * sizes.words * banks == 64 * warps * threads
     assert bank_of(TEXTBOOK, 3, 5, 16) == 5
     assert bank_of(DEFAULT, 3, 6, 5) == 1
-
-
-@pytest.mark.parametrize(
-    ("config", "cells", "depth"),
-    [
-        (DEFAULT, 420, 25),
-        pytest.param(CoreConfig(bank_arbiter="age"), 600, 25, marks=pytest.mark.slow),
-        (CoreConfig(bank_mapping="thread"), 530, 30),
-        pytest.param(
-            CoreConfig(threads=32, banks=16, bank_mapping="thread"),
-            1000,
-            35,
-            marks=pytest.mark.slow,
-        ),
-    ],
-    ids=["default", "age", "thread", "textbook"],
-)
-@pytest.mark.full
-def test_cells_and_depth(config, cells, depth):
-    measured = measure(RegisterFile(config), "register_file")
-    assert measured.cells <= cells
-    assert measured.depth <= depth
-    assert measured.sram_bits == 64 * 32 * config.warps * config.threads
-
-
-def test_repeated_parts_are_emitted_once():
-    emission = emit(RegisterFile(DEFAULT), "register_file")
-    counts = {module.component: module.instances for module in emission.modules}
-    assert counts["RegisterBank"] == 8
-    assert counts["Crossbar"] == 6
-    assert counts["BankRequests"] == 8
-    assert len(emission.modules) == len(counts)

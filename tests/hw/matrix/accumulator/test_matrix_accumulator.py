@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from spica.hw.config import SystolicConfig
-from spica.hw.emit.emitter import emit
 from spica.hw.matrix.accumulator.accumulator import STORED_LATENCY, Accumulator
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.arith.float.floats import add, corners
@@ -171,8 +170,3 @@ def test_a_row_named_again_too_early_is_reported():
 
     with pytest.raises(AssertionError):
         simulate(dut, testbench)
-
-
-def test_each_distinct_block_is_emitted_once():
-    modules = emit(Accumulator(CONFIGS[1]), "accumulator").modules
-    assert {(m.component, m.instances) for m in modules} == {("AccumulatorLane", 4), ("Add", 4)}

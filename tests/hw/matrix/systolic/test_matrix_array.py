@@ -11,7 +11,6 @@ from amaranth.lib import wiring
 
 from spica.hw.config import SystolicConfig
 from spica.hw.config.formats import FP32
-from spica.hw.emit.emitter import emit
 from spica.hw.matrix.systolic.matrix_array import MatrixArray
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.arith.float.floats import add, convert, multiply, multiply_add
@@ -460,16 +459,3 @@ def test_overwriting_rows_and_a_drain_proceed_side_by_side():
     simulate(dut, sequencer.run, collect)
     # Each drain waits for the conversion of the previous rows: a few cycles per tile.
     assert sequencer.cycles <= 4 * (64 + 8)
-
-
-@pytest.mark.full
-def test_sixteen_by_sixteen_is_emitted_once():
-    modules = emit(MatrixArray(SystolicConfig()), "array").modules
-    assert {(m.component, m.instances) for m in modules} >= {
-        ("WeightStationaryRow", 16),
-        ("WeightStationaryProcessingElement", 256),
-        ("MultiplyAdd", 256),
-        ("AccumulatorLane", 16),
-        ("DrainLane", 16),
-    }
-    assert len(modules) == len({m.component for m in modules})

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from spica.hw.config import SystolicConfig
-from spica.hw.emit.emitter import emit
 from spica.hw.matrix.accumulator.accumulator import STORED_LATENCY
 from spica.hw.matrix.systolic.weight_stationary import weight_stationary_latency
 from spica.hw.matrix.systolic.weight_stationary_mesh import WeightStationaryMesh
@@ -165,12 +164,3 @@ def test_the_mesh_is_busy_until_the_last_column_has_its_weight():
         assert not ctx.get(dut.busy)
 
     simulate(dut, testbench)
-
-
-def test_each_distinct_block_is_emitted_once():
-    modules = emit(WeightStationaryMesh(CONFIGS[1]), "mesh").modules
-    assert {(m.component, m.instances) for m in modules} == {
-        ("WeightStationaryRow", 4),
-        ("WeightStationaryProcessingElement", 16),
-        ("MultiplyAdd", 16),
-    }

@@ -6,7 +6,6 @@ from dataclasses import asdict, replace
 import pytest
 
 from spica.hw.config import PRESETS, DmaBlockConfig, DmaConfig
-from spica.hw.emit.emitter import emit
 from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END
 from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.hw.memory.dma.dma import Dma
@@ -245,12 +244,3 @@ def test_first_burst_goes_out_after_the_check():
         assert cycles == 9
 
     simulate(dut, bench)
-
-
-@pytest.mark.full
-def test_each_part_is_emitted_once():
-    emission = emit(Dma(DmaBlockConfig.of(MATRIX)), "dma")
-    modules = {module.component: module.instances for module in emission.modules}
-    assert modules["ByteAligner"] == 2 * MATRIX.axi.masters
-    assert modules["TransferContext"] == MATRIX.dma.contexts + 1
-    assert len(modules) == len(emission.modules)

@@ -8,9 +8,8 @@ import pytest
 from spica.hw.arith.float.rounding import FLAGS, Rounding
 from spica.hw.config import CoreConfig
 from spica.hw.config.formats import FP32
-from spica.hw.core.units.divide.divide_lane import DivideLane, DivideLaneConfig
+from spica.hw.core.units.divide.divide_lane import DivideLaneConfig
 from spica.hw.core.units.divide.divide_unit import DivideUnit
-from spica.hw.emit.emitter import emit
 from spica.hw.isa.operations import DivideOperation, Port
 from spica.sim.golden.arith.float import floats
 from spica.sim.golden.arith.float.operands import crossed
@@ -22,14 +21,11 @@ from spica.sim.units.arith.division_operands import (
     integer_operands,
     square_root_operands,
 )
-from spica.synth.measure import measure
 from support.core.lane_bench import Warps, run_unit, timed
 
 OPERATIONS = list(DivideOperation)
 INTEGERS = OPERATIONS[:4]
 FLOATS = OPERATIONS[4:]
-CELLS = 360
-DEPTH = 60
 
 
 def operands_of(operation: DivideOperation, rng: random.Random, count: int):
@@ -180,31 +176,3 @@ def test_digits():
     assert [DivideLaneConfig(digits=n).integer_cycles for n in (1, 2, 4)] == [32, 16, 8]
     with pytest.raises(ValueError, match="digits must be one of 1, 2, 4, not 3"):
         DivideLaneConfig(digits=3)
-
-
-def test_converts_to_verilog():
-    emission = emit(DivideUnit(CoreConfig(warps=2, threads=4, divide_lanes=2)), "divide")
-    assert {module.component: module.instances for module in emission.modules} == {"DivideLane": 2}
-
-
-@pytest.mark.full
-def test_depth_and_cells():
-    measured = measure(DivideUnit(CoreConfig()), "divide")
-    assert measured.depth <= DEPTH
-    assert measured.cells <= CELLS
-
-
-@pytest.mark.full
-def test_depth_with_warps_of_32_threads():
-    assert measure(DivideUnit(CoreConfig(threads=32)), "divide").depth <= DEPTH
-
-
-@pytest.mark.parametrize(
-    ("digits", "cells", "nand2"), [(4, 270, 7900), (2, 220, 6700), (1, 210, 6200)]
-)
-@pytest.mark.full
-def test_depth_and_cells_of_a_lane(digits, cells, nand2):
-    measured = measure(DivideLane(DivideLaneConfig(digits=digits)), "divide_lane")
-    assert measured.depth <= DEPTH
-    assert measured.cells <= cells
-    assert measured.nand2 <= nand2

@@ -11,18 +11,14 @@ from spica.hw.core.units.credit_fifo import CreditFifoConfig
 from spica.hw.core.units.fp32.float_lanes import FloatLanes, FloatLanesConfig
 from spica.hw.core.units.fp32.fp32_unit import Fp32Unit
 from spica.hw.core.units.fp32.non_computational import FloatNonComputational
-from spica.hw.emit.emitter import emit
 from spica.hw.isa.operations import FloatOperation, Port
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.arith.float import floats
 from spica.sim.golden.core.units.float_units import float_operation, fp32_result
 from spica.sim.units.arith.fp32_lane import INSTRUCTIONS, float_by_qemu, float_operands
-from spica.synth.measure import measure
 from support.core.lane_bench import Warps, run_unit, timed
 
 OPERATIONS = list(FloatOperation)
-CELLS = 3600
-DEPTH = 60
 
 
 def warps_of(config: CoreConfig, count: int, seed: int) -> list[dict]:
@@ -238,13 +234,6 @@ def test_lanes_at_length(latency):
             assert np.array_equal(got["flags"], flags), operation.name
 
 
-@pytest.mark.full
-def test_converts_to_verilog():
-    emission = emit(Fp32Unit(CoreConfig(warps=2, threads=4)), "fp32")
-    kinds = {module.component: module.instances for module in emission.modules}
-    assert kinds == {"FloatLanes": 1, "Fma": 4, "Narrow": 8}
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -259,20 +248,6 @@ def test_converts_to_verilog():
 def test_bad_config_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-@pytest.mark.slow
-def test_depth_and_cells():
-    measured = measure(Fp32Unit(CoreConfig()), "fp32")
-    assert measured.depth <= DEPTH
-    assert measured.cells <= CELLS
-
-
-@pytest.mark.full
-def test_depth_and_cells_of_a_lane():
-    measured = measure(FloatLanes(FloatLanesConfig()), "float_lanes")
-    assert measured.depth <= DEPTH
-    assert measured.cells <= 600
 
 
 #: Numbers of every class, and others of equal or adjacent magnitude.

@@ -7,17 +7,13 @@ import numpy as np
 import pytest
 
 from spica.hw.config import CoreConfig
-from spica.hw.core.units.integer.integer_lanes import IntegerLanes
 from spica.hw.core.units.integer.integer_unit import IntegerUnit
 from spica.hw.core.units.integer.multiply_lane import MultiplyLaneConfig
-from spica.hw.emit.emitter import emit
 from spica.hw.isa.operations import IntegerOperation as Op
 from spica.hw.isa.operations import Port
 from spica.sim.engine.testbench import get, put, require_no_loop, simulate
 from spica.sim.golden.core.units.integer_operands import crossed_warps, one_warp, random_warps
 from spica.sim.golden.core.units.integer_unit import BRANCHES, JUMPS, execute
-from spica.synth.budgets import DEPTH
-from spica.synth.measure import measure
 
 PRODUCTS = (Op.MUL, Op.MULH, Op.MULHSU, Op.MULHU)
 CONFIGS = [
@@ -210,36 +206,6 @@ def test_a_beat_in_every_cycle_in_which_no_result_is_refused(config, stall):
     simulate(dut, bench)
 
 
-def test_lanes_are_emitted_once():
-    modules = emit(IntegerUnit(CoreConfig(threads=4)), "integer_unit").modules
-    assert {module.component: module.instances for module in modules} == {
-        "IntegerLane": 4,
-        "MultiplyLane": 4,
-    }
-
-
 def test_a_product_has_one_to_three_registers():
     with pytest.raises(ValueError, match=re.escape("registers must be between 1 and 3, not 4")):
         MultiplyLaneConfig(registers=4)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("config", "cells"),
-    [
-        (CoreConfig(), 540),
-        (CoreConfig(multiply_latency=2), 590),
-        (CoreConfig(multiply_latency=4), 560),
-        (CoreConfig(integer_lanes=2), 270),
-        (CoreConfig(warps=1, threads=1), 140),
-    ],
-)
-def test_cells_and_depth(config, cells):
-    measured = measure(IntegerUnit(config), "integer_unit")
-    assert measured.cells <= cells
-    assert max(block.depth for block in measured.blocks) <= DEPTH
-
-
-@pytest.mark.slow
-def test_depth_of_all_but_products_leaves_room_for_dispatch():
-    assert measure(IntegerLanes(CoreConfig()), "integer_lanes").depth <= DEPTH // 2

@@ -8,7 +8,6 @@ import pytest
 from spica.hw.config import CoreConfig
 from spica.hw.core.units.lsu.load_store import LoadStoreUnit
 from spica.hw.core.units.lsu.memory_layouts import MemoryFault, beats, slots
-from spica.hw.emit.emitter import emit
 from spica.hw.isa.operations import MemoryOperation
 from spica.sim.golden.core.units.load_store import (
     Fault,
@@ -357,12 +356,6 @@ def test_which_warps_are_busy(name):
 def test_a_memory_answers_after_the_request():
     with pytest.raises(ValueError, match="latency must be at least 1, not 0"):
         make_memory(CoreConfig(), random.Random(0), latency=0)
-
-
-def test_emission():
-    emission = emit(LoadStoreUnit(CONFIGS["2x2"]), name="load_store")
-    ports = {port.name for port in emission.ports}
-    assert {"i_valid", "request_payload", "response_payload", "busy_warps", "fault_valid"} <= ports
 
 
 @pytest.mark.slow

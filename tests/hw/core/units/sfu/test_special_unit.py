@@ -6,17 +6,13 @@ import pytest
 from spica.hw.config import CoreConfig
 from spica.hw.core.units.credit_fifo import CreditFifoConfig
 from spica.hw.core.units.sfu.special_unit import SpecialUnit
-from spica.hw.emit.emitter import emit
 from spica.hw.isa.operations import Port, SpecialOperation
 from spica.sim.golden.arith.special.special_function import special_function
 from spica.sim.golden.core.units.float_units import special_result
 from spica.sim.units.arith.special_function import special_operands
-from spica.synth.measure import measure
 from support.core.lane_bench import Warps, run_unit, timed
 
 LATENCY = SpecialUnit.lane.latency
-CELLS = 2030
-DEPTH = 60
 
 
 def warps_of(config: CoreConfig, count: int, seed: int) -> list[dict]:
@@ -84,17 +80,3 @@ def test_results_that_are_not_taken_wait():
     # One more waits in the input register.
     assert accepted == [*range(places + 1), *range(31, 31 + 11 - places)]
     assert taken == list(range(30, 42))
-
-
-@pytest.mark.full
-def test_converts_to_verilog():
-    emission = emit(SpecialUnit(CoreConfig(warps=2, threads=4)), "special")
-    kinds = {module.component: module.instances for module in emission.modules}
-    assert kinds == {"SpecialFunction": 2}
-
-
-@pytest.mark.full
-def test_depth_and_cells():
-    measured = measure(SpecialUnit(CoreConfig()), "special")
-    assert measured.depth <= DEPTH
-    assert measured.cells <= CELLS
