@@ -1,18 +1,5 @@
 // Layer normalisation of each row: y = (x - mean) / sqrt(variance + epsilon) * gain + bias.
-#include <spica.h>
-#include <spica_parallel.h>
-
-// A warp processes a row, BLOCK adjacent columns per iteration; the lanes' sums are combined in
-// shared memory. Warps without slots in shared memory take no rows.
-enum {
-    UNROLL = 4,
-    BLOCK = UNROLL * SPICA_THREADS,
-    WARPS = SPICA_WARPS * SPICA_CORES,
-    ROOM = SPICA_SHARED_BYTES / (4 * SPICA_THREADS),
-    WORKERS = WARPS < ROOM ? WARPS : ROOM,
-};
-
-_Static_assert(ROOM >= 1, "[larger shared.size] shared memory must hold a word for each lane");
+#include "../softmax/rows.h"
 
 typedef struct {
     uint32_t rows, columns;
@@ -20,24 +7,6 @@ typedef struct {
     const float *x, *gain, *bias;
     float *y;
 } Arguments;
-
-// Sum over all lanes, returned in every lane. A warp runs in lockstep: all lanes write their slots
-// before any is read.
-SPICA_INLINE float sum_of_lanes(float mine, volatile float *slots, uint32_t lane) {
-    if ((SPICA_THREADS & (SPICA_THREADS - 1)) == 0) {
-#pragma unroll
-        for (uint32_t distance = 1; distance < SPICA_THREADS; distance *= 2) {
-            slots[lane] = mine;
-            mine += slots[lane ^ distance];
-        }
-        return mine;
-    }
-    slots[lane] = mine;
-    float total = slots[0];
-#pragma unroll
-    for (uint32_t other = 1; other < SPICA_THREADS; other++) total += slots[other];
-    return total;
-}
 
 SPICA_INLINE float sum(const float *x, uint32_t columns, uint32_t lane) {
     float total = 0.0f;
@@ -111,8 +80,9 @@ SPICA_INLINE void layernorm(void) {
     const float share = 1.0f / (float)columns;
     for (uint32_t row = worker; row < arguments->rows; row += WORKERS) {
         const float *x = arguments->x + row * columns + lane;
-        const float mean = share * sum_of_lanes(sum(x, columns, lane), slots, lane);
-        const float squares = sum_of_lanes(sum_of_squares(x, columns, lane, mean), slots, lane);
+        const float mean = share * across_lanes(sum(x, columns, lane), slots, lane, add);
+        const float mine = sum_of_squares(x, columns, lane, mean);
+        const float squares = across_lanes(mine, slots, lane, add);
         const float scale = spica_rsqrtf(fmaf(squares, share, arguments->epsilon));
         normalise(arguments, row, lane, mean, scale);
     }

@@ -1,18 +1,5 @@
 // Softmax of each row: y = exp(x - maximum) / sum of the exponentials.
-#include <spica.h>
-#include <spica_parallel.h>
-
-// A warp processes a row, BLOCK adjacent columns per iteration; the lanes' results are combined in
-// shared memory. Warps without slots in shared memory take no rows.
-enum {
-    UNROLL = 4,
-    BLOCK = UNROLL * SPICA_THREADS,
-    WARPS = SPICA_WARPS * SPICA_CORES,
-    ROOM = SPICA_SHARED_BYTES / (4 * SPICA_THREADS),
-    WORKERS = WARPS < ROOM ? WARPS : ROOM,
-};
-
-_Static_assert(ROOM >= 1, "[larger shared.size] shared memory must hold a word for each lane");
+#include "rows.h"
 
 static const float LOG2_E = 1.44269504088896340736f;
 
@@ -23,27 +10,6 @@ typedef struct {
 } Arguments;
 
 SPICA_INLINE float larger(float a, float b) { return fmaxf(a, b); }
-
-SPICA_INLINE float sum(float a, float b) { return a + b; }
-
-// Combines the values of all lanes; every lane returns the same. A warp runs in lockstep: all lanes
-// write their slots before any is read.
-SPICA_INLINE float across_lanes(float mine, volatile float *slots, uint32_t lane,
-                                float (*combine)(float, float)) {
-    if ((SPICA_THREADS & (SPICA_THREADS - 1)) == 0) {
-#pragma unroll
-        for (uint32_t distance = 1; distance < SPICA_THREADS; distance *= 2) {
-            slots[lane] = mine;
-            mine = combine(mine, slots[lane ^ distance]);
-        }
-        return mine;
-    }
-    slots[lane] = mine;
-    float all = slots[0];
-#pragma unroll
-    for (uint32_t other = 1; other < SPICA_THREADS; other++) all = combine(all, slots[other]);
-    return all;
-}
 
 SPICA_INLINE float maximum(const float *x, uint32_t columns, uint32_t lane) {
     float largest = -__builtin_inff();
@@ -112,7 +78,7 @@ SPICA_INLINE void softmax(void) {
         // One shift for the whole row cancels in the quotient, so its rounding does not matter.
         const float shift = LOG2_E * across_lanes(maximum(x, columns, lane), slots, lane, larger);
         const float mine = exponentials(x, y, columns, lane, shift);
-        const float total = across_lanes(mine, slots, lane, sum);
+        const float total = across_lanes(mine, slots, lane, add);
         scale(y, columns, lane, spica_rcpf(total));
     }
 }

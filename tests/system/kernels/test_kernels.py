@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from shutil import copytree, ignore_patterns
 
 import numpy as np
 import pytest
@@ -237,13 +238,13 @@ MISTAKES = {
 def test_a_broken_kernel_is_seen(name, right, wrong, tmp_path):
     kernel = find_kernel(name)
     [source] = kernel.sources
-    text = source.read_text()
-    assert right in text
-    broken = tmp_path / "kernel.c"
-    broken.write_text(text.replace(right, wrong))
+    copies = copytree(source.parents[1], tmp_path / "kernels", ignore=ignore_patterns("*.py"))
+    folder = copies / source.parent.name
+    [broken] = [path for path in folder.glob("*.[ch]") if right in path.read_text()]
+    broken.write_text(broken.read_text().replace(right, wrong))
 
     class Broken(Kernel):
-        sources = [broken]  # noqa: RUF012
+        sources = [folder / source.name]  # noqa: RUF012
 
     other = Broken(name=name, dimensions=kernel.dimensions, pose=kernel.pose)
     config = machine(2, 4, 8)

@@ -1,0 +1,40 @@
+/* Rows of a matrix, each processed by a warp, BLOCK adjacent columns per iteration; values of the
+ * lanes are combined in shared memory. Warps without slots in shared memory take no rows. */
+#ifndef SPICA_KERNELS_ROWS_H
+#define SPICA_KERNELS_ROWS_H
+
+#include <spica.h>
+#include <spica_parallel.h>
+
+enum {
+    UNROLL = 4,
+    BLOCK = UNROLL * SPICA_THREADS,
+    WARPS = SPICA_WARPS * SPICA_CORES,
+    ROOM = SPICA_SHARED_BYTES / (4 * SPICA_THREADS),
+    WORKERS = WARPS < ROOM ? WARPS : ROOM,
+};
+
+_Static_assert(ROOM >= 1, "[larger shared.size] shared memory must hold a word for each lane");
+
+SPICA_INLINE float add(float a, float b) { return a + b; }
+
+// Combines the values of all lanes; every lane returns the same. A warp runs in lockstep: all lanes
+// write their slots before any is read.
+SPICA_INLINE float across_lanes(float mine, volatile float *slots, uint32_t lane,
+                                float (*combine)(float, float)) {
+    if ((SPICA_THREADS & (SPICA_THREADS - 1)) == 0) {
+#pragma unroll
+        for (uint32_t distance = 1; distance < SPICA_THREADS; distance *= 2) {
+            slots[lane] = mine;
+            mine = combine(mine, slots[lane ^ distance]);
+        }
+        return mine;
+    }
+    slots[lane] = mine;
+    float all = slots[0];
+#pragma unroll
+    for (uint32_t other = 1; other < SPICA_THREADS; other++) all = combine(all, slots[other]);
+    return all;
+}
+
+#endif
