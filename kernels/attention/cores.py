@@ -1,5 +1,6 @@
 """Attention as a program of the cores: program of the machine's unit, data and expected results."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -39,24 +40,14 @@ STYLES = tuple(PLANS)
 USER = "attention"
 
 
-def attention_kernel(config: ClusterConfig, **options) -> Kernel:
+def attention_kernel(config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel:
     """Return the kernel ``attention`` for the unit of a machine that multiplies matrices.
 
-    Results are compared with the float64 reference; `sim.run.exact_kernels` adds the exact check.
-    Options are those of `pose`.
-
-    Raises
-    ------
-    UserError
-        If the machine has no such unit, or there is no program for it or its operands.
-
+    Raise `UserError` if the machine has no such unit, or if there is no program for it or its
+    operands.
     """
     unit = attention_unit(config)
     require_program(style_of(config), unit.operand)
-
-    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
-        return pose(config, rng, **sizes, **options)[0]
-
     return Kernel(
         name="attention",
         dimensions=DIMENSIONS,

@@ -7,21 +7,12 @@ import numpy as np
 from ...hw.config import ClusterConfig
 from ..elements import dtype_of
 from ..floats import EXTREMES
-from ..kernel import Kernel, Problem
-from .finished import finished_kernel, posed_product, rounded
+from ..kernel import Problem
+from .finished import posed_product, rounded
 from .problem import GemmProblem
 from .product import with_gaps
 
-__all__ = ["cores_kernel", "pose"]
-
-
-def cores_kernel(config: ClusterConfig, **options) -> Kernel:
-    """Return the kernel for a machine; options are those of `kernels.gemm.cores.pose`."""
-
-    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
-        return pose(config, rng, **sizes, **options)[0]
-
-    return finished_kernel("gemm_add", config, posed)
+__all__ = ["pose"]
 
 
 def pose(

@@ -43,15 +43,8 @@ class Activation:
     operations: int
 
 
-def cores_kernel(name: str, config: ClusterConfig, **options) -> Kernel:
-    """Return the kernel of an activation, a name in `ACTIVATIONS`, for a machine.
-
-    Options are those of `pose`.
-    """
-
-    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
-        return pose(name, config, rng, **sizes, **options)[0]
-
+def cores_kernel(name: str, config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel:
+    """Return the kernel of an activation, a name in `ACTIVATIONS`, for a machine."""
     if systolic_unit(config, name).operand == "int8":
         raise UserError(f"{name} needs floating-point operands, not int8")
     return finished_kernel(name, config, posed)

@@ -1,5 +1,6 @@
 """Problem of the product for the cores: one thread commands DMA and matrix unit."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -14,17 +15,9 @@ from .target import systolic_unit
 __all__ = ["cores_kernel", "pose"]
 
 
-def cores_kernel(config: ClusterConfig, **options) -> Kernel:
-    """Return the kernel ``gemm`` for the cores of a machine with a matrix unit.
-
-    Results are compared with the float64 reference; `sim.run.exact_kernels` adds the exact check.
-    Options are those of `pose`.
-    """
+def cores_kernel(config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel:
+    """Return the kernel ``gemm`` for the cores of a machine with a matrix unit."""
     systolic_unit(config, "gemm on cores")
-
-    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
-        return pose(config, rng, **sizes, **options)[0]
-
     return Kernel(name="gemm", dimensions=("m", "n", "k"), pose=posed)
 
 

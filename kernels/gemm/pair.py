@@ -1,6 +1,7 @@
 """Problem of two concurrent products on two matrix units that share the cluster."""
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
@@ -25,17 +26,13 @@ def unit_view(config: ClusterConfig, number: int) -> ClusterConfig:
     return dataclasses.replace(config.unit(number), shared=half)
 
 
-def cores_kernel(config: ClusterConfig, **options) -> Kernel:
-    """Return the kernel ``gemm_pair``; options are those of `pose`."""
+def cores_kernel(config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel:
+    """Return the kernel ``gemm_pair``; raise `UserError` without two units and two cores."""
     if len(config.units) < 2 or config.cores < 2:
         raise UserError(
             f"gemm_pair needs two matrix units and two cores; this machine has "
             f"{len(config.units)} and {config.cores}"
         )
-
-    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
-        return pose(config, rng, **sizes, **options)[0]
-
     return Kernel(name="gemm_pair", dimensions=("m", "n", "k"), pose=posed)
 
 

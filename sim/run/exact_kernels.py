@@ -11,6 +11,7 @@ import numpy as np
 from ...hw.config import ClusterConfig
 from ...kernels.attention import cores as attention_cores
 from ...kernels.gemm import add, bias, cores, pair
+from ...kernels.gemm.finished import finished_kernel
 from ...kernels.gemm.hgmma import cores as hgmma_cores
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.product import stored_operands, wide_problem, with_bits
@@ -57,7 +58,7 @@ def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
         a, b = stored_operands(problem, product)
         return with_bits(problem, golden_product(config, product, a, b, program_tiles(config).k))
 
-    return dataclasses.replace(cores.cores_kernel(config, **options), pose=posed)
+    return cores.cores_kernel(config, posed)
 
 
 def exact_tensor_kernel(config: ClusterConfig, **options) -> Kernel:
@@ -65,16 +66,16 @@ def exact_tensor_kernel(config: ClusterConfig, **options) -> Kernel:
     unit = cores_unit(config)
     assert unit is not None
     if config.tensor_units is not None:
-        kernel, pose = tensor_cores.tensor_kernel(config, **options), tensor_cores.pose
+        kernel, pose = tensor_cores.tensor_kernel, tensor_cores.pose
     else:
-        kernel, pose = hgmma_cores.hgmma_kernel(config, **options), hgmma_cores.pose
+        kernel, pose = hgmma_cores.hgmma_kernel, hgmma_cores.pose
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, product = pose(config, rng, **sizes, **options)
         a, b = stored_operands(problem, product)
         return with_bits(problem, tensor_gemm(unit, product, a, b))
 
-    return dataclasses.replace(kernel, pose=posed)
+    return kernel(config, posed)
 
 
 def exact_add_kernel(config: ClusterConfig, **options) -> Kernel:
@@ -86,7 +87,7 @@ def exact_add_kernel(config: ClusterConfig, **options) -> Kernel:
         total = accumulated(config, problem, product)
         return with_bits(problem, add_to(before, total, product.c_format))
 
-    return dataclasses.replace(add.cores_kernel(config, **options), pose=posed)
+    return finished_kernel("gemm_add", config, posed)
 
 
 def exact_bias_kernel(name: str, config: ClusterConfig, **options) -> Kernel:
@@ -99,7 +100,7 @@ def exact_bias_kernel(name: str, config: ClusterConfig, **options) -> Kernel:
             problem, finished(name, total, problem.buffers["bias"].data, product.c_format)
         )
 
-    return dataclasses.replace(bias.cores_kernel(name, config, **options), pose=posed)
+    return bias.cores_kernel(name, config, posed)
 
 
 def exact_pair_kernel(config: ClusterConfig, **options) -> Kernel:
@@ -115,7 +116,7 @@ def exact_pair_kernel(config: ClusterConfig, **options) -> Kernel:
             problem = with_bits(problem, c, f"c{mark}")
         return problem
 
-    return dataclasses.replace(pair.cores_kernel(config, **options), pose=posed)
+    return pair.cores_kernel(config, posed)
 
 
 def exact_attention_kernel(config: ClusterConfig, **options) -> Kernel:
@@ -123,7 +124,6 @@ def exact_attention_kernel(config: ClusterConfig, **options) -> Kernel:
 
     Bits are those of the golden model of the machine's kind of unit.
     """
-    kernel = attention_cores.attention_kernel(config, **options)
     module = GOLDEN_ATTENTION.format(attention_cores.style_of(config))
     golden = importlib.import_module(module, __package__).attention
 
@@ -136,7 +136,7 @@ def exact_attention_kernel(config: ClusterConfig, **options) -> Kernel:
         }
         return dataclasses.replace(problem, buffers={**problem.buffers, **exact})
 
-    return dataclasses.replace(kernel, pose=posed)
+    return attention_cores.attention_kernel(config, posed)
 
 
 #: Kernels that use a matrix unit, by name.

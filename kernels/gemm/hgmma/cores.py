@@ -1,5 +1,6 @@
 """Problem of a product with operands in shared memory: plain matrices, as in DRAM."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,16 +19,9 @@ __all__ = ["hgmma_kernel", "pose"]
 USER = "gemm with hgmma"
 
 
-def hgmma_kernel(config: ClusterConfig, **options) -> Kernel:
-    """Return the kernel ``gemm`` for a machine whose tensor units read shared memory.
-
-    Options are those of `pose`.
-    """
+def hgmma_kernel(config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel:
+    """Return the kernel ``gemm`` for a machine whose tensor units read shared memory."""
     hgmma_unit(config, USER)
-
-    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
-        return pose(config, rng, **sizes, **options)[0]
-
     return Kernel(name="gemm", dimensions=("m", "n", "k"), pose=posed, folder=Path(__file__).parent)
 
 

@@ -1,5 +1,6 @@
 """Problem of a product on the tensor units: plain matrices, and operands as fragments."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,16 +26,9 @@ ARRANGEMENTS = ("outside", "inside")
 ARRANGE = 4
 
 
-def tensor_kernel(config: ClusterConfig, **options) -> Kernel:
-    """Return the kernel ``gemm`` for the cores of a machine with tensor units.
-
-    Options are those of `pose`.
-    """
+def tensor_kernel(config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel:
+    """Return the kernel ``gemm`` for the cores of a machine with tensor units."""
     tensor_unit(config, USER)
-
-    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
-        return pose(config, rng, **sizes, **options)[0]
-
     return Kernel(name="gemm", dimensions=("m", "n", "k"), pose=posed, folder=Path(__file__).parent)
 
 
