@@ -1,6 +1,6 @@
 """Fit of the event energies: ``python -m bench.energy_events --liberty FILE``, from the root.
 
-Runs every run of `bench.energy_runs` with its energy from gates, fits the energies of all blocks,
+Runs every run of `bench.energy_runs` with its energy from gates, fits the energies of all groups,
 checks them against the runs that are not fitted, and writes ``explore/energy/event_energies.json``.
 Results of runs are kept in a folder, so that an interrupted fit continues and a longer table needs
 only its new runs. Exit code 1 if a check differs more than the limits.
@@ -11,10 +11,11 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from spica import kernels, synth
+from spica import hw, kernels, synth
 from spica.api.progress import ProgressDisplay
 from spica.cli.options import new_table, standard_output
 from spica.cli.run import chosen
@@ -24,7 +25,7 @@ from spica.explore.energy.event_data import EventEnergies, read_energies, text_o
 from spica.explore.energy.event_fit import (
     MeasuredRun,
     differences,
-    fitted_blocks,
+    fitted_groups,
     measured_run,
 )
 from spica.explore.energy.gates import (
@@ -46,8 +47,6 @@ from spica.sim.run.options import RunOptions
 from spica.sim.run.product_workload import ProductWorkload
 from spica.sim.run.workload import Workload
 from spica.synth.cache import source_key
-from spica.synth.clocked_parts import cluster_parts
-from spica.synth.energy.block_model import Costs
 
 from .energy_operands import operands
 from .energy_runs import CHECK, DATA, FIT, RUNS, EnergyRun
@@ -59,6 +58,8 @@ FOLDER = Path(__file__).parent / "results" / "energy_runs"
 INSTANCES = 8
 #: Largest differences of a run that checks the fit: of the total, and of a group above 5 % of it.
 TOTAL, GROUP = 0.10, 0.20
+#: Difference of a group with other data that its preset has a factor for.
+DIFFERENT = 0.1
 
 
 class Measurements:
@@ -70,58 +71,43 @@ class Measurements:
         Folder of the results.
     gates : GateOptions
         Library and macros; the windows are those of each run.
-    is_reused : bool
-        Whether results are used although the sources of kernels or of the energy model changed.
     progress : callable
         Progress callback.
 
     """
 
-    def __init__(self, folder: Path, gates: GateOptions, is_reused: bool, progress: Progress):
-        self.folder, self.gates, self.is_reused = folder, gates, is_reused
-        self.progress = progress
-        self.costs: Costs | None = None
+    def __init__(self, folder: Path, gates: GateOptions, progress: Progress):
+        self.folder, self.gates, self.progress = folder, gates, progress
+        self.costs = read_costs(gates)
+        files = [path.read_text() for path in (gates.liberty, gates.sram_table) if path is not None]
+        rooms = [Path(room.__path__[0]) for room in (hw, kernels, synth)]
+        self.sources = digest([*files, *map(source_key, rooms)])
         self.machine: tuple[str, GateMachine] | None = None
 
-    def machine_of(self, run: EnergyRun, costs: Costs) -> GateMachine:
+    def machine_of(self, run: EnergyRun) -> GateMachine:
         """Return the blocks of the machine of a run; those of the last machine are kept."""
         if self.machine is None or self.machine[0] != run.preset:
-            found = gate_machine(PRESETS[run.preset], run.preset, costs, self.progress)
+            found = gate_machine(PRESETS[run.preset], run.preset, self.costs, self.progress)
             self.machine = run.preset, found
         return self.machine[1]
 
-    def key(self, run: EnergyRun) -> dict[str, str]:
-        """Return hashes of what determines a result."""
-        config, table = PRESETS[run.preset], self.gates.sram_table
-        files = [path.read_text() for path in (self.gates.liberty, table) if path is not None]
-        parts = cluster_parts(config, run.preset)
-        rooms = (Path(kernels.__path__[0]), Path(synth.__path__[0]) / "energy")
-        return {
-            "run": digest([describe(run), describe(config)]),
-            "files": digest(files),
-            "blocks": digest(sorted(f"{each.block} {each.digest}" for each in parts)),
-            "sources": digest([source_key(room) for room in rooms]),
-        }
-
     def stored(self, run: EnergyRun) -> dict[str, Any] | None:
-        """Return the kept result of a run; None without one that is valid."""
+        """Return the kept result of a run; None without one of the same run and sources."""
         try:
             found = json.loads((self.folder / f"{run.name}.json").read_text())
         except (OSError, ValueError):
             return None
-        key = self.key(run)
-        same = [name for name in key if not (self.is_reused and name == "sources")]
-        if any(found["key"].get(name) != key[name] for name in same):
-            return None
-        return found["result"]
+        return found["result"] if found["key"] == self.key(run) else None
+
+    def key(self, run: EnergyRun) -> str:
+        """Return a hash of what determines a result."""
+        return digest([describe(run), self.sources])
 
     def result(self, run: EnergyRun) -> dict[str, Any]:
         """Return the result of a run, kept or new."""
         found = self.stored(run)
         if found is not None:
             return found
-        if self.costs is None:
-            self.costs = read_costs(self.gates)
         workload, settings = work_of(run)
         windows, cycles = run.windows
         gates = GateOptions(
@@ -135,7 +121,7 @@ class Measurements:
             *(workload, run.preset, PRESETS[run.preset], settings),
             costs=self.costs,
             gates=gates,
-            machine=self.machine_of(run, self.costs),
+            machine=self.machine_of(run),
             progress=self.progress,
         )
         if result["check"]["verdict"] != PASS:
@@ -168,32 +154,24 @@ def work_of(run: EnergyRun) -> tuple[Workload, RunOptions]:
 def fitted(
     table: Sequence[EnergyRun], measurements: Measurements, before: EventEnergies | None
 ) -> EventEnergies:
-    """Return the event energies of the blocks in some runs, and those of other blocks as before.
+    """Return the event energies of the groups in some runs, and those of other groups as before.
 
-    Runs of other presets take part if their results are kept: a block may be in several machines.
+    Runs of other presets take part if their results are kept: a group may be in several machines.
     """
-    others = [run for run in RUNS if run not in table and run.use == FIT]
-    kept = [run for run in others if measurements.stored(run) is not None]
-    runs = {run: measurements.measured(run) for run in (*table, *kept)}
-    blocks = fitted_blocks([each for run, each in runs.items() if run.use == FIT])
-    new = {(each.block, each.group) for each in blocks}
+    kept = [run for run in RUNS if run in table or measurements.stored(run) is not None]
+    groups = fitted_groups([measurements.measured(run) for run in kept if run.use == FIT])
     source = source_of(measurements)
+    presets: Mapping[str, Any] = {}
     if before is not None:
         require_same_files(before.source, source)
-        blocks += [each for each in before.blocks if (each.block, each.group) not in new]
-    energies = EventEnergies(
-        source=source,
-        presets={} if before is None else dict(before.presets),
-        blocks=blocks,
-    )
-    for preset in dict.fromkeys(run.preset for run in table):
-        own = {run: each for run, each in runs.items() if run.preset == preset and run in table}
-        energies.presets[preset] = account(own, energies)  # type: ignore[index]  # own mapping
-    return energies
+        names = {**before.groups, **groups}
+        groups = {name: {**before.groups.get(name, {}), **groups.get(name, {})} for name in names}
+        presets = before.presets
+    return EventEnergies(source=source, presets=presets, groups=groups)
 
 
 def require_same_files(before: Mapping[str, Any], now: Mapping[str, Any]):
-    """Raise unless the kept data of other blocks have the same library and macros."""
+    """Raise unless the kept data of other groups have the same library and macros."""
     for name in ("liberty", "sram_table"):
         if before[name] != now[name]:
             raise UserError(
@@ -202,20 +180,24 @@ def require_same_files(before: Mapping[str, Any], now: Mapping[str, Any]):
             )
 
 
-def account(runs: Mapping[EnergyRun, MeasuredRun], energies: EventEnergies) -> dict[str, Any]:
-    """Return the differences of the runs of a preset, and its factors of other data."""
-    found = {run: differences(each, energies) for run, each in runs.items()}
+def account(found: Mapping[EnergyRun, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the largest differences of the runs of a preset, and its factors of other data."""
+    worst = {}
+    for use in (FIT, CHECK):
+        own = {run.label: each for run, each in found.items() if run.use == use}
+        run = max(own, key=lambda label: abs(own[label]["total"]))
+        worst[use] = {"use": use, "runs": len(own), "run": run, "total": own[run]["total"]}
     return {
-        "runs": [
-            {"run": run.label, "use": run.use, **each}
-            for run, each in found.items()
-            if run.use != DATA
-        ],
-        "data": {
+        "runs": list(worst.values()),
+        "data_factors": {
             run.data: {
                 "run": run.label,
                 "total": 1 / (1 + each["total"]),
-                "groups": {name: 1 / (1 + group) for name, group in each["groups"].items()},
+                "groups": {
+                    name: 1 / (1 + group)
+                    for name, group in each["groups"].items()
+                    if abs(group) > DIFFERENT
+                },
             }
             for run, each in found.items()
             if run.use == DATA
@@ -228,49 +210,38 @@ def source_of(measurements: Measurements) -> dict[str, Any]:
     gates = measurements.gates
     table = None if gates.sram_table is None else gates.sram_table.name
     macros = "" if table is None else f" --sram-table {table}"
-    costs = measurements.costs or read_costs(gates)
     return {
         "command": f"python -m bench.energy_events --liberty {gates.liberty.name}{macros}",
         "liberty": gates.liberty.name,
-        "voltage": costs.cells.voltage,
+        "voltage": measurements.costs.cells.voltage,
         "sram_table": table,
         "versions": versions(),
     }
 
 
-def missed(energies: EventEnergies, presets: Iterable[str]) -> list[str]:
+def missed(found: Mapping[EnergyRun, Mapping[str, Any]]) -> list[str]:
     """Return a sentence for each check that differs more than the limits."""
-    sentences = []
-    for preset in presets:
-        for run in energies.presets[preset]["runs"]:
-            if run["use"] != CHECK:
-                continue
-            figures = {"total": (run["total"], TOTAL)}
-            figures |= {name: (each, GROUP) for name, each in run["groups"].items()}
-            sentences += [
-                f"{preset}: {name} of {run['run']} differs by {100 * each:+.1f} %"
-                for name, (each, limit) in figures.items()
-                if abs(each) > limit
-            ]
-    return sentences
+    return [
+        f"{run.preset}: {name} of {run.label} differs by {100 * difference:+.1f} %"
+        for run, each in found.items()
+        if run.use == CHECK
+        for name, difference in {"total": each["total"], **each["groups"]}.items()
+        if abs(difference) > (TOTAL if name == "total" else GROUP)
+    ]
 
 
-def print_differences(energies: EventEnergies, presets: Iterable[str]):
+def print_differences(found: Mapping[EnergyRun, Mapping[str, Any]]):
     """Print the differences of all runs from gates."""
-    out = standard_output()
-    for preset in presets:
-        table = new_table(
-            f"events against gates, {preset}", "run", "use", numbers=("gates, nJ", "total")
-        )
-        table.add_column("largest group")
-        for run in energies.presets[preset]["runs"]:
-            group, worst = max(run["groups"].items(), key=lambda each: abs(each[1]))
-            total = f"{100 * run['total']:+.2f} %"
-            gates = f"{run['gates_pj'] / 1e3:,.1f}"
-            table.add_row(run["run"], run["use"], gates, total, f"{100 * worst:+.1f} % {group}")
-        out.print(table)
-        for name, factors in energies.presets[preset]["data"].items():
-            out.print(f"{name}: {factors['total']:.3f} of random data, {factors['groups']}")
+    table = new_table(
+        *("events against gates", "preset", "run", "use"), numbers=("gates, nJ", "total")
+    )
+    table.add_column("largest group")
+    for run, each in found.items():
+        group, worst = max(each["groups"].items(), key=lambda item: abs(item[1]))
+        gates, total = f"{each['gates_pj'] / 1e3:,.1f}", f"{100 * each['total']:+.2f} %"
+        largest = f"{100 * worst:+.1f} % {group}"
+        table.add_row(run.preset, run.label, run.use, gates, total, largest)
+    standard_output().print(table)
 
 
 def parsed() -> argparse.Namespace:
@@ -283,11 +254,6 @@ def parsed() -> argparse.Namespace:
     )
     parser.add_argument("--runs", type=Path, default=FOLDER, help="folder of the kept results")
     parser.add_argument("--output", type=Path, default=FILE, help="data file")
-    parser.add_argument(
-        "--reuse",
-        action="store_true",
-        help="use kept results although kernels or the energy model changed",
-    )
     return parser.parse_args()
 
 
@@ -302,18 +268,23 @@ def main() -> int:
     table = [run for run in RUNS if arguments.only is None or run.preset in arguments.only]
     gates = GateOptions(liberty=arguments.liberty, sram_table=arguments.sram_table)
     with ProgressDisplay() as progress:
-        measurements = Measurements(arguments.runs, gates, arguments.reuse, progress)
+        measurements = Measurements(arguments.runs, gates, progress)
         for number, run in enumerate(table):
             progress(f"{run.label} on {run.preset}", number, len(table))
             measurements.result(run)
         before = read_energies(arguments.output) if arguments.output.exists() else None
         energies = fitted(table, measurements, before)
+        found = {run: differences(measurements.measured(run), energies) for run in table}
+    presets = {
+        preset: account({run: each for run, each in found.items() if run.preset == preset})
+        for preset in presets_of(table)
+    }
+    energies = replace(energies, presets={**energies.presets, **presets})
     draft = arguments.output.with_suffix(".draft")
     draft.write_text(text_of(energies))
     os.replace(draft, arguments.output)
-    presets = presets_of(table)
-    print_differences(energies, presets)
-    sentences = missed(energies, presets)
+    print_differences(found)
+    sentences = missed(found)
     for sentence in sentences:
         print(f"missed: {sentence}", file=sys.stderr)
     return 1 if sentences else 0

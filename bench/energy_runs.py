@@ -1,6 +1,8 @@
 """Table of the runs that event energies are fitted to, and of those that check the fit."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["CHECK", "DATA", "FIT", "RUNS", "EnergyRun"]
 
@@ -97,19 +99,28 @@ CLUSTER_WINDOWS = (512, 8)
 CLUSTER_PRODUCTS = ("64x64x64", "128x128x128", "192x64x256", "96x160x64")
 
 
+SAMPLED: Mapping[str, Any] = {"windows": CLUSTER_WINDOWS, "options": LONG}
+#: Machine with two matrix units, and products that both compute.
+PAIR = "virgo_hetero"
+
+
+def pairs(*sizes: str) -> list[tuple[str, str]]:
+    """Return products of some sizes on two units."""
+    return [("gemm_pair", size) for size in sizes]
+
+
 def cluster_runs(preset: str) -> tuple[EnergyRun, ...]:
     """Return the runs of a machine of several cores."""
     fit = CLUSTER if preset == "virgo" else FEW
-    sampled = {"windows": CLUSTER_WINDOWS, "options": LONG}
     attention = ("attention", "128x64")
     return (
-        *runs(preset, *products(*CLUSTER_PRODUCTS), attention, **sampled),
+        *runs(preset, *products(*CLUSTER_PRODUCTS), attention, **SAMPLED),
         *runs(preset, *fit, windows=CLUSTER_WINDOWS, options=LONG_DRAM),
         *runs(preset, *CLUSTER_CHECK, windows=CLUSTER_WINDOWS, options=LONG_DRAM, use=CHECK),
-        *runs(preset, *products("160x96x128"), ("attention", "192x64"), use=CHECK, **sampled),
+        *runs(preset, *products("160x96x128"), ("attention", "192x64"), use=CHECK, **SAMPLED),
         *runs(
             *(preset, attention),
-            **sampled | {"options": (*LONG, ("data", "zeros"))},
+            **SAMPLED | {"options": (*LONG, ("data", "zeros"))},
             use=DATA,
         ),
     )
@@ -136,4 +147,15 @@ RUNS: tuple[EnergyRun, ...] = (
     *runs("tiny", *CORES_CHECK, use=CHECK, options=DRAM),
     *runs("tiny", *products("40x24x32"), ("gemm_add", "32"), use=CHECK),
     *(run for preset in CLUSTERS for run in cluster_runs(preset)),
+    # Machines whose other groups are in those above too.
+    *(
+        run
+        for preset in ("matrix", "matrix_fp32")
+        for run in (
+            *runs(preset, *products(*CLUSTER_PRODUCTS[:3]), windows=CLUSTER_WINDOWS),
+            *runs(preset, *products("160x96x128"), windows=CLUSTER_WINDOWS, use=CHECK),
+        )
+    ),
+    *runs(PAIR, ("gemm", "64x64x64"), *pairs("64x64x64", "128x128x128"), **SAMPLED),
+    *runs(PAIR, *pairs("96x128x64"), use=CHECK, **SAMPLED),
 )

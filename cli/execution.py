@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..api.progress import ProgressDisplay
-from ..explore.energy.event_model import EventOptions, run_with_events
+from ..explore.energy.event_model import EventOptions, require_event_run, run_with_events
 from ..explore.energy.gates import GateOptions, read_costs, run_with_gates
 from ..explore.energy.requirements import require_cluster_run
 from ..hw.base.errors import MachineError, UserError
@@ -139,7 +139,7 @@ def energy_run(
         dram_pj_per_bit=positive("--dram-energy", "pJ per bit", options.dram_energy),
     )
     if options.energy:
-        require_cluster_run(config, settings, asked)
+        require_event_run(config, settings)
         return partial(run_with_events, energy=EventOptions(**costs))
     assert options.liberty is not None
     require_cluster_run(config, settings, asked, "--engine")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .metrics import energy, entry, operations_per_cycle, own_data
+from .metrics import energy, entry, operations_per_cycle
 
 __all__ = [
     "COUNT",
@@ -176,11 +176,6 @@ ENERGY = (
     Definition(
         *("energy", "energy_delay", "energy-delay product, pJ s", RATE, energy_delay),
         "energy times the duration of the whole run at 100 MHz",
-    ),
-    Definition(
-        *("energy", "own_data", "blocks with data of their own", SHARE, own_data),
-        "share of instances of blocks with event energies of their own; the others have those of "
-        "another config of their class, or none",
     ),
 )
 #: Figures of caches, DMA and DRAM.

@@ -15,7 +15,6 @@ __all__ = [
     "RUN_METRICS",
     "Metric",
     "figures_of",
-    "own_data",
 ]
 
 LESS, MORE = "less", "more"
@@ -87,26 +86,8 @@ def energy(key: str) -> Callable[[Result], int | float | None]:
     return entry("energy", key)
 
 
-def own_data(result: Result) -> float | None:
-    """Return the share of instances of blocks with event energies of their own, not of others."""
-    found = result["energy"]
-    if found is None or found["fit"] is None:
-        return None
-    others = {
-        (each["block"], each["group"])
-        for relation in ("stale", "similar")
-        for each in found["fit"][relation]
-    }
-    own = sum(
-        each["instances"]
-        for each in found["blocks"]
-        if (each["block"], each["group"]) not in others
-    )
-    return own / found["source"]["instances"]
-
-
 #: Names of the metrics that need the energy of a run.
-ENERGY_METRICS = ("energy_pj", "pj_per_mac", "energy_delay_js", "energy_own_data")
+ENERGY_METRICS = ("energy_pj", "pj_per_mac", "energy_delay_js")
 #: Metrics of a run by name.
 RUN_METRICS = {
     "cycles": Metric("cycles of the measured region, else of the run", LESS, entry("cycles")),
@@ -135,9 +116,6 @@ RUN_METRICS = {
     ),
     "energy_delay_js": Metric(
         "energy-delay product at 100 MHz, in J s", LESS, energy("energy_delay_js")
-    ),
-    "energy_own_data": Metric(
-        "share of instances of blocks with event energies of their own", MORE, own_data
     ),
     "issued": Metric("share of issue slots with an instruction", MORE, slot_share(ISSUED)),
 } | {

@@ -22,8 +22,7 @@ from ..sim.run.program_workload import KernelWorkload
 from ..sim.run.workload import Workload, run_workload
 from ..synth.area import measure_cluster
 from ..synth.grouped import Pricing, group_measurements, total_measurement
-from .energy.event_model import EventOptions, run_with_events
-from .energy.requirements import EVENTS, require_cluster_run
+from .energy.event_model import EventOptions, require_event_run, run_with_events
 from .metrics import AREA_METRICS, RUN_METRICS, figures_of
 from .record import ERROR, PASS, REFUSED, STOPPED, Record
 from .steps import StepFile
@@ -128,7 +127,7 @@ class KernelRun:
             require_rtl(self.config)
             options = with_memory(self.config, options)
         if self.energy is not None:
-            require_cluster_run(self.config, options, EVENTS)
+            require_event_run(self.config, options)
         workload.pose(self.preset, self.config, options)
         if isinstance(workload, KernelWorkload):
             assert isinstance(options, SimtOptions)

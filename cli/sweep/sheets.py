@@ -28,7 +28,6 @@ SHOWN = {
     "energy_pj": ("energy", ""),  # with an SI prefix
     "pj_per_mac": ("pJ/MAC", "{:.2f}"),
     "energy_delay_js": ("EDP, J s", "{:.3g}"),
-    "energy_own_data": ("own data", "{:.1%}"),
     "nand2": ("NAND2", "{:,.0f}"),
     "cells": ("cells", "{:,}"),
     "depth": ("depth", "{:,}"),

@@ -1,118 +1,50 @@
-"""Event energies: energy of each block per clocked cycle and per event, in a data file."""
+"""Event energies of the groups of a machine, in a data file."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from functools import cache
-from math import log
 from pathlib import Path
 from typing import Any
 
-from ...synth.clocked_parts import ClockedPart
-from .event_table import EventCounts
+from .event_table import EventBlock, EventCounts
 
-__all__ = [
-    "DATA",
-    "SAME",
-    "SIMILAR",
-    "STALE",
-    "BlockEnergies",
-    "EventEnergies",
-    "Found",
-    "read_energies",
-    "text_of",
-]
+__all__ = ["DATA", "EventEnergies", "GroupEnergies", "read_energies", "text_of"]
 
 DATA = Path(__file__).with_name("event_energies.json")
-#: How the data of a block relate to it.
-SAME, STALE, SIMILAR = "same", "stale", "similar"
-SCHEMA, VERSION = "spica.event_energies", 1
+SCHEMA, VERSION = "spica.event_energies", 2
 #: Significant digits of figures in the file.
-DIGITS = 6
+DIGITS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockEnergies:
-    """Energies of the instances of a block in a group.
+class GroupEnergies:
+    """Energies of a group with one config.
 
     Parameters
     ----------
-    block, group, kind, digest, size
-        As in `ClockedPart`.
     leakage_nw : float
         Leakage power of an instance in nW.
-    clock_pj : float
-        Energy of the clock pins of an instance in pJ per clocked cycle.
-    logic_cycle_pj, memory_cycle_pj : float
-        Energy of logic, and of accesses to memories, of an instance in pJ per clocked cycle
-        without an event.
+    clock_pj : mapping of str to float
+        Energy of the clock pins of an instance in pJ per clocked cycle, by domain as in
+        ``core_cycles``.
     logic_pj, memory_pj : mapping of str to float
-        The same in pJ per event, as `EventCounts.count` counts it.
+        Energy of logic, and of accesses to memories, in pJ per event and per clocked cycle.
     internal_share : float
         Share of the internal energy of cells in that of logic.
-    runs : int
-        Runs that these are fitted to.
-    spread : float
-        Standard deviation of the dynamic energy of these runs from the fit, relative to their mean.
 
     """
 
-    block: str
-    group: str
-    kind: str | None
-    digest: str
-    size: int
     leakage_nw: float
-    clock_pj: float
-    logic_cycle_pj: float
-    memory_cycle_pj: float
-    logic_pj: Mapping[str, float] = field(default_factory=dict)
-    memory_pj: Mapping[str, float] = field(default_factory=dict)
+    clock_pj: Mapping[str, float]
+    logic_pj: Mapping[str, float]
+    memory_pj: Mapping[str, float]
     internal_share: float
-    runs: int
-    spread: float
 
-    def logic(self, part: ClockedPart, counts: EventCounts) -> float:
-        """Return the energy of logic in a run in pJ."""
-        return energy(self.logic_cycle_pj, self.logic_pj, part, counts)
-
-    def memory(self, part: ClockedPart, counts: EventCounts) -> float:
-        """Return the energy of accesses to memories in a run in pJ."""
-        return energy(self.memory_cycle_pj, self.memory_pj, part, counts)
-
-    def clock(self, part: ClockedPart, counts: EventCounts) -> float:
-        """Return the energy of clock pins in a run in pJ."""
-        return self.clock_pj * counts.clocked_cycles(part)
-
-    def dynamic(self, part: ClockedPart, counts: EventCounts) -> float:
-        """Return the sum of these in pJ."""
-        return self.logic(part, counts) + self.memory(part, counts) + self.clock(part, counts)
-
-
-def energy(
-    cycle_pj: float, event_pj: Mapping[str, float], part: ClockedPart, counts: EventCounts
-) -> float:
-    """Return the energy of clocked cycles and of events."""
-    events = sum(each * counts.count(part, name) for name, each in event_pj.items())
-    return cycle_pj * counts.clocked_cycles(part) + events
-
-
-@dataclass(frozen=True)
-class Found:
-    """Energies that stand for a part.
-
-    Parameters
-    ----------
-    energies : BlockEnergies
-        The energies.
-    relation : str
-        `SAME`; `STALE` for a block of the same name whose RTL has changed; `SIMILAR` for another
-        config of the same class.
-
-    """
-
-    energies: BlockEnergies
-    relation: str
+    def dynamic(self, block: EventBlock, counts: EventCounts) -> float:
+        """Return the energy in a run in pJ without leakage, clocks withheld in idle cycles."""
+        energies = (self.clock_pj, self.logic_pj, self.memory_pj)
+        return sum(counts.energy(block, each) for each in energies)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,42 +56,36 @@ class EventEnergies:
     source : mapping
         Command, files and versions of the fit.
     presets : mapping
-        Runs of each preset with their differences from gates, and factors of other data.
-    blocks : sequence of BlockEnergies
-        Energies of the blocks.
+        Differences of each preset from gates, and factors of other data.
+    groups : mapping
+        Energies of each group by config.
 
     """
 
     source: Mapping[str, Any]
     presets: Mapping[str, Any]
-    blocks: Sequence[BlockEnergies]
+    groups: Mapping[str, Mapping[str, GroupEnergies]]
 
-    def find(self, part: ClockedPart) -> Found | None:
-        """Return the energies that stand for a part; None without any."""
-        group = [each for each in self.blocks if each.group == part.group]
-        same = [each for each in group if each.digest == part.digest]
-        if same:
-            return Found(min(same, key=lambda each: each.block != part.block), SAME)
-        stale = [each for each in group if each.block == part.block]
-        if stale:
-            return Found(stale[0], STALE)
-        similar = [each for each in group if part.kind is not None and each.kind == part.kind]
-        if similar:
-            nearest = min(similar, key=lambda each: abs(log(each.size / part.size)))
-            return Found(nearest, SIMILAR)
-        return None
+    def find(self, block: EventBlock) -> GroupEnergies | None:
+        """Return the energies of a block; None without any."""
+        return self.groups.get(block.group, {}).get(block.config)
 
 
 def text_of(energies: EventEnergies) -> str:
-    """Return the text of the data file, a block per line."""
-    blocks = sorted(energies.blocks, key=lambda each: (each.group, each.block))
-    rows = ",\n".join(json.dumps(rounded(asdict(each))) for each in blocks)
-    presets = ",\n".join(
-        f"{json.dumps(name)}: {json.dumps(rounded(each))}"
-        for name, each in sorted(energies.presets.items())
-    )
+    """Return the text of the data file, a config of a group per line."""
+    groups = {
+        group: {config: asdict(each) for config, each in rows.items()}
+        for group, rows in energies.groups.items()
+    }
     head = json.dumps({"schema": SCHEMA, "schema_version": VERSION, "source": energies.source})
-    return f'{head[:-1]},\n"presets": {{\n{presets}\n}},\n"blocks": [\n{rows}\n]}}\n'
+    presets = lines(energies.presets)
+    return f'{head[:-1]},\n"presets": {presets},\n"groups": {lines(groups, lines)}}}\n'
+
+
+def lines(found: Mapping[str, Any], text: Callable[[Any], str] = json.dumps) -> str:
+    """Return a mapping as JSON, a key per line."""
+    rows = (f"{json.dumps(key)}: {text(rounded(each))}" for key, each in sorted(found.items()))
+    return "{\n" + ",\n".join(rows) + "\n}"
 
 
 def rounded(value: Any) -> Any:
@@ -168,7 +94,7 @@ def rounded(value: Any) -> Any:
         return float(f"{value:.{DIGITS}g}")
     if isinstance(value, Mapping):
         return {key: rounded(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list):
         return [rounded(each) for each in value]
     return value
 
@@ -177,11 +103,8 @@ def rounded(value: Any) -> Any:
 def read_energies(path: Path = DATA) -> EventEnergies:
     """Return the contents of a data file."""
     found = json.loads(path.read_text(encoding="utf-8"))
-    return EventEnergies(
-        source=found["source"], presets=found["presets"], blocks=blocks_of(found["blocks"])
-    )
-
-
-def blocks_of(rows: Iterable[Mapping[str, Any]]) -> list[BlockEnergies]:
-    """Return the blocks of the file."""
-    return [BlockEnergies(**row) for row in rows]
+    groups = {
+        group: {config: GroupEnergies(**row) for config, row in rows.items()}
+        for group, rows in found["groups"].items()
+    }
+    return EventEnergies(source=found["source"], presets=found["presets"], groups=groups)

@@ -1,6 +1,6 @@
 """Energy of a run from event counters: no cell library, no synthesis, no waveform."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,15 +12,14 @@ from ...hw.config import ClusterConfig
 from ...sim.report.result import COMPLETE
 from ...sim.run.options import RunOptions
 from ...sim.run.workload import Workload, run_workload
-from ...synth.clocked_parts import ClockedPart, cluster_parts
 from ...synth.energy.design_energy import PartEnergy, PowerSum
 from ...synth.energy.sampling import Part
-from .event_data import SAME, BlockEnergies, EventEnergies, read_energies
-from .event_table import EventCounts
-from .requirements import EVENTS, require_cluster_run
+from .event_data import read_energies
+from .event_table import EventBlock, EventCounts, event_blocks
+from .requirements import EVENTS, GATES, require_cluster_run
 from .section import LIMITS, energy_of_run
 
-__all__ = ["EventOptions", "event_section", "run_with_events"]
+__all__ = ["EventOptions", "event_section", "require_event_run", "run_with_events"]
 
 #: Rules of event energies, besides those of gates.
 RULES = (
@@ -66,32 +65,27 @@ def run_with_events(
         Clock and DRAM.
 
     """
-    require_cluster_run(config, options, EVENTS)
-    require_data(preset, config, progress)
+    require_event_run(config, options)
     result = run_workload(workload, preset, config, options, progress=progress, **others)
     if result["status"] != COMPLETE:
         return result
     return result | {"energy": event_section(result, config, energy)}
 
 
-def require_data(preset: str, config: ClusterConfig, progress: Progress | None):
-    """Raise unless a block of a machine has event energies."""
-    if progress is not None:
-        progress("finding the blocks of the machine", 0, 0)
+def require_event_run(config: ClusterConfig, options: RunOptions):
+    """Raise unless a run is one of the whole cluster, whose groups all have event energies."""
+    require_cluster_run(config, options, EVENTS)
     energies = read_energies()
-    if not any(energies.find(part) for part in cluster_parts(config, preset)):
-        known = ", ".join(sorted(energies.presets))
+    missing = [each for each in event_blocks(config) if energies.find(each) is None]
+    if missing:
+        listed = "; ".join(f"{each.group} ({each.config})" for each in missing)
         raise UserError(
-            f"--energy must have data of blocks of {preset}, and there are none; choose a preset "
-            f"of the data, {known}, or --energy-gates"
+            f"{EVENTS} has no event energies of {listed}; use {GATES}, which computes them"
         )
 
 
 def event_section(
-    result: Mapping[str, Any],
-    config: ClusterConfig,
-    options: EventOptions,
-    energies: EventEnergies | None = None,
+    result: Mapping[str, Any], config: ClusterConfig, options: EventOptions
 ) -> dict[str, Any]:
     """Return the `energy` of a result from its counters.
 
@@ -103,54 +97,46 @@ def event_section(
         Config of the machine.
     options : EventOptions
         Clock and DRAM.
-    energies : EventEnergies or None
-        Event energies; None for those of Spica.
 
     """
-    energies = read_energies() if energies is None else energies
-    counts = EventCounts(result, config)
-    parts = cluster_parts(config, result["preset"])
-    found = [energies.find(part) for part in parts]
-    known = [
-        part_of_events(part, each.energies, counts)
-        for part, each in zip(parts, found, strict=True)
-        if each is not None
-    ]
+    energies, counts = read_energies(), EventCounts(result, config)
+    parts = [part_of_events(each, counts) for each in event_blocks(config)]
     source = {
         "liberty": energies.source["liberty"],
         "voltage": energies.source["voltage"],
         "sram_table": energies.source["sram_table"],
         "windows": None,
         "sampled_cycles": None,
-        "instances": sum(part.instances for part in parts),
+        "instances": sum(len(each.part.instances) for each in parts),
         "instances_sampled": None,
         "rules": list(RULES),
     }
     return energy_of_run(
-        known,
+        parts,
         result,
         megahertz=options.megahertz,
         dram_pj_per_bit=options.dram_pj_per_bit,
         source=source,
-        fit=fit_entry(result["preset"], parts, energies),
+        fit=energies.presets.get(result["preset"], {"runs": [], "data_factors": {}}),
     )
 
 
-def part_of_events(part: ClockedPart, energies: BlockEnergies, counts: EventCounts) -> PartEnergy:
-    """Return the energy of a part in a run."""
-    cycles, logic = counts.cycles, energies.logic(part, counts)
+def part_of_events(block: EventBlock, counts: EventCounts) -> PartEnergy:
+    """Return the energy of a group of a machine in a run."""
+    energies = read_energies().find(block)
+    assert energies is not None
+    cycles, logic = counts.run_cycles, counts.energy(block, energies.logic_pj)
     internal = energies.internal_share * logic
-    clocked = sum(count for place, count in part.places.items() if place.is_clocked)
     power = PowerSum(
         internal=internal / cycles,
         switching=(logic - internal) / cycles,
-        clock=energies.clock(part, counts) / cycles,
-        ungated_clock=energies.clock_pj * clocked,
-        memory=energies.memory(part, counts) / cycles,
-        leakage=energies.leakage_nw * part.instances,
+        clock=counts.energy(block, energies.clock_pj) / cycles,
+        ungated_clock=counts.ungated(energies.clock_pj),
+        memory=counts.energy(block, energies.memory_pj) / cycles,
+        leakage=energies.leakage_nw * block.instances,
     )
     return PartEnergy(
-        part=Part(block=part.block, group=part.group, instances=("",) * part.instances),
+        part=Part(block=block.group, group=block.group, instances=("",) * block.instances),
         power=power,
         sampled=0,
         windows=0,
@@ -161,26 +147,3 @@ def part_of_events(part: ClockedPart, energies: BlockEnergies, counts: EventCoun
         errors=np.zeros(0),
         differing=(),
     )
-
-
-def fit_entry(preset: str, parts: Sequence[ClockedPart], energies: EventEnergies) -> dict[str, Any]:
-    """Return the fit behind the energy of a machine: runs, differences, and blocks without data."""
-    related: dict[str, list[dict[str, str]]] = {"stale": [], "similar": []}
-    missing, spreads = [], {}
-    for part in parts:
-        name = {"block": part.block, "group": part.group}
-        found = energies.find(part)
-        if found is None:
-            missing.append(name)
-            continue
-        spreads[f"{part.block} ({part.group})"] = found.energies.spread
-        if found.relation != SAME:
-            related[found.relation].append(name | {"data": found.energies.block})
-    known = energies.presets.get(preset, {"runs": [], "data": {}})
-    return {
-        "runs": known["runs"],
-        "data_factors": known["data"],
-        "spread": spreads,
-        **related,
-        "missing": missing,
-    }

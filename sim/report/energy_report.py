@@ -1,6 +1,6 @@
 """Energy in the report of a run: totals, groups, and samples or event energies behind them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.table import Table
@@ -44,7 +44,7 @@ def energy_lines(energy: Mapping[str, Any]) -> Iterator[str]:
 
 
 def fit_lines(energy: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the fit of event energies, its differences, blocks with other data or none, rules."""
+    """Yield the fit of event energies, its differences, factors of other data, rules."""
     source, fit = energy["source"], energy["fit"]
     memories = source["sram_table"] or "macros of an open 130 nm process"
     yield (
@@ -52,57 +52,17 @@ def fit_lines(energy: Mapping[str, Any]) -> Iterator[str]:
         f"{source['liberty']} at {source['voltage']:g} V; memories: {memories}"
     )
     uses = {"fit": "fitted to", "check": "not fitted to"}
-    for use, text in uses.items():
-        found = [each for each in fit["runs"] if each["use"] == use]
-        if found:
-            worst = max(found, key=lambda each: abs(each["total"]))
-            yield (
-                f"Difference from gates of {len(found)} runs of this preset that it is {text}: at "
-                f"most {percent(abs(worst['total']))}, {worst['run']}"
-            )
+    for each in fit["runs"]:
+        yield (
+            f"Difference from gates of {each['runs']} runs of this preset that it is "
+            f"{uses[each['use']]}: at most {percent(abs(each['total']))}, {each['run']}"
+        )
     if not fit["runs"]:
         yield "Difference from gates: not measured on this preset"
     for name, each in fit["data_factors"].items():
         groups = ", ".join(f"{group} {factor:.2f}" for group, factor in each["groups"].items())
         yield f"With {name} gates have {each['total']:.2f} of this energy ({groups})"
-    yield from relation_lines(energy)
     yield from source["rules"]
-
-
-def relation_lines(energy: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each way in which data are not those of the blocks themselves."""
-    fit = energy["fit"]
-    if fit["stale"]:
-        yield (
-            f"Stale: the RTL of {listed(fit['stale'])} has changed since the fit, so the energy "
-            "is that of the older RTL"
-        )
-    if fit["similar"]:
-        others = {(each["block"], each["group"]) for each in fit["similar"]}
-        share = sum(
-            each["total_pj"]
-            for each in energy["blocks"]
-            if (each["block"], each["group"]) in others
-        ) / (energy["total_pj"] or 1.0)
-        yield (
-            f"Not measured: {percent(share)} of the energy is of blocks that have the data of "
-            f"another config of their class, in brackets: {listed(fit['similar'])}"
-        )
-    if fit["missing"]:
-        yield f"Without data, not included in any energy: {listed(fit['missing'])}"
-
-
-def listed(blocks: Sequence[Mapping[str, str]], most: int = 8) -> str:
-    """Return the names of the first blocks, and the number of the others."""
-    names = [
-        f"{each['block']} ({each['data']})"
-        if each.get("data", each["block"]) != each["block"]
-        else each["block"]
-        for each in blocks
-    ]
-    names = list(dict.fromkeys(names))
-    rest = [f"and {len(names) - most} more, as in the result file"] if len(names) > most else []
-    return ", ".join([*names[:most], *rest])
 
 
 def source_lines(energy: Mapping[str, Any]) -> Iterator[str]:

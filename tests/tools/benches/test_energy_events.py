@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spica.explore.energy.event_data import EventEnergies, read_energies
+from spica.explore.energy.event_data import read_energies
 from spica.hw.base.errors import UserError
 
 ROOT = Path(__file__).parents[3]
@@ -43,20 +43,31 @@ def test_operands_have_their_sizes(bench):
 
 
 def test_the_data_of_spica_are_within_the_limits(bench):
+    events = bench("energy_events")
     energies = read_energies()
-    assert bench("energy_events").missed(energies, energies.presets) == []
+    assert set(energies.presets) <= {run.preset for run in bench("energy_runs").RUNS}
+    differences = [run["total"] for each in energies.presets.values() for run in each["runs"]]
+    assert max(map(abs, differences)) < events.TOTAL
 
 
 def test_a_check_beyond_the_limits_is_missed(bench):
-    runs = [
-        {"run": "gemm 8", "use": "check", "gates_pj": 1.0, "total": -0.12, "groups": {"L2": 0.1}},
-        {"run": "gemm 9", "use": "check", "gates_pj": 1.0, "total": 0.05, "groups": {"L2": 0.25}},
-        {"run": "gemm 10", "use": "fit", "gates_pj": 1.0, "total": 0.5, "groups": {}},
-    ]
-    energies = EventEnergies(source={}, presets={"tiny": {"runs": runs, "data": {}}}, blocks=[])
-    assert bench("energy_events").missed(energies, ["tiny"]) == [
+    events, run = bench("energy_events"), bench("energy_runs").EnergyRun
+    runs = {
+        run(preset="tiny", kernel="gemm", size="8", use="check"): (-0.12, 0.1),
+        run(preset="tiny", kernel="gemm", size="9", use="check"): (0.05, 0.25),
+        run(preset="tiny", kernel="gemm", size="10", use="fit"): (0.5, 0.0),
+    }
+    found = {
+        each: {"gates_pj": 1.0, "total": total, "groups": {"L2": group}}
+        for each, (total, group) in runs.items()
+    }
+    assert events.missed(found) == [
         "tiny: total of gemm 8 differs by -12.0 %",
         "tiny: L2 of gemm 9 differs by +25.0 %",
+    ]
+    assert events.account(found)["runs"] == [
+        {"use": "fit", "runs": 1, "run": "gemm 10", "total": 0.5},
+        {"use": "check", "runs": 2, "run": "gemm 8", "total": -0.12},
     ]
 
 

@@ -1,19 +1,17 @@
-"""Tests of ``spica run --energy``: sum by hand, blocks with other data or none, bad input."""
+"""Tests of ``spica run --energy``: sum by hand, report, blocks without data, bad input."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from spica.cli.main import main
-from spica.explore.energy.event_data import SAME, read_energies
+from spica.explore.energy.event_data import read_energies
 from spica.explore.energy.event_model import EventOptions, event_section
-from spica.explore.energy.event_table import EventCounts
+from spica.explore.energy.event_table import EventCounts, event_blocks
 from spica.hw.config import PRESETS
 from spica.sim.report.energy_report import energy_lines
 from spica.sim.report.result import result_schema
-from spica.synth.clocked_parts import cluster_parts
 
 PRESET = "tiny_matrix"
 CONFIG = PRESETS[PRESET]
@@ -29,31 +27,22 @@ def result(tmp_path_factory):
     return json.loads(path.read_text())
 
 
-def sections(result, energies):
-    energy = event_section(result, CONFIG, EventOptions(), energies)
-    return energy, "\n".join(energy_lines(energy))
-
-
-def test_energy_is_the_sum_of_blocks(result):
+def test_energy_is_the_sum_of_groups(result):
     Draft202012Validator(result_schema()).validate(result)
     energy, energies = result["energy"], read_energies()
     counters, clocked = result["counters"], result["clocked_cycles"]
+    cycles = {name: clocked[name] for name in ("dma", "shared", "matrix", "sync")}
     total = leakage = 0.0
-    for part in cluster_parts(CONFIG, PRESET):
-        row = energies.find(part).energies
-        cycles = sum(
-            count * (clocked[place.domain] if place.is_clocked else result["run_cycles"])
-            for place, count in part.places.items()
-        )
+    for block in event_blocks(CONFIG):
+        row = energies.find(block)
         counts = EventCounts(result, CONFIG)
-        total += (row.clock_pj + row.logic_cycle_pj + row.memory_cycle_pj) * cycles
-        for events in (row.logic_pj, row.memory_pj):
-            total += sum(each * counts.count(part, name) for name, each in events.items())
-        leakage += row.leakage_nw * part.instances
-        if part.group == "mesh":
-            assert counts.count(part, "matrix_active") == (
-                part.instances * counters["matrix_active"]
-            )
+        for events in (row.clock_pj, row.logic_pj, row.memory_pj):
+            for name, each in events.items():
+                clock = name.removesuffix("_cycles")
+                total += each * (cycles[clock] if clock in cycles else counts.count(block, name))
+        leakage += row.leakage_nw
+        if block.group == "mesh":
+            assert counts.count(block, "matrix_active") == counters["matrix_active"]
     assert energy["model"] == "events"
     assert energy["total_pj"] == pytest.approx(total)
     assert sum(group["total_pj"] for group in energy["by_group"].values()) == pytest.approx(total)
@@ -63,52 +52,17 @@ def test_energy_is_the_sum_of_blocks(result):
     assert energy["leakage_mw"] == pytest.approx(leakage * 1e-6)
     assert energy["energy_delay_js"] == pytest.approx(total * 1e-12 * microseconds * 1e-6)
     assert energy["dram"]["total_pj"] == 8 * 4.0 * energy["dram"]["bytes"]
+    ungated = energy["ungated_clock_pj"] / result["run_cycles"]
+    found = (energies.find(block).clock_pj for block in event_blocks(CONFIG))
+    assert ungated == pytest.approx(sum(sum(each.values()) for each in found))
 
 
-def test_data_of_the_preset_are_those_of_its_blocks(result):
-    """The event energies are fitted again when the RTL of a block of this preset changes."""
-    energies = read_energies()
-    parts = cluster_parts(CONFIG, PRESET)
-    others = [part.block for part in parts if energies.find(part).relation != SAME]
-    assert others == [], "run `python -m bench.energy_events` as in docs/energy.md"
-    fit = result["energy"]["fit"]
-    assert (fit["stale"], fit["similar"], fit["missing"]) == ([], [], [])
-
-
-@pytest.mark.full
-def test_a_stale_block_is_said(result):
-    energies = read_energies()
-    blocks = [
-        replace(each, digest="older") if each.kind == "Control" else each
-        for each in energies.blocks
-    ]
-    energy, text = sections(result, replace(energies, blocks=blocks))
-    (stale,) = energy["fit"]["stale"]
-    assert stale["block"].startswith("control_")
-    assert f"Stale: the RTL of {stale['block']} has changed since the fit" in text
-
-
-def test_a_block_without_data_is_listed(result):
-    energies = read_energies()
-    blocks = [each for each in energies.blocks if each.kind != "WeightStationaryMesh"]
-    energy, text = sections(result, replace(energies, blocks=blocks))
-    (missing,) = energy["fit"]["missing"]
-    assert f"Without data, not included in any energy: {missing['block']}" in text
-    assert energy["total_pj"] < result["energy"]["total_pj"]
-
-
-def test_another_config_is_flagged(result):
-    energies = read_energies()
-    blocks = [
-        replace(each, digest="other", block="mesh_of_another_unit")
-        if each.kind == "WeightStationaryMesh"
-        else each
-        for each in energies.blocks
-    ]
-    energy, text = sections(result, replace(energies, blocks=blocks))
-    (similar,) = energy["fit"]["similar"]
-    assert similar["data"] == "mesh_of_another_unit"
-    assert "(mesh_of_another_unit)" in text
+def test_the_report_has_the_differences_of_the_preset(result):
+    text = "\n".join(energy_lines(result["energy"]))
+    for use in ("fitted to: at most", "not fitted to: at most"):
+        assert use in text
+    other = result["energy"] | {"fit": {"runs": [], "data_factors": {}}}
+    assert "Difference from gates: not measured on this preset" in "\n".join(energy_lines(other))
 
 
 def refused_run(*_, **__):
@@ -123,6 +77,11 @@ def refused_run(*_, **__):
         ([*RUN, "--energy", "--energy-gates"], "--energy does not apply to --energy-gates"),
         ([*RUN, "--energy", "--clock", "-1"], "--clock must be a positive number of MHz"),
         ([*RUN, "--energy", "--engine", "amaranth"], "--energy needs engine verilator"),
+        (
+            [*RUN, "--energy", "--set", "shared.banks=4", "--set", "matrix.operand=bf16"],
+            "--energy has no event energies of mesh (matrix.rows=4 matrix.columns=4 "
+            "matrix.dataflow=weight_stationary matrix.operand=bf16); accumulator (",
+        ),
         (
             [*RUN, "--energy", "--save", "a.run", "--save-at", "9"],
             "--energy needs a whole run; leave out --save and --restore",
@@ -159,7 +118,6 @@ def test_sweep_and_compare_have_the_energy(result, tmp_path, capsys):
     total = result["energy"]["total_pj"]
     assert float(figures["energy_pj"]) == pytest.approx(total)
     assert float(figures["pj_per_mac"]) == pytest.approx(total / 16**3)
-    assert float(figures["energy_own_data"]) == 1.0
     capsys.readouterr()
     assert main(["compare", *common, "--no-area", "--json", str(page)]) == 0
     rows = {
@@ -169,7 +127,6 @@ def test_sweep_and_compare_have_the_energy(result, tmp_path, capsys):
     assert rows["energy", "total_pj"] == pytest.approx(total)
     groups = [value for (section, _), value in rows.items() if section == "energy_groups"]
     assert sum(groups) == pytest.approx(total)
-    assert rows["energy", "own_data"] == 1.0
 
 
 def test_a_chart_of_energy_needs_the_option(capsys, tmp_path):
@@ -187,4 +144,3 @@ def test_the_label_of_a_design_need_not_be_a_name(result):
         result | {"preset": f"{PRESET},dma.masters=1, as published"}, CONFIG, EventOptions()
     )
     assert labelled["total_pj"] == result["energy"]["total_pj"]
-    assert labelled["fit"]["missing"] == labelled["fit"]["stale"] == []

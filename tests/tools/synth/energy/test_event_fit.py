@@ -1,137 +1,107 @@
-"""Tests of the fit of event energies: known values are recovered, data are found or flagged."""
-
-from collections import Counter
+"""Tests of the fit of event energies: known values are recovered, also of two units at once."""
 
 import numpy as np
 import pytest
 
-from spica.explore.energy.event_data import (
-    SAME,
-    SIMILAR,
-    STALE,
-    BlockEnergies,
-    EventEnergies,
-    read_energies,
-    text_of,
-)
+from spica.explore.energy.event_data import DATA, EventEnergies, read_energies, text_of
 from spica.explore.energy.event_fit import (
     MeasuredRun,
     differences,
-    fitted_blocks,
+    fitted_groups,
     non_negative,
 )
-from spica.explore.energy.event_table import CANDIDATES, EVENTS, EventCounts
+from spica.explore.energy.event_table import GROUPS, EventCounts, event_blocks
 from spica.hw.config import PRESETS
-from spica.synth.clocked_parts import ClockedPart, Place
-from spica.synth.groups import GROUPS
+from spica.hw.config.override import override
+from spica.synth.groups import GROUPS as ALL_GROUPS
 
-CONFIG = PRESETS["tiny_matrix"]
-MESH = ClockedPart(
-    block="mesh_1",
-    group="mesh",
-    kind="WeightStationaryMesh",
-    digest="d1",
-    size=1000,
-    places=Counter({Place("matrix", True): 4}),
-)
-DMA = ClockedPart(
-    block="dma_1",
-    group="DMA",
-    kind="Dma",
-    digest="d2",
-    size=500,
-    places=Counter({Place("dma", True): 2}),
-)
-
-
-def counts_of(active, weights, beats, clocked):
-    """Return the events of a made-up run."""
-    counters = {
-        "matrix_active": active,
-        "shared_read_words_b": weights,
-        "dma_read_beats_0": beats,
-        "dma_read_beats_1": beats,
-    }
-    return EventCounts(run_result(counters, clocked), CONFIG)
+ONE, TWO = PRESETS["tiny_matrix"], PRESETS["tiny_hetero"]
+#: Energies of the meshes of both units: per clocked cycle, active cycle and word of weights.
+MESHES = {"matrix": (0.5, 3.0, 0.25), "matrix1": (1.0, 2.0, 0.0)}
 
 
 def run_result(counters, clocked=1000):
     """Return the parts of the result of a made-up run that have events."""
-    rows = dict.fromkeys(("matrix_active", "overwrite_rows", "accumulate_rows", "drain_rows"), 0)
+    units = ("matrix_active", "overwrite_rows", "accumulate_rows", "drain_rows")
+    names = [*units, *(f"matrix1_{name.removeprefix('matrix_')}" for name in units)]
     return {
         "run_cycles": 10 * clocked,
-        "clocked_cycles": {"matrix": clocked, "dma": clocked // 2},
-        "counters": rows | counters,
+        "clocked_cycles": {"matrix": clocked, "matrix1": clocked // 4, "dma": clocked // 2},
+        "counters": dict.fromkeys(names, 0) | counters,
         "cores": None,
         "mac_utilization": None,
     }
 
 
-def made_up_run(active, weights, beats, clocked, noise=1.0):
+def made_up_run(config, rng):
     """Return a run whose energies follow from known energies of events."""
-    counts = counts_of(active, weights, beats, clocked)
-    logic = noise * 4 * (0.5 * clocked + 3.0 * active + 0.25 * weights)
-    memory = 7.0 * 2 * beats
-    rows = [
-        block_row(MESH, logic=logic, clock=4 * 2.0 * clocked, memory=0.0),
-        block_row(DMA, logic=0.0, clock=2 * 1.0 * (clocked // 2), memory=memory),
-    ]
-    energy = {"blocks": rows, "total_pj": sum(row["total_pj"] for row in rows)}
-    parts = {(part.block, part.group): part for part in (MESH, DMA)}
-    return MeasuredRun(energy=energy, parts=parts, counts=counts)
+    active, weights, beats, clocked = map(int, rng.integers(100, 1000, 4))
+    counters = {
+        **{"matrix_active": active, "matrix1_active": active // 3},
+        **{"shared_read_words_b": weights, "shared_read_words_b1": weights // 2},
+        **{"dma_read_beats_0": beats, "dma_read_beats_1": beats},
+    }
+    counts = EventCounts(run_result(counters, 3 * clocked), config)
+    meshes = [each for each in event_blocks(config) if each.group == "mesh"]
+    logic = clock = 0.0
+    for mesh in meshes:
+        for pj, name in zip(
+            MESHES[str(mesh.unit)], ("matrix_cycles", "matrix_active", "weight_words"), strict=True
+        ):
+            logic += pj * counts.count(mesh, name)
+        clock += 2.0 * counts.count(mesh, "matrix_cycles")
+    groups = {
+        "mesh": figures(logic=logic, clock=clock, memory=0.0, leakage=len(meshes) * 10.0),
+        "DMA": figures(logic=0.0, clock=1.5 * clocked, memory=14.0 * beats, leakage=5.0),
+    }
+    energy = {
+        "by_group": groups,
+        "total_pj": sum(each["total_pj"] for each in groups.values()),
+        **{"clock_mhz": 100.0, "cycles": 1000},
+    }
+    return MeasuredRun(energy=energy, blocks=[*event_blocks(config)], counts=counts)
 
 
-def block_row(part, *, logic, clock, memory):
+def figures(*, logic, clock, memory, leakage):
+    """Return the figures of a group; `leakage` is in uW."""
     return {
-        "block": part.block,
-        "group": part.group,
-        "windows_counted": 1,
         "total_pj": logic + clock + memory,
         "internal_pj": 0.75 * logic,
+        "switching_pj": 0.25 * logic,
         "clock_pj": clock,
         "memory_pj": memory,
-        "leakage_nw": 10.0 * part.instances,
+        "leakage_pj": leakage * 10.0,  # in 10 us
     }
 
 
 @pytest.fixture
 def runs():
     rng = np.random.default_rng(1)
-    return [made_up_run(*map(int, rng.integers(100, 1000, 3)), 3000 + 200 * n) for n in range(10)]
+    return [made_up_run(config, rng) for config in (ONE, TWO) for _ in range(10)]
 
 
 def test_known_energies_are_recovered(runs):
-    mesh, dma = fitted_blocks(runs)
-    assert mesh.clock_pj == pytest.approx(2.0)
-    assert mesh.logic_cycle_pj == pytest.approx(0.5)
-    assert mesh.logic_pj == pytest.approx({"matrix_active": 3.0, "weight_words": 0.25})
-    assert mesh.memory_pj == {}
-    assert mesh.internal_share == pytest.approx(0.75)
-    assert mesh.leakage_nw == 10.0
-    assert mesh.spread < 1e-9
+    groups = fitted_groups(runs)
+    (large, small), (dma, _) = groups["mesh"].values(), groups["DMA"].values()
+    names = ("matrix_cycles", "matrix_active", "weight_words")
+    for mesh, known in zip((large, small), MESHES.values(), strict=True):
+        expected = {name: each for name, each in zip(names, known, strict=True) if each}
+        assert mesh.logic_pj == pytest.approx(expected, rel=1e-3)
+        assert mesh.clock_pj == pytest.approx({"matrix_cycles": 2.0})
+        assert mesh.memory_pj == {}
+        assert mesh.internal_share == pytest.approx(0.75)
+        assert mesh.leakage_nw == pytest.approx(10_000)
     assert dma.memory_pj == pytest.approx({"dma_read_beats": 7.0})
-    assert dma.memory_cycle_pj == pytest.approx(0.0, abs=1e-9)
-    energies = EventEnergies(source={}, presets={}, blocks=[mesh, dma])
-    other = differences(made_up_run(70, 20, 900, 2500), energies)
-    assert other["total"] == pytest.approx(0, abs=1e-9)
-    assert other["groups"] == pytest.approx({"mesh": 0, "DMA": 0}, abs=1e-9)
+    energies = EventEnergies(source={}, presets={}, groups=groups)
+    other = differences(made_up_run(TWO, np.random.default_rng(2)), energies)
+    assert other["total"] == pytest.approx(0, abs=1e-3)
+    assert other["groups"] == pytest.approx({"mesh": 0, "DMA": 0}, abs=1e-3)
 
 
-def test_spread_follows_from_noise(runs):
-    noisy = [
-        made_up_run(300 + 50 * n, 200, 100, 3000 + 200 * n, noise=1.1 if n % 2 else 0.9)
-        for n in range(10)
-    ]
-    assert 0.01 < fitted_blocks(noisy)[0].spread < 0.1
-
-
-def test_one_run_gives_energy_per_clocked_cycle(runs):
-    (mesh, _) = fitted_blocks(runs[:1])
-    assert mesh.logic_pj == {}
-    assert mesh.runs == 1
-    assert mesh.dynamic(MESH, runs[0].counts) == pytest.approx(
-        runs[0].energy["blocks"][0]["total_pj"]
-    )
+def test_a_group_without_data_counts_as_nothing(runs):
+    groups = {"mesh": fitted_groups(runs[:10])["mesh"]}
+    found = differences(runs[0], EventEnergies(source={}, presets={}, groups=groups))
+    assert found["groups"]["DMA"] == -1.0
 
 
 def test_factors_are_not_negative():
@@ -140,41 +110,11 @@ def test_factors_are_not_negative():
     assert non_negative(columns, np.array([2.0, 3.0, 4.0])) == pytest.approx([1.0, 1.0])
 
 
-def row_of(part, **changes):
-    fields = {"block": part.block, "group": part.group, "kind": part.kind}
-    fields |= {"digest": part.digest, "size": part.size, **changes}
-    return BlockEnergies(
-        **fields,
-        leakage_nw=1.0,
-        clock_pj=2.0,
-        logic_cycle_pj=0.0,
-        memory_cycle_pj=0.0,
-        internal_share=0.5,
-        runs=1,
-        spread=0.0,
-    )
-
-
-def found(*rows):
-    return EventEnergies(source={}, presets={}, blocks=rows).find(MESH)
-
-
-def test_data_of_a_block_are_found_or_flagged():
-    assert found(row_of(MESH), row_of(DMA)).relation == SAME
-    assert found(row_of(MESH, block="mesh_renamed")).relation == SAME
-    assert found(row_of(MESH, digest="older")).relation == STALE
-    near, far = (row_of(MESH, block=f"mesh_{n}", digest=n, size=n) for n in (1200, 9000))
-    nearest = found(far, near)
-    assert (nearest.relation, nearest.energies) == (SIMILAR, near)
-    assert found(row_of(DMA)) is None
-    assert found(row_of(MESH, group="accumulator")) is None
-
-
-def test_broadcast_events_count_for_every_instance():
-    counts = counts_of(10, 20, 30, 1000)
-    assert counts.count(MESH, "matrix_active") == 40
-    assert counts.count(DMA, "dma_read_beats") == 60
-    assert counts.clocked_cycles(MESH) == 4000
+def test_energies_belong_to_a_config(runs):
+    energies = EventEnergies(source={}, presets={}, groups=fitted_groups(runs))
+    wider = override(ONE, ["matrix.columns=8", "matrix.tile=32,16,32"])
+    for config, groups in ((ONE, {"mesh", "DMA"}), (wider, {"DMA"})):
+        assert {each.group for each in event_blocks(config) if energies.find(each)} == groups
 
 
 def test_events_of_the_l2_are_without_bursts_of_the_dma():
@@ -182,28 +122,33 @@ def test_events_of_the_l2_are_without_bursts_of_the_dma():
         **{"l2_reads": 50, "l2_read_misses": 30, "l2_prefetches": 5, "l2_writes": 9},
         **{"dma_read_beats_0": 8, "dma_read_beats_1": 4, "dma_write_beats_0": 10},
     }
-    counts = EventCounts(run_result(counters), CONFIG)
-    found = {name: counts.count(DMA, name) for name in ("l2_placed", "l2_core_reads")}
-    assert found == {"l2_placed": 30 + 5 - 12, "l2_core_reads": 50 - 12}
-    assert counts.count(DMA, "l2_core_writes") == 0
+    events = EventCounts(run_result(counters), ONE).events
+    assert (events["l2_placed"], events["l2_core_reads"]) == (30 + 5 - 12, 50 - 12)
+    assert events["l2_core_writes"] == 0
 
 
 def test_products_outside_of_a_matrix_do_not_count():
     result = run_result({}) | {"operations": 2 * 5 * 6 * 7}
-    assert EventCounts(result, CONFIG).count(MESH, "multiply_adds") == 0
+    assert EventCounts(result, ONE).events["multiply_adds"] == 0
     result["mac_utilization"] = 0.5
-    assert EventCounts(result, CONFIG).count(MESH, "multiply_adds") == 5 * 6 * 7
+    assert EventCounts(result, ONE).events["multiply_adds"] == 5 * 6 * 7
 
 
-def test_candidates_are_events_of_groups():
-    assert {name for names in CANDIDATES.values() for name in names} <= set(EVENTS)
-    assert set(CANDIDATES) == set(GROUPS)
+def test_groups_are_those_of_reports():
+    assert set(GROUPS) == set(ALL_GROUPS)
 
 
-def test_the_file_of_spica_is_as_it_was_written(tmp_path):
+@pytest.mark.parametrize("preset", read_energies().presets)
+def test_every_measured_preset_has_energies(preset):
+    energies = read_energies()
+    missing = [each for each in event_blocks(PRESETS[preset]) if energies.find(each) is None]
+    assert missing == []
+
+
+def test_the_file_of_spica_is_small_and_as_it_was_written(tmp_path):
     energies = read_energies()
     copy = tmp_path / "copy.json"
     copy.write_text(text_of(energies))
-    assert read_energies(copy) == energies
-    assert "tiny_matrix" in energies.presets
+    assert copy.read_text() == DATA.read_text()
+    assert DATA.stat().st_size <= 20_000
     assert energies.source["command"].startswith("python -m bench.energy_events")
