@@ -7,163 +7,94 @@ only its new runs. Exit code 1 if a check differs more than the limits.
 """
 
 import argparse
-import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from spica import hw, kernels, synth
 from spica.api.progress import ProgressDisplay
 from spica.cli.options import new_table, standard_output
-from spica.cli.run import chosen
-from spica.cli.run_options import Options
 from spica.explore.energy.event_data import DATA as FILE
-from spica.explore.energy.event_data import EventEnergies, read_energies, text_of
-from spica.explore.energy.event_fit import (
-    MeasuredRun,
-    differences,
-    fitted_groups,
-    measured_run,
+from spica.explore.energy.event_data import (
+    RECONSTRUCTED,
+    EventEnergies,
+    GroupEnergies,
+    read_energies,
+    text_of,
 )
-from spica.explore.energy.gates import (
-    GateMachine,
-    GateOptions,
-    gate_machine,
-    read_costs,
-    run_with_gates,
-)
-from spica.hw.base.build_cache import digest
+from spica.explore.energy.event_fit import Rows, differences, fitted_groups
+from spica.explore.energy.event_table import EventBlock, event_blocks
+from spica.explore.energy.gates import GateOptions
 from spica.hw.base.errors import UserError
-from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS
-from spica.hw.emit.shared_block import describe
-from spica.kernels.elements import nearest
 from spica.sim.engine.versions import versions
-from spica.sim.report.result import PASS
-from spica.sim.run.options import RunOptions
-from spica.sim.run.product_workload import ProductWorkload
-from spica.sim.run.workload import Workload
-from spica.synth.cache import source_key
 
-from .energy_operands import operands
+from .energy_measurements import Measurements
 from .energy_runs import CHECK, DATA, FIT, RUNS, EnergyRun
 
-__all__ = ["INSTANCES", "Measurements", "fitted", "main", "missed"]
+__all__ = ["fitted", "main", "missed", "shared_rows"]
 
 FOLDER = Path(__file__).parent / "results" / "energy_runs"
-#: Instances of a block without memories that are sampled.
-INSTANCES = 8
 #: Largest differences of a run that checks the fit: of the total, and of a group above 5 % of it.
 TOTAL, GROUP = 0.10, 0.20
 #: Difference of a group with other data that its preset has a factor for.
 DIFFERENT = 0.1
 
 
-class Measurements:
-    """Results of runs with energy from gates, kept in a folder.
+def shared_rows(
+    table: Sequence[EnergyRun], before: EventEnergies, is_kept: Callable[[EnergyRun], bool]
+) -> dict[str, dict[str, GroupEnergies]]:
+    """Return the rows, by group and config, of the presets whose results are not all kept.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the results.
-    gates : GateOptions
-        Library and macros; the windows are those of each run.
-    progress : callable
-        Progress callback.
-
+    They stay as they are, since a fit would miss these results. Raise `UserError` if the presets
+    of the runs have no other rows.
     """
-
-    def __init__(self, folder: Path, gates: GateOptions, progress: Progress):
-        self.folder, self.gates, self.progress = folder, gates, progress
-        self.costs = read_costs(gates)
-        files = [path.read_text() for path in (gates.liberty, gates.sram_table) if path is not None]
-        rooms = [Path(room.__path__[0]) for room in (hw, kernels, synth)]
-        self.sources = digest([*files, *map(source_key, rooms)])
-        self.machine: tuple[str, GateMachine] | None = None
-
-    def machine_of(self, run: EnergyRun) -> GateMachine:
-        """Return the blocks of the machine of a run; those of the last machine are kept."""
-        if self.machine is None or self.machine[0] != run.preset:
-            found = gate_machine(PRESETS[run.preset], run.preset, self.costs, self.progress)
-            self.machine = run.preset, found
-        return self.machine[1]
-
-    def stored(self, run: EnergyRun) -> dict[str, Any] | None:
-        """Return the kept result of a run; None without one of the same run and sources."""
-        try:
-            found = json.loads((self.folder / f"{run.name}.json").read_text())
-        except (OSError, ValueError):
-            return None
-        return found["result"] if found["key"] == self.key(run) else None
-
-    def key(self, run: EnergyRun) -> str:
-        """Return a hash of what determines a result."""
-        return digest([describe(run), self.sources])
-
-    def result(self, run: EnergyRun) -> dict[str, Any]:
-        """Return the result of a run, kept or new."""
-        found = self.stored(run)
-        if found is not None:
-            return found
-        workload, settings = work_of(run)
-        windows, cycles = run.windows
-        gates = GateOptions(
-            liberty=self.gates.liberty,
-            sram_table=self.gates.sram_table,
-            windows=windows,
-            window_cycles=cycles,
-            instances=INSTANCES,
+    own = presets_of(table)
+    away = dict.fromkeys(
+        run.preset
+        for run in RUNS
+        if run.preset in before.presets and run.preset not in own
+        if run.use == FIT and not is_kept(run)
+    )
+    found: dict[str, dict[str, GroupEnergies]] = {}
+    for block in blocks_of(away):
+        if (row := before.find(block)) is not None:
+            found.setdefault(block.group, {})[block.config] = row
+    if all(block.config in found.get(block.group, {}) for block in blocks_of(own)):
+        raise UserError(
+            f"all energies of {', '.join(own)} are also those of {', '.join(away)}; name these "
+            "presets in --only too, since their results are not kept"
         )
-        result = run_with_gates(
-            *(workload, run.preset, PRESETS[run.preset], settings),
-            costs=self.costs,
-            gates=gates,
-            machine=self.machine_of(run),
-            progress=self.progress,
-        )
-        if result["check"]["verdict"] != PASS:
-            raise UserError(f"{run.label} on {run.preset} must pass its check to be fitted to")
-        draft = self.folder / f"{run.name}.draft"
-        draft.write_text(json.dumps({"key": self.key(run), "result": result}))
-        os.replace(draft, self.folder / f"{run.name}.json")
-        return result
-
-    def measured(self, run: EnergyRun) -> MeasuredRun:
-        """Return a run for the fit."""
-        return measured_run(self.result(run), PRESETS[run.preset])
+    return found
 
 
-def work_of(run: EnergyRun) -> tuple[Workload, RunOptions]:
-    """Return the workload of a run, and its options."""
-    config = PRESETS[run.preset]
-    options = Options(preset=run.preset, size=run.size, **dict(run.options))  # pyright: ignore[reportArgumentType]  # by name
-    workload, settings = chosen(run.kernel, (), config, options)
-    if run.operands == "random":
-        return workload, settings
-    if not isinstance(workload, ProductWorkload):
-        raise UserError(f"operands {run.operands} need a product by the host, not {run.label}")
-    sizes = {"m": workload.m, "n": workload.n, "k": workload.k}
-    form = config.units[0].operand
-    a, b = (nearest(each, form) for each in operands(run.operands, **sizes))
-    return ProductWorkload(**sizes, data="given", operands=(a, b)), settings
+def blocks_of(presets: Iterable[str]) -> Iterator[EventBlock]:
+    """Yield the groups of some presets with their configs."""
+    for preset in presets:
+        yield from event_blocks(PRESETS[preset])
 
 
 def fitted(
-    table: Sequence[EnergyRun], measurements: Measurements, before: EventEnergies | None
+    table: Sequence[EnergyRun],
+    measurements: Measurements,
+    before: EventEnergies | None,
+    fixed: Mapping[str, Rows],
 ) -> EventEnergies:
-    """Return the event energies of the groups in some runs, and those of other groups as before.
+    """Return the event energies of the groups in some runs, and the rows of others as before.
 
     Runs of other presets take part if their results are kept: a group may be in several machines.
+    `fixed` are the rows that stay as before though the runs have them.
     """
     kept = [run for run in RUNS if run in table or measurements.stored(run) is not None]
-    groups = fitted_groups([measurements.measured(run) for run in kept if run.use == FIT])
+    groups = fitted_groups([measurements.measured(run) for run in kept if run.use == FIT], fixed)
     source = source_of(measurements)
     presets: Mapping[str, Any] = {}
     if before is not None:
-        require_same_files(before.source, source)
+        own = presets_of(table)
+        past = before.source.get(RECONSTRUCTED, [])
+        source |= {RECONSTRUCTED: [each for each in past if each not in own]}
         names = {**before.groups, **groups}
         groups = {name: {**before.groups.get(name, {}), **groups.get(name, {})} for name in names}
         presets = before.presets
@@ -267,13 +198,17 @@ def main() -> int:
     arguments.runs.mkdir(parents=True, exist_ok=True)
     table = [run for run in RUNS if arguments.only is None or run.preset in arguments.only]
     gates = GateOptions(liberty=arguments.liberty, sram_table=arguments.sram_table)
+    before = read_energies(arguments.output) if arguments.output.exists() else None
+    fixed: Mapping[str, Rows] = {}
     with ProgressDisplay() as progress:
         measurements = Measurements(arguments.runs, gates, progress)
+        if before is not None:
+            require_same_files(before.source, source_of(measurements))
+            fixed = shared_rows(table, before, lambda run: measurements.stored(run) is not None)
         for number, run in enumerate(table):
             progress(f"{run.label} on {run.preset}", number, len(table))
             measurements.result(run)
-        before = read_energies(arguments.output) if arguments.output.exists() else None
-        energies = fitted(table, measurements, before)
+        energies = fitted(table, measurements, before, fixed)
         found = {run: differences(measurements.measured(run), energies) for run in table}
     presets = {
         preset: account({run: each for run, each in found.items() if run.preset == preset})
@@ -284,6 +219,9 @@ def main() -> int:
     draft.write_text(text_of(energies))
     os.replace(draft, arguments.output)
     print_differences(found)
+    for block in dict.fromkeys(blocks_of(presets)):
+        if block.config in fixed.get(block.group, {}):
+            print(f"as before, since other presets have it too: {block.group} ({block.config})")
     sentences = missed(found)
     for sentence in sentences:
         print(f"missed: {sentence}", file=sys.stderr)

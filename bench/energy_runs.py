@@ -79,6 +79,11 @@ CORES = (
     *(("mandelbrot", "8"), ("bitonic_sort", "128")),
 )
 CORES_CHECK = (("layernorm", "16"), ("stencil", "16"), ("conv2d", "16"))
+#: Kernels of a core whose other blocks are in `virgo` too.
+CORE = (
+    *(("saxpy", "1024"), ("transpose", "32"), ("softmax", "32"), ("sgemm", "32")),
+    ("reduce", "2048"),
+)
 DRAM = (("dram_latency", 100),)
 
 #: Options of long runs: the values of instructions are checked elsewhere.
@@ -158,4 +163,6 @@ RUNS: tuple[EnergyRun, ...] = (
     ),
     *runs(PAIR, ("gemm", "64x64x64"), *pairs("64x64x64", "128x128x128"), **SAMPLED),
     *runs(PAIR, *pairs("96x128x64"), use=CHECK, **SAMPLED),
+    *runs("core", *CORE, windows=CLUSTER_WINDOWS, options=DRAM),
+    *runs("core", *CORES_CHECK, windows=CLUSTER_WINDOWS, options=DRAM, use=CHECK),
 )

@@ -32,7 +32,7 @@ from spica.synth.energy.memory_accesses import MemoryPorts
 from spica.synth.energy.memory_energy import MemoryEnergy
 from spica.synth.energy.sampling import parts_of
 
-from .energy_events import INSTANCES, work_of
+from .energy_measurements import INSTANCES, work_of
 from .energy_runs import LONG, EnergyRun
 
 RESULT = Path(__file__).parent / "results" / "flip_flop_caches.json"

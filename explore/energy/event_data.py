@@ -2,19 +2,21 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from .event_table import EventBlock, EventCounts
 
-__all__ = ["DATA", "EventEnergies", "GroupEnergies", "read_energies", "text_of"]
+__all__ = ["DATA", "RECONSTRUCTED", "EventEnergies", "GroupEnergies", "read_energies", "text_of"]
 
 DATA = Path(__file__).with_name("event_energies.json")
 SCHEMA, VERSION = "spica.event_energies", 2
 #: Significant digits of figures in the file.
 DIGITS = 3
+#: Entry of the source: presets whose runs from gates are reconstructed from an earlier fit.
+RECONSTRUCTED = "reconstructed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +38,9 @@ class GroupEnergies:
     """
 
     leakage_nw: float
-    clock_pj: Mapping[str, float]
-    logic_pj: Mapping[str, float]
-    memory_pj: Mapping[str, float]
+    clock_pj: Mapping[str, float] = field(default_factory=dict)
+    logic_pj: Mapping[str, float] = field(default_factory=dict)
+    memory_pj: Mapping[str, float] = field(default_factory=dict)
     internal_share: float
 
     def dynamic(self, block: EventBlock, counts: EventCounts) -> float:
@@ -74,7 +76,7 @@ class EventEnergies:
 def text_of(energies: EventEnergies) -> str:
     """Return the text of the data file, a config of a group per line."""
     groups = {
-        group: {config: asdict(each) for config, each in rows.items()}
+        group: {config: row_of(each) for config, each in rows.items()}
         for group, rows in energies.groups.items()
     }
     head = json.dumps({"schema": SCHEMA, "schema_version": VERSION, "source": energies.source})
@@ -82,16 +84,27 @@ def text_of(energies: EventEnergies) -> str:
     return f'{head[:-1]},\n"presets": {presets},\n"groups": {lines(groups, lines)}}}\n'
 
 
-def lines(found: Mapping[str, Any], text: Callable[[Any], str] = json.dumps) -> str:
+def row_of(energies: GroupEnergies) -> dict[str, Any]:
+    """Return energies for JSON; mappings without entries are left out."""
+    return {name: each for name, each in asdict(energies).items() if each != {}}
+
+
+def compact(value: Any) -> str:
+    """Return a value as JSON without spaces."""
+    return json.dumps(value, separators=(",", ":"))
+
+
+def lines(found: Mapping[str, Any], text: Callable[[Any], str] = compact) -> str:
     """Return a mapping as JSON, a key per line."""
     rows = (f"{json.dumps(key)}: {text(rounded(each))}" for key, each in sorted(found.items()))
     return "{\n" + ",\n".join(rows) + "\n}"
 
 
 def rounded(value: Any) -> Any:
-    """Return a value for JSON with all its numbers rounded to `DIGITS`."""
+    """Return a value for JSON with all its numbers rounded to `DIGITS`, and whole ones as such."""
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
+        found = float(f"{value:.{DIGITS}g}")
+        return int(found) if found.is_integer() else found
     if isinstance(value, Mapping):
         return {key: rounded(each) for key, each in value.items()}
     if isinstance(value, list):

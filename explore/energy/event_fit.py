@@ -1,6 +1,5 @@
 """Fit of event energies to runs with energy from gates: non-negative least squares per group."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ from ...hw.config import ClusterConfig
 from .event_data import EventEnergies, GroupEnergies
 from .event_table import CYCLES, GROUPS, EventBlock, EventCounts, event_blocks
 
-__all__ = ["MeasuredRun", "differences", "fitted_groups", "measured_run", "non_negative"]
+__all__ = ["MeasuredRun", "Rows", "differences", "fitted_groups", "measured_run", "non_negative"]
 
 #: Column of the number of instances.
 INSTANCES = "instances"
@@ -32,6 +31,8 @@ FIGURES = (
 Array = NDArray[np.float64]
 #: Config of a group, and event.
 Key = tuple[str, str]
+#: Energies of a group by config.
+Rows = Mapping[str, GroupEnergies]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,13 +77,27 @@ def non_negative(columns: Array, target: Array) -> Array:
     return factors / np.where(sizes, sizes, 1.0)
 
 
-def fitted_groups(runs: Sequence[MeasuredRun]) -> dict[str, dict[str, GroupEnergies]]:
-    """Return the energies of all groups of some runs, by config."""
+def fitted_groups(
+    runs: Sequence[MeasuredRun], fixed: Mapping[str, Rows]
+) -> dict[str, dict[str, GroupEnergies]]:
+    """Return the energies of the groups of some runs, by config.
+
+    Parameters
+    ----------
+    runs : sequence of MeasuredRun
+        Runs to fit to.
+    fixed : mapping
+        Energies, by group and config, that are not fitted. The others are fitted to what these
+        leave, and the result has only the others.
+
+    """
     found = {group: [run for run in runs if group in run.energy["by_group"]] for group in GROUPS}
-    return {group: fitted_group(group, own) for group, own in found.items() if own}
+    return {
+        group: fitted_group(group, own, fixed.get(group, {})) for group, own in found.items() if own
+    }
 
 
-def fitted_group(group: str, runs: Sequence[MeasuredRun]) -> dict[str, GroupEnergies]:
+def fitted_group(group: str, runs: Sequence[MeasuredRun], fixed: Rows) -> dict[str, GroupEnergies]:
     """Return the energies of a group by config, from runs on machines that have it.
 
     A machine may have it with two configs, in different matrix units.
@@ -95,10 +110,12 @@ def fitted_group(group: str, runs: Sequence[MeasuredRun]) -> dict[str, GroupEner
     scale = np.maximum(total, [FLOOR * run.energy["total_pj"] for run in runs])
     power = leakage * [run.energy["clock_mhz"] / run.energy["cycles"] * 1e3 for run in runs]
     columns = counted(group, runs, cycles)
-    clock_pj = energies_of(columns, clock, scale)
+    clock_pj = energies_of(columns, clock, scale, {each: fixed[each].clock_pj for each in fixed})
     columns |= counted(group, runs, GROUPS[group].events)
-    logic_pj, memory_pj = (energies_of(columns, each, scale) for each in (logic, memory))
-    leakage_nw = energies_of(counted(group, runs, (INSTANCES,)), power, power)
+    logic_pj = energies_of(columns, logic, scale, {each: fixed[each].logic_pj for each in fixed})
+    memory_pj = energies_of(columns, memory, scale, {each: fixed[each].memory_pj for each in fixed})
+    known = {each: {INSTANCES: fixed[each].leakage_nw} for each in fixed}
+    leakage_nw = energies_of(counted(group, runs, (INSTANCES,)), power, power, known)
     return {
         config: GroupEnergies(
             leakage_nw=row[INSTANCES],
@@ -125,16 +142,29 @@ def counted(group: str, runs: Sequence[MeasuredRun], names: Iterable[str]) -> di
 
 
 def energies_of(
-    columns: Mapping[Key, Array], target: Array, scale: Array
+    columns: Mapping[Key, Array],
+    target: Array,
+    scale: Array,
+    known: Mapping[str, Mapping[str, float]],
 ) -> dict[str, dict[str, float]]:
     """Return the energies of events that explain a target best, by config.
 
-    `scale` is the error of each run that counts as 1.
+    `scale` is the error of each run that counts as 1. Configs in `known` have these energies and
+    are not in the result.
     """
+    given = sum(
+        known[config].get(name, 0.0) * column
+        for (config, name), column in columns.items()
+        if config in known
+    )
+    columns = {key: column for key, column in columns.items() if key[0] not in known}
+    if not columns:
+        return {}
+    goal = (target - given) / scale
     matrix = np.stack([*columns.values()], axis=1) / scale[:, None]
-    counts = (matrix * non_negative(matrix, target / scale)).max(axis=0) >= LEAST
+    counts = (matrix * non_negative(matrix, goal)).max(axis=0) >= LEAST
     found: dict[str, dict[str, float]] = {}
-    factors = non_negative(matrix * counts, target / scale)
+    factors = non_negative(matrix * counts, goal)
     for (config, name), each in zip(columns, factors, strict=True):
         if each:
             found.setdefault(config, {})[name] = float(each)
@@ -157,7 +187,7 @@ def differences(
 
     """
     gates = {group: each["total_pj"] for group, each in run.energy["by_group"].items()}
-    events: Counter[str] = Counter()
+    events = dict.fromkeys(gates, 0.0)
     for block in run.blocks:
         if (found := energies.find(block)) is not None:
             events[block.group] += found.dynamic(block, run.counts)

@@ -1,6 +1,6 @@
 """Energy of a run from event counters: no cell library, no synthesis, no waveform."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from ...sim.run.options import RunOptions
 from ...sim.run.workload import Workload, run_workload
 from ...synth.energy.design_energy import PartEnergy, PowerSum
 from ...synth.energy.sampling import Part
-from .event_data import read_energies
+from .event_data import RECONSTRUCTED, EventEnergies, read_energies
 from .event_table import EventBlock, EventCounts, event_blocks
 from .requirements import EVENTS, GATES, require_cluster_run
 from .section import LIMITS, energy_of_run
@@ -109,7 +109,7 @@ def event_section(
         "sampled_cycles": None,
         "instances": sum(len(each.part.instances) for each in parts),
         "instances_sampled": None,
-        "rules": list(RULES),
+        "rules": [*rules_of(result["preset"], energies), *RULES],
     }
     return energy_of_run(
         parts,
@@ -119,6 +119,15 @@ def event_section(
         source=source,
         fit=energies.presets.get(result["preset"], {"runs": [], "data_factors": {}}),
     )
+
+
+def rules_of(preset: str, energies: EventEnergies) -> Iterator[str]:
+    """Yield what the data of a preset leave out, besides `RULES`."""
+    if preset in energies.source.get(RECONSTRUCTED, ()):
+        yield (
+            f"Runs of {preset} from gates are reconstructed: an earlier fit with its recorded "
+            "differences from gates."
+        )
 
 
 def part_of_events(block: EventBlock, counts: EventCounts) -> PartEnergy:

@@ -1,12 +1,15 @@
 """Tests of the fit of event energies: table of runs, kept results, limits, merged data."""
 
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from spica.explore.energy.event_data import read_energies
+from spica.explore.energy.event_table import event_blocks
 from spica.hw.base.errors import UserError
+from spica.hw.config import PRESETS
 
 ROOT = Path(__file__).parents[3]
 
@@ -22,7 +25,7 @@ def test_every_run_of_the_table_can_be_posed(bench):
     table = bench("energy_runs").RUNS
     assert len({run.name for run in table}) == len(table)
     for run in table:
-        workload, settings = bench("energy_events").work_of(run)
+        workload, settings = bench("energy_measurements").work_of(run)
         assert workload.subject["kernel"] == run.kernel
         assert settings.engine == "verilator"
 
@@ -77,3 +80,31 @@ def test_data_of_two_libraries_are_not_mixed(bench):
     require(files, files)
     with pytest.raises(UserError, match=r"liberty must be that of the data file, a.lib, not b.lib"):
         require(files, files | {"liberty": "b.lib"})
+
+
+def test_rows_of_machines_that_are_not_at_hand_are_not_fitted(bench):
+    events, runs = bench("energy_events"), bench("energy_runs").RUNS
+    before = read_energies()
+    own = [run for run in runs if run.preset == "tiny_hetero"]
+
+    def rows(*kept):
+        fixed = events.shared_rows(own, before, lambda run: run.preset in kept)
+        return {(group, config) for group, found in fixed.items() for config in found}
+
+    blocks = {
+        preset: {(block.group, block.config) for block in event_blocks(PRESETS[preset])}
+        for preset in before.presets
+    }
+    others = blocks.keys() - {"tiny_hetero"}
+    assert rows() == set().union(*(blocks[preset] for preset in others))
+    assert not blocks["tiny_hetero"] <= rows()
+    assert rows(*others) == set()
+    assert rows(*(others - {"tiny"})) == blocks["tiny"]
+
+
+def test_runs_that_would_fit_nothing_are_refused(bench):
+    own = [run for run in bench("energy_runs").RUNS if run.preset == "tiny_matrix"]
+    before = replace(read_energies(), presets={"tiny_hetero": {}, "matrix": {}, "tiny": {}})
+    message = "all energies of tiny_matrix are also those of tiny_hetero, tiny, matrix; name these"
+    with pytest.raises(UserError, match=message):
+        bench("energy_events").shared_rows(own, before, lambda _: False)

@@ -1,5 +1,7 @@
 """Tests of the fit of event energies: known values are recovered, also of two units at once."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -81,7 +83,7 @@ def runs():
 
 
 def test_known_energies_are_recovered(runs):
-    groups = fitted_groups(runs)
+    groups = fitted_groups(runs, {})
     (large, small), (dma, _) = groups["mesh"].values(), groups["DMA"].values()
     names = ("matrix_cycles", "matrix_active", "weight_words")
     for mesh, known in zip((large, small), MESHES.values(), strict=True):
@@ -98,8 +100,22 @@ def test_known_energies_are_recovered(runs):
     assert other["groups"] == pytest.approx({"mesh": 0, "DMA": 0}, abs=1e-3)
 
 
+def test_rows_that_are_not_fitted_leave_their_rest_to_the_others(runs):
+    groups = fitted_groups(runs, {})
+    large, small = groups["mesh"]
+    found = fitted_groups(runs[10:], {"mesh": {large: groups["mesh"][large]}, "L2": {}})
+    assert found["mesh"].keys() == {small}
+    for figure in ("clock_pj", "logic_pj", "leakage_nw"):
+        same = pytest.approx(getattr(groups["mesh"][small], figure), rel=1e-3)
+        assert getattr(found["mesh"][small], figure) == same
+    twice = replace(groups["mesh"][large], leakage_nw=12_000.0)
+    found = fitted_groups(runs[10:], {"mesh": {large: twice}})
+    assert found["mesh"][small].leakage_nw == pytest.approx(8_000)
+    assert fitted_groups(runs[:10], groups)["mesh"] == {}
+
+
 def test_a_group_without_data_counts_as_nothing(runs):
-    groups = {"mesh": fitted_groups(runs[:10])["mesh"]}
+    groups = {"mesh": fitted_groups(runs[:10], {})["mesh"]}
     found = differences(runs[0], EventEnergies(source={}, presets={}, groups=groups))
     assert found["groups"]["DMA"] == -1.0
 
@@ -111,7 +127,7 @@ def test_factors_are_not_negative():
 
 
 def test_energies_belong_to_a_config(runs):
-    energies = EventEnergies(source={}, presets={}, groups=fitted_groups(runs))
+    energies = EventEnergies(source={}, presets={}, groups=fitted_groups(runs, {}))
     wider = override(ONE, ["matrix.columns=8", "matrix.tile=32,16,32"])
     for config, groups in ((ONE, {"mesh", "DMA"}), (wider, {"DMA"})):
         assert {each.group for each in event_blocks(config) if energies.find(each)} == groups
