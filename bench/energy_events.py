@@ -21,6 +21,7 @@ from spica.explore.energy.event_data import (
     RECONSTRUCTED,
     EventEnergies,
     GroupEnergies,
+    energies_in,
     read_energies,
     text_of,
 )
@@ -208,7 +209,7 @@ def main() -> int:
         for number, run in enumerate(table):
             progress(f"{run.label} on {run.preset}", number, len(table))
             measurements.result(run)
-        energies = fitted(table, measurements, before, fixed)
+        energies = energies_in(text_of(fitted(table, measurements, before, fixed)))
         found = {run: differences(measurements.measured(run), energies) for run in table}
     presets = {
         preset: account({run: each for run, each in found.items() if run.preset == preset})

@@ -9,7 +9,15 @@ from typing import Any
 
 from .event_table import EventBlock, EventCounts
 
-__all__ = ["DATA", "RECONSTRUCTED", "EventEnergies", "GroupEnergies", "read_energies", "text_of"]
+__all__ = [
+    "DATA",
+    "RECONSTRUCTED",
+    "EventEnergies",
+    "GroupEnergies",
+    "energies_in",
+    "read_energies",
+    "text_of",
+]
 
 DATA = Path(__file__).with_name("event_energies.json")
 SCHEMA, VERSION = "spica.event_energies", 2
@@ -112,12 +120,17 @@ def rounded(value: Any) -> Any:
     return value
 
 
-@cache
-def read_energies(path: Path = DATA) -> EventEnergies:
-    """Return the contents of a data file."""
-    found = json.loads(path.read_text(encoding="utf-8"))
+def energies_in(text: str) -> EventEnergies:
+    """Return the contents of the text of a data file."""
+    found = json.loads(text)
     groups = {
         group: {config: GroupEnergies(**row) for config, row in rows.items()}
         for group, rows in found["groups"].items()
     }
     return EventEnergies(source=found["source"], presets=found["presets"], groups=groups)
+
+
+@cache
+def read_energies(path: Path = DATA) -> EventEnergies:
+    """Return the contents of a data file."""
+    return energies_in(path.read_text(encoding="utf-8"))

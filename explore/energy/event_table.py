@@ -126,7 +126,7 @@ GROUPS: Mapping[str, EventGroup] = {
     ),
     "shared memory": group(
         "shared",
-        "shared.size shared.banks shared.subbanks",
+        "cores shared.size shared.banks shared.subbanks",
         "shared_wide_reads shared_wide_writes shared_row_words shared_narrow_words",
     ),
     "DMA": group(
