@@ -154,8 +154,8 @@ def test_groups_are_those_of_reports():
     assert set(GROUPS) == set(ALL_GROUPS)
 
 
-@pytest.mark.parametrize("preset", read_energies().presets)
-def test_every_measured_preset_has_energies(preset):
+@pytest.mark.parametrize("preset", [name for name in PRESETS if name != "core"])
+def test_every_preset_has_energies(preset):
     energies = read_energies()
     missing = [each for each in event_blocks(PRESETS[preset]) if energies.find(each) is None]
     assert missing == []
