@@ -154,7 +154,7 @@ def test_groups_are_those_of_reports():
     assert set(GROUPS) == set(ALL_GROUPS)
 
 
-@pytest.mark.parametrize("preset", [name for name in PRESETS if name != "core"])
+@pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_has_energies(preset):
     energies = read_energies()
     missing = [each for each in event_blocks(PRESETS[preset]) if energies.find(each) is None]
