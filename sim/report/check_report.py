@@ -109,6 +109,8 @@ def agreement(buffers: Mapping[str, Mapping[str, Any]]) -> str:
     parts = [f"{name} {buffer['elements']:,} values" for name, buffer in results.items()]
     kept = len(buffers) - len(results)
     others = f"; {kept} input buffer{'s' if kept != 1 else ''} unchanged" if kept else ""
+    if not results:
+        return f"no buffer has expected contents{others}"
     infinite = "".join(map("; {}".format, infinity_notes(results)))
     return f"{', '.join(parts)}, {closeness(results.values())}{infinite}{others}"
 

@@ -1,0 +1,135 @@
+"""Tests that the tutorial runs as written: its programs, scripts, commands and changes."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spica.cli.main import main
+from support.root_modules import root_module
+
+ROOT = Path(__file__).parents[3]
+copy_sources = root_module("formal.sources").copy_sources
+PAGE = (ROOT / "docs" / "tutorial.md").read_text()
+FILES = {name: text for name, text in re.findall(r"```\w+ ([\w.]+)\n(.*?)```", PAGE, re.DOTALL)}
+COMMANDS = re.findall(r"^(?:spica|python|sed|git|make) .*", PAGE, re.MULTILINE)
+UNIT = "hw/core/units/divide/divide_unit.py"
+TEST = "tests/hw/core/units/divide/test_divide_unit.py"
+
+
+def command_of(beginning):
+    """Return the words of the command of the page that contains all of `beginning`."""
+    (line,) = [line for line in COMMANDS if all(part in line for part in beginning)]
+    return shlex.split(line)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return an empty folder with the files of the page, in which commands run."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run_script(name, engine):
+    """Run a script of the page on an engine; return the output."""
+    script = FILES[name].replace('Machine("core")', f'Machine("core", engine="{engine}")')
+    if engine == "iss":
+        script = script.replace("{run.cycles:,} cycles", "no cycles")
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_programs_compute_what_the_script_expects(folder, capsys):
+    """On the instruction-set model; both programs store the same elements."""
+    shown = run_script("weighted.py", "iss")
+    assert shown.split("=")[1] in PAGE
+    products = []
+    for program in ("weighted.c", "weights_first.c"):
+        words = command_of([
+            f"run {program}",
+            "--json " + ("divide" if not products else "weights"),
+        ])
+        assert main([*words[1:-2], "--engine", "iss", "--dump", f"5={program}.npy"]) == 0
+        products.append(np.load(f"{program}.npy"))
+    assert np.array_equal(*products)
+    a, x, s = (np.load(f"{name}.npy") for name in "axs")
+    assert np.allclose(products[0], (x / s) @ a, rtol=1e-5, atol=1e-5)
+    assert 0.3 < np.mean(x == 0) < 0.7
+
+
+def test_script_compares_the_four_results(folder):
+    (shown,) = re.findall(r"python compare.py\n```\n\n```\n(.*?)```", PAGE, re.DOTALL)
+    for line in shown.splitlines():
+        run, cycles = line.split()[:2]
+        Path(f"{run}.json").write_text(json.dumps({"cycles": int(cycles.replace(",", ""))}))
+    assert run_script("compare.py", "verilator") == shown
+    assert Path("compare.svg").read_text().startswith("<svg")
+
+
+def changed_sources(folder):
+    """Return a copy of the sources with the change of the page."""
+    sources = folder / "sources"
+    copy_sources(sources)
+    command = ["git", "apply", str(folder / "early_out.diff")]
+    subprocess.run(command, cwd=sources / "spica", check=True, env=os.environ | {"GIT_DIR": "/"})
+    return sources
+
+
+def block_test(sources, select):
+    """Run cases of the block's test on copied sources; return the output."""
+    environment = os.environ | {"PYTHONPATH": str(sources), "PYTHONDONTWRITEBYTECODE": "1"}
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-k", select]
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *options, str(ROOT / TEST)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    ).stdout
+
+
+def test_mistake_fails_the_block_test(folder):
+    sources = changed_sources(folder)
+    unit = sources / "spica" / UNIT
+    assert unit.read_text() != (ROOT / UNIT).read_text()
+    _, _, edit, path = command_of(["sed", "s/special.all()"])
+    assert path == UNIT
+    old, new = edit.split("/")[1:3]
+    assert unit.read_text().count(old) == 1
+    unit.write_text(unit.read_text().replace(old, new))
+    assert "1 failed" in block_test(sources, "unit_matches_golden_model and 4x2-0.5")
+
+
+@pytest.mark.full
+def test_change_gives_the_outcomes_of_the_page(folder):
+    sources = changed_sources(folder)
+    select = command_of(["pytest", "latency"])[-1]
+    assert "6 passed" in block_test(sources, "unit_matches_golden_model")
+    failed = re.findall(r"^FAILED \S+", block_test(sources, select), re.MULTILINE)
+    assert failed == re.findall(r"^FAILED \S+latency\S+", PAGE, re.MULTILINE)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("result", ["divide", "weights"])
+def test_cycles_are_those_of_the_page(folder, capsys, result):
+    run_script("weighted.py", "iss")
+    assert main(command_of([f"--json {result}.json"])[1:]) == 0
+    cycles = json.loads(Path(f"{result}.json").read_text())["cycles"]
+    (shown,) = re.findall(rf"^{result} +([\d,]+) cycles", PAGE, re.MULTILINE)
+    assert f"{cycles:,}" == shown
+    report = capsys.readouterr().out
+    if result == "divide":
+        (limit,) = re.findall(r"```\n(PASS: weighted.c.*?)(?:…\n)?```", PAGE, re.DOTALL)[:1]
+        assert report.startswith(limit)
