@@ -12,6 +12,7 @@
 #   make formal      proves properties of queues, arbiters, MSHRs, barriers and the scoreboard, and
 #                    plants faults that each proof must detect
 #   make examples    runs all of examples/: own kernel, C driver, cocotb, LiteX, notebook
+#   make docs-site   renders all pages with search and the Python interface, into build/site
 #   make bench       runs all benchmarks with their targets, into bench/results/
 #   make results     takes the stored results of README and docs again; continues after an interrupt
 #   make PYTHON=/path/to/python3 ...   chooses the interpreter .venv is built with
@@ -29,7 +30,7 @@ PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3
 endif
 
 .PHONY: venv demo examples test test-full check durations test-slow mutate formal bench results \
-	lint harness format docs clean
+	lint harness format docs docs-site clean
 .DEFAULT_GOAL := venv
 
 venv: $(VENV)/dev.stamp
@@ -154,6 +155,13 @@ docs: $(VENV)/dev.stamp
 	$(BIN)/spica run gemm --preset ampere --size 128x128x512 --trace docs/pictures/tensor_cores.svg
 	$(BIN)/spica run gemm --preset hopper --size 128x64x512 --trace docs/pictures/shared_operands.svg
 	$(BIN)/spica run attention --preset virgo --size 64x64 --keys 640 --trace docs/pictures/attention.svg
+
+$(VENV)/docs.stamp: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $(VENV)/core.stamp $@
+
+docs-site: $(VENV)/docs.stamp
+	$(BIN)/python docs/website.py
 
 clean:
 	rm -rf $(VENV) build dist spica.egg-info .pytest_cache .ruff_cache .hypothesis
