@@ -119,15 +119,17 @@ def infinity_notes(results: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yield how many correct results left the range of the format, and for which reason."""
     for name, buffer in results.items():
         if rounded := buffer["rounded_to_infinity"]:
-            yield (
-                f"{rounded:,} values of {name} left the range of the format, as their float64 "
-                "values do"
-            )
+            yield (f"{values(rounded)} of {name} left the range of the format, as in float64")
         if buffer["permits_overflow"] and (left := buffer["left_range"]):
             yield (
-                f"{left:,} values of {name} left the range of the format, as extreme operands "
+                f"{values(left)} of {name} left the range of the format, as extreme operands "
                 "provoke"
             )
+
+
+def values(count: int) -> str:
+    """Return a number of values in words."""
+    return f"{count:,} value{'s' if count != 1 else ''}"
 
 
 def closeness(results) -> str:

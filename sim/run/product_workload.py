@@ -169,7 +169,7 @@ class ProductWorkload:
         assert isinstance(options.memory, DramConfig)
         with CommandMachine(
             config,
-            name=preset,
+            name=preset.partition(",")[0],  # without settings: the name of a module
             engine=options.engine,
             memory=options.memory,
             gating=options.gating,

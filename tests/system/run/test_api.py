@@ -83,7 +83,7 @@ def test_an_intermediate_result_that_leaves_the_range_fails(preset):
 
 def test_a_result_beyond_its_format_is_stated():
     machine = Machine("tiny", engine="iss")
-    with pytest.warns(RuntimeWarning, match="1 values of c left the range of the format"):
+    with pytest.warns(RuntimeWarning, match="1 value of c left the range of the format, as in"):
         c = machine.matmul([[300.0, 1.0]], [[300.0, 1.0], [0, 1]])
     assert c.tolist() == [[np.inf, 301]]
     assert machine.last is not None

@@ -195,3 +195,11 @@ def test_what_cannot_run_is_refused(stand_in, size, options, message):
     product = ProductWorkload(m=size, n=8, k=8, **options)
     with pytest.raises(UserError, match=message):
         run_workload(product, "tiny_matrix", PRESETS["tiny_matrix"], RunOptions())
+
+
+def test_a_machine_with_settings_in_its_name_runs():
+    """Machines of a comparison have names such as this; a module of Verilog must not."""
+    workload, memory = ProductWorkload(m=8, n=8, k=8), DramConfig()
+    options = RunOptions(engine="verilator", memory=memory)
+    result = run_workload(workload, "tiny_matrix,dma.queue=4", PRESETS["tiny_matrix"], options)
+    assert result["check"]["verdict"] == "pass"
