@@ -88,7 +88,8 @@ def changed_sources(folder):
 
 def block_test(sources, select):
     """Run cases of the block's test on copied sources; return the output."""
-    environment = os.environ | {"PYTHONPATH": str(sources), "PYTHONDONTWRITEBYTECODE": "1"}
+    changes = {"PYTHONPATH": str(sources), "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": ""}
+    environment = os.environ | changes
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-k", select]
     return subprocess.run(
         [sys.executable, "-m", "pytest", *options, str(ROOT / TEST)],
