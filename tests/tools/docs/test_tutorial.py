@@ -101,6 +101,7 @@ def block_test(sources, select):
     ).stdout
 
 
+@pytest.mark.full
 def test_mistake_fails_the_block_test(folder):
     sources = changed_sources(folder)
     unit = sources / "spica" / UNIT
