@@ -47,6 +47,40 @@ SPICA_INLINE uint32_t attention_lse(uint32_t maximum, float sum)
     "fsw f" #a ", 0(%0)\n\tfsw f" #b ", 4(%0)\n\tfsw f" #c ", 16(%0)\n\tfsw f" #d ", 20(%0)"
 #endif
 
+#define ATTENTION_FIRST_ROW_(to)                     \
+    __asm__ volatile(STORE_ROW_(16, 17, 20, 21, 24, 25, 28, 29) : : "r"(to) : UPPER_FLOATS_, "memory")
+#define ATTENTION_SECOND_ROW_(to)                    \
+    __asm__ volatile(STORE_ROW_(18, 19, 22, 23, 26, 27, 30, 31) : : "r"(to) : UPPER_FLOATS_, "memory")
+
+/* Rows of the lane that exist. */
+typedef struct {
+    uint32_t first, second;
+} AttentionExisting;
+
+/* Stores the lane's rows of O, divided by the sums. */
+SPICA_INLINE void attention_finish_output(const char *from, char *to, AttentionPair inverse,
+                                          AttentionExisting has, const int has_all)
+{
+#pragma unroll 1
+    for (uint32_t chunk = 0; chunk < OUTPUT_CHUNKS; chunk++) {
+        attention_load(from);
+        attention_scale(inverse.first, inverse.second);
+        if (has_all) {
+            ATTENTION_FIRST_ROW_(to);
+            ATTENTION_SECOND_ROW_(to + 2 * ROW_BYTES);
+        } else {
+            SPICA_IF (has.first) {
+                ATTENTION_FIRST_ROW_(to);
+            } SPICA_END_IF
+            SPICA_IF (has.second) {
+                ATTENTION_SECOND_ROW_(to + 2 * ROW_BYTES);
+            } SPICA_END_IF
+        }
+        from += CHUNK_BYTES;
+        to += CHUNK * 4 / ATTENTION_EACH;
+    }
+}
+
 /* Stores 8 rows of O and LSE, those of them that exist. */
 SPICA_INLINE void attention_finish(const AttentionRows *rows, char *scores,
                                    uint32_t problem, uint32_t row)
@@ -58,29 +92,17 @@ SPICA_INLINE void attention_finish(const AttentionRows *rows, char *scores,
     const uint32_t lse_first = attention_lse(rows->maximum[0][0], first);
     const uint32_t lse_second = attention_lse(rows->maximum[1][0], second);
     const AttentionPair inverse = {attention_inverse(first), attention_inverse(second)};
-    const uint32_t has_first = own < queries, has_second = own + 2 < queries;
+    const AttentionExisting has = {own < queries, own + 2 < queries};
     char *to = ATTENTION->o + place * ROW_BYTES + 4 * (lane & 2);
-    const char *from = attention_output_place(scores);
-#pragma unroll 1
-    for (uint32_t chunk = 0; chunk < OUTPUT_CHUNKS; chunk++) {
-        attention_load(from);
-        attention_scale(inverse.first, inverse.second);
-        SPICA_IF (has_first) {
-            __asm__ volatile(STORE_ROW_(16, 17, 20, 21, 24, 25, 28, 29)
-                             : : "r"(to) : UPPER_FLOATS_, "memory");
-        } SPICA_END_IF
-        SPICA_IF (has_second) {
-            __asm__ volatile(STORE_ROW_(18, 19, 22, 23, 26, 27, 30, 31)
-                             : : "r"(to + 2 * ROW_BYTES) : UPPER_FLOATS_, "memory");
-        } SPICA_END_IF
-        from += CHUNK_BYTES;
-        to += CHUNK * 4 / ATTENTION_EACH;
-    }
+    if (row + 8 <= queries)
+        attention_finish_output(attention_output_place(scores), to, inverse, has, 1);
+    else
+        attention_finish_output(attention_output_place(scores), to, inverse, has, 0);
     volatile uint32_t *lse = (volatile uint32_t *)ATTENTION->lse + place;
-    SPICA_IF (has_first) {
+    SPICA_IF (has.first) {
         lse[0] = lse_first;
     } SPICA_END_IF
-    SPICA_IF (has_second) {
+    SPICA_IF (has.second) {
         lse[2] = lse_second;
     } SPICA_END_IF
 }
