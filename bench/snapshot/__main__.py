@@ -4,18 +4,15 @@ The exit code of a comparison is 1 if anything differs that is not allowed, othe
 """
 
 import argparse
-import signal
 import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from spica.cli.main import terminate
 from spica.cli.options import standard_output
 from spica.cli.sizes import require_at_least
 from spica.explore.record import ERROR
-from spica.hw.base.errors import UserError
 
+from ..guarded import guarded
 from .cases import RTL
 from .comparison import Allowance, changes_of
 from .facts import GROUPS
@@ -27,22 +24,12 @@ from .take import take
 __all__ = ["main"]
 
 CHANGED = INCOMPLETE = 1
-BAD_INPUT, INTERRUPTED = 2, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out a command line; return its exit code."""
     given = parser().parse_args(arguments)
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, terminate)
-    try:
-        return given.carry_out(given)
-    except UserError as error:
-        print(f"bench.snapshot: {error}", file=sys.stderr)
-        return BAD_INPUT
-    except KeyboardInterrupt:
-        print("bench.snapshot: interrupted; the same command continues", file=sys.stderr)
-        return INTERRUPTED
+    return guarded("bench.snapshot", lambda: given.carry_out(given))
 
 
 def parser() -> argparse.ArgumentParser:

@@ -11,32 +11,31 @@ from pathlib import Path
 
 from spica.hw.base.errors import UserError
 
+from ..guarded import guarded
 from ..snapshot.source import tree_key
 from .record import FOLDER, Run, read, write
 from .take import LIBRARY, needs_library, taken
 
 __all__ = ["main"]
 
-BAD_INPUT, INCOMPLETE, INTERRUPTED = 2, 1, 130
+INCOMPLETE = 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out a command line; return its exit code."""
     given = parser().parse_args(arguments)
-    try:
-        if given.add:
-            path = FOLDER / f"{given.add[0]}.json"
-            known = read(path) if path.exists() else []
-            write(path, [*known, taken(Run(command=given.add[1], result={}, output=given.output))])
-            return 0
-        files = [FOLDER / f"{name}.json" for name in given.files] or sorted(FOLDER.glob("*.json"))
-        return INCOMPLETE if sum(failures(path, given) for path in files) else 0
-    except UserError as error:
-        print(f"bench.stored: {error}", file=sys.stderr)
-        return BAD_INPUT
-    except KeyboardInterrupt:
-        print("bench.stored: interrupted; the same command continues", file=sys.stderr)
-        return INTERRUPTED
+    return guarded("bench.stored", lambda: carried_out(given))
+
+
+def carried_out(given: argparse.Namespace) -> int:
+    """Add a run, or take the due runs of the files; return the exit code."""
+    if given.add:
+        path = FOLDER / f"{given.add[0]}.json"
+        known = read(path) if path.exists() else []
+        write(path, [*known, taken(Run(command=given.add[1], result={}, output=given.output))])
+        return 0
+    files = [FOLDER / f"{name}.json" for name in given.files] or sorted(FOLDER.glob("*.json"))
+    return INCOMPLETE if sum(failures(path, given) for path in files) else 0
 
 
 def parser() -> argparse.ArgumentParser:
