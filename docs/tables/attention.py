@@ -1,6 +1,6 @@
 """Tables of attention.md."""
 
-from .stored import Stored, read, section, share
+from .stored import Stored, cited, read, section, share
 
 __all__ = ["SECTIONS", "utilisation"]
 
@@ -16,11 +16,10 @@ def runs_of(mask: str) -> dict[str, Stored]:
     return {run.result["preset"]: run for run in runs}
 
 
-def utilisation() -> dict[str, tuple[float, str]]:
-    """Return MAC utilisation without a mask and its commit by preset."""
+def utilisation() -> dict[str, tuple[float, Stored]]:
+    """Return MAC utilisation without a mask and its run by preset."""
     return {
-        preset: (run.result["mac_utilization"], run.revision)
-        for preset, run in runs_of(MASKS[0]).items()
+        preset: (run.result["mac_utilization"], run) for preset, run in runs_of(MASKS[0]).items()
     }
 
 
@@ -31,9 +30,7 @@ def attention_cycles() -> str:
     for preset in runs[0]:
         own = [each[preset] for each in runs]
         cells = ((f"{x.result['cycles']:,}", share(x.result["mac_utilization"])) for x in own)
-        revisions = dict.fromkeys(f"`{run.revision}`" for run in own)
-        rows.append([f"`{preset}`", *(text for pair in cells for text in pair)])
-        rows[-1].append(", ".join(revisions))
+        rows.append([f"`{preset}`", *(text for pair in cells for text in pair), cited(own)])
     header = [
         *("machine", "cycles", "utilisation, %", "causal, cycles", "causal, utilisation, %"),
         "commit",
@@ -49,7 +46,7 @@ def attention_traffic() -> str:
         [
             f"`{preset}`",
             *(f"{traffic[key]:,}" for key in ("read_bytes", "written_bytes")),
-            f"`{run.revision}`",
+            cited([run]),
         ]
         for preset, run in runs.items()
         for traffic in [run.result["memory"]["traffic"]["run"]]

@@ -109,7 +109,7 @@ def operand_formats() -> str:
             run.result["options"]["formats"]["a"],
             f"{run.result['cycles']:,}",
             share(run.result["mac_utilization"]),
-            f"`{run.revision}`",
+            cited([run]),
         ]
         for run in runs
     )

@@ -7,7 +7,7 @@ from spica.explore.reproduce.published import DESIGNS, ENERGY_RATIOS, POWER_RATI
 from spica.explore.reproduce.restrictions import RESTRICTIONS
 
 from .energy import change, runs_by_design
-from .stored import Stored, commands, measured_at, percent, read, section, share
+from .stored import Stored, cited, commands, measured_at, percent, read, section, share
 
 __all__ = ["SECTIONS", "table3"]
 
@@ -41,10 +41,10 @@ def figures(name: str) -> Iterable[tuple[Stored, dict[str, Any]]]:
                 yield run, figure
 
 
-def table3() -> dict[tuple[str, int], tuple[float, str]]:
-    """Return MAC utilisation and its commit by label of a design and size."""
+def table3() -> dict[tuple[str, int], tuple[float, Stored]]:
+    """Return MAC utilisation and its run by label of a design and size."""
     return {
-        (figure["label"], figure["size"]): (figure["ours"], run.revision)
+        (figure["label"], figure["size"]): (figure["ours"], run)
         for run, figure in figures("table3")
     }
 
@@ -57,7 +57,7 @@ def other_figures() -> str:
             TITLES[run.command.split()[2]],
             figure["label"],
             *(written(figure[side], run.result["unit"]) for side in ("ours", "published")),
-            f"`{run.revision}`",
+            cited([run]),
         ]
         for run in runs
         for figure in run.result["figures"]
@@ -97,10 +97,9 @@ def energy_ratios() -> str:
                 change(ratios[design]) if design in ratios else ""
                 for ratios in (POWER_RATIOS, ENERGY_RATIOS)
             )
-            revisions = dict.fromkeys(f"`{run.revision}`" for run in (own, other))
             rows.append([
                 *(f"{size}", DESIGNS[design], cycles, power, power_published),
-                *(energy, energy_published, ", ".join(revisions)),
+                *(energy, energy_published, cited([own, other])),
             ])
     header = [
         *("M = N = K", "Virgo to", "cycles of the run, %", "power, %", "published, %"),

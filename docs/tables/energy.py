@@ -4,7 +4,7 @@ from typing import Any
 
 from spica.explore.reproduce.energy_definitions import COMPONENTS
 
-from .stored import Stored, read, section
+from .stored import Stored, cited, read, section
 
 __all__ = ["SECTIONS", "change", "energy_of", "runs_by_design"]
 
@@ -40,7 +40,7 @@ def energy_of(run: Stored) -> list[str]:
         *(microjoules(each) for each in (*kinds, energy["memory_pj"])),
         *(part_of(energy, groups, name) for name, groups in COMPONENTS.items()),
         microjoules(energy["ungated_total_pj"]),
-        f"`{run.revision}`",
+        cited([run]),
     ]
 
 

@@ -1,7 +1,5 @@
 """Tables of README.md."""
 
-from collections.abc import Iterable
-
 from pages import table
 
 from spica.explore.reproduce.published import (
@@ -15,7 +13,7 @@ from spica.explore.reproduce.published import (
 from .attention import utilisation
 from .comparing import table3
 from .energy import runs_by_design
-from .stored import commands, read, share
+from .stored import cited, commands, read, share
 
 __all__ = ["SECTIONS"]
 
@@ -85,13 +83,8 @@ def energy_row() -> list[str]:
         *(share(own / runs[preset].result["energy"]["total_pj"], 1) for preset in PRESETS),
         *(share(ENERGY_RATIOS[preset], 1) if preset in ENERGY_RATIOS else "" for preset in PRESETS),
         f"`spica run gemm --size {SIZES[0]} --energy-gates --liberty FILE --preset …`",
-        cited(runs[preset].revision for preset in PRESETS),
+        cited(runs[preset] for preset in PRESETS),
     ]
-
-
-def cited(revisions: Iterable[str]) -> str:
-    """Return commits as a cell."""
-    return ", ".join(dict.fromkeys(f"`{revision}`" for revision in revisions))
 
 
 SECTIONS = (result, comparison)

@@ -119,7 +119,7 @@ def infinity_notes(results: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yield how many correct results left the range of the format, and for which reason."""
     for name, buffer in results.items():
         if rounded := buffer["rounded_to_infinity"]:
-            yield (f"{values(rounded)} of {name} left the range of the format, as in float64")
+            yield f"{values(rounded)} of {name} left the range of the format, as in float64"
         if buffer["permits_overflow"] and (left := buffer["left_range"]):
             yield (
                 f"{values(left)} of {name} left the range of the format, as extreme operands "
