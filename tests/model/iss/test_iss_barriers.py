@@ -72,6 +72,11 @@ def test_what_a_warp_waits_for_is_told():
     assert iss.warp(0, 0).waits == "barrier 5: 1 of 3 warps of core 0 have arrived"
     arrive(iss, (1, 0))
     assert iss.warp(1, 0).waits == "barrier 5: core 1 has arrived, core 0 not yet"
+    assert iss.run().stop is StopReason.DEADLOCK
+    iss = ready({(1, 0): (OF_CORES, 3), (2, 0): (OF_CORES, 3)}, cores=3, barrier_scope="core")
+    arrive(iss, (1, 0), (2, 0))
+    assert iss.warp(1, 0).waits == "barrier 0: 2 of 3 cores have arrived"
+    assert iss.run().stop is StopReason.DEADLOCK
 
 
 def test_cluster_opens_when_every_core_has_arrived_with_its_own_count():

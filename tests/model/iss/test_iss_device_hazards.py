@@ -98,20 +98,9 @@ def test_what_the_machine_orders_is_none():
     bench.loop(STORE)
     bench.loop(STORE)
     # Results of two stores into alternate halves of the same lines.
-    bench.dma(
-        dram=DRAM_BASE + 0x4000,
-        dram_pitch=8,
-        local=12288,
-        local_pitch=4,
-        shape=9 | 4 << 16,
-    )
-    bench.dma(
-        dram=DRAM_BASE + 0x4004,
-        dram_pitch=8,
-        local=12800,
-        local_pitch=4,
-        shape=9 | 4 << 16,
-    )
+    halves = {"dram_pitch": 8, "local_pitch": 4, "shape": 9 | 4 << 16}
+    for dram, local in ((0x4000, 12288), (0x4004, 12800)):
+        bench.dma(**halves, dram=DRAM_BASE + dram, local=local)
     bench.dma(start=1, dram=DRAM_BASE + 0x4084, local=13000)
     bench.devices.finish()
     assert not bench.devices.error

@@ -261,10 +261,3 @@ def test_a_program_sees_what_was_refused():
     iss, outcome = run(writer, TINY, a, b, SCHEDULES[0])
     assert (outcome.stop, outcome.exit_code) == (StopReason.DONE, 2)
     assert "a command out of range (first rejected command: 0x00100000)" in (iss.devices.describe())
-
-
-def test_registers_that_do_not_exist_are_a_fault():
-    a, b, writer = one_slab(TINY)
-    writer.text += "        lw t0, 0x40(s0)\n"
-    _, outcome = run(writer, TINY, a, b, SCHEDULES[0])
-    assert "the register window has no register at 0x3040" in outcome.fault.sentence

@@ -3,31 +3,20 @@
 import numpy as np
 import pytest
 
+from spica.hw.base.errors import UserError
 from spica.hw.isa.assembly import INTEGER_NAMES, disassemble
+from spica.hw.isa.csr import CSRS
 from spica.hw.isa.instructions import INSTRUCTIONS
-from spica.hw.isa.memory_map import CONSOLE_BASE, ENTRY, SHARED_BASE, STACK_TOP
+from spica.hw.isa.memory_map import CONSOLE_BASE, DMA_BASE, ENTRY, SHARED_BASE, STACK_TOP
 from spica.hw.isa.program import assemble_program
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.outcome import Cause
 from spica.sim.iss.program_bench import give, machine
+from support.iss_state import DATA, state_of
 
 A0, A1, A2 = map(INTEGER_NAMES.index, ("a0", "a1", "a2"))
-DATA = 0x8010_0000
 CORE, WARP = 1, 2
 ILLEGAL = Cause.ILLEGAL_INSTRUCTION
-
-
-def everything(iss):
-    """Return all state that a fault must not change."""
-    found = [iss.console, iss.statistics]
-    for core in range(iss.config.cores):
-        for warp in range(iss.core.warps):
-            state = iss.warp(core, warp)
-            kept = (state.pc, state.mask, state.active, state.waits, state.stack)
-            found += [*kept, state.fflags, state.frm, state.mscratch, state.mepc]
-            found += [state.integers.tobytes(), state.floats.tobytes()]
-    found += [iss.read(DATA, 4096).tobytes(), iss.read(ENTRY, 4096).tobytes()]
-    return [*found, iss.read(SHARED_BASE, iss.config.shared.size).tobytes()]
 
 
 def placed(text, values=None, *, mask=0b0110, steps=0, **config):
@@ -45,11 +34,11 @@ def placed(text, values=None, *, mask=0b0110, steps=0, **config):
 
 def fault_of(iss, cause, *, lanes=0b0110, address=None, says=""):
     """Return the fault of the next instruction, after checks that `step` and `run` agree."""
-    before = everything(iss)
+    before = state_of(iss)
     pc = iss.warp(CORE, WARP).pc
     retired = iss.step(CORE, WARP)
     fault = retired.fault
-    assert everything(iss) == before
+    assert state_of(iss) == before
     assert fault is not None
     assert (fault.cause, fault.core, fault.warp, fault.pc) == (cause, CORE, WARP, pc)
     assert (fault.lanes, fault.address) == (lanes, address)
@@ -57,13 +46,16 @@ def fault_of(iss, cause, *, lanes=0b0110, address=None, says=""):
     names = [str(lane) for lane in range(32) if lanes >> lane & 1]
     parts = [cause.value, f"core {CORE}", f"warp {WARP}", f"0x{pc:08x}", says]
     parts += [disassemble(fault.word)] if fault.word else []
-    parts += [f"0x{address:08x}"] if address is not None else []
+    # Messages of registers have their offset.
+    has_address = address is not None and cause is not Cause.DEVICE
+    parts += [f"0x{address:08x}"] if has_address else []
     parts += [f"lane {names[0]}" if len(names) == 1 else f"lanes {names[0]}"]
+    assert fault.sentence.startswith(cause.value)
     for part in parts:
         assert part in fault.sentence, fault.sentence
     outcome = iss.run(10)
     assert (outcome.stop, outcome.instructions, outcome.fault) == (StopReason.FAULT, 0, fault)
-    assert everything(iss) == before
+    assert state_of(iss) == before
     return fault
 
 
@@ -74,7 +66,7 @@ def fault_of(iss, cause, *, lanes=0b0110, address=None, says=""):
     ("word", "says"),
     [
         (0x0000_0000, "0x00000000"),
-        (0xFFFF_FFFF, "0xffffffff"),
+        (0xFFFF_FFFF, "0xffffffff is not an instruction"),
         (0x0000_0001, "0x00000001"),  # compressed
         (0x4000_1033, "0x40001033"),  # sll with the bit of sub
         (0x0000_3003, "0x00003003"),  # a load of 64 bits
@@ -82,7 +74,7 @@ def fault_of(iss, cause, *, lanes=0b0110, address=None, says=""):
         (0x1020_0073, "0x10200073"),  # sret
         (0x0000_600B, "0x0000600b"),  # warp instruction 6
         (0x8000_600B, "0x8000600b"),  # special function 6
-        (0x1005_22AF, "atomic"),  # lr.w
+        (0x1005_22AF, "0x100522af is not supported"),  # lr.w
         (0x18B5_22AF, "atomic"),  # sc.w
         (0x00B5_22AF, "atomic"),  # amoadd.w
     ],
@@ -103,7 +95,7 @@ def operands_of(name, mode):
 @pytest.mark.parametrize("name", ROUNDING)
 @pytest.mark.parametrize("mode", ["5", "6"])
 def test_reserved_rounding_modes(name, mode):
-    says = f"rounding mode {mode}"
+    says = f"rounding mode {mode} is reserved"
     fault_of(placed(f"{name} {operands_of(name, mode)}"), ILLEGAL, says=says)
 
 
@@ -133,7 +125,7 @@ def test_control_registers_that_do_not_exist(name):
 def test_control_registers_that_are_read_only(register, access):
     """Setting no bits is also a write if the operand is a register other than x0."""
     line = access.format(f"a2, {register}")
-    fault_of(placed(line), ILLEGAL, says="read-only")
+    fault_of(placed(line), ILLEGAL, says=f"{CSRS[register].number:#x} is read-only")
     assert placed(f"csrrs a2, {register}, zero").step(CORE, WARP).fault is None
     assert placed(f"csrrci a2, {register}, 0").step(CORE, WARP).fault is None
 
@@ -246,7 +238,9 @@ def test_one_lane_never_diverges():
 
 
 def test_stack_underflow():
-    fault_of(placed("vx_join a0", {A0: [0, 0, 1, 0]}), Cause.STACK_UNDERFLOW)
+    fault_of(
+        placed("vx_join a0", {A0: [0, 0, 1, 0]}), Cause.STACK_UNDERFLOW, says="join without an open"
+    )
     assert placed("vx_join a0", {A0: [1, 1, 0, 1]}).step(CORE, WARP).fault is None
 
 
@@ -266,7 +260,7 @@ def test_stack_underflow():
 @pytest.mark.parametrize("rule", ["error", "vortex"])
 def test_misaligned_jump(line, values, target, rule):
     iss = placed(line, values, divergent_branch=rule)
-    fault_of(iss, Cause.MISALIGNED_JUMP, address=target)
+    fault_of(iss, Cause.MISALIGNED_JUMP, address=target, says="which is not a multiple of 4")
 
 
 def test_a_misaligned_branch_that_is_not_taken_is_none():
@@ -286,7 +280,7 @@ def test_a_misaligned_branch_that_is_not_taken_is_none():
 def test_divergent_branch(line, a0, mask, others):
     iss = placed(line, {A0: a0}, mask=mask)
     last = mask.bit_length() - 1
-    fault_of(iss, Cause.DIVERGENT_BRANCH, lanes=others, says=f"lane {last}")
+    fault_of(iss, Cause.DIVERGENT_BRANCH, lanes=others, says=f"disagree with lane {last}")
     # Vortex follows the last active lane.
     iss = placed(line, {A0: a0}, mask=mask, divergent_branch="vortex")
     assert iss.step(CORE, WARP).fault is None
@@ -298,7 +292,13 @@ def test_divergent_branch(line, a0, mask, others):
 def test_divergent_jump():
     targets = [ENTRY, ENTRY + 32, ENTRY + 16, ENTRY + 8]
     iss = placed("jalr ra, 4(a0)", {A0: targets}, mask=0b1110)
-    fault_of(iss, Cause.DIVERGENT_BRANCH, lanes=0b0110, address=ENTRY + 36, says="lane 3")
+    fault_of(
+        iss,
+        Cause.DIVERGENT_BRANCH,
+        lanes=0b0110,
+        address=ENTRY + 36,
+        says="other targets than lane 3",
+    )
     iss = placed("jalr ra, 4(a0)", {A0: targets}, mask=0b1110, divergent_branch="vortex")
     assert iss.step(CORE, WARP).fault is None
     assert iss.warp(CORE, WARP).pc == ENTRY + 12
@@ -326,7 +326,13 @@ def access_line(name):
 )
 def test_access_outside_memory(name, place):
     iss = placed(access_line(name), {A0: [DATA, place, DATA + 4, place]}, mask=0b1111)
-    fault_of(iss, Cause.OUTSIDE_MEMORY, lanes=0b1010, address=place, says=kind_of(name))
+    fault_of(
+        iss,
+        Cause.OUTSIDE_MEMORY,
+        lanes=0b1010,
+        address=place,
+        says=f"{kind_of(name)} at 0x{place:08x}",
+    )
 
 
 HALVES = [(name, 1) for name in ACCESSES if "h" in name]
@@ -336,7 +342,8 @@ WORDS = [(name, off) for name in ACCESSES if "w" in name for off in (1, 2, 3)]
 @pytest.mark.parametrize(("name", "off"), [*HALVES, *WORDS])
 def test_misaligned_access(name, off):
     iss = placed(access_line(name), {A0: [3, DATA + off, DATA + 4, DATA + 64 + off]}, mask=0b1110)
-    fault_of(iss, Cause.MISALIGNED_ACCESS, lanes=0b1010, address=DATA + off)
+    says = f"not a multiple of {2 if 'h' in name else 4}"
+    fault_of(iss, Cause.MISALIGNED_ACCESS, lanes=0b1010, address=DATA + off, says=says)
 
 
 @pytest.mark.parametrize("name", ACCESSES)
@@ -374,14 +381,25 @@ def test_an_access_is_placed_with_all_its_bytes():
 def test_the_console_takes_bytes_only():
     for line in ("sh a1, 0(a0)", "sw a1, 0(a0)", "lb a2, 0(a0)", "lw a2, 0(a0)"):
         iss = placed(line, {A0: [0, CONSOLE_BASE, DATA, 0]})
-        fault_of(iss, Cause.OUTSIDE_MEMORY, lanes=0b0010, address=CONSOLE_BASE, says="console")
+        says = "console, which is write-only" if line[0] == "l" else "requires 1 byte"
+        fault_of(iss, Cause.OUTSIDE_MEMORY, lanes=0b0010, address=CONSOLE_BASE, says=says)
+
+
+def test_registers_of_units_take_words_that_exist():
+    first = SHARED_BASE + 0x4000 + DMA_BASE
+    iss = placed("sb a1, 0(a0)", {A0: first})
+    fault_of(iss, Cause.OUTSIDE_MEMORY, address=first, says="requires 4 bytes")
+    iss = placed("lw a1, 4(a0)", {A0: [0, first, first + 64, 0]})
+    says = "no register at 0x1044"
+    fault_of(iss, Cause.DEVICE, lanes=0b0100, address=first + 68, says=says)
 
 
 @pytest.mark.parametrize("place", [0x9000_0000, SHARED_BASE, 0x0000_1000])
 def test_instructions_are_fetched_from_what_was_placed(place):
     iss = placed("jalr x0, 0(a0)", {A0: place}, steps=1)
     assert iss.warp(CORE, WARP).pc == place
-    fault = fault_of(iss, Cause.OUTSIDE_MEMORY, address=place, says="fetch")
+    says = "instruction fetch outside the placed program"
+    fault = fault_of(iss, Cause.OUTSIDE_MEMORY, address=place, says=says)
     assert fault.word == 0
 
 
@@ -396,10 +414,12 @@ def test_running_off_the_end_of_what_was_placed():
 # Warps and barriers
 
 
+@pytest.mark.parametrize("schedule", ["round_robin", "random"])
 @pytest.mark.parametrize("count", [5, 32, 0xFFFF_FFFF])
-def test_bad_wspawn(count):
-    iss = placed("vx_wspawn a0, a1", {A0: [1, 1, count, 1], A1: ENTRY})
-    fault_of(iss, Cause.BAD_WSPAWN, says="at most 4")
+def test_bad_wspawn(count, schedule):
+    values = {A0: [1, 1, count, 1], A1: ENTRY}
+    iss = placed("vx_wspawn a0, a1", values, schedule=schedule)
+    fault_of(iss, Cause.BAD_WSPAWN, says=f"must be at most 4, not {count}")
 
 
 def test_wspawn_to_where_no_instruction_can_be():
@@ -410,7 +430,7 @@ def test_wspawn_to_where_no_instruction_can_be():
 @pytest.mark.parametrize(
     ("number", "count", "scope"),
     [
-        (16, 1, "cluster"),
+        (16, 1, "cluster"),  # of 16
         (0xFFFF_FFFF, 1, "cluster"),
         (1 << 31, 1, "cluster"),  # bit 31 has a meaning in the other scope only
         (3, 0, "cluster"),
@@ -425,7 +445,8 @@ def test_wspawn_to_where_no_instruction_can_be():
 )
 def test_bad_barrier(number, count, scope):
     values = {A0: [1, 1, number, 1], A1: [1, 1, count, 1]}
-    fault_of(placed("vx_bar a0, a1", values, barrier_scope=scope), Cause.BAD_BARRIER)
+    says = f"barrier {number:#x} does not exist" if number != 3 and count == 1 else f"not {count}"
+    fault_of(placed("vx_bar a0, a1", values, barrier_scope=scope), Cause.BAD_BARRIER, says=says)
 
 
 @pytest.mark.parametrize("scope", ["cluster", "core"])
@@ -468,6 +489,9 @@ def test_limit(limit):
         outcome = iss.run(limit)
         assert (outcome.stop, outcome.instructions) == (StopReason.LIMIT, limit)
         assert int(iss.warp(0, 0).integers[A0, 0]) == (runs * limit + 1) // 2
+    assert iss.run(0).instructions == 0
+    with pytest.raises(UserError, match="limit must not be negative, not -1"):
+        iss.run(-1)
 
 
 def test_the_other_warps_stand_where_they_were_when_one_faults():

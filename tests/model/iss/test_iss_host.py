@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import PRESETS, CoreConfig
+from spica.hw.config import PRESETS
 from spica.hw.isa.instructions import INSTRUCTIONS, Instruction
 from spica.hw.isa.memory_map import CONSOLE_BASE, DMA, DMA_BASE, ENTRY, SHARED_BASE
 from spica.hw.isa.operations import Unit
@@ -19,9 +19,9 @@ from spica.sim.iss import machine as machine_module
 from spica.sim.iss.library import build_library
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import Cause
+from spica.sim.iss.program_bench import machine
 from spica.sim.iss.table import header
 
-ONE_CORE = replace(PRESETS["core"], core=CoreConfig(warps=2, threads=4))
 VIRGO = replace(PRESETS["virgo"], cores=1)
 PRINTS = f"""
         li s0, {CONSOLE_BASE}
@@ -34,15 +34,15 @@ again:  sb s1, 0(s0)
 """
 
 
-def loaded(text, config=ONE_CORE, **options):
-    iss = Iss(config, **options)
+def loaded(text):
+    iss = Iss(VIRGO)
     iss.write(ENTRY, assemble_program(text).data)
     return iss
 
 
 def test_the_console_is_heard_while_a_program_runs(monkeypatch):
     monkeypatch.setattr(machine_module, "CHUNK", 10)
-    iss = loaded(PRINTS)
+    iss = machine(PRINTS)
     heard = []
     iss.on_console = heard.append
     iss.run()
@@ -64,13 +64,13 @@ target: addi a0, a0, 1
         bnez s1, target
         vx_tmc zero
     """
-    iss = loaded(text)
+    iss = machine(text)
     assert iss.run(1000).stop is StopReason.DONE
     assert iss.warp(0, 0).integers[10, 0] == 1 + 2 * 32
 
 
 def test_the_host_changes_a_program():
-    iss = loaded("addi a0, a0, 1" + "\nvx_tmc zero")
+    iss = machine("addi a0, a0, 1\nvx_tmc zero")
     iss.run()
     iss.write(ENTRY, assemble_program("addi a0, a0, 2").data)
     iss.reset()
@@ -98,7 +98,7 @@ target: addi a0, a0, 1
         bnez s1, target
         vx_tmc zero
     """
-    iss = loaded(text)
+    iss = machine(text)
     assert iss.run(1000).stop is StopReason.DONE
     assert iss.warp(0, 0).integers[10, :2].tolist() == [17, 17]
 
@@ -119,7 +119,7 @@ def dma_program(wait=True, rows=2):
 @pytest.mark.parametrize("wait", [True, False])
 def test_programs_command_the_dma(wait):
     """A program that does not wait also has its data at the end."""
-    iss = loaded(dma_program(wait), VIRGO)
+    iss = loaded(dma_program(wait))
     data = np.arange(128, dtype=np.uint8)
     iss.write(0x8010_0000, data)
     assert iss.run(10_000).stop is StopReason.DONE
@@ -128,7 +128,7 @@ def test_programs_command_the_dma(wait):
 
 
 def test_a_device_that_fails_when_the_program_has_ended():
-    iss = loaded(dma_program(wait=False), VIRGO)
+    iss = loaded(dma_program(wait=False))
     iss.allow(ENTRY, 0x1000)
     iss.allow(0x8010_0000, 100)
     outcome = iss.run(10_000)
@@ -138,7 +138,7 @@ def test_a_device_that_fails_when_the_program_has_ended():
 
 
 def test_what_a_device_raises_reaches_who_runs():
-    iss = loaded(f"li a0, {SHARED_BASE + 0x4000 + DMA_BASE}\nlw a1, 0(a0)" + "\nvx_tmc zero")
+    iss = machine(f"li a0, {SHARED_BASE + 0x4000 + DMA_BASE}\nlw a1, 0(a0)\nvx_tmc zero")
 
     def interrupted(offset):
         raise KeyboardInterrupt
@@ -154,7 +154,7 @@ def test_what_a_device_raises_reaches_who_runs():
 
 def test_an_interrupt_before_it_can_be_kept(monkeypatch):
     """The callback itself ends with an exception, which C++ cannot see."""
-    iss = loaded(f"li a0, {SHARED_BASE + 0x4000 + DMA_BASE}\nlw a1, 0(a0)\nvx_tmc zero")
+    iss = machine(f"li a0, {SHARED_BASE + 0x4000 + DMA_BASE}\nlw a1, 0(a0)\nvx_tmc zero")
 
     def interrupted(action, *arguments):
         raise KeyboardInterrupt
@@ -171,7 +171,7 @@ def test_a_machine_goes_with_its_last_user():
     gc.collect()
     gc.disable()
     try:
-        iss = loaded("vx_tmc zero", VIRGO)
+        iss = loaded("vx_tmc zero")
         iss.run()
         native = weakref.ref(iss.native)
         del iss
@@ -181,7 +181,7 @@ def test_a_machine_goes_with_its_last_user():
 
 
 def test_a_command_word_without_a_matrix_unit():
-    iss = loaded("li a0, 9\ncsrw accel_cisc, a0")
+    iss = machine("li a0, 9\ncsrw accel_cisc, a0")
     fault = iss.run().fault
     assert fault.cause is Cause.DEVICE and "needs a matrix unit" in fault.sentence
 
@@ -190,9 +190,9 @@ def test_what_cannot_be_a_machine():
     with pytest.raises(UserError, match="needs cores"):
         Iss(PRESETS["matrix"])
     with pytest.raises(UserError, match="schedule must be one of round_robin, random, not 'x'"):
-        Iss(ONE_CORE, schedule="x")
+        machine("nop", schedule="x")
     with pytest.raises(UserError, match="entry must be a 32-bit multiple of 4"):
-        Iss(ONE_CORE).reset(ENTRY + 2)
+        machine("nop").reset(ENTRY + 2)
 
 
 def test_the_library_is_built_once(monkeypatch):

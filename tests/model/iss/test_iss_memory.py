@@ -14,7 +14,7 @@ from spica.hw.isa.memory_map import (
     SHARED_BASE,
 )
 from spica.sim.harness.stop_reason import StopReason
-from spica.sim.iss.program_bench import give, lanes_of, machine, run_warp
+from spica.sim.iss.program_bench import give, lanes_of, machine
 
 A0, A1, A2, A3 = map(INTEGER_NAMES.index, ("a0", "a1", "a2", "a3"))
 DATA = 0x8010_0000
@@ -79,15 +79,3 @@ def test_shared_memory_is_that_of_all_cores():
     iss.set_warp(1, 0, pc=ENTRY + 4)
     iss.step(1, 0)
     assert lanes_of(iss, A2, core=1)[0] == 77
-
-
-def test_programs_may_write_programs():
-    text = "la t0, place\nli t1, 0x00700513\nsw t1, 0(t0)\nfence.i\nplace: li a0, 3\nvx_tmc x0"
-    iss = machine("j body\nbody:\n" + text)
-    # The instruction was executed before in its original form.
-    iss.set_warp(0, 0, pc=ENTRY + 4 * 7)
-    run_warp(iss)
-    assert lanes_of(iss, A0)[0] == 3
-    iss.set_warp(0, 0, pc=ENTRY, mask=1)
-    run_warp(iss)
-    assert lanes_of(iss, A0)[0] == 7

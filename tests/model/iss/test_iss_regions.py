@@ -1,28 +1,13 @@
 """Tests of memory regions in the instruction-set model: host access, and program limits."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import PRESETS, CoreConfig
-from spica.hw.isa.memory_map import COUNTER_DUMP, DRAM_BASE, DRAM_END, ENTRY, SHARED_BASE
-from spica.hw.isa.program import assemble_program
+from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END, ENTRY, SHARED_BASE
 from spica.sim.harness.stop_reason import StopReason
-from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import Cause
-from spica.sim.iss.program_bench import END, START
-
-
-def machine_of(warps=4):
-    return Iss(replace(PRESETS["core"], core=CoreConfig(warps=warps, threads=4)))
-
-
-def loaded(text, **options):
-    iss = machine_of(**options)
-    iss.write(ENTRY, assemble_program(text).data)
-    return iss
+from spica.sim.iss.program_bench import END, START, machine
 
 
 def words_at(iss, address, count):
@@ -31,7 +16,7 @@ def words_at(iss, address, count):
 
 @pytest.mark.parametrize("address", [DRAM_BASE, DRAM_BASE + 0xFFFD, DRAM_END - 9, SHARED_BASE + 3])
 def test_the_host_reads_what_it_wrote(address):
-    iss = machine_of()
+    iss = machine(END)
     iss.write(address, b"spica iss")
     assert iss.read(address, 9).tobytes() == b"spica iss"
     iss.write(address, np.array([7, 1 << 30], np.uint32)[:1])
@@ -39,36 +24,18 @@ def test_the_host_reads_what_it_wrote(address):
 
 
 def test_memory_nobody_wrote_is_zero():
-    assert not machine_of().read(0x9000_0000, 100_000).any()
+    assert not machine(END).read(0x9000_0000, 100_000).any()
 
 
 @pytest.mark.parametrize(
     "address", [0, DRAM_BASE - 1, DRAM_END - 1, SHARED_BASE + 0x5000, 0xFFFF_FFFE, -4, 1 << 32]
 )
 def test_the_host_reaches_memory_only(address):
-    iss = machine_of()
+    iss = machine(END)
     with pytest.raises(UserError, match="address must be in DRAM or shared memory"):
         iss.write(address, b"four")
     with pytest.raises(UserError, match="address must be"):
         iss.read(address, 4)
-
-
-def test_what_is_left_beside_shared_memory():
-    """Print buffers and counter dumps keep data stored by programs."""
-    size = PRESETS["core"].shared.size
-    text = f"""
-        li a0, {SHARED_BASE + size + 0x200}
-        li a1, {COUNTER_DUMP + 0xFC}
-        li a2, 77
-        sw a2, 0(a0)
-        sw a2, 0(a1)
-        lw a3, 0(a1)
-    """
-    iss = loaded(text + END)
-    assert iss.run().stop is StopReason.DONE
-    assert words_at(iss, SHARED_BASE + size + 0x200, 1) == [77]
-    assert words_at(iss, COUNTER_DUMP + 0xFC, 1) == [77]
-    assert iss.warp(0, 0).integers[13, 0] == 77
 
 
 def test_regions_bound_what_programs_touch_in_dram():
@@ -81,7 +48,7 @@ def test_regions_bound_what_programs_touch_in_dram():
         sw a0, 0(a0)
         sw a0, 8(a0)
     {END}"""
-    iss = loaded(text, warps=1)
+    iss = machine(text, warps=1)
     iss.allow(ENTRY, 0x1000)
     iss.allow(0x8010_0000, 16)
     outcome = iss.run()
@@ -108,7 +75,7 @@ def test_lanes_on_both_sides_of_any_boundary():
         sw a0, 0(a0)
         lw a2, 0(a0)
     {END}"""
-    iss = loaded(text, warps=1)
+    iss = machine(text, warps=1)
     iss.allow(ENTRY, 0x1000)
     iss.allow(0x8010_FFF8, 2)
     iss.allow(0x8010_FFFA, 14)
@@ -120,7 +87,7 @@ def test_lanes_on_both_sides_of_any_boundary():
 
 def test_a_fault_is_that_of_the_lowest_lane():
     """Lane 0 accesses outside memory, lane 1 is misaligned, lane 2 is outside again."""
-    iss = loaded("lw a0, 0(a1)")
+    iss = machine("lw a0, 0(a1)")
     integers = np.zeros((32, 4), np.uint32)
     integers[11] = 0x1000, SHARED_BASE + 2, 0x2000, SHARED_BASE
     iss.set_warp(0, 0, mask=0xF, integers=integers)
@@ -132,21 +99,9 @@ def test_a_fault_is_that_of_the_lowest_lane():
 
 
 def test_the_host_writes_outside_regions():
-    iss = machine_of()
+    iss = machine(END)
     iss.allow(ENTRY, 4)
     iss.write(0x9000_0000, b"1234")
     assert iss.read(0x9000_0000, 4).tobytes() == b"1234"
     with pytest.raises(UserError, match="a region must be 1 byte or more"):
         iss.allow(ENTRY, 0)
-
-
-def test_instructions_come_from_what_was_placed():
-    iss = machine_of()
-    fault = iss.run().fault
-    assert (fault.cause, fault.pc, fault.address) == (Cause.OUTSIDE_MEMORY, ENTRY, ENTRY)
-    assert "instruction fetch outside the placed program" in fault.sentence
-    iss.write(ENTRY, assemble_program("addi a0, a0, 1\naddi a0, a0, 1").data)
-    iss.allow(ENTRY, 4)
-    outcome = iss.run()
-    assert (outcome.instructions, outcome.fault.pc) == (1, ENTRY + 4)
-    assert outcome.fault.cause is Cause.OUTSIDE_MEMORY

@@ -1,20 +1,17 @@
 """Tests of the instruction-set model step by step: schedules, records, history, sizes."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import PRESETS, CoreConfig
 from spica.hw.isa.encoding import RegisterClass
 from spica.hw.isa.memory_map import CONSOLE_BASE, ENTRY, SHARED_BASE
 from spica.hw.isa.operations import Unit
 from spica.hw.isa.program import assemble_program
 from spica.sim.harness.stop_reason import StopReason
-from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import Cause
-from spica.sim.iss.program_bench import END, START
+from spica.sim.iss.program_bench import END, START, machine
+from support.iss_state import state_of
 
 SCHEDULES = ("round_robin", "random")
 TIMES = 50
@@ -56,32 +53,9 @@ even:   vx_join s4
 {END}"""
 
 
-def machine_of(cores=1, warps=4, threads=4, schedule="round_robin", seed=1, **options):
-    core = CoreConfig(warps=warps, threads=threads, divergent_branch="vortex")
-    config = replace(PRESETS["core"], cores=cores, core=core, **options)
-    return Iss(config, schedule=schedule, seed=seed)
-
-
-def loaded(text, **options):
-    iss = machine_of(**options)
-    iss.write(ENTRY, assemble_program(text).data)
-    return iss
-
-
-def state_of(iss):
-    """Return the complete state of a machine, for comparison."""
-    warps = []
-    for core in range(iss.config.cores):
-        for number in range(iss.core.warps):
-            warp = iss.warp(core, number)
-            plain = replace(warp, integers=None, floats=None)
-            warps.append((plain, warp.integers.tobytes(), warp.floats.tobytes()))
-    return warps, iss.console, iss.statistics, iss.read(SHARED_BASE, 8192).tobytes()
-
-
 def racing(**options):
     """Return the output and the counts of a race."""
-    iss = loaded(RACE, **options)
+    iss = machine(RACE, **options)
     assert iss.run().stop is StopReason.DONE
     return iss.console, int(iss.read(SHARED_BASE, 4).view(np.uint32)[0])
 
@@ -104,9 +78,9 @@ def test_random_schedules_are_their_seeds():
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_where_a_run_is_cut_changes_nothing(schedule):
-    whole = loaded(RACE, schedule=schedule)
+    whole = machine(RACE, schedule=schedule)
     whole.run()
-    cut = loaded(RACE, schedule=schedule)
+    cut = machine(RACE, schedule=schedule)
     while (outcome := cut.run(7)).stop is StopReason.LIMIT:
         assert outcome.instructions == 7
     assert outcome.stop is StopReason.DONE
@@ -118,7 +92,7 @@ def test_a_fault_that_is_mended_leaves_no_trace():
     text = RACE.replace("lw a0, 0(s0)", "lw a0, 0(s0)\nlw a7, 0(s5)").replace(
         "csrr s2, warp_id", "csrr s2, warp_id\nslli s5, s2, 2\nli a0, 0x80100000\nadd s5, s5, a0"
     )
-    whole, mended = loaded(text), loaded(text)
+    whole, mended = machine(text), machine(text)
     whole.run()
     mended.allow(ENTRY, 0x1000)
     fault = mended.run().fault
@@ -129,7 +103,7 @@ def test_a_fault_that_is_mended_leaves_no_trace():
 
 
 def test_steps_do_what_a_run_does():
-    run, stepped = (loaded(BUSY, cores=2, warps=3, threads=5) for _ in range(2))
+    run, stepped = (machine(BUSY, cores=2, warps=3, threads=5) for _ in range(2))
     run.run()
     while any([stepped.step(core, warp) for core in range(2) for warp in range(3)]):
         pass
@@ -154,7 +128,7 @@ def test_what_a_step_tells():
         add zero, a4, a4
         lw a0, 0(zero)
     """
-    iss = loaded(text)
+    iss = machine(text)
     records = {}
     while (record := iss.step(0, 0)).fault is None:
         records[record.pc] = record
@@ -181,7 +155,7 @@ def test_what_a_step_tells():
 
 
 def test_history_is_the_last_64():
-    iss = loaded("again: addi a0, a0, 1\nj again")
+    iss = machine("again: addi a0, a0, 1\nj again")
     assert iss.history(0, 0) == []
     iss.run(3)
     words = assemble_program("again: addi a0, a0, 1\nj again")
@@ -197,7 +171,7 @@ def test_history_is_the_last_64():
 )
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_every_size_of_machine(cores, warps, threads, schedule):
-    iss = loaded(BUSY, cores=cores, warps=warps, threads=threads, schedule=schedule)
+    iss = machine(BUSY, cores=cores, warps=warps, threads=threads, schedule=schedule)
     assert iss.run().stop is StopReason.DONE
     warp_width, thread_width = iss.core.warp_width, iss.core.thread_width
     words = iss.read(SHARED_BASE, 4 << 11).view(np.uint32)
@@ -217,7 +191,7 @@ def test_every_size_of_machine(cores, warps, threads, schedule):
 
 
 def test_statistics_of_lanes():
-    iss = loaded("li t0, 6\nvx_tmc t0\naddi a0, a0, 1\nflw f0, 0(sp)" + END)
+    iss = machine("li t0, 6\nvx_tmc t0\naddi a0, a0, 1\nflw f0, 0(sp)" + END)
     iss.write(SHARED_BASE, bytes(4))
     iss.set_warp(0, 0, integers=np.full((32, 4), SHARED_BASE, np.uint32))
     iss.run()
@@ -228,7 +202,7 @@ def test_statistics_of_lanes():
 
 
 def test_a_warp_is_set_for_tests():
-    iss = loaded("add a0, a1, a2" + END)
+    iss = machine("add a0, a1, a2" + END)
     integers = np.arange(128, dtype=np.uint32).reshape(32, 4)
     iss.set_warp(0, 2, pc=ENTRY, mask=0b1010, integers=integers, frm=2, fflags=4, mscratch=9)
     warp = iss.warp(0, 2)

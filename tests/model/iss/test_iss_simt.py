@@ -7,6 +7,7 @@ from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.program import assemble_program
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import give, lanes_of, machine, merged, run_warp
+from support.programs.warp_control import nest
 
 A0, A1, A2, S0, RA = map(INTEGER_NAMES.index, ("a0", "a1", "a2", "s0", "ra"))
 
@@ -125,25 +126,12 @@ def test_join_looks_at_bit_0_of_the_last_active_lane(flag):
     assert (iss.warp(0, 0).mask, iss.warp(0, 0).pc) == (0b1100, ENTRY + 4)
 
 
-def nest(threads, is_in_then):
-    """Return a program with the maximum nesting of splits; a lane leaves at each."""
-    lines, ends = [], []
-    for level in range(threads - 1):
-        compare = "snez" if is_in_then else "seqz"
-        lines += [f"addi t1, a0, {-level}", f"{compare} t1, t1"]
-        lines += ["vx_split x0, t1, x0", f"beqz t1, other{level}"]
-        inner = [f"j end{level}", f"other{level}:", "addi a1, a1, 1"]
-        if not is_in_then:
-            lines += ["addi a1, a1, 1", f"j end{level}", f"other{level}:"]
-            inner = []
-        ends.insert(0, [*inner, f"end{level}:", "li t2, 1", "vx_join t2"])
-    return "\n".join([*lines, "addi a1, a1, 1", *(line for end in ends for line in end)])
-
-
 @pytest.mark.parametrize("is_in_then", [True, False])
 @pytest.mark.parametrize("threads", [2, 4, 8, 32])
 def test_splits_nest_as_deep_as_there_are_lanes(threads, is_in_then):
-    iss = machine(nest(threads, is_in_then) + "\ncsrr a2, thread_mask\nvx_tmc x0", threads=threads)
+    """Deepest nesting of splits; a lane leaves at each."""
+    lines = [*nest(threads, is_in_then), "csrr a2, thread_mask", "vx_tmc x0"]
+    iss = machine("\n".join(lines), threads=threads)
     give(iss, {A0: range(threads), A1: 0})
     marks, depth, word = [], 0, assemble_program("addi a1, a1, 1")[0]
     while retired := iss.step(0, 0):

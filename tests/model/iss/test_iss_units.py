@@ -205,19 +205,6 @@ def test_stores_beside_operands_and_after_the_wait_are_not(offset):
     step(iss)
 
 
-def test_the_wait_reports_an_operand_that_a_unit_wrote():
-    iss, *_ = hgmma_machine(STORE, 10, {A2: 0x8010_0000})
-    step(iss)
-    iss.write(SHARED_BASE + 4096 + 1000, bytes(100))
-    step(iss)
-    fault = iss.step(0, 0).fault
-    assert (fault.cause, fault.pc, fault.address) == (
-        Cause.RACE,
-        ENTRY + 8,
-        SHARED_BASE + 4096 + 1000,
-    )
-
-
 CHAIN = "hgmma a0, a1\nhgmma a4, a5\nsw a3, 0(a2)\nhgmma_wait"
 OTHERS = {A0 + 4: SHARED_BASE + 8192, A0 + 5: SHARED_BASE + 9216}
 
@@ -231,12 +218,17 @@ def test_the_next_product_ends_the_use_of_operands():
     step(iss)
 
 
-def test_the_next_product_reports_an_operand_that_a_unit_wrote():
-    iss, *_ = hgmma_machine(CHAIN, 14, {A2: 0x8010_0000, **OTHERS})
+@pytest.mark.parametrize(
+    ("text", "steps", "place", "at"), [(STORE, 1, 4096 + 1000, 8), (CHAIN, 0, 64, 4)]
+)
+def test_the_wait_and_the_next_product_report_an_operand_that_a_unit_wrote(text, steps, place, at):
+    iss, *_ = hgmma_machine(text, 10, {A2: 0x8010_0000, **OTHERS})
     step(iss)
-    iss.write(SHARED_BASE + 64, bytes(100))
+    iss.write(SHARED_BASE + place, bytes(100))
+    for _ in range(steps):
+        step(iss)
     fault = iss.step(0, 0).fault
-    assert (fault.cause, fault.pc, fault.address) == (Cause.RACE, ENTRY + 4, SHARED_BASE + 64)
+    assert (fault.cause, fault.pc, fault.address) == (Cause.RACE, ENTRY + at, SHARED_BASE + place)
 
 
 def test_operands_of_the_next_product_are_held():

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from spica.hw.isa.assembly import INTEGER_NAMES
-from spica.hw.isa.memory_map import ENTRY
+from spica.hw.isa.memory_map import CONSOLE_BASE, ENTRY, SHARED_BASE
 from spica.sim.harness.stop_reason import StopReason
-from spica.sim.iss.program_bench import give, lanes_of, machine
+from spica.sim.iss.outcome import Cause
+from spica.sim.iss.program_bench import END, START, give, lanes_of, machine
 
 A0, A1, GP = map(INTEGER_NAMES.index, ("a0", "a1", "gp"))
 
@@ -75,7 +76,9 @@ def test_environment_calls_end_their_core_with_all_warps(line):
     assert lanes_of(iss, GP, core=1)[0] == 9
 
 
-@pytest.mark.parametrize(("codes", "expected"), [((0, 5, 3), 5), ((0, 0, 0), 0), ((2, 0, 1), 2)])
+@pytest.mark.parametrize(
+    ("codes", "expected"), [((0, 5, 3), 5), ((0, 0, 0), 0), ((2, 0, 1), 2), ((0, -1, 9), -1)]
+)
 def test_exit_code_is_the_first_that_is_not_zero(codes, expected):
     iss = machine("vx_tmc x0", cores=3)
     for core, code in enumerate(codes):
@@ -94,3 +97,54 @@ def test_exit_code_is_that_of_warp_0(delays):
     outcome = iss.run()
     assert (outcome.stop, outcome.exit_code) == (StopReason.DONE, 0)
     assert lanes_of(iss, GP, warp=1)[0] == 7
+
+
+def test_a_run_that_is_done():
+    text = f"""
+        li gp, 5
+        li t0, {CONSOLE_BASE}
+        li t1, 33
+        sb t1, 0(t0)
+    {END}"""
+    iss = machine(text, cores=2)
+    outcome = iss.run()
+    assert (outcome.stop, outcome.exit_code, outcome.fault) == (StopReason.DONE, 5, None)
+    assert outcome.instructions == iss.statistics.instructions == 10
+    assert iss.console == b"!!"
+    assert iss.run().instructions == 0
+    iss.reset()
+    assert (iss.console, iss.statistics.instructions, iss.exit_code) == (b"", 0, 0)
+    assert iss.run().stop is StopReason.DONE
+
+
+def test_ecall_ends_warps_that_wait():
+    text = f"""{START}
+        li a0, 1
+        li a1, 4
+        csrr a2, warp_id
+        li gp, 3
+        beqz a2, out
+        vx_bar a0, a1
+    out:
+        nop
+        nop
+        ecall
+    """
+    iss = machine(text)
+    outcome = iss.run()
+    assert (outcome.stop, outcome.exit_code) == (StopReason.DONE, 3)
+    assert [iss.warp(0, warp).waits for warp in range(4)] == [""] * 4
+    assert not any(iss.warp(0, warp).active for warp in range(4))
+
+
+def test_a_reset_forgets_products_that_nobody_waited_for():
+    iss = machine("hgmma a0, a0\nhgmma_wait", threads=8, tensor="hgmma")
+    for resets in (False, True):
+        iss.reset()
+        iss.set_warp(0, 0, mask=0xFF, integers=np.full((32, 8), SHARED_BASE, np.uint32))
+        iss.step(0, 0)
+        if resets:
+            iss.reset()
+            iss.set_warp(0, 0, pc=ENTRY + 4, mask=0xFF)
+        fault = iss.step(0, 0).fault
+        assert (fault is not None and fault.cause is Cause.BAD_WAIT) == resets

@@ -6,7 +6,7 @@ from spica.hw.config import ClusterConfig
 from spica.sim.iss.program_bench import END, START
 from support.programs.placed_program import PlacedProgram
 
-__all__ = ["changed_code_program", "control_program", "rejoin_program", "spawn_program"]
+__all__ = ["changed_code_program", "control_program", "nest", "rejoin_program", "spawn_program"]
 
 
 def nest(threads: int, is_in_then: bool) -> list[str]:
