@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from spica.cli.main import main
 from spica.synth.fpga.area import Resources
 from spica.synth.measure import BlockMeasurement, Measurement
 from spica.synth.memories import MemoryShape, memory_nand2
 from support.charts import marks_of
+from support.command_line import refused, run_spica
 
 BANK = MemoryShape(depth=256, width=32, ports="1r1w")
 LIBRARY = """
@@ -92,7 +92,7 @@ def row_of(text, name):
 
 def test_groups_are_a_table_and_json(fake, capsys, tmp_path):
     target = tmp_path / "area.json"
-    assert main(("area", "matrix", "--json", str(target))) == 0
+    assert run_spica(f"area matrix --json {target}") == 0
     sram = memory_nand2(BANK) * 4
     whole = 1000 + sram
     printed = capsys.readouterr()
@@ -113,14 +113,14 @@ def test_groups_are_a_table_and_json(fake, capsys, tmp_path):
 
 
 def test_blocks_on_request(fake, capsys):
-    assert main(("area", "matrix", "--blocks")) == 0
+    assert run_spica("area matrix --blocks") == 0
     out = capsys.readouterr().out
     assert row_of(out, "bank_1")[:6] == ["bank_1", "(shared", "memory)", "4", "7", "100"]
     assert row_of(out, "256 x 32")[:5] == ["256", "x", "32", "1r1w", "4"]
 
 
 def test_presets_stand_beside_each_other_with_ratios(fake, capsys):
-    assert main(("area", "matrix", "tiny_matrix")) == 0
+    assert run_spica("area matrix tiny_matrix") == 0
     out = capsys.readouterr().out
     table = out[out.index("NAND2 equivalents, including SRAM") :]
     assert row_of(table, "mesh") == ["mesh", "598", "598", "1.00"]
@@ -129,11 +129,11 @@ def test_presets_stand_beside_each_other_with_ratios(fake, capsys):
 
 
 def test_a_sweep_is_a_machine_for_each_value(fake, capsys):
-    assert main(("area", "matrix", "--sweep", "shared.banks=2,4,8", "--set", "dma.queue=2")) == 0
+    assert run_spica("area matrix --sweep shared.banks=2,4,8 --set dma.queue=2") == 0
     assert [config.shared.banks for _, config in fake] == [2, 4, 8]
     assert {config.dma.queue for _, config in fake} == {2}
     assert row_of(capsys.readouterr().out, "group")[1:] != []
-    assert main(("area", "matrix", "--sweep", "matrix.rows+matrix.columns=4,8")) == 0
+    assert run_spica("area matrix --sweep matrix.rows+matrix.columns=4,8") == 0
     assert [(c.units[0].rows, c.units[0].columns) for _, c in fake[3:]] == [(4, 4), (8, 8)]
 
 
@@ -141,11 +141,11 @@ def test_a_cell_library_and_a_table_of_macros(fake, capsys, tmp_path):
     library, table = tmp_path / "tiny.lib", tmp_path / "macros.csv"
     library.write_text(LIBRARY)
     table.write_text(TABLE)
-    assert main(("area", "matrix", "--liberty", str(library))) == 0
+    assert run_spica(f"area matrix --liberty {library}") == 0
     out = capsys.readouterr().out
     estimated = 4 * (400 + memory_nand2(BANK) * 4.0)
     assert row_of(out, "shared memory")[-2] == f"{estimated:,.0f}"
-    assert main(("area", "matrix", "--liberty", str(library), "--sram-table", str(table))) == 0
+    assert run_spica(f"area matrix --liberty {library} --sram-table {table}") == 0
     out = capsys.readouterr().out
     assert row_of(out, "shared memory")[-2] == f"{4 * (400 + 1000):,}"
     assert row_of(out, "256 x 32")[-3:] == ["1", "x", "wide"]
@@ -153,7 +153,7 @@ def test_a_cell_library_and_a_table_of_macros(fake, capsys, tmp_path):
 
 def test_look_up_tables(fake, capsys, tmp_path):
     target = tmp_path / "taken.json"
-    assert main(("area", "tiny", "--tech", "ecp5", "--blocks", "--json", str(target))) == 0
+    assert run_spica(f"area tiny --tech ecp5 --blocks --json {target}") == 0
     out = capsys.readouterr().out
     assert row_of(out, "mesh ") == ["mesh", "3,000,003", "20", "0", "4", "75.0%"]
     assert row_of(out, "total") == ["total", "4,000,004", "20", "1.5", "4", "100.0%"]
@@ -165,7 +165,7 @@ def test_look_up_tables(fake, capsys, tmp_path):
 
 def test_markdown_and_a_picture(fake, tmp_path, capsys):
     page, picture = tmp_path / "area.md", tmp_path / "area.svg"
-    assert main(("area", "matrix", "tiny", "--markdown", str(page), "--plot", str(picture))) == 0
+    assert run_spica(f"area matrix tiny --markdown {page} --plot {picture}") == 0
     lines = page.read_text().splitlines()
     assert lines[0] == "# `spica area matrix tiny`"
     assert "## Area of matrix" in lines
@@ -186,26 +186,23 @@ def test_markdown_and_a_picture(fake, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--tech", "ecp6"), "unknown --tech 'ecp6'; did you mean 'ecp5'?"),
-        (("--liberty", "absent.lib"), "there is none at absent.lib"),
-        (("--liberty", "macros.csv"), "holds no library (...)"),
-        (("--liberty", "bare.lib"), "must hold a flip-flop"),
-        (("--sram-table", "macros.csv"), "--sram-table needs --liberty"),
-        (("--liberty", "tiny.lib", "--sram-table", "absent.csv"), "none at absent.csv"),
-        (("--liberty", "tiny.lib", "--sram-table", "bare.lib"), "none called ports"),
-        (("--liberty", "tiny.lib", "--tech", "ecp5"), "--liberty needs --tech gates, not ecp5"),
-        (("--paths", "-1"), "--paths must be at least 0, not -1"),
-        (("--paths", "2", "--tech", "ice40"), "--paths needs --tech gates, not ice40"),
-        (("--plot", "area.gif"), "--plot must be a file with suffix .svg or .png, not area.gif"),
-        (("--plot", "macros.csv/area.svg"), "macros.csv is not a folder"),
-        (("--markdown", "."), "an output must be a file"),
-        (("--sweep", "shared.banks"), "must be a field of one preset with its values"),
-        (("tiny", "--sweep", "shared.banks=2"), "not shared.banks=2 of 2 presets"),
-        (
-            ("--sweep", "shared.banks=2,3"),
-            "cannot set shared.banks=3: shared.banks must be a power of",
-        ),
-        (("--sweep", "shared.bank=2"), "unknown field 'shared.bank'"),
+        ("--tech ecp6", "unknown --tech 'ecp6'; did you mean 'ecp5'?"),
+        ("--liberty absent.lib", "there is none at absent.lib"),
+        ("--liberty macros.csv", "holds no library (...)"),
+        ("--liberty bare.lib", "must hold a flip-flop"),
+        ("--sram-table macros.csv", "--sram-table needs --liberty"),
+        ("--liberty tiny.lib --sram-table absent.csv", "none at absent.csv"),
+        ("--liberty tiny.lib --sram-table bare.lib", "none called ports"),
+        ("--liberty tiny.lib --tech ecp5", "--liberty needs --tech gates, not ecp5"),
+        ("--paths -1", "--paths must be at least 0, not -1"),
+        ("--paths 2 --tech ice40", "--paths needs --tech gates, not ice40"),
+        ("--plot area.gif", "--plot must be a file with suffix .svg or .png, not area.gif"),
+        ("--plot macros.csv/area.svg", "macros.csv is not a folder"),
+        ("--markdown .", "an output must be a file"),
+        ("--sweep shared.banks", "must be a field of one preset with its values"),
+        ("tiny --sweep shared.banks=2", "not shared.banks=2 of 2 presets"),
+        ("--sweep shared.banks=2,3", "cannot set shared.banks=3: shared.banks must be a power of"),
+        ("--sweep shared.bank=2", "unknown field 'shared.bank'"),
     ],
 )
 def test_bad_input_is_one_sentence(fake, capsys, tmp_path, monkeypatch, arguments, sentence):
@@ -213,17 +210,14 @@ def test_bad_input_is_one_sentence(fake, capsys, tmp_path, monkeypatch, argument
     files = {"tiny.lib": LIBRARY, "bare.lib": "library (a) {\n}\n", "macros.csv": TABLE}
     for name, text in files.items():
         Path(name).write_text(text)
-    assert main(("area", "matrix", *arguments, "--json", "result.json")) == 2
-    printed = capsys.readouterr()
-    assert sentence in printed.err
-    assert printed.err.count("\n") == 1
-    assert printed.out == ""
+    assert sentence in refused(capsys, f"area matrix {arguments} --json result.json")
     assert fake == []
     assert {path.name for path in tmp_path.iterdir()} == files.keys()
 
 
 def test_presets_that_have_no_rtl_are_refused_before_anything_runs(fake, capsys):
-    sets = ("--set", "shared.subbanks=4", "--set", "axi.data_width=128")
-    assert main(("area", "core", "hopper", *sets)) == 2
-    assert "shared must have lines of 32 bytes or more" in capsys.readouterr().err
+    sets = "--set shared.subbanks=4 --set axi.data_width=128"
+    assert "shared must have lines of 32 bytes or more" in refused(
+        capsys, f"area core hopper {sets}"
+    )
     assert fake == []

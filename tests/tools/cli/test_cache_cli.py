@@ -6,7 +6,6 @@ import time
 
 import pytest
 
-from spica.cli.main import main
 from spica.explore.record import PASS, Record
 from spica.explore.store import load, save
 from spica.explore.work import AreaMeasurement
@@ -17,6 +16,7 @@ from spica.hw.base.working_folders import PREFIX
 from spica.hw.config import PRESETS
 from spica.hw.lib.arbiter import Arbiter
 from spica.sim.engine.emission_cache import emit_cached
+from support.command_line import refused, run_spica
 
 DAY = 86_400
 
@@ -36,9 +36,9 @@ def root(tmp_path, monkeypatch):
     return root
 
 
-def doctor(capsys, *options):
+def doctor(capsys, options=""):
     """Return the JSON of `spica doctor --cache`."""
-    assert main(("doctor", "--cache", *options, "--json", "-")) == 0
+    assert run_spica(f"doctor --cache {options} --json -") == 0
     return json.loads(capsys.readouterr().out)
 
 
@@ -62,7 +62,7 @@ def test_all_kinds_of_results_are_known(capsys, monkeypatch, tmp_path):
     result = doctor(capsys)
     assert result["kinds"].keys() == {"emission", "verilog", "sweep"}
     assert result["unknown"] == []
-    result = doctor(capsys, "--prune-to", "0")
+    result = doctor(capsys, "--prune-to 0")
     assert result["kinds"].keys() == {"emission", "sweep"}  # in use by this process
     assert result["removed"]["in_use"] == 2
     assert result["unknown"] == []
@@ -71,7 +71,7 @@ def test_all_kinds_of_results_are_known(capsys, monkeypatch, tmp_path):
 
 def test_the_report_is_a_table(capsys, root):
     (root / "notes.txt").write_text("")
-    assert main(("doctor", "--cache")) == 0
+    assert run_spica("doctor --cache") == 0
     out = capsys.readouterr().out
     lines = [line.split() for line in out.splitlines() if line.split()]
     begin = [line[0] for line in lines].index("kind") + 1  # the title may have several lines
@@ -82,7 +82,7 @@ def test_the_report_is_a_table(capsys, root):
 
 
 def test_entries_older_than_an_age_are_removed(capsys, root):
-    result = doctor(capsys, "--prune-older", "2.5d")
+    result = doctor(capsys, "--prune-older 2.5d")
     assert list(result["kinds"]) == ["model"]
     assert result["removed"]["kinds"].keys() == {"program", "emission"}
     assert (result["removed"]["entries"], result["removed"]["bytes"]) == (2, 7_000_000)
@@ -90,18 +90,18 @@ def test_entries_older_than_an_age_are_removed(capsys, root):
 
 
 def test_entries_beyond_a_size_are_removed_by_age(capsys, root):
-    result = doctor(capsys, "--prune-to", "5.5 MB")
+    result = doctor(capsys, "--prune-to '5.5 MB'")
     assert (result["entries"], result["bytes"]) == (2, 3_000_000)
-    result = doctor(capsys, "--prune-to", "1000000")
+    result = doctor(capsys, "--prune-to 1000000")
     assert [*result["kinds"]] == ["model"] and result["bytes"] == 1_000_000
-    assert doctor(capsys, "--prune-to", "0")["entries"] == 0
+    assert doctor(capsys, "--prune-to 0")["entries"] == 0
 
 
 def test_removals_are_reported(capsys, root):
     (root / "notes.txt").write_text("kept")
     (root / f"{PREFIX}old").mkdir()
     os.utime(root / f"{PREFIX}old", (1000, 1000))
-    assert main(("doctor", "--cache", "--prune-older", "2d", "--prune-to", "1MB")) == 0
+    assert run_spica("doctor --cache --prune-older 2d --prune-to 1MB") == 0
     assert (
         "Removed 3 entries, 9.0 MB: 1 program, 1 emission, 1 model. "
         "Removed 1 leftovers of killed builds." in capsys.readouterr().out
@@ -111,7 +111,7 @@ def test_removals_are_reported(capsys, root):
 
 def test_an_absent_cache_is_empty(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("SPICA_CACHE", str(tmp_path / "none"))
-    result = doctor(capsys, "--prune-to", "0")
+    result = doctor(capsys, "--prune-to 0")
     assert result["entries"] == result["removed"]["entries"] == 0
     assert result["oldest_use"] is None
     assert not (tmp_path / "none").exists()
@@ -121,29 +121,29 @@ def test_an_absent_cache_is_empty(capsys, tmp_path, monkeypatch):
     ("options", "sentence"),
     [
         (
-            ("--cache", "--prune-older", "3y"),
+            "--cache --prune-older 3y",
             "--prune-older must be a number with one of the units m, h, d, w, as in 30d, not '3y'",
         ),
         (
-            ("--cache", "--prune-older", "30"),
+            "--cache --prune-older 30",
             "--prune-older must be a number with one of the units m, h, d, w, as in 30d, not '30'",
         ),
         (
-            ("--cache", "--prune-to", "much"),
+            "--cache --prune-to much",
             "--prune-to must be a number with one of the units KB, MB, GB, TB, as in 2GB, "
             "not 'much'",
         ),
-        (("--prune-to", "2GB"), "--prune-older and --prune-to need --cache"),
+        ("--prune-to 2GB", "--prune-older and --prune-to need --cache"),
     ],
 )
 def test_bad_limits_are_one_sentence(capsys, root, options, sentence):
-    assert main(("doctor", *options)) == 2
-    assert capsys.readouterr().err == f"spica: {sentence}\n"
+    assert refused(capsys, f"doctor {options}") == sentence
     assert len(list(root.iterdir())) == 4
 
 
 def test_a_file_in_place_of_the_cache_is_one_sentence(capsys, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("SPICA_CACHE", str(tmp_path / "file"))
-    assert main(("doctor", "--cache", "--prune-to", "0")) == 2
-    assert "the cache must be a folder, not the file" in capsys.readouterr().err
+    assert "the cache must be a folder, not the file" in refused(
+        capsys, "doctor --cache --prune-to 0"
+    )

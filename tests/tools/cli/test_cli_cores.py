@@ -8,15 +8,15 @@ import pytest
 
 from spica.api.progress import ProgressDisplay
 from spica.cli.execution import Terminal
-from spica.cli.main import main
 from spica.cli.sizes import chosen_sizes
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.options import SimtOptions, with_memory
+from support.command_line import refused, run_spica
 
-ISS = ("--preset", "tiny", "--engine", "iss")
+ISS = "--preset tiny --engine iss"
 HELLO = """
 #include <spica.h>
 int main(void) {
@@ -56,10 +56,10 @@ def fake(monkeypatch):
 
 
 def test_a_run_passes_on_what_it_is_told(fake, capsys):
-    options = ("--optimize", "2", "--schedule", "random", "--seed", "7", "--allow-spills")
-    limits = ("--max-instructions", "99", "--set", "core.warps=3")
-    memory = ("--allow-region", "0xa0000000:64", "--allow-region", "0xB0000000:0x1000")
-    assert main(("run", "sgemm", *ISS, "--size", "64x32x16", *options, *limits, *memory)) == 0
+    options = "--optimize 2 --schedule random --seed 7 --allow-spills"
+    limits = "--max-instructions 99 --set core.warps=3"
+    memory = "--allow-region 0xa0000000:64 --allow-region 0xB0000000:0x1000"
+    assert run_spica(f"run sgemm {ISS} --size 64x32x16 {options} {limits} {memory}") == 0
     (call,) = fake.calls
     assert call.kernel == "sgemm"
     assert [*call.sizes.items()] == [("m", 64), ("n", 32), ("k", 16)]
@@ -77,17 +77,17 @@ def test_a_run_passes_on_what_it_is_told(fake, capsys):
 
 
 def test_defaults(fake):
-    assert main(("run", "sgemm", *ISS, "--size", "8")) == 0
+    assert run_spica(f"run sgemm {ISS} --size 8") == 0
     (call,) = fake.calls
     assert call.sizes == {"m": 8, "n": 8, "k": 8}
     assert call.options == SimtOptions(engine="iss", seed=1)
 
 
 def test_the_gateware_is_told_more(fake, tmp_path):
-    timing = ("--memory-latency", "20", "--memory-jitter", "3", "--memory-stall", "0.5")
-    trace = ("--trace", str(tmp_path / "run.html"), "--trace-window", "10:20")
-    others = ("--max-cycles", "99", "--no-lockstep", "--gating", "random")
-    assert main(("run", "vecadd", "--preset", "tiny", "-n", "8", *timing, *trace, *others)) == 0
+    timing = "--memory-latency 20 --memory-jitter 3 --memory-stall 0.5"
+    trace = f"--trace {tmp_path / 'run.html'} --trace-window 10:20"
+    others = "--max-cycles 99 --no-lockstep --gating random"
+    assert run_spica(f"run vecadd --preset tiny -n 8 {timing} {trace} {others}") == 0
     (call,) = fake.calls
     memory = CoreMemoryConfig(latency=20, jitter=3, stall=0.5, seed=1)
     assert (call.options.engine, call.options.memory) == ("verilator", memory)
@@ -98,10 +98,10 @@ def test_the_gateware_is_told_more(fake, tmp_path):
 
 
 def test_what_is_behind_the_cores_follows_from_what_is_said_of_it(fake):
-    run = ("run", "vecadd", "--preset", "core", "-n", "8")
-    assert main(run) == 0
-    assert main((*run, "--dram-latency", "30")) == 0
-    assert main((*run, "--memory-latency", "30")) == 0
+    run = "run vecadd --preset core -n 8"
+    assert run_spica(run) == 0
+    assert run_spica(f"{run} --dram-latency 30") == 0
+    assert run_spica(f"{run} --memory-latency 30") == 0
     memories = [call.options.memory for call in fake.calls]
     assert memories == [None, DramConfig(latency=30), CoreMemoryConfig(latency=30, seed=1)]
     simple = with_memory(PRESETS["core"], SimtOptions(seed=4)).memory
@@ -110,20 +110,19 @@ def test_what_is_behind_the_cores_follows_from_what_is_said_of_it(fake):
 
 
 def test_two_memories_at_once_are_refused(capsys):
-    run = ("run", "vecadd", "--preset", "core", "-n", "8")
-    assert main((*run, "--dram-latency", "30", "--memory-latency", "30")) == 2
-    assert "--dram-... and --memory-... exclude each other" in capsys.readouterr().err
+    run = "run vecadd --preset core -n 8 --dram-latency 30 --memory-latency 30"
+    assert "--dram-... and --memory-... exclude each other" in refused(capsys, run)
 
 
 def test_a_wrong_kernel_is_exit_code_1(fake, tmp_path):
     fake.verdict = "fail"
     target = tmp_path / "result.json"
-    assert main(("run", "vecadd", *ISS, "-n", "8", "--json", str(target))) == 1
+    assert run_spica(f"run vecadd {ISS} -n 8 --json {target}") == 1
     assert json.loads(target.read_text())["check"]["verdict"] == "fail"
 
 
 def test_json_has_standard_output_for_itself(fake, capsys):
-    assert main(("run", "vecadd", *ISS, "-n", "8", "--json", "-")) == 0
+    assert run_spica(f"run vecadd {ISS} -n 8 --json -") == 0
     out, error = capsys.readouterr()
     assert json.loads(out)["kernel"] == "vecadd"
     assert "né\n" in error
@@ -170,14 +169,14 @@ def test_sizes_that_are_refused(dimensions, size, single, sentence):
 def test_what_a_program_prints_ends_before_the_report(capsys, tmp_path):
     source = tmp_path / "hello.c"
     source.write_text(HELLO)
-    assert main(("run", str(source), *ISS)) == 0
+    assert run_spica(f"run {source} {ISS}") == 0
     assert capsys.readouterr().out.startswith(f"no end of line\nPASS: {source} on tiny\n")
 
 
 def test_what_the_compiler_says_keeps_its_lines(capsys, tmp_path):
     source = tmp_path / "bad.c"
     source.write_text("int main(void) {\n    return absent;\n}\n")
-    assert main(("run", str(source), *ISS)) == 2
+    assert run_spica(f"run {source} {ISS}") == 2
     error = capsys.readouterr().err
     assert "spica: bad.c does not compile:\n" in error
     assert f"{source}:2:12: error: use of undeclared identifier 'absent'\n" in error
@@ -188,7 +187,7 @@ def test_an_interrupted_run_says_so(fake, capsys, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("spica.cli.execution.run_workload", interrupt)
-    assert main(("run", "vecadd", *ISS, "-n", "8")) == 130
+    assert run_spica(f"run vecadd {ISS} -n 8") == 130
     assert capsys.readouterr().err == "spica: interrupted\n"
 
 

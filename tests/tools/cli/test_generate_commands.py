@@ -5,13 +5,13 @@ import re
 
 import pytest
 
-from spica.cli.main import main
 from spica.hw.config import PRESETS
 from spica.hw.isa.memory_map import DMA, DMA_BASE
 from spica.kernels.commands import Operation
 from spica.kernels.gemm.exported import exported_product
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.gemm.schedule import schedule
+from support.command_line import refused, run_spica
 
 SIZES = {"m": 20, "n": 12, "k": 40}
 
@@ -65,20 +65,19 @@ def test_c_header_has_the_commands_of_the_schedule(exported, rows):
 
 
 def test_files_are_written_beside_the_verilog(tmp_path, capsys):
-    command = ("generate", "tiny_matrix", "-o", str(tmp_path), "--commands", "gemm:8x8x8")
-    assert main(command) == 0
+    command = f"generate tiny_matrix -o {tmp_path} --commands gemm:8x8x8"
+    assert run_spica(command) == 0
     names = {path.name for path in tmp_path.iterdir()}
     endings = (".v", ".h", ".json", "_gemm.h", "_gemm.json")
     assert names == {f"tiny_matrix{ending}" for ending in endings}
     assert "tiny_matrix_gemm.h: " in capsys.readouterr().out
-    assert main(command) == 0, "files of Spica are replaced"
+    assert run_spica(command) == 0, "files of Spica are replaced"
 
 
 def test_foreign_file_is_kept(tmp_path, capsys):
     (tmp_path / "tiny_matrix_gemm.h").write_text("mine")
-    command = ("generate", "tiny_matrix", "-o", str(tmp_path), "--commands", "gemm:8")
-    assert main(command) == 2
-    assert "tiny_matrix_gemm.h was not written by Spica" in capsys.readouterr().err
+    command = f"generate tiny_matrix -o {tmp_path} --commands gemm:8"
+    assert "tiny_matrix_gemm.h was not written by Spica" in refused(capsys, command)
 
 
 @pytest.mark.parametrize(
@@ -94,9 +93,6 @@ def test_foreign_file_is_kept(tmp_path, capsys):
     ],
 )
 def test_bad_commands_are_refused_in_one_sentence(tmp_path, capsys, preset, commands, sentence):
-    command = ("generate", preset, "-o", str(tmp_path / "x"), "--commands", commands)
-    assert main(command) == 2
-    said = capsys.readouterr().err
-    assert sentence in said
-    assert len(said.splitlines()) == 1
+    command = f"generate {preset} -o {tmp_path / 'x'} --commands {commands}"
+    assert sentence in refused(capsys, command)
     assert not (tmp_path / "x").exists()

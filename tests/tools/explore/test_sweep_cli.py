@@ -11,20 +11,17 @@ import time
 
 import pytest
 
-from spica.cli.main import main
 from spica.hw.config import PRESETS
 from spica.kernels.attention.problem import AttentionProblem
 from spica.sim.analytic.attention.prediction import predict_attention
 from spica.sim.analytic.gemm import predict, product_of
 from spica.sim.harness.dram import DramConfig
+from support.command_line import refused, run_spica
 
-SWEEP = ("sweep", "vecadd", "--engine", "iss", "--size", "50", "--jobs", "1")
-POINTS = ("--preset", "tiny", "--over", "core.l1d.mshrs=4,5", "--over", "core.l1d.size=1024,2048")
+SWEEP = "sweep vecadd --engine iss --size 50 --jobs 1"
+POINTS = "--preset tiny --over core.l1d.mshrs=4,5 --over core.l1d.size=1024,2048"
 #: Points of half a second, to be killed among.
-LONG = (
-    *("sweep", "vecadd", "--engine", "iss", "--size", "2000000", "--preset", "tiny"),
-    *("--over", "core.l1d.mshrs=4,5,6,7,8"),
-)
+LONG = "sweep vecadd --engine iss --size 2000000 --preset tiny --over core.l1d.mshrs=4,5,6,7,8"
 
 
 def rows_of(path):
@@ -40,7 +37,7 @@ def records_of(cache):
 @pytest.mark.full
 def test_table_has_a_row_per_point_in_order(cache, tmp_path, capsys):
     table, report = tmp_path / "t.csv", tmp_path / "t.json"
-    assert main((*SWEEP, *POINTS, "--csv", str(table), "--json", str(report))) == 0
+    assert run_spica(f"{SWEEP} {POINTS} --csv {table} --json {report}") == 0
     rows = rows_of(table)
     fields = [(row["core.l1d.mshrs"], row["core.l1d.size"]) for row in rows]
     assert fields == [("4", "1024"), ("4", "2048"), ("5", "1024"), ("5", "2048")]
@@ -60,9 +57,9 @@ def test_table_has_a_row_per_point_in_order(cache, tmp_path, capsys):
 @pytest.mark.full
 def test_figures_are_those_of_a_run(cache, tmp_path):
     table, result = tmp_path / "t.csv", tmp_path / "r.json"
-    assert main((*SWEEP, "--preset", "tiny", "--csv", str(table))) == 0
-    run = ("run", "vecadd", "--preset", "tiny", "--engine", "iss", "--size", "50")
-    assert main((*run, "--json", str(result))) == 0
+    assert run_spica(f"{SWEEP} --preset tiny --csv {table}") == 0
+    run = "run vecadd --preset tiny --engine iss --size 50"
+    assert run_spica(f"{run} --json {result}") == 0
     (row,), run = rows_of(table), json.loads(result.read_text())
     assert int(row["instructions"]) == run["instructions"]["warp"]
     assert float(row["lane_utilization"]) == run["lane_utilization"]
@@ -72,8 +69,8 @@ def test_figures_are_those_of_a_run(cache, tmp_path):
 @pytest.mark.full
 def test_illegal_points_are_kept_apart_with_their_reasons(cache, tmp_path, capsys):
     table = tmp_path / "t.csv"
-    points = ("--preset", "matrix", "tiny", "--over", "core.l1d.size=1000,1024")
-    assert main((*SWEEP, *points, "--csv", str(table))) == 0
+    points = "--preset matrix tiny --over core.l1d.size=1000,1024"
+    assert run_spica(f"{SWEEP} {points} --csv {table}") == 0
     rows = rows_of(table)
     assert [row["status"] for row in rows] == ["pass", "illegal", "illegal", "illegal"]
     assert [row["preset"] for row in rows] == ["tiny", "matrix", "matrix", "tiny"]
@@ -85,10 +82,10 @@ def test_illegal_points_are_kept_apart_with_their_reasons(cache, tmp_path, capsy
 
 def test_predicted_points_are_those_of_the_model_and_are_not_stored(cache, tmp_path, capsys):
     table, report = tmp_path / "t.csv", tmp_path / "t.json"
-    points = ("--preset", "virgo", "tiny", "--over", "dram.latency=50,400")
-    files = ("--csv", str(table), "--json", str(report))
-    command = ("sweep", "gemm", "--analytic", "--driver", "cores", "--size", "96")
-    assert main((*command, *points, *files)) == 0
+    points = "--preset virgo tiny --over dram.latency=50,400"
+    files = f"--csv {table} --json {report}"
+    command = "sweep gemm --analytic --driver cores --size 96"
+    assert run_spica(f"{command} {points} {files}") == 0
     rows = rows_of(table)
     assert [row["status"] for row in rows] == ["pass"] * 4
     assert all(int(row["least_cycles"]) > 0 for row in rows)
@@ -112,24 +109,24 @@ def test_predicted_points_are_those_of_the_model_and_are_not_stored(cache, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("command", "refused"),
+    ("command", "subject"),
     [
-        (("vecadd", "--preset", "virgo"), "vecadd"),
-        (("gemm", "--preset", "virgo", "--driver", "host"), "gemm --driver host"),
+        ("vecadd --preset virgo", "vecadd"),
+        ("gemm --preset virgo --driver host", "gemm --driver host"),
     ],
 )
-def test_only_products_and_attention_on_cores_are_predicted(cache, capsys, command, refused):
-    assert main(("sweep", *command, "--analytic", "--size", "64")) == 2
+def test_only_products_and_attention_on_cores_are_predicted(cache, capsys, command, subject):
+    assert run_spica(f"sweep {command} --analytic --size 64") == 2
     needed = "or attention with --driver cores"
-    assert f"{needed}, not {refused}" in " ".join(capsys.readouterr().err.split())
+    assert f"{needed}, not {subject}" in " ".join(capsys.readouterr().err.split())
 
 
 def test_attention_is_predicted_with_its_mask_and_heads(cache, tmp_path):
     table, report = tmp_path / "t.csv", tmp_path / "t.json"
-    sizes = ("--size", "200x64", "--keys", "300", "--heads", "4", "--kv-heads", "2", "--causal")
-    points = ("--preset", "virgo", "ampere", "hopper", "tiny")
-    command = ("sweep", "attention", "--analytic", *points, *sizes)
-    assert main((*command, "--csv", str(table), "--json", str(report))) == 1
+    sizes = "--size 200x64 --keys 300 --heads 4 --kv-heads 2 --causal"
+    points = "--preset virgo ampere hopper tiny"
+    command = f"sweep attention --analytic {points} {sizes}"
+    assert run_spica(f"{command} --csv {table} --json {report}") == 1
     rows = rows_of(table)
     assert [row["status"] for row in rows] == ["pass", "pass", "pass", "refused"]
     for row, point in zip(rows[:3], json.loads(report.read_text())["points"], strict=False):
@@ -146,20 +143,20 @@ def test_attention_is_predicted_with_its_mask_and_heads(cache, tmp_path):
 
 def test_attention_with_other_data_is_not_predicted(cache, tmp_path):
     table = tmp_path / "t.csv"
-    command = ("sweep", "attention", "--preset", "hopper", "--analytic", "--data", "large")
-    assert main((*command, "--csv", str(table))) == 1
+    command = "sweep attention --preset hopper --analytic --data large"
+    assert run_spica(f"{command} --csv {table}") == 1
     assert "needs random data, not large" in rows_of(table)[0]["reason"]
 
 
 def test_a_stopped_point_does_not_stop_the_sweep(cache, tmp_path):
     table = tmp_path / "t.csv"
-    points = ("--preset", "tiny", "core", "--max-instructions", "750")
-    assert main((*SWEEP, *points, "--csv", str(table))) == 1
+    points = "--preset tiny core --max-instructions 750"
+    assert run_spica(f"{SWEEP} {points} --csv {table}") == 1
     rows = rows_of(table)
     assert [row["status"] for row in rows] == ["pass", "stopped"]
     assert rows[1]["reason"] and "\n" not in rows[1]["reason"]
     before = records_of(cache)
-    assert main((*SWEEP, *points, "--csv", str(table))) == 1
+    assert run_spica(f"{SWEEP} {points} --csv {table}") == 1
     assert len(before) == 2 and records_of(cache) == before
     assert rows_of(table) == rows
 
@@ -167,8 +164,8 @@ def test_a_stopped_point_does_not_stop_the_sweep(cache, tmp_path):
 @pytest.mark.full
 def test_a_refused_run_is_not_stored(cache, tmp_path):
     table = tmp_path / "t.csv"
-    command = ("sweep", "sgemm", "--engine", "iss", "--size", "4000000000", "--preset", "tiny")
-    assert main((*command, "--jobs", "1", "--csv", str(table))) == 1
+    command = "sweep sgemm --engine iss --size 4000000000 --preset tiny"
+    assert run_spica(f"{command} --jobs 1 --csv {table}") == 1
     (row,) = rows_of(table)
     assert row["status"] == "refused" and "m must be between 1 and 8192" in row["reason"]
     assert records_of(cache) == {}
@@ -177,27 +174,27 @@ def test_a_refused_run_is_not_stored(cache, tmp_path):
 @pytest.mark.full
 def test_stored_points_are_not_run_again(cache, tmp_path, capsys, monkeypatch):
     first, second = tmp_path / "1.csv", tmp_path / "2.csv"
-    half = ("--preset", "tiny", "--over", "core.l1d.mshrs=4,5")
-    assert main((*SWEEP, *half)) == 0
+    half = "--preset tiny --over core.l1d.mshrs=4,5"
+    assert run_spica(f"{SWEEP} {half}") == 0
     kept = records_of(cache)
     capsys.readouterr()
-    assert main((*SWEEP, *POINTS, "--dry-run")) == 0
+    assert run_spica(f"{SWEEP} {POINTS} --dry-run") == 0
     assert capsys.readouterr().out.count("stored") == 2
     assert records_of(cache) == kept
-    assert main((*SWEEP, *POINTS, "--csv", str(first))) == 0
+    assert run_spica(f"{SWEEP} {POINTS} --csv {first}") == 0
     assert records_of(cache).items() > kept.items()
     monkeypatch.setattr("spica.explore.sweep.workers", None)  # nothing is left for workers
-    assert main((*SWEEP, *POINTS, "--csv", str(second))) == 0
+    assert run_spica(f"{SWEEP} {POINTS} --csv {second}") == 0
     assert first.read_bytes() == second.read_bytes()
 
 
 @pytest.mark.full
 def test_a_damaged_record_is_replaced(cache, tmp_path):
     first, second = tmp_path / "1.csv", tmp_path / "2.csv"
-    assert main((*SWEEP, "--preset", "tiny", "--csv", str(first))) == 0
+    assert run_spica(f"{SWEEP} --preset tiny --csv {first}") == 0
     (record,) = records_of(cache)
     record.write_text("")
-    assert main((*SWEEP, "--preset", "tiny", "--csv", str(second))) == 0
+    assert run_spica(f"{SWEEP} --preset tiny --csv {second}") == 0
     assert first.read_bytes() == second.read_bytes()
     assert json.loads(record.read_text())["status"] == "pass"
 
@@ -206,9 +203,9 @@ def test_a_damaged_record_is_replaced(cache, tmp_path):
 def test_a_sweep_killed_twice_continues(cache, tmp_path):
     """The table is that of a sweep that was not interrupted, and no finished point is repeated."""
     table = tmp_path / "t.csv"
-    command = (sys.executable, "-m", "spica.cli", *LONG, "--jobs", "1", "--csv", str(table))
+    command = f"{sys.executable} -m spica.cli {LONG} --jobs 1 --csv {table}"
     for count in (1, 3):
-        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(command.split(), stderr=subprocess.DEVNULL)
         while len(records_of(cache)) < count and process.poll() is None:
             time.sleep(0.01)
         process.kill()
@@ -216,12 +213,12 @@ def test_a_sweep_killed_twice_continues(cache, tmp_path):
         kept = records_of(cache)
         assert count <= len(kept) < 5
         assert not table.exists()
-    assert main((*LONG, "--jobs", "2", "--csv", str(table))) == 0
+    assert run_spica(f"{LONG} --jobs 2 --csv {table}") == 0
     assert records_of(cache).items() > kept.items()
     killed = table.read_bytes()
     for record in records_of(cache):
         shutil.rmtree(record.parent)
-    assert main((*LONG, "--jobs", "1", "--csv", str(table))) == 0
+    assert run_spica(f"{LONG} --jobs 1 --csv {table}") == 0
     assert table.read_bytes() == killed
 
 
@@ -238,34 +235,31 @@ def test_a_full_disk_ends_the_sweep_with_a_sentence(cache, tmp_path, capsys, mon
 
     with monkeypatch.context() as patch:
         patch.setattr("spica.hw.base.build_cache.os.replace", full)
-        assert main((*SWEEP, *POINTS, "--csv", str(table))) == 2
+        assert run_spica(f"{SWEEP} {POINTS} --csv {table}") == 2
     said = capsys.readouterr().err.splitlines()[-1]
     assert "No space left on device" in said and said.startswith("spica: ")
     kept = records_of(cache)
     assert len(kept) == 2 and not table.exists()
-    assert main((*SWEEP, *POINTS, "--csv", str(table))) == 0
+    assert run_spica(f"{SWEEP} {POINTS} --csv {table}") == 0
     assert len(rows_of(table)) == 4 and records_of(cache).items() > kept.items()
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--over", "core.wraps=4"), "unknown field 'core.wraps'; did you mean 'core.warps'?"),
-        (("--over", "core.warps=few"), "core.warps must be an integer, not 'few'"),
-        (("--over", "core.l1d.size=1000"), "no point of the sweep is legal"),
-        (("--over", "dram.latency=9"), "dram.latency does not apply to engine iss"),
-        (("--jobs", "0"), "--jobs must be at least 1, not 0"),
-        (("--preset", "tiny"), "the presets must differ, and tiny is repeated"),
-        (("--preset", "tinny"), "unknown preset 'tinny'; did you mean 'tiny'?"),
-        (("--gating", "random"), "--gating does not apply to vecadd on engine iss"),
-        (("--csv", "/dev/null/t.csv"), "cannot write /dev/null/t.csv"),
-        (("--scheduler", "tcp://127.0.0.1:9", "--jobs", "2"), "--jobs does not apply"),
+        ("--over core.wraps=4", "unknown field 'core.wraps'; did you mean 'core.warps'?"),
+        ("--over core.warps=few", "core.warps must be an integer, not 'few'"),
+        ("--over core.l1d.size=1000", "no point of the sweep is legal"),
+        ("--over dram.latency=9", "dram.latency does not apply to engine iss"),
+        ("--jobs 0", "--jobs must be at least 1, not 0"),
+        ("--preset tiny", "the presets must differ, and tiny is repeated"),
+        ("--preset tinny", "unknown preset 'tinny'; did you mean 'tiny'?"),
+        ("--gating random", "--gating does not apply to vecadd on engine iss"),
+        ("--csv /dev/null/t.csv", "cannot write /dev/null/t.csv"),
+        ("--scheduler tcp://127.0.0.1:9 --jobs 2", "--jobs does not apply"),
     ],
 )
 def test_bad_input_is_explained_in_one_sentence(cache, more, message, capsys):
-    command = [part for part in SWEEP if part not in ("--jobs", "1")]
-    assert main((*command, "--preset", "tiny", *more)) == 2
-    said = capsys.readouterr()
-    assert said.out == "" and message in said.err
-    assert said.err.startswith("spica: ") and said.err.count("\n") == 1
+    command = SWEEP.replace("--jobs 1", "--preset tiny")
+    assert message in refused(capsys, f"{command} {more}")
     assert records_of(cache) == {}
