@@ -1,44 +1,26 @@
 """Energy of a machine from sampled windows against that of the whole run."""
 
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from spica.explore.energy.gates import (
-    GateOptions,
-    read_costs,
-    run_with_gates,
-)
+from spica.explore.energy.gates import read_costs, run_with_gates
 from spica.hw.config import PRESETS
 from spica.sim.run.options import RunOptions, with_memory
 from spica.sim.run.product_workload import ProductWorkload
+from support.pdk import needs_pdk, sg13g2_gates
 
-PDK = os.environ.get("SPICA_PDK")
 NAME = "tiny_matrix"
 CONFIG = PRESETS[NAME]
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(PDK is None, reason="SPICA_PDK must name the folder of the cell libraries"),
+    needs_pdk,
 ]
 
 
-@pytest.fixture(scope="module")
-def gates():
-    folder = Path(str(PDK))
-    return GateOptions(
-        liberty=folder / "sg13g2_stdcell_typ_1p20V_25C.lib",
-        sram_table=folder / "ihp_sg13g2_sram_energy.csv",
-    )
-
-
-@pytest.fixture(scope="module")
-def costs(gates):
-    return read_costs(gates)
-
-
-def test_windows_stand_for_the_whole_run(gates, costs):
+def test_windows_stand_for_the_whole_run():
+    gates = sg13g2_gates()
+    costs = read_costs(gates)
     options = with_memory(CONFIG, RunOptions())
     totals = [
         run_with_gates(

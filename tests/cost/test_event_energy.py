@@ -1,38 +1,26 @@
 """Energy from events against gates, for runs that are not fitted: what notices stale energies."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 from spica.cli.run import chosen
 from spica.cli.run_options import Options
 from spica.explore.energy.event_data import read_energies
 from spica.explore.energy.event_fit import differences, measured_run
-from spica.explore.energy.gates import GateOptions, read_costs, run_with_gates
+from spica.explore.energy.gates import read_costs, run_with_gates
 from spica.hw.config import PRESETS
+from support.pdk import needs_pdk, sg13g2_gates
 
-PDK = os.environ.get("SPICA_PDK")
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(PDK is None, reason="SPICA_PDK must name the folder of the cell libraries"),
+    needs_pdk,
 ]
 #: Largest differences of the total, and of a group above 5 % of it.
 TOTAL, GROUP = 0.10, 0.20
 
 
 @pytest.fixture(scope="module")
-def gates():
-    folder = Path(str(PDK))
-    return GateOptions(
-        liberty=folder / "sg13g2_stdcell_typ_1p20V_25C.lib",
-        sram_table=folder / "ihp_sg13g2_sram_energy.csv",
-    )
-
-
-@pytest.fixture(scope="module")
-def costs(gates):
-    return read_costs(gates)
+def costs():
+    return read_costs(sg13g2_gates())
 
 
 @pytest.mark.parametrize(
@@ -44,10 +32,10 @@ def costs(gates):
         ("virgo", "attention", "64x64", {"lockstep": False}),
     ],
 )
-def test_runs_that_are_not_fitted_agree(gates, costs, preset, kernel, size, options):
+def test_runs_that_are_not_fitted_agree(costs, preset, kernel, size, options):
     config = PRESETS[preset]
     workload, settings = chosen(kernel, (), config, Options(preset=preset, size=size, **options))
-    result = run_with_gates(workload, preset, config, settings, costs=costs, gates=gates)
+    result = run_with_gates(workload, preset, config, settings, costs=costs, gates=sg13g2_gates())
     found = differences(measured_run(result, config), read_energies())
     print(preset, kernel, size, options, found)
     assert abs(found["total"]) < TOTAL

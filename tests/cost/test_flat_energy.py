@@ -1,12 +1,10 @@
 """Energy of a machine by blocks against that of one flat netlist of it, simulated from reset."""
 
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from spica.explore.energy.gates import GateOptions, read_costs, run_with_gates
+from spica.explore.energy.gates import read_costs, run_with_gates
 from spica.hw.config import PRESETS
 from spica.sim.run.options import RunOptions, with_memory
 from spica.sim.run.product_workload import ProductWorkload
@@ -18,25 +16,19 @@ from support.energy.flat_energy import flat_energy
 from support.energy.flat_machine import flat_machine
 from support.energy.flat_simulation import simulate_flat
 from support.need_tools import need_icarus
+from support.pdk import needs_pdk, sg13g2_gates
 
-PDK = os.environ.get("SPICA_PDK")
 NAME = "tiny_matrix"
 CONFIG = PRESETS[NAME]
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(PDK is None, reason="SPICA_PDK must name the folder of the cell libraries"),
+    needs_pdk,
 ]
 
 
 def test_blocks_add_up_to_the_flat_netlist(tmp_path):
     need_icarus()
-    folder = Path(str(PDK))
-    gates = GateOptions(
-        liberty=folder / "sg13g2_stdcell_typ_1p20V_25C.lib",
-        sram_table=folder / "ihp_sg13g2_sram_energy.csv",
-        windows=1,
-        window_cycles=3000,
-    )
+    gates = sg13g2_gates(windows=1, window_cycles=3000)
     costs = read_costs(gates)
     work = ProductWorkload(m=16, n=16, k=16)
     options = with_memory(CONFIG, RunOptions())

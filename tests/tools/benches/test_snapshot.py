@@ -111,13 +111,17 @@ def test_two_snapshots_of_a_tree_are_equal(small, tmp_path, capsys):
     assert capsys.readouterr().out.splitlines() == ["4 cases: 0 changes, 0 of them not allowed"]
 
 
+def changes(capsys, old, new, machines=SMALL, allowed=()):
+    """Take a snapshot that must differ from another one; return the comparison, and entries."""
+    entries = take(new, *machines)
+    capsys.readouterr()
+    assert compare(old, new, *allowed) == 1
+    return capsys.readouterr().out, entries
+
+
 def test_a_changed_latency_is_named(small, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(DramConfig.__init__.__kwdefaults__, "latency", 120)
-    file = tmp_path / "slower.json"
-    take(file, *SMALL)
-    capsys.readouterr()
-    assert compare(small, file) == 1
-    shown = capsys.readouterr().out
+    shown, _ = changes(capsys, small, file := tmp_path / "slower.json")
     assert len(rows(shown, "memory.parameters.latency", "100", "120", "+20 %")) == 2
     assert len(re.findall(r"on tiny_matrix +cycles .*\+\d", shown)) == 2
     assert not rows(shown, "SHA-256")
@@ -133,10 +137,7 @@ def test_changed_numerics_are_named(tmp_path, capsys, monkeypatch):
     take(old, *MODEL)
     core = dataclasses.replace(PRESETS["ampere"].core, tensor_numerics="nvidia(volta)")
     monkeypatch.setitem(PRESETS, "ampere", dataclasses.replace(PRESETS["ampere"], core=core))
-    take(new, *MODEL)
-    capsys.readouterr()
-    assert compare(old, new) == 1
-    shown = capsys.readouterr().out
+    shown, _ = changes(capsys, old, new, MODEL)
     assert rows(shown, "config of ampere", "core.tensor_numerics", "nvidia(volta)")
     assert rows(shown, "gemm 16x16x16 on ampere, iss", "c SHA-256")
     assert not rows(shown, "outcomes")
@@ -151,11 +152,7 @@ def test_a_wrong_bit_of_a_golden_model_is_named(small, tmp_path, capsys, monkeyp
         return expected
 
     monkeypatch.setattr(product_run, "golden_product", wrong)
-    file = tmp_path / "wrong.json"
-    take(file, *SMALL)
-    capsys.readouterr()
-    assert compare(small, file) == 1
-    shown = capsys.readouterr().out
+    shown, _ = changes(capsys, small, tmp_path / "wrong.json")
     assert len(rows(shown, "status", "pass", "fail")) == 2
     assert len(rows(shown, "check.buffers.c.mismatches", " 0 ", " 1 ")) == 2
     assert not rows(shown, "SHA-256")
@@ -169,24 +166,19 @@ def test_a_wrong_bit_of_a_result_is_named(small, tmp_path, capsys, monkeypatch):
         run.c.view("u2").flat[5] ^= 1
 
     monkeypatch.setattr(product_run.ProductRun, "finish", wrong)
-    file = tmp_path / "wrong.json"
-    take(file, *SMALL)
-    capsys.readouterr()
-    assert compare(small, file, "--allow", "cycles", "--allow", "counters") == 1
-    assert len(rows(capsys.readouterr().out, "c SHA-256")) == 2
+    allowed = ("--allow", "cycles", "--allow", "counters")
+    shown, _ = changes(capsys, small, tmp_path / "wrong.json", allowed=allowed)
+    assert len(rows(shown, "c SHA-256")) == 2
 
 
 def test_a_pair_that_is_refused_is_named(tmp_path, capsys, monkeypatch):
     old, new = tmp_path / "old.json", tmp_path / "new.json"
     take(old, *MODEL)
     monkeypatch.setitem(PRESETS, "ampere", PRESETS["tiny_matrix"])
-    entries = take(new, *MODEL)
+    shown, entries = changes(capsys, old, new, MODEL, allowed=("--allow", "config"))
     refused = entries["gemm 16x16x16 on ampere, iss"]
     assert refused["status"] == "refused" and refused["facts"] == {}
     assert refused["reason"].startswith("gemm driven by a host does not run on engine iss")
-    capsys.readouterr()
-    assert compare(old, new, "--allow", "config") == 1
-    shown = capsys.readouterr().out
     assert rows(shown, "status", "pass", "refused")
     assert rows(shown, "reason", "gemm driven by a host")
 
@@ -194,12 +186,8 @@ def test_a_pair_that_is_refused_is_named(tmp_path, capsys, monkeypatch):
 @pytest.mark.full
 def test_a_run_that_reaches_its_limit_is_named(small, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(cases, "LIMIT", 500)
-    file = tmp_path / "stopped.json"
-    entries = take(file, *SMALL)
+    shown, entries = changes(capsys, small, tmp_path / "stopped.json")
     assert entries["gemm 21x18x33 on tiny_matrix"]["facts"] == {}
-    capsys.readouterr()
-    assert compare(small, file) == 1
-    shown = capsys.readouterr().out
     assert len(rows(shown, "status", "pass", "stopped")) == 2
     assert len(rows(shown, "reason", "500")) == 2
 

@@ -33,12 +33,17 @@ def written(file, entries, **others):
     return file
 
 
+def both(folder, *counts):
+    """Write snapshots of one run with these counters; return their files."""
+    return [
+        written(folder / f"{number}.json", {"run": ENTRY | {"facts": {"counters": count}}})
+        for number, count in enumerate(counts)
+    ]
+
+
 def test_the_largest_changes_are_first_and_rows_are_limited(tmp_path, capsys):
     counts = [{f"x{place}": 100 + factor * place for place in range(9)} for factor in (0, 1)]
-    old, new = (
-        written(tmp_path / f"{number}.json", {"run": ENTRY | {"facts": {"counters": count}}})
-        for number, count in enumerate(counts)
-    )
+    old, new = both(tmp_path, *counts)
     assert compare(old, new, "--rows", 2) == 1
     shown = capsys.readouterr().out.splitlines()
     assert shown[0].rstrip() == "counters: 8 changed in 1 cases"
@@ -54,10 +59,7 @@ def test_the_largest_changes_are_first_and_rows_are_limited(tmp_path, capsys):
 
 def test_quantities_of_one_snapshot_only_are_last(tmp_path, capsys):
     counts = {"gone": 5, "same": 1, "large": 10, "text": "a"}, {"text": "b", "large": 30, "same": 1}
-    old, new = (
-        written(tmp_path / f"{number}.json", {"run": ENTRY | {"facts": {"counters": count}}})
-        for number, count in enumerate(counts)
-    )
+    old, new = both(tmp_path, *counts)
     assert compare(old, new) == 1
     table = capsys.readouterr().out.splitlines()[2:5]
     assert [line.split()[1:4] for line in table] == [
@@ -78,11 +80,7 @@ def test_cases_of_one_snapshot_only(tmp_path, capsys):
 
 
 def test_values_from_zero_and_texts_have_no_percentage(tmp_path, capsys):
-    found = [{"counters": {"stalls": count, "kind": name}} for count, name in ((0, "a"), (3, "b"))]
-    old, new = (
-        written(tmp_path / f"{number}.json", {"run": ENTRY | {"facts": each}})
-        for number, each in enumerate(found)
-    )
+    old, new = both(tmp_path, {"stalls": 0, "kind": "a"}, {"stalls": 3, "kind": "b"})
     assert compare(old, new, "--allow", "counters:1000%") == 1
     shown = capsys.readouterr().out
     assert rows(shown, "stalls", "0", "3") and "2 of them not allowed" in shown

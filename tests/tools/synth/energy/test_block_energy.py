@@ -1,36 +1,22 @@
 """Energy of blocks: a netlist computed by hand, and cells of real libraries."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from spica.synth.energy.block_energy import block_weights, energy_of
 from spica.synth.energy.cell_energy import cell_energy
-from spica.synth.energy.mapped_netlist import netlist_from
 from spica.synth.energy.power_library import library_of, read_power_library
+from support.pdk import SG13G2, SKY130, needs_pdk
 from support.synth.small_library import SMALL_LIBRARY
+from support.synth.small_netlist import netlist_of
 
-PDK = os.environ.get("SPICA_PDK")
 LIBRARY = library_of(SMALL_LIBRARY)
-
-
-def netlist_of(*cells):
-    """Return a netlist of cells, of kinds and nets of pins; net 2 is the clock."""
-    module = {
-        "ports": {},
-        "cells": {
-            f"u{k}": {"type": kind, "connections": {pin: [net] for pin, net in nets.items()}}
-            for k, (kind, nets) in enumerate(cells)
-        },
-        "netnames": {"clk": {"hide_name": 0, "bits": [2]}},
-    }
-    return netlist_from(module, LIBRARY, "some", {})
 
 
 def test_three_cells_by_hand():
     netlist = netlist_of(
+        LIBRARY,
+        {},
         ("INV", {"A": 3, "Y": 5}),
         ("NAND2", {"A": 5, "B": 4, "Y": 6}),
         ("DFF", {"C": 2, "D": 6, "Q": 7}),
@@ -56,7 +42,7 @@ def test_three_cells_by_hand():
 
 def test_a_net_drives_several_pins():
     netlist = netlist_of(
-        ("INV", {"A": 3, "Y": 4}), *[("BUF", {"A": 4, "Y": 5 + k}) for k in (0, 1)]
+        LIBRARY, {}, ("INV", {"A": 3, "Y": 4}), *[("BUF", {"A": 4, "Y": 5 + k}) for k in (0, 1)]
     )
     weights = block_weights(netlist, LIBRARY)
     assert weights.switching[3:].tolist() == pytest.approx([0.002, 0.004, 0, 0])
@@ -64,7 +50,7 @@ def test_a_net_drives_several_pins():
 
 
 def test_clocked_cycles_are_a_part_of_the_cycles():
-    weights = block_weights(netlist_of(("INV", {"A": 3, "Y": 4})), LIBRARY)
+    weights = block_weights(netlist_of(LIBRARY, {}, ("INV", {"A": 3, "Y": 4})), LIBRARY)
     with pytest.raises(ValueError, match="clocked_cycles must be 0 to 3, not 4"):
         energy_of(weights, np.zeros(5, np.uint64), cycles=3, clocked_cycles=4)
 
@@ -108,12 +94,12 @@ def test_a_falling_edge():
     assert found.pins["D"].at(0.1) == pytest.approx(0.001)
 
 
-@pytest.mark.skipif(PDK is None, reason="SPICA_PDK must name the folder of the cell libraries")
+@needs_pdk
 class TestRealCells:
     """Energies computed by hand from entries of the files."""
 
     def test_sg13g2(self):
-        library = read_power_library(Path(str(PDK)) / "sg13g2_stdcell_typ_1p20V_25C.lib")
+        library = read_power_library(SG13G2)
         nand2 = cell_energy(library.cells["sg13g2_nand2_1"], {})
         entries = (0.00153747, 0.00217357, 0.00176814, 0.00384051)
         assert nand2.pins["Y"].at(0.0966, 0.001) == pytest.approx(sum(entries) / 4)
@@ -126,7 +112,7 @@ class TestRealCells:
         assert "RESET_B" not in register.pins
 
     def test_sky130hd(self):
-        library = read_power_library(Path(str(PDK)) / "sky130_fd_sc_hd__tt_025C_1v80.lib")
+        library = read_power_library(SKY130)
         nand2 = cell_energy(library.cells["sky130_fd_sc_hd__nand2_1"], {})
         assert nand2.pins["A"].at(0.01) == pytest.approx((0.0047914 - 0.0038955) / 2)
         entries = (0.002193, 0.0037314, 0.0025427, 0.0069497)

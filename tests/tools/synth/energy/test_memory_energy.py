@@ -1,8 +1,5 @@
 """Energy of memories: tables of macros, and the tiles that an access uses."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,9 +9,8 @@ from spica.synth.energy.memory_energy import memory_energy, read_energy_macros
 from spica.synth.energy.power_library import library_of, read_power_library
 from spica.synth.macros import Macro
 from spica.synth.memories import MemoryShape
+from support.pdk import SG13G2, SG13G2_SRAM, SKY130, needs_pdk
 from support.synth.small_library import SMALL_LIBRARY
-
-PDK = os.environ.get("SPICA_PDK")
 
 HEAD = "macro,ports,words,width,read_pj,write_pj,leakage_nw,area_um2\n"
 TWO_PORTS = Macro(
@@ -108,10 +104,10 @@ def test_cells_of_a_library():
         storage_cells(library_of(SMALL_LIBRARY.replace("(A * S') + (B * S)", "A * B * S")))
 
 
-@pytest.mark.skipif(PDK is None, reason="SPICA_PDK must name the folder of the cell libraries")
-@pytest.mark.parametrize("name", ["sg13g2_stdcell_typ_1p20V_25C", "sky130_fd_sc_hd__tt_025C_1v80"])
-def test_cells_of_real_libraries(name):
-    cells = storage_cells(read_power_library(Path(str(PDK)) / f"{name}.lib"))
+@needs_pdk
+@pytest.mark.parametrize("library", [SG13G2, SKY130], ids=lambda path: path.stem)
+def test_cells_of_real_libraries(library):
+    cells = storage_cells(read_power_library(library))
     assert 0.005 < cells.select < cells.clock < cells.clock + cells.change < 0.2
 
 
@@ -132,9 +128,9 @@ def test_tables(tmp_path):
         read_energy_macros(table)
 
 
-@pytest.mark.skipif(PDK is None, reason="SPICA_PDK must name the folder of the macro tables")
+@needs_pdk
 def test_sg13g2_macros():
-    macros = read_energy_macros(Path(str(PDK)) / "ihp_sg13g2_sram_energy.csv")
+    macros = read_energy_macros(SG13G2_SRAM)
     assert len(macros) == 28
     # 4096 words of 64 bits with two ports: two side by side, four rows of the largest macro.
     energy = memory_energy(MemoryShape(depth=4096, width=64, ports="1r1w"), macros, 7.2576, CELLS)

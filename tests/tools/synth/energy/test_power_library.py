@@ -1,16 +1,12 @@
 """Power data of Liberty files: units, tables, cells, and libraries that are refused."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 from spica.hw.base.errors import UserError
 from spica.synth.energy.boolean import parse
 from spica.synth.energy.liberty_groups import parse_groups
 from spica.synth.energy.power_library import read_power_library
-
-PDK = os.environ.get("SPICA_PDK")
+from support.pdk import SG13G2, SKY130, needs_pdk
 
 HEAD = """
   nom_voltage : 1200; voltage_unit : "1mV"; time_unit : "10ps";
@@ -143,12 +139,12 @@ def test_groups_keep_lines_and_lists():
     assert [child.kind for child in group.groups] == ["d"]
 
 
-@pytest.mark.skipif(PDK is None, reason="SPICA_PDK must name the folder of the cell libraries")
+@needs_pdk
 class TestRealLibraries:
     """Entries compared with values read by eye from the files."""
 
     def test_sg13g2(self):
-        library = read_power_library(Path(str(PDK)) / "sg13g2_stdcell_typ_1p20V_25C.lib")
+        library = read_power_library(SG13G2)
         assert library.voltage == 1.2
         nand2 = library.cells["sg13g2_nand2_1"]
         assert nand2.leakage == pytest.approx(0.0812456)  # the file has 81.2456 pW
@@ -166,7 +162,7 @@ class TestRealLibraries:
         assert flip_flop.pins["CLK"].power[0].rise.at(0.0966, 1.0) == pytest.approx(0.0106749)
 
     def test_sky130hd(self):
-        library = read_power_library(Path(str(PDK)) / "sky130_fd_sc_hd__tt_025C_1v80.lib")
+        library = read_power_library(SKY130)
         assert library.voltage == 1.8
         nand2 = library.cells["sky130_fd_sc_hd__nand2_1"]
         assert nand2.leakage == pytest.approx(0.00211796)  # nW

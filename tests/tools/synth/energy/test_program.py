@@ -5,9 +5,10 @@ import pytest
 
 from spica.hw.base.errors import UserError
 from spica.synth.energy.evaluator import evaluate_program, pack_cycles
-from spica.synth.energy.mapped_netlist import ONE, ZERO, netlist_from
+from spica.synth.energy.mapped_netlist import ONE, ZERO
 from spica.synth.energy.power_library import library_of
 from spica.synth.energy.program import compile_netlist
+from support.synth import small_netlist
 from support.synth.small_library import SMALL_LIBRARY
 
 MORE_CELLS = """
@@ -24,22 +25,13 @@ MORE_CELLS = """
 }
 """
 LIBRARY = library_of(SMALL_LIBRARY.removesuffix("}\n") + MORE_CELLS)
-INPUTS = {"clk": 2, "a": 3, "b": 4}
+INPUTS = {"clk": ("input", 2), "a": ("input", 3), "b": ("input", 4)}
 
 
 def netlist_of(outputs, *cells):
     """Return a netlist of inputs clk, a, b with some cells, of kinds and nets of pins."""
-    ports = {name: {"direction": "input", "bits": [net]} for name, net in INPUTS.items()}
-    ports |= {name: {"direction": "output", "bits": [net]} for name, net in outputs.items()}
-    module = {
-        "ports": ports,
-        "cells": {
-            f"u{k}": {"type": kind, "connections": {pin: [net] for pin, net in nets.items()}}
-            for k, (kind, nets) in enumerate(cells)
-        },
-        "netnames": {name: {"hide_name": 0, "bits": p["bits"]} for name, p in ports.items()},
-    }
-    return netlist_from(module, LIBRARY, "some", {})
+    ports = INPUTS | {name: ("output", net) for name, net in outputs.items()}
+    return small_netlist.netlist_of(LIBRARY, ports, *cells)
 
 
 def values_of(program, given, slots):
