@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -21,9 +20,9 @@ from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import RunOptions
 from spica.sim.run.product_workload import ProductWorkload
-from spica.sim.run.workload import run_workload
 from support import fake_attention
 from support.command_line import message_of, refused, run_spica
+from support.fake_run import FakeRun
 
 GEMM = "run gemm --preset tiny_matrix"
 ON_RTL = "run vecadd --preset core --size 4"
@@ -35,38 +34,9 @@ NARROW = "--set shared.subbanks=4 --set axi.data_width=128"
 OWN = "run absent.c --preset core --engine iss"
 
 
-class FakeRun:
-    """Replaces the simulation of a product: records its arguments, has the given outcome."""
-
-    def __init__(self):
-        self.verdict = "pass"
-        self.error = None
-        self.calls = []
-
-    def __call__(self, product, preset, config, options, **shown):
-        if not isinstance(product, ProductWorkload):
-            return run_workload(product, preset, config, options, **shown)
-        call = SimpleNamespace(product=product, preset=preset, config=config, options=options)
-        self.calls.append(call)
-        shown["progress"]("compiling the model", 1, 2)
-        if options.trace is not None:
-            options.trace.write_text("waveform")
-        if self.error is not None:
-            raise self.error
-        return {
-            **{"status": "complete", "kernel": product.kernel, "cycles": 1234},
-            "check": {"verdict": self.verdict},
-        }
-
-
 @pytest.fixture
 def fake(monkeypatch):
-    fake = FakeRun()
-    monkeypatch.setattr("spica.cli.execution.run_workload", fake)
-    monkeypatch.setattr(
-        "spica.cli.results.report", lambda result, width: f"took {result['cycles']} cycles\n"
-    )
-    return fake
+    return FakeRun(monkeypatch, ProductWorkload, "took {cycles} cycles\n")
 
 
 def test_run_alone_lists_what_can_be_run(capsys):
@@ -248,7 +218,7 @@ def test_run_passes_on_what_it_is_told(fake, capsys):
     (call,) = fake.calls
     assert call.preset == "tiny_matrix"
     assert (call.config.dma.queue, call.config.axi.masters) == (2, 1)
-    assert call.product == ProductWorkload(m=3, n=4, k=5, data="extreme", c_format="fp32")
+    assert call.workload == ProductWorkload(m=3, n=4, k=5, data="extreme", c_format="fp32")
     assert call.options == RunOptions(
         engine="amaranth",
         memory=DramConfig(bytes_per_cycle=16, latency=50),
@@ -256,7 +226,7 @@ def test_run_passes_on_what_it_is_told(fake, capsys):
         seed=7,
         max_cycles=99,
     )
-    assert capsys.readouterr().out == "took 1234 cycles\n"
+    assert capsys.readouterr().out == "né\ntook 1234 cycles\n"
 
 
 def test_result_goes_to_a_file(fake, capsys, tmp_path):

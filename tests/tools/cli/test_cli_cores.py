@@ -2,7 +2,6 @@
 
 import io
 import json
-from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +13,9 @@ from spica.hw.config import PRESETS
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.options import SimtOptions, with_memory
+from spica.sim.run.program_workload import KernelWorkload
 from support.command_line import refused, run_spica
+from support.fake_run import FakeRun
 
 ISS = "--preset tiny --engine iss"
 HELLO = """
@@ -26,33 +27,9 @@ int main(void) {
 """
 
 
-class FakeRun:
-    """Replaces the run of a kernel: records its arguments and prints."""
-
-    def __init__(self):
-        self.verdict = "pass"
-        self.calls = []
-
-    def __call__(self, workload, preset, config, options, *, console, progress, results):
-        kernel, sizes = workload.kernel, workload.sizes
-        self.calls.append(
-            SimpleNamespace(kernel=kernel.name, config=config, sizes=sizes, options=options)
-        )
-        progress("compiling the program", 0, 0)
-        console("né".encode()[:2])
-        console("né".encode()[2:] + b"\n")
-        return {
-            **{"status": "complete", "kernel": kernel.name},
-            "check": {"verdict": self.verdict},
-        }
-
-
 @pytest.fixture
 def fake(monkeypatch):
-    fake = FakeRun()
-    monkeypatch.setattr("spica.cli.execution.run_workload", fake)
-    monkeypatch.setattr("spica.cli.results.report", lambda result, width: "the report\n")
-    return fake
+    return FakeRun(monkeypatch, KernelWorkload, "the report\n")
 
 
 def test_a_run_passes_on_what_it_is_told(fake, capsys):
@@ -61,8 +38,8 @@ def test_a_run_passes_on_what_it_is_told(fake, capsys):
     memory = "--allow-region 0xa0000000:64 --allow-region 0xB0000000:0x1000"
     assert run_spica(f"run sgemm {ISS} --size 64x32x16 {options} {limits} {memory}") == 0
     (call,) = fake.calls
-    assert call.kernel == "sgemm"
-    assert [*call.sizes.items()] == [("m", 64), ("n", 32), ("k", 16)]
+    assert call.workload.kernel.name == "sgemm"
+    assert [*call.workload.sizes.items()] == [("m", 64), ("n", 32), ("k", 16)]
     assert (call.config.cores, call.config.core.warps) == (1, 3)
     assert call.options == SimtOptions(
         engine="iss",
@@ -79,7 +56,7 @@ def test_a_run_passes_on_what_it_is_told(fake, capsys):
 def test_defaults(fake):
     assert run_spica(f"run sgemm {ISS} --size 8") == 0
     (call,) = fake.calls
-    assert call.sizes == {"m": 8, "n": 8, "k": 8}
+    assert call.workload.sizes == {"m": 8, "n": 8, "k": 8}
     assert call.options == SimtOptions(engine="iss", seed=1)
 
 
