@@ -104,9 +104,10 @@ def golden(operation, inputs, mode):
             return float_operation(FLOAT_OPERATIONS[operation], a, b, c, mode)
 
 
-def ways_of(operation):
-    """Return the lane-wise implementations of an operation."""
-    return (compute, compute_exact) if operation in ROUNDED else (compute,)
+def check_ways(operation, mode, inputs, expected):
+    """Check the lane-wise implementations of an operation."""
+    for way in (compute, compute_exact) if operation in ROUNDED else (compute,):
+        check(operation, mode, inputs, way(operation, *inputs, rounding=mode), expected)
 
 
 @pytest.mark.parametrize(("operation", "mode"), CASES)
@@ -114,8 +115,7 @@ def ways_of(operation):
 def test_operation_is_the_golden_one(operation, mode):
     inputs = vectors_of(operation)
     expected = golden(operation, inputs, mode)
-    for way in ways_of(operation):
-        check(operation, mode, inputs, way(operation, *inputs, rounding=mode), expected)
+    check_ways(operation, mode, inputs, expected)
 
 
 def by_oracle(operation, inputs, mode):
@@ -135,8 +135,7 @@ def by_oracle(operation, inputs, mode):
 def test_operation_is_that_of_an_oracle(operation, mode):
     inputs = vectors_of(operation)
     expected = by_oracle(operation, inputs, mode)
-    for way in ways_of(operation):
-        check(operation, mode, inputs, way(operation, *inputs, rounding=mode), expected)
+    check_ways(operation, mode, inputs, expected)
 
 
 @pytest.mark.slow
@@ -148,8 +147,7 @@ def test_operation_is_that_of_an_oracle_for_many_operands(operation):
         inputs = random_operands(operation, rng, SLOW_PART)
         for mode in modes:
             expected = by_oracle(operation, inputs, mode)
-            for way in ways_of(operation):
-                check(operation, mode, inputs, way(operation, *inputs, rounding=mode), expected)
+            check_ways(operation, mode, inputs, expected)
 
 
 @pytest.mark.parametrize("mode", [Rounding.NEAREST_EVEN, Rounding.UP])
@@ -199,8 +197,7 @@ def test_nothing_depends_on_the_state_of_the_processor(kind):
         mode = Rounding.NEAREST_EVEN
         expected = compute(operation, *inputs)
         with on_processor(kind):
-            for way in ways_of(operation):
-                check(operation, mode, inputs, way(operation, *inputs), expected)
+            check_ways(operation, mode, inputs, expected)
             if operation not in ROUNDED:
                 continue
             count = len(inputs[0]) // 8 * 8

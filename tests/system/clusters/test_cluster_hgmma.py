@@ -1,6 +1,5 @@
 """Tests of products with operands in shared memory on a cluster, in lockstep."""
 
-import gc
 import random
 from dataclasses import replace
 
@@ -19,6 +18,7 @@ from spica.sim.harness.dram import DramConfig
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import small_config
 from spica.sim.machine.program_machine import ProgramMachine
+from support.cluster.kept_machines import kept_machines
 from support.core.core_bench import image
 from support.core.hgmma_operands import random_tiles
 from support.programs.hgmma import PLACES, hgmma_program, random_lines
@@ -70,23 +70,11 @@ def config_of(name: str):
     )
 
 
-@pytest.fixture(scope="module")
-def machine_of():
-    """Return a function that returns the machine of a config, one per module."""
-    machines = {}
-
-    def give(name):
-        if name not in machines:
-            machines[name] = ProgramMachine(
-                config_of(name), memory=DramConfig(latency=10), lockstep=True, optimize=0
-            )
-        return machines[name]
-
-    yield give
-    for machine in machines.values():
-        machine.close()
-    machines.clear()
-    gc.collect()
+@kept_machines
+def machine_of(name):
+    """Return the machine of a config."""
+    memory = DramConfig(latency=10)
+    return ProgramMachine(config_of(name), memory=memory, lockstep=True, optimize=0)
 
 
 def operands_of(machine, seed: int, warps: int | None = None):

@@ -1,6 +1,5 @@
 """Tests of cluster lockstep with units that write memory: no false alarm, no missed difference."""
 
-import gc
 import re
 
 import numpy as np
@@ -14,6 +13,7 @@ from spica.sim.harness.dram import DramConfig, Fault
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import END, small_config
 from spica.sim.machine.program_machine import ProgramMachine
+from support.cluster.kept_machines import kept_machines
 from support.cluster.two_cores import TWO, two_cores
 from support.core.core_bench import image
 from support.programs.cluster_programs import (
@@ -42,23 +42,12 @@ LEFT = {
 }
 
 
-@pytest.fixture(scope="module")
-def machine_of():
-    """Return a function that returns the machine with a given memory, one per module."""
-    machines = {}
-
-    def give(dram=None):
-        if dram not in machines:
-            memory = dram or DramConfig()
-            machines[dram] = two_cores(lockstep=True, memory=memory, watchdog=5000)
-            machines[dram].allow(ENTRY, ROOM)
-        return machines[dram]
-
-    yield give
-    for machine in machines.values():
-        machine.close()
-    machines.clear()
-    gc.collect()
+@kept_machines
+def machine_of(dram=None):
+    """Return the machine with a given memory."""
+    machine = two_cores(lockstep=True, memory=dram or DramConfig(), watchdog=5000)
+    machine.allow(ENTRY, ROOM)
+    return machine
 
 
 def place(machine, text):

@@ -1,8 +1,5 @@
 """Tests of every instruction with boundary operands, and of every fault, in lockstep."""
 
-from contextlib import ExitStack
-from functools import cache
-
 import pytest
 
 from spica.hw.base.errors import MachineError
@@ -13,6 +10,7 @@ from spica.hw.isa.memory_map import CONSOLE_BASE
 from spica.hw.isa.operations import Unit
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
+from support.cluster.kept_machines import kept_machines
 from support.core.lockstep_fuzz import (
     FUZZ_CONFIGS,
     TIMINGS,
@@ -142,18 +140,15 @@ def test_instructions_are_counted_as_the_model_counts_them():
 # Faults
 
 
-@pytest.fixture(scope="module")
-def machine_of():
-    """Return a function that returns the machine of a config."""
-    with ExitStack() as stack:
-        yield cache(lambda config: stack.enter_context(fuzz_machine(config)))
+machine_of = kept_machines(fuzz_machine)
 
 
+@pytest.mark.parametrize("memory", [None, TIMINGS[1]], ids=["at once", "by chance"])
 @pytest.mark.parametrize("program", FAULTS.values(), ids=FAULTS)
 @pytest.mark.quick(6)
-def test_a_fault_is_that_of_the_model(machine_of, program):
+def test_a_fault_is_that_of_the_model(machine_of, program, memory):
     config = BARRIER_OF_CORES if program.cores > 1 else FUZZ_CONFIGS[0]
-    machine, iss = machine_of(config), Iss(config)
+    machine, iss = machine_of(config, memory), Iss(config)
     place(machine, program.placed)
     place(iss, program.placed)
     outcome = machine.run()

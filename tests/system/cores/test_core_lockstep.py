@@ -1,7 +1,5 @@
 """Tests of lockstep of cores and model: programs agree, and the first difference is reported."""
 
-import gc
-
 import pytest
 
 from spica.hw.core.control.faults import FaultCause
@@ -15,8 +13,11 @@ from spica.sim.iss.faults import REASONS, Reason
 from spica.sim.iss.program_bench import END, START, small_config
 from spica.sim.lockstep import causes
 from spica.sim.machine.program_machine import ProgramMachine
+from support.cluster.kept_machines import kept_machines
 from support.core.core_bench import image
 from support.core.lockstep_fuzz import FUZZ_CONFIGS
+from support.programs.faults import FAULTS
+from support.programs.placed_program import place as place_program
 from support.programs.samples import ROOM, SAMPLES, sample
 
 CONFIGS = {
@@ -48,23 +49,10 @@ results: .word 0
 """
 
 
-@pytest.fixture(scope="module")
-def machine_of():
-    """Return a function that returns the machine of a config, one per module."""
-    machines = {}
-
-    def give(name, memory=None):
-        if (name, memory) not in machines:
-            machines[name, memory] = ProgramMachine(
-                CONFIGS[name], memory=memory, lockstep=True, optimize=0
-            )
-        return machines[name, memory]
-
-    yield give
-    for machine in machines.values():
-        machine.close()
-    machines.clear()
-    gc.collect()
+@kept_machines
+def machine_of(name, memory=None):
+    """Return the machine of a config."""
+    return ProgramMachine(CONFIGS[name], memory=memory, lockstep=True, optimize=0)
 
 
 def place(machine, text):
@@ -113,72 +101,6 @@ def test_counters_are_taken_over_from_the_core(machine_of):
     assert (registers[14] < outcome.cycles).all()
 
 
-#: Programs that fault, and the reason; the faulting instruction is at `here`.
-FAULTS = (
-    (FaultCause.ILLEGAL, "here:   .word 0"),
-    (FaultCause.ILLEGAL, "        li t0, 5\n        csrw frm, t0\nhere:   fadd.s fa0, fa0, fa0"),
-    (FaultCause.FETCH, "        li t0, 0x80100000\n        jr t0"),
-    (FaultCause.UNKNOWN_CSR, "here:   csrr a2, 0x123"),
-    (FaultCause.READ_ONLY_CSR, "here:   csrw warp_id, a0"),
-    (
-        FaultCause.STACK_OVERFLOW,
-        """
-        li t0, -1
-        andi a2, s0, 1
-again:  vx_tmc t0
-here:   vx_split a3, a2, zero
-        j again
-        """,
-    ),
-    (FaultCause.STACK_UNDERFLOW, "        li a2, 1\nhere:   vx_join a2"),
-    (FaultCause.MISALIGNED_JUMP, "        la t0, here\nhere:   jalr zero, 2(t0)"),
-    (FaultCause.DIVERGENT_BRANCH, "        andi a2, s0, 1\nhere:   beqz a2, body"),
-    (FaultCause.DIVERGENT_BRANCH, "        add a4, s1, s0\nhere:   jalr ra, 0(a4)"),
-    (FaultCause.BARRIER_NUMBER, "        li t0, 99\n        li t1, 1\nhere:   vx_bar t0, t1"),
-    (FaultCause.BARRIER_COUNT, "        li t0, 0\nhere:   vx_bar t0, t0"),
-    (
-        FaultCause.BARRIER_DISAGREES,
-        """
-        csrr t0, warp_id
-        xori t0, t0, 1
-        addi t0, t0, 1
-here:   vx_bar zero, t0
-        """,
-    ),
-    (FaultCause.WSPAWN_COUNT, "        li t0, 9\n        la t1, here\nhere:   vx_wspawn t0, t1"),
-    (MemoryFault.MISALIGNED, "        add a4, s1, s0\nhere:   lw a2, 0(a4)"),
-    (MemoryFault.UNADDRESSABLE, "        slli a4, s1, 1\nhere:   sw a0, 0(a4)"),
-    (MemoryFault.REFUSED, "        slli a4, s0, 28\n        add a4, a4, s1\nhere:   lw a2, 0(a4)"),
-)
-
-
-@pytest.mark.parametrize("memory", [None, AWFUL])
-@pytest.mark.parametrize("number", range(len(FAULTS)))
-@pytest.mark.quick(4)
-def test_core_and_model_fault_alike(machine_of, number, memory):
-    cause, text = FAULTS[number]
-    outcome = execute(machine_of("one core", memory), BEGIN + text + RESULTS)
-    assert (outcome.stop, outcome.mismatch) == (StopReason.FAULT, "")
-    assert outcome.fault.cause == cause
-    assert isinstance(outcome.fault.cause, type(cause))
-
-
-@pytest.mark.full
-def test_a_barrier_that_is_full_faults_alike(machine_of):
-    text = """
-        csrr t0, core_id
-        li t1, 500
-        mul t1, t1, t0
-wait:   addi t1, t1, -1
-        bgez t1, wait
-        li t1, 1
-        vx_bar zero, t1
-    """
-    outcome = execute(machine_of("two cores"), BEGIN + text + RESULTS)
-    assert (outcome.stop, outcome.mismatch) == (StopReason.FAULT, "")
-    assert outcome.fault.cause is FaultCause.BARRIER_FULL
-
-
 @pytest.mark.parametrize("memory", [None, AWFUL])
 @pytest.mark.full
 def test_parts_of_an_instruction_that_are_refused_fault_alike(machine_of, memory):
@@ -189,18 +111,24 @@ def test_parts_of_an_instruction_that_are_refused_fault_alike(machine_of, memory
     assert outcome.fault.cause is MemoryFault.REFUSED
 
 
-@pytest.mark.parametrize("number", range(len(FAULTS)))
+#: A program for each cause of a fault on one core.
+OF_CAUSE = {each.cause.name: each for each in FAULTS.values() if each.cores == 1}
+
+
+@pytest.mark.parametrize("name", OF_CAUSE)
 @pytest.mark.quick(3)
-def test_a_fault_of_another_cause_is_a_difference(monkeypatch, machine_of, number):
-    cause, text = FAULTS[number]
-    kept = tuple(each for each in causes.CAUSES if each[0] is not cause)
+def test_a_fault_of_another_cause_is_a_difference(monkeypatch, machine_of, name):
+    program = OF_CAUSE[name]
+    kept = tuple(each for each in causes.CAUSES if each[0] is not program.cause)
     assert len(kept) == len(causes.CAUSES) - 1
     monkeypatch.setattr(causes, "CAUSES", kept)
-    outcome = execute(machine_of("one core"), BEGIN + text + RESULTS)
+    machine = machine_of("one core")
+    place_program(machine, program.placed)
+    outcome = machine.run(LIMIT)
     assert outcome.stop is StopReason.MISMATCH
     first, _, model, core, *_ = outcome.mismatch.splitlines()
     assert first.endswith("cause of the fault")
-    assert model.startswith("  the model: ") and core == f"  the core: {cause.name}"
+    assert model.startswith("  the model: ") and core == f"  the core: {name}"
 
 
 def test_every_cause_has_reasons_and_every_reason_a_cause():

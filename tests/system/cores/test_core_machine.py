@@ -19,6 +19,7 @@ from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import END, START, small_config
 from spica.sim.machine.program_machine import ProgramMachine
+from support.cluster.kept_machines import kept_machines
 from support.core.core_bench import image, run_model
 from support.programs.samples import ROOM, SAMPLES, sample
 
@@ -36,20 +37,10 @@ def config_of(shape):
     return small_config(cores=cores, warps=warps, threads=threads)
 
 
-@pytest.fixture(scope="module")
-def machine_of():
-    """Return a function that returns the machine of a shape, one per module."""
-    machines = {}
-
-    def give(shape, memory=None):
-        if (shape, memory) not in machines:
-            config = config_of(shape)
-            machines[shape, memory] = ProgramMachine(config, memory=memory, optimize=0)
-        return machines[shape, memory]
-
-    yield give
-    for machine in machines.values():
-        machine.close()
+@kept_machines
+def machine_of(shape, memory=None):
+    """Return the machine of a shape."""
+    return ProgramMachine(config_of(shape), memory=memory, optimize=0)
 
 
 def execute(machine, text, limit=LIMIT):
@@ -213,11 +204,8 @@ def test_what_lies_behind_dram_is_memory(machine_of, where):
 
 REGISTERS = SHARED_BASE + small_config().shared.size + DMA_BASE
 FAULTS = {
-    "illegal": (".word 0", FaultCause.ILLEGAL, None),
     "nothing there": ("li a0, 0x90000000\njr a0", FaultCause.FETCH, None),
-    "misaligned jump": ("li a0, 0x80000002\njr a0", FaultCause.MISALIGNED_JUMP, 0x80000002),
     "underflow": ("li a0, 1\nvx_join a0", FaultCause.STACK_UNDERFLOW, None),
-    "too many warps": ("li a0, 9\nvx_wspawn a0, a0", FaultCause.WSPAWN_COUNT, None),
     "misaligned": ("li a0, 0x80000402\nlw a1, 0(a0)", MemoryFault.MISALIGNED, 0x80000402),
     "below memory": ("lw a1, 64(zero)", MemoryFault.UNADDRESSABLE, 64),
     "above memory": ("li a0, 0xFFFFF000\nsw a1, 0(a0)", MemoryFault.REFUSED, 0xFFFFF000),

@@ -1,6 +1,5 @@
 """Tests of tensor instructions on a core: hazards, masks, and neighbours, in lockstep."""
 
-import gc
 import random
 from unittest.mock import patch
 
@@ -16,6 +15,7 @@ from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.native_types import native_numerics
 from spica.sim.iss.program_bench import small_config
 from spica.sim.machine.program_machine import ProgramMachine
+from support.cluster.kept_machines import kept_machines
 from support.core.core_bench import image
 from support.core.tensor_bench import fragments
 from support.programs.tensor import random_lines, tensor_program
@@ -67,22 +67,11 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module")
-def machine_of():
-    """Return a function that returns the machine of a config, one per module."""
-    machines = {}
-
-    def give(name):
-        if name not in machines:
-            config = small_config(**{"threads": 8, "tensor": "hmma", **CONFIGS[name]})
-            machines[name] = ProgramMachine(config, lockstep=True, optimize=0)
-        return machines[name]
-
-    yield give
-    for machine in machines.values():
-        machine.close()
-    machines.clear()
-    gc.collect()
+@kept_machines
+def machine_of(name):
+    """Return the machine of a config."""
+    config = small_config(**{"threads": 8, "tensor": "hmma", **CONFIGS[name]})
+    return ProgramMachine(config, lockstep=True, optimize=0)
 
 
 def registers_of(machine, seed: int, warps: int | None = None) -> np.ndarray:
