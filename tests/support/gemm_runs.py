@@ -1,35 +1,22 @@
-"""Runs of products as programs of the cores, also of programs with a planted fault."""
+"""Runs of products and attention as programs of the cores, also of ones with a planted fault."""
 
-import dataclasses
-import shutil
-
-from spica.sim.diagnose.diagnostics import ProgramError
-from spica.sim.run.exact_kernels import exact_cores_kernel
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
+from spica.sim.run.exact_kernels import EXACT_KERNELS
+from support.runs import is_found, planted, run_kernel
 
 __all__ = ["assert_fault_is_detected", "assert_right", "run_product"]
 
+#: Options of a run; the others are those of the kernel's data.
+RUN = ("engine", "schedule", "lockstep", "memory", "check", "max_cycles", "max_instructions")
 
-def run_product(config, size, *, seed=1, **options):
+
+def run_product(config, size, *, name="gemm", kernel=None, seed=1, **options):
     """Run a product, on the instruction-set model by default; return its result.
 
-    Options are those of the run, ``kernel``, and those of the kernel's data.
+    Options are those of the run, and those of the data of the kernel `name`.
     """
-    settings = {
-        name: options.pop(name)
-        for name in ("engine", "schedule", "lockstep", "memory", "max_cycles", "max_instructions")
-        if name in options
-    }
-    kernel = options.pop("kernel", None) or exact_cores_kernel(config, **options)
-    sizes = dict(zip("mnk", size, strict=True))
-    return run_workload(
-        KernelWorkload(kernel, sizes),
-        "machine",
-        config,
-        SimtOptions(**({"engine": "iss"} | settings), seed=seed),
-    )
+    settings = {option: options.pop(option) for option in RUN if option in options}
+    kernel = kernel or EXACT_KERNELS[name](config, **options)
+    return run_kernel(kernel, size, config, seed=seed, **settings)
 
 
 def assert_right(result):
@@ -39,15 +26,5 @@ def assert_right(result):
 
 def assert_fault_is_detected(config, kernel, size, fault, folder):
     """Run a kernel with a text of a file replaced, in a folder; its result must be wrong."""
-    name, old, new = fault
-    for path in kernel.sources[0].parent.glob("*.[ch]"):
-        shutil.copy(path, folder)
-    text = (folder / name).read_text()
-    assert text.count(old) == 1
-    (folder / name).write_text(text.replace(old, new))
-    broken = dataclasses.replace(kernel, folder=folder)
-    try:
-        result = run_product(config, size, kernel=broken, schedule="random", seed=2)
-    except ProgramError:
-        return
-    assert result["check"]["verdict"] == "fail"
+    broken = planted(kernel, folder, fault)
+    assert is_found(broken, size, config, schedule="random", seed=2)

@@ -1,19 +1,36 @@
 """Predictions of the analytic model beside runs on RTL."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from spica.hw.config import ClusterConfig
+from spica.sim.analytic.gemm import product_of
 from spica.sim.analytic.work import Prediction, counted_levels, counted_traffic, work_of
+from spica.sim.harness.dram import DramConfig
+from support.gemm_runs import run_product
+from support.runs import passed
 
-__all__ = ["require_prediction"]
+__all__ = ["measured", "product", "require_prediction"]
 
 #: Most bytes of a program beside operands and results, where the L2 keeps it: instructions,
 #: arguments, stacks, and lines that the L2 prefetches in vain.
 PROGRAM = {"dram_read_bytes": 64 * 500, "dram_written_bytes": 2048, "l1d_filled_bytes": 2048}
 KEPT = 1 << 16
+
+
+def product(config: ClusterConfig, sizes: Sequence[int], **options):
+    """Return the product of these sizes on a machine, as the model takes it."""
+    return product_of(config, **dict(zip("mnk", sizes, strict=True)), **options)
+
+
+def measured(
+    config: ClusterConfig, sizes: Sequence[int], memory: DramConfig | None = None, **options
+) -> dict[str, Any]:
+    """Run a product on RTL; return its result, which must be correct."""
+    options |= {"engine": "verilator", "lockstep": False, "memory": memory or DramConfig()}
+    return passed(run_product(config, sizes, **options))
 
 
 def require_prediction(

@@ -6,32 +6,13 @@ from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.kernels.gemm.tiles import program_tiles
 from spica.sim.analytic.finished import KERNELS
-from spica.sim.analytic.gemm import predict, product_of, traffic_of
+from spica.sim.analytic.gemm import predict, traffic_of
 from spica.sim.analytic.program_steps import program_steps
 from spica.sim.analytic.work import CORES
-from spica.sim.run.exact_kernels import EXACT_KERNELS
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
-from support.prediction import require_prediction
+from support.prediction import measured, product, require_prediction
 
 TINY, VIRGO = PRESETS["tiny"], PRESETS["virgo"]
 FORMATS = ("fp16", "fp32")
-
-
-def product(config, sizes, **options):
-    return product_of(config, **dict(zip("mnk", sizes, strict=True)), **options)
-
-
-def run(kernel, config, sizes, c_format):
-    """Run a product on RTL; return its result, which must be correct."""
-    options = SimtOptions(engine="verilator", lockstep=False)
-    workload = KernelWorkload(
-        EXACT_KERNELS[kernel](config, c_format=c_format), dict(zip("mnk", sizes, strict=True))
-    )
-    result = run_workload(workload, "machine", config, options)
-    assert result["check"]["verdict"] == "pass", result["check"]
-    return result
 
 
 @pytest.mark.parametrize("c_format", FORMATS)
@@ -40,7 +21,7 @@ def run(kernel, config, sizes, c_format):
 @pytest.mark.full
 def test_work_is_exact_on_a_small_machine(kernel, sizes, c_format):
     found = predict(TINY, product(TINY, sizes, c_format=c_format), kernel=kernel)
-    require_prediction(TINY, found, run(kernel, TINY, sizes, c_format))
+    require_prediction(TINY, found, measured(TINY, sizes, name=kernel, c_format=c_format))
 
 
 @pytest.mark.slow
@@ -49,7 +30,7 @@ def test_work_is_exact_on_a_small_machine(kernel, sizes, c_format):
 @pytest.mark.parametrize("sizes", [(192, 192, 192), (96, 96, 96), (33, 64, 64)], ids=str)
 def test_work_is_exact(kernel, sizes, c_format):
     found = predict(VIRGO, product(VIRGO, sizes, c_format=c_format), kernel=kernel)
-    require_prediction(VIRGO, found, run(kernel, VIRGO, sizes, c_format))
+    require_prediction(VIRGO, found, measured(VIRGO, sizes, name=kernel, c_format=c_format))
 
 
 def test_cores_read_every_element_once():

@@ -14,28 +14,10 @@ from spica.sim.analytic.program_steps import program_steps
 from spica.sim.analytic.work import counted_levels
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
-from spica.sim.run.exact_kernels import EXACT_KERNELS
-from spica.sim.run.options import SimtOptions
 from spica.sim.run.prediction import prediction_section
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
-from support.prediction import require_prediction
+from support.prediction import measured, product, require_prediction
 
 TINY, VIRGO = PRESETS["tiny"], PRESETS["virgo"]
-
-
-def product(config, sizes, **options):
-    return product_of(config, **dict(zip("mnk", sizes, strict=True)), **options)
-
-
-def run(config, sizes, memory=None):
-    """Run a product on RTL; return its result, which must be correct."""
-    options = SimtOptions(engine="verilator", lockstep=False, memory=memory or DramConfig())
-    kernel = EXACT_KERNELS["gemm"](config)
-    workload = KernelWorkload(kernel, dict(zip("mnk", sizes, strict=True)))
-    result = run_workload(workload, "machine", config, options)
-    assert result["check"]["verdict"] == "pass", result["check"]
-    return result
 
 
 @pytest.mark.parametrize(
@@ -43,7 +25,7 @@ def run(config, sizes, memory=None):
 )
 @pytest.mark.quick(1)
 def test_work_is_exact_on_a_small_machine(sizes):
-    require_prediction(TINY, predict(TINY, product(TINY, sizes)), run(TINY, sizes))
+    require_prediction(TINY, predict(TINY, product(TINY, sizes)), measured(TINY, sizes))
 
 
 @pytest.mark.full
@@ -52,7 +34,7 @@ def test_bytes_of_dram_beside_operands_and_results_are_those_of_one_program():
     programs = set()
     for sizes in ((1, 1, 1), (32, 16, 32), (40, 70, 50), (80, 70, 50)):
         found = predict(TINY, product(TINY, sizes)).levels
-        counted = counted_levels(TINY, run(TINY, sizes))
+        counted = counted_levels(TINY, measured(TINY, sizes))
         programs.add((
             counted.dram_read_bytes - found.dram_read_bytes,
             counted.dram_written_bytes - found.dram_written_bytes,
@@ -76,7 +58,7 @@ def test_bytes_of_dram_beside_operands_and_results_are_those_of_one_program():
 )
 def test_cycles_are_within_two_percent(sizes):
     """`python -m bench analytic` has the errors of more products, a few of them larger."""
-    found, result = predict(VIRGO, product(VIRGO, sizes)), run(VIRGO, sizes)
+    found, result = predict(VIRGO, product(VIRGO, sizes)), measured(VIRGO, sizes)
     require_prediction(VIRGO, found, result, cycles=0.02)
 
 
@@ -128,7 +110,7 @@ def test_loads_in_step_wait_for_dram():
 )
 def test_cycles_with_other_memory_are_within_two_percent(size, memory):
     found = predict(VIRGO, product(VIRGO, (size,) * 3), memory)
-    assert found.cycles == pytest.approx(run(VIRGO, (size,) * 3, memory)["cycles"], rel=0.02)
+    assert found.cycles == pytest.approx(measured(VIRGO, (size,) * 3, memory)["cycles"], rel=0.02)
 
 
 def test_terms_are_the_cycles():

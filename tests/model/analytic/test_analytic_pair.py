@@ -6,20 +6,12 @@ import pytest
 
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
-from spica.sim.analytic.gemm import predict, product_of, traffic_of
+from spica.sim.analytic.gemm import predict, traffic_of
 from spica.sim.analytic.pair import products_of
 from spica.sim.analytic.work import PAIR
-from spica.sim.run.exact_kernels import EXACT_KERNELS
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
-from support.prediction import require_prediction
+from support.prediction import measured, product, require_prediction
 
 HETERO = PRESETS["virgo_hetero"]
-
-
-def product(sizes, config=HETERO):
-    return product_of(config, **dict(zip("mnk", sizes, strict=True)))
 
 
 @pytest.mark.slow
@@ -27,16 +19,12 @@ def product(sizes, config=HETERO):
     "sizes", [(64, 64, 64), (128, 128, 128), (100, 60, 90), (200, 200, 200)], ids=str
 )
 def test_work_is_exact(sizes):
-    workload = KernelWorkload(EXACT_KERNELS[PAIR](HETERO), dict(zip("mnk", sizes, strict=True)))
-    options = SimtOptions(engine="verilator", lockstep=False)
-    result = run_workload(workload, "machine", HETERO, options)
-    assert result["check"]["verdict"] == "pass", result["check"]
-    found = predict(HETERO, product(sizes), kernel=PAIR)
-    require_prediction(HETERO, found, result)
+    found = predict(HETERO, product(HETERO, sizes), kernel=PAIR)
+    require_prediction(HETERO, found, measured(HETERO, sizes, name=PAIR))
 
 
 def test_the_second_product_has_half_of_each_size_and_its_own_place():
-    first, second = products_of(HETERO, product((100, 61, 1)))
+    first, second = products_of(HETERO, product(HETERO, (100, 61, 1)))
     assert (second.m, second.n, second.k) == (50, 30, 1)
     ranges = sorted(
         (getattr(each, f"{name}_base"), rows * columns * each.element_bytes(name))
@@ -49,7 +37,7 @@ def test_the_second_product_has_half_of_each_size_and_its_own_place():
 
 
 def test_the_pair_takes_at_least_as_long_as_its_longest_product():
-    whole = product((256, 256, 256))
+    whole = product(HETERO, (256, 256, 256))
     work = traffic_of(HETERO, whole, kernel=PAIR)
     active = [
         each.macs // unit.macs
@@ -62,4 +50,4 @@ def test_the_pair_takes_at_least_as_long_as_its_longest_product():
 def test_one_unit_is_refused():
     virgo = PRESETS["virgo"]
     with pytest.raises(UserError, match="needs two matrix units and two cores, not 1 and 4"):
-        predict(virgo, product((64, 64, 64), virgo), kernel=PAIR)
+        predict(virgo, product(virgo, (64, 64, 64)), kernel=PAIR)

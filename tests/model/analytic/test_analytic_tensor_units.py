@@ -4,14 +4,9 @@ import pytest
 
 from spica.hw.config import PRESETS
 from spica.kernels.gemm.tensor.plan import tensor_plan
-from spica.sim.analytic.gemm import predict, product_of, traffic_of
+from spica.sim.analytic.gemm import predict, traffic_of
 from spica.sim.analytic.register_fed_tiles import program_rounds
-from spica.sim.harness.dram import DramConfig
-from spica.sim.run.exact_kernels import EXACT_KERNELS
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
-from support.prediction import require_prediction
+from support.prediction import measured, product, require_prediction
 
 AMPERE, VOLTA, FP32, HOPPER = (
     PRESETS[name] for name in ("ampere", "volta", "ampere_fp32", "hopper")
@@ -22,22 +17,13 @@ SIZES = (
 )
 
 
-def product(config, sizes):
-    return product_of(config, **dict(zip("mnk", sizes, strict=True)))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 @pytest.mark.parametrize("preset", ["ampere", "volta", "ampere_fp32", "hopper"])
 def test_work_is_exact(preset, sizes):
     config = PRESETS[preset]
-    options = SimtOptions(engine="verilator", lockstep=False, memory=DramConfig())
-    kernel = EXACT_KERNELS["gemm"](config)
-    workload = KernelWorkload(kernel, dict(zip("mnk", sizes, strict=True)))
-    result = run_workload(workload, preset, config, options)
-    assert result["check"]["verdict"] == "pass", result["check"]
     found = predict(config, product(config, sizes))
-    require_prediction(config, found, result)
+    require_prediction(config, found, measured(config, sizes))
 
 
 @pytest.mark.parametrize("config", [AMPERE, VOLTA, FP32], ids=["ampere", "volta", "ampere_fp32"])

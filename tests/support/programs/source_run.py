@@ -1,12 +1,13 @@
 """Bench that compiles a program and runs it on the instruction-set model with data in memory."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from spica.hw.base.errors import MachineError
-from spica.hw.config import ClusterConfig
+from spica.hw.config import PRESETS, ClusterConfig, CoreConfig
 from spica.hw.isa.memory_map import ARGUMENTS
 from spica.kernels.compile import compile_program
 from spica.kernels.program import Program
@@ -14,10 +15,18 @@ from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.outcome import Outcome
 
-__all__ = ["loaded", "read_words", "require_done", "run_source"]
+__all__ = ["PROGRAMS", "cluster", "loaded", "read_words", "require_done", "run_named", "run_source"]
 
+#: Folder of test programs.
+PROGRAMS = Path(__file__).parents[1] / "c_programs"
 #: More instructions than any program of a bench executes.
 LIMIT = 1 << 32
+
+
+def cluster(cores: int, warps: int, threads: int, **fields) -> ClusterConfig:
+    """Return `core` with other numbers of cores, warps and threads, and other fields."""
+    core = CoreConfig(warps=warps, threads=threads)
+    return replace(PRESETS["core"], cores=cores, core=core, **fields)
 
 
 def loaded(
@@ -82,6 +91,13 @@ def run_source(
     outcome = iss.run(LIMIT)
     require_done(outcome, exit_code)
     return iss, outcome
+
+
+def run_named(
+    name: str, config: ClusterConfig, arguments: Sequence[int] = (0,), **options
+) -> tuple[Iss, Outcome]:
+    """Run a test program to its end; return model and outcome."""
+    return run_source(PROGRAMS / name, config, arguments=arguments, **options)
 
 
 def read_words(iss: Iss, address: int, count: int) -> np.ndarray:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from spica import Machine
-from spica.cli.main import main
 from spica.hw.base.errors import MachineError, UserError
 from spica.hw.config import PRESETS
 from spica.hw.config.override import override
@@ -16,8 +15,9 @@ from spica.kernels.attention.tensor.plan import attention_plan
 from spica.sim.report.result import result_schema
 from spica.sim.run.exact_kernels import exact_attention_kernel
 from support import fake_attention
+from support.command_line import message_of, run_spica
 
-RUN = ("run", "attention", "--engine", "iss", "--preset", "virgo_fp32", "--data", "zeros")
+RUN = "run attention --engine iss --preset virgo_fp32 --data zeros"
 
 
 @pytest.fixture
@@ -28,12 +28,6 @@ def fake(monkeypatch):
 def machine():
     """Return a machine for FP32 on the instruction-set model."""
     return Machine("virgo_fp32", engine="iss", progress=False)
-
-
-def refused(capsys, *arguments):
-    """Run a command that must be refused and return its message."""
-    assert main(arguments) == 2
-    return capsys.readouterr().err.removeprefix("spica: ").strip()
 
 
 def test_the_problem_has_the_arguments_of_the_header():
@@ -72,9 +66,9 @@ def test_bf16_is_held_as_bits():
 @pytest.mark.parametrize("causal", [False, True])
 def test_both_results_are_checked_to_the_bit(fake, tmp_path, causal):
     result = tmp_path / "result.json"
-    sizes = ("--size", "3x64", "--keys", "1", "--heads", "4", "--kv-heads", "2", "--batch", "2")
-    mask = ("--causal",) if causal else ()
-    assert main((*RUN, *sizes, *mask, "--scale", "0.25", "--json", str(result))) == 0
+    sizes = "--size 3x64 --keys 1 --heads 4 --kv-heads 2 --batch 2"
+    mask = "--causal" if causal else ""
+    assert run_spica(f"{RUN} {sizes} {mask} --scale 0.25 --json {result}") == 0
     found = json.loads(result.read_text())
     assert found["sizes"] == {
         **{"queries": 3, "depth": 64, "keys": 1, "heads": 4, "kv_heads": 2, "batch": 2}
@@ -108,8 +102,8 @@ def test_other_depths_are_padded_in_dram_only(fake, tmp_path, depth):
     assert used.last.result["options"]["scale"] == 1 / np.sqrt(depth)
     assert used.last.result["check"]["buffers"]["o"]["elements"] == 3 * depth
     file = tmp_path / "o.npy"
-    size = ("--size", f"2x{depth}", "--keys", "1", "--dump", f"o={file}")
-    assert main((*RUN, *size)) == 0
+    size = f"--size 2x{depth} --keys 1 --dump o={file}"
+    assert run_spica(f"{RUN} {size}") == 0
     assert np.load(file).shape == (1, 2, depth)
 
 
@@ -120,18 +114,18 @@ def test_a_result_that_is_not_the_golden_one_fails(monkeypatch):
         return o, lse
 
     fake_attention.install(monkeypatch, other)
-    assert main((*RUN, "--size", "2x64", "--keys", "1")) == 1
+    assert run_spica(f"{RUN} --size 2x64 --keys 1") == 1
     zero = np.zeros((2, 64))
     with pytest.raises(MachineError, match="attention failed its check"):
         machine().attention(zero, zero[:1], zero[:1] + 1)
 
 
 def test_a_program_that_fails_is_no_pass(fake):
-    assert main((*RUN, "--size", "2x64", "--keys", "2")) == 1
+    assert run_spica(f"{RUN} --size 2x64 --keys 2") == 1
 
 
 def test_the_report_names_scale_and_mask(fake, capsys):
-    assert main((*RUN, "--size", "2x64", "--keys", "1", "--causal")) == 0
+    assert run_spica(f"{RUN} --size 2x64 --keys 1 --causal") == 0
     report = " ".join(capsys.readouterr().out.split())
     assert "attention queries=2 depth=64 keys=1 on virgo_fp32" in report
     assert "zeros data; scale 0.125, causal mask" in report
@@ -145,41 +139,35 @@ def test_results_have_mask_and_scale():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--size", "64x129"), "attention 64 x 129: depth must be between 1 and 128, not 129"),
-        (("--size", "4x4x4"), "--size must have one number or 2, queriesxdepth, not 4x4x4"),
-        (("-m", "4"), "-m must be a dimension of the kernel, which has queries and depth"),
-        (("--heads", "0"), "--heads must be at least 1, not 0"),
-        (("--kv-heads", "-1"), "--kv-heads must be at least 1, not -1"),
-        (("--heads", "4", "--kv-heads", "3"), "kv_heads must divide heads, 4, not 3"),
-        (("--scale", "0"), "scale must be above 0, not 0.0"),
-        (("--data", "integers"), "unknown --data 'integers'; choose one of random, large, zeros"),
-        (("--c", "fp32"), "--c does not apply to attention on engine iss; leave it out"),
-        (("--driver", "host"), "attention needs --driver cores: the host cannot compute a softmax"),
-        (
-            ("--preset", "matrix"),
-            "attention needs cores and a matrix unit, and matrix has no cores",
-        ),
-        (("--preset", "core"), "attention needs cores and a matrix unit, and core has no matrix"),
-        (("--preset", "hopper"), "attention has no program for hgmma units; choose a machine with"),
-        (
-            ("--set", "matrix.operand=int8"),
-            "operands of attention must be fp16 or bf16 or fp32, no",
-        ),
+        ("--size 64x129", "attention 64 x 129: depth must be between 1 and 128, not 129"),
+        ("--size 4x4x4", "--size must have one number or 2, queriesxdepth, not 4x4x4"),
+        ("-m 4", "-m must be a dimension of the kernel, which has queries and depth"),
+        ("--heads 0", "--heads must be at least 1, not 0"),
+        ("--kv-heads -1", "--kv-heads must be at least 1, not -1"),
+        ("--heads 4 --kv-heads 3", "kv_heads must divide heads, 4, not 3"),
+        ("--scale 0", "scale must be above 0, not 0.0"),
+        ("--data integers", "unknown --data 'integers'; choose one of random, large, zeros"),
+        ("--c fp32", "--c does not apply to attention on engine iss; leave it out"),
+        ("--driver host", "attention needs --driver cores: the host cannot compute a softmax"),
+        ("--preset matrix", "attention needs cores and a matrix unit, and matrix has no cores"),
+        ("--preset core", "attention needs cores and a matrix unit, and core has no matrix"),
+        ("--preset hopper", "attention has no program for hgmma units; choose a machine with"),
+        ("--set matrix.operand=int8", "operands of attention must be fp16 or bf16 or fp32, no"),
     ],
 )
 def test_impossible_runs_are_refused(fake, capsys, arguments, sentence):
-    own = [argument for argument in RUN if argument not in ("--data", "zeros")]
-    own = own if "--preset" not in arguments else own[:-2]
-    assert sentence in refused(capsys, *own, *arguments)
+    own = RUN.removesuffix(" --data zeros")
+    own = own.removesuffix(" --preset virgo_fp32") if "--preset" in arguments else own
+    assert sentence in message_of(capsys, f"{own} {arguments}")
 
 
 @pytest.mark.parametrize("kernel", ["gemm", "gemm_bias", "sgemm"])
 def test_options_of_attention_apply_to_it_alone(capsys, kernel):
-    for option in (("--heads", "2"), ("--keys", "3"), ("--causal",), ("--scale", "2")):
-        sentence = f"{option[0]} does not apply to {kernel}"
-        assert sentence in refused(capsys, "run", kernel, *option)
+    for option in ("--heads 2", "--keys 3", "--causal", "--scale 2"):
+        sentence = f"{option.split()[0]} does not apply to {kernel}"
+        assert sentence in message_of(capsys, f"run {kernel} {option}")
     sentence = "--batch does not apply to gemm driven by a host"
-    assert sentence in refused(capsys, "run", "gemm", "--driver", "host", "--batch", "2")
+    assert sentence in message_of(capsys, "run gemm --driver host --batch 2")
 
 
 def test_a_machine_without_a_unit_is_refused():

@@ -13,11 +13,9 @@ from spica.kernels.attention.cores import attention_unit
 from spica.kernels.attention.problem import AttentionProblem
 from spica.kernels.elements import nearest, values_of
 from spica.sim.analytic.attention.dma_traffic import dma_traffic
-from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.run.exact_kernels import exact_attention_kernel
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
+from support.gemm_runs import assert_right, run_product
+from support.runs import is_found
 
 VIRGO, AMPERE, HOPPER = PRESETS["virgo"], PRESETS["ampere"], PRESETS["hopper"]
 MACHINES = ("virgo_fp32", "virgo", "ampere_fp32", "ampere", "hopper")
@@ -41,33 +39,13 @@ OTHERS = {
 CONFIGS = {name: PRESETS[name] for name in MACHINES} | OTHERS
 
 
-def run(
-    machine,
-    queries,
-    depth=64,
-    *,
-    seed=1,
-    engine="iss",
-    schedule="round_robin",
-    check=None,
-    **options,
-):
+def run(machine, queries, depth=64, **options):
     """Run attention on a machine by name and return its result."""
-    settings = {"engine": engine, "schedule": schedule, "check": check, "seed": seed}
-    return run_on(CONFIGS[machine], queries, depth, settings, **options)
+    return run_on(CONFIGS[machine], queries, depth, **options)
 
 
-def run_on(config, queries, depth=64, settings=None, **options):
-    """Run attention with `settings` of the run, and return its result."""
-    kernel = exact_attention_kernel(config, **options)
-    sizes = {"queries": queries, "depth": depth}
-    simt = SimtOptions(**{"engine": "iss", **(settings or {})})
-    return run_workload(KernelWorkload(kernel, sizes), "machine", config, simt)
-
-
-def assert_right(result):
-    assert result["check"]["verdict"] == "pass", result["check"]
-    assert result["check"]["code_warnings"] == []
+def run_on(config, queries, depth=64, **options):
+    return run_product(config, (queries, depth), name="attention", **options)
 
 
 @pytest.mark.parametrize("depth", [64, 128])
@@ -406,12 +384,5 @@ def test_faults_are_detected(fault, tmp_path):
     assert text.count(old) == 1
     (folder / name).write_text(text.replace(old, new))
     broken = replace(kernel, folder=folder)
-    options = SimtOptions(
-        engine="iss", schedule="random", check="races", seed=2, max_instructions=50_000_000
-    )
-    workload = KernelWorkload(broken, {"queries": 120, "depth": 64})
-    try:
-        result = run_workload(workload, "machine", config, options)
-    except ProgramError:
-        return
-    assert result["check"]["verdict"] == "fail"
+    options = {"schedule": "random", "check": "races", "seed": 2}
+    assert is_found(broken, (120, 64), config, max_instructions=50_000_000, **options)

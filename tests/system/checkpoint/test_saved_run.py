@@ -10,7 +10,6 @@ import pytest
 from spica import Machine
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
-from spica.kernels.kernel import find_kernel
 from spica.kernels.program import Program
 from spica.sim.engine.amaranth_engine import AmaranthEngine
 from spica.sim.harness.core_memory import CoreMemoryConfig
@@ -21,10 +20,10 @@ from spica.sim.machine.program_machine import ProgramMachine
 from spica.sim.machine.saved_run import HEAD, MAGIC, START, SavedRun
 from spica.sim.machine.saving import Saving, saving_to
 from spica.sim.machine.snapshot import Snapshot, program_digest, require_like
-from spica.sim.run.options import RunOptions, SimtOptions
+from spica.sim.run.options import RunOptions
 from spica.sim.run.product_workload import ProductWorkload
-from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
+from support.runs import run_kernel
 
 NAME = "tiny_matrix"
 TINY = PRESETS[NAME]
@@ -262,8 +261,5 @@ def test_a_resumed_run_takes_the_model_of_its_checkpoint(tmp_path):
 
 
 def test_the_model_alone_is_not_saved():
-    options = SimtOptions(engine="iss", saving=Saving(keep=print, at=5))
     with pytest.raises(UserError, match="need engine verilator, not iss"):
-        run_workload(
-            KernelWorkload(find_kernel("vecadd"), {"n": 4}), "tiny", PRESETS["tiny"], options
-        )
+        run_kernel("vecadd", (4,), engine="iss", saving=Saving(keep=print, at=5))

@@ -8,9 +8,7 @@ import pytest
 from spica.hw.config import PRESETS
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import EXACT_KERNELS
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
+from support.runs import passed, run_kernel
 
 VIRGO, FP32, HETERO = (PRESETS[name] for name in ("virgo", "virgo_fp32", "virgo_hetero"))
 #: Least utilisation at 64 B/cycle.
@@ -19,21 +17,9 @@ LEAST = {256: 0.97, 512: 0.995, 1024: 0.999}
 
 def run(kernel, config, sizes, *, of_kernel=None, dram=None, results=None, **options):
     """Run a kernel on RTL; return its result, which must be correct."""
-    settings = SimtOptions(
-        engine="verilator",
-        memory=dram or DramConfig(),
-        **{"lockstep": False, **options},
-    )
+    options = {"engine": "verilator", "memory": dram or DramConfig(), "lockstep": False} | options
     posed = EXACT_KERNELS[kernel](config, **(of_kernel or {}))
-    result = run_workload(
-        KernelWorkload(posed, dict(zip("mnk", sizes, strict=True))),
-        "virgo",
-        config,
-        settings,
-        results=results,
-    )
-    assert result["check"]["verdict"] == "pass", result["check"]
-    return result
+    return passed(run_kernel(posed, sizes, config, results, **options))
 
 
 @pytest.mark.slow

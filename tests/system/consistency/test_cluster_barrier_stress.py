@@ -6,16 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.golden.cluster.barrier_scopes import BarrierSystemModel, Coming
 from spica.sim.golden.core.control.barrier import OF_CORES
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import ProgramWorkload
-from spica.sim.run.workload import run_workload
 from support.cluster.barrier_plans import MeetingPlan, step
 from support.cluster.barrier_stress import BarrierStress
 from support.core.lockstep_fuzz import FUZZ_CONFIGS, OPTIMIZE
 from support.core.small_core import small_core
+from support.runs import failure_of
 
 #: One warp of the second core ends instead of arriving at a barrier.
 PROGRAM = Path(__file__).parents[2] / "support" / "c_programs" / "mistakes" / "absent_warp.c"
@@ -94,15 +91,12 @@ def test_a_barrier_that_one_core_never_reaches_stays_closed(stress):
 def test_who_is_missing_is_named():
     """A program hangs on the RTL: the report names the barrier and the number of waiting warps."""
     config = next(config for config in FUZZ_CONFIGS if config.cores == 2)
-    options = SimtOptions(
-        engine="verilator", model_optimize=OPTIMIZE, max_cycles=20_000, lockstep=True
-    )
-    with pytest.raises(ProgramError) as caught:
-        run_workload(ProgramWorkload([PROGRAM]), "machine", config, options)
+    options = {"engine": "verilator", "model_optimize": OPTIMIZE, "max_cycles": 20_000}
+    _, text = failure_of(PROGRAM, config, lockstep=True, **options)
     said = "barrier 1: core 0: 3 of 3 warps arrived; core 1: 2 of 3 warps arrived"
-    assert said in str(caught.value)
-    assert "core 0, warps 0-2; core 1, warps 1-2 wait at barrier 1" in str(caught.value)
-    assert "absent_warp.c:10 in meet" in str(caught.value)
+    assert said in text
+    assert "core 0, warps 0-2; core 1, warps 1-2 wait at barrier 1" in text
+    assert "absent_warp.c:10 in meet" in text
 
 
 @pytest.mark.slow

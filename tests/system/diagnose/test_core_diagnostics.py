@@ -1,7 +1,5 @@
 """Tests of faulty programs on RTL: one screen shows who waits for what, and why."""
 
-import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -9,19 +7,15 @@ import pytest
 from spica.hw.config import PRESETS
 from spica.hw.core.units.lsu.memory_layouts import MemoryFault
 from spica.sim.diagnose.core_diagnostics import core_diagnostics_text, explain_fault
-from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.harness import dram
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.machine.memory_layout import MemoryLayout, Region
 from spica.sim.machine.program_outcome import CoreFault
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import ProgramWorkload
-from spica.sim.run.workload import run_workload
 from support.core.lockstep_fuzz import FUZZ_CONFIGS, OPTIMIZE
+from support.mistakes import FOLDER, checked
+from support.runs import failure_of
 
-FOLDER = Path(__file__).parents[2] / "support" / "c_programs" / "mistakes"
 CONFIG = FUZZ_CONFIGS[0]
-LINES, COLUMNS = 40, 100
 #: Faulting programs: the cause in the RTL's words, and in the model's.
 FAULTS = {
     "null_pointer": (
@@ -42,16 +36,7 @@ FAULTS = {
 def diagnostics(name: str, **options):
     """Return the description of a program's end, and its text."""
     settings = {"engine": "verilator", "model_optimize": OPTIMIZE, "max_cycles": 20_000, **options}
-    with pytest.raises(ProgramError) as caught:
-        run_workload(
-            ProgramWorkload([FOLDER / f"{name}.c"]), "machine", CONFIG, SimtOptions(**settings)
-        )
-    text = str(caught.value)
-    assert len(text.splitlines()) <= LINES
-    assert max(map(len, text.splitlines())) <= COLUMNS
-    found = caught.value.diagnostics
-    assert json.loads(json.dumps(found, allow_nan=False))
-    return found, text
+    return checked(failure_of(FOLDER / f"{name}.c", CONFIG, **settings))
 
 
 @pytest.mark.parametrize("lockstep", [True, False], ids=["lockstep", "alone"])

@@ -3,49 +3,27 @@
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from spica.cli.main import main
 from spica.hw.config import PRESETS
 from spica.kernels.kernel import Buffer, Kernel, Problem
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.diagnose.diagnostics_text import diagnostics_text
 from spica.sim.harness.dram import DramConfig
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload, ProgramWorkload
-from spica.sim.run.workload import run_workload
+from support.command_line import run_spica
+from support.mistakes import FOLDER, LINES, checked, line_of
+from support.runs import failure_of, run_kernel
 
-FOLDER = Path(__file__).parents[2] / "support" / "c_programs" / "mistakes"
-LINES, COLUMNS = 40, 100
 CORE = PRESETS["core"]
 LIMIT = 50_000
 
 
-def line_of(name, mark="MISTAKE"):
-    """Return the number of the program line that ends with a comment."""
-    lines = (FOLDER / f"{name}.c").read_text().splitlines()
-    (found,) = [number for number, line in enumerate(lines, 1) if f"/* {mark} */" in line]
-    return found
-
-
 def diagnostics(name, config=CORE, optimize=3, schedule="round_robin"):
     """Return the description of a program's end, and its text."""
-    options = SimtOptions(optimize=optimize, schedule=schedule, max_instructions=LIMIT)
-    with pytest.raises(ProgramError) as caught:
-        run_workload(ProgramWorkload([FOLDER / f"{name}.c"]), "core", config, options)
-    return checked(caught)
-
-
-def checked(caught):
-    """Return the data of a caught error and its text, which must fit a screen."""
-    text = str(caught.value)
-    assert len(text.splitlines()) <= LINES
-    assert max(map(len, text.splitlines())) <= COLUMNS
-    assert json.loads(json.dumps(caught.value.diagnostics, allow_nan=False))
-    return caught.value.diagnostics, text
+    options = {"optimize": optimize, "schedule": schedule, "max_instructions": LIMIT}
+    return checked(failure_of(FOLDER / f"{name}.c", config, **options))
 
 
 #: Faulting programs: cause, and words of the report.
@@ -90,10 +68,8 @@ def test_faults(name):
 @pytest.mark.full
 def test_a_command_to_a_missing_dma(engine, words):
     config = replace(PRESETS["tiny"], units=(), dma=None)
-    options = SimtOptions(engine=engine, memory=DramConfig(latency=10))
-    with pytest.raises(ProgramError) as caught:
-        run_workload(ProgramWorkload([FOLDER / "missing_dma.c"]), "tiny", config, options)
-    found, text = checked(caught)
+    options = {"engine": engine, "memory": DramConfig(latency=10)}
+    found, text = checked(failure_of(FOLDER / "missing_dma.c", config, **options))
     assert found["stop"] == "fault"
     assert text.startswith(words)
     assert f"missing_dma.c:{line_of('missing_dma')} in main" in text
@@ -140,9 +116,7 @@ TASK = (
 def test_a_fault_in_compiler_arithmetic_names_the_rule(tmp_path, body, helper, engine):
     path = tmp_path / "wide.c"
     path.write_text(TASK.format(body))
-    with pytest.raises(ProgramError) as caught:
-        run_workload(ProgramWorkload([path]), "core", CORE, SimtOptions(engine=engine))
-    found, text = checked(caught)
+    found, text = checked(failure_of(path, "core", engine=engine))
     found = found if engine == "iss" else found["program"]
     assert found["advice"].startswith(f"threads disagree in {helper}")
     assert "use float instead of double" in " ".join(text.splitlines()[2:4])
@@ -154,35 +128,25 @@ def test_a_fault_in_compiler_arithmetic_names_the_rule(tmp_path, body, helper, e
 def test_a_run_that_does_not_end_has_the_warnings(tmp_path):
     path = tmp_path / "endless.c"
     path.write_text(TASK.format("volatile uint32_t a[4]; a[0] = i; while (word != 9) ;"))
-    with pytest.raises(ProgramError) as caught:
-        run_workload(
-            ProgramWorkload([path]), "core", CORE, SimtOptions(max_instructions=LIMIT, check="none")
-        )
-    found, text = checked(caught)
+    found, text = checked(failure_of(path, "core", max_instructions=LIMIT, check="none"))
     (warning,) = found["code_warnings"]
     assert warning.startswith("task, which every thread runs, stores to its stack")
     assert f"warning: {warning[:40]}" in text
 
 
-class Beyond(Kernel):
-    """A kernel with a buffer one word shorter than its writes."""
-
-    @property
-    def sources(self):
-        return [FOLDER / "beyond_buffer.c"]
-
-
 def test_a_store_beyond_a_buffer():
+    """A kernel has a buffer one word shorter than its writes."""
     data = np.zeros(100, np.uint32)
     problem = Problem(
         buffers={"out": Buffer(data=data, expected=np.arange(100))},
         arguments=(100, "out"),
         operations=0,
     )
-    kernel = Beyond(name="beyond", dimensions=("n",), pose=lambda rng, n: problem)
+    files = (FOLDER / "beyond_buffer.c",)
+    kernel = Kernel(name="beyond", dimensions=("n",), pose=lambda rng, n: problem, files=files)
     with pytest.raises(ProgramError) as caught:
-        run_workload(KernelWorkload(kernel, {"n": 100}), "core", CORE, SimtOptions())
-    found, text = checked(caught)
+        run_kernel(kernel, (100,), "core")
+    found, text = checked((caught.value.diagnostics, str(caught.value)))
     number = line_of("beyond_buffer")
     assert "0x90000190 is just beyond buffer out, 400 bytes at 0x90000000" in text
     assert re.search(rf"beyond_buffer\.c:{number} in \w+\n +> +{number} \|", text)
@@ -277,8 +241,8 @@ def test_many_loops_are_still_one_screen():
 
 
 def test_an_exit_code_is_no_mistake(capsys):
-    arguments = ("run", str(FOLDER / "breakpoint.c"), "--preset", "tiny", "--engine", "iss")
-    assert main(arguments) == 1
+    arguments = f"run {FOLDER / 'breakpoint.c'} --preset tiny --engine iss"
+    assert run_spica(arguments) == 1
     out, error = capsys.readouterr()
     assert out.startswith("about to end\n")
     assert "FAIL: " in out and "Exit code: 3" in out
@@ -287,8 +251,8 @@ def test_an_exit_code_is_no_mistake(capsys):
 
 def test_the_command_line_says_it_all(capsys, tmp_path):
     target = tmp_path / "result.json"
-    arguments = ("run", str(FOLDER / "null_pointer.c"), "--preset", "core", "--engine", "iss")
-    assert main((*arguments, "--json", str(target))) == 1
+    arguments = f"run {FOLDER / 'null_pointer.c'} --preset core --engine iss"
+    assert run_spica(f"{arguments} --json {target}") == 1
     out, error = capsys.readouterr()
     assert out == ""
     assert "spica: access outside memory: load of 4 bytes at 0x00000004" in error

@@ -16,6 +16,7 @@ from spica.sim.run.loading import memory_layout_of
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.rtl_executor import RtlExecutor
 from support.cluster.two_cores import TWO, two_cores
+from support.mistakes import line_of
 
 SOURCE = Path(__file__).parents[2] / "support" / "c_programs" / "races" / "stale_copy.c"
 
@@ -38,11 +39,6 @@ def execute(made):
         made.close()
 
 
-def line_of(mark):
-    lines = SOURCE.read_text().splitlines()
-    return next(number for number, line in enumerate(lines, 1) if f"/* {mark} */" in line)
-
-
 @pytest.fixture
 def failure(tmp_path, monkeypatch):
     """Return the error of the program without its fence; its trace goes to the test's folder."""
@@ -57,11 +53,13 @@ def test_a_load_that_missed_a_store_names_both(failure):
     text, race = str(failure), failure.diagnostics["race"]
     assert text.startswith("race: a load missed a store for want of a fence")
     assert (race["core"], race["warp"], race["writer"][:2]) == (1, 0, (0, 0))
-    assert race["location"]["line"] == line_of("SECOND")
-    assert race["writer_location"]["line"] == line_of("FIRST")
+    assert race["location"]["line"] == line_of(SOURCE, "SECOND")
+    assert race["writer_location"]["line"] == line_of(SOURCE, "FIRST")
     assert race["written"] < race["cycle"]
     for mark in ("FIRST", "SECOND"):
-        assert re.search(rf"stale_copy\.c:{line_of(mark)} in main\n +> +{line_of(mark)} \|", text)
+        assert re.search(
+            rf"stale_copy\.c:{line_of(SOURCE, mark)} in main\n +> +{line_of(SOURCE, mark)} \|", text
+        )
     assert "core 1, warp 0 loads" in text and "core 0, warp 0 stored" in text
 
 
@@ -76,7 +74,7 @@ def test_the_trace_before_a_difference_has_operands(failure):
     assert cycle - BEFORE <= cycles[0] and cycles[-1] == cycle
     assert cycles == sorted(cycles)
     last = lines[-1]
-    assert f"stale_copy.c:{line_of('SECOND')}" in last and "; a" in last
+    assert f"stale_copy.c:{line_of(SOURCE, 'SECOND')}" in last and "; a" in last
     # A source register has the value of the last instruction of the warp that wrote it.
     checked, known = 0, {}
     for line in sorted(lines, key=lambda line: int(line.split()[2])):

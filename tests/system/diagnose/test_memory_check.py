@@ -6,16 +6,14 @@ import numpy as np
 import pytest
 
 import spica
-from spica.cli.main import main
 from spica.hw.base.errors import MachineError, UserError
 from spica.hw.config import PRESETS
 from spica.kernels.compile import compile_program
 from spica.kernels.program import Program
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.report.result import PASS
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import ProgramWorkload
-from spica.sim.run.workload import run_workload
+from support.command_line import run_spica
+from support.runs import run_program
 
 HEAD = "#include <spica.h>\n#define WORDS ((volatile uint32_t *)spica_shared())\n"
 TAIL = "int main(void) { vx_spawn_tasks(COUNT, task, 0); return 0; }\n"
@@ -81,7 +79,7 @@ def planted(tmp_path, text):
 
 
 def run(path, preset="core", **options):
-    return run_workload(ProgramWorkload([path]), preset, PRESETS[preset], SimtOptions(**options))
+    return run_program(path, preset, **options)
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -223,13 +221,13 @@ def test_an_array_that_nobody_wrote(tmp_path):
 @pytest.mark.full
 def test_findings_are_part_of_a_result(tmp_path, capsys):
     path, line = planted(tmp_path, PLANTED["past_an_array"][0])
-    command = ("run", str(path), "--preset", "core", "--engine", "iss")
-    assert main((*command, "--json", str(tmp_path / "result.json"))) == 1
+    command = f"run {path} --preset core --engine iss"
+    assert run_spica(f"{command} --json {tmp_path / 'result.json'}") == 1
     result = json.loads((tmp_path / "result.json").read_text())
     assert result["options"]["check"] == "all"
     assert result["failure"]["diagnosis"]["findings"][0]["location"]["line"] == line
     assert "just beyond first" in capsys.readouterr().err
-    assert main((*command, "--check", "none")) == 0
+    assert run_spica(f"{command} --check none") == 0
 
 
 DMA = """

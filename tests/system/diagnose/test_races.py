@@ -19,8 +19,9 @@ from spica.sim.run.exact_kernels import EXACT_KERNELS, kernel_of
 from spica.sim.run.iss_executor import IssExecutor
 from spica.sim.run.loading import memory_layout_of
 from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload, ProgramWorkload
+from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
+from support.runs import run_kernel, run_program
 
 FOLDER = Path(__file__).parents[2] / "support" / "c_programs" / "races"
 KERNELS = Path(spica.kernels.__file__).parent
@@ -38,9 +39,7 @@ PLANTED = {
 
 
 def run(name, preset, **options):
-    options = SimtOptions(check="races", **options)
-    work = ProgramWorkload([FOLDER / f"{name}.c"])
-    return run_workload(work, preset, PRESETS[preset], options)
+    return run_program(FOLDER / f"{name}.c", preset, check="races", **options)
 
 
 def marked(name, mark):
@@ -172,22 +171,16 @@ def test_a_fault_planted_in_a_product_is_found(file, right, wrong, preset, chang
     config = PRESETS[preset]
     config = replace(config, core=replace(config.core, **changes))
     kernel = replace(kernel_of("gemm", config, {}), folder=folder / "tensor")
-    work = KernelWorkload(kernel, {"m": 70, "n": 130, "k": 200})
+    options = {"check": "races", "schedule": "random", "allow_spills": True}
     with pytest.raises(ProgramError, match=r"^race: "):
         for seed in range(1, 6):
-            options = SimtOptions(check="races", schedule="random", seed=seed, allow_spills=True)
-            run_workload(work, preset, config, options)
+            run_kernel(kernel, (70, 130, 200), config, seed=seed, **options)
 
 
 def test_the_check_changes_no_order():
     """The same seed executes the same instructions in the same order."""
     results = [
-        run_workload(
-            KernelWorkload(kernel_of("reduce", PRESETS["virgo"], {}), {"n": 999}),
-            "virgo",
-            PRESETS["virgo"],
-            SimtOptions(check=check, schedule="random", seed=5),
-        )
+        run_kernel("reduce", (999,), "virgo", check=check, schedule="random", seed=5)
         for check in (None, "races")
     ]
     assert results[0]["instructions"] == results[1]["instructions"]

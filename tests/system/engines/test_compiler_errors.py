@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from spica.cli.main import main
 from spica.hw.base import compiler
 from spica.hw.base.errors import UserError
 from spica.kernels import toolchain
+from support.command_line import run_spica
 
-RUN = ("run", "vecadd", "--preset", "tiny", "--engine", "iss", "--size", "3")
+RUN = "run vecadd --preset tiny --engine iss --size 3"
 
 
 @pytest.mark.full
@@ -18,7 +18,7 @@ def test_a_compiler_that_does_nothing(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("SPICA_CXX", "/bin/true")
     monkeypatch.setenv("SPICA_CACHE", str(tmp_path))
     for _ in range(2):  # the first attempt leaves nothing behind
-        assert main(RUN) == 2
+        assert run_spica(RUN) == 2
         said = capsys.readouterr().err.splitlines()[-1]
         assert "/bin/true ended without writing" in said
         assert said.endswith("SPICA_CXX must be a C++ compiler")

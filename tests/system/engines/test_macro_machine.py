@@ -7,15 +7,11 @@ import pytest
 from spica.hw.config import PRESETS
 from spica.hw.emit.sram_macros import MacroLimits
 from spica.kernels.gemm.problem import GemmProblem
-from spica.kernels.kernel import Kernel, find_kernel
 from spica.sim.engine import engines
 from spica.sim.harness.dram import DramConfig
 from spica.sim.machine.command_machine import CommandMachine
-from spica.sim.run.exact_kernels import EXACT_KERNELS
-from spica.sim.run.options import SimtOptions
 from spica.sim.run.product_run import run_gemm
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
+from support.runs import passed, run_kernel
 
 pytestmark = pytest.mark.full
 
@@ -60,12 +56,10 @@ def test_products_are_the_same(macros, preset, size):
         assert product(preset, size, seed=seed, optimize=0) == plain
 
 
-def program(kernel: Kernel, sizes: tuple[int, ...]) -> dict:
+def program(kernel: str, sizes: tuple[int, ...]) -> dict:
     """Return the outcome of a kernel on the cores of `tiny`; it must be correct."""
-    options = SimtOptions(engine="verilator", lockstep=False, memory=DRAM, model_optimize=1)
-    named = dict(zip(kernel.dimensions, sizes, strict=True))
-    result = run_workload(KernelWorkload(kernel, named), "tiny", PRESETS["tiny"], options)
-    assert result["check"]["verdict"] == "pass", result["check"]
+    options = {"engine": "verilator", "lockstep": False, "memory": DRAM, "model_optimize": 1}
+    result = passed(run_kernel(kernel, sizes, **options))
     return {name: result[name] for name in ("run_cycles", "cores", "counters", "instructions")}
 
 
@@ -73,10 +67,10 @@ def program(kernel: Kernel, sizes: tuple[int, ...]) -> dict:
 def test_programs_are_the_same(macros):
     """With caches, and nested splits."""
     runs = [
-        (EXACT_KERNELS["gemm"](PRESETS["tiny"]), (40, 24, 64)),
-        (find_kernel("mandelbrot"), (16, 8)),
-        (find_kernel("bitonic_sort"), (64,)),
-        (find_kernel("transpose"), (24, 40)),
+        ("gemm", (40, 24, 64)),
+        ("mandelbrot", (16, 8)),
+        ("bitonic_sort", (64,)),
+        ("transpose", (24, 40)),
     ]
     plain = [program(*run) for run in runs]
     macros()

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spica.cli.main import main
 from spica.hw.config import PRESETS, SharedMemoryConfig
 from spica.hw.isa.memory_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE
 from spica.kernels.bodies import bodies_of
@@ -18,12 +17,11 @@ from spica.kernels.gemm.plan import plan
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.gemm.product import widened
 from spica.kernels.program import Program
-from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.iss.devices import Devices
 from spica.sim.run.exact_kernels import EXACT_KERNELS, exact_cores_kernel
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
+from support.command_line import run_spica
+from support.gemm_runs import assert_right, run_product
+from support.runs import is_found, planted
 
 SIZES = [
     (1, 1, 1),
@@ -68,27 +66,13 @@ MACHINES = {
 }
 
 
-def run(config, size, *, kernel=None, schedule="round_robin", seed=1, **options):
-    """Run a product; return its result."""
-    kernel = kernel or exact_cores_kernel(config, **options)
-    sizes = dict(zip("mnk", size, strict=True))
-    return run_workload(
-        KernelWorkload(kernel, sizes), "machine", config, SimtOptions(schedule=schedule, seed=seed)
-    )
-
-
-def assert_right(result):
-    assert result["check"]["verdict"] == "pass", result["check"]
-
-
 @pytest.mark.parametrize("c_format", ["fp16", "fp32"])
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("preset", ["virgo", "tiny"])
 @pytest.mark.quick(3)
 def test_products_are_right_to_the_bit(preset, size, c_format):
-    result = run(PRESETS[preset], size, c_format=c_format, gaps=GAPS)
+    result = run_product(PRESETS[preset], size, c_format=c_format, gaps=GAPS)
     assert_right(result)
-    assert result["check"]["code_warnings"] == []
 
 
 @pytest.mark.parametrize("name", MACHINES)
@@ -96,37 +80,19 @@ def test_products_are_right_to_the_bit(preset, size, c_format):
 def test_every_way_through_the_tiles(name):
     config, sizes = MACHINES[name]
     for seed, size in enumerate(sizes, 1):
-        assert_right(run(config, size, gaps=GAPS))
-        assert_right(run(config, size, schedule="random", seed=seed))
+        assert_right(run_product(config, size, gaps=GAPS))
+        assert_right(run_product(config, size, schedule="random", seed=seed))
 
 
 @pytest.mark.parametrize("seed", range(1, 7))
 @pytest.mark.quick(1)
 def test_no_order_that_the_machine_leaves_open_does_harm(seed):
     config = PRESETS["tiny"]
-    assert_right(run(config, (100, 50, 140), schedule="random", seed=seed, data="extreme"))
+    assert_right(run_product(config, (100, 50, 140), schedule="random", seed=seed, data="extreme"))
 
 
 def test_values_that_break_arithmetic_come_out_to_the_bit():
-    assert_right(run(PRESETS["tiny"], (70, 60, 50), c_format="fp32", data="extreme"))
-
-
-def broken(tmp_path, config, old, new, **options):
-    """Return the kernel with a fault in its library."""
-    kernel = exact_cores_kernel(config, **options)
-    headers = list(kernel.sources[0].parent.glob("*.h"))
-    assert sum(path.read_text().count(old) for path in headers) == 1
-    for path in [*kernel.sources, *headers]:
-        text = path.read_text()
-        (tmp_path / path.name).write_text(text.replace(old, new) if path.suffix == ".h" else text)
-
-    @dataclasses.dataclass(frozen=True, kw_only=True)
-    class Broken(type(kernel)):
-        @property
-        def sources(self):
-            return [tmp_path / "kernel.c"]
-
-    return Broken(name="gemm", dimensions=kernel.dimensions, pose=kernel.pose)
+    assert_right(run_product(PRESETS["tiny"], (70, 60, 50), c_format="fp32", data="extreme"))
 
 
 @pytest.mark.parametrize(
@@ -149,33 +115,22 @@ def broken(tmp_path, config, old, new, **options):
 def test_mistakes_are_found(tmp_path, old, new):
     """Wrong pitches, a tile without padding at its edge, waits that are missing or too short."""
     config = PRESETS["tiny"]
-    kernel = broken(tmp_path, config, old, new, gaps=GAPS)
-    found = False
+    kernel = planted(exact_cores_kernel(config, gaps=GAPS), tmp_path, (old, new))
     # In the second size, tiles of the kept operand are freed last.
-    for size, seed in product(((100, 50, 141), (100, 90, 100)), range(1, 7)):
-        try:
-            result = run(config, size, kernel=kernel, schedule="random", seed=seed)
-        except ProgramError:
-            found = True
-        else:
-            found = result["check"]["verdict"] == "fail"
-        if found:
-            return
-    pytest.fail("nobody noticed")
+    assert any(
+        is_found(kernel, size, config, schedule="random", seed=seed)
+        for size, seed in product(((100, 50, 141), (100, 90, 100)), range(1, 7))
+    )
 
 
 @pytest.mark.full
 def test_a_thread_alone_that_waits_too_little_is_found(tmp_path):
     old, new = "at->step + 1 - at->distance", "at->step - 1 - at->distance"
-    kernel = broken(tmp_path, ONE_WARP, old, new, gaps=GAPS)
-    for seed in range(1, 7):
-        try:
-            result = run(ONE_WARP, (260, 20, 70), kernel=kernel, schedule="random", seed=seed)
-        except ProgramError:
-            return
-        if result["check"]["verdict"] == "fail":
-            return
-    pytest.fail("nobody noticed")
+    kernel = planted(exact_cores_kernel(ONE_WARP, gaps=GAPS), tmp_path, (old, new))
+    assert any(
+        is_found(kernel, (260, 20, 70), ONE_WARP, schedule="random", seed=seed)
+        for seed in range(1, 7)
+    )
 
 
 @pytest.mark.parametrize("name", ["gemm", "gemm_add", "gemm_bias_gelu"])
@@ -213,18 +168,21 @@ def test_the_result_is_there_on_return(tmp_path):
     words = " | ".join(f"spica_load_register(SPICA_OF_UNIT({each}))" for each in registers)
     looks = ("gemm_error()", f"(int)({words})")
     for fence, expected in (("    virgo_fence(0);\n", {0}), ("", {0, 1})):
-        kernel = broken(tmp_path, config, "    virgo_fence(0);\n", fence)
-        program = tmp_path / "kernel.c"
+        kernel = planted(exact_cores_kernel(config), tmp_path, ("    virgo_fence(0);\n", fence))
+        (program,) = kernel.sources
         program.write_text(program.read_text().replace(*looks))
-        runs = [run(config, (8, 8, 8), kernel=kernel, seed=s, schedule="random") for s in range(8)]
+        runs = [
+            run_product(config, (8, 8, 8), kernel=kernel, seed=s, schedule="random")
+            for s in range(8)
+        ]
         assert {result["check"]["exit_code"] for result in runs} == expected
 
 
 @pytest.mark.full
 def test_nothing_is_broken_where_nothing_was_changed(tmp_path):
     config = PRESETS["tiny"]
-    kernel = broken(tmp_path, config, "GEMM_FINISHED 0", "GEMM_FINISHED 0", gaps=GAPS)
-    assert_right(run(config, (100, 50, 141), kernel=kernel))
+    kernel = planted(exact_cores_kernel(config, gaps=GAPS), tmp_path)
+    assert_right(run_product(config, (100, 50, 141), kernel=kernel))
 
 
 def test_a_wrong_bit_within_the_bound_is_wrong():
@@ -239,7 +197,7 @@ def test_a_wrong_bit_within_the_bound_is_wrong():
         c = dataclasses.replace(c, bits=bits)
         return dataclasses.replace(problem, buffers={**problem.buffers, "c": c})
 
-    result = run(config, (8, 8, 8), kernel=dataclasses.replace(kernel, pose=posed))
+    result = run_product(config, (8, 8, 8), kernel=dataclasses.replace(kernel, pose=posed))
     assert result["check"]["buffers"]["c"]["wrong"] == 1
 
 
@@ -250,16 +208,10 @@ def test_results_through_shared_memory(preset, seed):
     """Spilled, waited for, stored by the DMA: a tile with blocks in both directions."""
     config = PRESETS[preset]
     rows, columns = config.units[0].rows, config.units[0].columns
-    kernel = exact_cores_kernel(config)
-
-    class Spilled(type(kernel)):
-        @property
-        def sources(self):
-            return [(Path(__file__).parents[2] / "support" / "c_programs") / "virgo_spill.c"]
-
-    kernel = Spilled(name="gemm", dimensions=kernel.dimensions, pose=kernel.pose)
+    source = Path(__file__).parents[2] / "support" / "c_programs" / "virgo_spill.c"
+    kernel = dataclasses.replace(exact_cores_kernel(config), files=(source,))
     size = (2 * rows, 2 * columns, 2 * rows)
-    assert_right(run(config, size, kernel=kernel, schedule="random", seed=seed))
+    assert_right(run_product(config, size, kernel=kernel, schedule="random", seed=seed))
 
 
 def count_accesses(monkeypatch):
@@ -283,7 +235,7 @@ def count_accesses(monkeypatch):
 def test_commands_and_instructions_of_a_tile(monkeypatch):
     """256 x 256 x 256: 32 computes, 8 loads of A, each once, 24 of B, 8 stores of C."""
     told, asked = count_accesses(monkeypatch)
-    result = run(PRESETS["virgo"], (256, 256, 256))
+    result = run_product(PRESETS["virgo"], (256, 256, 256))
     assert_right(result)
     assert told[DMA_BASE + DMA["start"].offset] == 8 + 24
     # Per compute: operands and start. Per tile of C: address and store.
@@ -301,7 +253,7 @@ def test_commands_and_instructions_of_a_tile(monkeypatch):
 def test_loads_are_those_of_the_host(monkeypatch, size):
     told, _ = count_accesses(monkeypatch)
     m, n, k = size
-    assert_right(run(PRESETS["virgo"], size))
+    assert_right(run_product(PRESETS["virgo"], size))
     steps = plan(PRESETS["virgo"], GemmProblem.placed(m=m, n=n, k=k))
     assert told[DMA_BASE + DMA["start"].offset] == len(steps.loads)
 
@@ -316,19 +268,19 @@ def test_operands_have_gaps_that_are_not_numbers():
 @pytest.mark.parametrize("c_format", ["fp16", "fp32"])
 @pytest.mark.quick(1)
 def test_command_line_runs_the_program_on_the_model(capsys, c_format):
-    options = ("--preset", "tiny", "--engine", "iss", "--size", "20", "--c", c_format)
-    assert main(("run", "gemm", *options)) == 0
+    options = f"--preset tiny --engine iss --size 20 --c {c_format}"
+    assert run_spica(f"run gemm {options}") == 0
     out = capsys.readouterr().out
     assert out.startswith("PASS: gemm m=20 n=20 k=20 on tiny\n")
     assert "Check: c 400 values, bit-exact, largest error" in out
 
 
 def test_command_line_refuses_what_the_model_has_not(capsys):
-    base = ("run", "gemm", "--preset", "tiny", "--engine", "iss", "--size", "20")
-    assert main((*base, "--dram-latency", "5")) != 0
+    base = "run gemm --preset tiny --engine iss --size 20"
+    assert run_spica(f"{base} --dram-latency 5") != 0
     assert (
         "--dram-latency does not apply to gemm on engine iss; leave it out"
         in capsys.readouterr().err
     )
-    assert main((*base, "--c", "int32")) != 0
-    assert main((*base, "--data", "odd")) != 0
+    assert run_spica(f"{base} --c int32") != 0
+    assert run_spica(f"{base} --data odd") != 0

@@ -5,8 +5,6 @@ import dataclasses
 import numpy as np
 import pytest
 
-import spica
-from spica.cli.main import main
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.kernels.gemm.hgmma.cores import pose
@@ -15,6 +13,7 @@ from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.golden.core.units.tensor import hgmma, unpack_tile
 from spica.sim.golden.matrix.tensor_gemm import tensor_gemm
 from spica.sim.run.exact_kernels import exact_cores_kernel
+from support.command_line import run_spica
 from support.gemm_runs import assert_fault_is_detected, assert_right, run_product
 
 HOPPER = PRESETS["hopper"]
@@ -158,20 +157,13 @@ def test_refused_machines():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("gemm", "--arrange", "inside"), "--arrange does not apply to gemm"),
-        (("gemm_add",), "gemm_add needs cores and a matrix unit, and hopper has no matrix unit"),
+        ("gemm --arrange inside", "--arrange does not apply to gemm"),
+        ("gemm_add", "gemm_add needs cores and a matrix unit, and hopper has no matrix unit"),
     ],
 )
 def test_refused_options(options, message, capsys):
-    assert main(("run", *options, "--preset", "hopper", "--size", "8")) == 2
+    assert run_spica(f"run {options} --preset hopper --size 8") == 2
     assert message in " ".join(capsys.readouterr().err.split())
-
-
-def test_product_from_python():
-    rng = np.random.default_rng(3)
-    a, b = rng.integers(-4, 5, (20, 30)), rng.integers(-4, 5, (30, 10))
-    machine = spica.Machine("hopper", engine="iss")
-    assert np.array_equal(machine.matmul(a, b, c_format="fp32"), a @ b)
 
 
 @pytest.mark.slow

@@ -5,8 +5,6 @@ import dataclasses
 import numpy as np
 import pytest
 
-import spica
-from spica.cli.main import main
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS, AxiConfig, ClusterConfig, CoreConfig, SharedMemoryConfig
 from spica.kernels.gemm.problem import GemmProblem
@@ -17,6 +15,7 @@ from spica.sim.golden.core.units.tensor import hmma, pack_a, pack_b, unpack_c
 from spica.sim.golden.matrix.tensor_gemm import tensor_gemm
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import exact_cores_kernel
+from support.command_line import run_spica
 from support.gemm_runs import assert_fault_is_detected, assert_right, run_product
 
 MACHINES = ("ampere", "ampere_fp32", "volta")
@@ -218,21 +217,18 @@ def test_refused_machines():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--preset", "virgo", "--arrange", "inside"), "--arrange does not apply to gemm"),
-        (
-            ("--preset", "ampere", "--arrange", "before"),
-            "choose one of outside, inside",
-        ),
-        (("--preset", "ampere", "--memory-latency", "3"), "--memory-latency does not apply"),
+        ("--preset virgo --arrange inside", "--arrange does not apply to gemm"),
+        ("--preset ampere --arrange before", "choose one of outside, inside"),
+        ("--preset ampere --memory-latency 3", "--memory-latency does not apply"),
     ],
 )
 def test_refused_options(options, message, capsys):
-    assert main(("run", "gemm", "--size", "8", *options)) == 2
+    assert run_spica(f"run gemm --size 8 {options}") == 2
     assert message in " ".join(capsys.readouterr().err.split())
 
 
 def test_cores_cannot_finish_a_product_of_tensor_units(capsys):
-    assert main(("run", "gemm_add", "--preset", "ampere", "--size", "8")) == 2
+    assert run_spica("run gemm_add --preset ampere --size 8") == 2
     message = " ".join(capsys.readouterr().err.split())
     assert "gemm_add needs cores and a matrix unit, and ampere has no matrix unit" in message
 
@@ -304,10 +300,3 @@ def test_operands_in_other_places():
     rest = 4 * FRAGMENT_BYTES // 4
     assert problem.buffers["a_fragments"].data.size == 128 * 48 // 2 + rest
     assert problem.buffers["b_fragments"].data.size == 64 * 48 // 2 + rest
-
-
-def test_product_from_python():
-    rng = np.random.default_rng(3)
-    a, b = rng.integers(-4, 5, (20, 30)), rng.integers(-4, 5, (30, 10))
-    machine = spica.Machine("ampere", engine="iss")
-    assert np.array_equal(machine.matmul(a, b, c_format="fp32"), a @ b)

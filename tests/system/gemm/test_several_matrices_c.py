@@ -11,19 +11,10 @@ from spica.hw.isa.memory_map import numbered
 from spica.kernels.gemm.pair import unit_view
 from spica.kernels.gemm.tiles import program_tiles, tile_constants
 from spica.sim.run.exact_kernels import EXACT_KERNELS
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
+from support.runs import passed, run_kernel
 
 TINY = PRESETS["tiny"]
 HETERO = replace(TINY, cores=2, units=PRESETS["tiny_hetero"].units)
-
-
-def run(config, sizes, *, units=(0, 1), **options):
-    kernel = EXACT_KERNELS["gemm_pair"](config, units=units, c_format="fp32")
-    return run_workload(
-        KernelWorkload(kernel, sizes), "own", config, SimtOptions(engine="iss", **options)
-    )
 
 
 @pytest.mark.parametrize("schedule", [("round_robin", 1), ("random", 1), ("random", 2)], ids=str)
@@ -31,9 +22,8 @@ def run(config, sizes, *, units=(0, 1), **options):
 @pytest.mark.quick(3)
 def test_a_core_for_each_unit(schedule, units):
     order, seed = schedule
-    sizes = {"m": 70, "n": 37, "k": 50}
-    result = run(HETERO, sizes, units=units, schedule=order, seed=seed)
-    assert result["check"]["verdict"] == "pass", result["check"]
+    kernel = EXACT_KERNELS["gemm_pair"](HETERO, units=units, c_format="fp32")
+    result = passed(run_kernel(kernel, (70, 37, 50), HETERO, schedule=order, seed=seed))
     names = {0: {"a", "b", "c"}, 1: {"a1", "b1", "c1"}}
     assert set(result["check"]["buffers"]) == set().union(*(names[unit] for unit in units))
 
@@ -46,10 +36,7 @@ def test_a_wrong_bit_of_the_second_product_is_found():
     bits.view(np.uint32)[3, 4] ^= 1
     wrong = replace(problem, buffers={**problem.buffers, "c1": replace(buffer, bits=bits)})
     planted = replace(kernel, pose=lambda rng, **sizes: wrong)
-    options = SimtOptions(engine="iss")
-    result = run_workload(
-        KernelWorkload(planted, {"m": 20, "n": 20, "k": 20}), "own", HETERO, options
-    )
+    result = run_kernel(planted, (20, 20, 20), HETERO)
     assert result["check"]["buffers"]["c1"]["wrong"] == 1
 
 

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 from spica.hw.config import PRESETS, CoreConfig, SharedMemoryConfig
-from spica.kernels.kernel import find_kernel
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
+from support.runs import passed, run_kernel
 
 #: Cores, warps, threads, bytes of shared memory: chunks of 8 to 32 keys.
 MACHINES = [(1, 2, 2, 256), (1, 1, 1, 128), (2, 2, 4, 512), (1, 1, 3, 256)]
@@ -29,8 +26,4 @@ def test_any_number_of_keys_is_sorted(shape):
     )
     offsets = np.random.default_rng(1).integers(0, 8, len(SIZES))
     for n in (np.array(SIZES) + offsets).tolist():
-        options = SimtOptions(schedule="random", seed=n)
-        result = run_workload(
-            KernelWorkload(find_kernel("bitonic_sort"), {"n": n}), "machine", config, options
-        )
-        assert result["check"]["verdict"] == "pass", (n, result["check"])
+        passed(run_kernel("bitonic_sort", (n,), config, schedule="random", seed=n))

@@ -14,20 +14,14 @@ from spica.kernels.gemv.kernel import factors
 from spica.kernels.kernel import find_kernel
 from spica.kernels.program import Program
 from spica.sim.harness.dram import DramConfig
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
+from support.runs import passed, run_kernel
 
 LOADS = ("lw", "flw")
 STACK_POINTER = 2
 
 
 def run(name, config, *extents, **options):
-    kernel = find_kernel(name)
-    sizes = dict(zip(kernel.dimensions, extents, strict=True))
-    result = run_workload(KernelWorkload(kernel, sizes), "machine", config, SimtOptions(**options))
-    assert result["check"]["verdict"] == "pass", result["check"]
-    return result
+    return passed(run_kernel(name, extents, config, **options))
 
 
 TINY = PRESETS["tiny"]

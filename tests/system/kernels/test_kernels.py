@@ -12,9 +12,7 @@ from spica.kernels.compile import compile_program
 from spica.kernels.inspection import inspect_program
 from spica.kernels.kernel import Kernel, Problem, every_kernel, find_kernel
 from spica.kernels.program import Program
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
+from support.runs import passed, run_kernel
 
 BARRIER = "vx_barrier(0, SPICA_WARPS);"
 KERNELS = [kernel.name for kernel in every_kernel()]
@@ -75,16 +73,6 @@ def sizes_of(kernel: Kernel) -> list[tuple[int, ...]]:
     return SIZES_OF.get(kernel.name, SIZES[len(kernel.dimensions)])
 
 
-def run(kernel, config, size, *, optimize=3, schedule="round_robin", seed=1):
-    options = SimtOptions(optimize=optimize, schedule=schedule, seed=seed)
-    sizes = dict(zip(kernel.dimensions, size, strict=True))
-    return run_workload(KernelWorkload(kernel, sizes), "machine", config, options)
-
-
-def assert_right(result):
-    assert result["check"]["verdict"] == "pass", (result["sizes"], result["check"])
-
-
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("shape", FAST)
 @pytest.mark.quick(4)
@@ -92,7 +80,7 @@ def test_right(name, shape):
     config, optimize, schedule = FAST[shape]
     kernel = find_kernel(name)
     for seed, size in enumerate(sizes_of(kernel), 1):
-        assert_right(run(kernel, config, size, optimize=optimize, schedule=schedule, seed=seed))
+        passed(run_kernel(kernel, size, config, optimize=optimize, schedule=schedule, seed=seed))
 
 
 @pytest.mark.slow
@@ -106,16 +94,8 @@ def test_right_everywhere(name, shape):
     for optimize in (2, 3):
         for schedule in ("round_robin", "random"):
             for seed, size in enumerate(sizes, 1):
-                assert_right(
-                    run(
-                        kernel,
-                        MACHINES[shape],
-                        size,
-                        optimize=optimize,
-                        schedule=schedule,
-                        seed=seed,
-                    )
-                )
+                options = {"optimize": optimize, "schedule": schedule, "seed": seed}
+                passed(run_kernel(kernel, size, MACHINES[shape], **options))
 
 
 #: Warp-instructions on preset `core` at -O3, launch and end included: the measured number and about
@@ -146,8 +126,7 @@ BUDGETS = {
 def test_instructions(name, record_property):
     kernel = find_kernel(name)
     size, budget = BUDGETS[name]
-    result = run(kernel, PRESETS["core"], size)
-    assert_right(result)
+    result = passed(run_kernel(kernel, size, "core"))
     instructions = result["instructions"]["warp"]
     record_property("instructions", instructions)
     record_property("instructions_per_element", instructions / math.prod(size))
@@ -186,7 +165,7 @@ def test_a_wrong_reference_is_seen(name):
     wrong = dataclasses.replace(
         kernel, pose=lambda rng, **sizes: element_off(kernel.pose(rng, **sizes))
     )
-    result = run(wrong, PRESETS["core"], sizes_of(kernel)[3])
+    result = run_kernel(wrong, sizes_of(kernel)[3], "core")
     checks = result["check"]["buffers"].values()
     assert result["check"]["verdict"] == "fail"
     assert all(check["wrong"] == 1 for check in checks if check["is_result"])
@@ -249,7 +228,7 @@ def test_a_broken_kernel_is_seen(name, right, wrong, tmp_path):
     other = Broken(name=name, dimensions=kernel.dimensions, pose=kernel.pose)
     config = machine(2, 4, 8)
     results = [
-        run(other, config, size, schedule="random", seed=seed)
+        run_kernel(other, size, config, schedule="random", seed=seed)
         for size in sizes_of(kernel)[1:]
         for seed in range(3)
     ]

@@ -2,12 +2,10 @@
 
 import pytest
 
-from spica.hw.config import PRESETS, ClusterConfig
+from spica.hw.config import ClusterConfig
 from spica.kernels.kernel import every_kernel, find_kernel
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
 from support.core.lockstep_fuzz import FUZZ_CONFIGS, OPTIMIZE, TIMINGS, shape_name
+from support.runs import passed, run_kernel
 
 KERNELS = [kernel.name for kernel in every_kernel()]
 #: Small and ragged, by the number of dimensions.
@@ -18,18 +16,10 @@ FAST = FUZZ_CONFIGS[2:3]
 BOTH_ENGINES = {"vecadd": (64,), "reduce": (64,), "mandelbrot": (8, 4)}
 
 
-def run(name: str, config: ClusterConfig, size, **options):
-    kernel = find_kernel(name)
-    sizes = dict(zip(kernel.dimensions, size, strict=True))
-    result = run_workload(KernelWorkload(kernel, sizes), "machine", config, SimtOptions(**options))
-    assert result["check"]["verdict"] == "pass", result["check"]
-    return result
-
-
 def on_rtl(name: str, config: ClusterConfig, **options):
     size = SIZES[len(find_kernel(name).dimensions)]
     options = {"engine": "verilator", "model_optimize": OPTIMIZE, **options}
-    result = run(name, config, size, **options)
+    result = passed(run_kernel(name, size, config, **options))
     assert result["options"]["lockstep"]
     width = config.core.issue_width
     for core in result["cores"]:
@@ -58,7 +48,7 @@ def test_right_everywhere(name, timing, config):
 @pytest.mark.parametrize("name", BOTH_ENGINES)
 def test_both_engines_take_the_same_cycles(name):
     verilator, amaranth = (
-        run(name, PRESETS["tiny"], BOTH_ENGINES[name], engine=engine)
+        passed(run_kernel(name, BOTH_ENGINES[name], engine=engine))
         for engine in ("verilator", "amaranth")
     )
     for what in ("cycles", "run_cycles", "cores", "counters", "instructions", "check"):

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from spica.cli.main import main
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.kernels.compile import compile_program
+from support.command_line import run_spica
 
 #: Kernel, sizes, preset and setting; the message.
 NEEDS = [
@@ -51,8 +51,8 @@ def test_a_kernel_names_the_field_that_must_change(
     kernel, size, preset, setting, message, capsys, monkeypatch
 ):
     monkeypatch.setenv("SPICA_PROGRESS", "0")
-    run = ("run", kernel, "--preset", preset, "--size", size, "--engine", "iss", "--set", setting)
-    assert main(run) == 2
+    run = f"run {kernel} --preset {preset} --size {size} --engine iss --set {setting}"
+    assert run_spica(run) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"spica: {message}")
 

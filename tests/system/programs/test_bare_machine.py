@@ -17,6 +17,7 @@ from spica.sim.run.program_workload import ProgramWorkload
 from spica.sim.run.workload import run_workload
 from support.cluster.two_cores import TWO
 from support.programs.bare_machine import built, environment_program, linked
+from support.runs import run_program
 
 #: Checkout of riscv-tests with its submodule; its published tests run if it is given.
 CHECKOUT = "SPICA_RISCV_TESTS"
@@ -49,10 +50,8 @@ on_every_machine = pytest.mark.parametrize("name", MACHINES)
 
 
 def run(path, name="model", config=TWO, **options):
-    chosen = SimtOptions(
-        **{"max_cycles": 40_000, "max_instructions": 40_000} | MACHINES[name] | options
-    )
-    return run_workload(ProgramWorkload([path]), "tiny", config, chosen)
+    limits = {"max_cycles": 40_000, "max_instructions": 40_000}
+    return run_program(path, config, **limits | MACHINES[name] | options)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -51,34 +52,33 @@ class Change:
 
 
 ONE, TWO = "#define VALUE 1\n", "#define VALUE 2\n"
+
+
+def of_header(
+    text: str, others=MappingProxyType({}), *, first="v.h", second="", **options
+) -> Change:
+    """Return a change of the header that has the value; a second one may come before it."""
+    files = {"a.c": f"{text}\n{VALUE}", first: ONE, **others}
+    return Change(files=files, changed={second or first: TWO}, **options)
+
+
+def of_binary(main: str, others=MappingProxyType({}), **options) -> Change:
+    """Return a change of the file that has the value as a word."""
+    sources = ("a.c", "b.S") if "b.S" in others else ("a.c",)
+    files = {"a.c": main, "v.bin": word(1), **others}
+    return Change(files=files, changed={"v.bin": word(2)}, sources=sources, **options)
+
+
 CHANGES = {
-    "header": Change(files={"a.c": f'#include "v.h"\n{VALUE}', "v.h": ONE}, changed={"v.h": TWO}),
-    "header of a header": Change(
-        files={"a.c": f'#include "o.h"\n{VALUE}', "o.h": '#  include "v.h"\n', "v.h": ONE},
-        changed={"v.h": TWO},
+    "header": of_header('#include "v.h"'),
+    "header of a header": of_header('#include "o.h"', {"o.h": '#  include "v.h"\n'}),
+    "header named by a macro": of_header('#define NAME "v.h"\n#include NAME'),
+    "header named by a define": of_header("#include NAME", defines=('NAME="v.h"',)),
+    "header composed of parts": of_header(
+        "#define TEXT(x) #x\n#define NAME(x) TEXT(x.h)\n#include NAME(v)"
     ),
-    "header named by a macro": Change(
-        files={"a.c": f'#define NAME "v.h"\n#include NAME\n{VALUE}', "v.h": ONE},
-        changed={"v.h": TWO},
-    ),
-    "header named by a define": Change(
-        files={"a.c": f"#include NAME\n{VALUE}", "v.h": ONE},
-        changed={"v.h": TWO},
-        defines=('NAME="v.h"',),
-    ),
-    "header composed of parts": Change(
-        files={
-            "a.c": f"#define TEXT(x) #x\n#define NAME(x) TEXT(x.h)\n#include NAME(v)\n{VALUE}",
-            "v.h": ONE,
-        },
-        changed={"v.h": TWO},
-    ),
-    "header in a comment's place": Change(
-        files={"a.c": f'#/**/include/**/"v.h"\n{VALUE}', "v.h": ONE}, changed={"v.h": TWO}
-    ),
-    "header over two lines": Change(
-        files={"a.c": f'#inc\\\nlude "v.h"\n{VALUE}', "v.h": ONE}, changed={"v.h": TWO}
-    ),
+    "header in a comment's place": of_header('#/**/include/**/"v.h"'),
+    "header over two lines": of_header('#inc\\\nlude "v.h"'),
     "header that appears": Change(
         files={"a.c": f'#if __has_include("v.h")\n{TWO}#else\n{ONE}#endif\n{VALUE}'},
         changed={"v.h": ""},
@@ -87,29 +87,24 @@ CHANGES = {
         files={"a.c": f'#if __has_include("v.h")\n{ONE}#else\n{TWO}#endif\n{VALUE}', "v.h": ""},
         changed={"v.h": None},
     ),
-    "header that shadows another": Change(
-        files={"a.c": f"#include <v.h>\n{VALUE}", "one/o.h": "", "two/v.h": ONE},
-        changed={"one/v.h": TWO},
+    "header that shadows another": of_header(
+        "#include <v.h>",
+        {"one/o.h": ""},
+        first="two/v.h",
+        second="one/v.h",
         includes=("one", "two"),
     ),
-    "header that shadows a folder's": Change(
-        files={"a.c": f'#include "v.h"\n{VALUE}', "one/v.h": ONE},
-        changed={"v.h": TWO},
-        includes=("one",),
+    "header that shadows a folder's": of_header(
+        '#include "v.h"', first="one/v.h", second="v.h", includes=("one",)
     ),
     "header that shadows the compiler's": Change(
         files={"a.c": f"#define VALUE (sizeof(int8_t))\n#include <stdint.h>\n{VALUE}", "one/o": ""},
         changed={"one/stdint.h": "typedef short int8_t;\n"},
         includes=("one",),
     ),
-    "next header": Change(
-        files={
-            "a.c": f"#include <v.h>\n{VALUE}",
-            "one/v.h": "#include_next <v.h>\n",
-            "two/v.h": ONE,
-        },
-        changed={"two/v.h": TWO},
-        includes=("one", "two"),
+    "next header": of_header(
+        *("#include <v.h>", {"one/v.h": "#include_next <v.h>\n"}),
+        **{"first": "two/v.h", "includes": ("one", "two")},
     ),
     "embedded file": Change(
         files={
@@ -118,11 +113,7 @@ CHANGES = {
         },
         changed={"v.bin": "\2"},
     ),
-    "file of .incbin": Change(
-        files={"a.c": MAIN, "b.S": IN_ASSEMBLY, "v.bin": word(1)},
-        changed={"v.bin": word(2)},
-        sources=("a.c", "b.S"),
-    ),
+    "file of .incbin": of_binary(MAIN, {"b.S": IN_ASSEMBLY}),
     "file of .include": Change(
         files={
             "a.c": MAIN,
@@ -132,45 +123,23 @@ CHANGES = {
         changed={"v.inc": "value: .word 2\n"},
         sources=("a.c", "b.S"),
     ),
-    "file of a directive in capitals": Change(
-        files={"a.c": MAIN, "b.S": IN_ASSEMBLY.replace("incbin", "INCBIN"), "v.bin": word(1)},
-        changed={"v.bin": word(2)},
-        sources=("a.c", "b.S"),
+    "file of a directive in capitals": of_binary(
+        MAIN, {"b.S": IN_ASSEMBLY.replace("incbin", "INCBIN")}
     ),
-    "file of a macro of the assembler": Change(
-        files={
-            "a.c": MAIN,
-            "b.S": '.macro m n\n.inc\\n "{}/v.bin"\n.endm\n.data\n.globl value\nvalue: m bin\n',
-            "v.bin": word(1),
-        },
-        changed={"v.bin": word(2)},
-        sources=("a.c", "b.S"),
+    "file of a macro of the assembler": of_binary(
+        MAIN,
+        {"b.S": '.macro m n\n.inc\\n "{}/v.bin"\n.endm\n.data\n.globl value\nvalue: m bin\n'},
     ),
-    "file of .incbin in C": Change(
-        files={"a.c": MAIN + in_c(r'".incbin \"{}/v.bin\""'), "v.bin": word(1)},
-        changed={"v.bin": word(2)},
+    "file of .incbin in C": of_binary(MAIN + in_c(r'".incbin \"{}/v.bin\""')),
+    "file of .incbin in parts in C": of_binary(MAIN + in_c(r'".inc" "\x62in \"{}/v.bin\""')),
+    "file of .incbin in a header": of_binary(
+        f'#include "a.h"\n{MAIN}', {"a.h": in_c(r'".incbin \"{}/v.bin\""')}
     ),
-    "file of .incbin in parts in C": Change(
-        files={"a.c": MAIN + in_c(r'".inc" "\x62in \"{}/v.bin\""'), "v.bin": word(1)},
-        changed={"v.bin": word(2)},
+    "folder of the environment": of_header(
+        "#include <v.h>", first="one/v.h", environment={"CPATH": "{}/one"}
     ),
-    "file of .incbin in a header": Change(
-        files={
-            "a.c": f'#include "a.h"\n{MAIN}',
-            "a.h": in_c(r'".incbin \"{}/v.bin\""'),
-            "v.bin": word(1),
-        },
-        changed={"v.bin": word(2)},
-    ),
-    "folder of the environment": Change(
-        files={"a.c": f"#include <v.h>\n{VALUE}", "one/v.h": ONE},
-        changed={"one/v.h": TWO},
-        environment={"CPATH": "{}/one"},
-    ),
-    "folder of C in the environment": Change(
-        files={"a.c": f"#include <v.h>\n{VALUE}", "one/v.h": ONE},
-        changed={"one/v.h": TWO},
-        environment={"C_INCLUDE_PATH": "{}/one"},
+    "folder of C in the environment": of_header(
+        "#include <v.h>", first="one/v.h", environment={"C_INCLUDE_PATH": "{}/one"}
     ),
     "link to a header": Change(
         files={"a.c": f'#include "v.h"\n{VALUE}', "one.h": ONE, "two.h": TWO},
@@ -232,6 +201,11 @@ def value_of(path: Path) -> int:
     return int.from_bytes(data, "little")
 
 
+def built(folder: Path) -> Path:
+    """Return the program of ``a.c``."""
+    return compile_program([folder / "a.c"], CORE)
+
+
 @pytest.mark.parametrize("name", CHANGES)
 @pytest.mark.quick(8)
 def test_a_changed_input_is_built_again(name, tmp_path, monkeypatch, separate_cache):
@@ -264,10 +238,10 @@ def test_a_changed_input_is_built_again(name, tmp_path, monkeypatch, separate_ca
 
 def test_a_removed_header_is_missed(tmp_path, separate_cache):
     write(tmp_path, {"a.c": f'#include "v.h"\n{VALUE}', "v.h": ONE})
-    compile_program([tmp_path / "a.c"], CORE)
+    built(tmp_path)
     write(tmp_path, {"v.h": None})
     with pytest.raises(UserError, match=r"'v\.h' file not found"):
-        compile_program([tmp_path / "a.c"], CORE)
+        built(tmp_path)
 
 
 def test_the_working_folder_of_an_assembler_file(tmp_path, monkeypatch, separate_cache):
@@ -280,11 +254,11 @@ def test_the_working_folder_of_an_assembler_file(tmp_path, monkeypatch, separate
 
 def test_variables_of_the_compiler_change_nothing(tmp_path, monkeypatch, separate_cache):
     write(tmp_path, {"a.c": f"#ifndef VALUE\n{ONE}#endif\n{VALUE}"})
-    first = compile_program([tmp_path / "a.c"], CORE)
+    first = built(tmp_path)
     monkeypatch.setenv("CCC_OVERRIDE_OPTIONS", "+-DVALUE=2")
-    assert compile_program([tmp_path / "a.c"], CORE) == first
+    assert built(tmp_path) == first
     write(tmp_path, {"a.c": f"#ifndef VALUE\n{ONE}#endif\n{VALUE}int more;\n"})
-    assert value_of(compile_program([tmp_path / "a.c"], CORE)) == 1
+    assert value_of(built(tmp_path)) == 1
 
 
 def test_the_runtime_searches_no_folder_of_the_environment(tmp_path, monkeypatch, separate_cache):
@@ -303,27 +277,27 @@ def test_a_change_during_a_compilation_is_not_kept(tmp_path, monkeypatch, separa
         return compiled(self, text, folder)
 
     monkeypatch.setattr(object_files.SourceFile, "object", changed)
-    assert value_of(compile_program([tmp_path / "a.c"], CORE)) == 2
+    assert value_of(built(tmp_path)) == 2
     monkeypatch.undo()
     write(tmp_path, {"v.h": ONE})
-    assert value_of(compile_program([tmp_path / "a.c"], CORE)) == 1
+    assert value_of(built(tmp_path)) == 1
 
 
 def test_a_source_that_only_looks_different_is_not_built_again(tmp_path, separate_cache):
     write(tmp_path, {"a.c": f'#include "v.h"\n{VALUE}', "v.h": ONE})
-    first = compile_program([tmp_path / "a.c"], CORE)
+    first = built(tmp_path)
     write(tmp_path, {"v.h": f"/* one */ {ONE}"})
-    assert compile_program([tmp_path / "a.c"], CORE) == first
+    assert built(tmp_path) == first
 
 
 def test_libraries_of_a_pragma_are_refused(tmp_path, separate_cache):
     write(tmp_path, {"a.c": f'#pragma comment(lib, "{{}}/b.o")\n{ONE}{VALUE}', "b.o": ""})
     with pytest.raises(UserError, match=r"leave out #pragma comment\(lib\)"):
-        compile_program([tmp_path / "a.c"], CORE)
+        built(tmp_path)
 
 
 @pytest.mark.parametrize("macro", ["__DATE__", "__TIME__", "__TIMESTAMP__"])
 def test_macros_of_the_time_are_refused(macro, tmp_path, separate_cache):
     write(tmp_path, {"a.c": f"const char *text = {macro};\n{ONE}{VALUE}"})
     with pytest.raises(UserError, match="date or time macro is not reproducible"):
-        compile_program([tmp_path / "a.c"], CORE)
+        built(tmp_path)

@@ -1,13 +1,12 @@
 """Tests of divergent branches and loops: compiled instructions and computed values."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS, CoreConfig
+from spica.hw.config import PRESETS
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.kernels.bodies import steps
 from spica.kernels.compile import INCLUDE_DIRECTORY, compile_program
@@ -17,9 +16,9 @@ from spica.kernels.program import Program
 from spica.kernels.toolchain import FLAGS, tool
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.outcome import Cause
-from support.programs.source_run import loaded, read_words, run_source
+from support.programs.source_run import PROGRAMS, cluster, loaded, read_words, run_source
 
-SOURCE = Path(__file__).parents[2] / "support" / "c_programs" / "divergence.c"
+SOURCE = PROGRAMS / "divergence.c"
 CORE = PRESETS["core"]
 #: Splits and preds of each function, as in the source.
 WRITTEN = {
@@ -137,11 +136,9 @@ DATA, RESULT = 0x9000_0000, 0x9001_0000
 
 
 def run(kind: str, x: np.ndarray, shape, optimize: int, schedule: str, words: int) -> np.ndarray:
-    cores, warps, threads = shape
-    config = replace(CORE, cores=cores, core=CoreConfig(warps=warps, threads=threads))
     arguments = [KINDS.index(kind), len(x), DATA, RESULT]
     options = {"arguments": arguments, "optimize": optimize, "schedule": schedule}
-    iss, _ = run_source(SOURCE, config, data={DATA: x}, **options)
+    iss, _ = run_source(SOURCE, cluster(*shape), data={DATA: x}, **options)
     return read_words(iss, RESULT, words)
 
 

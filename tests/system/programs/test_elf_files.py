@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from spica.cli.main import main
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.kernels.compile import compile_program
@@ -15,13 +14,14 @@ from spica.kernels.inlining import CallChains
 from spica.kernels.inspection import inspect_program
 from spica.kernels.program import Program
 from spica.sim.run.loading import is_file_name
+from support.command_line import message_of, run_spica
 
 SOURCE = "#include <spica.h>\nint main(void) { return (int)vx_thread_id(); }\n"
 #: Offsets of fields in the header of the file, and in a segment's.
 TYPE, MACHINE, ENTRY, SEGMENTS, SECTIONS, FLAGS, SECTION_COUNT = 16, 18, 24, 28, 32, 36, 48
 SECTION_NAMES = 50
 OFFSET, ADDRESS, IN_FILE, IN_MEMORY = 4, 12, 16, 20
-RUN = ("--preset", "tiny", "--engine", "iss")
+RUN = "--preset tiny --engine iss"
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_a_program_that_does_not_begin_with_instructions(image, tmp_path):
 def test_code_that_is_not_marked_executable_runs_with_a_note(image, tmp_path, capsys):
     path = tmp_path / "program.elf"
     path.write_bytes(changed(image, segment_of(image) + 24, 4))
-    assert main(("run", str(path), *RUN)) == 0
+    assert run_spica(f"run {path} {RUN}") == 0
     assert "Warning: the segment at 0x80000000, which runs first, is not marked executable" in (
         " ".join(capsys.readouterr().out.split())
     )
@@ -138,7 +138,7 @@ def test_data_that_is_copied_names_the_option(image, tmp_path, capsys):
     """Linkers place initial values in ROM, and start-up code copies them."""
     path = tmp_path / "program.elf"
     path.write_bytes(changed(image, segment_of(image) + 8, 0x8020_0000))
-    assert main(("run", str(path), *RUN)) == 0
+    assert run_spica(f"run {path} {RUN}") == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert (
         "is linked for 0x80200000: a program that copies it there needs --allow-region" in printed
@@ -149,7 +149,7 @@ def test_data_that_is_copied_names_the_option(image, tmp_path, capsys):
 def test_a_file_of_any_name_is_tried_as_elf(image, tmp_path, monkeypatch, capsys, name):
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).write_bytes(image)
-    assert main(("run", name, *RUN)) == 0
+    assert run_spica(f"run {name} {RUN}") == 0
     assert f"PASS: {name}" in capsys.readouterr().out
 
 
@@ -166,8 +166,7 @@ def test_a_file_of_any_name_is_tried_as_elf(image, tmp_path, monkeypatch, capsys
 def test_a_file_that_is_no_program_is_refused(tmp_path, monkeypatch, capsys, name, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).write_text("words\n")
-    assert main(("run", name, *RUN)) == 2
-    assert message in capsys.readouterr().err
+    assert message in message_of(capsys, f"run {name} {RUN}")
 
 
 def test_a_kernel_is_not_a_file_of_its_name(tmp_path, monkeypatch):
@@ -182,7 +181,7 @@ def test_no_section_headers_at_all(image, tmp_path, capsys):
     assert program.text and not program.functions
     assert inspect_program(program) == []
     assert CallChains(program).at(program.entry) == []
-    assert main(("run", str(tmp_path / "program.elf"), *RUN)) == 0
+    assert run_spica(f"run {tmp_path / 'program.elf'} {RUN}") == 0
     assert "PASS" in capsys.readouterr().out
 
 
@@ -193,8 +192,8 @@ def test_no_section_headers_on_a_cluster(image, tmp_path, capsys, engine):
     bare = changed(changed(image, SECTIONS, 0), SECTION_COUNT, 0, 2)
     path = tmp_path / "program.elf"
     path.write_bytes(changed(bare, SECTION_NAMES, 0, 2))
-    command = ("run", str(path), "--preset", "tiny", "--engine", engine)
-    assert main((*command, *(("--profile",) if engine == "verilator" else ()))) == 0
+    command = f"run {path} --preset tiny --engine {engine}"
+    assert run_spica(f"{command} {'--profile' if engine == 'verilator' else ''}") == 0
     printed = capsys.readouterr().out
     assert "PASS" in printed and "None" not in printed
 
@@ -204,7 +203,7 @@ def test_damaged_sections_are_one_note(image, tmp_path, capsys):
     assert CallChains(program).at(program.entry) == []
     notes = [line for line in inspect_program(program) if "cannot be read" in line]
     assert 1 <= len(notes) <= 2
-    assert main(("run", str(tmp_path / "program.elf"), *RUN)) == 0
+    assert run_spica(f"run {tmp_path / 'program.elf'} {RUN}") == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "cannot be read, so reports lack names or source lines" in printed
 
@@ -234,7 +233,7 @@ def test_no_damage_ends_in_another_error(image, tmp_path):
 def test_a_damaged_file_is_one_sentence_on_the_command_line(image, tmp_path):
     path = tmp_path / "program.elf"
     path.write_bytes(image[:40])
-    command = (sys.executable, "-m", "spica.cli", "run", str(path), *RUN)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = f"{sys.executable} -m spica.cli run {path} {RUN}"
+    done = subprocess.run(command.split(), capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "spica: program.elf is cut: an ELF header has 52 bytes, not 40\n"

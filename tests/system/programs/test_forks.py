@@ -1,38 +1,28 @@
 """Tests of values across the start of threads: in the program they are right, or an error."""
 
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import PRESETS, ClusterConfig, CoreConfig
+from spica.hw.config import PRESETS
 from spica.kernels.compile import compile_program
-from support.programs.source_run import run_source
+from support.programs.source_run import cluster, run_named
 
-PROGRAMS = Path(__file__).parents[2] / "support" / "c_programs"
 CORE = PRESETS["core"]
 THREADS = [1, 4, 8, 16, 32]
 HEADERS = "#include <spica.h>\n#include <spica_parallel.h>\n"
-
-
-def cluster(threads: int, warps: int = 3, cores: int = 1) -> ClusterConfig:
-    return replace(CORE, cores=cores, core=CoreConfig(warps=warps, threads=threads))
 
 
 @pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("optimize", [0, 1, 2, 3])
 @pytest.mark.quick(3)
 def test_every_block_has_its_constants_addresses_and_variables(optimize, threads):
-    run_source(PROGRAMS / "forks.c", cluster(threads), optimize=optimize, garbage=True)
+    run_named("forks.c", cluster(1, 3, threads), optimize=optimize, garbage=True)
 
 
 @pytest.mark.parametrize("shape", [(1, 3, 1), (2, 2, 8), (1, 2, 32)])
 @pytest.mark.parametrize("optimize", [0, 2])
 def test_blocks_of_cpp(optimize, shape):
-    cores, warps, threads = shape
-    config = cluster(threads, warps, cores)
-    run_source(PROGRAMS / "forks.cpp", config, optimize=optimize, garbage=True)
+    run_named("forks.cpp", cluster(*shape), optimize=optimize, garbage=True)
 
 
 #: The fork and its end as statements within one function, which any program could have.

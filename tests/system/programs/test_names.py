@@ -8,12 +8,9 @@ from spica.kernels.compile import compile_program
 from spica.kernels.demangle import demangled
 from spica.kernels.inlining import CallChains
 from spica.kernels.program import Program
-from spica.sim.diagnose.diagnostics import ProgramError
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import ProgramWorkload
-from spica.sim.run.workload import run_workload
 from spica.sim.trace.pipeline.naming import Names
 from support.programs.bare_machine import built
+from support.runs import failure_of
 
 TINY = PRESETS["tiny"]
 CLASSES = """
@@ -59,12 +56,6 @@ def test_names_of_files(tmp_path, name, said, capsys):
     assert said in capsys.readouterr().err
 
 
-def failure(path, **options):
-    with pytest.raises(ProgramError) as caught:
-        run_workload(ProgramWorkload([path]), "tiny", TINY, SimtOptions(**options))
-    return caught.value.diagnostics, str(caught.value)
-
-
 @pytest.mark.parametrize(
     ("symbol", "name"),
     [
@@ -94,7 +85,7 @@ def test_functions_of_a_program(tmp_path):
 
 
 def test_a_fault_in_a_member_function(tmp_path):
-    found, text = failure(program(tmp_path, "(volatile uint32_t *)4"))
+    found, text = failure_of(program(tmp_path, "(volatile uint32_t *)4"))
     assert found["location"]["function"] == AREA
     assert f"box.cpp:6 in {AREA}" in " ".join(text.split())
 
@@ -105,7 +96,7 @@ def test_an_address_beside_a_variable_of_c_plus_plus(tmp_path):
         "#include <spica.h>\nnamespace own { uint32_t table[4]; volatile uint32_t six = 6; }\n"
         "int main() { return *(volatile int *)((uint32_t)own::table + own::six); }\n"
     )
-    _, text = failure(path)
+    _, text = failure_of(path)
     assert "6 bytes from the start of own::table" in text
 
 
@@ -131,7 +122,7 @@ def test_labels_name_code_without_functions(tmp_path):
     names = [loaded.function_of(entry + 4 * word) for word in range(5)]
     assert names == ["_start", "outer::loop()", "outer::loop()", "access", "access"]
     assert loaded.function_of(entry - 4) is None and loaded.function_of(entry + 0x2000) is None
-    found, text = failure(path)
+    found, text = failure_of(path)
     assert found["location"]["function"] == "access"
     assert "in access, without source lines" in text
     assert "None" not in text and "$x" not in text
@@ -143,7 +134,7 @@ def test_code_without_any_name(tmp_path):
     image = bytearray(path.read_bytes())
     image[32:36], image[48:50] = bytes(4), bytes(2)  # no sections
     path.write_bytes(image)
-    _, text = failure(path)
+    _, text = failure_of(path)
     assert "code without source lines" in text and "None" not in text
 
 
@@ -156,7 +147,7 @@ def test_loops_and_profiles(tmp_path, capsys):
         "{\n    while (*word == 0)\n        ;\n}\n}\nstatic volatile uint32_t word;\n"
         "int main() { own::wait(&word); return 0; }\n"
     )
-    _, text = failure(path, max_instructions=3000)
+    _, text = failure_of(path, max_instructions=3000)
     assert "in own::wait(unsigned int volatile*)" in text and "None" not in text
     path.write_text(
         path.read_text().replace("volatile uint32_t word;", "volatile uint32_t word = 1;")

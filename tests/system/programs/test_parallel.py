@@ -5,9 +5,7 @@ import pytest
 
 from spica.hw.config import ClusterConfig, CoreConfig
 from spica.kernels.kernel import Buffer, Kernel, Problem
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
+from support.runs import passed, run_kernel
 
 SOURCE = """
 #include <spica.h>
@@ -42,9 +40,6 @@ def test_every_thread_runs_each_block_once(shape, optimize, schedule, tmp_path):
     visits = np.zeros(cores * warps * threads, np.uint32)
     results = np.zeros(cores, np.uint32)
 
-    class Local(Kernel):
-        sources = [source]  # noqa: RUF012
-
     def pose(rng):
         buffers = {
             "visits": Buffer(data=visits, expected=visits + 3),
@@ -53,11 +48,5 @@ def test_every_thread_runs_each_block_once(shape, optimize, schedule, tmp_path):
         return Problem(buffers=buffers, arguments=(3, "visits", "results"), operations=0)
 
     config = ClusterConfig(cores=cores, core=CoreConfig(warps=warps, threads=threads), units=())
-    options = SimtOptions(optimize=optimize, schedule=schedule)
-    result = run_workload(
-        KernelWorkload(Local(name="blocks", dimensions=(), pose=pose), {}),
-        "machine",
-        config,
-        options,
-    )
-    assert result["check"]["verdict"] == "pass", result["check"]
+    kernel = Kernel(name="blocks", dimensions=(), pose=pose, files=(source,))
+    passed(run_kernel(kernel, (), config, optimize=optimize, schedule=schedule))

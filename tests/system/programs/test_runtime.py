@@ -1,21 +1,17 @@
 """Tests of start-up, launches and barriers of programs, on the instruction-set model."""
 
-from dataclasses import replace
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS, ClusterConfig, CoreConfig
+from spica.hw.config import ClusterConfig
 from spica.hw.isa.memory_map import COUNTER_DUMP, COUNTER_DUMP_BYTES, STACK_BYTES, STACK_TOP
 from spica.kernels.header import EXIT_CODES
-from support.programs.source_run import loaded, read_words, require_done, run_source
+from support.programs import source_run
+from support.programs.source_run import PROGRAMS, loaded, read_words, require_done, run_named
 
-PROGRAMS = Path(__file__).parents[2] / "support" / "c_programs"
 #: Address of test data, otherwise unused.
 DATA = 0x9000_0000
 NESTED, ABORT = EXIT_CODES["nested"][0], EXIT_CODES["abort"][0]
-BASE = replace(PRESETS["core"], barriers=4)
 
 SHAPES = [
     (32, 2, 2),
@@ -27,12 +23,7 @@ FEW_SHAPES = [(1, 1, 1), (1, 8, 8), (3, 7, 3), (4, 2, 32), (8, 3, 5)]
 
 
 def cluster(cores: int, warps: int, threads: int, scope: str = "cluster") -> ClusterConfig:
-    core = CoreConfig(warps=warps, threads=threads)
-    return replace(BASE, cores=cores, core=core, barrier_scope=scope)
-
-
-def run(name: str, config: ClusterConfig, arguments=(0,), **options):
-    return run_source(PROGRAMS / name, config, arguments=arguments, **options)
+    return source_run.cluster(cores, warps, threads, barriers=4, barrier_scope=scope)
 
 
 # Start-up
@@ -48,7 +39,7 @@ def test_start_up(shape, schedule):
     total = cores * warps * threads
     mains, sums = DATA + 32 * total, DATA + 32 * total + 32 * cores
     # Cores end with different codes: the first non-zero one counts.
-    iss, _ = run(
+    iss, _ = run_named(
         "startup.c", config, [DATA, mains, sums], schedule=schedule, garbage=True, exit_code=40
     )
 
@@ -84,7 +75,7 @@ def test_start_up_with_either_kind_of_barrier(scope, optimize):
     mains, sums = DATA + 0x1000, DATA + 0x2000
     options = {"optimize": optimize, "garbage": True, "exit_code": 40}
     for schedule in ("round_robin", "random"):
-        iss, _ = run("startup.c", config, [DATA, mains, sums], schedule=schedule, **options)
+        iss, _ = run_named("startup.c", config, [DATA, mains, sums], schedule=schedule, **options)
         assert not read_words(iss, sums, 3).any()
 
 
@@ -100,7 +91,7 @@ def test_main_waits_for_the_registers_of_all_warps():
 
 
 def test_counters_are_stored_at_the_end():
-    iss, outcome = run("barriers.c", cluster(2, 2, 2), [1, DATA, DATA + 64])
+    iss, outcome = run_named("barriers.c", cluster(2, 2, 2), [1, DATA, DATA + 64])
     for core in range(2):
         dump = read_words(iss, COUNTER_DUMP + core * COUNTER_DUMP_BYTES, 64)
         cycles, retired = dump[0], dump[2]
@@ -121,7 +112,7 @@ def task_counts(threads: int) -> list[int]:
 def test_every_task_runs_once(shape, schedule):
     for tasks in task_counts(shape[2]):
         elements, lanes = DATA, DATA + 0x10000
-        iss, _ = run(
+        iss, _ = run_named(
             "launches.c", cluster(*shape), [0, tasks, elements, lanes, 0], schedule=schedule
         )
         found = read_words(iss, elements, tasks + 64)
@@ -142,7 +133,7 @@ def test_every_task_runs_once(shape, schedule):
 def test_launches_follow_each_other(optimize):
     elements, lanes = DATA, DATA + 0x10000
     for tasks in (1, 37):
-        iss, _ = run(
+        iss, _ = run_named(
             "launches.c", cluster(2, 3, 4), [1, tasks, elements, lanes, 0], optimize=optimize
         )
         assert read_words(iss, elements, tasks).tolist() == [2 * k + 2 for k in range(tasks)]
@@ -154,7 +145,7 @@ def test_launches_follow_each_other(optimize):
 def test_launches_end_when_their_tasks_have(shape, schedule):
     for tasks in task_counts(shape[2]):
         elements, lanes = DATA, DATA + 0x10000
-        iss, _ = run(
+        iss, _ = run_named(
             "launches.c", cluster(*shape), [8, tasks, elements, lanes, 0], schedule=schedule
         )
         assert read_words(iss, elements, tasks).tolist() == [2 * k + 2 for k in range(tasks)]
@@ -164,7 +155,7 @@ def test_launches_end_when_their_tasks_have(shape, schedule):
 @pytest.mark.quick(1)
 def test_launches_keep_registers(shape):
     kept = DATA + 0x20000
-    iss, _ = run("launches.c", cluster(*shape), [9, 100, DATA, DATA + 0x10000, kept])
+    iss, _ = run_named("launches.c", cluster(*shape), [9, 100, DATA, DATA + 0x10000, kept])
     assert read_words(iss, kept, 11).tolist() == list(range(1000, 1011))
 
 
@@ -172,7 +163,7 @@ def test_launches_keep_registers(shape):
 @pytest.mark.quick(1)
 def test_groups_run_once_each(shape):
     for width in (1, 5, 40):
-        iss, _ = run("launches.c", cluster(*shape), [2, width, DATA, 0, 0])
+        iss, _ = run_named("launches.c", cluster(*shape), [2, width, DATA, 0, 0])
         z, y, x = np.indices((2, 3, width))
         expected = ((z << 20 | y << 10 | x) + 1).reshape(-1)
         assert np.array_equal(read_words(iss, DATA, 6 * width), expected)
@@ -180,7 +171,7 @@ def test_groups_run_once_each(shape):
 
 def test_threads_one_after_the_other():
     for threads in (1, 5, 32):
-        iss, _ = run("launches.c", cluster(1, 2, threads), [3, 0, 0, 0, DATA])
+        iss, _ = run_named("launches.c", cluster(1, 2, threads), [3, 0, 0, 0, DATA])
         expected = 0
         for thread in range(threads):
             expected = expected * 3 + thread & 0xFFFF_FFFF
@@ -197,7 +188,7 @@ def test_programs_that_leave_early(kind, exit_code, tasks):
     for shape in ((1, 1, 2), (2, 4, 4)) if kind == 10 else ((1, 1, 1), (2, 4, 4)):
         words_ = [kind, tasks, DATA, DATA + 0x1000, 0]
         for schedule in ("round_robin", "random"):
-            run("launches.c", cluster(*shape), words_, schedule=schedule, exit_code=exit_code)
+            run_named("launches.c", cluster(*shape), words_, schedule=schedule, exit_code=exit_code)
 
 
 @pytest.mark.parametrize("scope", ["cluster", "core"])
@@ -209,7 +200,7 @@ def test_barriers_of_all_threads(shape, scope):
     other = DATA + 0x10000
     for schedule in ("round_robin", "random"):
         config = cluster(*shape, scope)
-        iss, _ = run(
+        iss, _ = run_named(
             "barriers.c", config, [rounds, DATA, other], data={DATA: start}, schedule=schedule
         )
         expected = np.roll(start, -rounds) + rounds

@@ -1,28 +1,16 @@
 """Tests of the runtime: text, C++, tensor instructions, and Vortex programs."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS, ClusterConfig, CoreConfig
+from spica.hw.config import PRESETS, CoreConfig
 from spica.sim.harness.dram import DramConfig
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import ProgramWorkload
-from spica.sim.run.workload import run_workload
-from support.programs.source_run import read_words, run_source
+from support.programs.source_run import cluster, read_words, run_named, run_source
+from support.runs import run_program
 
-PROGRAMS = Path(__file__).parents[2] / "support" / "c_programs"
 DATA = 0x9000_0000
-
-
-def cluster(cores: int, warps: int, threads: int) -> ClusterConfig:
-    return replace(PRESETS["core"], cores=cores, core=CoreConfig(warps=warps, threads=threads))
-
-
-def run(name: str, config: ClusterConfig, arguments=(0,), **options):
-    return run_source(PROGRAMS / name, config, arguments=arguments, **options)
 
 
 # Text
@@ -46,7 +34,7 @@ abc
 
 @pytest.mark.parametrize("optimize", [0, 2, 3])
 def test_text_on_the_console(optimize):
-    iss, _ = run("printing.c", PRESETS["tiny"], optimize=optimize)
+    iss, _ = run_named("printing.c", PRESETS["tiny"], optimize=optimize)
     assert iss.console.decode() == PRINTED
 
 
@@ -60,7 +48,7 @@ def test_decimals_are_those_of_c():
     # Programs keep 64 bits of a fraction and a sticky bit: at most 18 digits are exact.
     precisions = rng.integers(0, 19, len(values)).astype(np.int32)
     place = DATA + 8 * len(values)
-    iss, _ = run(
+    iss, _ = run_named(
         "decimals.c",
         PRESETS["tiny"],
         [len(values), DATA, place],
@@ -80,7 +68,7 @@ def test_numbers_with_a_power_of_ten_are_those_of_c():
     values = np.concatenate([values, tens, -tens, odd, [np.inf, -np.inf, np.nan]])
     digits = rng.integers(0, 21, len(values)).astype(np.int32)
     place = DATA + 8 * len(values)
-    iss, _ = run(
+    iss, _ = run_named(
         "scientific.c",
         PRESETS["tiny"],
         [len(values), DATA, place],
@@ -118,8 +106,8 @@ def test_messages_of_all_warps_are_whole(tmp_path, shape, schedule):
 def test_a_cluster_prints_more_than_its_console_holds(tmp_path, lockstep):
     source = tmp_path / "warps.c"
     source.write_text(WARPS)
-    options = SimtOptions(engine="verilator", memory=DramConfig(latency=20), lockstep=lockstep)
-    result = run_workload(ProgramWorkload([source]), "tiny", PRESETS["tiny"], options)
+    memory = DramConfig(latency=20)
+    result = run_program(source, engine="verilator", memory=memory, lockstep=lockstep)
     assert (result["check"]["verdict"], result["check"]["device_errors"]) == ("pass", "")
     assert len(set(result["console"].splitlines())) == 48
 
@@ -143,7 +131,7 @@ def test_a_warp_that_is_ended_while_it_prints_stops_no_others(tmp_path):
 def test_classes_templates_and_constructors(optimize):
     x = np.linspace(-3, 3, 77, dtype=np.float32)
     result, constructed = DATA + 0x1000, DATA + 0x2000
-    iss, _ = run(
+    iss, _ = run_named(
         "classes.cpp",
         cluster(2, 2, 8),
         [len(x), DATA, result, constructed],
@@ -167,7 +155,9 @@ def test_program_in_the_manner_of_vortex(optimize):
     count = 77
     data = rng.integers(0, 1 << 30, (2, count), np.uint32)
     arguments = [count, DATA, DATA + 4 * count, DATA + 0x1000]
-    iss, _ = run("vortex.cpp", cluster(2, 2, 4), arguments, data={DATA: data}, optimize=optimize)
+    iss, _ = run_named(
+        "vortex.cpp", cluster(2, 2, 4), arguments, data={DATA: data}, optimize=optimize
+    )
     assert np.array_equal(read_words(iss, DATA + 0x1000, count), data[0] + data[1])
     assert iss.console[:9] == b"-7ff1.50\n"
     # Two warps at a time: each prints the numbers of its threads from 2 on.
@@ -201,7 +191,7 @@ def test_tensor_instruction_on_registers(optimize, steps):
     config = replace(PRESETS["core"], core=CoreConfig(warps=2, threads=8, tensor="hmma"))
     half, result = len(data) // 2, DATA + 0x8000
     arguments = [steps, DATA, DATA + half, result]
-    iss, _ = run("tensor.c", config, arguments, data={DATA: data}, optimize=optimize)
+    iss, _ = run_named("tensor.c", config, arguments, data={DATA: data}, optimize=optimize)
     thread, place = np.indices((8, 8))
     row = (thread & 4 | thread & 1) + 2 * (place >> 1 & 1)
     column = (thread & 2) + (place & 1) + 4 * (place >> 2)
@@ -227,7 +217,7 @@ def test_tensor_instruction_on_shared_memory(optimize, layout):
     size, results = len(tiles) // 2, DATA + 0x8000
     arguments = [steps, DATA, DATA + size, results, results + c.nbytes]
     data = {DATA: tiles, results: c}
-    iss, _ = run("hgmma.c", config, arguments, data=data, optimize=optimize)
+    iss, _ = run_named("hgmma.c", config, arguments, data=data, optimize=optimize)
     expected = (a @ b).sum(1) + c * np.array([0, 1])[:, None, None]
     found = read_words(iss, results, c.size).view(np.float32).reshape(c.shape)
     assert np.array_equal(found, expected)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import spica
-from spica.cli.main import main
 from spica.hw.base.errors import MachineError, UserError
 from spica.hw.config import PRESETS
 from spica.hw.isa.memory_map import STACK_TOP
@@ -14,6 +13,7 @@ from spica.hw.isa.program import assemble_program
 from spica.kernels.compile import compile_program
 from spica.kernels.program import Program
 from spica.sim.machine.stacks import require_stack_bytes
+from support.command_line import run_spica
 
 TINY = PRESETS["tiny"]
 THREADS = TINY.cores * TINY.core.warps * TINY.core.threads
@@ -89,8 +89,8 @@ def test_sizes_that_are_refused(source, size):
 
 
 def test_the_command_line(source, capsys):
-    command = ("run", str(source), "--preset", "tiny", "--engine", "iss", "--stack-bytes")
-    assert main((*command, "100")) == 2
+    command = f"run {source} --preset tiny --engine iss --stack-bytes"
+    assert run_spica(f"{command} 100") == 2
     assert capsys.readouterr().err == (
         "spica: stack bytes of a thread must be a multiple of 16 from 64 to "
         f"{(STACK_TOP - 0xC000_0000) // THREADS // 16 * 16:,} on this machine, not 100\n"

@@ -55,6 +55,13 @@ def test_two_products_are_independent():
     assert np.array_equal(machine.matmul(a, b), first)
 
 
+@pytest.mark.parametrize("preset", ["ampere", "hopper"])
+def test_tensor_units_multiply(preset):
+    rng = np.random.default_rng(3)
+    a, b = rng.integers(-4, 5, (20, 30)), rng.integers(-4, 5, (30, 10))
+    assert np.array_equal(Machine(preset, engine="iss").matmul(a, b, c_format="fp32"), a @ b)
+
+
 def test_integers_and_infinities_pass():
     machine = Machine("tiny", engine="iss")
     assert np.array_equal(

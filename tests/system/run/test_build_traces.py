@@ -2,26 +2,18 @@
 
 import pytest
 
-from spica.hw.config import PRESETS
-from spica.kernels.kernel import find_kernel
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
 from spica.sim.trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES
+from support.runs import passed, run_kernel
 
 pytestmark = pytest.mark.full
 
 
 def traced(place, build, memory):
     """Run vecadd on the machine of a build; return the run's cycles and the bytes of its trace."""
-    options = SimtOptions(
-        engine="verilator", memory=memory, trace=place, build=build, model_optimize=0
-    )
-    workload = KernelWorkload(find_kernel("vecadd"), {"n": 200})
-    result = run_workload(workload, "tiny", PRESETS["tiny"], options)
-    assert result["check"]["verdict"] == "pass"
+    options = {"engine": "verilator", "memory": memory, "build": build, "model_optimize": 0}
+    result = passed(run_kernel("vecadd", (200,), trace=place, **options))
     return result["run_cycles"], result["speed"]["model"], place.read_bytes()
 
 

@@ -2,13 +2,9 @@
 
 import pytest
 
-from spica.hw.config import PRESETS
-from spica.kernels.kernel import find_kernel
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload
-from spica.sim.run.workload import run_workload
+from support.runs import passed, run_kernel
 
 
 @pytest.mark.parametrize(
@@ -22,8 +18,6 @@ from spica.sim.run.workload import run_workload
 @pytest.mark.full
 def test_a_page_shows_what_the_memory_selects(tmp_path, memory, title):
     page = tmp_path / "run.html"
-    options = SimtOptions(engine="verilator", memory=memory, trace=page)
-    workload = KernelWorkload(find_kernel("vecadd"), {"n": 64})
-    assert run_workload(workload, "tiny", PRESETS["tiny"], options)["check"]["verdict"] == "pass"
+    passed(run_kernel("vecadd", (64,), engine="verilator", memory=memory, trace=page))
     text = page.read_text()
     assert title in text

@@ -13,12 +13,12 @@ from spica.hw.config import PRESETS
 from spica.kernels.compile import compile_program
 from spica.kernels.kernel import Buffer, Kernel, Problem, find_kernel
 from spica.kernels.program import Program
-from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.report.run_report import report
 from spica.sim.run.loading import program_regions
 from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload, ProgramWorkload
+from spica.sim.run.program_workload import ProgramWorkload
 from spica.sim.run.workload import run_workload
+from support.runs import failure_of, run_kernel, run_program
 
 TINY = PRESETS["tiny"]
 SCALE = """
@@ -71,8 +71,8 @@ def scale(tmp_path):
     return make
 
 
-def run(kernel, n=100, config=TINY, **options):
-    return run_workload(KernelWorkload(kernel, {"n": n}), "tiny", config, SimtOptions(**options))
+def run(kernel, n=100, machine="tiny", **options):
+    return run_kernel(kernel, (n,), machine, **options)
 
 
 @pytest.mark.parametrize("schedule", ["round_robin", "random"])
@@ -130,8 +130,8 @@ def test_sizes_a_kernel_does_not_take_are_bad_input(scale):
 
 
 def test_machines_without_cores_are_refused(scale):
-    with pytest.raises(UserError, match="scale needs cores; tiny has none"):
-        run(scale(), config=PRESETS["matrix"])
+    with pytest.raises(UserError, match="scale needs cores; matrix has none"):
+        run(scale(), machine="matrix")
 
 
 MAIN = """
@@ -182,8 +182,7 @@ def test_the_exit_code_of_a_program_is_its_verdict(tmp_path):
 def test_a_program_that_is_built_already(tmp_path):
     (tmp_path / "main.c").write_text(MAIN + PARTS["part.c"])
     built = compile_program([tmp_path / "main.c"], TINY)
-    result = run_workload(ProgramWorkload([built]), "tiny", TINY, SimtOptions())
-    assert result["console"] == "part of 4 is 12\n"
+    assert run_program(built)["console"] == "part of 4 is 12\n"
     with pytest.raises(UserError, match=r"an ELF file must be the only program file; .* of 2"):
         run_workload(ProgramWorkload([built, tmp_path / "main.c"]), "tiny", TINY, SimtOptions())
 
@@ -222,11 +221,11 @@ def test_splits_without_joins_fail(tmp_path, arguments):
         "#include <spica.h>\nstatic void task(uint32_t i, void *argument) { vx_split(~i & 1); }\n"
         "int main(void) { vx_spawn_tasks(4, task, 0); return 0; }\n"
     )
-    workload = ProgramWorkload([source])
+    options = {"allow_spills": True, "max_instructions": 20_000}
     if arguments:
-        workload = KernelWorkload(own_kernel([source], [1], {}), {})
-    options = SimtOptions(allow_spills=True, max_instructions=20_000)
-    result = run_workload(workload, "tiny", TINY, options)
+        result = run_kernel(own_kernel([source], [1], {}), (), **options)
+    else:
+        result = run_program(source, **options)
     assert (result["check"]["verdict"], result["check"]["exit_code"]) == ("fail", 0)
     assert ("    " if arguments else "Error: ") + "task has 1 splits and 0 joins" in report(result)
 
@@ -239,21 +238,19 @@ def test_warnings_of_the_compiler_are_shown_each_time(tmp_path):
     source = tmp_path / "warned.c"
     for code in ("0", "0", "3"):
         source.write_text(WARNED.replace("CODE", code))
-        result = run_workload(ProgramWorkload([source]), "tiny", TINY, SimtOptions())
+        result = run_program(source)
         assert result["check"]["exit_code"] == int(code)
         assert "Warning: warned.c:2:31: format specifies type 'int' but" in report(result)
-    kernel = own_kernel([source], [1], {})
-    result = run_workload(KernelWorkload(kernel, {}), "tiny", TINY, SimtOptions())
+    result = run_kernel(own_kernel([source], [1], {}), ())
     assert "warned.c:2:31: format specifies type" in report(result)
     source.write_text(WARNED.replace("CODE", "*(volatile int *)4"))
-    with pytest.raises(ProgramError, match=r"warning: warned\.c:2:31: format specifies"):
-        run_workload(ProgramWorkload([source]), "tiny", TINY, SimtOptions())
+    assert "warning: warned.c:2:31: format specifies" in failure_of(source)[1]
 
 
 def test_a_program_with_a_spill_is_noted(tmp_path):
     source = tmp_path / "spill.c"
     source.write_text(SPILLS + "int main(void) { vx_spawn_tasks(9, spill, 0); return 0; }")
-    result = run_workload(ProgramWorkload([source]), "tiny", TINY, SimtOptions())
+    result = run_program(source)
     assert result["check"]["verdict"] == "pass"
     assert "Warning: spill, which every thread runs, stores to its stack" in report(result)
 
@@ -262,13 +259,8 @@ def test_a_program_with_a_spill_is_noted(tmp_path):
 @pytest.mark.parametrize("preset", ["tiny", "core", "virgo"])
 def test_kernels_of_the_library(kernel, preset):
     found = find_kernel(kernel)
-    sizes = dict.fromkeys(found.dimensions, 37)
-    result = run_workload(
-        KernelWorkload(found, sizes),
-        preset,
-        PRESETS[preset],
-        SimtOptions(schedule="random", allow_spills=True),
-    )
+    size = (37,) * len(found.dimensions)
+    result = run_kernel(found, size, preset, schedule="random", allow_spills=True)
     assert result["check"]["verdict"] == "pass", report(result)
     assert len(result["cores"]) == PRESETS[preset].cores
     assert json.loads(json.dumps(result, allow_nan=False)) == json.loads(json.dumps(result))
@@ -288,14 +280,11 @@ int main(void) {
 def test_other_memory_must_be_allowed(tmp_path):
     source = tmp_path / "far.c"
     source.write_text(FAR)
-    allowed = SimtOptions(allow_regions=((0xB000_0000, 64),))
-    assert run_workload(ProgramWorkload([source]), "tiny", TINY, allowed)["check"]["exit_code"] == 0
-    with pytest.raises(ProgramError, match="just beyond allowed memory, 60 bytes at 0xb"):
-        run_workload(
-            ProgramWorkload([source]), "tiny", TINY, SimtOptions(allow_regions=((0xB000_0000, 60),))
-        )
-    with pytest.raises(ProgramError, match="0xb000003c is far from all placed regions"):
-        run_workload(ProgramWorkload([source]), "tiny", TINY, SimtOptions())
+    allowed = run_program(source, allow_regions=((0xB000_0000, 64),))
+    assert allowed["check"]["exit_code"] == 0
+    _, text = failure_of(source, allow_regions=((0xB000_0000, 60),))
+    assert "just beyond allowed memory, 60 bytes at 0xb" in text
+    assert "0xb000003c is far from all placed regions" in failure_of(source)[1]
 
 
 REFUSED = """
@@ -313,7 +302,7 @@ int main(void) {
 def test_what_a_device_refused_is_told(tmp_path, scale, monkeypatch):
     source = tmp_path / "refused.c"
     source.write_text(REFUSED)
-    result = run_workload(ProgramWorkload([source]), "tiny", TINY, SimtOptions())
+    result = run_program(source)
     assert result["check"]["verdict"] == "fail"  # a program that expects it clears the register
     assert "the DMA reported a descriptor out of range" in " ".join(report(result).split())
     statements = "".join(REFUSED.splitlines(keepends=True)[3:-2])

@@ -4,12 +4,8 @@ import re
 
 import pytest
 
-from spica.cli.main import main
-from spica.hw.config import PRESETS
-from spica.sim.diagnose.diagnostics import ProgramError
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import ProgramWorkload
-from spica.sim.run.workload import run_workload
+from support.command_line import run_spica
+from support.runs import failure_of, passed, run_program
 
 ENGINES = ["iss", "verilator"]
 #: Statement that sends a command, the reason, and the command with its name.
@@ -45,8 +41,7 @@ def source(tmp_path, statement):
 
 
 def check_of(path, **options):
-    result = run_workload(ProgramWorkload([path]), "tiny", PRESETS["tiny"], SimtOptions(**options))
-    return result["check"]
+    return run_program(path, **options)["check"]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -89,7 +84,7 @@ def test_a_program_that_clears_the_error_passes(tmp_path):
 
 def test_the_command_line(tmp_path, capsys):
     path = source(tmp_path, COMMANDS["no such command"][0])
-    assert main(("run", str(path), "--preset", "tiny", "--engine", "iss")) == 1
+    assert run_spica(f"run {path} --preset tiny --engine iss") == 1
     out = " ".join(capsys.readouterr().out.split())
     assert out.startswith("FAIL: ") and "Exit code: 0 Error: the matrix unit reported an ill" in out
     assert "refused.c:7 in main)" in out
@@ -120,12 +115,8 @@ def test_cores_alone_have_no_unit_registers(tmp_path, name, engine):
     statement, words = WINDOW[name]
     path = tmp_path / "window.c"
     path.write_text(f"#include <spica.h>\nint main(void)\n{{\n    {statement}\n    return 0;\n}}\n")
-    options = SimtOptions(
-        engine="iss" if engine == "iss" else "verilator", lockstep=engine != "no lockstep"
-    )
-    with pytest.raises(ProgramError) as caught:
-        run_workload(ProgramWorkload([path]), "core", PRESETS["core"], options)
-    text = str(caught.value)
+    chosen = "iss" if engine == "iss" else "verilator"
+    _, text = failure_of(path, "core", engine=chosen, lockstep=engine != "no lockstep")
     assert "window.c:4 in main" in text
     if engine == "no lockstep":
         assert text.startswith("access refused by memory to 0xff00")
@@ -142,7 +133,4 @@ def test_print_buffers_are_memory_of_cores_alone(tmp_path, engine):
         "    volatile uint32_t *buffer = (volatile uint32_t *)(SPICA_WINDOW_BASE + 0x40);\n"
         "    *buffer = 5;\n    return (int)*buffer - 5;\n}\n"
     )
-    result = run_workload(
-        ProgramWorkload([path]), "core", PRESETS["core"], SimtOptions(engine=engine)
-    )
-    assert result["check"]["verdict"] == "pass"
+    passed(run_program(path, "core", engine=engine))

@@ -10,7 +10,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from spica import Machine
-from spica.cli.main import main
 from spica.hw.base.errors import MachineError
 from spica.hw.cluster.counters import counter_table
 from spica.hw.config import PRESETS
@@ -25,12 +24,12 @@ from spica.sim.machine.saving import Saving
 from spica.sim.report.result import ISSUE_SLOTS, SCHEMA, VERSION, result_schema
 from spica.sim.report.run_report import report
 from spica.sim.report.utilization import ACTIVITIES
-from spica.sim.run.exact_kernels import EXACT_KERNELS
-from spica.sim.run.options import RunOptions, SimtOptions
+from spica.sim.run.options import RunOptions
 from spica.sim.run.product_workload import ProductWorkload
-from spica.sim.run.program_workload import KernelWorkload, ProgramWorkload
 from spica.sim.run.workload import run_workload
+from support.command_line import run_spica
 from support.core.lockstep_fuzz import FUZZ_CONFIGS, OPTIMIZE
+from support.runs import run_kernel, run_program
 
 TINY, MATRIX = PRESETS["tiny"], PRESETS["tiny_matrix"]
 VALIDATOR = Draft202012Validator(result_schema())
@@ -60,16 +59,14 @@ def product(**options):
     )
 
 
-def kernel(name="vecadd", *, config=TINY, size=(24,), **options):
-    found = EXACT_KERNELS[name](config) if name in EXACT_KERNELS else find_kernel(name)
-    sizes = dict(zip(found.dimensions, size, strict=True))
-    return run_workload(KernelWorkload(found, sizes), "tiny", config, SimtOptions(**options))
+def kernel(name="vecadd", *, config="tiny", size=(24,), **options):
+    return run_kernel(name, size, config, **options)
 
 
-def program(folder, text, *, config=TINY, **options):
+def program(folder, text, *, config="tiny", **options):
     source = folder / "own.c"
     source.write_text(text)
-    return run_workload(ProgramWorkload([source]), "tiny", config, SimtOptions(**options))
+    return run_program(source, config, **options)
 
 
 def test_the_schema_is_one():
@@ -341,15 +338,15 @@ def test_failing_checks(monkeypatch):
 
 def test_files_of_the_command_line(tmp_path):
     target = tmp_path / "result.json"
-    run = ("run", "vecadd", "--preset", "tiny", "--engine", "iss", "--json", str(target))
-    assert main((*run, "-n", "24")) == 0
+    run = f"run vecadd --preset tiny --engine iss --json {target}"
+    assert run_spica(f"{run} -n 24") == 0
     assert valid(json.loads(target.read_text()))["sizes"] == {"n": 24}
     source = tmp_path / "own.c"
     source.write_text(NULL_POINTER)
-    assert main((run[0], str(source), *run[2:])) == 1
+    assert run_spica(run.replace("vecadd", str(source))) == 1
     assert valid(json.loads(target.read_text()))["status"] == "stopped"
-    host = ("run", "gemm", "--preset", "tiny_matrix", "--size", "8", "--max-cycles", "50")
-    assert main((*host, "--json", str(target))) == 1
+    host = "run gemm --preset tiny_matrix --size 8 --max-cycles 50"
+    assert run_spica(f"{host} --json {target}") == 1
     assert valid(json.loads(target.read_text()))["failure"]["message"]
 
 

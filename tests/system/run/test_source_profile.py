@@ -2,28 +2,22 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from spica.cli.main import main
 from spica.hw.config import PRESETS
 from spica.hw.core.issue.stall_reason import StallReason
-from spica.kernels.kernel import find_kernel
 from spica.sim.diagnose.source_profile import STATES
 from spica.sim.harness.dram import DramConfig
 from spica.sim.harness.interface import HARNESS
-from spica.sim.machine.program_machine import NEVER, ProgramMachine
 from spica.sim.report.result import result_schema
 from spica.sim.report.run_report import report
-from spica.sim.run import rtl_executor
-from spica.sim.run.exact_kernels import EXACT_KERNELS
-from spica.sim.run.options import SimtOptions
-from spica.sim.run.program_workload import KernelWorkload, ProgramWorkload
-from spica.sim.run.workload import run_workload
+from support.command_line import message_of, run_spica
 from support.core.lockstep_fuzz import FUZZ_CONFIGS, OPTIMIZE
+from support.runs import run_kernel, run_program
+from support.trace.recorded_runs import record_runs
 
 Kind = HARNESS.enumeration("RecordKind")
 TINY = PRESETS["tiny"]
@@ -75,8 +69,7 @@ def require_consistent(profile, instructions):
 def test_lines_have_their_waits(tmp_path, cache):
     source = tmp_path / "own.c"
     source.write_text(SOURCE)
-    work, options = ProgramWorkload([source]), SimtOptions(optimize=2, **CLUSTER)
-    result = run_workload(work, "tiny", TINY, options)
+    result = run_program(source, optimize=2, **CLUSTER)
     Draft202012Validator(result_schema()).validate(result)
     profile = result["source_profile"]
     require_consistent(profile, result["instructions"]["warp"])
@@ -103,25 +96,12 @@ def test_lines_have_their_waits(tmp_path, cache):
 @pytest.mark.full
 def test_sums_are_those_of_the_recorded_warps(kernel, cache, monkeypatch):
     """Each cycle of an active warp counts once, with the warp's state in this cycle."""
-    recorded = {}
-
-    class Recorded(ProgramMachine):
-        def __init__(self, *args, **options):
-            super().__init__(*args, record=(0, NEVER), **options)
-
-        def close(self):
-            recorded["cores"] = self.records()
-            super().close()
-
-    monkeypatch.setattr(rtl_executor, "ProgramMachine", Recorded)
-    work = KernelWorkload(find_kernel("vecadd"), {"n": 100})
-    if kernel == "gemm":
-        work = KernelWorkload(EXACT_KERNELS["gemm"](TINY), {"m": 9, "n": 8, "k": 7})
-    result = run_workload(work, "tiny", TINY, SimtOptions(**CLUSTER))
+    recorded = record_runs(monkeypatch)
+    result = run_kernel(kernel, (9, 8, 7) if kernel == "gemm" else (100,), **CLUSTER)
     profile = result["source_profile"]
     require_consistent(profile, result["instructions"]["warp"])
     expected = Counter()
-    for core in recorded["cores"]:
+    for core in recorded:
         expected += warp_cycles(core.rows, core.end)
     assert profile["states"] == {
         STATES[StallReason(reason)]: cycles for reason, cycles in expected.items()
@@ -148,30 +128,25 @@ def warp_cycles(rows, end) -> Counter[int]:
 
 @pytest.mark.full
 def test_the_command_line(tmp_path, cache, capsys):
-    run = ("run", "vecadd", "--preset", "tiny", "--size", "24", "--dram-latency", "100")
+    run = "run vecadd --preset tiny --size 24 --dram-latency 100"
     file = tmp_path / "r.json"
-    assert main((*run, "--profile", "--json", str(file))) == 0
+    assert run_spica(f"{run} --profile --json {file}") == 0
     shown = capsys.readouterr().out
     assert "Time of warps by function" in shown
     profile = json.loads(file.read_text())["source_profile"]
     assert any(row["text"] and row["text"].strip() in shown for row in profile["lines"])
-    assert main((*run, "--json", str(file), "--engine", "verilator")) == 0
+    assert run_spica(f"{run} --json {file} --engine verilator") == 0
     assert json.loads(file.read_text())["source_profile"] is None
     assert "Time of warps" not in capsys.readouterr().out
 
 
 @pytest.mark.full
 def test_cores_alone_have_a_profile(cache):
-    config = FUZZ_CONFIGS[0]
-    work = KernelWorkload(find_kernel("vecadd"), {"n": 24})
-    options = SimtOptions(engine="verilator", model_optimize=OPTIMIZE, profile=True)
-    result = run_workload(work, "tiny", config, replace(options, lockstep=False))
+    options = {"engine": "verilator", "model_optimize": OPTIMIZE, "lockstep": False}
+    result = run_kernel("vecadd", (24,), FUZZ_CONFIGS[0], profile=True, **options)
     require_consistent(result["source_profile"], result["instructions"]["warp"])
 
 
-@pytest.mark.parametrize(
-    "more", [("vecadd", "--engine", "iss"), ("gemm", "--preset", "matrix", "--driver", "host")]
-)
+@pytest.mark.parametrize("more", ["vecadd --engine iss", "gemm --preset matrix --driver host"])
 def test_runs_without_cores_of_rtl_have_none(more, capsys):
-    assert main(("run", *more, "--profile")) == 2
-    assert "--profile does not apply to" in capsys.readouterr().err
+    assert "--profile does not apply to" in message_of(capsys, f"run {more} --profile")

@@ -8,14 +8,14 @@ import pytest
 from spica.hw.core.issue.stall_reason import StallReason
 from spica.kernels.kernel import find_kernel
 from spica.sim.harness.core_memory import CoreMemoryConfig
-from spica.sim.machine.program_machine import NEVER, ProgramMachine
+from spica.sim.machine.program_machine import NEVER
 from spica.sim.report.run_report import report
-from spica.sim.run import rtl_executor
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import KernelWorkload, ProgramWorkload
 from spica.sim.run.workload import run_workload
 from spica.sim.trace.pipeline.pipeline import pipeline_of
 from support.core.lockstep_fuzz import FUZZ_CONFIGS, OPTIMIZE
+from support.trace.recorded_runs import record_runs
 
 #: Cores alone, as other tests build them.
 ALONE = SimtOptions(
@@ -44,17 +44,7 @@ CHARGED = ("collectors_full", "scoreboard", "memory", "drain")
 
 def recorded_run(work, monkeypatch, **options):
     """Return the result of a run on cores alone, and the pipeline traces of all its cores."""
-    recorded = []
-
-    class Recorded(ProgramMachine):
-        def __init__(self, *args, **more):
-            super().__init__(*args, record=(0, NEVER), **more)
-
-        def close(self):
-            recorded.extend(self.records())
-            super().close()
-
-    monkeypatch.setattr(rtl_executor, "ProgramMachine", Recorded)
+    recorded = record_runs(monkeypatch)
     result = run_workload(work, "tiny", FUZZ_CONFIGS[0], replace(ALONE, **options))
     return result, [pipeline_of(records) for records in recorded]
 

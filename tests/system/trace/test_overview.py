@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spica.cli.main import main
 from spica.hw.base.errors import MachineError, UserError
 from spica.hw.cluster.counters import counter_table
 from spica.hw.config import PRESETS
@@ -25,10 +24,9 @@ from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import small_config
 from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.machine.program_machine import ProgramMachine
-from spica.sim.run.options import RunOptions, SimtOptions
+from spica.sim.run.options import RunOptions
 from spica.sim.run.overview_recording import Overview
 from spica.sim.run.product_workload import ProductWorkload, pose
-from spica.sim.run.program_workload import ProgramWorkload
 from spica.sim.run.workload import run_workload
 from spica.sim.trace import OVERVIEW_SUFFIXES
 from spica.sim.trace.overview.activity_records import merged
@@ -37,8 +35,10 @@ from spica.sim.trace.overview.function_records import series_name
 from spica.sim.trace.overview.tracks import Drawing, cluster_tracks
 from spica.sim.trace.palette import STALLS
 from spica.sim.trace.pipeline.timeline_page import ABOUT
+from support.command_line import run_spica
 from support.core.core_bench import image
 from support.programs.cluster_programs import ROOM, SOURCE, WORDS, unit_program
+from support.runs import passed, run_program
 from support.trace.random_records import made_up
 
 CONFIG = PRESETS["tiny_matrix"]
@@ -210,9 +210,7 @@ def test_functions_of_a_program_are_drawn(tmp_path):
     """The instructions of all functions are those of the core; intervals follow the calls."""
     source, path = tmp_path / "two.c", tmp_path / "two.json"
     source.write_text(TWO_FUNCTIONS)
-    options = SimtOptions(engine="verilator", memory=DramConfig(), trace=path)
-    result = run_workload(ProgramWorkload([source]), "tiny", PRESETS["tiny"], options)
-    assert result["check"]["verdict"] == "pass"
+    result = passed(run_program(source, engine="verilator", memory=DramConfig(), trace=path))
     trace = json.loads(path.read_text())
     totals = trace["otherData"]["totals"]["core 0 functions"]
     assert sum(totals.values()) == result["cores"][0]["instructions"]
@@ -266,12 +264,12 @@ def test_command_line(monkeypatch, capsys, tmp_path):
 
     monkeypatch.setattr("spica.cli.execution.run_workload", run)
     path = tmp_path / "run.html"
-    command = ("run", "gemm", "--preset", "tiny_matrix", "--size", "4", "--engine", "amaranth")
-    assert main((*command, "--trace", str(path), "--trace-window", "5:90")) == 1
+    command = "run gemm --preset tiny_matrix --size 4 --engine amaranth"
+    assert run_spica(f"{command} --trace {path} --trace-window 5:90") == 1
     (options,) = asked
     assert (options.overview.suffix, options.trace_window) == (".html", (5, 90))
     assert path.read_text() == "drawn"
     capsys.readouterr()
-    assert main((*command, "--trace", "run.kanata")) == 2
+    assert run_spica(f"{command} --trace run.kanata") == 2
     sentence = "unknown suffix of --trace '.kanata'; choose one of .vcd, .html, .json, .svg"
     assert sentence in capsys.readouterr().err

@@ -6,7 +6,6 @@ from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
-import pyright.node
 import pytest
 
 from spica.hw.base.errors import UserError
@@ -17,6 +16,7 @@ from spica.sim.trace.overview.overview_page import repeats
 from spica.sim.trace.overview.svg import shares
 from spica.sim.trace.overview.tracks import Drawing, cluster_tracks
 from support.browser import OVERFLOW, WIDTHS, drawn_again, opened
+from support.trace.page_script import run_page
 from support.trace.random_records import made_up
 
 CONFIG = PRESETS["tiny_matrix"]
@@ -50,27 +50,18 @@ def test_page_needs_no_network(tmp_path):
     assert "<h1>Spica: &lt;/script&gt;&lt;b&gt;" in page
 
 
-#: The page without a browser: its elements record the calls to them.
+#: Draws the page, moves the pointer over it, presses keys, and shows what its functions return.
 STUB = """
-const fs = require("fs"), page = fs.readFileSync(process.argv[2], "utf8");
-const data = /id="data">(.*?)<\\/script>/s.exec(page)[1];
-const script = /<script>(.*?)<\\/script>/s.exec(page)[1];
 let fills = 0, strokes = 0;
-const texts = [], elements = {}, nothing = () => {}, keys = {};
+const keys = {};
 const pen = { setTransform: nothing, clearRect: nothing, beginPath: nothing, fillRect: nothing,
   moveTo: nothing, lineTo(x, y) { if (!(x >= 0 && y >= 0)) throw Error(`${x} ${y}`); },
   stroke() { strokes++; }, fill() { fills++; },
   fillText(text, x, y) { texts.push(text); places[text] = y; } };
 const places = {}, tracks_y = (title) => places[title];
-const element = (id) => elements[id] ??= { textContent: id === "data" ? data : "", style: {},
-  on: {}, addEventListener(kind, act) { this.on[kind] = act; }, clientWidth: 1500,
-  clientHeight: 4000, scrollTop: 0, offsetWidth: 9, offsetHeight: 9, getContext: () => pen,
-  getBoundingClientRect: () => ({ top: 0, left: 0 }) };
-const document = { getElementById: element }, window = { devicePixelRatio: 1,
-  innerWidth: 1500, innerHeight: 4000, getComputedStyle: () => ({ getPropertyValue: () => "#123" }),
+const window = { ...view,
   requestAnimationFrame(act) { fills = strokes = 0; texts.length = 0; act(); },
-  addEventListener(kind, act) { if (kind === "keydown") keys.down = act; },
-  matchMedia: () => ({ addEventListener: nothing }) };
+  addEventListener(kind, act) { if (kind === "keydown") keys.down = act; } };
 new Function("document", "window", "module", script)(document, window, {});
 const whole = { fills, strokes, texts: [...texts] };
 const module_ = {};
@@ -104,11 +95,7 @@ console.log(JSON.stringify({
 def of_page(tmp_path, records, config):
     """Return what the script of a page shows without a browser."""
     written(tmp_path, records, ".html", config)
-    (tmp_path / "stub.js").write_text(STUB)
-    command = [str(tmp_path / name) for name in ("stub.js", "trace.html")]
-    run = pyright.node.run("node", *command, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+    return run_page(tmp_path / "trace.html", STUB)
 
 
 def test_page_draws_what_was_recorded(tmp_path):

@@ -4,7 +4,6 @@ import json
 import re
 from itertools import pairwise
 
-import pyright.node
 import pytest
 
 from spica.hw.core.issue.stall_reason import StallReason
@@ -13,6 +12,7 @@ from spica.sim.trace import write_trace
 from spica.sim.trace.palette import SLOT_COLOURS
 from spica.sim.trace.pipeline.life import slot_totals
 from support.browser import OVERFLOW, WIDTHS, drawn_again, opened
+from support.trace.page_script import run_page
 from support.trace.recorded_core import CONFIG
 
 
@@ -50,23 +50,13 @@ def test_text_of_a_program_cannot_end_the_data(recorded, pipeline, tmp_path, mon
     assert page_data(page)["texts"] == ["</script><b>@SCRIPT@"]
 
 
-#: The page without a browser: its elements record the calls to them.
+#: Draws the page, searches, moves the pointer over it, and shows what its functions return.
 STUB = """
-const fs = require("fs"), page = fs.readFileSync(process.argv[2], "utf8");
-const data = /id="data">(.*?)<\\/script>/s.exec(page)[1];
-const script = /<script>(.*?)<\\/script>/s.exec(page)[1];
 let drawn = 0;
-const texts = [], elements = {}, nothing = () => {};
 const pen = { setTransform: nothing, clearRect: nothing, strokeRect: nothing,
   fillRect() { drawn++; }, fillText(text) { texts.push(text); } };
-const element = (id) => elements[id] ??= { textContent: id === "data" ? data : "", style: {},
-  on: {}, addEventListener(kind, act) { this.on[kind] = act; }, clientWidth: 1500,
-  clientHeight: 4000, scrollTop: 0, offsetWidth: 9, offsetHeight: 9, getContext: () => pen,
-  getBoundingClientRect: () => ({ top: 0, left: 0 }) };
-const document = { getElementById: element }, window = { devicePixelRatio: 1,
-  innerWidth: 1500, innerHeight: 4000, getComputedStyle: () => ({ getPropertyValue: () => "#123" }),
-  requestAnimationFrame(act) { drawn = 0; texts.length = 0; act(); }, addEventListener: nothing,
-  matchMedia: () => ({ addEventListener: nothing }) };
+const window = { ...view, addEventListener: nothing,
+  requestAnimationFrame(act) { drawn = 0; texts.length = 0; act(); } };
 new Function("document", "window", "module", script)(document, window, {});
 const module_ = {};
 new Function("document", "module", script)(undefined, module_);
@@ -100,11 +90,7 @@ console.log(JSON.stringify({
 def test_page_draws_what_was_recorded(recorded, pipeline, tmp_path):
     """Its script runs without a browser."""
     written(tmp_path, recorded[0])
-    (tmp_path / "stub.js").write_text(STUB)
-    command = [str(tmp_path / name) for name in ("stub.js", "trace.html")]
-    run = pyright.node.run("node", *command, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    told = json.loads(run.stdout)
+    told = run_page(tmp_path / "trace.html", STUB)
     rows = dict(told["rows"])
     for title, of_track in rows.items():
         for row in of_track:
