@@ -5,16 +5,19 @@ import pytest
 
 from spica.hw.config.formats import FORMATS, FP16, FP32
 from spica.hw.config.tensor import TENSOR_NUMERICS, HgmmaConfig, TensorConfig
+from spica.hw.isa.assembly import INTEGER_NAMES
+from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.sim.golden.arith.float import operands
 from spica.sim.golden.arith.float.floats import corners, decode
 from spica.sim.golden.core.units import tensor as fragments
-from spica.sim.iss.arithmetic import hgmma, hmma, on_processor
+from spica.sim.iss.program_bench import give, machine
 from spica.sim.units.arith.tree import numpy_tree, tree_operands
 from support.core.hgmma_operands import random_tiles
 from support.core.tensor_bench import fragments as random_fragments
+from support.programs.lane_arrays import on_processor
 
 ONE = FP16.bias << FP16.fraction_width
-PROCESSORS = ["AsIs", "Down", "Flushing"]
+PROCESSORS = ["as_is", "down", "flushing"]
 
 
 def ordinary(rng, count, rows, columns, depth):
@@ -62,6 +65,44 @@ def check(got, expected):
         for w, r, lane in wrong[:5]
     ]
     assert not shown, f"{len(wrong)} wrong: " + "; ".join(shown)
+
+
+def product(iss, registers, processor):
+    """Return the float registers of a warp after the instruction at the entry."""
+    iss.set_warp(0, 0, pc=ENTRY, mask=(1 << iss.core.threads) - 1, floats=registers)
+    with on_processor(processor):
+        retired = iss.step(0, 0)
+    assert retired.fault is None, retired.fault.sentence
+    return iss.warp(0, 0).floats
+
+
+def hmma(registers, accumulators, config=None, processor="as_is"):
+    """Return the registers of warps, (warps, 32, threads), after ``hmma``."""
+    config = config or TensorConfig()
+    iss = machine(
+        f"hmma x{(accumulators - 16) // config.registers}",
+        threads=config.threads,
+        tensor="hmma",
+        tensor_numerics=config.numerics,
+        tensor_operand=config.operand,
+    )
+    return np.array([product(iss, each, processor) for each in registers])
+
+
+def hgmma(a, b, registers, config=None, processor="as_is"):
+    """Return the registers of warps, (warps, 32, 8), after ``hgmma``."""
+    config = config or HgmmaConfig()
+    numerics = {"tensor_numerics": config.numerics, "tensor_operand": config.operand}
+    iss = machine("hgmma a0, a1", threads=8, tensor="hgmma", **numerics)
+    places = {"a0": SHARED_BASE, "a1": SHARED_BASE + 1024}
+    results = []
+    for left, right, floats in zip(a, b, registers, strict=True):
+        iss.reset()
+        give(iss, {INTEGER_NAMES.index(name): place for name, place in places.items()})
+        for place, operand in zip(places.values(), (left, right), strict=True):
+            iss.write(place, operand)
+        results.append(product(iss, floats, processor))
+    return np.array(results)
 
 
 def test_fragments_of_factors():
@@ -155,8 +196,7 @@ def check_hmma(registers, accumulators):
     """Fail if the instruction differs from the golden model, on any host processor."""
     expected = fragments.hmma(registers, accumulators)
     for kind in PROCESSORS:
-        with on_processor(kind):
-            check(hmma(registers, accumulators), expected)
+        check(hmma(registers, accumulators, processor=kind), expected)
 
 
 @pytest.mark.parametrize("threads", [8, 32])
@@ -170,10 +210,9 @@ def test_all_numerics_are_the_golden_ones(numerics, operand, threads):
     config = TensorConfig(numerics=numerics, operand=operand, threads=threads)
     registers = random_fragments(config, np.random.default_rng(4), 60)
     for kind in PROCESSORS:
-        with on_processor(kind):
-            for accumulators in range(16, 32, config.registers):
-                expected = fragments.hmma(registers, accumulators, config)
-                check(hmma(registers, accumulators, config), expected)
+        for accumulators in range(16, 32, config.registers):
+            expected = fragments.hmma(registers, accumulators, config)
+            check(hmma(registers, accumulators, config, kind), expected)
 
 
 def test_fragments_of_warps_of_32_threads():
@@ -214,8 +253,7 @@ def test_hgmma_is_the_golden_one(matrices):
     expected = fragments.hgmma(a, b, registers)
     stored = [fragments.stored_matrix(matrix) for matrix in (a, b)]
     for kind in PROCESSORS:
-        with on_processor(kind):
-            check(hgmma(*stored, registers), expected)
+        check(hgmma(*stored, registers, processor=kind), expected)
 
 
 @pytest.mark.parametrize(

@@ -9,28 +9,12 @@
 
 namespace spica {
 
-inline uint32_t fma32(uint32_t a, uint32_t b, uint32_t c, Rounding rounding, uint32_t& flags) {
-    return one32<MultiplyAdd<>>(a, b, c, rounding, flags);
-}
-
 inline uint32_t add32(uint32_t a, uint32_t b, Rounding rounding, uint32_t& flags) {
     return one32<Add<>>(a, b, 0, rounding, flags);
 }
 
-inline uint32_t sub32(uint32_t a, uint32_t b, Rounding rounding, uint32_t& flags) {
-    return one32<Add<kSign>>(a, b, 0, rounding, flags);
-}
-
 inline uint32_t mul32(uint32_t a, uint32_t b, Rounding rounding, uint32_t& flags) {
     return one32<Multiply>(a, b, 0, rounding, flags);
-}
-
-inline uint32_t div32(uint32_t a, uint32_t b, Rounding rounding, uint32_t& flags) {
-    return one32<Divide>(a, b, 0, rounding, flags);
-}
-
-inline uint32_t sqrt32(uint32_t a, Rounding rounding, uint32_t& flags) {
-    return one32<SquareRoot>(a, 0, 0, rounding, flags);
 }
 
 // Maps numbers to integers in the same order; both zeros map to 0.

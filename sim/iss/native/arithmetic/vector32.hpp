@@ -40,8 +40,8 @@ void some32(uint32_t mask, const uint32_t* a, const uint32_t* b, const uint32_t*
     }
 }
 
-// Computes `Operation` for up to 32 lanes; only lanes in `mask` write results and flags. `results`
-// may be one of the operands.
+// Computes `Operation` for 8, 16, 24 or 32 lanes; only lanes in `mask` write results and flags.
+// `results` may be one of the operands.
 template <typename Operation>
 void lanes32(unsigned lanes, uint32_t mask, const uint32_t* a, const uint32_t* b,
              const uint32_t* c, uint32_t* results, Rounding rounding, uint32_t& flags) {
@@ -49,9 +49,6 @@ void lanes32(unsigned lanes, uint32_t mask, const uint32_t* a, const uint32_t* b
     if (rounding == Rounding::NearestEven && processor_is_ordinary()) {
         for (; k + 8 <= lanes; k += 8) {
             some32<Operation, 8>(mask >> k, a + k, b + k, c + k, results + k, flags);
-        }
-        for (; k + 4 <= lanes; k += 4) {
-            some32<Operation, 4>(mask >> k, a + k, b + k, c + k, results + k, flags);
         }
     }
     for (; k < lanes; ++k) {
