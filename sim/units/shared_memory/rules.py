@@ -1,13 +1,15 @@
 """Conflict rules of banks, rows, lanes and wide requesters, as loads and their rates."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ....hw.config import WORD_BYTES, SharedMemoryConfig
 from ....hw.memory.shared.shared_memory import SharedMemoryPorts
-from .costs import Load, bytes_per_cycle
-from .stress import SharedStress
+from .stress import SharedStress, Wishes
 
 __all__ = ["RULES", "SUBBANKS", "Rule", "accesses_per_cycle", "described", "eight_cores"]
 
@@ -60,14 +62,17 @@ class Place:
     every: int = 1
     store: bool = False
 
-    def load(self, config: SharedMemoryPorts, offset: int = 0) -> Load:
-        """Return the load, `offset` bytes into the row."""
+    def wishes(self, config: SharedMemoryPorts, cycles: int, size: int, lane: int = 0) -> Wishes:
+        """Return the wishes of `cycles` cycles, with accesses of `size` bytes."""
         memory = config.memory
         bank = memory.size // memory.banks
         quarter = bank // 4
         start = self.bank * bank + self.part * quarter + self.row % config.slices * ROW
-        step = memory.line_bytes if self.steps else 0
-        return Load(start + offset, step, quarter, self.every, self.store)
+        moves = np.arange(cycles) // self.every * self.steps
+        places = start + WORD_BYTES * lane + memory.line_bytes * moves % quarter
+        address = np.where(np.arange(cycles) % self.every == 0, places, -1)
+        data = np.zeros((cycles, size), np.uint8)
+        return Wishes(address, self.store, data, np.ones_like(data, bool))
 
 
 @dataclass(frozen=True)
@@ -94,21 +99,29 @@ class Rule:
     lanes: Place | None = None
     wide: Mapping[str, Place] | None = None
 
-    def loads(self, config: SharedMemoryPorts) -> dict[str, Load]:
-        """Return the load of each port."""
-        found = {f"row_{n}": place.load(config) for n, place in enumerate(self.rows)}
-        found |= {name: place.load(config) for name, place in (self.wide or {}).items()}
+    def places(self) -> dict[str, tuple[Place, int]]:
+        """Return the place of each port, and its lane."""
+        found = {f"row_{n}": (place, 0) for n, place in enumerate(self.rows)}
+        found |= {name: (place, 0) for name, place in (self.wide or {}).items()}
         if self.lanes is not None:
-            for n in range(LANES):
-                found[f"narrow_{n}"] = self.lanes.load(config, WORD_BYTES * n)
+            found |= {f"narrow_{n}": (self.lanes, n) for n in range(LANES)}
         return found
 
 
-def accesses_per_cycle(stress: SharedStress, rule: Rule) -> dict[str, float]:
-    """Return the measured accesses per cycle of a rule, by kind of port."""
-    sizes = {"read": ROW, "write": ROW, "row": ROW, "narrow": WORD_BYTES}
-    moved = bytes_per_cycle(stress, rule.loads(stress.config))
-    return {kind: count / sizes[kind] for kind, count in moved.items()}
+def accesses_per_cycle(stress: SharedStress, rule: Rule, cycles: int = 256) -> dict[str, float]:
+    """Return the measured accesses per cycle of a rule, by kind of port.
+
+    Kinds without traffic are omitted. `cycles` must be a multiple of every arbitration period.
+    """
+    warm = 2 * len(stress.sizes)
+    run = stress.run({
+        name: place.wishes(stress.config, 2 * warm + cycles, stress.sizes[name], lane)
+        for name, (place, lane) in rule.places().items()
+    })
+    served = Counter[str]()
+    for name, accepted in run.accepted.items():
+        served[name.partition("_")[0]] += sum(warm <= cycle < warm + cycles for cycle in accepted)
+    return {kind: count / cycles for kind, count in served.items() if count}
 
 
 def described(rates: Mapping[str, Any] | None) -> str:
@@ -231,5 +244,55 @@ RULES = (
         (ONE,),
         (None, {"row": 1, "narrow": 8}),
         lanes=Place(row=1),
+    ),
+    Rule("8 loading lanes in one slice", (), alike(narrow=8), lanes=ONE),
+    Rule(
+        "wide reads without a gap, 8 loading lanes",
+        (),
+        alike(read=1),
+        lanes=ONE,
+        wide={"read_0": WIDE},
+    ),
+    Rule(
+        "wide reads in every fourth cycle, 8 loading lanes",
+        (),
+        alike(read=0.25, narrow=6),
+        lanes=ONE,
+        wide={"read_0": Place(part=2, every=4)},
+    ),
+    Rule(
+        "wide reads, 8 storing lanes in other lines",
+        (),
+        alike(read=1, narrow=8),
+        lanes=WRITE,
+        wide={"read_0": WIDE},
+    ),
+    Rule(
+        "wide reads without a gap, 8 loading lanes of the other slice",
+        (),
+        (None, {"read": 1, "narrow": 8}),
+        lanes=Place(row=1),
+        wide={"read_0": WIDE},
+    ),
+    Rule(
+        "wide writes without a gap, 8 storing lanes",
+        (),
+        alike(write=1),
+        lanes=WRITE,
+        wide={"write_0": WIDE_WRITE},
+    ),
+    Rule(
+        "wide writes, 8 loading lanes in other lines",
+        (),
+        alike(write=1, narrow=8),
+        lanes=ONE,
+        wide={"write_0": WIDE_WRITE},
+    ),
+    Rule(
+        "wide reads of two banks, wide writes of a third, 8 loading lanes of a fourth",
+        (),
+        alike(read=2, write=1, narrow=8),
+        lanes=Place(bank=3),
+        wide={"read_0": WIDE, "read_1": Place(bank=1), "write_0": Place(bank=2, store=True)},
     ),
 )

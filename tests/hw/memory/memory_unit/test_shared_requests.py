@@ -56,6 +56,25 @@ def test_every_stride_from_every_start(bench):
     assert {cycles for cycles, _ in costs} >= {1, 8}
 
 
+@pytest.mark.parametrize("degree", range(1, 9))
+@pytest.mark.quick("8-8")
+def test_words_in_one_subbank_take_turns(bench, degree):
+    """Some lanes are in one subbank and in different lines, each other lane is alone in its own."""
+    rng, requests = random.Random(degree), []
+    for _ in range(20):
+        subbanks = rng.sample(range(8), 8)
+        places = [(subbanks[0], line) for line in rng.sample(range(64), degree)]
+        places += [(subbank, rng.randrange(64)) for subbank in subbanks[degree:]]
+        rng.shuffle(places)
+        requests.append(CoreRequest([4 * (8 * line + subbank) for subbank, line in places]))
+    expected_cycles = [cycles for cycles, _ in expected(bench, requests)]
+    costs = [cycles for cycles, _ in bench.run(requests)]
+    if bench.ports.memory.narrow_ports == 8:
+        assert costs == expected_cycles == [degree] * len(requests)
+    else:
+        assert all(map(int.__ge__, costs, expected_cycles))
+
+
 @pytest.mark.quick("8")
 def test_lanes_outside_the_mask_do_not_count(bench):
     rng = random.Random(3)

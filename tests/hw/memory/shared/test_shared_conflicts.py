@@ -1,6 +1,5 @@
-"""Tests of the exact cost of conflicts in shared memory."""
+"""Test of the cycles between groups of lanes at shared memory."""
 
-import random
 from dataclasses import replace
 
 import pytest
@@ -17,91 +16,6 @@ from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.memory.memory_unit.shared_lanes import is_row
 from spica.sim.golden.memory.shared.shared_memory import conflict_degree
-from spica.sim.units.shared_memory.costs import (
-    BESIDE,
-    EIGHT_LANES,
-    Lanes,
-    bytes_per_cycle,
-    conflicting_lanes,
-    lane_costs,
-    lanes_on,
-    strided,
-    wide,
-)
-from spica.sim.units.shared_memory.stress import SharedStress
-
-MEMORY = EIGHT_LANES.memory
-LANES = MEMORY.narrow_ports
-#: Strides in words at which all lanes fit in memory.
-STRIDES = range((MEMORY.size // 4 - 1) // (LANES - 1) + 1)
-
-
-@pytest.fixture(scope="module")
-def stress():
-    with SharedStress(EIGHT_LANES, optimize=0) as stress:
-        yield stress
-
-
-def degrees(accesses):
-    return [conflict_degree(MEMORY, each.addresses) for each in accesses]
-
-
-@pytest.mark.parametrize("store", [False, True], ids=["loads", "stores"])
-@pytest.mark.full
-def test_every_stride_costs_its_degree(stress, store):
-    accesses = [strided(LANES, stride, store=store) for stride in STRIDES]
-    costs = lane_costs(stress, accesses)
-    assert costs == degrees(accesses)
-    # Within a bank: the greatest common divisor of subbanks and stride.
-    assert costs[:9] == [8, 1, 2, 1, 4, 1, 2, 1, 8]
-    assert {1, 2, 3, 4, 8} <= {*costs}
-
-
-@pytest.mark.parametrize("degree", range(1, LANES + 1))
-@pytest.mark.full
-def test_every_degree(stress, degree):
-    accesses = conflicting_lanes(degree, seed=degree)
-    assert degrees(accesses) == [degree] * len(accesses)
-    assert lane_costs(stress, accesses) == [degree] * len(accesses)
-
-
-@pytest.mark.full
-def test_random_lanes(stress):
-    """Loads and stores take the cycles of their own conflicts if they have no line in common."""
-    rng = random.Random(1)
-    found, expected = [], []
-    for span in (16, 64, MEMORY.size // 4) * 200:
-        stores = [rng.random() < 0.5 for _ in range(LANES)]
-        # Loads of even lines, stores to odd ones.
-        words = [rng.randrange(span) for _ in range(LANES)]
-        lines = MEMORY.subbanks
-        addresses = [
-            4 * (word // lines // 2 * 2 * lines + lines * store + word % lines)
-            for word, store in zip(words, stores, strict=True)
-        ]
-        found.append(Lanes(addresses, stores))
-        pairs = [*zip(addresses, stores, strict=True)]
-        both = [[place for place, store in pairs if store == kind] for kind in (False, True)]
-        expected.append(max(conflict_degree(MEMORY, each) for each in both))
-    assert lane_costs(stress, found) == expected
-    assert {*expected} >= {1, 2, 3, 4}
-
-
-@pytest.mark.parametrize("name", BESIDE)
-@pytest.mark.full
-def test_wide_accesses_go_first_and_leave_the_rest(stress, name):
-    wides, lanes, expected = BESIDE[name]
-    assert bytes_per_cycle(stress, wides | lanes) == expected
-
-
-@pytest.mark.full
-def test_lanes_never_hold_up_wide_accesses(stress):
-    wides = {"read_0": wide(0), "read_1": wide(1), "write_0": wide(2, store=True)}
-    alone = bytes_per_cycle(stress, wides)
-    for bank in range(MEMORY.banks):
-        for store in (False, True):
-            beside = bytes_per_cycle(stress, wides | lanes_on(bank, store=store))
-            assert {kind: beside[kind] for kind in alone} == alone
 
 
 class LanesAndMemory(wiring.Component):
@@ -175,7 +89,7 @@ def test_lanes_of_a_core_cost_what_row_ports_and_conflicts_say(ports, row_port):
     memory = SharedMemoryConfig(size=1024, banks=1, subbanks=8)
     core = CoreConfig(shared_ports=ports, row_port=row_port)
     config = replace(PRESETS["core"], shared=memory, core=core)
-    strides = [strided(8, stride).addresses for stride in (0, 1, 2, 3, 4, 6, 8, 16)]
+    strides = [[4 * stride * lane for lane in range(8)] for stride in (0, 1, 2, 3, 4, 6, 8, 16)]
     # A unit stride that crosses from one row to the next.
     others = [[*ROWS, [4 * (lane + 3) for lane in range(8)]], strides]
     expected = [

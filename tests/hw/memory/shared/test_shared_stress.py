@@ -6,12 +6,17 @@ import pytest
 
 from spica.hw.config import PRESETS, SharedMemoryConfig
 from spica.hw.memory.shared.shared_memory import SharedMemoryPorts, cluster_ports
-from spica.sim.units.shared_memory.costs import EIGHT_LANES
 from spica.sim.units.shared_memory.patterns import mixed_wishes
 from spica.sim.units.shared_memory.stress import SharedStress
 
 #: Least accesses in the fast tests and, of all shapes together, in the slow ones.
 FAST, SLOW = 20_000, 1_000_000
+#: A port for each of eight lanes, and wide ports of whole and partial lines.
+EIGHT_LANES = SharedMemoryPorts(
+    memory=SharedMemoryConfig(size=8192, banks=4, subbanks=8, narrow_ports=8),
+    read_sizes=(32, 32, 16),
+    write_sizes=(32, 16),
+)
 #: Cores with row ports of half a line, beside lanes and wide ports of every size.
 HALVES = SharedMemoryPorts(
     memory=SharedMemoryConfig(size=4096, banks=2, subbanks=8, narrow_ports=4),
