@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,36 +13,25 @@ from .memories import MemoryShape, memories_of
 from .yosys import run_at_once, yosys_version
 
 __all__ = [
-    "COUNT",
-    "ELABORATION",
-    "GATES",
     "MAPPING",
-    "WORDS",
-    "WRITE",
     "Synthesis",
     "netlist_of",
     "synthesis_key",
-    "synthesis_of",
     "synthesise",
 ]
 
-#: Script for a whole design.
-ELABORATION = """
+#: Script for the design below `top`: its word-level cells are counted before it is mapped by the
+#: passes of `synth` without `memory_map`, so that memories stay whole.
+MAPPING = """
 hierarchy -check -top {top}
 proc
 flatten -noscopeinfo
 chformal -remove
-"""
-#: Script for each block before its word-level cells are counted.
-WORDS = """
+
 opt
-"""
-COUNT = """
+
 tee -q -o words.json stat -json
-"""
-#: Script for each block after that: the passes of `synth -run coarse:fine`, which accepts only
-#: whole designs, and the rest of `synth` without `memory_map`, so that memories stay whole.
-GATES = """
+
 opt_expr
 opt_clean
 opt -nodffe -nosdff
@@ -64,12 +53,9 @@ opt -fast
 abc
 opt -fast
 clean
-"""
-WRITE = """
+
 write_json gates.json
 """
-#: Complete script for a design of one block.
-MAPPING = ELABORATION + WORDS + COUNT + GATES + WRITE
 SCRIPT = "read_rtlil block.il" + MAPPING.format(top=TOP)
 
 #: Cells that are bookkeeping of Yosys, not hardware.
@@ -117,28 +103,20 @@ def synthesise(block: Block) -> Synthesis:
 
 
 def counts_of(block: Block) -> Synthesis:
-    """Count the contents of a block's netlist."""
+    """Count the contents of a block's netlist, without the instances of other blocks."""
     words, gates = (json.loads(text)["modules"] for text in netlist_of(block).values())
-    return synthesis_of(words[f"\\{TOP}"], gates[TOP], block.names)
-
-
-def synthesis_of(words: dict, gates: dict, blocks: Container[str]) -> Synthesis:
-    """Count the cells of a module in the outputs of ``stat`` and ``write_json``.
-
-    Instances of `blocks` do not count.
-    """
-    counts: Mapping[str, int] = words.get("num_cells_by_type", {})
-    mapped = Counter(cell["type"] for cell in gates["cells"].values())
+    counts: Mapping[str, int] = words[f"\\{TOP}"].get("num_cells_by_type", {})
+    mapped = Counter(cell["type"] for cell in gates[TOP]["cells"].values())
     return Synthesis(
         cells=sum(
             count
             for cell, count in counts.items()
-            if cell not in NOT_HARDWARE and cell.removeprefix("\\") not in blocks
+            if cell not in NOT_HARDWARE and cell.removeprefix("\\") not in block.names
         ),
         gates=Counter({
             cell: count
             for cell, count in mapped.items()
-            if cell not in blocks and not cell.startswith("$mem")
+            if cell not in block.names and not cell.startswith("$mem")
         }),
-        memories=memories_of(gates),
+        memories=memories_of(gates[TOP]),
     )
