@@ -2,21 +2,12 @@
 
 from ...hw.config import CoreConfig
 from ...hw.isa.operations import Port
-from .definition import chain, gathering
-from .row import Row, core_of, exactly, ratio
+from .definition import chain
+from .row import Row, core_of, exactly
 from .unrolled_code import STREAMS, Stream, repeated
 
-__all__ = ["chain_rows", "collector_rows", "dual_issue_rows", "issue_rows"]
+__all__ = ["chain_rows", "dual_issue_rows", "issue_rows"]
 
-ALWAYS = float("inf")
-#: Streams by number of source registers. Registers are in falling order, so that neighbouring
-#: warps, which issue in successive cycles, use different banks in every cycle.
-READERS = {
-    0: STREAMS["constants"],
-    1: STREAMS["sums with an immediate"],
-    2: repeated("fmul.s f{d}, f2, f1"),
-    3: repeated("fmadd.s f{d}, f3, f2, f1"),
-}
 #: Minimum instructions per cycle of 8 warps, by stream.
 LEAST = {
     "sums": 0.98,
@@ -84,26 +75,6 @@ def chain_rows() -> list[Row]:
                     + ("one from a bus" if core.snoop and latency > 1 else "all from the banks"),
                     measure=lambda bench, stream=stream: bench.run(stream, warps=1).step,
                     change=change,
-                )
-            )
-    return rows
-
-
-def collector_rows() -> list[Row]:
-    """Return the issue rates by number of collectors."""
-    rows = []
-    for collectors in range(1, 9):
-        for operands, stream in READERS.items():
-            keeps = gathering(operands)
-            rows.append(
-                Row(
-                    group="collectors",
-                    name=f"{operands} operands",
-                    unit="per cycle",
-                    limits=exactly(ratio(collectors, keeps)),
-                    why=f"{collectors} collectors, each {keeps} cycles for an instruction",
-                    measure=lambda bench, stream=stream: bench.run(stream).ipc,
-                    change={"collectors": collectors},
                 )
             )
     return rows

@@ -36,18 +36,18 @@ class Workbench:
 
     def run(
         self,
-        stream: Stream | Callable[[int], str],
+        stream: Stream,
         *,
         warps: int | None = None,
         latency: int = 1,
         lengths: tuple[int, int] = LENGTHS,
     ) -> Steady:
-        """Return the steady-state cost of a stream, or of programs of any length.
+        """Return the steady-state cost of a stream.
 
         Parameters
         ----------
-        stream : Stream or callable
-            Stream of each warp, or a function that returns a program of a number of lines.
+        stream : Stream
+            Of each warp.
         warps : int or None
             Number of running warps; all by default.
         latency : int
@@ -57,14 +57,13 @@ class Workbench:
 
         """
         chosen = self.core.warps if warps is None else warps
-
-        def text(length: int) -> str:
-            if isinstance(stream, Stream):
-                return program(stream, length, warps=chosen)
-            return stream(length)
-
-        memory = CoreMemoryConfig(latency=latency)
-        return steady(self.config, text, lengths=lengths, memory=memory, **self.options)
+        return steady(
+            self.config,
+            lambda length: program(stream, length, warps=chosen),
+            lengths=lengths,
+            memory=CoreMemoryConfig(latency=latency),
+            **self.options,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

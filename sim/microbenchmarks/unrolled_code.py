@@ -1,12 +1,12 @@
 """Straight-line instruction streams for the steady state of a core."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...hw.isa.memory_map import SHARED_BASE
 from ..iss.program_bench import END
 
-__all__ = ["STREAMS", "Stream", "by_warp", "program", "repeated"]
+__all__ = ["STREAMS", "Stream", "program", "repeated"]
 
 #: Destinations of independent instructions, used in rotation: the first register and their number.
 #: Lower registers are sources.
@@ -65,12 +65,10 @@ def repeated(line: str) -> Stream:
 STREAMS = {
     "sums": repeated("add x{d}, x8, x9"),
     "sums with an immediate": repeated("addi x{d}, x9, 1"),
-    "constants": repeated("lui x{d}, 1"),
     "dependent sums": repeated("add x10, x10, x9"),
     "products": repeated("mul x{d}, x8, x9"),
     "dependent products": repeated("mul x10, x10, x9"),
     "multiply-adds": repeated("fmadd.s f{d}, f1, f2, f3"),
-    "float products": repeated("fmul.s f{d}, f1, f2"),
     "dependent multiply-adds": repeated("fmadd.s f10, f1, f2, f10"),
     "sums and multiply-adds": Stream(["add x{d}, x8, x9", "fmadd.s f{d}, f1, f2, f3"]),
     "mixed": Stream([
@@ -94,18 +92,3 @@ STREAMS = {
 def program(stream: Stream, length: int, *, warps: int) -> str:
     """Return the text of a program in which `warps` warps execute `length` lines each."""
     return f"{BEGIN.format(warps=warps)}\n{stream.text(length)}\n{END}"
-
-
-def by_warp(streams: Sequence[Stream]) -> Callable[[int], str]:
-    """Return a function that makes a program with a different stream for each warp."""
-
-    def text(length: int) -> str:
-        parts = [BEGIN.format(warps=len(streams)), "csrr t0, warp_id"]
-        for warp in range(len(streams)):
-            # The reach of a branch alone is too small.
-            parts += [f"li t1, {warp}", f"bne t0, t1, after{warp}", f"j own{warp}", f"after{warp}:"]
-        for warp, stream in enumerate(streams):
-            parts += [f"own{warp}:", stream.text(length), END]
-        return "\n".join(parts)
-
-    return text

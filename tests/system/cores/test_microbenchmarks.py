@@ -12,24 +12,22 @@ from spica.hw.isa.program import assemble_program
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.program_bench import small_config
-from spica.sim.microbenchmarks import memory_rows, scheduler_rows
-from spica.sim.microbenchmarks.bank_rows import bank_rows
+from spica.sim.microbenchmarks import memory_rows
 from spica.sim.microbenchmarks.cost_rows import BOTH_WAYS, cost_rows
 from spica.sim.microbenchmarks.definition import chain, gathering, taken
 from spica.sim.microbenchmarks.issue_rows import (
     chain_rows,
-    collector_rows,
     dual_issue_rows,
     issue_rows,
 )
 from spica.sim.microbenchmarks.port_rows import port_rows
 from spica.sim.microbenchmarks.row import SHAPE, Row, Workbench, exactly, ratio
 from spica.sim.microbenchmarks.steady import Steady
-from spica.sim.microbenchmarks.unrolled_code import STREAMS, Stream, by_warp, program
+from spica.sim.microbenchmarks.unrolled_code import STREAMS, Stream, program
 
 PARTS = (
-    *(issue_rows, chain_rows, collector_rows, dual_issue_rows, bank_rows, port_rows, cost_rows),
-    *(scheduler_rows.scheduler_rows, memory_rows.hiding_rows, memory_rows.access_rows),
+    *(issue_rows, chain_rows, dual_issue_rows, port_rows, cost_rows),
+    *(memory_rows.hiding_rows, memory_rows.access_rows),
     memory_rows.fetch_rows,
 )
 ROWS = [row for part in PARTS for row in part()]
@@ -84,9 +82,7 @@ def test_streams_run_on_the_model(name):
     assert instructions[1] - instructions[0] == 2 * length
 
 
-def test_warps_with_streams_of_their_own_and_both_ways_of_a_choice():
-    text = by_warp([STREAMS["sums"], STREAMS["stores"]])
-    assert instructions_of(text(10)) - instructions_of(text(0)) == 20
+def test_both_ways_of_a_choice():
     ways = [instructions_of(program(BOTH_WAYS, n, warps=1)) for n in (0, 1)]
     # Branch and join come twice; threads that take the branch go to their sum, the others have a
     # sum and a jump.
@@ -99,19 +95,6 @@ def instructions_of(text):
     outcome = iss.run(ENDLESS)
     assert outcome.stop is StopReason.DONE, outcome
     return iss.statistics.instructions
-
-
-@pytest.mark.full
-def test_another_policy_makes_other_choices():
-    core = CoreConfig(**SHAPE)
-    bench = Workbench(small_config(**SHAPE), optimize=0)
-    records = scheduler_rows.recorded(bench, scheduler_rows.WORK)
-    wrong = {
-        policy: scheduler_rows.wrong_choices(replace(core, scheduler=policy), records, 0)
-        for policy in ("round_robin", "oldest", "greedy_then_oldest")
-    }
-    assert wrong["round_robin"] == 0
-    assert min(wrong["oldest"], wrong["greedy_then_oldest"]) > scheduler_rows.LENGTH
 
 
 @pytest.mark.slow  # elaborates a core twice
