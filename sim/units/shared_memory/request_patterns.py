@@ -2,29 +2,14 @@
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import islice, permutations
+from dataclasses import dataclass
+from itertools import permutations
 
-from ....hw.config import PRESETS, WORD_BYTES, ClusterConfig, CoreConfig, SharedMemoryConfig
-from .request_path import CoreRequest
-
-__all__ = ["PATTERNS", "PORTS", "Pattern", "one_core", "requests_of"]
+__all__ = ["PATTERNS", "PORTS", "Pattern"]
 
 LANES = 8
-ROW = WORD_BYTES * LANES
 #: Narrow ports of a core for which cycles are stated.
 PORTS = (2, 8)
-#: Strides in words at which all lanes fit in memory.
-STRIDES = range(32)
-
-
-def one_core(ports: int, subbanks: int = 8) -> ClusterConfig:
-    """Return a small machine with one core of eight lanes."""
-    return replace(
-        PRESETS["core"],
-        core=CoreConfig(shared_ports=ports),
-        shared=SharedMemoryConfig(size=4096, banks=2, subbanks=subbanks),
-    )
 
 
 @dataclass(frozen=True)
@@ -78,16 +63,3 @@ PATTERNS = (
     Pattern("words at a stride of 4", False, (4, 4)),
     Pattern("words at a stride of 8", False, (8, 8)),
 )
-
-
-def requests_of(pattern: Pattern, rng: random.Random, count: int) -> list[CoreRequest]:
-    """Return at most `count` loads of a pattern, or stores of words, half-words and bytes."""
-    found = []
-    for words in islice(pattern.words(rng), count):
-        sizes = [rng.choice([1, 2, 4, 4]) for _ in words]
-        offsets = [rng.randrange(0, WORD_BYTES, size) for size in sizes]
-        strobes = [((1 << size) - 1) << at for size, at in zip(sizes, offsets, strict=True)]
-        data = [rng.getrandbits(32) for _ in words]
-        addresses = [WORD_BYTES * word + at for word, at in zip(words, offsets, strict=True)]
-        found.append(CoreRequest(addresses, rng.random() < 0.5, data, strobes))
-    return found

@@ -1,0 +1,147 @@
+"""Requests of one core on their way to shared memory: coalescer, dispatch and memory alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from amaranth import *
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from spica.hw.config import WORD_BYTES, ClusterConfig, MemoryUnitConfig
+from spica.hw.isa.memory_map import SHARED_BASE
+from spica.hw.lib.interfaces.core_memory import data_request_layout, data_response_layout
+from spica.hw.lib.streams import ResponseSignature
+from spica.hw.memory.memory_unit.coalescer import Coalescer
+from spica.hw.memory.memory_unit.shared_lanes import SharedLanes
+from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
+from spica.sim.engine.testbench import simulate
+from spica.sim.golden.memory.shared.shared_memory import SharedMemoryModel
+from spica.sim.units.alike import require_alike
+
+__all__ = ["CoreRequest", "request_costs"]
+
+#: Cycles from a request to its first access: coalescer, and dispatch.
+BEFORE = 2
+
+
+@dataclass(frozen=True)
+class CoreRequest:
+    """A request for shared memory: byte offsets of words, one per lane, and what is stored.
+
+    Parameters
+    ----------
+    addresses : sequence of int
+    store : bool
+    data : sequence of int
+        Words of a store.
+    strobes : sequence of int
+        Stored bytes of each word.
+    mask : int
+        Active lanes.
+
+    """
+
+    addresses: Sequence[int]
+    store: bool = False
+    data: Sequence[int] = ()
+    strobes: Sequence[int] = ()
+    mask: int = -1
+
+    @property
+    def lanes(self) -> list[int]:
+        """Active lanes, the lowest first."""
+        return [lane for lane in range(len(self.addresses)) if self.mask >> lane & 1]
+
+    @property
+    def payload(self) -> dict:
+        """Payload of the stream into the coalescer."""
+        return {
+            "is_store": self.store,
+            "mask": sum(1 << lane for lane in self.lanes),
+            "address": [SHARED_BASE + address for address in self.addresses],
+            "data": [*self.data] if self.store else [0] * len(self.addresses),
+            "strobes": [*self.strobes] if self.store else [0] * len(self.addresses),
+        }
+
+
+class RequestPath(wiring.Component):
+    """Coalescer and dispatch of one core before shared memory.
+
+    Parameters
+    ----------
+    config : ClusterConfig
+        With one core.
+
+    Members
+    -------
+    i, o
+        Ports of `Coalescer` and of `SharedLanes`.
+    row : Out(1)
+        A row is accessed in this cycle.
+    """
+
+    i: stream.Interface
+    o: wiring.PureInterface
+    row: Signal
+
+    def __init__(self, config: ClusterConfig):
+        self.config, self.unit = config, MemoryUnitConfig.of(config)
+        super().__init__({
+            "i": In(stream.Signature(data_request_layout(self.unit.core))),
+            "o": Out(ResponseSignature(data_response_layout(self.unit.core))),
+            "row": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.coalescer = coalescer = Coalescer(self.unit)
+        m.submodules.lanes = lanes = SharedLanes(self.unit)
+        m.submodules.memory = memory = SharedMemory(cluster_ports(self.config))
+        connect(m, flipped(self.i), coalescer.i)
+        connect(m, coalescer.o, lanes.i)
+        connect(m, lanes.o, flipped(self.o))
+        for port in range(self.unit.core.shared_ports):
+            connect(m, lanes.port[port], getattr(memory, f"narrow_{port}"))
+        connect(m, lanes.row, memory.row_0)
+        m.d.comb += self.row.eq(lanes.row.request.valid & lanes.row.request.ready)
+        return m
+
+
+def request_costs(config: ClusterConfig, requests: Sequence[CoreRequest]) -> list[tuple[int, bool]]:
+    """Return for each request the cycles of its accesses, and whether it was a row.
+
+    Each request finds the memory idle, which holds zeros at first. Every word of a response is
+    compared with the model.
+    """
+    path, ports = RequestPath(config), cluster_ports(config)
+    model, latency, costs = SharedMemoryModel(ports), ports.memory.read_latency, []
+
+    async def bench(ctx):
+        for request in requests:
+            ctx.set(path.i.payload, request.payload)
+            ctx.set(path.i.valid, 1)
+            assert ctx.get(path.i.ready)
+            found, cycle, row = {}, 0, False
+            while len(found) < len(request.lanes):
+                await ctx.tick()
+                ctx.set(path.i.valid, 0)
+                cycle, row = cycle + 1, row or bool(ctx.get(path.row))
+                if ctx.get(path.o.valid):
+                    response = ctx.get(path.o.payload)
+                    found |= {n: response.data[n] for n in request.lanes if response.mask >> n & 1}
+            check(model, request, found)
+            costs.append((cycle - latency - BEFORE + 1, row))
+            await ctx.tick()
+
+    simulate(path, bench, timeout=100 * len(requests))
+    return costs
+
+
+def check(model: SharedMemoryModel, request: CoreRequest, found: dict[int, int]) -> None:
+    """Compare the words of a response with the model, the lowest lanes first."""
+    for n in request.lanes:
+        at = request.addresses[n] // WORD_BYTES * WORD_BYTES
+        if request.store:
+            model.write(at, WORD_BYTES, request.data[n], request.strobes[n])
+        else:
+            require_alike(found[n], model.read(at, WORD_BYTES), request, "lane", n)
