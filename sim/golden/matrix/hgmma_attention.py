@@ -11,16 +11,8 @@ from ....kernels.attention.problem import AttentionProblem
 from ....kernels.attention.weight_scale import weight_scale
 from ..arith.float32 import stored
 from ..core.units.tensor import matrix_product
-from .attention_steps import (
-    MINUS_INFINITY,
-    each_head,
-    factors,
-    finished,
-    keys_seen,
-    limit_of,
-    powers_of,
-)
-from .tensor_attention import masked_scores
+from .attention_steps import factors, limit_of, powers_of
+from .tensor_attention import all_heads
 
 __all__ = ["attention"]
 
@@ -42,35 +34,10 @@ def attention(
 
     """
     tensor = config.hgmma_units
-    assert tensor is not None and tensor.operand == problem.operand
-    q, k, v = (np.ascontiguousarray(x).view(f"u{x.itemsize}").astype(np.uint32) for x in (q, k, v))
-    return each_head(problem, q, k, v, partial(head, tensor, problem))
-
-
-def head(tensor: HgmmaConfig, problem: AttentionProblem, q, k, v) -> tuple[np.ndarray, np.ndarray]:
-    """Return O and LSE of one head; operands are stored numbers."""
-    size = block_keys(problem.depth)
-    pads = ((0, -problem.keys % size), (0, 0))
-    k, v = np.pad(k, pads), np.pad(v, pads)
-    rows = np.arange(problem.queries)
-    seen = keys_seen(problem, rows)
-    of_tile = keys_seen(problem, rows // TILE * TILE + TILE - 1)
-    maximum = np.full(problem.queries, MINUS_INFINITY)
-    sums = np.zeros(problem.queries, np.float32)
-    o = np.zeros((problem.queries, problem.depth), np.float32)
-    with np.errstate(all="ignore"):
-        for first in range(0, problem.keys, size):
-            used = np.nonzero((of_tile > first) | (first == 0))[0]
-            block = slice(first, first + size)
-            maximum[used], sums[used], o[used] = after_block(
-                tensor,
-                problem.scale_log2,
-                masked_scores(tensor, q[used], k[block], seen[used] - first),
-                v[block],
-                (maximum[used], sums[used], o[used]),
-                is_first=first == 0,
-            )
-        return finished(problem, maximum, sums, o, weight_scale(tensor))
+    assert tensor is not None
+    step = partial(after_block, tensor)
+    keys = block_keys(problem.depth)
+    return all_heads(tensor, problem, (q, k, v), step, keys=keys, queries=TILE, parts=1)
 
 
 def after_block(tensor: HgmmaConfig, scale, scores, v, state, *, is_first: bool):
@@ -81,10 +48,10 @@ def after_block(tensor: HgmmaConfig, scale, scores, v, state, *, is_first: bool)
         old = np.fmax(old, np.fmax.reduce(scores[:, :TILE], axis=1))
     is_above = block_sums(powers_of(old, scores, scale, weights)) > limit_of(weights)
     maximum = np.where(is_above, np.fmax(old, np.fmax.reduce(scores, axis=1)), old)
-    factor = np.where(is_above, factors(old, maximum, scale), np.float32(1))
+    factor = np.where(is_above, factors(old, maximum, scale), np.float32(1))[:, None]
     powers = powers_of(maximum, scores, scale, weights)
-    sums = sums * factor + block_sums(powers)
-    o = np.zeros_like(o) if is_first else o * factor[:, None]
+    sums = sums * factor + block_sums(powers)[:, None]
+    o = np.zeros_like(o) if is_first else o * factor
     total = matrix_product(stored(powers, tensor.operand), v, stored(o, "fp32"), tensor)
     return maximum, sums, total.view(np.float32)
 

@@ -1,6 +1,6 @@
 """Golden model of attention on tensor units: the order of operations of a warp, bit-exact."""
 
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ..arith.float32 import stored
 from ..core.units.tensor import matrix_product
 from .attention_steps import MINUS_INFINITY, each_head, exponents, finished, keys_seen, rising
 
-__all__ = ["attention"]
+__all__ = ["all_heads", "attention"]
 
 
 def attention(
@@ -34,37 +34,55 @@ def attention(
 
     """
     tensor = config.tensor_units
-    assert tensor is not None and tensor.operand == problem.operand
-    q, k, v = (np.ascontiguousarray(x).view(f"u{x.itemsize}").astype(np.uint32) for x in (q, k, v))
-    return each_head(problem, q, k, v, partial(head, tensor, problem))
-
-
-def head(tensor: TensorConfig, problem: AttentionProblem, q, k, v) -> tuple[np.ndarray, np.ndarray]:
-    """Return O and LSE of one head; operands are stored numbers."""
-    size = block_keys(tensor, problem.depth)
-    pads = ((0, -problem.keys % size), (0, 0))
-    k, v = np.pad(k, pads), np.pad(v, pads)
-    rows = np.arange(problem.queries)
-    seen = keys_seen(problem, rows)
-    of_tile = keys_seen(problem, rows // TILE * TILE + TILE - 1)
-    maximum = np.full(problem.queries, MINUS_INFINITY)
+    assert tensor is not None
     # Two lanes share a row: each has a part of its sum.
-    sums = np.zeros((problem.queries, 2), np.float32)
-    o = np.zeros((problem.queries, problem.depth), np.float32)
-    with np.errstate(all="ignore"):
-        for first in range(0, problem.keys, size):
-            used = np.nonzero((of_tile > first) | (first == 0))[0]
-            block = slice(first, first + size)
-            maximum[used], sums[used], o[used] = after_block(
-                tensor,
-                problem.scale_log2,
-                masked_scores(tensor, q[used], k[block], seen[used] - first),
-                v[block],
-                (maximum[used], sums[used], o[used]),
-                is_first=first == 0,
-            )
-        total = sums[:, 0] + sums[:, 1]
-        return finished(problem, maximum, total, o, weight_scale(tensor))
+    step = partial(after_block, tensor)
+    keys = block_keys(tensor, problem.depth)
+    return all_heads(tensor, problem, (q, k, v), step, keys=keys, queries=TILE, parts=2)
+
+
+def all_heads(
+    tensor: TensorNumerics,
+    problem: AttentionProblem,
+    operands,
+    step,
+    *,
+    keys: int,
+    queries: int,
+    parts: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return O and LSE of all heads on tensor units, block after block of `keys`.
+
+    Groups of `queries` leave out the same blocks. The sum of a row has `parts`, which are added at
+    the end. `step` returns maxima, sums and O after a block, from the scale, scores, V, and those
+    before it.
+    """
+    assert tensor.operand == problem.operand
+    q, k, v = (np.ascontiguousarray(x).view(f"u{x.itemsize}").astype(np.uint32) for x in operands)
+
+    def head(q, k, v) -> tuple[np.ndarray, np.ndarray]:
+        pads = ((0, -problem.keys % keys), (0, 0))
+        k, v = np.pad(k, pads), np.pad(v, pads)
+        rows = np.arange(problem.queries)
+        seen = keys_seen(problem, rows)
+        of_tile = keys_seen(problem, rows // queries * queries + queries - 1)
+        maximum = np.full(problem.queries, MINUS_INFINITY)
+        sums = np.zeros((problem.queries, parts), np.float32)
+        o = np.zeros((problem.queries, problem.depth), np.float32)
+        with np.errstate(all="ignore"):
+            for first in range(0, problem.keys, keys):
+                used = np.nonzero((of_tile > first) | (first == 0))[0]
+                block = slice(first, first + keys)
+                maximum[used], sums[used], o[used] = step(
+                    problem.scale_log2,
+                    masked_scores(tensor, q[used], k[block], seen[used] - first),
+                    v[block],
+                    (maximum[used], sums[used], o[used]),
+                    is_first=first == 0,
+                )
+            return finished(problem, maximum, reduce(np.add, [*sums.T]), o, weight_scale(tensor))
+
+    return each_head(problem, q, k, v, head)
 
 
 def masked_scores(tensor: TensorNumerics, q, k, seen) -> np.ndarray:
