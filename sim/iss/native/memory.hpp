@@ -8,6 +8,7 @@
 
 #include "archive.hpp"
 #include "decode.hpp"
+#include "regions.hpp"
 #include "tile_operand.hpp"
 
 namespace spica {
@@ -44,31 +45,10 @@ public:
     }
     // Whether these bytes of DRAM are in a placed region, or no region was placed.
     bool may_touch(uint32_t first, uint64_t size) {
-        if (regions_.empty()) return true;
-        uint64_t last = first + size - 1;
-        const Region& recent = regions_[recent_];
-        if (first >= recent.first && last <= recent.last) return true;
-        auto after = std::upper_bound(
-            regions_.begin(), regions_.end(), first,
-            [](uint32_t address, const Region& each) { return address < each.first; });
-        if (after == regions_.begin() || last > (after - 1)->last) return false;
-        recent_ = static_cast<size_t>(after - regions_.begin()) - 1;
-        return true;
+        return regions_.may_touch(first, size);
     }
     void allow(uint32_t first, uint32_t last) {
-        regions_.push_back({first, last});
-        std::sort(regions_.begin(), regions_.end(),
-                  [](const Region& a, const Region& b) { return a.first < b.first; });
-        std::vector<Region> merged;
-        for (const Region& each : regions_) {
-            if (!merged.empty() && each.first <= merged.back().last + uint64_t{1}) {
-                merged.back().last = std::max(merged.back().last, each.last);
-            } else {
-                merged.push_back(each);
-            }
-        }
-        regions_ = merged;
-        recent_ = 0;
+        regions_.allow(first, last);
         forget_code();
     }
 
@@ -146,16 +126,13 @@ public:
         archive.sparse(
             pages_, [] { return std::make_unique<Page>(); },
             [&](Page* page) { archive.raw(page->bytes, kPageBytes); });
-        archive(near_, dump_, regions_, recent_, operands_);
+        archive(near_, dump_, regions_, operands_);
     }
 
 private:
     struct Page {
         uint8_t bytes[kPageBytes];
         std::unique_ptr<Decoded[]> code;
-    };
-    struct Region {
-        uint32_t first, last;
     };
 
     Page& page_of(uint32_t address) {
@@ -195,9 +172,8 @@ private:
 
     std::vector<std::unique_ptr<Page>> pages_;
     std::vector<uint8_t> near_, dump_;
-    std::vector<Region> regions_;
+    Regions regions_;
     std::vector<Operand> operands_;
-    size_t recent_ = 0;
     uint32_t shared_bytes_;
 };
 

@@ -14,7 +14,7 @@
 #include "cores/cores.hpp"
 #include "cores/load_latency.hpp"
 #include "memory/memory.hpp"
-#include "memory/regions.hpp"
+#include "../iss/native/regions.hpp"
 
 namespace spica {
 

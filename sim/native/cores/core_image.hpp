@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "memory/memory.hpp"
-#include "memory/regions.hpp"
+#include "../iss/native/regions.hpp"
 
 namespace spica {
 

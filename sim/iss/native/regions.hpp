@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../iss/native/archive.hpp"
+#include "archive.hpp"
 
 namespace spica {
 
