@@ -10,29 +10,8 @@ from ...hw.isa.operations import SpecialOperation
 
 __all__ = ["special_header"]
 
-CONSTANTS = (
-    "ARGUMENT_WIDTH",
-    "C0_WIDTH",
-    "C1_DIGITS",
-    "C1_WIDTH",
-    "C2_DIGITS",
-    "C2_WIDTH",
-    "FACTOR_DIGITS",
-    "FACTOR_WIDTH",
-    "LOG2_UPPER",
-    "LOG2_UPPER_WIDTH",
-    "OFFSET_WIDTH",
-    "PRODUCT_BIAS",
-    "PRODUCT_WIDTH",
-    "SIGNIFICAND_DIGITS",
-    "SQUARED_WIDTH",
-    "SQUARE_WIDTH",
-    "SUM_WIDTH",
-    "TINY_ANGLE",
-    "TURN_WIDTH",
-    "VALUE_WIDTH",
-    "WINDOW_WIDTH",
-)
+#: Widths and limits of the definition; its tables are not numbers.
+CONSTANTS = [name for name in special.__all__ if isinstance(getattr(special, name), int)]
 
 
 def special_header() -> str:
