@@ -15,7 +15,6 @@ __all__ = [
     "gathering",
     "load_chain",
     "not_taken",
-    "port_cycles",
     "slots_held",
     "taken",
     "to_port",
@@ -71,11 +70,6 @@ def load_chain(core: CoreConfig, latency: int) -> int:
 def slots_held(latency: int) -> int:
     """Return the cycles that a load or store occupies one of `CoreConfig.accesses`."""
     return latency + 3
-
-
-def port_cycles(core: CoreConfig, port: Port) -> int:
-    """Return the cycles of a port for a warp, one per beat."""
-    return core.threads // core.lanes(port)
 
 
 def not_taken(operands: int) -> int:

@@ -46,11 +46,6 @@ class Steady:
         """Cycles from a line to the next, of each warp."""
         return self.cycles / self.lines
 
-    @property
-    def cost(self) -> float:
-        """Cycles of an instruction, of all warps together."""
-        return self.cycles / self.instructions
-
 
 def run_text(
     config: ClusterConfig, text: str, *, memory: CoreMemoryConfig | None = None, **options

@@ -82,10 +82,6 @@ STREAMS = {
         "sw x9, 0(x8)",
     ]),
     "loads": repeated("lw x{d}, 0(x8)"),
-    "stores": repeated("sw x9, 0(x8)"),
-    "quotients": repeated("div x{d}, x8, x9"),
-    "float quotients": repeated("fdiv.s f{d}, f1, f2"),
-    "reciprocals": repeated("frcp.s f{d}, f2"),
 }
 
 

@@ -20,13 +20,12 @@ from spica.sim.microbenchmarks.issue_rows import (
     dual_issue_rows,
     issue_rows,
 )
-from spica.sim.microbenchmarks.port_rows import port_rows
 from spica.sim.microbenchmarks.row import SHAPE, Row, Workbench, exactly, ratio
 from spica.sim.microbenchmarks.steady import Steady
 from spica.sim.microbenchmarks.unrolled_code import STREAMS, Stream, program
 
 PARTS = (
-    *(issue_rows, chain_rows, dual_issue_rows, port_rows, cost_rows),
+    *(issue_rows, chain_rows, dual_issue_rows, cost_rows),
     *(memory_rows.hiding_rows, memory_rows.access_rows),
     memory_rows.fetch_rows,
 )
@@ -121,7 +120,7 @@ def test_formulas():
     assert taken(2, latency=1) == 8
     assert ratio(3, 4) == 0.75 and ratio(5, 4) == 1
     steady = Steady(cycles=30, instructions=20, lines=10)
-    assert (steady.ipc, steady.step, steady.cost) == (2 / 3, 3, 1.5)
+    assert (steady.ipc, steady.step) == (2 / 3, 3)
     assert Stream(["add x{d}, x8, x9"]).text(2).split("\n")[1:] == [
         "add x16, x8, x9",
         "add x17, x8, x9",
