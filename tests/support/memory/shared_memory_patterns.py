@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ....hw.config import WORD_BYTES
-from ....hw.memory.shared.shared_memory import SharedMemoryPorts
-from ...golden.memory.shared.shared_memory import port_sizes
-from .stress import Wishes
+from spica.hw.config import WORD_BYTES
+from spica.hw.memory.shared.shared_memory import SharedMemoryPorts
+from spica.sim.golden.memory.shared.shared_memory import port_sizes
+from spica.sim.units.shared_memory.stress import Wishes
 
 __all__ = ["PHASE", "mixed_wishes", "port_wishes"]
 

@@ -6,8 +6,8 @@ import pytest
 
 from spica.hw.config import PRESETS, SharedMemoryConfig
 from spica.hw.memory.shared.shared_memory import SharedMemoryPorts, cluster_ports
-from spica.sim.units.shared_memory.patterns import mixed_wishes
 from spica.sim.units.shared_memory.stress import SharedStress
+from support.memory.shared_memory_patterns import mixed_wishes
 
 #: Least accesses in the fast tests and, of all shapes together, in the slow ones.
 FAST, SLOW = 20_000, 1_000_000
