@@ -147,24 +147,6 @@ def test_registers_of_warps(warps):
     simulate(dut, bench)
 
 
-def test_writes_are_for_one_warp():
-    dut = make(warps=2)
-
-    async def bench(ctx):
-        await write(ctx, dut, 1, MSCRATCH, 0xFFFF_FFFF)
-        await write(ctx, dut, 1, FCSR, 0xFFFF_FFFF)
-        assert (await read(ctx, dut, 1, MEPC))[0] == 0
-        await write(ctx, dut, 1, MEPC, 0x8000_1237)
-        assert (await read(ctx, dut, 0, MSCRATCH))[0] == 0
-        assert (await read(ctx, dut, 0, MEPC))[0] == 0
-        assert (await read(ctx, dut, 1, MEPC))[0] == 0x8000_1234
-        assert (await read(ctx, dut, 0, FCSR))[0] == 0
-        assert (await read(ctx, dut, 1, MSCRATCH))[0] == 0xFFFF_FFFF
-        assert (await read(ctx, dut, 1, FCSR))[0] == 0xFF
-
-    simulate(dut, bench)
-
-
 def test_a_reset_clears_what_memory_keeps():
     dut = make(warps=2)
     reset = Signal()

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from spica.hw.core.control.barrier import Barrier
-from spica.hw.core.control.faults import FaultCause
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.core.control.barrier import OF_CORES, BarrierModel, RefusedError
 from support.core.small_core import small_core
@@ -142,60 +141,3 @@ def test_random_arrivals(cores, warps, barriers, scope):
     simulate(driver.dut, bench)
     if (cores, warps) == (4, 8):
         assert len(set(driver.causes)) == 4
-
-
-def run(bench, **config):
-    driver = Driver(random.Random(1), **config)
-
-    async def testbench(ctx):
-        await bench(ctx, driver)
-
-    simulate(driver.dut, testbench)
-
-
-def test_one_core_opens_its_barrier_in_the_cycle_of_the_last_arrival():
-    async def bench(ctx, driver):
-        for warp in (2, 0):
-            assert await driver.arrive(ctx, warp, 5, 3) is None
-        assert ctx.get(driver.dut.waiting) == 0b101
-        ctx.set(driver.dut.arrive, 0b1000)
-        ctx.set(driver.dut.number, 5)
-        ctx.set(driver.dut.count, 3)
-        assert ctx.get(driver.dut.released) == 0b1101
-        assert not ctx.get(driver.dut.request.valid)
-        await ctx.tick()
-        assert ctx.get(driver.dut.waiting) == 0
-
-    run(bench, warps=4)
-
-
-def test_more_than_a_barrier_is_for():
-    """While all its warps wait for other cores, a further arrival is a fault."""
-
-    async def bench(ctx, driver):
-        assert await driver.arrive(ctx, 0, 2, 2) is None
-        assert await driver.arrive(ctx, 1, 2, 2) is None
-        assert await driver.arrive(ctx, 3, 2, 2) is FaultCause.BARRIER_FULL
-        assert await driver.arrive(ctx, 3, 2, 3) is FaultCause.BARRIER_DISAGREES
-        assert await driver.release(ctx, 1) == 0
-        assert await driver.release(ctx, 2) == 0b11
-
-    run(bench, warps=4, cores=2)
-
-
-def test_a_core_comes_once_to_a_barrier_of_cores():
-    async def bench(ctx, driver):
-        assert await driver.arrive(ctx, 0, OF_CORES | 2, 3) is None
-        # The warp barrier of this number is a different one.
-        assert await driver.arrive(ctx, 1, 2, 2) is None
-        assert await driver.arrive(ctx, 2, OF_CORES | 2, 3) is FaultCause.BARRIER_FULL
-        assert await driver.release(ctx, 2) == 0b1
-
-    run(bench, warps=4, cores=4, barrier_scope="core")
-
-
-def test_bit_31_is_of_no_meaning_in_a_cluster():
-    async def bench(ctx, driver):
-        assert await driver.arrive(ctx, 0, OF_CORES, 1) is FaultCause.BARRIER_NUMBER
-
-    run(bench, cores=2)

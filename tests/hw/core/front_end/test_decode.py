@@ -124,38 +124,25 @@ def test_by_hand():
     simulate(dut, bench, domains=())
 
 
-def test_register_groups_by_hand():
-    dut = Decode(TENSOR)
-
-    async def bench(ctx):
-        for accumulators, first in ((0, 48), (1, 56)):
-            ctx.set(dut.word, TENSOR_WORD.match | accumulators << 7)
-            o = ctx.get(dut.o)
-            assert (o.port, o.operation, o.rd, o.writes) == (Port.TENSOR, 0, first, 1)
-            assert [o.sources[k] for k in range(3)] == [32, 40, first]
-            assert (o.reads, o.grouped, o.last) == (7, 15, 7)
-        for accumulators in range(2, 32):
-            ctx.set(dut.word, TENSOR_WORD.match | accumulators << 7)
-            o = ctx.get(dut.o)
-            assert (o.port, o.operation) == (Port.CONTROL, ControlOperation.ILLEGAL)
-
-    simulate(dut, bench, domains=())
-
-
-def test_register_groups_of_warps_of_32_threads_by_hand():
-    dut = Decode(WIDE)
+@pytest.mark.parametrize(
+    ("config", "firsts"),
+    [(TENSOR, [48, 56]), (WIDE, [48, 52, 56, 60])],
+    ids=["tensor", "wide"],
+)
+def test_register_groups_by_hand(config, firsts):
+    dut = Decode(config)
 
     async def bench(ctx):
         for accumulators in range(32):
             ctx.set(dut.word, TENSOR_WORD.match | accumulators << 7)
             o = ctx.get(dut.o)
-            if accumulators >= 4:
+            if accumulators >= len(firsts):
                 assert (o.port, o.operation) == (Port.CONTROL, ControlOperation.ILLEGAL)
                 continue
-            first = 48 + 4 * accumulators
+            first = firsts[accumulators]
             assert (o.port, o.operation, o.rd, o.writes) == (Port.TENSOR, 0, first, 1)
             assert [o.sources[k] for k in range(3)] == [32, 40, first]
-            assert (o.reads, o.grouped, o.last) == (7, 15, 3)
+            assert (o.reads, o.grouped, o.last) == (7, 15, 16 // len(firsts) - 1)
 
     simulate(dut, bench, domains=())
 

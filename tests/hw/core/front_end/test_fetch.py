@@ -153,26 +153,3 @@ def test_random_events(fields, latency, stall):
 
     simulate(driver.dut, bench)
     assert driver.served == set(range(config.warps))
-
-
-def test_a_warp_with_nothing_goes_first():
-    """Among all warps that request a pair, the one just redirected is served first."""
-    dut = Fetch(CoreConfig(warps=4, threads=1, instruction_buffer=8))
-
-    async def bench(ctx):
-        ctx.set(dut.active, 0xF)
-        ctx.set(dut.request.ready, 1)
-        for warp in (0, 1, 2, 3, 0, 1):  # in turn while all are equal
-            assert ctx.get(dut.request.payload.tag.warp) == warp
-            await ctx.tick()
-        ctx.set(dut.redirect.valid, 1)
-        ctx.set(dut.redirect.payload, {"warp": 1, "pc": ENTRY + 0x114})
-        await ctx.tick()
-        ctx.set(dut.redirect.valid, 0)
-        ctx.set(dut.positions[1], (ENTRY + 0x114) // 4 % 16)
-        payload = ctx.get(dut.request.payload)
-        assert (payload.tag.warp, payload.address) == (1, ENTRY + 0x110)
-        await ctx.tick()
-        assert ctx.get(dut.request.payload.tag.warp) == 2
-
-    simulate(dut, bench)

@@ -87,39 +87,6 @@ def test_whose_turn_it_is_if_all_are_ready(scheduler, expected):
     assert grants(config, [(EVERY, True, set(), set())] * 8) == expected
 
 
-def test_what_is_not_taken_is_offered_again():
-    config = CoreConfig(warps=4)
-    assert grants(config, [(EVERY, False, set(), set())] * 3) == [0, 0, 0]
-
-
-def test_greedy_stays_then_the_oldest():
-    config = CoreConfig(warps=4, scheduler="greedy_then_oldest")
-    ready = [{2, 3}, EVERY, EVERY, {1, 3}, EVERY]
-    assert grants(config, [(one, True, set(), set()) for one in ready]) == [2, 2, 2, 1, 1]
-
-
-@pytest.mark.parametrize("scheduler", ["oldest", "greedy_then_oldest"])
-def test_who_is_started_is_the_youngest(scheduler):
-    config = CoreConfig(warps=4, scheduler=scheduler)
-    start = (set(), True, set(), {0, 1})
-    again = (set(), True, set(), {2})
-    ready = [EVERY, {0, 1, 2}, {0, 1}]
-    cycles = [start, again, *((one, False, set(), set()) for one in ready)]
-    assert grants(config, cycles) == [None, None, 3, 0, 0]
-
-
-def test_two_levels_change_places_when_a_member_waits_long():
-    config = CoreConfig(warps=4, scheduler="two_level")
-    cycles = [(EVERY, True, {0}, set())] + [(EVERY, True, set(), set())] * 4
-    assert grants(config, cycles) == [0, 1, 2, 1, 2]
-
-
-def test_two_levels_keep_who_waits_if_nobody_can_come_in():
-    config = CoreConfig(warps=4, scheduler="two_level")
-    cycles = [(EVERY, True, EVERY, set())] * 2 + [(EVERY, True, set(), set())] * 2
-    assert grants(config, cycles) == [0, 1, 0, 1]
-
-
 def test_two_levels_leave_nobody_out_forever():
     config = CoreConfig(warps=4, scheduler="two_level")
     found = grants(config, [(EVERY, True, set(), set())] * (3 * PATIENCE))

@@ -172,50 +172,30 @@ def pairs(config, registers):
         yield [Access(0, first, full), Access(other, second, full)]
 
 
-@pytest.mark.parametrize("arbiter", ["round_robin", "age"])
-@pytest.mark.parametrize("registers", [16, pytest.param(64, marks=pytest.mark.slow)])
-@pytest.mark.quick(1)
-def test_conflicts_of_all_pairs_in_wide_banks(registers, arbiter):
-    """Two cycles if ``(warp + register) mod banks`` is equal, else one."""
-    config = CoreConfig(
-        warps=2, threads=1, banks=8, collectors=2, writeback_buses=1, bank_arbiter=arbiter
-    )
-    taken = count_batches(config, pairs(config, range(registers)))
-    assert taken.count(2) == registers**2 // 8
-    assert taken.count(1) == registers**2 - registers**2 // 8
-
-
-@pytest.mark.slow
-def test_conflicts_of_all_pairs_in_banks_of_a_word():
-    config = CoreConfig(
-        warps=2, threads=4, banks=8, bank_mapping="thread", collectors=2, writeback_buses=1
-    )
-    taken = count_batches(config, pairs(config, range(64)))
-    assert taken.count(1) == 64 * 64 // 8  # half a turn apart
+#: Fields of a core of two warps, registers, and the number of pairs that take some cycles. Wide
+#: banks take two cycles if ``(warp + register) mod banks`` is equal, else one.
+PAIRS = [
+    ({"threads": 1, "banks": 8}, 16, {1: 224, 2: 32}),
+    ({"threads": 4, "banks": 4, "bank_mapping": "thread"}, 16, {2: 256}),
+    # 3 of 8 differences overlap.
+    ({"threads": 2, "banks": 8, "bank_mapping": "thread"}, 16, {1: 160, 2: 96}),
+    ({"threads": 3, "banks": 2, "bank_mapping": "thread"}, 16, {3: 128, 4: 128}),
+    ({"threads": 1, "banks": 1, "bank_mapping": "thread"}, 16, {2: 256}),
+    ({"threads": 1, "banks": 8}, 64, {1: 64 * 56, 2: 64 * 8}),
+    # Half a turn apart, none overlap.
+    ({"threads": 4, "banks": 8, "bank_mapping": "thread"}, 64, {1: 64 * 8, 2: 64 * 56}),
+]
 
 
 @pytest.mark.parametrize("arbiter", ["round_robin", "age"])
 @pytest.mark.parametrize(
-    ("threads", "banks", "cycles"),
-    [
-        (4, 4, {2: 256}),
-        (2, 8, {1: 160, 2: 96}),  # 3 of 8 differences overlap
-        (3, 2, {3: 128, 4: 128}),
-        (1, 1, {2: 256}),
-    ],
+    ("fields", "registers", "cycles"),
+    [pytest.param(*row, marks=[pytest.mark.slow] * (row[1] == 64)) for row in PAIRS],
 )
-@pytest.mark.quick(1)
-def test_conflicts_of_pairs_in_banks_of_a_word(threads, banks, cycles, arbiter):
-    config = CoreConfig(
-        warps=2,
-        threads=threads,
-        banks=banks,
-        bank_mapping="thread",
-        bank_arbiter=arbiter,
-        collectors=2,
-        writeback_buses=1,
-    )
-    taken = count_batches(config, pairs(config, range(16)))
+@pytest.mark.quick(2)
+def test_conflicts_of_all_pairs(fields, registers, cycles, arbiter):
+    config = CoreConfig(warps=2, bank_arbiter=arbiter, collectors=2, writeback_buses=1, **fields)
+    taken = count_batches(config, pairs(config, range(registers)))
     assert {number: taken.count(number) for number in set(taken)} == cycles
 
 

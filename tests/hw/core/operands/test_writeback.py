@@ -15,7 +15,7 @@ from spica.hw.core.operands.register_file import RegisterFile
 from spica.hw.core.operands.register_map import request_layout
 from spica.hw.core.operands.writeback import Writeback
 from spica.hw.lib.streams import ResponseSignature
-from spica.sim.engine.testbench import get, put, require_no_loop, simulate
+from spica.sim.engine.testbench import put, require_no_loop, simulate
 from spica.synth.measure import measure
 
 DEFAULT = CoreConfig()
@@ -232,21 +232,6 @@ def test_two_buses_to_one_bank_take_turns():
 
     simulate(dut, partial(feed, source=0), partial(feed, source=1))
     assert ends == {0: 19, 1: 20}
-
-
-def test_no_source_starves():
-    """Six sources request all the time: two buses serve each in every third cycle."""
-    dut = convert(Writeback(CoreConfig(warps=1, threads=1), 6))
-
-    async def source(ctx, number, taken):
-        await put(ctx, dut.result[number], [{}] * 20, rng=random.Random(1))
-        taken.append(number)
-
-    taken = []
-    benches = [partial(source, number=number, taken=taken) for number in range(6)]
-    sinks = [partial(get, port=dut.write[n], count=60, rng=random.Random(1)) for n in range(2)]
-    simulate(dut, *benches, *sinks, timeout=62)
-    assert taken == list(range(6))
 
 
 @pytest.mark.filterwarnings("ignore:.*created but never used")

@@ -137,36 +137,25 @@ def test_results_that_wait_do_not_stop_the_unit_at_once(bench_of):
     assert active[4 * 128] > 700
 
 
-@pytest.mark.parametrize(
-    ("operand", "address", "kind"),
-    [
-        (0, SHARED_BASE - 32, MemoryFault.NOT_SHARED),
-        (1, SHARED_BASE + SIZE, MemoryFault.NOT_SHARED),
-        (0, SHARED_BASE + SIZE - 1024 + 32, MemoryFault.NOT_SHARED),
-        (1, SHARED_BASE + 16, MemoryFault.MISALIGNED),
-        (0, 0x0100_0000, MemoryFault.NOT_SHARED),
-    ],
-)
-def test_refused_operands(bench_of, operand, address, kind):
-    check_refused(bench_of, unit_config(HOPPER), operand, address, kind)
+#: Layout, operand, address and fault. Rows of a swizzled A have 64 bytes of 128, and do not cross
+#: their end.
+REFUSED = [
+    (HOPPER, 0, SHARED_BASE - 32, MemoryFault.NOT_SHARED),
+    (HOPPER, 1, SHARED_BASE + SIZE, MemoryFault.NOT_SHARED),
+    (HOPPER, 0, SHARED_BASE + SIZE - 1024 + 32, MemoryFault.NOT_SHARED),
+    (HOPPER, 1, SHARED_BASE + 16, MemoryFault.MISALIGNED),
+    (HOPPER, 0, 0x0100_0000, MemoryFault.NOT_SHARED),
+    (SWIZZLED, 0, SHARED_BASE + SIZE // 2 + 96, MemoryFault.MISALIGNED),
+    (SWIZZLED, 1, SHARED_BASE + SIZE // 2 + 16, MemoryFault.MISALIGNED),
+    (SWIZZLED, 0, SHARED_BASE + SIZE - 2048 + 128, MemoryFault.NOT_SHARED),
+    (SWIZZLED, 1, SHARED_BASE + SIZE - 4096 + 160, MemoryFault.NOT_SHARED),
+]
 
 
-@pytest.mark.parametrize(
-    ("operand", "address", "kind"),
-    [
-        (0, SHARED_BASE + SIZE // 2 + 96, MemoryFault.MISALIGNED),
-        (1, SHARED_BASE + SIZE // 2 + 16, MemoryFault.MISALIGNED),
-        (0, SHARED_BASE + SIZE - 2048 + 128, MemoryFault.NOT_SHARED),
-        (1, SHARED_BASE + SIZE - 4096 + 160, MemoryFault.NOT_SHARED),
-    ],
-)
-def test_refused_swizzled_operands(bench_of, operand, address, kind):
-    """Rows of A have 64 bytes of 128, and do not cross their end."""
-    check_refused(bench_of, unit_config(SWIZZLED), operand, address, kind)
-
-
-def check_refused(bench_of, config, operand, address, kind):
-    """Run a refused product among others; it is reported once, the others are complete."""
+@pytest.mark.parametrize(("tile", "operand", "address", "kind"), REFUSED)
+def test_refused_operands(bench_of, tile, operand, address, kind):
+    """A refused product among others is reported once, and the others are complete."""
+    config = unit_config(tile)
     given = products(config, 7, 5)
     refused = given[2]
     refused.addresses[operand, refused.last_lane] = address
@@ -183,17 +172,15 @@ def check_refused(bench_of, config, operand, address, kind):
     ]
 
 
-def test_the_last_place_of_shared_memory_is_legal(bench_of):
-    config = unit_config(HOPPER)
-    given = products(config, 1, 6)
-    given[0].addresses[:, given[0].last_lane] = [SHARED_BASE + SIZE - 1024, SHARED_BASE]
-    run = HgmmaRun(config, given, bench=bench_of(config))
-    assert run.results == results_of(config, given[0])
-
-
-@pytest.mark.parametrize("a, b", [(2048 - 64, 4096), (2048 - 32, 4096), (2048, 4096 - 96)])
-def test_the_last_swizzled_places_are_legal(bench_of, a, b):
-    config = unit_config(SWIZZLED)
+@pytest.mark.parametrize(
+    ("tile", "a", "b"),
+    [
+        (HOPPER, 1024, SIZE),
+        *((SWIZZLED, *pair) for pair in ((2048 - 64, 4096), (2048 - 32, 4096), (2048, 4096 - 96))),
+    ],
+)
+def test_the_last_places_of_shared_memory_are_legal(bench_of, tile, a, b):
+    config = unit_config(tile)
     given = products(config, 1, 6)
     given[0].addresses[:, given[0].last_lane] = [SHARED_BASE + SIZE - each for each in (a, b)]
     assert given[0].places[0] != given[0].places[1]

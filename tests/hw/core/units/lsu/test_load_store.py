@@ -14,12 +14,10 @@ from spica.sim.golden.core.units.load_store import (
     SequentialMemory,
     fault_of,
     requests_of,
-    size_of,
 )
 from spica.synth.measure import measure
 from support.core.load_store_bench import (
     BASE,
-    WORD,
     completions,
     make_access,
     make_memory,
@@ -178,21 +176,6 @@ def test_many_random_accesses(name, manners):
     check_random(SLOW_CONFIGS[name], 200, manners, seed=5, wrong=0.02, refused=0.02)
 
 
-def test_every_operation_at_every_place():
-    config, rng = CONFIGS["4x4 by 2"], random.Random(6)
-    accesses = [
-        make_access(
-            config, operation, [BASE + 16 * k + place for k in range(4)], values=(value,) * 4
-        )
-        for operation in MemoryOperation
-        for value in (0, WORD, 0x8000_7F80, 0x7F80_0001)
-        for place in range(0, 8, size_of(operation))
-    ]
-    memory = make_memory(config, rng, 64)
-    memory.contents[:] = bytes([0x80, 0x7F, 0xFF, 0x00, 0x01, 0x80, 0xFE, 0x81] * 8)
-    check(config, accesses, memory, rng=rng)
-
-
 def test_the_golden_model_extends_and_cuts():
     memory = SequentialMemory(base=BASE, contents=bytearray([0x80, 0x7F, 0xFF, 0x90]))
 
@@ -210,49 +193,6 @@ def test_the_golden_model_extends_and_cuts():
     store = make_access(CONFIGS["2x2"], MemoryOperation.SH, [BASE] * 2, values=(1, 0x12345678))
     memory.carry_out(store)
     assert memory.contents == bytes([0x78, 0x56, 0xFF, 0x90])
-
-
-def test_of_threads_that_store_to_one_place_the_highest_wins():
-    config = CONFIGS["4x4 by 2"]
-    memory = make_memory(config, random.Random(7))
-    store = make_access(config, MemoryOperation.SW, [BASE] * 4, values=(1, 2, 3, 4), mask=0b0111)
-    check(config, [store], memory, rng=random.Random(7))
-    assert memory.contents[:4] == bytes([3, 0, 0, 0])
-
-
-#: Operation, addresses, active threads; mask, kind and address of the fault.
-IMPOSSIBLE = [
-    (MemoryOperation.LW, [BASE, BASE + 2, BASE + 1, 0], 0b1111, (0b0110, 0, BASE + 2)),
-    (MemoryOperation.SW, [BASE, BASE, 0x7FFF_FFFC, 3], 0b1111, (0b0100, 1, 0x7FFF_FFFC)),
-    (MemoryOperation.LH, [1, BASE + 3, BASE, 0], 0b1111, (0b0011, 0, 1)),
-    (MemoryOperation.SH, [BASE + 1, BASE + 2, 4, 8], 0b1110, (0b1100, 1, 4)),
-    (MemoryOperation.LB, [BASE, BASE + 1, BASE + 2, 0], 0b1111, (0b1000, 1, 0)),
-]
-
-
-def test_nothing_is_requested_of_what_cannot_be():
-    """It does not occupy a slot either."""
-    config = CONFIGS["4x4 by 2"]
-    bad = [
-        make_access(config, operation, addresses, mask=mask, warp=number % 4, pc=4 * number)
-        for number, (operation, addresses, mask, _) in enumerate(IMPOSSIBLE * 4)
-    ]
-    good = make_access(config, MemoryOperation.LW, [BASE] * 4, warp=1)
-    memory = make_memory(config, random.Random(8))
-    outcome = check(config, [*bad, good], memory, rng=random.Random(8))
-    assert len(bad) > slots(config)
-    assert [(f.warp, f.pc, f.mask, f.kind, f.address) for f in outcome.faults] == [
-        (number % 4, 4 * number, *expected) for number, (*_, expected) in enumerate(IMPOSSIBLE * 4)
-    ]
-    assert len(memory.requests) == 2
-
-
-def test_threads_that_are_not_active_may_have_any_address():
-    config = CONFIGS["4x4 by 2"]
-    load = make_access(config, MemoryOperation.LW, [1, BASE, 0, BASE + 3], mask=0b0010)
-    memory = make_memory(config, random.Random(9))
-    check(config, [load], memory, rng=random.Random(9))
-    assert len(memory.requests) == 1
 
 
 @pytest.mark.parametrize("latency", [1, 9])
