@@ -6,7 +6,12 @@ from typing import Any
 from amaranth.hdl import Cat, Shape, ShapeLike, Value
 from amaranth.lib import data
 
-__all__ = ["Packing", "Together"]
+__all__ = ["Packing", "Together", "joined"]
+
+
+def joined(elements: Iterable, width: int) -> int:
+    """Return elements of `width` bits as one number, the first in the lowest bits."""
+    return sum(int(element) << width * place for place, element in enumerate(elements))
 
 
 class Packing:

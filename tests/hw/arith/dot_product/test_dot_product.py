@@ -10,12 +10,12 @@ from spica.hw.arith.dot_product.dot_product import DotProduct
 from spica.hw.arith.dot_product.fused_sizes import FusedSizes
 from spica.hw.arith.dot_product.latency import dot_product_latency
 from spica.hw.config.formats import FORMATS
-from spica.sim.engine.testbench import require_no_loop, simulate
+from spica.sim.engine.testbench import require_no_loop
 from spica.sim.golden.arith.dot_product.dot_product import dot_product
 from spica.sim.golden.arith.dot_product.operands import dot_operands
 from spica.sim.units.arith.dot_product import CONFIGS
 from spica.synth.measure import measure
-from support.vectors import require_equal
+from support.vectors import evaluate, require_equal
 
 # All variants of pipelining, rounding, scaling and chaining.
 SIMULATED = {
@@ -48,18 +48,8 @@ INPUTS = ("a", "b", "c", "a_scale", "b_scale")
 
 def run(dut, operands):
     """Return the outputs of `dut` for one vector per cycle."""
-    count = len(operands["c"])
-    names = [name for name in INPUTS if name in operands]
-    results = []
-
-    async def testbench(ctx):
-        for cycle in range(count + dot_product_latency(dut.config)):
-            for name in names if cycle < count else ():
-                ctx.set(getattr(dut, name), operands[name][cycle].tolist())
-            results.append((await ctx.tick().sample(dut.o))[2])
-
-    simulate(dut, testbench)
-    return np.array(results[dot_product_latency(dut.config) :], np.uint32)
+    inputs = {name: operands[name] for name in INPUTS if name in operands}
+    return evaluate(dut, inputs, latency=dot_product_latency(dut.config))["o"]
 
 
 @pytest.mark.parametrize("name", SIMULATED)

@@ -19,12 +19,11 @@ from spica.hw.config.formats import (
     TF32,
     UE4M3,
 )
-from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.arith.dot_product.tree import tree_dot_product
 from spica.sim.golden.arith.float import floats, operands
 from spica.sim.units.arith.tree import CONFIGS, numpy_tree, tree_operands
 from spica.synth.measure import measure
-from support.vectors import require_equal
+from support.vectors import evaluate, require_equal
 
 #: One unit of each kind of arithmetic, small enough for Amaranth's simulator.
 SMALL = {
@@ -35,32 +34,6 @@ SMALL = {
     "fp8": DotProductConfig(terms=4, numerics="fp32_rne", a="fp8_e4m3", b="fp8_e5m2"),
 }
 ONE16, ONE32 = 0x3C00, 0x3F80_0000
-
-
-def packed(row, width):
-    """Return a row of stored values as one number, the first in the lowest bits."""
-    return sum(int(value) << width * index for index, value in enumerate(np.atleast_1d(row)))
-
-
-def run(dut, latency, **inputs):
-    """Return the outputs of `dut` for one vector per cycle, on Amaranth's simulator."""
-    require_no_loop(dut)
-    count = len(next(iter(inputs.values())))
-    results = []
-
-    async def testbench(ctx):
-        for index in range(count + latency):
-            for name, values in inputs.items():
-                port = getattr(dut, name)
-                row = values[index] if index < count else np.zeros_like(values[0])
-                if np.ndim(row):
-                    port = port.as_value()
-                ctx.set(port, packed(row, len(port) // np.size(row)))
-            _, _, result = await ctx.tick().sample(dut.o)
-            results.append(result)
-
-    simulate(dut, testbench)
-    return np.array(results[latency:], np.uint32)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -93,7 +66,7 @@ def test_tree_gives_what_its_golden_model_gives(name):
     vectors = tree_operands(config, np.random.default_rng(1), 250)
     probe, told = probes(config)
     inputs = {port: np.concatenate([probe[port], vectors[port]]) for port in probe}
-    results = run(Tree(config), dot_product_latency(config), **inputs)
+    results = evaluate(Tree(config), inputs, latency=dot_product_latency(config))["o"]
     assert results[: len(told)].tolist() == told
     require_equal(results, tree_dot_product(config, **inputs), **inputs)
 
@@ -134,7 +107,8 @@ def test_adder(form, latency, overflows, subnormals, width):
         )
     a, b, expected = a[possible][:300], b[possible][:300], expected[possible][:300]
     assert len(a) == 300
-    require_equal(run(TreeAdd(config), latency, a=a, b=b), expected, a=a, b=b)
+    results = evaluate(TreeAdd(config), {"a": a, "b": b}, latency=latency)["o"]
+    require_equal(results, expected, a=a, b=b)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +134,8 @@ def test_product(a_form, b_form, form):
         a, b = (operands.random_bits(rng, each, 300) for each in (a_form, b_form))
     with np.errstate(invalid="ignore"):
         expected = floats.encode(floats.decode(a, a_form) * floats.decode(b, b_form), form)
-    require_equal(run(TreeProduct(config), config.latency, a=a, b=b), expected, a=a, b=b)
+    results = evaluate(TreeProduct(config), {"a": a, "b": b}, latency=config.latency)["o"]
+    require_equal(results, expected, a=a, b=b)
 
 
 def test_order_of_the_tree_is_that_of_neighbours():
@@ -170,14 +145,6 @@ def test_order_of_the_tree_is_that_of_neighbours():
     rows = np.array([[large, ONE16, ONE16, zero], [large, zero, ONE16, ONE16]], np.uint32)
     results = tree_dot_product(config, rows, np.full((2, 4), ONE16), np.zeros(2, np.uint32))
     assert floats.decode(results, FP32).tolist() == [2048, 2050]
-
-
-def test_products_of_virgo_overflow_and_those_in_fp32_do_not():
-    a = np.full((1, 4), 0x5C00, np.uint32)  # 256
-    a[0, 1:] = [0, 0, 0]
-    c = np.zeros(1, np.uint32)
-    assert tree_dot_product(SMALL["virgo_hmma"], a, a, c)[0] == FP32.infinity
-    assert floats.decode(tree_dot_product(SMALL["fp16"], a, a, c), FP32)[0] == 65536
 
 
 @pytest.mark.parametrize(

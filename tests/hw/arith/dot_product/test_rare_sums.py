@@ -11,8 +11,8 @@ import pytest
 from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.arith.dot_product.dot_product import DotProduct
 from spica.hw.arith.dot_product.latency import dot_product_latency
-from spica.sim.engine.testbench import simulate
 from spica.sim.golden.arith.dot_product.dot_product import dot_product
+from support.vectors import evaluate
 
 HALF = {"addend": "fp16", "result": "fp16"}
 FP4 = {"a": "fp4_e2m1", "b": "fp4_e2m1"}
@@ -22,17 +22,7 @@ LEAST_HALF = 0x0001
 
 def rtl(config, **inputs):
     """Return the result of one vector in RTL."""
-    dut = DotProduct(config)
-    results = []
-
-    async def testbench(ctx):
-        for name, values in inputs.items():
-            ctx.set(getattr(dut, name), values[0].tolist() if values.ndim > 1 else int(values[0]))
-        for _ in range(dot_product_latency(config) + 1):
-            results.append((await ctx.tick().sample(dut.o))[2])
-
-    simulate(dut, testbench)
-    return results[-1]
+    return evaluate(DotProduct(config), inputs, latency=dot_product_latency(config))["o"].item()
 
 
 def products(config, pairs, c=0):

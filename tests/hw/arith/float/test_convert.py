@@ -11,16 +11,12 @@ from spica.hw.arith.float.convert import Convert, ConvertConfig
 from spica.hw.config.formats import (
     BF16,
     E8M0,
-    FP4_E2M1,
     FP8_E4M3,
-    FP8_E5M2,
     FP16,
     FP32,
     INT8,
     TF32,
-    UE4M3,
 )
-from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.arith.float import floats
 from spica.sim.units.arith.conversions import (
     FORMS,
@@ -30,7 +26,7 @@ from spica.sim.units.arith.conversions import (
     golden,
 )
 from spica.synth.measure import measure
-from support.vectors import require_equal
+from support.vectors import evaluate, require_equal
 
 SOURCES = {form.name: form for form in FORMS}
 DEPTH = 60
@@ -38,24 +34,9 @@ DEPTH = 60
 
 def run(dut, i, rounding):
     """Return each output for each vector, a dict of arrays."""
-    require_no_loop(dut)
-    outputs = {form.name + suffix: form.width for form in FORMS for suffix in ("", "_saturated")}
-    inputs = Cat(dut.i, dut.rounding) if dut.modes else dut.i
-    packed = Cat(getattr(dut, name) for name in outputs)
-    rows = []
-
-    async def testbench(ctx):
-        for code, mode in [*zip(i.tolist(), rounding.tolist(), strict=True), (0, 0)]:
-            ctx.set(inputs, code | mode << len(dut.i) if dut.modes else code)
-            _, _, row = await ctx.tick().sample(packed)
-            rows.append(row)
-
-    simulate(dut, testbench)
-    results = {}
-    for name, width in outputs.items():
-        results[name] = np.array([row & ((1 << width) - 1) for row in rows[1:]], np.uint32)
-        rows = [row >> width for row in rows]
-    return results
+    inputs = {"i": i, "rounding": rounding} if dut.modes else {"i": i}
+    names = [form.name + suffix for form in FORMS for suffix in ("", "_saturated")]
+    return evaluate(dut, inputs, names, latency=1)
 
 
 def check(results, expected, i):
@@ -79,50 +60,6 @@ def test_every_pair_to_nearest_even(name):
     vectors = conversion_operands(np.random.default_rng(2), 300, source)
     results = run(Conversions(source, modes=False), **vectors)
     check(results, golden(source, vectors["i"]), vectors["i"])
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "options", "code", "result"),
-    [
-        (FP32, FP16, {}, 0x47800000, 0x7C00),
-        (FP32, FP16, {"saturate": True}, 0xFF800000, 0xFBFF),
-        (FP32, FP16, {}, 0xFFFFFFFF, 0x7E00),
-        (FP32, FP8_E4M3, {}, 0xC3E80000, 0xFE),
-        (FP32, FP8_E4M3, {}, 0xC3E80001, 0x7F),
-        (FP32, FP8_E4M3, {"saturate": True}, 0xC3E80001, 0xFE),
-        (FP16, FP4_E2M1, {}, 0x7E00, 7),
-        (FP16, FP4_E2M1, {}, 0xFC00, 0xF),
-        (BF16, FP32, {}, 0x0001, 0x00010000),
-        (FP16, FP32, {}, 0x0001, 0x33800000),
-        (E8M0, FP32, {}, 0, 0x00400000),
-        (E8M0, BF16, {}, 0, 0x0040),
-        (FP32, E8M0, {}, 0x3FC00000, 0x80),
-        (FP32, E8M0, {}, 0x40400000, 0x80),
-        (FP32, E8M0, {}, 0, 0xFF),
-        (FP32, E8M0, {"saturate": True}, 0x80000000, 0),
-        (FP32, UE4M3, {}, 0xBF800000, 0x7F),
-        (FP32, UE4M3, {"saturate": True}, 0xBF800000, 0),
-        (FP32, UE4M3, {}, 0x80000000, 0),
-        (FP8_E5M2, FP8_E5M2, {}, 0xFD, 0x7E),
-    ],
-)
-def test_what_a_format_does_not_have(source, target, options, code, result):
-    dut = Convert(ConvertConfig(source=source, target=target, **options))
-    results = []
-
-    async def testbench(ctx):
-        ctx.set(dut.i, code)
-        results.append(ctx.get(dut.o))
-
-    simulate(dut, testbench, domains=())
-    assert results == [result]
-
-
-def test_latency():
-    dut = Conversions(FP16)
-    i = np.array([0, 0, 0x3C00, 0, 0], np.uint32)
-    results = run(dut, i, np.zeros(5, np.uint32))
-    assert results["fp32"].tolist() == [0, 0, 0x3F800000, 0, 0]
 
 
 def is_widening(source, target):

@@ -26,7 +26,6 @@ from spica.hw.config.formats import (
     FP32,
     FloatFormat,
 )
-from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.arith.float import floats, operands
 from spica.sim.golden.arith.float.division import divide, square_root
 from spica.sim.units.arith.bench import UnitBench
@@ -34,6 +33,7 @@ from spica.sim.units.arith.check import Comparison
 from spica.sim.units.arith.division_operands import divide_operands, square_root_operands
 from spica.sim.units.arith.per_operation import per_operation
 from spica.sim.units.arith.unit import Unit
+from support.vectors import evaluate
 
 DIGITS = (1, 2, 3, 4)
 E4M3 = FloatFormat(name="ieee_e4m3", exponent_width=4, significand_width=4)
@@ -131,28 +131,9 @@ def unit_of(form, digits):
     )
 
 
-def evaluate(dut, vectors):
-    """Return each output of the datapath for each vector."""
-    require_no_loop(dut)
-    inputs = [Value.cast(getattr(dut, name)) for name in vectors]
-    rows = []
-
-    async def testbench(ctx):
-        for row in zip(*(values.tolist() for values in vectors.values()), strict=True):
-            packed = shift = 0
-            for port, value in zip(inputs, row, strict=True):
-                packed |= value << shift
-                shift += len(port)
-            ctx.set(Cat(inputs), packed)
-            rows.append((ctx.get(dut.o), ctx.get(Value.cast(dut.flags))))
-
-    simulate(dut, testbench, domains=())
-    return dict(zip(("o", "flags"), np.array(rows, np.uint32).T, strict=True))
-
-
 def check_in_simulation(form, digits, vectors):
     unit = unit_of(form, digits)
-    check(unit, vectors, evaluate(unit.component(), vectors))
+    check(unit, vectors, evaluate(unit.component(), vectors, ("o", "flags")))
 
 
 @pytest.mark.parametrize("digits", DIGITS)

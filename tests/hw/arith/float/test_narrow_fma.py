@@ -14,6 +14,8 @@ from spica.sim.golden.arith.float import floats, operands
 from spica.sim.units.arith import narrow_fma as narrow
 from spica.sim.units.arith.check import Comparison
 from spica.synth.measure import measure
+from support.slow_cases import fast_only
+from support.vectors import evaluate
 
 UNITS = {unit.name.removeprefix("multiply_add_"): unit for unit in narrow.units()}
 FLOATS = [name for name in UNITS if isinstance(FORMATS[name], FloatFormat)]
@@ -27,22 +29,9 @@ def config_of(name, **options):
 
 
 def run(config, inputs):
-    """Return the multiply-add's output for one vector per cycle, on Amaranth's simulator."""
+    """Return the multiply-add's output for one vector per cycle."""
     dut = narrow.StoredMultiplyAdd(config)
-    require_no_loop(dut)
-    width = len(dut.a)
-    ports = Cat(dut.a, dut.b, dut.c)
-    results = []
-
-    async def testbench(ctx):
-        rows = [*zip(*(inputs[name].tolist() for name in "abc"), strict=True)]
-        for a, b, c in [*rows, *[(0, 0, 0)] * dut.latency]:
-            ctx.set(ports, a | b << width | c << 2 * width)
-            _, _, result = await ctx.tick().sample(dut.o)
-            results.append(result)
-
-    simulate(dut, testbench)
-    return np.array(results[dut.latency :], np.uint32)
+    return evaluate(dut, {name: inputs[name] for name in "abc"}, latency=dut.latency)["o"]
 
 
 def check(unit, inputs, got, expected):
@@ -67,18 +56,6 @@ def test_every_latency(name, latency):
     inputs = unit.operands(np.random.default_rng(latency), 80)
     got = run(config_of(name, latency=latency), inputs)
     check(unit, inputs, {"o": got}, unit.golden(**inputs))
-
-
-@pytest.mark.parametrize("latency", [1, 5, 6])
-@pytest.mark.parametrize("name", KINDS)
-@pytest.mark.quick(4)
-def test_latency(name, latency):
-    """1 * 1 + 0, once, among zeros."""
-    form = FORMATS[name]
-    one = form.bias << form.fraction_width if name in FLOATS else 1
-    ones = np.array([0, 0, one, 0, 0, 0, 0, 0, 0], np.uint32)
-    got = run(config_of(name, latency=latency), {"a": ones, "b": ones, "c": 0 * ones})
-    assert np.nonzero(got)[0].tolist() == [2]
 
 
 @pytest.mark.parametrize("name", FLOATS)
@@ -193,15 +170,9 @@ def measured_at_least_latency(name):
     return measure(MultiplyAdd(replace(config, latency=config.least_latency)), name)
 
 
-@pytest.mark.parametrize("name", ["fp8_e4m3", "bf16", "fp32"])
+@pytest.mark.parametrize("name", fast_only(["fp8_e4m3", "bf16", "fp32"], UNITS))
 @pytest.mark.full
 def test_depth_at_least_latency(name):
-    assert measured_at_least_latency(name).depth <= 60
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", UNITS)
-def test_depth_of_every_format_at_least_latency(name):
     assert measured_at_least_latency(name).depth <= 60
 
 

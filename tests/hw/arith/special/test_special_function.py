@@ -6,7 +6,6 @@ import sys
 import mpmath as mp
 import numpy as np
 import pytest
-from amaranth.hdl import Cat
 
 from spica.hw.arith.special import functions as special
 from spica.hw.arith.special.coefficients import COEFFICIENTS, INVERSE_TURN, INVERSE_TURN_WIDTH
@@ -15,14 +14,14 @@ from spica.hw.arith.special.interpolate import Square
 from spica.hw.arith.special.special_function import SpecialFunction, SpecialFunctionConfig
 from spica.hw.config.formats import FP32
 from spica.hw.isa.operations import SpecialOperation
-from spica.sim.engine.testbench import require_no_loop, simulate
+from spica.sim.engine.testbench import simulate
 from spica.sim.golden.arith.float import floats
 from spica.sim.golden.arith.special import fit as special_fit
 from spica.sim.golden.arith.special import truncated_products as special_arithmetic
 from spica.sim.golden.arith.special.errors import SWEEPS, exact, measured
 from spica.sim.golden.arith.special.special_function import look_up, special_function, turns
 from spica.sim.units.arith.special_function import special_operands
-from support.vectors import require_equal
+from support.vectors import evaluate, require_equal
 
 LATENCIES = (6, 7, 8)
 SIGN = 1 << 31
@@ -47,19 +46,8 @@ def stored(values) -> np.ndarray:
 
 
 def run(dut, operation, a, latency):
-    """Return the outputs of `dut` for one operand per cycle, on Amaranth's simulator."""
-    require_no_loop(dut)
-    ports = Cat(dut.operation, dut.a)
-    results = []
-
-    async def testbench(ctx):
-        for one, operand in [*zip(operation, a, strict=True), *[(0, 0)] * latency]:
-            ctx.set(ports, int(one) | int(operand) << 3)
-            _, _, result = await ctx.tick().sample(dut.o)
-            results.append(result)
-
-    simulate(dut, testbench)
-    return np.array(results[latency:], np.uint32)
+    """Return the outputs of `dut` for one operand per cycle."""
+    return evaluate(dut, {"operation": operation, "a": a}, latency=latency)["o"]
 
 
 @pytest.mark.parametrize("latency", LATENCIES)
@@ -70,15 +58,6 @@ def test_unit_matches_golden_model(latency):
     dut = SpecialFunction(SpecialFunctionConfig(latency=latency))
     results = run(dut, operation, a, latency)
     require_equal(results, special_function(operation, a), operation=operation, a=a)
-
-
-@pytest.mark.parametrize("latency", LATENCIES)
-@pytest.mark.quick(1)
-def test_latency(latency):
-    a = np.array([INFINITY, INFINITY, ONE, INFINITY, INFINITY, INFINITY], np.uint32)
-    dut = SpecialFunction(SpecialFunctionConfig(latency=latency))
-    results = run(dut, np.full(len(a), SpecialOperation.RCP), a, latency)
-    assert np.nonzero(results)[0].tolist() == [2]
 
 
 #: SpecialOperation, operand and result, all as stored.
