@@ -289,22 +289,18 @@ def test_counters_are_reached():
     run(dut, bench)
 
 
-def test_a_cluster_without_matrix_unit_has_no_matrix_registers():
-    config = dataclasses.replace(TINY, units=())
+@pytest.mark.parametrize(
+    ("config", "absent"),
+    [
+        (dataclasses.replace(TINY, units=()), [MATRIX_BASE]),
+        (dataclasses.replace(PRESETS["tiny"], units=(), dma=None), [DMA_BASE, MATRIX_BASE]),
+    ],
+)
+def test_units_that_are_absent_have_no_registers(config, absent):
     dut = convert(Control(ControlConfig.of(config)))
 
     async def bench(ctx):
-        assert await read(ctx, dut.s_axil, MATRIX_BASE) == (ANY, SLAVE_ERROR)
-
-    run(dut, bench, storages={"dma": {}})
-
-
-def test_a_cluster_without_dma_has_no_registers_of_units():
-    config = dataclasses.replace(PRESETS["tiny"], units=(), dma=None)
-    dut = convert(Control(ControlConfig.of(config)))
-
-    async def bench(ctx):
-        for base in (DMA_BASE, MATRIX_BASE):
+        for base in absent:
             assert await read(ctx, dut.s_axil, base) == (ANY, SLAVE_ERROR)
 
     run(dut, bench)

@@ -189,17 +189,6 @@ def test_derived_sizes_of_matrix():
     assert (cluster.axi.beat_bytes, cluster.axi.burst_beats) == (32, 2)
 
 
-def test_derived_sizes_of_tiny_matrix():
-    cluster = PRESETS["tiny_matrix"]
-    matrix = cluster.units[0]
-    assert matrix is not None
-    assert (cluster.shared.line_bytes, cluster.shared.lines) == (16, 512)
-    assert cluster.shared.address_width == 14
-    assert (matrix.macs, matrix.a_bytes, matrix.b_bytes, matrix.drain_bytes) == (16, 8, 8, 8)
-    assert (matrix.accumulator_rows, matrix.accumulator_address_width) == (128, 7)
-    assert (cluster.axi.beat_bytes, cluster.axi.burst_beats) == (16, 4)
-
-
 def test_derived_sizes_of_matrix_fp32():
     cluster = PRESETS["matrix_fp32"]
     matrix = cluster.units[0]

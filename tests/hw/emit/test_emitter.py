@@ -337,27 +337,6 @@ def test_module_names_do_not_depend_on_files():
     assert name_of(kind(8)) == name_of(Wire(8))
 
 
-def test_two_classes_of_one_name_are_refused():
-    """A second class `Wire` with an equal config would silently get the first one's module."""
-    kind = type("Wire", (Wire,), {"__module__": "elsewhere"})
-    kind.__qualname__ = Wire.__qualname__
-
-    class Both(wiring.Component):
-        i: In(8)
-        o: Out(8)
-
-        def elaborate(self, platform):
-            m = Module()
-            m.submodules.first = first = Wire(8)
-            m.submodules.second = second = kind(8)
-            m.d.comb += [first.i.eq(self.i), second.i.eq(first.o), self.o.eq(second.o)]
-            return m
-
-    message = f"must have distinct names, not Wire in both {Wire.__module__} and elsewhere"
-    with pytest.raises(ValueError, match=message):
-        emit(Both(), "both")
-
-
 def test_shared_block_can_be_the_top():
     emission = emit(ScaleStep(ElementConfig()), "step")
     assert "module step(" in emission.verilog

@@ -6,7 +6,6 @@ import pytest
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.units.execution_units import UNITS
-from spica.hw.isa.csr import COUNTER_NUMBERS, COUNTERS
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.operations import (
     OPERATION_WIDTH,
@@ -33,12 +32,6 @@ def test_each_unit_of_instructions_has_one_port():
 @pytest.mark.parametrize("port", Port)
 def test_operations_fit_their_field(port):
     assert all(0 <= operation < 1 << OPERATION_WIDTH for operation in PORTS[port].operations)
-
-
-def test_counters_have_places_of_their_own():
-    places = [counter.place for counter in COUNTERS.values()]
-    assert len(places) == len(set(places))
-    assert all(place in range(len(COUNTER_NUMBERS[0])) for place in places)
 
 
 @pytest.mark.parametrize("port", Port)
