@@ -171,30 +171,6 @@ def test_the_synchronizer_refuses():
     assert seen[-1][0] == 0
 
 
-def test_a_stack_holds_as_many_splits_as_can_be_open():
-    """The threads split off one by one; one more split or join overflows."""
-    config = small_core(warps=1, threads=4)
-    dut = WarpControl(config)
-    split = {"rows": ((1, 0, 0, 0), (0,) * 4, (0,) * 4), "operation": Operation.SPLIT}
-    instructions = [full(config, Operation.TMC, mask=1, a=15)]
-    peel = [(15, (0, 1, 1, 1)), (14, (0, 0, 1, 1)), (12, (0, 0, 0, 1))]
-    for mask, condition in peel:
-        rows = (condition, (0,) * 4, (0,) * 4)
-        instructions.append(Instruction(warp=0, pc=ENTRY, mask=mask, **(split | {"rows": rows})))
-    instructions.append(full(config, Operation.TMC, mask=8, a=15))
-    instructions.append(Instruction(warp=0, pc=ENTRY, mask=15, **split))
-    instructions += [full(config, Operation.JOIN, a=1, pc=ENTRY + 4 * k) for k in range(7)]
-    signals = (dut.fault.valid, dut.fault.payload, dut.o.valid, dut.masks[0])
-    seen = trace(dut, instructions, signals, 30)
-    causes = [(fault.pc, fault.cause) for fails, fault, *_ in seen if fails]
-    assert causes == [
-        (ENTRY, FaultCause.STACK_OVERFLOW),
-        (ENTRY + 24, FaultCause.STACK_UNDERFLOW),
-    ]
-    masks = [mask for _, _, done, mask in seen if done]
-    assert masks == [15, 14, 12, 8, 15, 15, 4, 12, 2, 14, 1, 15, 15]
-
-
 def test_no_cores():
     message = "cores must be at least 1 for the blocks of a core, not 0"
     with pytest.raises(ValueError, match=message):

@@ -48,11 +48,6 @@ def test_programs_run_without_hazard(name, timing):
     assert sum(result.slots.values()) == result.cycles * config.issue_width
 
 
-def test_results_that_wait_for_a_bus():
-    crowded = replace(ROUGH, hold=0.8)
-    run(CONFIGS["two"], programs(CONFIGS["two"], 60), crowded)
-
-
 @pytest.mark.parametrize("name", ["oldest", "greedy"])
 def test_restarted_warps_are_the_youngest(name):
     """Warps end after some instructions, warp 0 first, and compete when they restart."""

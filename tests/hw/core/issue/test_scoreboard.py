@@ -154,25 +154,6 @@ def test_readers_go_some_time_after_the_dispatch(fma_latency, lanes):
     bench(config, test)
 
 
-def test_pending_ends_with_the_write():
-    async def test(board):
-        board.head(READER)
-        await board.issue(5)
-        assert board.pending() == 1
-        event = {"valid": 1, "warp": 0, "rd": 5, "writes": 1}
-        for field in ("valid", "writes"):
-            board.ctx.set(board.dut.written[1], event | {field: 0})
-            assert board.pending() == 1
-        board.ctx.set(board.dut.written[1], event | {"warp": 1})
-        assert board.pending() == 1
-        board.ctx.set(board.dut.written[1], event)
-        assert board.pending() == 1 and not board.ready()
-        await board.cycle()
-        assert board.pending() == 0 and board.ready()
-
-    bench(CONFIG, test)
-
-
 def test_two_results_of_one_register():
     """An accumulation: the second waits for the first, and readers for the second."""
 
@@ -195,21 +176,6 @@ def test_two_results_of_one_register():
         assert board.ready()
         board.head(WRITER)
         assert not board.ready(), "who only writes it waits for the second"
-        await board.cycle(written=done(5))
-        assert board.ready() and board.pending() == 0
-
-    bench(CONFIG, test)
-
-
-def test_written_and_claimed_in_one_cycle():
-    async def test(board):
-        board.head(BOTH)
-        await board.issue(5)
-        await board.cycle(arriving=(0, {"warp": 0, "rd": 5}))
-        board.ctx.set(board.dut.written[0], {"valid": 1, "warp": 0, "rd": 5, "writes": 1})
-        await board.issue(5)
-        board.ctx.set(board.dut.written[0], {"valid": 0})
-        assert not board.ready()
         await board.cycle(written=done(5))
         assert board.ready() and board.pending() == 0
 
