@@ -40,36 +40,6 @@ def test_grants_match_golden_model(requesters):
     simulate(dut, partial(compare, dut=dut, steps=300))
 
 
-@pytest.mark.parametrize("requesters", [2, 5])
-def test_a_request_that_stays_waits_for_each_other_once(requesters):
-    dut = Arbiter(requesters)
-
-    async def bench(ctx):
-        ctx.set(dut.requests, (1 << requesters) - 1)
-        ctx.set(dut.taken, 1)
-        grants = []
-        for _ in range(3 * requesters):
-            grants.append(ctx.get(dut.grant))
-            await ctx.tick()
-        assert grants == [1 << n for n in range(requesters)] * 3
-
-    simulate(dut, bench)
-
-
-def test_a_grant_that_is_not_taken_stays():
-    dut = Arbiter(3)
-
-    async def bench(ctx):
-        ctx.set(dut.requests, 0b110)
-        for taken in (0, 0, 1):
-            assert ctx.get(dut.grant) == 0b010
-            ctx.set(dut.taken, taken)
-            await ctx.tick()
-        assert ctx.get(dut.grant) == 0b100
-
-    simulate(dut, bench)
-
-
 @pytest.mark.parametrize(("requesters", "depth"), [(8, 10), (16, 18), (24, 21), (64, 29)])
 @pytest.mark.quick(2)
 def test_depth_is_as_stated(requesters, depth):

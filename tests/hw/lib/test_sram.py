@@ -44,27 +44,6 @@ def test_matches_a_list_of_words(depth, width, granularity):
     simulate(dut, bench)
 
 
-def test_read_data_comes_after_one_cycle_and_holds():
-    dut = Sram(depth=4, width=8)
-
-    async def bench(ctx):
-        ctx.set(dut.write_mask, 1)
-        ctx.set(dut.write_address, 2)
-        ctx.set(dut.write_data, 0xA5)
-        await ctx.tick()
-        ctx.set(dut.write_mask, 0)
-        ctx.set(dut.read_enable, 1)
-        ctx.set(dut.read_address, 2)
-        await ctx.tick()
-        assert ctx.get(dut.read_data) == 0xA5
-        ctx.set(dut.read_enable, 0)
-        ctx.set(dut.read_address, 0)
-        await ctx.tick().repeat(3)
-        assert ctx.get(dut.read_data) == 0xA5
-
-    simulate(dut, bench)
-
-
 def test_reading_what_is_written_is_reported():
     dut = Sram(depth=4, width=8)
 

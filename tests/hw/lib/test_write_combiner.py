@@ -124,32 +124,6 @@ def test_where_one_burst_in_some_cycles_is_taken_pairs_go_together(of, bursts):
     assert len(bench.bursts) == bursts
 
 
-def test_writes_to_one_beat_that_wait_are_one():
-    bench = CombinerBench(PAIRS, random.Random(1), takes=lambda n: (n >= 40, True))
-    bench.run([
-        (8, bytes(8), FULL),
-        *((beat, bytes([n] * 8), 1 << n % 8) for n in range(16) for beat in (0, 3)),
-    ])
-    assert bench.writes[-1][0] == 32
-    assert [burst for _, burst in bench.bursts] == [
-        {"beat": 8, "further": 0},
-        {"beat": 0, "further": 0},
-        {"beat": 3, "further": 0},
-    ]
-    assert [beat["value"] for _, beat in bench.beats[1:]] == [bytes(range(8, 16))] * 2
-
-
-def test_beats_that_nobody_wrote_have_no_strobes():
-    config = CONFIGS["fours"]
-    bench = CombinerBench(config, random.Random(1), takes=lambda n: (n >= 10, n >= 10))
-    old = [(40, b"same", 15), *((beat, b"this", 15) for beat in (3, 0))]
-    bench.run([*old, *[None] * 20, (40, b"same", 15), *((beat, b"that", 15) for beat in (3, 1))])
-    assert [(beat["strobes"], beat["last"]) for _, beat in bench.beats] == [
-        *[(15, 1), (15, 0), (0, 0), (0, 0), (15, 1)],
-        *[(15, 1), (15, 1), (15, 1)],
-    ]
-
-
 def test_beats_follow_each_other():
     """Also across bursts, and while further writes arrive."""
     bench = CombinerBench(PAIRS, random.Random(1), takes=lambda n: (True, n >= 20))

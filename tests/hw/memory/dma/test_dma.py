@@ -46,7 +46,8 @@ def variant(config=TINY, **parts):
 def test_random_jobs(directions, stall):
     rng = random.Random(len(directions) * 10 + directions[0].value)
     descriptors = random_descriptors(TINY, rng, directions, 15)
-    check_descriptors(TINY, descriptors, seed=1, stall=stall, latency=20, jitter=10)
+    options = {"latency": 20, "jitter": 10, "gated": bool(stall)}
+    check_descriptors(TINY, descriptors, seed=1, stall=stall, **options)
 
 
 def filling(config, **unit):

@@ -179,36 +179,6 @@ def test_start_is_held_while_the_queue_is_full_and_nothing_is_lost():
     assert bench.local.read(0, 8 * 640) == bench.dram.read(SOURCE, 8 * 640)
 
 
-@pytest.mark.full
-def test_a_clock_withheld_while_idle_changes_nothing():
-    """Values and completion cycles stay the same; jobs come with pauses between them."""
-    runs = []
-    for gated in (False, True):
-        rng = random.Random(8)
-        bench = DmaBench(TINY, seed=8, stall=0.3, gated=gated, latency=9, jitter=5)
-        bench.dram.write(SOURCE, rng.randbytes(4096))
-        cycles = []
-
-        async def host(ctx, bench=bench, rng=rng, cycles=cycles):
-            for k in range(6):
-                descriptor = DmaDescriptor(
-                    direction=[LOAD, STORE][k % 2],
-                    dram=[SOURCE, TARGET][k % 2] + 77 * k,
-                    bytes=rng.randint(1, 200),
-                    rows=2,
-                    dram_pitch=300,
-                    local_pitch=200,
-                )
-                await bench.start(ctx, descriptor)
-                await ctx.tick().repeat(rng.choice([1, 200]))
-                await bench.wait_for(ctx, "running", 0)
-                cycles.append(bench.cycle)
-
-        bench.run_host(host)
-        runs.append((cycles, bench.dram.read(TARGET, 4096), bench.local.read(0, 600)))
-    assert runs[0] == runs[1]
-
-
 def test_an_idle_dma_is_not_busy_and_has_no_events():
     dut = Dma(TINY_DMA)
     seen = []

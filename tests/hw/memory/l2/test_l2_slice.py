@@ -208,14 +208,6 @@ def test_a_flush_looks_at_a_set_per_cycle_where_something_was_written():
 
 
 @pytest.mark.full
-def test_a_withheld_clock_changes_nothing():
-    bench = L2Bench(SMALL, random.Random(8), jitter=20, stall=0.2, gated=True)
-    bursts = (bench.random_bursts(40, lines=range(12), ids=[DMA, CORE]) for _ in range(4))
-    bench.run(next(bursts), "flush", "flush", next(bursts), "flush", *bursts, "flush")
-    assert bench.events["write_back"]
-
-
-@pytest.mark.full
 def test_a_read_hears_of_a_write_back_that_ends_when_it_is_looked_up():
     """Nothing else goes to DRAM after it; earlier hits vary the cycle of the lookup."""
     bench = L2Bench(config_of(L2Config(size=256, ways=1, mshrs=4)), random.Random(1))

@@ -357,40 +357,6 @@ def test_what_others_write_is_seen_after_a_fence():
     assert bench.events["data.misses"] == 2
 
 
-def test_a_store_that_failed_is_in_no_line():
-    first, second = DRAM_BASE, DRAM_BASE + 16  # beats of a line
-    bench = MemoryUnitBench(FOUR, random.Random(1), refused=range(second, second + 16))
-    pauses = [None] * 40
-    store = row(second, 4, is_store=1) | {"data": [1, 2, 3, 4]}
-    bench.run([row(second, 4), *pauses, store, *pauses, row(second, 4), row(first, 4)])
-    assert [set(answer.words.values()) for answer in bench.answers] == [{0}, {None}, {0}, {0}]
-    assert bench.events["data.misses"] == 2
-
-
-@pytest.mark.full
-def test_a_line_with_an_error_is_not_kept():
-    bench = MemoryUnitBench(FOUR, random.Random(1), broken=range(DRAM_BASE + 16, DRAM_BASE + 32))
-    beats, pauses = [row(DRAM_BASE, 4), row(DRAM_BASE + 16, 4)], [None] * 40
-    bench.run([*beats, *pauses, *beats])
-    assert [set(answer.words.values()) for answer in bench.answers] == [{0}, {None}] * 2
-    assert bench.events["data.misses"] == 2
-
-
-@pytest.mark.parametrize("name", ["four", "ports"])
-@pytest.mark.full
-def test_of_lanes_that_store_to_one_word_the_highest_wins(name):
-    config, rng = CONFIGS[name], random.Random(5)
-    bench = MemoryUnitBench(config, rng, stall=0.5)
-    requests = []
-    for n in range(40):
-        request = row([SHARED_BASE, DRAM_BASE][n % 2] + 4 * rng.randrange(3), 4, is_store=1, step=0)
-        requests += [request | {"data": [rng.getrandbits(32) for _ in range(4)]}]
-        requests += [request | {"is_store": 0}]
-    bench.run(requests)
-    assert bench.memory.shared == bench.golden.shared
-    assert bench.memory.dram == bench.golden.dram
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [
