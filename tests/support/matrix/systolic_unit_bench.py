@@ -32,8 +32,6 @@ class MatrixHost:
     Attributes
     ----------
     dram, shared : bytearray
-    active : int
-        Cycles in which the array received operands.
 
     """
 
@@ -52,7 +50,6 @@ class MatrixHost:
         self.filling = False
         self.filled = set()  # places of descriptors of D whose rows are queued
         self.cycle = 0
-        self.active = 0
 
     async def run(self, ctx):
         """Simulate until all writes are done and the unit is idle."""
@@ -72,7 +69,6 @@ class MatrixHost:
                 descriptor,
                 drain_valid,
                 beat,
-                active,
                 fill_ready,
             ) = await ctx.tick().sample(
                 dut.registers.request.ready,
@@ -84,7 +80,6 @@ class MatrixHost:
                 dut.descriptor.payload,
                 dut.drain.valid,
                 dut.drain.payload,
-                dut.events.issue.active,
                 dut.fill.ready if self.config.matrix.load_d else 0,
             )
             self.read("a", a if a_valid and ready["a"] else None)
@@ -97,7 +92,6 @@ class MatrixHost:
                 self.beats.append(beat)
             if offers and accepted:
                 self.writes.popleft()
-            self.active += active
             self.cycle += 1
             offers = self.offer_access(ctx)
 

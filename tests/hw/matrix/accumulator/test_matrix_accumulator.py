@@ -11,6 +11,7 @@ from spica.hw.config import SystolicConfig
 from spica.hw.matrix.accumulator.accumulator import STORED_LATENCY, Accumulator
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.arith.float.floats import add, corners
+from support.packing import joined
 
 CONFIGS = [
     SystolicConfig(rows=2, columns=2, add_latency=1, accumulator_bytes=64, tile=(2, 2, 2)),
@@ -19,11 +20,6 @@ CONFIGS = [
         rows=4, columns=4, operand="int8", add_latency=2, accumulator_bytes=256, tile=(4, 4, 4)
     ),
 ]
-
-
-def pack(elements, width=32):
-    """Return the elements packed into one number, the first in the lowest bits."""
-    return sum(int(element) << (width * k) for k, element in enumerate(elements))
 
 
 def golden_sum(config, stored, sums):
@@ -102,9 +98,9 @@ def test_matches_golden_model(config):
             _, _, stored = await ctx.tick().sample(dut.stored)
             expected.append(read[1] if read and not waits else None)
             if (answer := expected.popleft()) is not None:
-                assert stored == pack(answer)
+                assert stored == joined(answer, 32)
                 answered += 1
-            sums.append(pack(next_sums))
+            sums.append(joined(next_sums, 32))
         assert answered > 20
 
     simulate(dut, testbench)
@@ -135,7 +131,7 @@ def test_words_of_rows_are_filled_between_sums():
             row, mask, words = pending[0]
             valid = rng.random() < 0.8
             ctx.set(dut.fill.valid, valid)
-            ctx.set(dut.fill.payload, {"address": row, "mask": mask, "data": pack(words)})
+            ctx.set(dut.fill.payload, {"address": row, "mask": mask, "data": joined(words, 32)})
             written = offered[-1 - latency] if len(offered) > latency else None
             assert ctx.get(dut.fill.ready) == (written is None or written % 2 != row % 2)
             _, _, ready = await ctx.tick().sample(dut.fill.ready)
@@ -152,7 +148,7 @@ def test_words_of_rows_are_filled_between_sums():
             ctx.set(dut.read.payload, row)
             ctx.set(dut.read.valid, 1)
             await ctx.tick().repeat(STORED_LATENCY + 1)
-            assert ctx.get(dut.stored) == pack(words)
+            assert ctx.get(dut.stored) == joined(words, 32)
 
     simulate(dut, testbench)
     assert waits > 5

@@ -20,6 +20,7 @@ from spica.hw.isa.memory_map import DRAM_BASE, MATRIX, SHARED_BASE
 from spica.hw.matrix.command.command_port import Command
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.matrix.command.command_decoder import decode_commands
+from support.cluster.unit_register_bench import rocc_writes as fire
 
 TINY = MatrixUnitConfig.of(PRESETS["tiny_matrix"])
 LEGACY = replace(TINY, matrix=replace(TINY.matrix, cisc_map="legacy"))
@@ -58,17 +59,6 @@ async def access(ctx, dut, offset, data=None):
     assert ctx.get(port.response.valid)
     response = ctx.get(port.response.payload)
     return response.data, response.error
-
-
-def fire(function, rs1=0, rs2=0):
-    """Return the writes of one RoCC command."""
-    return [
-        (0x10, rs1 & 0xFFFFFFFF),
-        (0x14, rs1 >> 32),
-        (0x18, rs2 & 0xFFFFFFFF),
-        (0x1C, rs2 >> 32),
-        (0x00, rocc_word(function)),
-    ]
 
 
 def bounds(config, rng):
@@ -259,66 +249,6 @@ def test_a_read_after_a_command_sees_it_running():
     simulate(dut, host)
 
 
-@pytest.mark.parametrize(
-    ("change", "error"),
-    [
-        ({}, 0),
-        ({"d": DRAM_BASE}, 0),
-        ({"d": DRAM_BASE, "low_d": 1}, 1),
-        ({"d": DRAM_BASE, "accumulate": 0}, 1),
-        ({"d": DRAM_BASE, "accumulate": 0, "skip_compute": 1}, 0),
-        ({"d": DRAM_BASE + 2}, 2),
-        ({"d": SHARED_BASE}, 0),
-        ({"d": SHARED_BASE + TINY.shared.size - 60}, 2),
-        ({"d": SHARED_BASE, "pitch": TINY.shared.size // 2}, 2),
-        ({"d": SHARED_BASE, "pitch": TINY.shared.size // 2 - 1}, 0),
-        ({"d": DRAM_BASE, "base": WITH_D.matrix.accumulator_rows - 63, "skip_compute": 1}, 2),
-        ({"d": DRAM_BASE, "base": WITH_D.matrix.accumulator_rows - 64, "skip_compute": 1}, 0),
-    ],
-)
-@pytest.mark.quick(4)
-def test_each_refusal_of_d(change, error):
-    fields = {"d": 0, "low_d": 0, "accumulate": 1, "skip_compute": 0, "pitch": 5, "base": 0}
-    fields |= change
-    control = {name: fields[name] for name in ("low_d", "accumulate")}
-    parts = (0x2B8 & ~0x20) | encode(loop_parts, skip_compute=fields["skip_compute"])
-    writes = [
-        *fire(Function.BOUNDS, 0, encode(bounds_sizes, i=4, j=4, k=2)),
-        *fire(Function.SPAD_AB, 0, 32),
-        *fire(Function.ADDRESSES_DC, fields["d"], DRAM_BASE),
-        *fire(Function.STRIDES_DC, fields["pitch"], 16),
-        *fire(Function.ACCUMULATOR, fields["base"]),
-        *fire(Function.LOOP_WS, encode(loop_control, **control), parts),
-    ]
-    golden = decode_commands(WITH_D, writes)
-    assert golden.error == error
-    dut = Command(WITH_D)
-
-    async def host(ctx):
-        for offset, data in writes:
-            await access(ctx, dut, offset, data)
-        assert await access(ctx, dut, MATRIX["error"].offset) == (error, 0)
-
-    simulate(dut, host)
-
-
-def test_d_is_refused_without_loads_of_d():
-    writes = [
-        *fire(Function.BOUNDS, 0, encode(bounds_sizes, i=4, j=4, k=2)),
-        *fire(Function.ADDRESSES_DC, DRAM_BASE, DRAM_BASE),
-        *fire(Function.LOOP_WS, 1, 0x298),
-    ]
-    assert decode_commands(TINY, writes).error == 1
-    dut = Command(TINY)
-
-    async def host(ctx):
-        for offset, data in writes:
-            await access(ctx, dut, offset, data)
-        assert await access(ctx, dut, MATRIX["error"].offset) == (1, 0)
-
-    simulate(dut, host)
-
-
 def test_latency_of_a_compute_command():
     dut = Command(CONFIGS["matrix"])
 
@@ -335,44 +265,55 @@ def test_latency_of_a_compute_command():
     simulate(dut, host)
 
 
+#: Field and value of a command of 4 x 4 x 2 blocks, and the error; the others are legal.
+REFUSALS = [
+    ({}, 0),
+    ({"residual_add": 1}, 1),
+    ({"next_accumulator": 1}, 1),
+    ({"transpose_a": 1, "transpose_b": 1}, 1),
+    ({"spads": 1}, 1),
+    ({"activation": 2}, 1),
+    ({"i": 0}, 2),
+    ({"pad_j": 4}, 2),
+    ({"i": 8, "j": 5}, 2),
+    ({"b_end": 31}, 2),
+    ({"b_end": 2049}, 2),
+    ({"a_line": 2048 - 31}, 2),
+    ({"d": DRAM_BASE}, 1),
+]
+#: The same for a unit that loads D.
+REFUSALS_OF_D = [
+    ({"d": 0}, 0),
+    ({"d": DRAM_BASE}, 0),
+    ({"d": DRAM_BASE, "low_d": 1}, 1),
+    ({"d": DRAM_BASE, "accumulate": 0}, 1),
+    ({"d": DRAM_BASE, "accumulate": 0, "skip_compute": 1}, 0),
+    ({"d": DRAM_BASE + 2}, 2),
+    ({"d": SHARED_BASE}, 0),
+    ({"d": SHARED_BASE + TINY.shared.size - 60}, 2),
+    ({"d": SHARED_BASE, "pitch": TINY.shared.size // 2}, 2),
+    ({"d": SHARED_BASE, "pitch": TINY.shared.size // 2 - 1}, 0),
+    ({"d": DRAM_BASE, "base": WITH_D.matrix.accumulator_rows - 63, "skip_compute": 1}, 2),
+    ({"d": DRAM_BASE, "base": WITH_D.matrix.accumulator_rows - 64, "skip_compute": 1}, 0),
+]
+
+
 @pytest.mark.parametrize(
-    ("change", "error"),
+    ("config", "change", "error"),
     [
-        ({}, 0),
-        ({"residual_add": 1}, 1),
-        ({"next_accumulator": 1}, 1),
-        ({"transpose_a": 1, "transpose_b": 1}, 1),
-        ({"spads": 1}, 1),
-        ({"activation": 2}, 1),
-        ({"i": 0}, 2),
-        ({"pad_j": 4}, 2),
-        ({"i": 8, "j": 5}, 2),
-        ({"b_end": 31}, 2),
-        ({"b_end": 2049}, 2),
-        ({"a_line": 2048 - 31}, 2),
+        *((TINY, change, error) for change, error in REFUSALS),
+        *((WITH_D, change, error) for change, error in REFUSALS_OF_D),
     ],
 )
-@pytest.mark.quick(4)
-def test_each_refusal(change, error):
-    fields = {
-        "i": 4,
-        "j": 4,
-        "k": 2,
-        "pad_j": 0,
-        "a_line": 0,
-        "b_end": 32,
-        "residual_add": 0,
-        "next_accumulator": 0,
-        "transpose_a": 0,
-        "transpose_b": 0,
-        "spads": 0,
-        "activation": 0,
-    } | change
-    control = {name: fields[name] for name in ("spads", "activation")}
-    parts = {
-        name: fields[name]
-        for name in ("residual_add", "next_accumulator", "transpose_a", "transpose_b")
-    }
+@pytest.mark.quick(8)
+def test_each_refusal(config, change, error):
+    fields = {"i": 4, "j": 4, "k": 2, "pad_j": 0, "a_line": 0, "b_end": 32}
+    fields |= {"d": 0, "pitch": 5, "base": 0, "accumulate": 1, "skip_load_d": "d" not in change}
+    fields |= change
+    control, parts = (
+        encode(layout, **{name: fields[name] for name in layout.fields if name in fields})
+        for layout in (loop_control, loop_parts)
+    )
     writes = [
         *fire(
             Function.BOUNDS,
@@ -380,15 +321,16 @@ def test_each_refusal(change, error):
             encode(bounds_sizes, **{axis: fields[axis] for axis in "ijk"}),
         ),
         *fire(Function.SPAD_AB, fields["a_line"], fields["b_end"]),
-        *fire(
-            Function.LOOP_WS, encode(loop_control, **control), encode(loop_parts, **parts) | 0x2B8
-        ),
+        *fire(Function.ADDRESSES_DC, fields["d"], DRAM_BASE),
+        *fire(Function.STRIDES_DC, fields["pitch"], 16),
+        *fire(Function.ACCUMULATOR, fields["base"]),
+        *fire(Function.LOOP_WS, control, parts | 0x298),
     ]
-    golden = decode_commands(TINY, writes)
+    golden = decode_commands(config, writes)
     assert golden.error == error
     assert golden.error_word == (rocc_word(Function.LOOP_WS) if error else 0)
     assert len(golden.operations) == (not error)
-    dut = Command(TINY)
+    dut = Command(config)
 
     async def host(ctx):
         for offset, data in writes:

@@ -6,18 +6,17 @@ from collections import deque
 import numpy as np
 import pytest
 from amaranth import *
-from amaranth.lib import wiring
 
 from spica.hw.config import SystolicConfig
 from spica.hw.emit.emitter import emit
 from spica.hw.matrix.accumulator.accumulator import STORED_LATENCY
-from spica.hw.matrix.systolic.matrix_array import MatrixArray
 from spica.hw.matrix.systolic.output_stationary import output_stationary_latency
 from spica.hw.matrix.systolic.output_stationary_mesh import OutputStationaryMesh
 from spica.hw.matrix.systolic.processing_element import multiply_add_config, output_slots
 from spica.sim.engine.testbench import require_no_loop, simulate
-from spica.sim.golden.arith.float.floats import add, multiply_add
+from spica.sim.golden.arith.float.floats import multiply_add
 from support.matrix.sequencer_bench import array_operands
+from support.packing import joined
 
 
 def make_config(rows, columns, operand, latency):
@@ -42,28 +41,6 @@ CONFIGS = [
     *(make_config(2, 2, operand, None) for operand in ("bf16", "fp8_e4m3", "fp8_e5m2", "fp32")),
     make_config(2, 2, "int8", 6),
 ]
-
-
-def pack(elements, width):
-    """Return the elements packed into one number, the first in the lowest bits."""
-    return sum(int(element) << (width * k) for k, element in enumerate(elements))
-
-
-class GatedArray(wiring.Component):
-    """An array whose clock is gated whenever it reports nothing in flight."""
-
-    def __init__(self, config):
-        self.array = MatrixArray(config)
-        super().__init__(self.array.signature)
-
-    def elaborate(self, platform):
-        m = Module()
-        array = self.array
-        busy = Signal()
-        m.d.comb += busy.eq(self.step_valid | self.drain_command.valid | array.busy)
-        m.submodules.array = EnableInserter(busy)(array)
-        wiring.connect(m, wiring.flipped(self), array)
-        return m
 
 
 class Steps:
@@ -141,7 +118,7 @@ def test_matches_golden_model(config, bubbles):
             if cycle in steps.rows:
                 expected_target, expected_sums = steps.rows[cycle]
                 assert ahead.popleft() == expected_target
-                assert sums == pack(expected_sums, config.accumulator_format.width)
+                assert sums == joined(expected_sums, config.accumulator_format.width)
             else:
                 assert ahead.popleft() is None
             ahead.append((target.address, target.accumulate) if target_valid else None)
@@ -173,84 +150,3 @@ def test_each_distinct_block_is_emitted_once():
         ("MultiplyAdd", 16),
         ("OutputStationaryProcessingElement", 16),
     }
-
-
-def schedule_product(config, a, b):
-    """Return the step of each cycle, None for an empty slot, of ``c = a @ b`` in two halves of K.
-
-    Adjacent column blocks are interleaved. Blocks of C follow one another, by columns.
-    """
-    latency, steps = config.element_latency, []
-    (m, k), n = a.shape, b.shape[1]
-    for half in (slice(0, k // 2), slice(k // 2, k)):
-        for j in range(0, n, config.columns * latency):
-            for i in range(0, m, config.rows):
-                for index in range(*half.indices(k)):
-                    for slot in range(latency):
-                        left = j + slot * config.columns
-                        if left >= n:
-                            steps.append(None)
-                            continue
-                        steps.append({
-                            "a": a[i : i + config.rows, index].tolist(),
-                            "b": b[index, left : left + config.columns].tolist(),
-                            "first": index == half.start,
-                            "last": index == half.stop - 1,
-                            "address": left // config.columns * m + i,
-                            "accumulate": half.start > 0,
-                        })
-    return steps
-
-
-def golden_product(config, a, b):
-    """Return ``a @ b``, one chain per half of K."""
-    formats = {"operand": config.operand_format, "accumulator": config.accumulator_format}
-    k = a.shape[1]
-    halves = []
-    for half in (range(k // 2), range(k // 2, k)):
-        sums = np.zeros((len(a), b.shape[1]), np.uint32)
-        for index in half:
-            sums = multiply_add(a[:, index, None], b[None, index], sums, **formats)
-        halves.append(sums)
-    return halves[0] + halves[1] if config.operand == "int8" else add(*halves)
-
-
-@pytest.mark.parametrize("kind", [MatrixArray, GatedArray])
-@pytest.mark.parametrize("config", [CONFIGS[0], CONFIGS[2]], ids=lambda c: c.operand)
-@pytest.mark.full
-def test_array_accumulates_and_drains_a_product(config, kind):
-    dut = kind(config)
-    require_no_loop(dut)
-    values = np.random.default_rng(3)
-    m, k, n = 2 * config.rows, 4 * config.rows, 3 * config.columns
-    a, b = (array_operands(config.operand_format, values, shape) for shape in ((m, k), (k, n)))
-    command = {"address": 0, "rows": m, "blocks": 3, "block_stride": m, "wide": 1, "relu": 0}
-    if config.scales:
-        command["scale"] = 0x3F800000
-    beats = []
-
-    async def testbench(ctx):
-        steps = schedule_product(config, a, b)
-        for number, step in enumerate(steps):
-            if number == len(steps) // 2:
-                # Long enough for the clock to stop, and not a multiple of the interleaved tiles.
-                ctx.set(dut.step_valid, 0)
-                await ctx.tick().repeat(97)
-            ctx.set(dut.step, step or {"first": 1, "last": 1})
-            ctx.set(dut.step_valid, step is not None)
-            await ctx.tick()
-        ctx.set(dut.step_valid, 0)
-        ctx.set(dut.drain_command.payload, command)
-        ctx.set(dut.drain_command.valid, 1)
-        ctx.set(dut.drain.ready, 1)
-        await ctx.tick()
-        ctx.set(dut.drain_command.valid, 0)
-        while ctx.get(dut.busy):
-            _, _, valid, beat = await ctx.tick().sample(dut.drain.valid, dut.drain.payload)
-            beats.extend([beat] if valid else [])
-
-    simulate(dut, testbench)
-    columns, width = config.columns, 8 * config.drain_bytes
-    c = golden_product(config, a, b)
-    rows = [c[i, j : j + columns] for j in range(0, n, columns) for i in range(m)]
-    assert pack(beats, width) == pack(np.concatenate(rows), 32)

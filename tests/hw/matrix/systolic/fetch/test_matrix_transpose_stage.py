@@ -7,10 +7,7 @@ import pytest
 from spica.hw.matrix.systolic.fetch.transpose_stage import TransposeStage
 from spica.hw.matrix.systolic.fetch.transposer import TransposerConfig
 from spica.sim.engine.testbench import get, put, require_no_loop, simulate
-
-
-def pack(elements, width):
-    return sum(element << (position * width) for position, element in enumerate(elements))
+from support.packing import joined
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.5])
@@ -25,12 +22,12 @@ def test_blocks_are_transposed_and_lines_pass(size, stall):
         block = [[rng.getrandbits(8) for _ in range(size)] for _ in range(size)]
         if rng.random() < 0.6:
             keep = rng.randint(1, size)
-            lines += [{"line": pack(row, 8), "transpose": 1, "keep": keep} for row in block]
-            expected += [pack(column, 8) for column in list(zip(*block, strict=True))[:keep]]
+            lines += [{"line": joined(row, 8), "transpose": 1, "keep": keep} for row in block]
+            expected += [joined(column, 8) for column in list(zip(*block, strict=True))[:keep]]
         else:
             count = rng.randint(1, size)
-            lines += [{"line": pack(row, 8), "transpose": 0, "keep": 0} for row in block[:count]]
-            expected += [pack(row, 8) for row in block[:count]]
+            lines += [{"line": joined(row, 8), "transpose": 0, "keep": 0} for row in block[:count]]
+            expected += [joined(row, 8) for row in block[:count]]
 
     async def feed(ctx):
         ctx.set(dut.more, 1)

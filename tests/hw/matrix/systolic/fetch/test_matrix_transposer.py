@@ -7,11 +7,7 @@ import pytest
 from spica.hw.matrix.systolic.fetch.transposer import Transposer, TransposerConfig
 from spica.hw.matrix.systolic.skew import Skew, SkewConfig
 from spica.sim.engine.testbench import require_no_loop, simulate
-
-
-def pack(elements, width):
-    """Return the elements packed into one number, the first in the lowest bits."""
-    return sum(element << (width * k) for k, element in enumerate(elements))
+from support.packing import joined
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.4])
@@ -34,10 +30,10 @@ def test_columns_come_a_block_later(size, width, stall):
                 ctx.set(dut.i, rng.getrandbits(size * width))
                 await ctx.tick()
             ctx.set(dut.enable, 1)
-            ctx.set(dut.i, pack(row, width))
+            ctx.set(dut.i, joined(row, width))
             _, _, out = await ctx.tick().sample(dut.o)
             seen.append(out)
-        assert seen[size:] == [pack(column, width) for column in columns]
+        assert seen[size:] == [joined(column, width) for column in columns]
 
     simulate(dut, testbench)
 
@@ -52,7 +48,7 @@ def test_each_lane_has_its_delay(lanes, width, step, falling):
 
     async def testbench(ctx):
         for cycle, word in enumerate(words):
-            ctx.set(dut.i, pack(word, width))
+            ctx.set(dut.i, joined(word, width))
             await ctx.delay(0)
             out = ctx.get(dut.o)
             for lane in range(lanes):
