@@ -21,17 +21,12 @@ LATENCIES = [
 ]
 
 
-def run(dut, a, b, latency):
-    """Return the outputs of `dut` for one pair per cycle."""
-    return evaluate(dut, {"a": a, "b": b}, latency=latency)["o"]
-
-
 @pytest.mark.parametrize(("name", "latency"), LATENCIES)
 @pytest.mark.quick(3)
 def test_pipeline_matches_golden_model(name, latency):
     unit, config, stimulus, golden = UNITS[name]
     a, b = stimulus(np.random.default_rng(latency), 300)
-    results = run(unit(config(latency=latency)), a, b, latency)
+    results = evaluate(unit(config(latency=latency)), {"a": a, "b": b}, latency=latency)["o"]
     require_equal(results, golden(a, b), a=a, b=b)
 
 
@@ -40,7 +35,7 @@ def test_pipeline_matches_golden_model(name, latency):
 def test_other_formats(name, form):
     unit, config, stimulus, golden = UNITS[name]
     a, b = stimulus(np.random.default_rng(0), 300, form)
-    results = run(unit(config(form=form, latency=2)), a, b, 2)
+    results = evaluate(unit(config(form=form, latency=2)), {"a": a, "b": b}, latency=2)["o"]
     require_equal(results, golden(a, b, form), a=a, b=b)
 
 

@@ -45,18 +45,13 @@ def stored(values) -> np.ndarray:
     return floats.encode(np.asarray(values, np.float64), FP32)
 
 
-def run(dut, operation, a, latency):
-    """Return the outputs of `dut` for one operand per cycle."""
-    return evaluate(dut, {"operation": operation, "a": a}, latency=latency)["o"]
-
-
 @pytest.mark.parametrize("latency", LATENCIES)
 @pytest.mark.quick(1)
 def test_unit_matches_golden_model(latency):
     vectors = special_operands(np.random.default_rng(latency), 500 if latency == 7 else 150)
     operation, a = vectors["operation"], vectors["a"]
     dut = SpecialFunction(SpecialFunctionConfig(latency=latency))
-    results = run(dut, operation, a, latency)
+    results = evaluate(dut, {"operation": operation, "a": a}, latency=latency)["o"]
     require_equal(results, special_function(operation, a), operation=operation, a=a)
 
 
@@ -110,7 +105,7 @@ def test_known_results():
     operation, a, expected = (np.array(column) for column in zip(*KNOWN, strict=True))
     require_equal(special_function(operation, a), expected, operation=operation, a=a)
     dut = SpecialFunction(SpecialFunctionConfig())
-    results = run(dut, operation, a, dut.config.latency)
+    results = evaluate(dut, {"operation": operation, "a": a}, latency=dut.config.latency)["o"]
     require_equal(results, expected, operation=operation, a=a)
 
 
@@ -127,7 +122,7 @@ def test_where_segments_change_their_length():
     a = (stored(borders).astype(np.int64)[:, np.newaxis] + moves).ravel()
     operation = np.repeat(operations, len(moves))
     dut = SpecialFunction(SpecialFunctionConfig())
-    results = run(dut, operation, a, dut.config.latency)
+    results = evaluate(dut, {"operation": operation, "a": a}, latency=dut.config.latency)["o"]
     require_equal(results, special_function(operation, a), operation=operation, a=a)
 
 
