@@ -53,6 +53,7 @@ def test_a_wrong_byte_fails(config):
     assert received(outputs["tx"], CYCLES_PER_BIT).startswith(b"spica FAIL ")
 
 
+@pytest.mark.full
 def test_what_it_compares_is_not_what_it_begins_with(config):
     (window,) = config.windows
     assert sum(a != b for a, b in zip(window.before, window.after, strict=True)) > 600

@@ -23,7 +23,7 @@ TINY, VIRGO = PRESETS["tiny"], PRESETS["virgo"]
 @pytest.mark.parametrize(
     "sizes", [(1, 1, 1), (32, 16, 32), (33, 17, 40), (100, 40, 70), (40, 70, 100)], ids=str
 )
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_work_is_exact_on_a_small_machine(sizes):
     require_prediction(TINY, predict(TINY, product(TINY, sizes)), measured(TINY, sizes))
 

@@ -261,7 +261,7 @@ def stored(config, operation, tile, shared):
         *(pytest.param(name, 50, marks=pytest.mark.slow) for name in CONFIGS),
     ],
 )
-@pytest.mark.quick("fp16-8")
+@pytest.mark.full
 def test_random_commands_do_what_the_hardware_does(name, count):
     """One after the other, on Amaranth's simulator."""
     config, rng = CONFIGS[name], random.Random(name)

@@ -136,7 +136,7 @@ def by_oracle(operation, inputs, mode):
 
 
 @pytest.mark.parametrize(("operation", "mode"), CASES)
-@pytest.mark.quick(20)
+@pytest.mark.quick(12)
 def test_operation_is_that_of_an_oracle(operation, mode):
     inputs = vectors_of(operation)
     expected = by_oracle(operation, inputs, mode)
@@ -195,7 +195,7 @@ def test_ordinary_operands_in_warps():
 
 
 @pytest.mark.parametrize("processor", ["toward_zero", "down", "up", "flushing"])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_nothing_depends_on_the_state_of_the_processor(processor):
     for operation in OPERATIONS:
         inputs = vectors_of(operation)

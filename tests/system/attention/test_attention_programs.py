@@ -51,7 +51,7 @@ def run_on(config, queries, depth=64, **options):
 @pytest.mark.parametrize("depth", [64, 128])
 @pytest.mark.parametrize("queries", [1, 63, 64, 65])
 @pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_lengths_around_a_block(machine, queries, depth):
     assert_right(run(machine, queries, depth))
 
@@ -79,7 +79,7 @@ def test_special_values_with_padding(machine, data):
 @pytest.mark.parametrize("queries, keys", [(9, 200), (150, 40)])
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_queries_and_keys_differ(machine, causal, queries, keys, depth):
     """With fewer keys than queries, the first rows of a causal mask see none."""
     result = run(machine, queries, depth, keys=keys, causal=causal)
@@ -117,7 +117,7 @@ def steps(form, *, value, score):
     "value, score", [(200.0, 5.0), (6e4, 0.0), (6e4, 5.0), (65504.0, 3.4), (65504.0, 30.0)]
 )
 @pytest.mark.parametrize("machine", ["ampere", "volta", "hopper", "virgo"])
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_weights_times_v_stay_in_range(machine, value, score):
     """Also of a block whose scores exceed the maximum of the block before by less than 2^8."""
     config = CONFIGS.get(machine, PRESETS["volta"])
@@ -154,7 +154,7 @@ def test_grouped_heads(machine):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_several_tiles_of_queries(machine):
     """All warps together have 256 queries of `ampere_fp32`, and 384 of `ampere`."""
     assert_right(run(machine, 400, keys=33, causal=True))
@@ -176,7 +176,7 @@ def test_rows_without_keys(machine):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_nan_stays_in_its_row(machine):
     config = CONFIGS[machine]
     rng = np.random.default_rng(5)

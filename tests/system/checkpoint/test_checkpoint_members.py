@@ -37,7 +37,7 @@ MADE = {
 WANTED = {
     *("Host", "Harness", "Lockstep", "Warp", "Sent", "Recorder", "ActivityRecorder", "Profile"),
     *("AxiPort", "Channel", "Mirror", "DmaWrites", "Burst", "ClusterCores", "Traffic"),
-    *("LoadLatency", "CoreMonitor", "CoreMemory", "Cores", "Regions", "Track"),
+    *("LoadLatency", "CoreMonitor", "CoreMemory", "Cores", "iss Regions", "Track"),
 }
 #: Types found by port name, or owned by another object.
 PORTS = re.compile(r"\b(Field|AddressFields|\w+Ports|PortTable)\b")

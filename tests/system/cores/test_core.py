@@ -18,7 +18,7 @@ def test_it_converts():
 
 @pytest.mark.parametrize("shape", [(1, 1), (2, 4)])
 @pytest.mark.parametrize("name", ["integers", "floats", "divergence"])
-@pytest.mark.quick(1)
+@pytest.mark.quick("divergence-shape0")
 def test_programs_leave_what_they_leave_on_the_model(name, shape):
     warps, threads = shape
     config = small_config(warps=warps, threads=threads)

@@ -125,6 +125,7 @@ def test_a_long_program_is_none(run, name):
     assert outcome.cycles > 2 * WATCHDOG
 
 
+@pytest.mark.full
 def test_a_memory_that_seldom_answers_is_none():
     """One access takes 100,000 cycles on average, longer than the usual watchdog."""
     memory = CoreMemoryConfig(stall=0.99999, seed=1)

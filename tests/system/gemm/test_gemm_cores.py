@@ -69,7 +69,7 @@ MACHINES = {
 @pytest.mark.parametrize("c_format", ["fp16", "fp32"])
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("preset", ["virgo", "tiny"])
-@pytest.mark.quick(3)
+@pytest.mark.quick(2)
 def test_products_are_right_to_the_bit(preset, size, c_format):
     result = run_product(PRESETS[preset], size, c_format=c_format, gaps=GAPS)
     assert_right(result)
@@ -203,7 +203,7 @@ def test_a_wrong_bit_within_the_bound_is_wrong():
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("preset", ["virgo", "tiny"])
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_results_through_shared_memory(preset, seed):
     """Spilled, waited for, stored by the DMA: a tile with blocks in both directions."""
     config = PRESETS[preset]

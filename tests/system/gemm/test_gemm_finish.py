@@ -63,7 +63,7 @@ MACHINES = {
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("preset", ["virgo", "tiny"])
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_results_are_right_to_the_bit(name, preset, size, c_format, gaps):
     result = run_product(PRESETS[preset], size, c_format=c_format, gaps=gaps, name=name)
     assert_right(result)
@@ -71,7 +71,7 @@ def test_results_are_right_to_the_bit(name, preset, size, c_format, gaps):
 
 @pytest.mark.parametrize("c_format", ["fp16", "fp32"])
 @pytest.mark.parametrize("name", SIMPLE)
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_bias_and_relu_are_right_to_the_bit(name, c_format):
     for size, data in (((1, 1, 1), "random"), ((50, 35, 70), "extreme")):
         result = run_product(TINY, size, c_format=c_format, gaps=EVEN_GAPS, data=data, name=name)
@@ -124,7 +124,7 @@ def test_sums_in_other_formats(operand, c_format):
 
 @pytest.mark.parametrize("seed", range(1, 7))
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_no_order_that_the_machine_leaves_open_does_harm(name, seed):
     for size in ((100, 50, 140), (70, 40, 20)):
         assert_right(

@@ -125,6 +125,7 @@ def small_run():
         return records, overview.marks(records), execution, problem
 
 
+@pytest.mark.full
 def test_what_a_product_records(small_run):
     records, marks, execution, problem = small_run
     assert (records.first, records.end, records.bin_cycles) == (0, execution.cycles, 1)

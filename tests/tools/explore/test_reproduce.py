@@ -226,6 +226,7 @@ def test_attention_stands_beside_the_published_figures(planned, capsys):
     assert planned[-1].sizes["queries"] == 256
 
 
+@pytest.mark.full
 def test_all_tables_are_on_one_page(monkeypatch, capsys, tmp_path):
     measured = []
 

@@ -87,7 +87,7 @@ def test_a_compute_that_follows_narrower_stores_lets_them_end(stores, stall):
 
 # The last stream scales rows of several column blocks.
 @pytest.mark.parametrize(("name", "seed"), [*((name, 1) for name in CONFIGS), ("every option", 12)])
-@pytest.mark.quick(1)
+@pytest.mark.quick("fp16-*")
 def test_a_random_stream(name, seed):
     require_no_loop(SystolicUnit, MatrixUnitConfig.of(CONFIGS[name]))
     run(CommandStream(CONFIGS[name], seed, groups=4), stall=0.3)

@@ -159,6 +159,7 @@ def test_a_drain_waits_for_no_loads_of_another_port():
     assert beside[1][0] <= alone + 6
 
 
+@pytest.mark.full
 def test_load_order():
     """Against a list: loads of one port complete in the order in which they started."""
     config = FOUR

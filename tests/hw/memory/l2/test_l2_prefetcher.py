@@ -247,7 +247,7 @@ def test_a_line_written_while_a_prefetch_reads_it_is_not_overwritten(early, line
 
 @pytest.mark.parametrize(("config", "stall"), pairs(["fits", "small"], [0, 0.3]))
 @pytest.mark.parametrize(("window", "others"), [(3, 0), (100, 0.5)])
-@pytest.mark.quick(1)
+@pytest.mark.full
 def test_claims_keep_one_order_of_writes(window, others, config, stall):
     """Streams of few reads in flight, while hits and writes of their lines use the look-ups."""
     rng = random.Random(11)

@@ -68,6 +68,7 @@ def test_a_read_waits_until_the_state_of_its_id_is_cleared(identity):
     assert identity - identity % group <= reads[0].since < 2 * (identity + group) + 20
 
 
+@pytest.mark.full
 def test_hits_go_at_a_beat_per_cycle_each_way():
     bench = L2Bench(config_of(L2Config(size=4096, mshrs=4)), random.Random(1))
     lines = range(40)

@@ -67,7 +67,7 @@ def test_patterns_are_rows_and_cost_as_stated(config):
         assert {*islice(costs, len(some))} == {stated}, pattern.name
 
 
-@pytest.mark.quick("8")
+@pytest.mark.full
 def test_every_stride_from_every_start(config):
     requests = [
         CoreRequest([4 * (start + stride * lane) for lane in range(8)])

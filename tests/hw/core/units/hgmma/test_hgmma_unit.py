@@ -73,7 +73,7 @@ def test_products_match_the_golden_model(bench_of, stalls):
 
 
 @pytest.mark.parametrize("operand", ["fp16", "tf32"])
-@pytest.mark.quick("fp16")
+@pytest.mark.full
 def test_swizzled_operands(bench_of, operand):
     """Rows of B of 32 and of 64 bytes, A and B side by side in rows of 128 bytes."""
     tile = replace(SWIZZLED, operand=operand)
@@ -153,6 +153,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("tile", "operand", "address", "kind"), REFUSED)
+@pytest.mark.quick("tile0-*", "tile3-*")
 def test_refused_operands(bench_of, tile, operand, address, kind):
     """A refused product among others is reported once, and the others are complete."""
     config = unit_config(tile)
@@ -179,6 +180,7 @@ def test_refused_operands(bench_of, tile, operand, address, kind):
         *((SWIZZLED, *pair) for pair in ((2048 - 64, 4096), (2048 - 32, 4096), (2048, 4096 - 96))),
     ],
 )
+@pytest.mark.quick("tile0-*")
 def test_the_last_places_of_shared_memory_are_legal(bench_of, tile, a, b):
     config = unit_config(tile)
     given = products(config, 1, 6)

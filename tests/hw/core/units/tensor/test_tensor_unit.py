@@ -54,12 +54,13 @@ def test_products_match_the_golden_model(tensor):
 @pytest.mark.parametrize(
     "tensor", [*WIDE[1:3], pytest.param(WIDE[3], marks=pytest.mark.slow)], ids=name_of
 )
-@pytest.mark.quick("nvidia(ampere)_*")
+@pytest.mark.full
 def test_wide_products_match_the_golden_model(tensor):
     """Fragments of `mma.sync.m16n8k16`; 64 steps for each."""
     check(tensor, 2, pause=0.2, stall=0.4, overlap=True)
 
 
+@pytest.mark.full
 def test_slow_operands():
     """Steps wait for the registers of two warps whose micro-operations alternate."""
     check(VOLTA, 4, seed=6, pause=0.7, overlap=True)
