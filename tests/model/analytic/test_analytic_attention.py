@@ -1,12 +1,17 @@
-"""Tests of the work of `attention`: machines and sizes that the model describes, against RTL."""
+"""Tests of the analytic model of `attention`: rows, steps, blocks of warps, and RTL."""
 
 import pytest
 
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.kernels.attention.cores import attention_unit
+from spica.kernels.attention.hgmma.plan import attention_plan as hgmma_plan
 from spica.kernels.attention.problem import AttentionProblem
+from spica.kernels.attention.tensor.plan import attention_plan as tensor_plan
+from spica.sim.analytic.attention.matrix_fed import attention_steps
 from spica.sim.analytic.attention.prediction import predict_attention
+from spica.sim.analytic.attention.register_fed_steps import core_halves
+from spica.sim.analytic.attention.shared_fed import core_blocks
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import exact_attention_kernel
 from spica.sim.run.options import SimtOptions
@@ -14,12 +19,13 @@ from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
 from support.prediction import require_prediction
 
-VIRGO = PRESETS["virgo"]
+VIRGO, HOPPER = PRESETS["virgo"], PRESETS["hopper"]
 DESCRIBED = [
     (preset, depth)
     for preset in ("virgo", "virgo_fp32", "hopper", "ampere", "ampere_fp32", "volta")
     for depth in (64, 128)
 ]
+SIZES = [(16, 64), (64, 64), (100, 150), (300, 300), (500, 70), (600, 200)]
 
 
 def attention(preset, queries, keys=None, **options):
@@ -84,3 +90,139 @@ def test_work_is_exact(preset, queries, options):
     assert result["check"]["verdict"] == "pass", result["check"]
     found = predict_attention(config, problem)
     require_prediction(config, found, result)
+
+
+@pytest.mark.parametrize(("preset", "depth"), DESCRIBED[:4])
+@pytest.mark.parametrize("sizes", [(16, 64), (64, 64), (65, 200), (256, 64), (300, 300)], ids=str)
+@pytest.mark.parametrize("causal", [False, True])
+def test_active_cycles_are_the_rows_of_the_steps(preset, depth, sizes, causal):
+    config, problem = PRESETS[preset], attention(preset, *sizes, depth=depth, causal=causal)
+    found = predict_attention(config, problem)
+    steps = list(attention_steps(config, problem))
+    rows = sum(step.scores + step.output + step.division for step in steps)
+    assert found.limits["unit"] == found.traffic.active == rows
+
+
+def test_whole_blocks_multiply_as_fast_as_the_array_and_zeros_divide():
+    found = predict_attention(VIRGO, attention("virgo", 1024))
+    assert found.traffic.active == 256 * 2 * 64 * 64 * 64 // 16**2 + 16 * 64 * 64 // 16
+
+
+def test_causal_blocks_after_the_diagonal_are_skipped():
+    steps = list(attention_steps(VIRGO, attention("virgo", 1024, causal=True)))
+    assert len(steps) == 136
+    assert sum(step.is_last for step in steps) == 16
+
+
+def test_bytes_of_the_unit_are_those_of_operands_zeros_and_scales():
+    found = predict_attention(VIRGO, attention("virgo", 64, 128)).traffic
+    k = q = p = v = 64 * 64 * 2
+    zeros, scales = 64 * 2, 64 * 4
+    assert found.shared_read_bytes == {
+        "a": 2 * (4 * k + 4 * p) + 4 * zeros + scales,
+        "b": 2 * (q + v) + zeros,
+    }
+    found = predict_attention(PRESETS["virgo_fp32"], attention("virgo_fp32", 32, 128)).traffic
+    assert found.shared_read_bytes["a"] == (
+        2 * (4 * 64 * 64 * 4 + 8 * 64 * 32 * 4) + 8 * 32 * 4 + 2 * 32 * 4
+    )
+
+
+def halves_of(preset, problem):
+    plan = tensor_plan(PRESETS[preset], problem.depth)
+    return plan, list(core_halves(plan, problem))
+
+
+@pytest.mark.parametrize(
+    ("preset", "depth", "expected"),
+    [
+        ("ampere", 64, (6, 64, 384, False, False)),
+        ("ampere", 128, (4, 64, 256, False, False)),
+        ("ampere_fp32", 64, (8, 64, 256, True, True)),
+        ("ampere_fp32", 128, (8, 32, 256, True, False)),
+    ],
+)
+def test_plan_is_that_of_the_program(preset, depth, expected):
+    plan = tensor_plan(PRESETS[preset], depth)
+    found = (plan.warps, plan.keys, plan.rows, plan.has_queries, plan.has_output)
+    assert found == expected
+
+
+@pytest.mark.parametrize("preset", ["ampere", "ampere_fp32"])
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@pytest.mark.parametrize("causal", [False, True])
+def test_each_warp_has_each_block_that_it_sees_once(preset, sizes, causal):
+    problem = attention(preset, *sizes, heads=2, causal=causal)
+    plan, halves = halves_of(preset, problem)
+    visible = problem.visible()
+    warps = range(0, problem.queries, 8)
+    blocks = masked = 0
+    for row in warps:
+        for key in range(0, problem.keys, plan.keys):
+            if key and not visible[row : row + 8, key].any():
+                continue
+            blocks += 1
+            for chunk in range(key, key + plan.keys, 16):
+                masked += chunk + 16 > problem.keys or not visible[row, chunk : chunk + 16].all()
+    cores = [core for half in halves for core in half]
+    assert sum(core.scores for core in cores) == 2 * blocks
+    assert sum(core.outputs for core in cores) == 2 * blocks
+    assert sum(core.masked for core in cores) == 2 * masked
+    assert sum(core.begins for core in cores) == 2 * len(warps)
+    assert sum(core.ends for core in cores) == 2 * len(warps)
+
+
+def test_groups_of_warps_alternate():
+    """Warps 0, 2 and 4 of a core have the scores of a block first, then the others have them."""
+    _, halves = halves_of("ampere", attention("ampere", 384, 128))
+    assert [half[0].scores for half in halves] == [3, 3, 3, 3, 0]
+    assert [half[0].outputs for half in halves] == [0, 3, 3, 3, 3]
+    _, halves = halves_of("ampere", attention("ampere", 64, 128))
+    assert [half[0].scores for half in halves] == [1, 0, 1, 0, 0]
+    assert [half[0].outputs for half in halves] == [0, 1, 0, 1, 0]
+
+
+def test_volta_runs_the_program_of_ampere():
+    problem = attention("ampere", 200, 300)
+    found = [predict_attention(PRESETS[name], problem) for name in ("ampere", "volta")]
+    assert found[0] == found[1]
+    assert found[0].traffic.dma_read_bytes == 0
+
+
+def test_bytes_of_rows_are_those_of_fragments_accumulators_and_exchanges():
+    """A row has a word of 4 bytes for each of 8 lanes."""
+    found = predict_attention(PRESETS["ampere"], attention("ampere", 64, 64)).traffic
+    keys, kept, powers_and_values, exchanges = 16 * 16, 3 * 16, 16 * 24, 2 + 2
+    assert found.shared_read_bytes == {
+        "rows": 8 * (keys + kept + powers_and_values + exchanges) * 32
+    }
+    values = 64 // 2 * 64 * 4 // 32  # words of two keys
+    assert found.shared_written_bytes == {"rows": (8 * (kept + exchanges) + values) * 32}
+    found = predict_attention(PRESETS["ampere_fp32"], attention("ampere_fp32", 64, 128)).traffic
+    queries, output = 64 * 4 * 8 // 32, 4 * 16
+    blocks = 2 * (2 * keys + keys + kept + 32 * 24 + 2)
+    assert found.shared_read_bytes == {"rows": 8 * (blocks + 2 * output + 2) * 32}
+    blocks = 2 * (kept + 2 + 2 * 4 * 16 + output)
+    values = 2 * 64 * 64 * 4 // 32
+    assert found.shared_written_bytes == {"rows": (8 * (queries + blocks + 2) + values) * 32}
+
+
+@pytest.mark.parametrize("sizes", [*SIZES[:-1], (800, 200)], ids=str)
+@pytest.mark.parametrize("depth", [64, 128])
+@pytest.mark.parametrize("causal", [False, True])
+def test_each_warp_of_hopper_has_each_block_that_it_sees_once(sizes, depth, causal):
+    problem = attention("hopper", *sizes, depth=depth, heads=2, causal=causal)
+    plan, visible = hgmma_plan(HOPPER, depth), problem.visible()
+    blocks = [0] * HOPPER.cores
+    for row in range(0, problem.queries, 16):
+        for key in range(0, problem.keys, plan.keys):
+            core = row // 16 % HOPPER.cores
+            blocks[core] += 2 * (key == 0 or bool(visible[row : row + 16, key].any()))
+    assert core_blocks(HOPPER, problem) == blocks
+
+
+def test_cores_have_equal_shares_of_long_runs():
+    found = predict_attention(HOPPER, attention("hopper", 1024))
+    assert found.limits["unit"] == 256 * 2048 == found.traffic.active / HOPPER.cores
+    assert found.traffic.products == 4 * 256 * 16
+    assert sum(found.traffic.shared_read_bytes.values()) == 2048 * found.traffic.products

@@ -4,10 +4,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from spica.hw.config import ClusterConfig
 from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END, ENTRY
 from spica.hw.isa.program import Program, assemble_program
+from spica.sim.harness.stop_reason import StopReason
+from spica.sim.iss.machine import Iss
 
-__all__ = ["PlacedProgram", "is_dram", "place"]
+__all__ = ["LIMIT", "PlacedProgram", "complete", "is_dram", "modelled", "place"]
+
+LIMIT = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -55,3 +60,19 @@ def place(machine: Any, program: PlacedProgram) -> None:
         machine.write(address, bytes(size))
     for address, data in program.data:
         machine.write(address, data)
+
+
+def complete(machine: Any, program: PlacedProgram) -> Any:
+    """Run a program on a machine to its end; return the outcome."""
+    place(machine, program)
+    outcome = machine.run(LIMIT)
+    assert outcome.stop is StopReason.DONE, outcome
+    return outcome
+
+
+def modelled(config: ClusterConfig, program: PlacedProgram, schedule="round_robin", seed=1) -> Iss:
+    """Return the model with its engines after a program."""
+    iss = Iss(config, schedule=schedule, seed=seed)
+    complete(iss, program)
+    assert not iss.devices.error
+    return iss

@@ -20,11 +20,10 @@ from spica.sim.iss.machine import Iss
 from spica.sim.machine.program_machine import ProgramMachine
 from support.cluster.two_cores import TWO
 from support.programs.cluster_stress import ClusterStress
-from support.programs.placed_program import PlacedProgram, place
+from support.programs.placed_program import LIMIT, PlacedProgram, complete, modelled, place
 
 #: Thread accesses in all slow tests together, without those to address tables.
 SLOW = 1_000_000
-LIMIT = 10_000_000
 
 HETERO = replace(
     PRESETS["tiny_hetero"],
@@ -83,22 +82,17 @@ def left(machine, program: PlacedProgram) -> list[bytes]:
     return [machine.read(*region).tobytes() for region in program.regions]
 
 
-def modelled(config: ClusterConfig, program: PlacedProgram, schedule="round_robin", seed=1):
+def left_on_model(config: ClusterConfig, program: PlacedProgram, *order) -> list[bytes]:
     """Return the final memory of the model with its engines."""
-    iss = Iss(config, schedule=schedule, seed=seed)
-    place(iss, program)
-    outcome = iss.run(LIMIT)
-    assert outcome.stop is StopReason.DONE, outcome
-    assert not iss.devices.error
-    return left(iss, program)
+    return left(modelled(config, program, *order), program)
 
 
 def test_all_is_determined():
     for config in (TWO, HETERO, THREE):
         stress = ClusterStress(config, 1, epochs=3)
-        expected = modelled(config, stress.program)
+        expected = left_on_model(config, stress.program)
         for seed in range(3):
-            assert modelled(config, stress.program, "random", seed) == expected
+            assert left_on_model(config, stress.program, "random", seed) == expected
         assert stress.effort.accesses > 2000 and stress.effort.descriptors > 20
         other = ClusterStress(config, 2, epochs=3)
         assert other.program.text != stress.program.text
@@ -106,7 +100,7 @@ def test_all_is_determined():
 
 def test_a_barrier_that_is_left_out_is_found():
     stress = ClusterStress(TWO, 1, epochs=3)
-    expected = modelled(TWO, stress.program)
+    expected = left_on_model(TWO, stress.program)
     ends = [at for at, line in enumerate(stress.lines) if line.startswith("vx_bar")]
     found = Counter()
     for at in ends:
@@ -123,10 +117,9 @@ def test_a_barrier_that_is_left_out_is_found():
 
 def stressed(machine: ProgramMachine, stress: ClusterStress) -> Counter[str]:
     """Run a program in lockstep, compare its memory with the model and engines; return counts."""
-    place(machine, stress.program)
-    outcome = machine.run(LIMIT)
-    assert (outcome.stop, outcome.mismatch) == (StopReason.DONE, "")
-    assert left(machine.harness, stress.program) == modelled(machine.config, stress.program)
+    outcome = complete(machine, stress.program)
+    assert outcome.mismatch == ""
+    assert left(machine.harness, stress.program) == left_on_model(machine.config, stress.program)
     return Counter(
         accesses=stress.effort.accesses,
         descriptors=stress.effort.descriptors,

@@ -1,4 +1,4 @@
-"""Litmus tests of several agents: results are allowed, and weak results do occur."""
+"""Litmus tests of several agents, and stress tests of all agents on the same few lines of DRAM."""
 
 from collections import Counter
 from functools import partial
@@ -6,31 +6,26 @@ from functools import partial
 import numpy as np
 import pytest
 
-from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from support.cluster.small_caches import MEMORIES, run_placed, small_machines
+from support.cluster.small_caches import MEMORIES, SMALL_CACHES, run_placed, small_machines
 from support.cluster.two_cores import TWO, two_cores
 from support.consistency.litmus_program import OUT, LitmusProgram
 from support.consistency.litmus_run import allowed, run_litmus
 from support.consistency.litmus_shapes import SHAPES
-from support.programs.placed_program import place
+from support.consistency.race_check import final_memory, wrong_reads
+from support.consistency.race_program import FIELD, LOG, MemoryRaces
+from support.programs.cluster_stress import ClusterStress
+from support.programs.placed_program import complete, is_dram, modelled
 
-LIMIT = 10_000_000
 QUICK = ("message-apart-none-none", "message-apart-fence-fence", "dma-writes-message-fence")
 #: Rounds of a program, and the most programs until all weak results occurred.
 ROUNDS, PROGRAMS = 100, 40
 
 
-def on_model(config, test, schedule="round_robin", seed=1):
-    """Run a test on the instruction-set model, which has no caches."""
-    iss = Iss(config, schedule=schedule, seed=seed)
-
-    def run(program):
-        place(iss, program)
-        outcome = iss.run(LIMIT)
-        assert outcome.stop is StopReason.DONE, outcome
-
-    return run_litmus(run, iss.read, test)
+def on_rtl(machine, program):
+    """Run a program on a new start of all cores; the bus rules must hold."""
+    machine.begins = True
+    assert complete(machine, program).violation == ""
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -38,7 +33,8 @@ def on_model(config, test, schedule="round_robin", seed=1):
 def test_without_caches_all_is_allowed(name):
     for seed in range(2):
         test = LitmusProgram(TWO, SHAPES[name], 6, seed)
-        seen = on_model(TWO, test, "random", seed)
+        iss = Iss(TWO, schedule="random", seed=seed)
+        seen = run_litmus(partial(complete, iss), iss.read, test)
         assert not seen.wrong and seen.counts.total() == 6 * test.instances
 
 
@@ -52,8 +48,7 @@ def test_what_must_be_seen_is_allowed():
 def test_what_is_not_allowed_is_told():
     test = LitmusProgram(TWO, SHAPES["message-apart-fence-fence"], 4, 1)
     iss = Iss(TWO)
-    place(iss, test.program)
-    iss.run(LIMIT)
+    complete(iss, test.program)
     row = 4 * 4 * test.threads * test.warps  # of the first thread of the second core
     for values, wrong in (((1, 1), False), ((1, 0), True), ((0, 7), True)):
         iss.write(OUT + row, np.array(values, np.uint32))
@@ -65,8 +60,7 @@ def test_what_is_not_allowed_is_told():
 @pytest.fixture(scope="module")
 def machine():
     """Return the cluster of two cores of other tests."""
-    dram = MEMORIES[0]
-    with two_cores(memory=dram, watchdog=5000) as machine:
+    with two_cores(memory=MEMORIES[0]) as machine:
         yield machine
 
 
@@ -74,14 +68,7 @@ def machine():
 @pytest.mark.full
 def test_what_is_seen_is_allowed(machine, name):
     test = LitmusProgram(TWO, SHAPES[name], 30, 1)
-
-    def run(program):
-        machine.begins = True
-        place(machine, program)
-        outcome = machine.run(LIMIT)
-        assert (outcome.stop, outcome.violation) == (StopReason.DONE, "")
-
-    seen = run_litmus(run, machine.harness.read, test)
+    seen = run_litmus(partial(on_rtl, machine), machine.harness.read, test)
     assert not seen.wrong
     assert len(seen.registers) >= 2
 
@@ -107,3 +94,81 @@ def test_what_small_caches_show_is_allowed_and_weak(machines, name):
             break
     print(dict(registers))
     assert all(registers[weak] for weak in shape.weak), registers
+
+
+#: Loads and stores of threads to shared lines, on each memory, by kind of program.
+RACES, DETERMINED = 100_000, 170_000
+
+
+def left(machine, program) -> list[bytes]:
+    """Return the final DRAM contents of a program."""
+    return [machine.read(*region).tobytes() for region in program.regions if is_dram(region[0])]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_races_without_caches_are_within_bounds(seed):
+    races = MemoryRaces(TWO, seed, epochs=2)
+    iss = modelled(TWO, races.program, "random", seed)
+    assert not list(wrong_reads(races, iss.read))
+    assert iss.read(FIELD, races.size).tobytes() == final_memory(races)
+    assert races.accesses > 2000
+
+
+def test_what_was_overtaken_or_is_too_new_is_told():
+    races = MemoryRaces(TWO, 1, epochs=2)
+    iss = modelled(TWO, races.program)
+    log = iss.read(LOG, 4 * races.harts * races.logged).view(np.uint32).copy()
+    told = 0
+    places = range(0, len(log), 31)
+    for at in places:
+        for change in (-1, 1):
+            changed = log.copy()
+            changed[at] = (int(log[at]) + change) & 0xFFFF_FFFF
+            told += bool(list(wrong_reads(races, lambda *_, changed=changed: changed)))
+    # Other values depend on which agent read a little earlier or later.
+    assert told > len(places)
+
+
+@pytest.mark.full
+def test_races(machine):
+    races = MemoryRaces(TWO, 7, epochs=2)
+    on_rtl(machine, races.program)
+    assert not list(wrong_reads(races, machine.harness.read))
+    assert machine.harness.read(FIELD, races.size).tobytes() == final_memory(races)
+
+
+def test_the_cases_are_a_million():
+    assert len(MEMORIES) * (RACES + DETERMINED) >= 1_000_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(MEMORIES)))
+def test_races_in_small_caches(machines, number):
+    machine, counts = machines[number], Counter()
+    seed = 1000 * number
+    while counts["accesses"] < RACES:
+        races = MemoryRaces(SMALL_CACHES, seed, epochs=8, bursts=6, lines=16 + seed % 3 * 16)
+        counts["cycles"] += run_placed(machine, races.program).cycles
+        wrong = list(wrong_reads(races, machine.read))
+        assert not wrong, (seed, wrong[:5])
+        assert machine.read(FIELD, races.size).tobytes() == final_memory(races), seed
+        counts["accesses"] += races.accesses
+        seed += 1
+    print(dict(counts))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(MEMORIES)))
+def test_what_is_determined_in_small_caches(machines, number):
+    """DMA and matrix unit use the same lines; final memory equals the model's."""
+    machine, counts = machines[number], Counter()
+    seed = 1000 * number
+    while counts["accesses"] < DETERMINED:
+        stress = ClusterStress(SMALL_CACHES, seed, epochs=6, dram=True)
+        counts["cycles"] += run_placed(machine, stress.program).cycles
+        model = modelled(SMALL_CACHES, stress.program)
+        assert left(machine, stress.program) == left(model, stress.program), seed
+        counts += Counter(accesses=stress.effort.accesses, descriptors=stress.effort.descriptors)
+        seed += 1
+    print(dict(counts))
+    assert counts["descriptors"] > 100

@@ -1,6 +1,8 @@
-"""Tests of the choice of compilers, their errors and their caches."""
+"""Tests of compilers of models: choice, errors, caches."""
 
 import importlib.util
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,8 +11,15 @@ import pytest
 
 from spica.hw.base import compiler, zig
 from spica.hw.base.build_cache import cache_directory
+from spica.hw.base.compiler import find_compiler
 from spica.hw.base.errors import UserError
 from spica.hw.base.zig import zig_environment
+from spica.hw.cluster.cluster import Cluster
+from spica.hw.config import PRESETS
+from spica.hw.emit.emitter import emit
+from spica.kernels import toolchain
+from spica.sim.engine.verilator_model import HARNESS_SOURCES, NATIVE, build_model
+from support.command_line import run_spica
 
 
 @pytest.fixture(autouse=True)
@@ -53,3 +62,61 @@ def test_each_installation_of_zig_has_a_cache(monkeypatch):
             assert zig_environment()[name] != mine
     monkeypatch.setenv(name, "/chosen")
     assert zig_environment()[name] == "/chosen"
+
+
+OTHERS = [name for name in ("g++", "clang++") if shutil.which(name)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("source", HARNESS_SOURCES)
+def test_harness_compiles(name, source):
+    command = [name, "-std=c++20", "-fsyntax-only", f"-I{NATIVE}", str(NATIVE / source)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OTHERS)
+def test_model_is_built(name, monkeypatch):
+    monkeypatch.setenv("SPICA_CXX", name)
+    assert find_compiler().command == (name,)
+    assert build_model(emit(Cluster(PRESETS["tiny"]), "tiny"), optimize=1).exists()
+
+
+RUN = "run vecadd --preset tiny --engine iss --size 3"
+
+
+@pytest.mark.full
+def test_a_compiler_that_does_nothing(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("SPICA_CXX", "/bin/true")
+    for _ in range(2):  # the first attempt leaves nothing behind
+        assert run_spica(RUN) == 2
+        said = capsys.readouterr().err.splitlines()[-1]
+        assert "/bin/true ended without writing" in said
+        assert said.endswith("SPICA_CXX must be a C++ compiler")
+    assert not list(tmp_path.glob("cache/iss-*/iss.so"))
+
+
+@pytest.mark.parametrize(
+    ("output", "free", "sentence"),
+    [
+        ("note: a\nx.cpp:3: error: no such type\nmore", 1 << 30, "x.cpp:3: error: no such type"),
+        ("a note\nthe last line\n\n", 1 << 30, "the last line"),
+        ("", 1 << 30, "no message"),
+        ("anything", 1 << 10, "is full; free some space, or set SPICA_CACHE"),
+    ],
+)
+def test_the_reason_of_a_failure(monkeypatch, tmp_path, output, free, sentence):
+    usage = shutil.disk_usage(tmp_path)._replace(free=free)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    done = SimpleNamespace(returncode=1, stdout="", stderr=output)
+    monkeypatch.setattr(compiler, "run_tool", lambda *_, **__: done)
+    with pytest.raises(UserError) as caught:
+        compiler.run(["c++", "-o", "x.o"], "linking")
+    assert str(caught.value).startswith("linking failed: ")
+    assert str(caught.value).endswith(sentence)
+    if "is full" in sentence:  # also of a program
+        monkeypatch.setattr(toolchain, "run_tool", lambda *_, **__: done)
+        with pytest.raises(UserError, match=r"the program does not link: the disk of .* is full"):
+            toolchain.tool("cc", [], "the program does not link")

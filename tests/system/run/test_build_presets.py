@@ -1,10 +1,11 @@
-"""Tests that both kinds of models give the same result and the same timeline on every preset."""
+"""Tests that both kinds of models give the same results, timelines and traces."""
 
 import pytest
 
 from spica.hw.config import PRESETS
 from spica.kernels.kernel import find_kernel
 from spica.sim.engine.verilator_engine import GATINGS
+from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run import product_workload, rtl_executor
 from spica.sim.run.exact_kernels import EXACT_KERNELS
@@ -12,6 +13,8 @@ from spica.sim.run.options import RunOptions, SimtOptions
 from spica.sim.run.product_workload import ProductWorkload
 from spica.sim.run.program_workload import KernelWorkload
 from spica.sim.run.workload import run_workload
+from spica.sim.trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES
+from support.runs import passed, run_kernel
 
 #: Handshakes stall at random, so that units sleep and wake often.
 MEMORY = DramConfig(latency=37, stall=0.2, seed=5)
@@ -50,3 +53,42 @@ def test_both_kinds_of_models_agree_on_every_preset(preset, gating, tmp_path, mo
         assert result.pop("speed")["model"] == ("blocks" if is_composed else "flat")
         seen[is_composed] = result, trace.read_bytes()
     assert seen[False] == seen[True]
+
+
+def traced(place, build, memory):
+    """Run vecadd on the machine of a build; return the run's cycles and the bytes of its trace."""
+    options = {"engine": "verilator", "memory": memory, "build": build, "model_optimize": 0}
+    result = passed(run_kernel("vecadd", (200,), trace=place, **options))
+    return result["run_cycles"], result["speed"]["model"], place.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("suffix", "memory"),
+    [(suffix, DramConfig()) for suffix in OVERVIEW_SUFFIXES]
+    + [(suffix, CoreMemoryConfig()) for suffix in TRACE_SUFFIXES],
+    ids=str,
+)
+@pytest.mark.full
+def test_both_kinds_of_models_write_the_same_trace(tmp_path, suffix, memory):
+    cycles, model, trace = traced(tmp_path / f"a{suffix}", "quick", memory)
+    other_cycles, other_model, other = traced(tmp_path / f"b{suffix}", "fast", memory)
+    assert (model, other_model) == ("blocks", "flat")
+    assert cycles == other_cycles
+    assert trace == other
+    assert len(trace) > 1000
+
+
+@pytest.mark.parametrize(
+    ("memory", "title"),
+    [
+        (DramConfig(), "<title>Spica: vecadd, n 64, on tiny"),
+        (CoreMemoryConfig(), "<title>Spica: 4 warps of 4 threads"),
+    ],
+    ids=["cluster", "cores alone"],
+)
+@pytest.mark.full
+def test_a_page_shows_what_the_memory_selects(tmp_path, memory, title):
+    page = tmp_path / "run.html"
+    passed(run_kernel("vecadd", (64,), engine="verilator", memory=memory, trace=page))
+    text = page.read_text()
+    assert title in text

@@ -1,4 +1,4 @@
-"""Tests of `spica.sweep`: frame, stored points, messages."""
+"""Tests of spica.compare and spica.sweep: figures, machines, frames, stored points, messages."""
 
 import sys
 
@@ -36,6 +36,10 @@ def test_machines_may_be_configs(cache):
     frame = spica.sweep("vecadd", machines, n=50, **options)
     assert [*frame.preset] == ["mine"] and [*frame.status] == ["pass"]
     assert seen[0] == ("sweep", 0, 1) and seen[-1][:3] == ("sweep", 1, 1)
+    seen.clear()
+    found = spica.compare("vecadd", machines, n=50, area=False, **options)
+    assert found.report()["machines"][0]["result"]["preset"] == "mine"
+    assert seen[0][0] == "checking the problem" and seen[-1][:3] == ("sweep", 1, 1)
 
 
 def test_points_may_be_predicted(cache):
@@ -51,21 +55,29 @@ def test_points_may_be_predicted(cache):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("explore", "arguments", "message"),
     [
-        (("vecad", "tiny"), "kernel must be one of"),
-        (("vecadd", "tinny"), "machines must be of tiny_matrix, .* not 'tinny'"),
-        (("vecadd", ["tiny", "tiny"]), "presets must differ"),
-        (("vecadd", "tiny", {"core.wraps": [4]}), "did you mean 'core.warps'"),
-        (("vecadd", "tiny", {"core.warps": []}), "must be a field with its values"),
-        (("sgemm", "tiny"), "sgemm needs the sizes m, n, k, not n"),
-        (("gemm", "matrix"), "driven by a host needs engine verilator or amaranth"),
-        (("vecadd", "matrix"), "vecadd needs cores"),
+        (spica.sweep, ("vecad", "tiny"), "kernel must be one of"),
+        (spica.sweep, ("vecadd", "tinny"), "machines must be of tiny_matrix, .* not 'tinny'"),
+        (spica.sweep, ("vecadd", ["tiny", "tiny"]), "presets must differ"),
+        (spica.sweep, ("vecadd", "tiny", {"core.wraps": [4]}), "did you mean 'core.warps'"),
+        (spica.sweep, ("vecadd", "tiny", {"core.warps": []}), "must be a field with its values"),
+        (spica.sweep, ("sgemm", "tiny"), "sgemm needs the sizes m, n, k, not n"),
+        (spica.sweep, ("gemm", "matrix"), "driven by a host needs engine verilator or amaranth"),
+        (spica.sweep, ("vecadd", "matrix"), "vecadd needs cores"),
+        (spica.compare, ("vecad", "tiny"), "kernel must be one of"),
+        (spica.compare, ("vecadd", "tinny"), "machines must be of tiny_matrix, .* not 'tinny'"),
+        (spica.compare, ("vecadd", []), "a comparison needs at least one machine"),
+        (spica.compare, ("vecadd", ["tiny", "tiny"]), "machines of a comparison must differ"),
+        (spica.compare, ("vecadd", "tiny,core.wraps=4"), "did you mean 'core.warps'"),
+        (spica.compare, ("vecadd", "tiny,core.l1d.size=1000"), "cannot set core.l1d.size=1000"),
+        (spica.compare, ("vecadd", ["tiny", "matrix"]), "vecadd needs cores"),
+        (spica.compare, ("sgemm", "tiny"), "sgemm needs the sizes m, n, k, not n"),
     ],
 )
-def test_bad_input_is_explained(arguments, message):
+def test_bad_input_is_explained(explore, arguments, message):
     with pytest.raises(UserError, match=message):
-        spica.sweep(*arguments, n=50, **ISS)
+        explore(*arguments, n=50, **ISS)
 
 
 def test_a_missing_pandas_is_explained(monkeypatch):
@@ -84,3 +96,13 @@ def test_energy_of_points():
     assert rows["energy", "total_pj"] == pytest.approx(frame.energy_pj[0])
     with pytest.raises(UserError, match=r"energy=True needs engine verilator, not iss"):
         spica.sweep("vecadd", "tiny", energy=True, n=50, **ISS)
+
+
+def test_figures_are_those_of_the_runs(cache):
+    found = spica.compare("vecadd", ["tiny", "tiny,core.warps=8"], n=50, area=False, **ISS)
+    assert found.is_passed and found.names == ["tiny", "tiny,core.warps=8"]
+    (retired,) = [figure for figure in found.figures if figure.name == "retired"]
+    results = [row.record.result for row in found.rows]
+    assert list(retired.values) == [result["instructions"]["warp"] for result in results]
+    assert retired.ratios[1] == retired.values[1] / retired.values[0]
+    assert "| retired |" in found.markdown()

@@ -1,10 +1,13 @@
-"""Tests of the wheel: complete, and usable outside the repository."""
+"""Tests of import directions, of the wheel, and of files for hosts and editors."""
 
+import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -105,3 +108,99 @@ def test_script_of_the_readme_runs_in_an_empty_folder(installed, tmp_path):
     assert tiny.startswith("tiny ") and core.startswith("core ")
     assert tiny.endswith("cycles: [1. 3. 5. 7.]")
     assert (tmp_path / "scale.png").stat().st_size > 1000
+
+
+SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+
+
+def absolute_imports(path):
+    """Yield the first part of every absolute import in `path`."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield (node.module or "").partition(".")[0]
+        elif isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_rooms_import_each_other_relatively(path):
+    """A package imported by its bare name would hold every class a second time."""
+    assert not {"spica", *ROOMS} & set(absolute_imports(path))
+
+
+def test_every_package_is_distributed():
+    found = {
+        ".".join(("spica", *path.parent.relative_to(ROOT).parts))
+        for path in SOURCES
+        if path.name == "__init__.py"
+    }
+    assert found | {"spica"} == set(SETTINGS["packages"])
+
+
+def test_every_folder_with_code_is_a_package():
+    folders = {path.parent for path in SOURCES}
+    assert {folder for folder in folders if not (folder / "__init__.py").exists()} == set()
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_data_file_is_distributed(room):
+    packaged = set()
+    for package, patterns in SETTINGS["package-data"].items():
+        folder = ROOT.joinpath(*package.split(".")[1:])
+        packaged |= {path for pattern in patterns for path in folder.glob(pattern)}
+    data = {
+        path
+        for path in (ROOT / room).rglob("*")
+        if path.is_file() and path.suffix not in {".py", ".pyc"}
+    }
+    assert data - packaged == set()
+
+
+def test_the_package_is_typed():
+    assert (ROOT / "py.typed").exists()
+    assert SETTINGS["package-data"]["spica"] == ["py.typed"]
+
+
+@pytest.mark.parametrize("mirror", ["tests/hw", "sim/golden"])
+def test_mirrors_have_the_folders_of_hw(mirror):
+    folders = {
+        path.relative_to(ROOT / mirror)
+        for path in (ROOT / mirror).rglob("*")
+        if path.is_dir() and path.name != "__pycache__"
+    }
+    assert {str(folder) for folder in folders if not (ROOT / "hw" / folder).is_dir()} == set()
+
+
+GITHUB = sorted((ROOT / ".github").rglob("*.yml"))
+WORKFLOW = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+
+@pytest.mark.parametrize("path", GITHUB, ids=lambda path: path.name)
+def test_files_of_the_host_are_yaml(path):
+    yaml = pytest.importorskip("yaml")
+    assert yaml.safe_load(path.read_text())["name"]
+
+
+def test_workflow_makes_targets_that_exist():
+    targets = re.findall(r"make (?:\S+=\S+ )*([a-z-]+)$", WORKFLOW, re.MULTILINE)
+    assert {"test", "test-full", "docs-site"} <= set(targets)
+    makefile = (ROOT / "Makefile").read_text()
+    for target in targets:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_actions_are_pinned_by_major_version():
+    actions = re.findall(r"uses: (\S+)", WORKFLOW)
+    assert actions and all(re.fullmatch(r"[\w/-]+@v\d+", action) for action in actions)
+
+
+def test_bug_reports_ask_for_versions():
+    assert "spica doctor" in (ROOT / ".github" / "ISSUE_TEMPLATE" / "bug_report.yml").read_text()
+
+
+def test_version_is_the_same_everywhere():
+    assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text()
+    headings = re.findall(r"^## \[(.*?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[:2] == ["Unreleased", VERSION]
