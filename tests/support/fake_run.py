@@ -8,9 +8,9 @@ __all__ = ["FakeRun"]
 
 
 class FakeRun:
-    """Replaces runs of workloads of one class: records their arguments, has the given outcome."""
+    """Replaces runs of some kinds of workloads: records their arguments, has the given outcome."""
 
-    def __init__(self, monkeypatch, kind: type, report: str):
+    def __init__(self, monkeypatch, kind: type | tuple[type, ...], report: str):
         self.kind = kind
         self.verdict = "pass"
         self.error = None

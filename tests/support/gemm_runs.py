@@ -3,7 +3,7 @@
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from support.runs import is_found, planted, run_kernel
 
-__all__ = ["assert_fault_is_detected", "assert_right", "run_product"]
+__all__ = ["assert_fault_is_detected", "assert_right", "faults_of", "run_product"]
 
 #: Options of a run; the others are those of the kernel's data.
 RUN = ("engine", "schedule", "lockstep", "memory", "check", "max_cycles", "max_instructions")
@@ -28,3 +28,8 @@ def assert_fault_is_detected(config, kernel, size, fault, folder):
     """Run a kernel with a text of a file replaced, in a folder; its result must be wrong."""
     broken = planted(kernel, folder, fault)
     assert is_found(broken, size, config, schedule="random", seed=2)
+
+
+def faults_of(table):
+    """Return file, text and replacement of each fault of a table by file."""
+    return [(name, *fault) for name, faults in table.items() for fault in faults]

@@ -17,7 +17,7 @@ from spica.sim.harness.error_registers import describe_faults, fault_registers
 from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.run.result_check import Check, check
 
-__all__ = ["NARROW", "GemmBench", "random_problem"]
+__all__ = ["NARROW", "GemmBench", "checked", "random_problem"]
 
 LIMIT = 10_000_000
 #: A minimal machine: smallest queues, banks and latencies; not square, int8.
@@ -56,6 +56,19 @@ def random_problem(config: ClusterConfig, rng: random.Random, limit: int = 50) -
         relu=rng.random() < 0.3,
         scale=rng.choice([None, 0.3]) if config.units[0].scales else None,
     )
+
+
+def checked(
+    config: ClusterConfig, problem: GemmProblem, a: np.ndarray, b: np.ndarray, kind: str, region
+) -> Check:
+    """Compare the region of C with the golden model and with float64."""
+    depth = plan(config, problem).tiling.k
+    c, touched = problem.result(region)
+    expected = gemm(config.units[0], problem, a, b, depth)
+    is_extreme = kind == "extreme"
+    wide = reference(problem, a, b, slab(config.units[0], depth), is_extreme=is_extreme)
+    options = {"touched": touched, "permits_overflow": is_extreme}
+    return check(c, expected, *wide, form=problem.c_format, **options)
 
 
 class GemmBench:
@@ -117,19 +130,7 @@ class GemmBench:
         self, problem: GemmProblem, a: np.ndarray, b: np.ndarray, kind: str = "random"
     ) -> Check:
         """Compare DRAM with the golden model and with float64."""
-        depth = plan(self.config, problem).tiling.k
-        c, touched = problem.result(self.machine.read(*problem.c_region))
-        expected = gemm(self.config.units[0], problem, a, b, depth)
-        is_extreme = kind == "extreme"
-        wide = reference(problem, a, b, slab(self.config.units[0], depth), is_extreme=is_extreme)
-        return check(
-            c,
-            expected,
-            *wide,
-            form=problem.c_format,
-            touched=touched,
-            permits_overflow=is_extreme,
-        )
+        return checked(self.config, problem, a, b, kind, self.machine.read(*problem.c_region))
 
     def product(self, problem: GemmProblem, kind: str = "random", seed: int = 1) -> Check:
         """Compute a product and check it."""

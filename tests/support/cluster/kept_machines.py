@@ -7,7 +7,14 @@ from functools import cache
 
 import pytest
 
-__all__ = ["kept_machines"]
+from spica.sim.harness.core_memory import CoreMemoryConfig
+
+__all__ = ["AWFUL", "kept_machines"]
+
+#: Memory of cores with late, split and shuffled answers, stalls and silence.
+AWFUL = CoreMemoryConfig(
+    latency=3, jitter=9, stall=0.3, silence=0.2, split=0.5, shuffle=True, seed=5
+)
 
 
 def kept_machines(create: Callable[..., AbstractContextManager]):

@@ -12,16 +12,14 @@ from spica.hw.config import ClusterConfig
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.memory_map import SHARED_BASE
 from spica.hw.isa.operations import Unit
-from support.programs.corner_operands import float_operand, integer_operand
+from support.programs.corner_operands import integer_operand
 from support.programs.instructions import COMPUTING, names_of
 from support.programs.placed_program import PlacedProgram
 from support.programs.simt import (
     COUNTERS,
-    DEPTH,
     FREE,
     HART,
     INPUT,
-    INPUT_BYTES,
     MASKS,
     OTHER,
     OWN_BASE,
@@ -305,13 +303,6 @@ def core_program(
         writer.body(rng.randrange(8, 24), 0)
         rng.choice((writer.exchange, writer.exchange, writer.meet, writer.crews))()
     writer.until()
-    writer.finish()
-    for name in functions:
-        # Called from any depth: its own divergence needs registers that no caller uses.
-        writer.emit(f"{name}:")
-        writer.body(rng.randrange(1, 6), DEPTH, calls=False)
-        writer.emit("ret")
-    words = [rng.choice((integer_operand, float_operand))(rng) for _ in range(INPUT_BYTES // 4)]
-    inputs = b"".join(word.to_bytes(4, "little") for word in words)
+    inputs = writer.close(functions)
     text, name = "\n".join(writer.lines), f"core_program, seed {seed}, {rounds} rounds"
     return PlacedProgram(text, ((INPUT, inputs),), writer.regions, name)

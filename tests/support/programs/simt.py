@@ -6,6 +6,7 @@ Masks and results of `vx_split` are never operands.
 """
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spica.hw.config import ClusterConfig
@@ -279,6 +280,18 @@ class SimtWriter:
             self.emit(f"fsw f{number}, {2 * SCRATCH_BYTES + 4 * number}({OWN_BASE})")
         self.emit("vx_tmc x0")
 
+    def close(self, functions: Sequence[str]) -> bytes:
+        """Append the end of the program and its functions; return contents of `INPUT`."""
+        self.finish()
+        for name in functions:
+            # Called from any depth: its own divergence needs registers that no caller uses.
+            self.emit(f"{name}:")
+            self.body(self.rng.randrange(1, 6), DEPTH, calls=False)
+            self.emit("ret")
+        operands = (integer_operand, float_operand)
+        words = [self.rng.choice(operands)(self.rng) for _ in range(INPUT_BYTES // 4)]
+        return b"".join(word.to_bytes(4, "little") for word in words)
+
 
 def simt_program(seed: int, config: ClusterConfig, phases: int = 3) -> SimtProgram:
     """Return a random program for all threads of `config`, with exchanges between its phases."""
@@ -291,15 +304,8 @@ def simt_program(seed: int, config: ClusterConfig, phases: int = 3) -> SimtProgr
         writer.body(rng.randrange(10, 30), 0)
         if phase < phases - 1:
             writer.exchange()
-    writer.finish()
-    for name in functions:
-        # Called from any depth: its own divergence needs registers that no caller uses.
-        writer.emit(f"{name}:")
-        writer.body(rng.randrange(1, 6), DEPTH, calls=False)
-        writer.emit("ret")
+    inputs = writer.close(functions)
     text = "\n".join(writer.lines)
-    words = [rng.choice((integer_operand, float_operand))(rng) for _ in range(INPUT_BYTES // 4)]
-    inputs = b"".join(word.to_bytes(4, "little") for word in words)
     size = writer.exchange_base - INPUT + phases * (4 << writer.hart_width)
     program = assemble_program(text, ENTRY)
     return SimtProgram(text, program, inputs, (INPUT, size))

@@ -9,6 +9,7 @@ import pytest
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.hw.config.formats import FORMATS
+from spica.hw.config.override import override
 from spica.kernels.attention.cores import attention_unit
 from spica.kernels.attention.problem import AttentionProblem
 from spica.kernels.elements import nearest, values_of
@@ -21,31 +22,25 @@ VIRGO, AMPERE, HOPPER = PRESETS["virgo"], PRESETS["ampere"], PRESETS["hopper"]
 MACHINES = ("virgo_fp32", "virgo", "ampere_fp32", "ampere", "hopper")
 #: Further machines.
 OTHERS = {
-    "virgo bf16": replace(VIRGO, units=(replace(VIRGO.units[0], operand="bf16"),)),
+    "virgo bf16": override(VIRGO, ["matrix.operand=bf16"]),
     "no DMA": PRESETS["volta"],
     "three cores": replace(AMPERE, cores=3, barrier_scope="core"),
     "four cores": replace(VIRGO, barrier_scope="core"),
-    "ampere bf16": replace(
-        AMPERE,
-        core=replace(AMPERE.core, tensor_numerics="nvidia(ampere)", tensor_operand="bf16"),
+    "ampere bf16": override(
+        AMPERE, ["core.tensor_numerics=nvidia(ampere)", "core.tensor_operand=bf16"]
     ),
-    "hopper bf16": replace(
-        HOPPER,
-        core=replace(HOPPER.core, tensor_numerics="nvidia(hopper)", tensor_operand="bf16"),
+    "hopper bf16": override(
+        HOPPER, ["core.tensor_numerics=nvidia(hopper)", "core.tensor_operand=bf16"]
     ),
     "hopper, five cores": replace(HOPPER, cores=5, barrier_scope="core"),
-    "hopper, O in shared memory": replace(HOPPER, core=replace(HOPPER.core, warps=2)),
+    "hopper, O in shared memory": override(HOPPER, ["core.warps=2"]),
 }
 CONFIGS = {name: PRESETS[name] for name in MACHINES} | OTHERS
 
 
 def run(machine, queries, depth=64, **options):
     """Run attention on a machine by name and return its result."""
-    return run_on(CONFIGS[machine], queries, depth, **options)
-
-
-def run_on(config, queries, depth=64, **options):
-    return run_product(config, (queries, depth), name="attention", **options)
+    return run_product(CONFIGS[machine], (queries, depth), name="attention", **options)
 
 
 @pytest.mark.parametrize("depth", [64, 128])
@@ -116,13 +111,12 @@ def steps(form, *, value, score):
 @pytest.mark.parametrize(
     "value, score", [(200.0, 5.0), (6e4, 0.0), (6e4, 5.0), (65504.0, 3.4), (65504.0, 30.0)]
 )
-@pytest.mark.parametrize("machine", ["ampere", "volta", "hopper", "virgo"])
+@pytest.mark.parametrize("machine", ["ampere", "no DMA", "hopper", "virgo"])
 @pytest.mark.quick(1)
 def test_weights_times_v_stay_in_range(machine, value, score):
     """Also of a block whose scores exceed the maximum of the block before by less than 2^8."""
-    config = CONFIGS.get(machine, PRESETS["volta"])
     given = steps("fp16", value=value, score=score)
-    result = run_on(config, 9, keys=192, given=given)
+    result = run(machine, 9, keys=192, given=given)
     assert_right(result)
     o = result["check"]["buffers"]["o"]
     assert (o["left_range"], o["rounded_to_infinity"]) == (0, 0)
@@ -302,7 +296,6 @@ def test_long_sequence(machine, causal):
 def test_rtl_in_lockstep(machine):
     result = run(machine, 20, keys=100, causal=True, engine="verilator")
     assert_right(result)
-    assert result["check"]["code_warnings"] == []
 
 
 @pytest.mark.slow

@@ -24,6 +24,7 @@ from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.machine.program_machine import ProgramMachine
 from spica.sim.trace.overview.cluster_records import ClusterRecording
 from spica.sim.trace.overview.cluster_signals import cluster_signals
+from support.cluster.kept_machines import AWFUL
 from support.cluster.two_cores import TWO, two_cores
 from support.core.core_bench import image
 from support.programs import cluster_programs as units
@@ -33,9 +34,6 @@ CORES = small_config(cores=2, warps=2, threads=2)
 MATRIX = PRESETS["tiny_matrix"]
 PROBLEM = GemmProblem.placed(m=11, n=9, k=17, a_pitch=20, c_pitch=12, skew=3)
 SLOW = DramConfig(bytes_per_cycle=3, latency=40, stall=0.3, seed=3)
-AWFUL = CoreMemoryConfig(
-    latency=3, jitter=9, stall=0.3, silence=0.2, split=0.5, shuffle=True, seed=5
-)
 #: Requests accumulate and are answered in any order.
 MUCH = replace(AWFUL, latency=40, jitter=60, stall=0.0)
 #: A part of A that cannot be read.

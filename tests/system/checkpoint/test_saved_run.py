@@ -168,29 +168,21 @@ def test_what_has_not_begun_or_has_ended_is_not_saved():
 
 
 @pytest.mark.parametrize(
-    ("name", "options"),
+    ("said", "options"),
     [
-        ("memory.latency", {"memory": CoreMemoryConfig(latency=2)}),
-        ("gating", {"gating": "random"}),
-        ("watchdog", {"watchdog": 99}),
-        ("record", {"record": (0, 5)}),
+        ("the machine: memory.latency must be", {"memory": CoreMemoryConfig(latency=2)}),
+        ("the machine: gating must be", {"gating": "random"}),
+        ("the machine: watchdog must be", {"watchdog": 99}),
+        ("the machine: record must be", {"record": (0, 5)}),
+        ("of kind flat, as in the checkpoint, not blocks", {"composed": True}),
     ],
 )
 @pytest.mark.full
-def test_another_machine_refuses_a_run(name, options):
+def test_another_machine_refuses_a_run(said, options):
     make = partial(ProgramMachine, small_config(cores=2, warps=2, threads=2), optimize=0)
     with make() as machine, make(**options) as other:
         machine.run(5)
-        with pytest.raises(UserError, match=f"the machine: {name} must be"):
-            other.restore(machine.save())
-
-
-@pytest.mark.full
-def test_a_model_of_another_kind_refuses_a_run():
-    make = partial(ProgramMachine, small_config(cores=2, warps=2, threads=2), optimize=0)
-    with make() as machine, make(composed=True) as other:
-        machine.run(5)
-        with pytest.raises(UserError, match="of kind flat, as in the checkpoint, not blocks"):
+        with pytest.raises(UserError, match=said):
             other.restore(machine.save())
 
 

@@ -94,37 +94,25 @@ def test_programs_leave_what_they_leave_on_the_model(machine, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("gating", ["ungated", "random"])
-def test_gating_changes_nothing(machine, gating):
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"gating": "ungated"},
+        {"gating": "random"},
+        {"gating": "gated", "composed": True, "optimize": 0},
+        {"gating": "random", "composed": True, "optimize": 0},
+        {"engine": "amaranth"},
+    ],
+    ids=str,
+)
+def test_gating_blocks_and_engines_change_nothing(machine, options):
     machine.reset()
     run = run_program(machine, sample("shared memory"), ROOM)
-    with CommandMachine(TWO, name="two_cores", optimize=1, memory=SLOW, gating=gating) as other:
+    options = {"name": "two_cores", "optimize": 1, "memory": SLOW} | options
+    with CommandMachine(TWO, **options) as other:
         again = run_program(other, sample("shared memory"), ROOM)
     assert (again.memory, again.execution.cycles) == (run.memory, run.execution.cycles)
     assert run.execution.clocked["core0"] < run.execution.cycles
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("gating", ["gated", "random"])
-def test_blocks_agree_with_one_model(machine, gating):
-    machine.reset()
-    run = run_program(machine, sample("shared memory"), ROOM)
-    with CommandMachine(
-        TWO, name="two_cores", optimize=0, composed=True, memory=SLOW, gating=gating
-    ) as blocks:
-        again = run_program(blocks, sample("shared memory"), ROOM)
-    assert again.memory == run.memory
-    assert again.execution.cycles == run.execution.cycles
-
-
-@pytest.mark.slow
-def test_engines_agree():
-    runs = []
-    for engine in ("amaranth", "verilator"):
-        with CommandMachine(TWO, name="two_cores", engine=engine, optimize=1) as machine:
-            runs.append(run_program(machine, sample("shared memory"), ROOM))
-    assert runs[0].memory == runs[1].memory
-    assert runs[0].execution.cycles == runs[1].execution.cycles
 
 
 @pytest.mark.slow

@@ -103,6 +103,16 @@ def execute(machine, lines, pool, registers):
     return outcome, np.swapaxes(words.reshape(len(registers), -1, 32), 1, 2)
 
 
+def fault_of(machine, lines, pool, registers):
+    """Run a program with an instruction ``wrong``; return its fault, of this instruction."""
+    text = place(machine, lines, pool, registers)
+    outcome = machine.run(LIMIT)
+    assert (outcome.stop, outcome.mismatch) == (StopReason.FAULT, "")
+    assert outcome.fault is not None
+    assert outcome.fault.pc == assemble_program(text).labels["wrong"]
+    return outcome.fault
+
+
 @pytest.mark.parametrize("name", ["hopper", *SLOW])
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.quick(2)
@@ -169,13 +179,9 @@ def test_operands_outside_shared_memory_are_reported(machine_of, case):
     # Warp 1 has the fault, after a product of each warp.
     skip = ["csrr t2, warp_id", "beq t2, zero, others"]
     text = [*AT, "hgmma a0, a1", "hgmma_wait", *skip, *lines]
-    text = place(machine, [*text, "wrong: hgmma a0, a1", "hgmma_wait", "others:"], pool, registers)
-    outcome = machine.run(LIMIT)
-    assert (outcome.stop, outcome.mismatch) == (StopReason.FAULT, "")
-    fault = outcome.fault
-    assert fault is not None
-    place_of = assemble_program(text).labels["wrong"]
-    assert (fault.cause, fault.core, fault.warp, fault.pc) == (cause, 0, 1, place_of)
+    lines = [*text, "wrong: hgmma a0, a1", "hgmma_wait", "others:"]
+    fault = fault_of(machine, lines, pool, registers)
+    assert (fault.cause, fault.core, fault.warp) == (cause, 0, 1)
     assert (fault.lanes, fault.address) == (0x80, address)
 
 
@@ -183,12 +189,7 @@ def test_a_wait_without_a_product_is_reported(machine_of):
     machine = machine_of("hopper")
     pool, registers = operands_of(machine, 5, 1)
     lines = [*AT, "hgmma a0, a1", "hgmma_wait", "wrong: hgmma_wait"]
-    text = place(machine, lines, pool, registers)
-    outcome = machine.run(LIMIT)
-    assert (outcome.stop, outcome.mismatch) == (StopReason.FAULT, "")
-    assert outcome.fault is not None
-    assert outcome.fault.cause is FaultCause.NO_PRODUCT
-    assert outcome.fault.pc == assemble_program(text).labels["wrong"]
+    assert fault_of(machine, lines, pool, registers).cause is FaultCause.NO_PRODUCT
 
 
 @pytest.mark.full
@@ -270,9 +271,5 @@ def test_inactive_threads_are_a_fault(machine_of, line, mask):
     machine = machine_of("hopper")
     pool, registers = operands_of(machine, 7, 1)
     lines = [*AT, "hgmma a0, a1", f"li t0, {mask:#x}", "vx_tmc t0", f"wrong: {line}"]
-    text = place(machine, lines, pool, registers)
-    outcome = machine.run(LIMIT)
-    assert (outcome.stop, outcome.mismatch) == (StopReason.FAULT, "")
-    assert outcome.fault is not None
-    assert (outcome.fault.cause, outcome.fault.lanes) == (FaultCause.INACTIVE_THREADS, mask)
-    assert outcome.fault.pc == assemble_program(text).labels["wrong"]
+    fault = fault_of(machine, lines, pool, registers)
+    assert (fault.cause, fault.lanes) == (FaultCause.INACTIVE_THREADS, mask)

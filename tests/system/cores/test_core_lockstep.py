@@ -13,7 +13,7 @@ from spica.sim.iss.faults import REASONS, Reason
 from spica.sim.iss.program_bench import END, START, small_config
 from spica.sim.lockstep import causes
 from spica.sim.machine.program_machine import ProgramMachine
-from support.cluster.kept_machines import kept_machines
+from support.cluster.kept_machines import AWFUL, kept_machines
 from support.core.core_bench import image
 from support.core.lockstep_fuzz import FUZZ_CONFIGS
 from support.programs.faults import FAULTS
@@ -26,9 +26,6 @@ CONFIGS = {
     "two cores": small_config(cores=2, warps=2, threads=2),
     "two issued, three requests": FUZZ_CONFIGS[2],
 }
-AWFUL = CoreMemoryConfig(
-    latency=3, jitter=9, stall=0.3, silence=0.2, split=0.5, shuffle=True, seed=5
-)
 STALLING = CoreMemoryConfig(stall=0.9, seed=2)
 LIMIT = 50_000
 #: In every thread: s0 its number, s1 its memory area, a0 and a1 numbers.

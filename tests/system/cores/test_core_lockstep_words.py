@@ -164,61 +164,55 @@ def test_the_model_loads_when_memory_accepts_the_request(shown):
     assert shown.verdict() == ""
 
 
-def test_an_instruction_that_was_never_collected(shown):
-    shown.done(LUI, 11, DRAM_BASE)
-    assert shown.verdict() == "completed, but not in flight"
+#: What is shown in turn, and the difference that is found.
+WRONG = {
+    "never collected": ([("done", LUI, 11, DRAM_BASE)], "completed, but not in flight"),
+    "done twice": ([("lui",), ("done", LUI, 11, DRAM_BASE)], "completed, but not in flight"),
+    "a load done before its request": (
+        [("lui",), ("collect", FIRST, Port.MEMORY), ("done", FIRST, 12, 0)],
+        "completed before it was executed",
+    ),
+    "control done before it is dispatched": (
+        [("collect", LUI, Port.CONTROL), ("done", LUI)],
+        "completed before it was executed",
+    ),
+    "loads that change places": (
+        [
+            *(("lui",), ("collect", FIRST, Port.MEMORY), ("collect", SECOND, Port.MEMORY)),
+            ("dispatch", SECOND, Port.MEMORY),
+        ],
+        "pc of the next load or store dispatched",
+    ),
+    "dispatched to memory": (
+        [("collect", LUI, Port.INT), ("dispatch", LUI, Port.MEMORY)],
+        "dispatched to memory, but not collected for it",
+    ),
+    "dispatched to control": (
+        [("collect", LUI, Port.INT), ("dispatch", LUI, Port.CONTROL)],
+        "dispatched to control, but not last collected for it",
+    ),
+    "a request that nobody made": (
+        [("request", DRAM_BASE)],
+        "a request without a load or store dispatched",
+    ),
+    "more threads than are active": ([("collect", LUI, Port.INT, 3)], "mask"),
+    "skipped": ([("collect", FIRST, Port.INT)], "pc"),
+}
 
 
-def test_an_instruction_that_is_done_twice(shown):
-    shown.lui()
-    shown.done(LUI, 11, DRAM_BASE)
-    assert shown.verdict() == "completed, but not in flight"
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.quick(9)
+def test_the_difference_is_named(shown, name):
+    steps, what = WRONG[name]
+    for step, *arguments in steps:
+        getattr(shown, step)(*arguments)
+    assert shown.verdict() == what
 
 
 def test_an_instruction_that_is_never_done(shown):
     shown.collect(LUI, Port.INT)
     assert shown.verdict() == ""
     assert shown.verdict(StopReason.DONE) == "collected, but never completed"
-
-
-def test_a_load_that_is_done_before_its_request(shown):
-    shown.lui()
-    shown.collect(FIRST, Port.MEMORY)
-    shown.done(FIRST, 12, 0)
-    assert shown.verdict() == "completed before it was executed"
-
-
-def test_control_that_is_done_before_it_is_dispatched(shown):
-    shown.collect(LUI, Port.CONTROL)
-    shown.done(LUI)
-    assert shown.verdict() == "completed before it was executed"
-
-
-def test_loads_that_change_places(shown):
-    shown.lui()
-    shown.collect(FIRST, Port.MEMORY)
-    shown.collect(SECOND, Port.MEMORY)
-    shown.dispatch(SECOND, Port.MEMORY)
-    assert shown.verdict() == "pc of the next load or store dispatched"
-
-
-@pytest.mark.parametrize(
-    ("port", "what"),
-    [
-        (Port.MEMORY, "dispatched to memory, but not collected for it"),
-        (Port.CONTROL, "dispatched to control, but not last collected for it"),
-    ],
-)
-@pytest.mark.quick(1)
-def test_an_instruction_that_is_dispatched_elsewhere(shown, port, what):
-    shown.collect(LUI, Port.INT)
-    shown.dispatch(LUI, port)
-    assert shown.verdict() == what
-
-
-def test_a_request_that_nobody_made(shown):
-    shown.request(DRAM_BASE)
-    assert shown.verdict() == "a request without a load or store dispatched"
 
 
 @pytest.mark.parametrize("shown", [NARROW], indirect=True)
@@ -230,16 +224,6 @@ def test_a_request_for_another_part(shown):
     assert NARROW.core
     shown.request(DRAM_BASE, tag=NARROW.core.accesses)
     assert shown.verdict() == "part of the instruction requested"
-
-
-def test_more_threads_than_are_active(shown):
-    shown.collect(LUI, Port.INT, mask=3)
-    assert shown.verdict() == "mask"
-
-
-def test_an_instruction_that_was_skipped(shown):
-    shown.collect(FIRST, Port.INT)
-    assert shown.verdict() == "pc"
 
 
 def test_many_instructions_in_flight(shown):

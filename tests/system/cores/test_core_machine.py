@@ -19,15 +19,12 @@ from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import END, START, small_config
 from spica.sim.machine.program_machine import ProgramMachine
-from support.cluster.kept_machines import kept_machines
+from support.cluster.kept_machines import AWFUL, kept_machines
 from support.core.core_bench import image, run_model
 from support.programs.samples import ROOM, SAMPLES, sample
 
 #: Cores, warps, threads.
 SHAPES = {"one thread": (1, 1, 1), "one core": (1, 2, 4), "two cores": (2, 2, 2)}
-AWFUL = CoreMemoryConfig(
-    latency=3, jitter=9, stall=0.3, silence=0.2, split=0.5, shuffle=True, seed=5
-)
 NEAR = 256
 LIMIT = 50_000
 

@@ -11,12 +11,25 @@ from support.cluster.engine_runs import MACHINES, QUIET, assert_same, observe, r
 STALLED = DramConfig(bytes_per_cycle=3, latency=37, stall=0.4, seed=5)
 
 
-@pytest.mark.parametrize(("name", "size"), [("tiny_matrix", (7, 9, 11)), ("narrow", (5, 9, 9))])
+@pytest.mark.parametrize(
+    ("name", "size", "dram"),
+    [
+        ("tiny_matrix", (7, 9, 11), QUIET),
+        ("narrow", (5, 9, 9), QUIET),
+        *(
+            pytest.param(name, size, dram, marks=pytest.mark.slow)
+            for name in MACHINES
+            for size in ((1, 1, 1), (17, 21, 35), (40, 18, 7))
+            for dram in (QUIET, STALLED)
+        ),
+    ],
+    ids=str,
+)
 @pytest.mark.quick(1)
-def test_both_engines_agree(name, size):
+def test_both_engines_agree(name, size, dram):
     problem = ragged(MACHINES[name], *size)
-    verilator, _ = observe(name, problem)
-    amaranth, _ = observe(name, problem, engine="amaranth")
+    verilator, _ = observe(name, problem, memory=dram)
+    amaranth, _ = observe(name, problem, memory=dram, engine="amaranth")
     assert_same(verilator, amaranth)
 
 
@@ -30,17 +43,6 @@ def test_blocks_agree_with_one_model(name, dram, gating):
     blocks, clocks_of_blocks = observe(name, problem, memory=dram, gating=gating, composed=True)
     assert_same(one, blocks)
     assert clocks == clocks_of_blocks
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dram", [QUIET, STALLED], ids=["quiet", "stalled"])
-@pytest.mark.parametrize("name", MACHINES)
-@pytest.mark.parametrize("size", [(1, 1, 1), (17, 21, 35), (40, 18, 7)])
-def test_both_engines_agree_on_more(name, size, dram):
-    problem = ragged(MACHINES[name], *size)
-    verilator, _ = observe(name, problem, memory=dram)
-    amaranth, _ = observe(name, problem, memory=dram, engine="amaranth")
-    assert_same(verilator, amaranth)
 
 
 def compare_clocking(name, size, dram, access_cycles):
@@ -59,19 +61,20 @@ def compare_clocking(name, size, dram, access_cycles):
     assert few_clocks["sync"] == always["cycles"]
 
 
-@pytest.mark.parametrize("access_cycles", [6, 20])
+@pytest.mark.parametrize(
+    ("access_cycles", "sizes"),
+    [
+        *((cycles, ((1, 1, 1), (19, 23, 31))) for cycles in (6, 20)),
+        *(
+            pytest.param(cycles, ((33, 5, 70), (64, 64, 64)), marks=pytest.mark.slow)
+            for cycles in (20, 211)
+        ),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("dram", [QUIET, STALLED], ids=["quiet", "stalled"])
 @pytest.mark.parametrize("name", MACHINES)
 @pytest.mark.quick(1)
-def test_withheld_clocks_change_nothing(name, dram, access_cycles):
-    for size in ((1, 1, 1), (19, 23, 31)):
-        compare_clocking(name, size, dram, access_cycles)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("access_cycles", [20, 211])
-@pytest.mark.parametrize("dram", [QUIET, STALLED], ids=["quiet", "stalled"])
-@pytest.mark.parametrize("name", MACHINES)
-def test_withheld_clocks_change_nothing_in_longer_runs(name, dram, access_cycles):
-    for size in ((33, 5, 70), (64, 64, 64)):
+def test_withheld_clocks_change_nothing(name, dram, access_cycles, sizes):
+    for size in sizes:
         compare_clocking(name, size, dram, access_cycles)

@@ -5,22 +5,18 @@ import dataclasses
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
+from spica.hw.config.override import override
 from spica.kernels.gemm.hgmma.cores import pose
 from spica.kernels.gemm.hgmma.plan import hgmma_plan
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.golden.core.units.tensor import hgmma, unpack_tile
 from spica.sim.golden.matrix.tensor_gemm import tensor_gemm
 from spica.sim.run.exact_kernels import exact_cores_kernel
-from support.command_line import run_spica
-from support.gemm_runs import assert_fault_is_detected, assert_right, run_product
+from support.gemm_runs import assert_fault_is_detected, assert_right, faults_of, run_product
 
 HOPPER = PRESETS["hopper"]
-FP32 = dataclasses.replace(
-    HOPPER,
-    core=dataclasses.replace(HOPPER.core, tensor_numerics="fp32_rne", tensor_operand="fp32"),
-)
+FP32 = override(HOPPER, ["core.tensor_numerics=fp32_rne", "core.tensor_operand=fp32"])
 #: Unused elements at the ends of rows.
 GAPS = (3, 5, 7)
 #: Less than a block, whole tiles, several tiles with rests in all directions.
@@ -69,8 +65,8 @@ def test_no_order_of_warps_and_loads_does_harm(seed):
         machine(8, 8),
         machine(3, 6, barrier_scope="core"),
         machine(4, 8, barriers=1),
-        dataclasses.replace(HOPPER, shared=dataclasses.replace(HOPPER.shared, size=32 * 1024)),
-        dataclasses.replace(HOPPER, shared=dataclasses.replace(HOPPER.shared, banks=1)),
+        override(HOPPER, ["shared.size=32768"]),
+        override(HOPPER, ["shared.banks=1"]),
     ],
     ids=[
         "one core",
@@ -92,19 +88,6 @@ def test_other_machines(config):
 def test_fp32_operands():
     assert_right(run_product(FP32, (70, 50, 100), gaps=GAPS))
     assert hgmma_plan(FP32).tensor.depth == 16
-
-
-def test_other_numerics_are_right_to_the_bit():
-    core = dataclasses.replace(HOPPER.core, tensor_numerics="nvidia(hopper)")
-    config = dataclasses.replace(HOPPER, core=core)
-    assert_right(run_product(config, (40, 40, 40), c_format="fp32", data="extreme"))
-
-
-def test_results_of_other_numerics_fail():
-    core = dataclasses.replace(HOPPER.core, tensor_numerics="nvidia(hopper)")
-    kernel = exact_cores_kernel(HOPPER, c_format="fp32")
-    result = run_product(dataclasses.replace(HOPPER, core=core), (16, 16, 64), kernel=kernel)
-    assert result["check"]["buffers"]["c"]["mismatches"] > 100
 
 
 def test_plan():
@@ -139,36 +122,6 @@ def test_operands_keep_their_order():
         "b": (40, 35),
         "c": (20, 37),
     }
-
-
-def test_refused_machines():
-    core = dataclasses.replace(HOPPER.core, tensor_numerics="nvidia(hopper)", tensor_operand="bf16")
-    with pytest.raises(UserError, match="gemm with hgmma must be fp16 or fp32, not bf16"):
-        run_product(dataclasses.replace(HOPPER, core=core), (8, 8, 8))
-    small = dataclasses.replace(HOPPER.shared, size=16 * 1024)
-    with pytest.raises(
-        UserError, match=r"of 2 steps in each .* 2 x 3 x 1024 = 6144 bytes, not 4096"
-    ):
-        run_product(dataclasses.replace(HOPPER, shared=small), (8, 8, 8))
-    with pytest.raises(UserError, match="gemm with hgmma needs a DMA"):
-        run_product(dataclasses.replace(HOPPER, dma=None), (8, 8, 8))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("gemm --arrange inside", "--arrange does not apply to gemm"),
-        ("gemm_add", "gemm_add needs cores and a matrix unit, and hopper has no matrix unit"),
-    ],
-)
-def test_refused_options(options, message, capsys):
-    assert run_spica(f"run {options} --preset hopper --size 8") == 2
-    assert message in " ".join(capsys.readouterr().err.split())
-
-
-@pytest.mark.slow
-def test_lockstep_on_the_rtl():
-    assert_right(run_product(HOPPER, (130, 70, 70), engine="verilator", gaps=GAPS))
 
 
 @pytest.mark.slow
@@ -215,12 +168,8 @@ RUN_FAULTS = [
 ]
 
 
-def planted(faults):
-    return [(name, *fault) for name, found in faults.items() for fault in found]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "old", "new"), planted(FAULTS))
+@pytest.mark.parametrize(("name", "old", "new"), faults_of(FAULTS))
 def test_faults_are_detected(name, old, new, tmp_path):
     config = machine(8, 8)
     kernel = exact_cores_kernel(config, gaps=(0, 0, 2))

@@ -20,12 +20,11 @@ from spica.kernels.commands import CommandList, Host, Operation
 from spica.kernels.gemm.data import KINDS, operands
 from spica.kernels.gemm.plan import default_tile, loaded_elements, plan, tilings, unroll
 from spica.kernels.gemm.problem import GUARD_BYTES, GemmProblem
-from spica.kernels.gemm.reference import reference
 from spica.kernels.gemm.schedule import schedule
-from spica.sim.golden.matrix.gemm import gemm, slab
+from spica.sim.golden.matrix.gemm import gemm
 from spica.sim.iss.cluster_model import ClusterModel
 from spica.sim.iss.devices import DeviceFault
-from spica.sim.run.result_check import check
+from support.cluster.gemm_bench import checked, random_problem
 
 TINY = PRESETS["tiny_matrix"]
 ACCESS_CYCLES = 20
@@ -36,57 +35,17 @@ def run(config, problem, kind="random", seed=0, change=lambda commands: commands
     a, b = operands(problem, kind, seed)
     model = ClusterModel(config, problem.image(a, b), seed, order)
     model.run(change(schedule(config, problem).commands.array()))
-    c, touched = problem.result(model.region(*problem.c_region))
-    depth = plan(config, problem).tiling.k
-    expected = gemm(config.units[0], problem, a, b, depth)
-    is_extreme = kind == "extreme"
-    wide = reference(problem, a, b, slab(config.units[0], depth), is_extreme=is_extreme)
-    found = check(
-        c,
-        expected,
-        *wide,
-        form=problem.c_format,
-        touched=touched,
-        permits_overflow=is_extreme,
-    )
-    return found, model
-
-
-def random_problem(rng, limit, operand="fp16"):
-    m, n, k = (rng.choice([1, rng.randint(1, 20), rng.randint(1, limit)]) for _ in range(3))
-    return GemmProblem.placed(
-        m=m,
-        n=n,
-        k=k,
-        a_pitch=k + rng.choice([0, 0, rng.randint(1, 9)]),
-        b_pitch=n + rng.choice([0, 0, rng.randint(1, 9)]),
-        c_pitch=n + rng.choice([0, 0, rng.randint(1, 9)]),
-        skew=rng.randint(0, 20),
-        operand=operand,
-        c_format=rng.choice(ARITHMETIC[operand].c_formats),
-        relu=rng.random() < 0.2,
-        scale=None if operand == "int8" else rng.choice([None, None, 0.3]),
-    )
+    return checked(config, problem, a, b, kind, model.region(*problem.c_region)), model
 
 
 @pytest.mark.parametrize("seed", range(150))
 @pytest.mark.quick(30)
 def test_random_products_on_tiny(seed):
     rng = random.Random(seed)
-    problem = random_problem(rng, 110)
+    problem = random_problem(TINY, rng, 110)
     found, model = run(TINY, problem, rng.choice(KINDS), seed)
     assert found.passed, (problem, found)
     assert model.most_in_flight <= 2
-
-
-@pytest.mark.parametrize("seed", range(30))
-@pytest.mark.quick(6)
-def test_random_products_in_the_order_told(seed):
-    rng = random.Random(seed)
-    config = random_config(rng)
-    problem = random_problem(rng, 60, config.units[0].operand)
-    found, _ = run(config, problem, rng.choice(KINDS), seed, order="round_robin")
-    assert found.passed, (config, problem, found)
 
 
 def random_config(rng):
@@ -115,15 +74,18 @@ def random_config(rng):
     )
 
 
-@pytest.mark.parametrize("seed", range(100))
-@pytest.mark.quick(20)
-def test_random_products_on_random_machines(seed):
+@pytest.mark.parametrize(
+    ("seed", "order"),
+    [*((seed, "random") for seed in range(100)), *((seed, "round_robin") for seed in range(30))],
+)
+@pytest.mark.quick(26)
+def test_random_products_on_random_machines(seed, order):
     rng = random.Random(seed)
     config = random_config(rng)
-    problem = random_problem(rng, 60, config.units[0].operand)
-    found, model = run(config, problem, rng.choice(KINDS), seed)
+    problem = random_problem(config, rng, 60)
+    found, model = run(config, problem, rng.choice(KINDS), seed, order=order)
     assert found.passed, (config, problem, found)
-    assert model.most_in_flight <= 2
+    assert order == "round_robin" or model.most_in_flight <= 2
 
 
 @pytest.mark.parametrize(

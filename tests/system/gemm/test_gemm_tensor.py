@@ -7,6 +7,7 @@ import pytest
 
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS, AxiConfig, ClusterConfig, CoreConfig, SharedMemoryConfig
+from spica.hw.config.override import override
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.gemm.tensor.arrange import arranged_a, arranged_b
 from spica.kernels.gemm.tensor.cores import pose
@@ -15,8 +16,8 @@ from spica.sim.golden.core.units.tensor import hmma, pack_a, pack_b, unpack_c
 from spica.sim.golden.matrix.tensor_gemm import tensor_gemm
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import exact_cores_kernel
-from support.command_line import run_spica
-from support.gemm_runs import assert_fault_is_detected, assert_right, run_product
+from support.command_line import message_of
+from support.gemm_runs import assert_fault_is_detected, assert_right, faults_of, run_product
 
 MACHINES = ("ampere", "ampere_fp32", "volta")
 AMPERE, AMPERE_FP32, VOLTA = (PRESETS[name] for name in MACHINES)
@@ -32,6 +33,9 @@ TINY = ClusterConfig(
     l2=PRESETS["tiny"].l2,
 )
 TINY_VOLTA = dataclasses.replace(TINY, dma=None)
+#: Numerics of tensor units other than those of a preset.
+OTHER_NUMERICS = [("ampere", "nvidia(volta)"), ("hopper", "nvidia(hopper)")]
+BF16 = "core.tensor_numerics=nvidia({}) core.tensor_operand=bf16"
 #: Unused elements at the ends of rows.
 GAPS = (3, 5, 7)
 #: Less than a tile or an instruction, whole tiles, several tiles with rests in all directions.
@@ -99,7 +103,7 @@ def test_no_order_of_warps_and_loads_does_harm(seed):
     [
         TINY,
         TINY_VOLTA,
-        dataclasses.replace(TINY, core=dataclasses.replace(TINY.core, warps=1)),
+        override(TINY, ["core.warps=1"]),
         dataclasses.replace(AMPERE, cores=3, barrier_scope="core"),
         dataclasses.replace(AMPERE, cores=4),
         dataclasses.replace(VOLTA, cores=4),
@@ -116,18 +120,20 @@ def test_other_machines(config):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", MACHINES)
-def test_lockstep_on_the_rtl(preset):
+@pytest.mark.parametrize(
+    ("preset", "options"),
+    [*((preset, {"arrangement": "inside"}) for preset in MACHINES), ("hopper", {"gaps": GAPS})],
+)
+def test_lockstep_on_the_rtl(preset, options):
     for size in ((130, 70, 70), (128, 64, 128)):
-        result = run_product(PRESETS[preset], size, engine="verilator", arrangement="inside")
-        assert_right(result)
+        assert_right(run_product(PRESETS[preset], size, engine="verilator", **options))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["amaranth", "verilator"])
 @pytest.mark.parametrize("machine", [TINY, TINY_VOLTA], ids=["dma", "no dma"])
 def test_a_small_machine_on_both_engines(machine, engine):
-    config = dataclasses.replace(machine, core=dataclasses.replace(machine.core, warps=2))
+    config = override(machine, ["core.warps=2"])
     plan, size = tensor_plan(config), (9, 10, 20)
     result = run_product(config, size, engine=engine, memory=DramConfig(latency=10))
     assert_right(result)
@@ -190,26 +196,45 @@ def test_golden_model_is_a_chain_of_instructions():
     assert np.array_equal(c.view(np.uint32), unpack_c(registers[24:]))
 
 
-def test_results_of_other_numerics_fail():
-    other = dataclasses.replace(AMPERE.core, tensor_numerics="nvidia(volta)")
-    kernel = exact_cores_kernel(AMPERE, c_format="fp32")
-    result = run_product(dataclasses.replace(AMPERE, core=other), (16, 16, 32), kernel=kernel)
+@pytest.mark.parametrize(("preset", "numerics"), OTHER_NUMERICS)
+def test_results_of_other_numerics_fail(preset, numerics):
+    config = PRESETS[preset]
+    kernel = exact_cores_kernel(config, c_format="fp32")
+    other = override(config, [f"core.tensor_numerics={numerics}"])
+    result = run_product(other, (16, 16, 64), kernel=kernel)
     assert result["check"]["buffers"]["c"]["mismatches"] > 100
 
 
-def test_other_numerics_are_right_to_the_bit():
-    core = dataclasses.replace(AMPERE.core, tensor_numerics="nvidia(volta)")
-    config = dataclasses.replace(AMPERE, core=core)
+@pytest.mark.parametrize(("preset", "numerics"), OTHER_NUMERICS)
+def test_other_numerics_are_right_to_the_bit(preset, numerics):
+    config = override(PRESETS[preset], [f"core.tensor_numerics={numerics}"])
     assert_right(run_product(config, (40, 40, 40), c_format="fp32", data="extreme"))
 
 
-def test_refused_machines():
-    core = dataclasses.replace(AMPERE.core, tensor_numerics="nvidia(ampere)", tensor_operand="bf16")
-    with pytest.raises(UserError, match="on tensor units must be fp16 or fp32, not bf16"):
-        run_product(dataclasses.replace(AMPERE, core=core), (8, 8, 8))
-    small = dataclasses.replace(AMPERE, shared=SharedMemoryConfig(size=16 * 1024, subbanks=16))
-    with pytest.raises(UserError, match=r"needs 3 tiles of 6 fragments.*4608 bytes, not 4096"):
-        run_product(small, (8, 8, 8))
+@pytest.mark.parametrize(
+    ("preset", "settings", "message"),
+    [
+        ("ampere", BF16.format("ampere"), "on tensor units must be fp16 or fp32, not bf16"),
+        (
+            "ampere",
+            "shared.size=16384 shared.subbanks=16 shared.banks=4",
+            r"needs 3 tiles of 6 fragments.*4608 bytes, not 4096",
+        ),
+        ("hopper", BF16.format("hopper"), "gemm with hgmma must be fp16 or fp32, not bf16"),
+        (
+            "hopper",
+            "shared.size=16384",
+            r"of 2 steps in each .* 2 x 3 x 1024 = 6144 bytes, not 4096",
+        ),
+        ("hopper", "dma=none", "gemm with hgmma needs a DMA"),
+    ],
+)
+def test_refused_machines(preset, settings, message):
+    with pytest.raises(UserError, match=message):
+        run_product(override(PRESETS[preset], settings.split()), (8, 8, 8))
+
+
+def test_a_refused_arrangement():
     with pytest.raises(UserError, match="arrangement must be one of outside, inside"):
         run_product(AMPERE, (8, 8, 8), arrangement="middle")
 
@@ -217,20 +242,21 @@ def test_refused_machines():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--preset virgo --arrange inside", "--arrange does not apply to gemm"),
-        ("--preset ampere --arrange before", "choose one of outside, inside"),
-        ("--preset ampere --memory-latency 3", "--memory-latency does not apply"),
+        ("gemm --preset virgo --arrange inside", "--arrange does not apply to gemm"),
+        ("gemm --preset hopper --arrange inside", "--arrange does not apply to gemm"),
+        ("gemm --preset ampere --arrange before", "choose one of outside, inside"),
+        ("gemm --preset ampere --memory-latency 3", "--memory-latency does not apply"),
+        *(
+            (
+                f"gemm_add --preset {preset}",
+                f"gemm_add needs cores and a matrix unit, and {preset} has no matrix unit",
+            )
+            for preset in ("ampere", "hopper")
+        ),
     ],
 )
 def test_refused_options(options, message, capsys):
-    assert run_spica(f"run gemm --size 8 {options}") == 2
-    assert message in " ".join(capsys.readouterr().err.split())
-
-
-def test_cores_cannot_finish_a_product_of_tensor_units(capsys):
-    assert run_spica("run gemm_add --preset ampere --size 8") == 2
-    message = " ".join(capsys.readouterr().err.split())
-    assert "gemm_add needs cores and a matrix unit, and ampere has no matrix unit" in message
+    assert message in " ".join(message_of(capsys, f"run {options} --size 8").split())
 
 
 FAULTS = {
@@ -272,10 +298,6 @@ FAULTS_OF_COPIES = {
         ("at->a += TENSOR_PANEL_BYTES;", ""),
     ],
 }
-
-
-def faults_of(table):
-    return [(name, *fault) for name, faults in table.items() for fault in faults]
 
 
 @pytest.mark.slow

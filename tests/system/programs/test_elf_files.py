@@ -69,14 +69,7 @@ HEADERS = {
 }
 
 
-@pytest.mark.parametrize("name", HEADERS)
-def test_headers_that_are_refused(image, tmp_path, name):
-    offset, value, message = HEADERS[name]
-    size = 2 if offset in (TYPE, MACHINE) else 4
-    with pytest.raises(UserError, match=message):
-        loaded(changed(image, offset, value, size), tmp_path)
-
-
+#: Of a segment.
 PARTS = {
     "offset": (
         OFFSET,
@@ -85,30 +78,34 @@ PARTS = {
     ),
     "size": (IN_FILE, 1 << 20, "is damaged: its segment at 0x80000000 has 1,048,576 bytes in the"),
     "address": (ADDRESS, 0x1000, "segments must lie within 0x80000000 to 0xff000000; program.elf"),
+    "no instructions": (ADDRESS, 0x8010_0000, "has no instructions at 0x80000000, where it begins"),
     "memory": (IN_MEMORY, 0x9000_0000, "has one from 0x80000000 to 0x110000000: link it to other"),
 }
 
 
-@pytest.mark.parametrize("name", PARTS)
-def test_segments_that_are_refused(image, tmp_path, name):
-    offset, value, message = PARTS[name]
+@pytest.mark.parametrize("name", [*HEADERS, *PARTS])
+def test_headers_that_are_refused(image, tmp_path, name):
+    offset, value, message = (HEADERS | PARTS)[name]
+    size = 2 if name in HEADERS and offset in (TYPE, MACHINE) else 4
+    first = segment_of(image) if name in PARTS else 0
     with pytest.raises(UserError, match=message):
-        loaded(changed(image, segment_of(image) + offset, value), tmp_path)
+        loaded(changed(image, first + offset, value, size), tmp_path)
 
 
-def test_a_program_that_does_not_begin_with_instructions(image, tmp_path):
-    address = segment_of(image) + ADDRESS
-    with pytest.raises(UserError, match="has no instructions at 0x80000000, where it begins"):
-        loaded(changed(image, address, 0x8010_0000), tmp_path)
-
-
-def test_code_that_is_not_marked_executable_runs_with_a_note(image, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("offset", "value", "note"),
+    [
+        (24, 4, "the segment at 0x80000000, which runs first, is not marked executable"),
+        # Linkers place initial values in ROM, and start-up code copies them.
+        (8, 0x8020_0000, "is linked for 0x80200000: a program that copies it there needs --allow-"),
+    ],
+)
+def test_segments_that_run_with_a_note(image, tmp_path, capsys, offset, value, note):
     path = tmp_path / "program.elf"
-    path.write_bytes(changed(image, segment_of(image) + 24, 4))
+    path.write_bytes(changed(image, segment_of(image) + offset, value))
     assert run_spica(f"run {path} {RUN}") == 0
-    assert "Warning: the segment at 0x80000000, which runs first, is not marked executable" in (
-        " ".join(capsys.readouterr().out.split())
-    )
+    warning, printed = "Warning: ", " ".join(capsys.readouterr().out.split())
+    assert note in printed and warning in printed
 
 
 def test_the_flag_of_compressed_instructions_alone_is_no_reason(image, tmp_path):
@@ -132,17 +129,6 @@ def test_compressed_instructions_count_where_the_program_goes(
         return
     with pytest.raises(UserError, match=f"has compressed instructions, .*, at {address:#x}: comp"):
         loaded(broken, tmp_path)
-
-
-def test_data_that_is_copied_names_the_option(image, tmp_path, capsys):
-    """Linkers place initial values in ROM, and start-up code copies them."""
-    path = tmp_path / "program.elf"
-    path.write_bytes(changed(image, segment_of(image) + 8, 0x8020_0000))
-    assert run_spica(f"run {path} {RUN}") == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    assert (
-        "is linked for 0x80200000: a program that copies it there needs --allow-region" in printed
-    )
 
 
 @pytest.mark.parametrize("name", ["rv32ui-p-add", "program.out"])

@@ -26,13 +26,11 @@ from spica.sim.trace import write_trace
 from spica.sim.trace.pipeline.core_records import Recording
 from spica.sim.trace.pipeline.life import STAGES, held_up, slot_totals, stages_of
 from spica.sim.trace.pipeline.pipeline import pipeline_of
+from support.cluster.kept_machines import AWFUL
 from support.core.core_bench import image
 from support.trace.recorded_core import CONFIG, PROGRAM, ROOM, SHORT, retired_on_model, run_recorded
 
 Kind = HARNESS.enumeration("RecordKind")
-AWFUL = CoreMemoryConfig(
-    latency=3, jitter=9, stall=0.3, silence=0.2, split=0.5, shuffle=True, seed=5
-)
 
 
 def assert_lives_are_those_of_the_model(pipeline, config, text):

@@ -53,48 +53,58 @@ def timers(monkeypatch):
     return timers
 
 
-def test_lines_show_expected_and_elapsed_time(clock, capsys):
-    with ProgressDisplay() as display:
-        display("verilating", 0, 1, 24.2)
-        clock.now = 30.0
-        display("compiling the model", 0, 4)
-        display("compiling the model", 4, 4)
-        clock.now = 30.5
-        display("linking the model", 0, 1, 0.5)
+#: Times with the arguments of the step that is shown then, and the lines of all.
+STEPS = {
+    "expected and elapsed time": (
+        [
+            (0.0, "verilating", 0, 1, 24.2),
+            (30.0, "compiling the model", 0, 4),
+            (30.0, "compiling the model", 4, 4),
+            (30.5, "linking the model", 0, 1, 0.5),
+        ],
+        [
+            "verilating ... (24 s expected)",
+            "verilating: 30 s",
+            "compiling the model ...",
+            "linking the model ... (0.5 s expected)",
+        ],
+    ),
+    "parts of a long step at intervals": (
+        [(now, "sweep", done, 12) for done, now in enumerate((0.0, 29.0, 31.0, 60.0, 61.0))],
+        ["sweep ...", "sweep: 2 of 12, 31 s", "sweep: 4 of 12, 1 min 1 s", "sweep: 1 min 1 s"],
+    ),
+    "equal steps apart": (
+        [
+            (0.0, "compiling the model", 0, 1, 9.0),
+            (9.0, "compiling the model", 1, 1),
+            (9.0, "compiling the model", 0, 1, 3.0),
+        ],
+        [
+            "compiling the model ... (9.0 s expected)",
+            "compiling the model: 9.0 s",
+            "compiling the model ... (3.0 s expected)",
+        ],
+    ),
+    "a run ends the step of a build": (
+        [(0.0, "linking the model", 0, 1), (2.0, "running gemm", 0, 0)],
+        ["linking the model ...", "linking the model: 2.0 s"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("is_silent", [False, True])
+def test_lines_of_steps(clock, capsys, monkeypatch, name, is_silent):
+    if is_silent:
+        monkeypatch.setenv("SPICA_PROGRESS", "0")
+    steps, lines = STEPS[name]
+    with ProgressDisplay(runs=False) as display:
+        for now, *step in steps:
+            clock.now = now
+            display(*step)
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert shown.err.splitlines() == [
-        "verilating ... (24 s expected)",
-        "verilating: 30 s",
-        "compiling the model ...",
-        "linking the model ... (0.5 s expected)",
-    ]
-
-
-def test_parts_of_a_long_step_get_lines_at_intervals(clock, capsys):
-    with ProgressDisplay() as display:
-        for done, now in enumerate((0.0, 29.0, 31.0, 60.0, 61.0)):
-            clock.now = now
-            display("sweep", done, 12)
-    assert capsys.readouterr().err.splitlines() == [
-        "sweep ...",
-        "sweep: 2 of 12, 31 s",
-        "sweep: 4 of 12, 1 min 1 s",
-        "sweep: 1 min 1 s",
-    ]
-
-
-def test_equal_steps_in_sequence_are_shown_apart(clock, capsys):
-    with ProgressDisplay() as display:
-        display("compiling the model", 0, 1, 9.0)
-        clock.now = 9.0
-        display("compiling the model", 1, 1)
-        display("compiling the model", 0, 1, 3.0)
-    assert capsys.readouterr().err.splitlines() == [
-        "compiling the model ... (9.0 s expected)",
-        "compiling the model: 9.0 s",
-        "compiling the model ... (3.0 s expected)",
-    ]
+    assert shown.err.splitlines() == ([] if is_silent else lines)
 
 
 def test_a_step_appears_after_the_delay(clock, timers, capsys):
@@ -128,22 +138,6 @@ def test_runs_are_shown_on_request(clock, capsys):
         with ProgressDisplay(runs=runs) as display:
             display("running gemm", 0, 0)
     assert capsys.readouterr().err == "running gemm ...\n"
-
-
-def test_a_run_ends_the_step_of_a_build(clock, capsys):
-    with ProgressDisplay(runs=False) as display:
-        display("linking the model", 0, 1)
-        clock.now = 2.0
-        display("running gemm", 0, 0)
-        assert capsys.readouterr().err == "linking the model ...\nlinking the model: 2.0 s\n"
-
-
-def test_a_variable_suppresses_everything(clock, capsys, monkeypatch):
-    monkeypatch.setenv("SPICA_PROGRESS", "0")
-    with ProgressDisplay() as display:
-        display("verilating", 0, 1, 5.0)
-        clock.now = 5.0
-    assert capsys.readouterr().err == ""
 
 
 def test_a_terminal_gets_a_bar_with_elapsed_and_expected_time(clock, monkeypatch):

@@ -20,6 +20,7 @@ from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from spica.sim.run.options import RunOptions
 from spica.sim.run.product_workload import ProductWorkload
+from spica.sim.run.program_workload import KernelWorkload
 from support import fake_attention
 from support.command_line import message_of, refused, run_spica
 from support.fake_run import FakeRun
@@ -237,15 +238,20 @@ def test_result_goes_to_a_file(fake, capsys, tmp_path):
     assert "took" in capsys.readouterr().out
 
 
-def test_result_goes_to_standard_output_alone(fake, capsys):
-    assert run_spica(f"{GEMM} --size 4 --json -") == 0
-    assert json.loads(capsys.readouterr().out)["kernel"] == "gemm"
+@pytest.mark.parametrize("command", [GEMM, VECADD])
+def test_result_goes_to_standard_output_alone(fake, capsys, command):
+    fake.kind = (ProductWorkload, KernelWorkload)
+    assert run_spica(f"{command} --size 4 --json -") == 0
+    out, error = capsys.readouterr()
+    assert json.loads(out)["kernel"] == command.split()[1]
+    assert "né\n" in error
 
 
-def test_a_wrong_value_is_exit_code_1(fake, capsys, tmp_path):
-    fake.verdict = "fail"
+@pytest.mark.parametrize("command", [GEMM, VECADD])
+def test_a_wrong_value_is_exit_code_1(fake, tmp_path, command):
+    fake.kind, fake.verdict = (ProductWorkload, KernelWorkload), "fail"
     target = tmp_path / "result.json"
-    assert run_spica(f"{GEMM} --size 4 --json {target}") == 1
+    assert run_spica(f"{command} --size 4 --json {target}") == 1
     assert json.loads(target.read_text())["check"]["verdict"] == "fail"
 
 

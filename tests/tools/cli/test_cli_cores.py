@@ -1,7 +1,6 @@
 """Tests of the command line with programs for the cores: sizes, options, console, exit codes."""
 
 import io
-import json
 
 import pytest
 
@@ -89,20 +88,6 @@ def test_what_is_behind_the_cores_follows_from_what_is_said_of_it(fake):
 def test_two_memories_at_once_are_refused(capsys):
     run = "run vecadd --preset core -n 8 --dram-latency 30 --memory-latency 30"
     assert "--dram-... and --memory-... exclude each other" in refused(capsys, run)
-
-
-def test_a_wrong_kernel_is_exit_code_1(fake, tmp_path):
-    fake.verdict = "fail"
-    target = tmp_path / "result.json"
-    assert run_spica(f"run vecadd {ISS} -n 8 --json {target}") == 1
-    assert json.loads(target.read_text())["check"]["verdict"] == "fail"
-
-
-def test_json_has_standard_output_for_itself(fake, capsys):
-    assert run_spica(f"run vecadd {ISS} -n 8 --json -") == 0
-    out, error = capsys.readouterr()
-    assert json.loads(out)["kernel"] == "vecadd"
-    assert "né\n" in error
 
 
 @pytest.mark.parametrize(

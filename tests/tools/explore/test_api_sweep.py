@@ -37,6 +37,7 @@ def test_machines_may_be_configs(cache):
     assert [*frame.preset] == ["mine"] and [*frame.status] == ["pass"]
     assert seen[0] == ("sweep", 0, 1) and seen[-1][:3] == ("sweep", 1, 1)
     seen.clear()
+    machines = {"mine": override(PRESETS["tiny"], ["core.l1d.mshrs=6"])}
     found = spica.compare("vecadd", machines, n=50, area=False, **options)
     assert found.report()["machines"][0]["result"]["preset"] == "mine"
     assert seen[0][0] == "checking the problem" and seen[-1][:3] == ("sweep", 1, 1)
