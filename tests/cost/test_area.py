@@ -177,9 +177,17 @@ def test_groups_name_classes_that_exist_and_each_once():
     assert {*named, *CONTAINERS, *HELPERS} - set(classes_of_hw()) == set()
 
 
-def require_groups(config, name):
-    """Require a group for every block, and a different one for direct children of containers."""
-    text, _, kinds = rtlil_of(Cluster(config), name)
+@pytest.mark.parametrize(
+    "preset",
+    [
+        pytest.param(preset, marks=pytest.mark.full if preset == "tiny" else pytest.mark.slow)
+        for preset in sorted(PRESETS)
+    ],
+)
+def test_every_block_of_every_preset_has_a_group(preset):
+    """A different one for direct children of containers."""
+    config = PRESETS[preset]
+    text, _, kinds = rtlil_of(Cluster(config), preset)
     modules = modules_of(text)
     unknown = set()
     for module, kind in kinds.items():
@@ -187,20 +195,9 @@ def require_groups(config, name):
             inside = {kinds.get(cell[2][1:]) for cell in CELL.finditer(modules[module])}
             unknown |= {child for child in inside - {None} if group_of(child) is None}
     assert unknown <= {*HELPERS}
-    places = places_of(cluster_design(config, name))
+    places = places_of(cluster_design(config, preset))
     assert all(places.values())
     assert {group for groups in places.values() for group in groups} <= GROUPS.keys()
-
-
-@pytest.mark.full
-def test_every_block_of_tiny_has_a_group():
-    require_groups(TINY, "tiny")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("preset", sorted(PRESETS.keys() - {"tiny"}))
-def test_every_block_of_every_preset_has_a_group(preset):
-    require_groups(PRESETS[preset], preset)
 
 
 @pytest.mark.full

@@ -1,11 +1,15 @@
-"""Tests of budgets: depth between registers, and cells of an element."""
+"""Tests of budgets: depth between registers and of float units, and cells of an element."""
 
 from collections import Counter
 from dataclasses import replace
 
 import pytest
 
-from spica.hw.arith.float.multiply_add import MultiplyAddConfig
+from spica.hw.arith.float.add import Add, AddConfig
+from spica.hw.arith.float.convert import Convert, ConvertConfig
+from spica.hw.arith.float.multiply import Multiply, MultiplyConfig
+from spica.hw.arith.float.multiply_add import MultiplyAdd, MultiplyAddConfig
+from spica.hw.arith.float.unpack import Unpack, UnpackConfig
 from spica.hw.cluster.cluster import Cluster
 from spica.hw.cluster.host_control import Control, ControlConfig
 from spica.hw.cluster.l2_place import cluster_l2, cluster_mux
@@ -16,6 +20,7 @@ from spica.hw.config import (
     MatrixUnitConfig,
     MemoryUnitConfig,
 )
+from spica.hw.config.formats import FP16
 from spica.hw.config.tensor import TENSOR_NUMERICS
 from spica.hw.core.core import Core
 from spica.hw.core.units.tensor.fragment_staging import FragmentStaging
@@ -111,23 +116,14 @@ def test_depth_from_dispatch_through_shared_memory(cores, subbanks, narrow_ports
 
 
 @pytest.mark.slow
-def test_depth_of_a_whole_cluster():
-    """Paths cross blocks of the cluster, so no single block shows the depth."""
-    assert too_deep(measure(Cluster(PRESETS["tiny_matrix"]), "tiny_matrix")) == {}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("preset", ["matrix", "matrix_fp32"])
+@pytest.mark.parametrize("preset", ["tiny_matrix", "matrix", "matrix_fp32", "virgo_fp32"])
 def test_depth_of_whole_presets(preset):
+    """Paths cross blocks of the cluster, so no single block shows the depth."""
     measured = measure(Cluster(PRESETS[preset]), preset)
     assert too_deep(measured) == {}
-    assert element_of(measured).instances == PRESETS[preset].units[0].macs
-    assert with_children(measured) <= ELEMENT_CELLS
-
-
-@pytest.mark.slow
-def test_depth_of_virgo_fp32():
-    assert too_deep(measure(Cluster(PRESETS["virgo_fp32"]), "virgo_fp32")) == {}
+    if preset.startswith("matrix"):
+        assert element_of(measured).instances == PRESETS[preset].units[0].macs
+        assert with_children(measured) <= ELEMENT_CELLS
 
 
 @pytest.mark.slow
@@ -245,3 +241,26 @@ def test_what_is_too_deep_and_what_an_element_costs():
     )
     assert too_deep(whole) == {"top": DEPTH + 1}
     assert with_children(whole) == 90
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "cells"),
+    [
+        (lambda: MultiplyAdd(MultiplyAddConfig(latency=2)), "multiply_add", 80),
+        (
+            lambda: MultiplyAdd(MultiplyAddConfig(operand="int8", accumulator="int32")),
+            "multiply_add_int8",
+            5,
+        ),
+        (lambda: Add(AddConfig(latency=2)), "add", 95),
+        (lambda: Multiply(MultiplyConfig(latency=4)), "multiply", 120),
+        (lambda: Multiply(MultiplyConfig(latency=5)), "multiply", 120),
+        (lambda: Convert(ConvertConfig()), "convert", 30),
+        (lambda: Unpack(UnpackConfig(form=FP16)), "unpack", 25),
+    ],
+)
+@pytest.mark.quick(2)
+def test_depth_and_cells(make, name, cells):
+    measurement = measure(make(), name)
+    assert measurement.depth <= DEPTH
+    assert measurement.cells <= cells

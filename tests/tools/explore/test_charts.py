@@ -1,4 +1,4 @@
-"""Tests of the charts and the page of a sweep."""
+"""Tests of the Pareto front, and of the charts and the page of a sweep."""
 
 import json
 import random
@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from html import escape
+from itertools import product
 
 import pytest
 
@@ -13,6 +14,7 @@ from spica.cli.sweep.charts import Charts
 from spica.explore.axes import Axis
 from spica.explore.charts.files import picture, svg
 from spica.explore.charts.sweep import pareto_chart, plot_chart, sweep_page, text_of
+from spica.explore.metrics import LESS, MORE
 from spica.explore.pareto import front
 from spica.explore.quantity import Quantity, parsed_quantities
 from spica.explore.record import ILLEGAL, PASS, Record
@@ -216,3 +218,36 @@ def test_marks_and_rows_are_marked_together(browser, page_file, width):
         assert "cycles" in tip and ROWS[SHOWN[-1]].preset in tip
         assert page.locator("tr.marked").get_attribute("data-row") == str(SHOWN[-1])
         assert page.evaluate(OVERFLOW) == 0
+
+
+def dominates(one, other, better):
+    """Return whether a point is nowhere worse than another one, and better in one metric."""
+    gains = [
+        (a - b) if way == MORE else (b - a) for a, b, way in zip(one, other, better, strict=True)
+    ]
+    return all(gain >= 0 for gain in gains) and any(gain > 0 for gain in gains)
+
+
+@pytest.mark.parametrize("better", [*product((LESS, MORE), repeat=2)])
+@pytest.mark.parametrize("seed", range(6))
+def test_front_holds_the_points_that_none_dominates(better, seed):
+    rng = random.Random(seed)
+    span = rng.choice([3, 10, 10**6])  # few values give equal points
+    points = [(rng.randrange(span), rng.randrange(span)) for _ in range(rng.randrange(1, 80))]
+    expected = {
+        number
+        for number, point in enumerate(points)
+        if not any(dominates(other, point, better) for other in points)
+    }
+    found = front(points, better)
+    assert set(found) == expected and len(found) == len(expected)
+    along = [points[number][0] for number in found]
+    assert along == sorted(along, reverse=better[0] == MORE)
+
+
+def test_no_points_have_no_front():
+    assert front([], (LESS, LESS)) == []
+
+
+def test_equal_points_are_both_on_the_front():
+    assert front([(1, 2), (1, 2), (2, 2)], (LESS, LESS)) == [0, 1]

@@ -1,9 +1,11 @@
-"""Power data of Liberty files: units, tables, cells, and libraries that are refused."""
+"""Power data and Boolean expressions of Liberty files, and files that are refused."""
+
+from itertools import product
 
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.synth.energy.boolean import parse
+from spica.synth.energy.boolean import evaluate, names_in, parse
 from spica.synth.energy.liberty_groups import parse_groups
 from spica.synth.energy.power_library import read_power_library
 from support.pdk import SG13G2, SKY130, needs_pdk
@@ -175,3 +177,46 @@ class TestRealLibraries:
         for table, sign in ((by_a.rise, 1), (by_a.fall, -1)):
             rise = table.at(0.05, loads[-1]) - table.at(0.05, loads[0])
             assert rise / (loads[-1] - loads[0]) == pytest.approx(sign * 1.8**2 / 2, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A", lambda a, b, c: a),
+        ("!A", lambda a, b, c: not a),
+        ("A'", lambda a, b, c: not a),
+        ("(A B)'", lambda a, b, c: not (a and b)),
+        ("A*B+C", lambda a, b, c: (a and b) or c),
+        ("A+B*C", lambda a, b, c: a or (b and c)),
+        ("A | B & C", lambda a, b, c: a or (b and c)),
+        ("A B C'", lambda a, b, c: a and b and not c),
+        ("A^B*C", lambda a, b, c: (a ^ b) and c),
+        ("A*B^C", lambda a, b, c: a and (b ^ c)),
+        ("!(A^B)", lambda a, b, c: a == b),
+        ("!A ^ B", lambda a, b, c: a == b),
+        ("((A & !C) | (B&C))", lambda a, b, c: b if c else a),
+        ("!!A''", lambda a, b, c: a),
+        ("A * 1 + B * 0", lambda a, b, c: a),
+    ],
+)
+def test_values(text, expected):
+    expression = parse(text)
+    states = list(product((0, 1), repeat=3))
+    for a, b, c in states:
+        assert evaluate(expression, {"A": a, "B": b, "C": c}) == bool(expected(a, b, c))
+    # The same for all states at once, one bit each.
+    bits = {
+        name: sum(state[k] << n for n, state in enumerate(states)) for k, name in enumerate("ABC")
+    }
+    together = evaluate(expression, bits, (1 << len(states)) - 1)
+    assert together == sum(bool(expected(*state)) << n for n, state in enumerate(states))
+
+
+def test_names():
+    assert list(names_in(parse("(A1 & !S0) | (A1 ^ B[3])"))) == ["A1", "S0", "A1", "B[3]"]
+
+
+@pytest.mark.parametrize("text", ["", "A &", "& A", "(A", "A)", "A ? B", "!", "A ^", "'A", "2"])
+def test_refused_texts(text):
+    with pytest.raises(ValueError, match="must be a Boolean expression"):
+        parse(text)
