@@ -2,7 +2,10 @@
 
 import pytest
 
+from spica.hw.config import CoreBlockConfig
+from spica.hw.core.core import Core
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
+from spica.sim.engine.testbench import require_no_loop
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import END, START, small_config
@@ -206,3 +209,8 @@ results: .word 12345
     assert run.memory == expected.read(ENTRY, ROOM).tobytes()
     assert run.instructions == expected.statistics.instructions
     assert run.cycles > 100
+
+
+@pytest.mark.full
+def test_a_core_has_no_loop():
+    require_no_loop(Core, CoreBlockConfig.of(small_config(warps=2, threads=2)))

@@ -1,4 +1,4 @@
-"""Tests that the documentation matches the code: tables, commands, links."""
+"""Tests that the documentation matches the code: tables, commands, links, examples."""
 
 import re
 import shlex
@@ -200,3 +200,18 @@ def test_pages_install_from_the_clone_and_name_no_old_list_of_presets(page):
     text = page.read_text()
     assert "pip install 'spica" not in text
     assert "`tiny`, `core` or `virgo`" not in text
+
+
+PAGE = (Path(__file__).parents[3] / "docs" / "gpu_sums.md").read_text()
+EXAMPLES = re.findall(r"```python\n(.*?)```\n\nIt prints(.*?)\n\n(?=[A-Z#])", PAGE, re.DOTALL)
+
+
+def test_every_example_has_its_output():
+    assert len(EXAMPLES) == PAGE.count("```python") == 2
+
+
+@pytest.mark.parametrize(("code", "shown"), EXAMPLES, ids=["numbers", "stored"])
+def test_example_prints_what_the_page_shows(code, shown, capsys):
+    exec(compile(code, "gpu_sums.md", "exec"), {})
+    printed = capsys.readouterr().out.strip()
+    assert printed == re.sub(r"^:\s*```|```$|^ `|`\.$", "", shown.strip("\n")).strip()
