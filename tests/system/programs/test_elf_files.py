@@ -95,17 +95,22 @@ def test_headers_that_are_refused(image, tmp_path, name):
 @pytest.mark.parametrize(
     ("offset", "value", "note"),
     [
-        (24, 4, "the segment at 0x80000000, which runs first, is not marked executable"),
+        (
+            *(24, 4),
+            "Warning: the segment at 0x80000000, which runs first, is not marked executable",
+        ),
         # Linkers place initial values in ROM, and start-up code copies them.
-        (8, 0x8020_0000, "is linked for 0x80200000: a program that copies it there needs --allow-"),
+        (
+            *(8, 0x8020_0000),
+            "is linked for 0x80200000: a program that copies it there needs --allow-region",
+        ),
     ],
 )
 def test_segments_that_run_with_a_note(image, tmp_path, capsys, offset, value, note):
     path = tmp_path / "program.elf"
     path.write_bytes(changed(image, segment_of(image) + offset, value))
     assert run_spica(f"run {path} {RUN}") == 0
-    warning, printed = "Warning: ", " ".join(capsys.readouterr().out.split())
-    assert note in printed and warning in printed
+    assert note in " ".join(capsys.readouterr().out.split())
 
 
 def test_the_flag_of_compressed_instructions_alone_is_no_reason(image, tmp_path):
