@@ -14,8 +14,11 @@ from .register_use import register_use
 
 __all__ = ["POLLING", "FunctionProfile", "Profiling", "function_of", "polled"]
 
-#: Functions of the runtime in which a warp polls a register.
-POLLING = ("spica_tile_await", "virgo_await", "virgo_dma_fence", "virgo_fence", "vx_wspawn_wait")
+#: Functions of the runtime, and of products, in which a warp polls a register.
+POLLING = (
+    *("spica_tile_await", "virgo_await", "virgo_dma_fence", "virgo_fence", "vx_wspawn_wait"),
+    "gemm_fence",
+)
 
 
 @dataclass(frozen=True)

@@ -164,8 +164,8 @@ def test_the_model_loads_when_memory_accepts_the_request(shown):
     assert shown.verdict() == ""
 
 
-#: What is shown in turn, and the difference that is found.
-WRONG = {
+#: Steps in turn, and the difference that the comparison names.
+MISMATCHES = {
     "never collected": ([("done", LUI, 11, DRAM_BASE)], "completed, but not in flight"),
     "done twice": ([("lui",), ("done", LUI, 11, DRAM_BASE)], "completed, but not in flight"),
     "a load done before its request": (
@@ -200,10 +200,10 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", MISMATCHES)
 @pytest.mark.quick(9)
 def test_the_difference_is_named(shown, name):
-    steps, what = WRONG[name]
+    steps, what = MISMATCHES[name]
     for step, *arguments in steps:
         getattr(shown, step)(*arguments)
     assert shown.verdict() == what

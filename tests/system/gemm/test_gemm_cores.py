@@ -167,8 +167,8 @@ def test_the_result_is_there_on_return(tmp_path):
     registers = ("MATRIX, BUSY", "DMA, ERROR")
     words = " | ".join(f"spica_load_register(SPICA_OF_UNIT({each}))" for each in registers)
     looks = ("gemm_error()", f"(int)({words})")
-    for fence, expected in (("    virgo_fence(0);\n", {0}), ("", {0, 1})):
-        kernel = planted(exact_cores_kernel(config), tmp_path, ("    virgo_fence(0);\n", fence))
+    for fence, expected in (("    gemm_fence();\n", {0}), ("", {0, 1})):
+        kernel = planted(exact_cores_kernel(config), tmp_path, ("    gemm_fence();\n", fence))
         (program,) = kernel.sources
         program.write_text(program.read_text().replace(*looks))
         runs = [

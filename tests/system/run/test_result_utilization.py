@@ -52,8 +52,9 @@ def test_utilisation_of_two_units_is_over_the_time_of_each():
     assert made_up([[100, 900], [120, 1100]], ())["mac_utilization"] is None
 
 
-def test_functions_that_poll_are_those_of_the_runtime():
-    headers = "".join(path.read_text() for path in RUNTIME_DIRECTORY.glob("include/*.h"))
+def test_functions_that_poll_are_those_of_runtime_and_products():
+    paths = [*RUNTIME_DIRECTORY.glob("include/*.h"), RUNTIME_DIRECTORY.parent / "gemm" / "gemm.h"]
+    headers = "".join(path.read_text() for path in paths)
     assert [name for name in POLLING if f" {name}(" not in headers] == []
 
 

@@ -251,6 +251,7 @@ def test_use_and_charges_are_those_of_the_trace(program, tmp_path, cache, monkey
             assert charged <= count if reason in CHARGED else not charged
 
 
+@pytest.mark.full
 def test_a_divider_in_the_inner_loop_is_named(tmp_path, cache):
     """The unit that is the limit is named, not only the stage in front of it."""
     source = tmp_path / "own.c"

@@ -119,7 +119,7 @@ def test_mistake_fails_the_block_test(folder):
 def test_change_gives_the_outcomes_of_the_page(folder):
     sources = changed_sources(folder)
     select = command_of(["pytest", "latency"])[-1]
-    assert "6 passed" in block_test(sources, "unit_matches_golden_model")
+    assert "10 passed" in block_test(sources, "unit_matches_golden_model")
     failed = re.findall(r"^FAILED \S+", block_test(sources, select), re.MULTILINE)
     assert failed == re.findall(r"^FAILED \S+latency\S+", PAGE, re.MULTILINE)
 
