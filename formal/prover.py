@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from spica.hw.base.yosys import yosys_command
+
 from .emission import netlist_of
 from .faults import Fault
 from .proof import Proof
@@ -99,7 +101,11 @@ def missing_tools() -> list[str]:
 
 @cache
 def warm_up():
-    """Run the solver until it is compiled: until then its output has messages before the answer."""
+    """Run Yosys and the solver until they are compiled.
+
+    Until then the solver's output has messages before the answer.
+    """
+    yosys_command()
     for _ in range(3):
         done = subprocess.run(
             [tool(SOLVER_PROGRAM) or SOLVER_PROGRAM, "--version"],
