@@ -12,13 +12,14 @@ from spica.hw.isa.memory_map import SHARED_BASE
 from spica.hw.lib.interfaces.core_memory import data_request_layout, data_response_layout
 from spica.hw.lib.streams import ResponseSignature
 from spica.hw.memory.memory_unit.coalescer import Coalescer
+from spica.hw.memory.memory_unit.layouts import group_layout
 from spica.hw.memory.memory_unit.shared_lanes import SharedLanes
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.memory.shared.shared_memory import SharedMemoryModel
 from spica.sim.units.alike import require_alike
 
-__all__ = ["CoreRequest", "request_costs"]
+__all__ = ["CoreRequest", "LanesAndMemory", "request_costs"]
 
 #: Cycles from a request to its first access: coalescer, and dispatch.
 BEFORE = 2
@@ -64,8 +65,8 @@ class CoreRequest:
         }
 
 
-class RequestPath(wiring.Component):
-    """Coalescer and dispatch of one core before shared memory.
+class LanesAndMemory(wiring.Component):
+    """The lanes of one core before shared memory.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ class RequestPath(wiring.Component):
     Members
     -------
     i, o
-        Ports of `Coalescer` and of `SharedLanes`.
+        Ports of `SharedLanes`.
     row : Out(1)
         A row is accessed in this cycle.
     """
@@ -87,23 +88,52 @@ class RequestPath(wiring.Component):
     def __init__(self, config: ClusterConfig):
         self.config, self.unit = config, MemoryUnitConfig.of(config)
         super().__init__({
-            "i": In(stream.Signature(data_request_layout(self.unit.core))),
+            "i": In(stream.Signature(group_layout(self.unit))),
             "o": Out(ResponseSignature(data_response_layout(self.unit.core))),
             "row": Out(1),
         })
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.coalescer = coalescer = Coalescer(self.unit)
         m.submodules.lanes = lanes = SharedLanes(self.unit)
         m.submodules.memory = memory = SharedMemory(cluster_ports(self.config))
-        connect(m, flipped(self.i), coalescer.i)
-        connect(m, coalescer.o, lanes.i)
+        connect(m, flipped(self.i), lanes.i)
         connect(m, lanes.o, flipped(self.o))
         for port in range(self.unit.core.shared_ports):
             connect(m, lanes.port[port], getattr(memory, f"narrow_{port}"))
-        connect(m, lanes.row, memory.row_0)
-        m.d.comb += self.row.eq(lanes.row.request.valid & lanes.row.request.ready)
+        if lanes.has_rows:
+            connect(m, lanes.row, memory.row_0)
+            m.d.comb += self.row.eq(lanes.row.request.valid & lanes.row.request.ready)
+        return m
+
+
+class RequestPath(wiring.Component):
+    """Coalescer of one core before `LanesAndMemory`, with the same `o` and `row`.
+
+    Members
+    -------
+    i
+        Port of `Coalescer`.
+    """
+
+    i: stream.Interface
+    o: wiring.PureInterface
+    row: Signal
+
+    def __init__(self, config: ClusterConfig):
+        self.inner = LanesAndMemory(config)
+        request = stream.Signature(data_request_layout(self.inner.unit.core))
+        members = self.inner.signature.members
+        super().__init__({"i": In(request), "o": members["o"], "row": members["row"]})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.coalescer = coalescer = Coalescer(self.inner.unit)
+        m.submodules.inner = inner = self.inner
+        connect(m, flipped(self.i), coalescer.i)
+        connect(m, coalescer.o, inner.i)
+        connect(m, inner.o, flipped(self.o))
+        m.d.comb += self.row.eq(inner.row)
         return m
 
 

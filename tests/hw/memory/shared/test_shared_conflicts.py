@@ -3,48 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from amaranth import *
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out, connect, flipped
 
-from spica.hw.config import PRESETS, CoreConfig, MemoryUnitConfig, SharedMemoryConfig
-from spica.hw.lib.interfaces.core_memory import data_response_layout
-from spica.hw.lib.streams import ResponseSignature
-from spica.hw.memory.memory_unit.layouts import Target, group_layout
-from spica.hw.memory.memory_unit.shared_lanes import SharedLanes
-from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
+from spica.hw.config import PRESETS, CoreConfig, SharedMemoryConfig
+from spica.hw.memory.memory_unit.layouts import Target
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.memory.memory_unit.shared_lanes import is_row
 from spica.sim.golden.memory.shared.shared_memory import conflict_degree
-
-
-class LanesAndMemory(wiring.Component):
-    """The lanes of one core before shared memory.
-
-    Members
-    -------
-    i, o
-        Ports of `SharedLanes`.
-    """
-
-    def __init__(self, config):
-        self.config, self.unit = config, MemoryUnitConfig.of(config)
-        super().__init__({
-            "i": In(stream.Signature(group_layout(self.unit))),
-            "o": Out(ResponseSignature(data_response_layout(config.core))),
-        })
-
-    def elaborate(self, platform):
-        m = Module()
-        m.submodules.lanes = lanes = SharedLanes(self.unit)
-        m.submodules.memory = memory = SharedMemory(cluster_ports(self.config))
-        connect(m, flipped(self.i), lanes.i)
-        connect(m, lanes.o, flipped(self.o))
-        for port in range(self.unit.core.shared_ports):
-            connect(m, lanes.port[port], getattr(memory, f"narrow_{port}"))
-        if lanes.has_rows:
-            connect(m, lanes.row, memory.row_0)
-        return m
+from support.memory.request_path import LanesAndMemory
 
 
 def group_cycles(config, accesses, writes):
