@@ -51,7 +51,8 @@ SPICA_INLINE GemmBegun gemm_begin(const Gemm *from, const Gemm *gemm)
 #if SPICA_CORES > 1
 /* Waits until no command is running, like virgo_fence(0). Three loads are on their way at a time,
  * each delayed to the former by a multiplication by 1, so the end is seen earlier by up to two
- * thirds of a load's latency. Clusters of one core keep the shorter loop. */
+ * thirds of a load's latency. On one core it costs more than it gains: buffers follow the program
+ * in memory, and its size moves them. */
 static __attribute__((noinline)) void gemm_fence(void)
 {
     const volatile uint32_t *place = (const volatile uint32_t *)SPICA_OF_UNIT(MATRIX, RUNNING);
