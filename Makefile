@@ -75,8 +75,10 @@ test: $(VENV)/dev.stamp
 	@$(MAKE) --no-print-directory --jobs=2 lint harness yosys
 	$(BIN)/python -m pytest -n $(WORKERS) $(HANGS) $(QUICK) $(REPORT)
 
+# TIER=rest leaves out the quick tests, which `make test` has run.
+test-full: TIER := full
 test-full: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -n $(WORKERS) $(HANGS) $(REPORT)
+	$(BIN)/python -m pytest -n $(WORKERS) $(HANGS) --tier=$(TIER) $(REPORT)
 
 # The quick tests: neither of the full nor of the slow tier (tests/support/tiers.py).
 QUICK := --tier=quick

@@ -11,12 +11,14 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-__all__ = ["FULL_TIER", "QUICK_TIER", "TIERS", "assign_tiers"]
+__all__ = ["FULL_TIER", "QUICK_TIER", "REST_TIER", "TIERS", "assign_tiers"]
 
-#: Selections of pytest (``-m``) of the tiers without slow tests. The full tier includes the quick.
+#: Selections of pytest (``-m``) of the tiers without slow tests. The full tier includes the quick;
+#: `rest` is the full tier without them, for runs that follow a run of the quick tier.
 QUICK_TIER = "not slow and not full"
 FULL_TIER = "not slow"
-TIERS = {"quick": QUICK_TIER, "full": FULL_TIER}
+REST_TIER = "full and not slow"
+TIERS = {"quick": QUICK_TIER, "full": FULL_TIER, "rest": REST_TIER}
 
 
 def case_of(item: pytest.Item) -> str:

@@ -16,7 +16,7 @@ from support.durations import (
     recorded_tiers,
     recorded_wall,
 )
-from support.tiers import FULL_TIER, QUICK_TIER
+from support.tiers import FULL_TIER, QUICK_TIER, REST_TIER
 
 TESTS = Path(__file__).parents[1]
 MODULE = """
@@ -74,7 +74,9 @@ def test_chosen_cases_are_quick(module_of, patterns, cases):
     quick, output = collected(folder, QUICK_TIER)
     assert quick == {"test_short", *(f"test_cases[{case}]" for case in cases)}, output
     every = {f"test_cases[{a}-{b}]" for a in "xy" for b in (3, 4)}
-    assert collected(folder, FULL_TIER)[0] == {"test_short", "test_long", *every}
+    full = collected(folder, FULL_TIER)[0]
+    assert full == {"test_short", "test_long", *every}
+    assert collected(folder, REST_TIER)[0] == full - quick
     assert collected(folder, "slow")[0] == {"test_longer"}
 
 
