@@ -26,6 +26,7 @@ __all__ = [
     "compile_all",
     "find_compiler",
     "link",
+    "packaged_zig",
     "precompile",
     "processor",
     "workers",

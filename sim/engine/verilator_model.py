@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from ..harness.binding import binding_header
 from ..harness.interface import NATIVE, SHARED_HEADERS
 from .background_build import build_in_background
 from .driven_top import driven_top
+from .verilated_headers import with_headers
 from .verilator_build import compile_generated, generate, left_for_later, together
 from .word_memories import with_whole_words
 
@@ -213,7 +214,10 @@ def build_model(
 
     """
     compiler, verilator = find_compiler(), find_verilator()
-    compile_flags = [*model_flags(verilator, trace), *compiler.flags(optimize)]
+    common = model_flags(verilator, trace)
+    compile_flags = [*common, *compiler.flags(optimize)]
+    # Code that runs once is compiled for the shortest build.
+    levels = {"fast": compile_flags, "slow": [*common, *compiler.flags(0)]}
     binding = binding_header(emission)
     verilate = [*VERILATE_FLAGS, *(["--trace"] if trace else []), *flags]
     verilog = with_whole_words(emission.verilog) + emission.sram_models + driven_top(emission)
@@ -222,14 +226,15 @@ def build_model(
         lambda: runtime_objects(compiler, verilator, trace),
     )
     verilated = verilated_objects(
-        emission.name, verilog, compiler, verilate, compile_flags, optimize, meanwhile, progress
+        emission.name, verilog, compiler, verilate, levels, optimize, meanwhile, progress
     )
     native = native_key()
     identity = digest([verilog, binding, *verilate, verilator.version, *native])
 
     def build(directory: Path) -> None:
         (directory / "binding.hpp").write_text(binding)
-        local = [*compile_flags, f"-I{directory}", f"-I{verilated}", f"-I{NATIVE}"]
+        local = with_headers(compiler, verilator.root, compile_flags)
+        local += [f"-I{each}" for each in (directory, verilated, NATIVE)]
         (directory / "model.cpp").write_text(together(verilated, NATIVE / "model.cpp"))
         compile_all(compiler, [(directory / "model.cpp", directory / "model.o", local)], progress)
         shared = [*harness_objects(compiler), *runtime_objects(compiler, verilator, trace)]
@@ -248,7 +253,7 @@ def verilated_objects(
     verilog: str,
     compiler: Compiler,
     verilate: Sequence[str],
-    compile_flags: Sequence[str],
+    levels: Mapping[str, Sequence[str]],
     optimize: int,
     meanwhile: Sequence[Callable[[], object]],
     progress: Progress | None,
@@ -268,9 +273,10 @@ def verilated_objects(
         if left_for_later(directory, optimize):
             kept.add(".cpp")
         else:
-            local = [*compile_flags, f"-I{directory}"]
-            # Code that runs once is compiled for the shortest build.
-            flags = {"fast": local, "slow": [*local, "-O0"]}
+            flags = {
+                level: [*with_headers(compiler, verilator.root, each), f"-I{directory}"]
+                for level, each in levels.items()
+            }
             compile_generated(compiler, directory, flags, progress)
         for path in directory.iterdir():
             if path.suffix not in kept:
@@ -280,6 +286,6 @@ def verilated_objects(
         verilog,
         verilator.version,
         *verilate,
-        *compiler.key(compile_flags),
+        *compiler.key([*levels["fast"], *levels["slow"]]),
     ])
     return cached(f"verilated-{name}", key, build, progress)

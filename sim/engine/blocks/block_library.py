@@ -11,6 +11,7 @@ from ....hw.base.progress import Progress
 from ...harness.binding import DRIVE
 from ...harness.binding import TOP as WRAPPER
 from ..recorded_signals import recording_states
+from ..verilated_headers import with_headers
 from ..verilator_build import generate
 from ..verilator_model import (
     IDENTITY,
@@ -138,7 +139,7 @@ def block_library(
 ) -> Path:
     """Return the library of a block, see `block_libraries`."""
     verilator = find_verilator()
-    local = [*model_flags(verilator, trace), f"-I{NATIVE}", f"-I{NATIVE / 'blocks'}"]
+    common = model_flags(verilator, trace)
     levels = {"fast": compiler.flags(optimize), "slow": compiler.flags(0)}
     verilog = with_whole_words(design.verilog) + wrapper(design, clocks)
     if trace:
@@ -153,8 +154,13 @@ def block_library(
                 verilator.program, verilator.root, design.name, verilog, verilate, folder, None
             )
             (folder / "block_ports.hpp").write_text(header)
+            local = [f"-I{each}" for each in (NATIVE, NATIVE / "blocks", folder)]
+            options = {
+                level: [*with_headers(compiler, verilator.root, [*common, *optimization]), *local]
+                for level, optimization in levels.items()
+            }
             jobs = [
-                (source, source.with_suffix(".o"), [*local, f"-I{folder}", *levels[level]])
+                (source, source.with_suffix(".o"), options[level])
                 for source, level in units(folder)
             ]
             compile_all(compiler, jobs)
@@ -164,7 +170,7 @@ def block_library(
 
     sources = [path.read_text() for path in (*(NATIVE / name for name in SOURCES), *SHARED_HEADERS)]
     identity = digest([verilog, header, verilator.version, *verilate, *sources])
-    key = digest([identity, *compiler.key([*local, *levels["fast"], *levels["slow"]])])
+    key = digest([identity, *compiler.key([*common, *levels["fast"], *levels["slow"]])])
     return cached(f"block-{design.name}", key, build) / LIBRARY
 
 
