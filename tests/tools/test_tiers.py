@@ -94,6 +94,7 @@ def test_a_mark_that_chooses_nothing_or_all_is_an_error(module_of, patterns, mes
     assert message in collected(module_of(patterns), QUICK_TIER)[1]
 
 
+@pytest.mark.full
 def test_every_folder_of_blocks_is_in_the_quick_tier():
     """Each folder below tests/hw with tests has some that `make test` runs."""
     folders = {path.parent for path in (TESTS / "hw").rglob("test_*.py")}
