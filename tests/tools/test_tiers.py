@@ -1,8 +1,10 @@
 """Tests of tiers of tests, of recorded durations, and of schedules by them."""
 
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -42,56 +44,62 @@ def collected(folder: Path, selection: str, *more: str) -> tuple[set[str], str]:
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", selection, *more]
     command += ["-c", str(TESTS.parent / "pyproject.toml"), "-p", "no:randomly", str(folder)]
     run = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True, check=False)
-    lines = run.stdout.splitlines()
-    return {line.split("::", 1)[-1] for line in lines if "::" in line}, run.stdout
+    found = re.findall(r"test_(\w+)\.py(::\S.*)", run.stdout)
+    return {name + test for name, test in found}, run.stdout
 
 
 @pytest.fixture
-def module_of(tmp_path):
-    """Write a module whose cases are marked with patterns; return its folder."""
+def folder_of(tmp_path):
+    """Write a module for each name, whose cases are marked with its patterns; return the folder."""
 
-    def write(patterns: str) -> Path:
+    def write(modules: dict[str, str]) -> Path:
         (tmp_path / "conftest.py").write_text((TESTS / "conftest.py").read_text())
-        (tmp_path / "test_example.py").write_text(MODULE.format(patterns=patterns))
+        for name, patterns in modules.items():
+            (tmp_path / f"test_{name}.py").write_text(MODULE.format(patterns=patterns))
         return tmp_path
 
     return write
 
 
-@pytest.mark.parametrize(
-    ("patterns", "cases"),
-    [
-        ('"x-*"', {"x-3", "x-4"}),
-        ('"*-4", "y-3"', {"x-4", "y-4", "y-3"}),
-        ("1", {"y-3"}),
-        ("2", {"x-4", "y-4"}),
-        ('1, "x-3"', {"x-3", "y-3"}),
-    ],
-)
+#: Patterns of a mark by the name of a module, and the cases that they choose.
+CHOSEN = {
+    "first": ('"x-*"', {"x-3", "x-4"}),
+    "second": ('"*-4", "y-3"', {"x-4", "y-4", "y-3"}),
+    "third": ("1", {"y-3"}),
+    "fourth": ("2", {"x-4", "y-4"}),
+    "fifth": ('1, "x-3"', {"x-3", "y-3"}),
+}
+
+
 @pytest.mark.full
-def test_chosen_cases_are_quick(module_of, patterns, cases):
-    folder = module_of(patterns)
+def test_chosen_cases_are_quick(folder_of):
+    folder = folder_of({name: patterns for name, (patterns, _) in CHOSEN.items()})
+
+    def named(cases: Callable[[str], set[str]], *tests: str) -> set[str]:
+        """Return the names of the cases of each module, and of other tests in each."""
+        cases_of = {name: {f"test_cases[{case}]" for case in cases(name)} for name in CHOSEN}
+        return {f"{name}::{each}" for name, has in cases_of.items() for each in {*tests, *has}}
+
     quick, output = collected(folder, QUICK_TIER)
-    assert quick == {"test_short", *(f"test_cases[{case}]" for case in cases)}, output
-    every = {f"test_cases[{a}-{b}]" for a in "xy" for b in (3, 4)}
-    full = collected(folder, FULL_TIER)[0]
-    assert full == {"test_short", "test_long", *every}
+    assert quick == named(lambda name: CHOSEN[name][1], "test_short"), output
+    full = named(lambda _: {f"{a}-{b}" for a in "xy" for b in (3, 4)}, "test_short", "test_long")
+    assert collected(folder, FULL_TIER)[0] == full
     assert collected(folder, REST_TIER)[0] == full - quick
-    assert collected(folder, "slow")[0] == {"test_longer"}
+    assert collected(folder, "slow")[0] == named(lambda _: set(), "test_longer")
 
 
-@pytest.mark.parametrize(
-    ("patterns", "message"),
-    [
-        ('"x-*", "z"', "no case matches the pattern 'z'"),
-        ("", "must choose some of 4 cases, not 0"),
-        ('"*"', "must choose some of 4 cases, not 4"),
-        ("4", "must choose some of 4 cases, not 4"),
-    ],
-)
-@pytest.mark.quick(1)
-def test_a_mark_that_chooses_nothing_or_all_is_an_error(module_of, patterns, message):
-    assert message in collected(module_of(patterns), QUICK_TIER)[1]
+@pytest.mark.full
+def test_a_mark_that_chooses_nothing_or_all_is_an_error(folder_of):
+    mistakes = {
+        '"x-*", "z"': "no case matches the pattern 'z'",
+        "": "must choose some of 4 cases, not 0",
+        '"*"': "must choose some of 4 cases, not 4",
+        "4": "must choose some of 4 cases, not 4",
+    }
+    folder = folder_of({f"{number}": patterns for number, patterns in enumerate(mistakes)})
+    _, output = collected(folder, QUICK_TIER)
+    for number, message in enumerate(mistakes.values()):
+        assert re.search(rf"test_{number}\.py.*{re.escape(message)}", output), output
 
 
 @pytest.mark.full
