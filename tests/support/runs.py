@@ -64,11 +64,12 @@ def planted(kernel: Kernel, folder: Path, *changes: tuple[str, ...], beside=()) 
     """Return a kernel with texts replaced in its sources, each of which occurs once.
 
     A change has a text and its replacement, maybe after the name of the file. The sources go to
-    `folder`, with headers of folders `beside` that of the kernel.
+    `folder`, with headers of the folder above and of folders `beside` that of the kernel.
     """
     own = kernel.sources[0].parent
     paths = [
         *own.glob("*.[ch]"),
+        *own.parent.glob("*.h"),
         *(path for name in beside for path in own.with_name(name).glob("*.h")),
     ]
     texts = {path: path.read_text() for path in paths}
@@ -79,7 +80,7 @@ def planted(kernel: Kernel, folder: Path, *changes: tuple[str, ...], beside=()) 
         assert texts[path].count(old) == 1, old
         texts[path] = texts[path].replace(old, new)
     for path, text in texts.items():
-        copy = folder / path.parent.name / path.name
+        copy = folder / path.relative_to(own.parent)
         copy.parent.mkdir(exist_ok=True)
         copy.write_text(text)
     return dataclasses.replace(kernel, folder=folder / own.name)

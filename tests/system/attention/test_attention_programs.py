@@ -1,6 +1,5 @@
 """Programs of attention, bit by bit against the golden models of their units."""
 
-import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +15,7 @@ from spica.kernels.elements import nearest, values_of
 from spica.sim.analytic.attention.dma_traffic import dma_traffic
 from spica.sim.run.exact_kernels import exact_attention_kernel
 from support.gemm_runs import assert_right, run_product
-from support.runs import is_found
+from support.runs import is_found, planted
 
 VIRGO, AMPERE, HOPPER = PRESETS["virgo"], PRESETS["ampere"], PRESETS["hopper"]
 MACHINES = ("virgo_fp32", "virgo", "ampere_fp32", "ampere", "hopper")
@@ -369,13 +368,6 @@ def test_faults_are_detected(fault, tmp_path):
     machine, name, old, new = fault
     config = CONFIGS[machine]
     kernel = exact_attention_kernel(config, keys=164, causal=True, data="large")
-    folder = tmp_path / "program"
-    shutil.copytree(kernel.sources[0].parent, folder)
-    for header in kernel.sources[0].parent.parent.glob("*.h"):
-        shutil.copy(header, tmp_path)
-    text = (folder / name).read_text()
-    assert text.count(old) == 1
-    (folder / name).write_text(text.replace(old, new))
-    broken = replace(kernel, folder=folder)
+    broken = planted(kernel, tmp_path, (name, old, new))
     options = {"schedule": "random", "check": "races", "seed": 2}
     assert is_found(broken, (120, 64), config, max_instructions=50_000_000, **options)

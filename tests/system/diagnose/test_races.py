@@ -3,14 +3,12 @@
 import itertools
 import json
 import re
-import shutil
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-import spica.kernels
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.kernels.compile import compile_program
@@ -30,10 +28,9 @@ from spica.sim.run.rtl_executor import RtlExecutor
 from spica.sim.run.workload import run_workload
 from support.cluster.two_cores import TWO, two_cores
 from support.mistakes import line_of
-from support.runs import run_kernel, run_program
+from support.runs import planted, run_kernel, run_program
 
 FOLDER = Path(__file__).parents[2] / "support" / "c_programs" / "races"
-KERNELS = Path(spica.kernels.__file__).parent
 #: Program, preset, and words of the report.
 PLANTED = {
     "shared_word": ("core", "nothing orders the two"),
@@ -160,10 +157,10 @@ def test_shipped_kernels_have_no_race_in_many_orders(name, preset):
 @pytest.mark.parametrize(
     ("file", "right", "wrong", "preset", "changes"),
     [
-        ("tensor/tensor_positions.h", "tile < 2", "tile < 1", "volta", {"warps": 4}),
-        ("tensor/tensor_dma.h", ".unset.flags", ".unset", "ampere", {}),
+        ("tensor_positions.h", "tile < 2", "tile < 1", "volta", {"warps": 4}),
+        ("tensor_dma.h", ".unset.flags", ".unset", "ampere", {}),
         (
-            "tensor/tensor_dma.h",
+            "tensor_dma.h",
             "    spica_tile_await(tensor_at.loads + needed",
             "    (void)(needed",
             "ampere",
@@ -173,13 +170,9 @@ def test_shipped_kernels_have_no_race_in_many_orders(name, preset):
 )
 @pytest.mark.quick(1)
 def test_a_fault_planted_in_a_product_is_found(file, right, wrong, preset, changes, tmp_path):
-    folder = shutil.copytree(KERNELS / "gemm", tmp_path / "gemm")
-    text = (folder / file).read_text()
-    assert right in text
-    (folder / file).write_text(text.replace(right, wrong))
     config = PRESETS[preset]
     config = replace(config, core=replace(config.core, **changes))
-    kernel = replace(kernel_of("gemm", config, {}), folder=folder / "tensor")
+    kernel = planted(kernel_of("gemm", config, {}), tmp_path, (file, right, wrong))
     options = {"check": "races", "schedule": "random", "allow_spills": True}
     with pytest.raises(ProgramError, match=r"^race: "):
         for seed in range(1, 6):
