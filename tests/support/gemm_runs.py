@@ -1,9 +1,12 @@
 """Runs of products and attention as programs of the cores, also of ones with a planted fault."""
 
+from collections import Counter
+
+from spica.sim.iss.devices import Devices
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from support.runs import is_found, planted, run_kernel
 
-__all__ = ["assert_fault_is_detected", "assert_right", "faults_of", "run_product"]
+__all__ = ["assert_fault_is_detected", "assert_right", "count_accesses", "faults_of", "run_product"]
 
 #: Options of a run; the others are those of the kernel's data.
 RUN = ("engine", "schedule", "lockstep", "memory", "check", "max_cycles", "max_instructions")
@@ -33,3 +36,21 @@ def assert_fault_is_detected(config, kernel, size, fault, folder):
 def faults_of(table):
     """Return file, text and replacement of each fault of a table by file."""
     return [(name, *fault) for name, faults in table.items() for fault in faults]
+
+
+def count_accesses(monkeypatch):
+    """Return counters of register writes to devices, and of reads."""
+    told, asked = Counter(), Counter()
+    write, read = Devices.write, Devices.read
+
+    def counted_write(self, offset, data):
+        told[offset] += 1
+        write(self, offset, data)
+
+    def counted_read(self, offset):
+        asked[offset] += 1
+        return read(self, offset)
+
+    monkeypatch.setattr(Devices, "write", counted_write)
+    monkeypatch.setattr(Devices, "read", counted_read)
+    return told, asked

@@ -1,7 +1,6 @@
 """Bit-exact tests of the matrix product as a program of the cores, on the instruction-set model."""
 
 import dataclasses
-from collections import Counter
 from itertools import product
 from pathlib import Path
 
@@ -17,10 +16,9 @@ from spica.kernels.gemm.plan import plan
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.gemm.product import widened
 from spica.kernels.program import Program
-from spica.sim.iss.devices import Devices
 from spica.sim.run.exact_kernels import EXACT_KERNELS, exact_cores_kernel
 from support.command_line import run_spica
-from support.gemm_runs import assert_right, run_product
+from support.gemm_runs import assert_right, count_accesses, run_product
 from support.runs import is_found, planted
 
 SIZES = [
@@ -178,13 +176,6 @@ def test_the_result_is_there_on_return(tmp_path):
         assert {result["check"]["exit_code"] for result in runs} == expected
 
 
-@pytest.mark.full
-def test_nothing_is_broken_where_nothing_was_changed(tmp_path):
-    config = PRESETS["tiny"]
-    kernel = planted(exact_cores_kernel(config, gaps=GAPS), tmp_path)
-    assert_right(run_product(config, (100, 50, 141), kernel=kernel))
-
-
 def test_a_wrong_bit_within_the_bound_is_wrong():
     config = PRESETS["tiny"]
     kernel = exact_cores_kernel(config)
@@ -212,24 +203,6 @@ def test_results_through_shared_memory(preset, seed):
     kernel = dataclasses.replace(exact_cores_kernel(config), files=(source,))
     size = (2 * rows, 2 * columns, 2 * rows)
     assert_right(run_product(config, size, kernel=kernel, schedule="random", seed=seed))
-
-
-def count_accesses(monkeypatch):
-    """Return counters of register writes to devices, and of reads."""
-    told, asked = Counter(), Counter()
-    write, read = Devices.write, Devices.read
-
-    def counted_write(self, offset, data):
-        told[offset] += 1
-        write(self, offset, data)
-
-    def counted_read(self, offset):
-        asked[offset] += 1
-        return read(self, offset)
-
-    monkeypatch.setattr(Devices, "write", counted_write)
-    monkeypatch.setattr(Devices, "read", counted_read)
-    return told, asked
 
 
 def test_commands_and_instructions_of_a_tile(monkeypatch):

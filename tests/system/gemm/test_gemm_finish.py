@@ -1,7 +1,6 @@
 """Bit-exact tests of products whose tiles the cores finish, on the instruction-set model."""
 
 import dataclasses
-from collections import Counter
 from itertools import product
 
 import numpy as np
@@ -13,9 +12,8 @@ from spica.hw.isa.memory_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE
 from spica.kernels.bodies import bodies_of
 from spica.kernels.compile import compile_program
 from spica.kernels.program import Program
-from spica.sim.iss.devices import Devices
 from spica.sim.run.exact_kernels import EXACT_KERNELS
-from support.gemm_runs import assert_right, run_product
+from support.gemm_runs import assert_right, count_accesses, run_product
 from support.runs import is_found, planted
 
 KERNELS = ("gemm_add", "gemm_bias_gelu")
@@ -225,14 +223,7 @@ def test_instructions_of_what_the_cores_do():
 
 def test_commands_are_those_of_gemm_but_for_spills(monkeypatch):
     """256 x 256 x 256: 32 computes and 8 tiles of C, a spill of which is one instruction."""
-    told = Counter()
-    write = Devices.write
-
-    def counted(self, offset, data):
-        told[offset] += 1
-        write(self, offset, data)
-
-    monkeypatch.setattr(Devices, "write", counted)
+    told, _ = count_accesses(monkeypatch)
     assert_right(run_product(PRESETS["virgo"], (256, 256, 256), name="gemm_bias_gelu"))
     assert told[MATRIX_BASE + MATRIX["instruction"].offset] == 2 * 32 + 8 + 2
     # Neither operand's panels fit besides the tile of C: either choice loads the same amount.

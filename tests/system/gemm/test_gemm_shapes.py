@@ -34,8 +34,9 @@ class Shape:
     @property
     def name(self) -> str:
         """Name of the machine."""
-        latency = self.config.units[0].element_latency
-        return f"array_{self.rows}x{self.columns}_{self.operand}_latency{latency}"
+        matrix = self.config.units[0]
+        name = f"array_{self.rows}x{self.columns}_{self.operand}_latency{matrix.element_latency}"
+        return f"{name}_os" if matrix.dataflow == "output_stationary" else name
 
     @property
     def config(self) -> ClusterConfig:
@@ -156,8 +157,4 @@ OUTPUT_STATIONARY = (
 @pytest.mark.parametrize("shape", OUTPUT_STATIONARY, ids=name_of)
 def test_output_stationary_machines(shape):
     matrix = {**shape.matrix, "dataflow": "output_stationary"}
-    shape = dataclasses.replace(shape, matrix=matrix)
-    config = shape.config
-    name, dram = f"{shape.name}_os", DramConfig(**shape.dram)
-    with CommandMachine(config, name=name, memory=dram, optimize=OPTIMIZE) as machine:
-        GemmBench(machine, config).assert_many_right(40, random.Random(3), 90)
+    compute(dataclasses.replace(shape, matrix=matrix), 40, 3, limit=90)
