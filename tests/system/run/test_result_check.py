@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spica.hw.config import PRESETS
-from spica.kernels.gemm.data import KINDS, operands
+from spica.kernels.gemm.data import operands
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.gemm.reference import reference
 from spica.sim.golden.matrix.gemm import gemm
@@ -14,35 +14,10 @@ from spica.sim.run.result_check import check
 MATRIX = PRESETS["tiny_matrix"].units[0]
 
 
-def product(kind="random", **settings):
+def product(**settings):
     problem = GemmProblem.placed(m=30, n=20, k=50, **settings)
-    a, b = operands(problem, kind, seed=1)
+    a, b = operands(problem, "random", seed=1)
     return gemm(MATRIX, problem, a, b, 32), *reference(problem, a, b, MATRIX.rows)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"c_format": "fp32"},
-        {"relu": True},
-        {"scale": -0.37},
-        {"scale": 1e-6, "relu": True, "c_format": "fp32"},
-    ],
-)
-def test_golden_results_lie_within_the_bound(kind, settings):
-    golden, wide, bound = product(kind, **settings)
-    form = settings.get("c_format", "fp16")
-    is_extreme = kind == "extreme"
-    found = check(golden.copy(), golden, wide, bound, form=form, permits_overflow=is_extreme)
-    assert found.passed and found.verdict == "pass", found
-
-
-def test_extreme_operands_reach_every_kind_of_result():
-    golden, _, _ = product("extreme")
-    assert np.isnan(golden).any() and np.isinf(golden).any() and (golden == 0).any()
-    assert np.isfinite(golden).mean() > 0.5
 
 
 def test_one_wrong_bit_is_a_mismatch():
