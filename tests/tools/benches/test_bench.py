@@ -5,7 +5,6 @@ import re
 import shlex
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,15 +12,14 @@ import pytest
 from spica.cli.main import app
 from spica.cli.options import configured
 from spica.cli.run import chosen
+from support.root_modules import root_module
 
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.fixture
-def bench(monkeypatch):
-    """Import modules of the benchmarks, which are not part of the package."""
-    monkeypatch.syspath_prepend(ROOT)
-    return lambda name: import_module(f"bench.{name}")
+def bench(name):
+    """Import a module of the benchmarks, which are not part of the package."""
+    return root_module(f"bench.{name}")
 
 
 def tell(sentence, done, total):
@@ -40,7 +38,7 @@ def test_an_unknown_benchmark_is_refused():
     assert re.search(r"name must be one of area, [a-z, ]+, runs, not gem$", done.stderr)
 
 
-def test_targets_and_their_marks(bench):
+def test_targets_and_their_marks():
     target = bench("target").Target
     assert target(name="x", value=60, limit=60).met
     assert not target(name="x", value=61, limit=60).met
@@ -51,7 +49,7 @@ def test_targets_and_their_marks(bench):
     assert row == ["MISSED", "depth", "61 gates", "<= 60 gates"]
 
 
-def test_runs_of_small_presets(bench):
+def test_runs_of_small_presets():
     runs = bench("runs")
     result = [json.loads(json.dumps(part)) for part in runs.measure(True, tell)][-1]
     product, vectors = (row["figures"] for row in result["commands"])
@@ -64,7 +62,7 @@ def test_runs_of_small_presets(bench):
 
 
 @pytest.mark.parametrize("name", ["runs", "builds"])
-def test_every_command_is_one_of_spica(bench, monkeypatch, name):
+def test_every_command_is_one_of_spica(monkeypatch, name):
     """The machine, the kernel and the options of each exist; sizes suit the kernel."""
     module, parsed = bench(name), []
 
@@ -82,7 +80,7 @@ def test_every_command_is_one_of_spica(bench, monkeypatch, name):
     assert list(module.measure(False, tell)) and len(parsed) > 10
 
 
-def test_limits_of_a_command(bench):
+def test_limits_of_a_command():
     limits = {"mac_utilization": 0.5, "memory.traffic.region.utilization": 0.85}
     command = bench("commands").Command(line="run copy", least=limits, most={"cycles": 10})
     traffic = {"traffic": {"region": {"utilization": 0.75}}}
@@ -95,14 +93,14 @@ def test_limits_of_a_command(bench):
     )
 
 
-def test_a_command_that_fails_ends_the_benchmark(bench, tmp_path):
+def test_a_command_that_fails_ends_the_benchmark(tmp_path):
     command = bench("commands").Command(line="run gemm --preset none", cache="cache")
     with pytest.raises(SystemExit, match=r"spica run gemm --preset none must pass .* preset"):
         command.result(tmp_path)
 
 
 @pytest.mark.full
-def test_a_process_has_its_own_cache(bench, tmp_path):
+def test_a_process_has_its_own_cache(tmp_path):
     command = bench("commands").Command(line="generate tiny_matrix -o verilog", cache="cache")
     found = command.result(tmp_path)
     assert found["modules"] > 10 and found["seconds"] > 0 < found["processor_seconds"]

@@ -1,8 +1,6 @@
 """Tests of the fit of event energies: table of runs, kept results, limits, merged data."""
 
 from dataclasses import replace
-from importlib import import_module
-from pathlib import Path
 
 import pytest
 
@@ -10,18 +8,15 @@ from spica.explore.energy.event_data import read_energies
 from spica.explore.energy.event_table import event_blocks
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
-
-ROOT = Path(__file__).parents[3]
-
-
-@pytest.fixture
-def bench(monkeypatch):
-    """Import modules of the benchmarks, which are not part of the package."""
-    monkeypatch.syspath_prepend(ROOT)
-    return lambda name: import_module(f"bench.{name}")
+from support.root_modules import root_module
 
 
-def test_every_run_of_the_table_can_be_posed(bench):
+def bench(name):
+    """Import a module of the benchmarks, which are not part of the package."""
+    return root_module(f"bench.{name}")
+
+
+def test_every_run_of_the_table_can_be_posed():
     table = bench("energy_runs").RUNS
     assert len({run.name for run in table}) == len(table)
     for run in table:
@@ -30,14 +25,14 @@ def test_every_run_of_the_table_can_be_posed(bench):
         assert settings.engine == "verilator"
 
 
-def test_every_preset_has_runs_of_the_fit_and_of_the_check(bench):
+def test_every_preset_has_runs_of_the_fit_and_of_the_check():
     runs = bench("energy_runs")
     for preset in {run.preset for run in runs.RUNS}:
         uses = {run.use for run in runs.RUNS if run.preset == preset}
         assert {runs.FIT, runs.CHECK} <= uses
 
 
-def test_operands_have_their_sizes(bench):
+def test_operands_have_their_sizes():
     operands = bench("energy_operands").operands
     a, b = operands("zeros", 2, 3, 4)
     assert (a.shape, b.shape, a.any(), b.any()) == ((2, 4), (4, 3), False, False)
@@ -45,7 +40,7 @@ def test_operands_have_their_sizes(bench):
     assert a.sum(axis=1) == pytest.approx(1, abs=1e-5)
 
 
-def test_the_data_of_spica_are_within_the_limits(bench):
+def test_the_data_of_spica_are_within_the_limits():
     events = bench("energy_events")
     energies = read_energies()
     assert set(energies.presets) <= {run.preset for run in bench("energy_runs").RUNS}
@@ -53,7 +48,7 @@ def test_the_data_of_spica_are_within_the_limits(bench):
     assert max(map(abs, differences)) < events.TOTAL
 
 
-def test_a_check_beyond_the_limits_is_missed(bench):
+def test_a_check_beyond_the_limits_is_missed():
     events, run = bench("energy_events"), bench("energy_runs").EnergyRun
     runs = {
         run(preset="tiny", kernel="gemm", size="8", use="check"): (-0.12, 0.1),
@@ -74,7 +69,7 @@ def test_a_check_beyond_the_limits_is_missed(bench):
     ]
 
 
-def test_data_of_two_libraries_are_not_mixed(bench):
+def test_data_of_two_libraries_are_not_mixed():
     files = {"liberty": "a.lib", "sram_table": None}
     require = bench("energy_events").require_same_files
     require(files, files)
@@ -82,7 +77,7 @@ def test_data_of_two_libraries_are_not_mixed(bench):
         require(files, files | {"liberty": "b.lib"})
 
 
-def test_rows_of_machines_that_are_not_at_hand_are_not_fitted(bench):
+def test_rows_of_machines_that_are_not_at_hand_are_not_fitted():
     events, runs = bench("energy_events"), bench("energy_runs").RUNS
     before = read_energies()
     own = [run for run in runs if run.preset == "tiny_hetero"]
@@ -102,7 +97,7 @@ def test_rows_of_machines_that_are_not_at_hand_are_not_fitted(bench):
     assert rows(*(others - {"tiny"})) == blocks["tiny"]
 
 
-def test_runs_that_would_fit_nothing_are_refused(bench):
+def test_runs_that_would_fit_nothing_are_refused():
     own = [run for run in bench("energy_runs").RUNS if run.preset == "tiny_matrix"]
     before = replace(read_energies(), presets={"tiny_hetero": {}, "matrix": {}, "tiny": {}})
     message = "all energies of tiny_matrix are also those of tiny_hetero, tiny, matrix; name these"
