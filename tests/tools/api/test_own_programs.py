@@ -1,6 +1,5 @@
 """Tests of own programs from Python, on the instruction-set model and on the RTL."""
 
-import ml_dtypes
 import numpy as np
 import pytest
 
@@ -15,15 +14,6 @@ int main(void) {
     const Arguments *g = spica_arguments();
     spica_spawn_tasks(g->n, scale, (void *)g);
     return (int)(g->n == 13);
-}
-"""
-COPY = """
-#include <spica.h>
-typedef struct { uint32_t n; const uint16_t *x; uint16_t *y; } Arguments;
-int main(void) {
-    const Arguments *g = spica_arguments();
-    for (uint32_t i = 0; i < g->n; i++) g->y[i] = g->x[i];
-    return 0;
 }
 """
 X, Y = np.arange(20, dtype=np.float32), np.full(20, 0.5, np.float32)
@@ -94,17 +84,6 @@ def test_a_deviation_must_be_allowed(program):
     assert machine().run(program, args=args)
 
 
-def test_arrays_of_two_bytes_keep_their_type(tmp_path):
-    path = tmp_path / "copy.c"
-    path.write_text(COPY)
-    for kind in (np.int16, np.float16, ml_dtypes.bfloat16):
-        data = np.array([1, 2, 3], kind)
-        run = machine().run(path, args=[3, data, np.zeros(3, kind)], expect={2: data})
-        assert run[2].dtype == kind and np.array_equal(run[2], data)
-    with pytest.raises(MachineError, match="1 of 3 elements"):
-        machine().run(path, args=[2, data, np.zeros(3, kind)], expect={2: data})
-
-
 def test_headers_and_macros(tmp_path):
     (tmp_path / "headers").mkdir()
     (tmp_path / "headers" / "own.h").write_text("#define OTHER 3\n")
@@ -132,13 +111,10 @@ def test_exit_codes_fail(program):
     ("args", "expect", "message"),
     [
         ([1.0, X.astype(float)], {}, "args 1 must be numbers of 8, 16 or 32 bits, not float64"),
-        ([1.0, X[:0]], {}, "args 1 must have at least one element"),
         ({"n": "20"}, {}, "args n must be an array or a number, not str"),
-        ([1 << 32], {}, "args 0 must fit 32 bits, not 4294967296"),
         ([1] * 1025, {}, "args must be at most 1024 words, not 1025"),
         ({"x": X}, {"y": X}, "expect must name arrays of args, which are x, not 'y'"),
         ([1, X], {0: X}, "expect must name arrays of args, which are 1, not 0"),
-        ([X], {0: X[:3]}, r"expect 0 must have the shape of its array, \(20,\), not \(3,\)"),
     ],
 )
 def test_bad_arguments(program, args, expect, message):
