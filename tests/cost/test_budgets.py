@@ -56,6 +56,7 @@ from spica.synth.budgets import (
     with_children,
 )
 from spica.synth.design import design_of
+from spica.synth.grouped import Pricing, total_measurement
 from spica.synth.measure import BlockMeasurement, Measurement, measure
 from spica.synth.memories import memory_nand2
 from spica.synth.timing.paths import deepest_paths
@@ -178,11 +179,7 @@ def test_area_of_the_fragments_of_a_core(numerics):
 
 def nand2_of(measured: Measurement) -> float:
     """Return the area of a block with its memories."""
-    memories = Counter()
-    for each in measured.blocks:
-        for shape, count in each.memories.items():
-            memories[shape] += count * each.instances
-    return measured.nand2 + sum(n * memory_nand2(shape) for shape, n in memories.items())
+    return total_measurement(measured, Pricing()).nand2
 
 
 def unit_of_virgo(**options) -> tuple[Measurement, Measurement]:
