@@ -10,7 +10,7 @@ from spica.hw.isa.program import Program, assemble_program
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
 
-__all__ = ["LIMIT", "PlacedProgram", "complete", "is_dram", "modelled", "place"]
+__all__ = ["LIMIT", "PlacedProgram", "complete", "is_dram", "left", "modelled", "place"]
 
 LIMIT = 10_000_000
 
@@ -46,6 +46,11 @@ class PlacedProgram:
 def is_dram(address: int) -> bool:
     """Return True for addresses of DRAM, which programs may access only if allowed."""
     return DRAM_BASE <= address < DRAM_END
+
+
+def left(machine: Any, program: PlacedProgram) -> list[bytes]:
+    """Return the final DRAM contents of a program."""
+    return [machine.read(*region).tobytes() for region in program.regions if is_dram(region[0])]
 
 
 def place(machine: Any, program: PlacedProgram) -> None:

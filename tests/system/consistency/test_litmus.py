@@ -15,7 +15,7 @@ from support.consistency.litmus_shapes import SHAPES
 from support.consistency.race_check import final_memory, wrong_reads
 from support.consistency.race_program import FIELD, LOG, MemoryRaces
 from support.programs.cluster_stress import ClusterStress
-from support.programs.placed_program import complete, is_dram, modelled
+from support.programs.placed_program import complete, left, modelled
 
 QUICK = ("message-apart-none-none", "message-apart-fence-fence", "dma-writes-message-fence")
 #: Rounds of a program, and the most programs until all weak results occurred.
@@ -98,11 +98,6 @@ def test_what_small_caches_show_is_allowed_and_weak(machines, name):
 
 #: Loads and stores of threads to shared lines, on each memory, by kind of program.
 RACES, DETERMINED = 100_000, 170_000
-
-
-def left(machine, program) -> list[bytes]:
-    """Return the final DRAM contents of a program."""
-    return [machine.read(*region).tobytes() for region in program.regions if is_dram(region[0])]
 
 
 @pytest.mark.parametrize("seed", range(4))

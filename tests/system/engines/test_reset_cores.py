@@ -15,15 +15,10 @@ from support.consistency.litmus_program import LitmusProgram
 from support.consistency.litmus_shapes import SHAPES
 from support.consistency.race_check import final_memory, wrong_reads
 from support.consistency.race_program import FIELD, MemoryRaces
-from support.programs.placed_program import is_dram, place
+from support.programs.placed_program import left, place
 from support.random_start import start_at_random
 
 LIMIT = 2_000_000
-
-
-def left(machine, program) -> list[bytes]:
-    """Return the final DRAM contents of a program."""
-    return [machine.read(*region).tobytes() for region in program.regions if is_dram(region[0])]
 
 
 @pytest.mark.full
