@@ -7,11 +7,9 @@ import pytest
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.kernels.gemm.tensor.plan import tensor_plan
-from spica.kernels.gemm.tiles import program_tiles
 from spica.sim.analytic.finished import KERNELS
 from spica.sim.analytic.gemm import predict, traffic_of
 from spica.sim.analytic.pair import products_of
-from spica.sim.analytic.program_steps import program_steps
 from spica.sim.analytic.register_fed_tiles import program_rounds
 from spica.sim.analytic.work import CORES, PAIR
 from support.prediction import measured, product, require_prediction
@@ -63,22 +61,6 @@ def test_cores_read_every_element_once():
     found = traffic_of(VIRGO, product(VIRGO, (256, 128, 64)), kernel="gemm_add")
     assert found.shared_read_bytes[CORES] == 4 * 256 * 128
     assert found.dma_written_bytes == 0
-
-
-@pytest.mark.parametrize("sizes", [(300, 200, 400), (64, 512, 64), (700, 16, 900)], ids=str)
-@pytest.mark.parametrize("preset", ["virgo", "tiny", "virgo_fp32"])
-def test_tiles_of_c_are_behind_the_operands(preset, sizes):
-    config = PRESETS[preset]
-    m, n, k = sizes
-    steps = list(program_steps(config, product(config, sizes), is_finished=True))
-    assert sum(step.m * step.n * step.depth for step in steps) == m * n * k
-    tiles = program_tiles(config, is_finished=True)
-    unit = config.units[0]
-    c_bytes = tiles.m * tiles.n * unit.wide_bytes
-    assert tiles.a_room + tiles.b_room + c_bytes == config.shared.size
-    for step in steps:
-        assert step.a + tiles.a_bytes <= tiles.a_room <= step.b
-        assert step.b + tiles.b_bytes <= tiles.a_room + tiles.b_room
 
 
 def test_other_machines_and_kernels_are_refused():

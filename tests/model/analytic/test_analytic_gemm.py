@@ -138,18 +138,23 @@ def test_less_bandwidth_and_more_latency_cost_cycles():
     assert cycles == sorted(set(cycles))
 
 
+@pytest.mark.parametrize("is_finished", [False, True])
 @pytest.mark.parametrize("sizes", [(300, 200, 400), (64, 512, 64), (700, 16, 900)], ids=str)
 @pytest.mark.parametrize("preset", ["virgo", "tiny", "virgo_fp32"])
-def test_steps_cover_the_product_once(preset, sizes):
+def test_steps_cover_the_product_once(preset, sizes, is_finished):
+    """Tiles of C that cores finish are behind the operands."""
     config = PRESETS[preset]
     m, n, k = sizes
-    steps = list(program_steps(config, product(config, sizes)))
+    steps = list(program_steps(config, product(config, sizes), is_finished=is_finished))
     assert sum(step.m * step.n * step.depth for step in steps) == m * n * k
     assert len({(step.row, step.column, step.k) for step in steps}) == len(steps)
-    tiles = program_tiles(config)
+    tiles = program_tiles(config, is_finished=is_finished)
+    c_bytes = tiles.m * tiles.n * config.units[0].wide_bytes if is_finished else 0
+    end = config.shared.size - c_bytes
+    assert not is_finished or tiles.a_room + tiles.b_room == end
     for step in steps:
         assert step.a + tiles.a_bytes <= tiles.a_room <= step.b
-        assert step.b + tiles.b_bytes <= config.shared.size
+        assert step.b + tiles.b_bytes <= end
 
 
 @pytest.mark.parametrize("sizes", [(300, 200, 400), (64, 512, 64), (700, 16, 900)], ids=str)

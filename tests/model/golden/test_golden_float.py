@@ -15,16 +15,12 @@ def joined(one, other):
     return [np.concatenate(pair) for pair in zip(one, other, strict=True)]
 
 
-def test_add_agrees_with_qemu():
+@pytest.mark.parametrize("name", ["add", "multiply"])
+def test_agrees_with_qemu(name):
     corners = operands.crossed(*[floats.corners(FP32)] * 2)
-    a, b = joined(corners, operands.add_operands(np.random.default_rng(1), 100_000))
-    assert np.array_equal(floats.add(a, b), qemu("fadd.s", a, b)[0])
-
-
-def test_multiply_agrees_with_qemu():
-    corners = operands.crossed(*[floats.corners(FP32)] * 2)
-    a, b = joined(corners, operands.multiply_operands(np.random.default_rng(2), 100_000))
-    assert np.array_equal(floats.multiply(a, b), qemu("fmul.s", a, b)[0])
+    random = getattr(operands, f"{name}_operands")(np.random.default_rng(1), 100_000)
+    a, b = joined(corners, random)
+    assert np.array_equal(getattr(floats, name)(a, b), qemu(f"f{name[:3]}.s", a, b)[0])
 
 
 def test_multiply_add_of_fp16_agrees_with_qemu():
