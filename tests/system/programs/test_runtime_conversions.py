@@ -1,16 +1,12 @@
 """Tests of conversions to 16 bits, and of the whole runtime in warps of up to 32 threads."""
 
-from dataclasses import replace
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS, ClusterConfig, CoreConfig
-from support.programs.source_run import read_words, run_source
+from support.programs.source_run import PROGRAMS, cluster, read_words, run_source
 
-SOURCE = Path(__file__).parents[2] / "support" / "c_programs" / "halves.c"
-CONFIG = replace(PRESETS["core"], core=CoreConfig(warps=4, threads=32))
+SOURCE, WIDE = PROGRAMS / "halves.c", PROGRAMS / "wide.c"
+CONFIG = cluster(1, 4, 32)
 NUMBERS, GIVEN = 0x9000_0000, 0x9800_0000
 PACKED, SINGLE, VALUES = (
     tuple(start + 0x0800_0000 * k for k in range(2))
@@ -71,13 +67,6 @@ def test_every_16_bit_number_and_every_border():
             require_same(values, widened, 0x7FC0_0000)
 
 
-WIDE = Path(__file__).parents[2] / "support" / "c_programs" / "wide.c"
-
-
-def cluster(warps: int, threads: int) -> ClusterConfig:
-    return replace(PRESETS["core"], core=CoreConfig(warps=warps, threads=threads))
-
-
 def printed(threads: int) -> str:
     """Return what every thread, all threads, some of them and the last one print."""
     last = threads - 1
@@ -98,7 +87,7 @@ def printed(threads: int) -> str:
 @pytest.mark.quick(4)
 def test_every_function_in_every_thread(shape, optimize, schedule):
     options = {"optimize": optimize, "schedule": schedule, "arguments": [1025], "exit_code": 77}
-    iss, _ = run_source(WIDE, cluster(*shape), garbage=True, **options)
+    iss, _ = run_source(WIDE, cluster(1, *shape), garbage=True, **options)
     assert iss.console.decode() == printed(shape[1])
 
 
@@ -106,4 +95,4 @@ def test_every_function_in_every_thread(shape, optimize, schedule):
 @pytest.mark.parametrize("shape", [(1, 1), (1, 32), (32, 32)])
 @pytest.mark.quick(3)
 def test_the_largest_numbers_of_tasks_start(shape, tasks):
-    run_source(WIDE, cluster(*shape), arguments=[tasks], exit_code=99)
+    run_source(WIDE, cluster(1, *shape), arguments=[tasks], exit_code=99)

@@ -39,6 +39,14 @@ def test_text_on_the_console(optimize):
     assert iss.console.decode() == PRINTED
 
 
+def lines_of(name: str, values: np.ndarray, digits: np.ndarray) -> list[str]:
+    """Return the lines that a program prints of numbers, each with a number of digits."""
+    place = DATA + values.nbytes
+    data = {DATA: values, place: digits.astype(np.int32)}
+    iss, _ = run_named(name, PRESETS["tiny"], [len(values), DATA, place], data=data)
+    return iss.console.decode().splitlines()
+
+
 def test_decimals_are_those_of_c():
     """Python prints the exact decimal digits, rounded to nearest, ties to even; so do programs."""
     rng = np.random.default_rng(8)
@@ -47,16 +55,9 @@ def test_decimals_are_those_of_c():
     ties = np.array([0.5, 1.5, 2.5, 0.125, 0.375, 99.5, 999.995, 2.0**63, 9.9999999, 1e308, 0.0])
     values = np.concatenate([values, ties, -ties])
     # Programs keep 64 bits of a fraction and a sticky bit: at most 18 digits are exact.
-    precisions = rng.integers(0, 19, len(values)).astype(np.int32)
-    place = DATA + 8 * len(values)
-    iss, _ = run_named(
-        "decimals.c",
-        PRESETS["tiny"],
-        [len(values), DATA, place],
-        data={DATA: values, place: precisions},
-    )
+    precisions = rng.integers(0, 19, len(values))
     expected = [f"{value:.{digits}f}" for value, digits in zip(values, precisions, strict=True)]
-    assert iss.console.decode().splitlines() == expected
+    assert lines_of("decimals.c", values, precisions) == expected
 
 
 def test_numbers_with_a_power_of_ten_are_those_of_c():
@@ -67,15 +68,8 @@ def test_numbers_with_a_power_of_ten_are_those_of_c():
     tens = 10.0 ** np.arange(-6, 8)
     odd = [0.0, 5e-324, 2.0**-1074 * 3, np.finfo(np.float64).max, 9.5, 2.5, 9.9999999, 123456.5]
     values = np.concatenate([values, tens, -tens, odd, [np.inf, -np.inf, np.nan]])
-    digits = rng.integers(0, 21, len(values)).astype(np.int32)
-    place = DATA + 8 * len(values)
-    iss, _ = run_named(
-        "scientific.c",
-        PRESETS["tiny"],
-        [len(values), DATA, place],
-        data={DATA: values, place: digits},
-    )
-    printed = iss.console.decode().splitlines()
+    digits = rng.integers(0, 21, len(values))
+    printed = lines_of("scientific.c", values, digits)
     assert len(printed) == len(values)
     for k, (x, n, line) in enumerate(zip(values, digits, printed, strict=True)):
         expected = f"{x:.{n}e}|{x:.{n}g}|{x:#.{n}G}|{x:+25.{n}E}|{x:<20g}|"

@@ -1,20 +1,17 @@
 """Tests of float functions in programs: largest errors as stated in the header, and extremes."""
 
 import re
-from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS, CoreConfig
 from spica.kernels.compile import INCLUDE_DIRECTORY, compile_program
 from spica.kernels.inspection import inspect_program
 from spica.kernels.program import Program
-from support.programs.source_run import read_words, run_source
+from support.programs.source_run import PROGRAMS, cluster, read_words, run_source
 
-SOURCE = Path(__file__).parents[2] / "support" / "c_programs" / "math.c"
-CONFIG = replace(PRESETS["core"], core=CoreConfig(warps=4, threads=32))
+SOURCE = PROGRAMS / "math.c"
+CONFIG = cluster(1, 4, 32)
 #: In the order of the program's table.
 FUNCTIONS = re.findall(r"task_(\w+)", SOURCE.read_text().split("tasks[] = {")[1])
 X, Y, Z = 0x9000_0000, 0xA000_0000, 0xB000_0000
