@@ -148,6 +148,11 @@ def test_sums_of_factors_are_exact(n):
         ("strided", {"n": 1 << 20, "stride": 65}, "n x stride must be at most 67108864, not"),
         ("chase", {"n": 1 << 20, "stride": 65, "steps": 1}, "n x stride must be at most 67108864"),
         ("gemv", {"m": 1 << 20, "n": 65}, "m x n must be at most 67108864, not 1048576 x 65 = "),
+        (
+            *("softmax", {"rows": 65536, "columns": 1025}),
+            "rows x columns must be at most 67108864, not 65536 x 1025 = 67174400$",
+        ),
+        ("layernorm", {"rows": 65536, "columns": 1025}, "rows x columns must be at most 67108864"),
     ],
 )
 def test_data_too_large_is_refused(name, sizes, message):

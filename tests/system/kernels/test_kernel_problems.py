@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spica.kernels.kernel import every_kernel, find_kernel
+from spica.kernels.kernel import every_kernel
 
 KERNELS = {kernel.name: kernel for kernel in every_kernel()}
 #: Sizes given to dimensions in this order, from several starting points.
@@ -152,10 +152,3 @@ def test_sizes_out_of_range_are_refused(name, size):
             ValueError, match=rf"^{dimension} must be between 1 and \d+, not {size}$"
         ):
             kernel.problem(sizes, seed=1)
-
-
-@pytest.mark.parametrize("name", ["softmax", "layernorm"])
-def test_matrices_too_large_are_refused(name):
-    message = r"^rows x columns must be at most 67108864, not 65536 x 1025 = 67174400$"
-    with pytest.raises(ValueError, match=message):
-        find_kernel(name).problem({"rows": 65536, "columns": 1025}, seed=1)
