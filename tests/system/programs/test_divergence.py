@@ -1,7 +1,6 @@
 """Tests of divergent branches and loops: compiled instructions and computed values."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +13,7 @@ from spica.kernels.header import program_header
 from spica.kernels.inspection import inspect_program
 from spica.kernels.program import Program
 from spica.kernels.toolchain import FLAGS, tool
-from spica.sim.harness.stop_reason import StopReason
-from spica.sim.iss.outcome import Cause
-from support.programs.source_run import PROGRAMS, cluster, loaded, read_words, run_source
+from support.programs.source_run import PROGRAMS, cluster, read_words, run_source
 
 SOURCE = PROGRAMS / "divergence.c"
 CORE = PRESETS["core"]
@@ -176,24 +173,6 @@ def test_memory_and_strings_with_arguments_that_differ(optimize):
         found = run("strings", x, shape, optimize, "round_robin", 8 * COUNT).tobytes()
         for i in range(COUNT):
             assert found[32 * i : 32 * i + 32] == string_reference(x.tobytes(), i), i
-
-
-def test_plain_branch_on_what_differs_is_an_error(tmp_path):
-    """Without structured branches the machine stops; this is why they exist."""
-    source = tmp_path / "plain.c"
-    source.write_text(
-        "#include <spica.h>\n"
-        "static void task(uint32_t i, void *y) { if (i & 1) ((volatile uint32_t *)y)[i] = i; }\n"
-        "int main(void) { vx_spawn_tasks(8, task, (void *)0x90000000u); return 0; }\n"
-    )
-    program, iss = loaded(source, CORE)
-    outcome = iss.run()
-    assert outcome.stop is StopReason.FAULT
-    assert outcome.fault is not None
-    assert outcome.fault.cause is Cause.DIVERGENT_BRANCH
-    line = program.line_of(outcome.fault.pc)
-    assert line is not None
-    assert (Path(line.file).name, line.line, line.function) == ("plain.c", 2, "task")
 
 
 def test_every_custom_instruction_has_its_encoding_in_the_header():
