@@ -4,6 +4,7 @@ import copy
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -324,9 +325,8 @@ def test_failing_checks(monkeypatch):
     found = find_kernel("vecadd")
     posed = found.problem({"n": 24}, 1)
     z = posed.buffers["z"]
-    wrong = -z.expected - 1
-    off = {**posed.buffers, "z": type(z)(data=z.data, expected=wrong, bound=z.bound)}
-    planted = type(posed)(**{**vars(posed), "buffers": off})
+    off = posed.buffers | {"z": replace(z, expected=-z.expected - 1)}
+    planted = replace(posed, buffers=off)
     monkeypatch.setattr(type(found), "problem", lambda *_: planted)
     result = valid(kernel())
     assert (result["status"], result["check"]["verdict"]) == ("complete", "fail")
