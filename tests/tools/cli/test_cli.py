@@ -110,14 +110,9 @@ def test_every_default_size_is_legal():
         (f"{VECADD} --set core.warps=99", "core.warps must be between 1 and 32, not 99"),
         (f"{GEMM} --size 4x4", "--size must have one number or 3, mxnxk, not 4x4"),
         (f"{GEMM} --size 4x0x4", "--size must be at least 1, not 0"),
-        (f"{GEMM} -m many", "Invalid value for -m: must be an integer, not many"),
         (
             f"{GEMM} --size 4 --max-instructions 9",
             "--max-instructions does not apply to gemm driven by a host; leave it out",
-        ),
-        (
-            "run gemm more.c --preset matrix --size 4",
-            "a kernel runs without further files; leave out more.c",
         ),
         (
             f"{GEMM} --size 4 --engine iss",
@@ -146,7 +141,6 @@ def test_every_default_size_is_legal():
         (f"{VECADD} --size 4 --schedule rnd", "unknown --schedule 'rnd'; did you mean 'r"),
         (f"{VECADD} --size 4 --max-instructions 0", "--max-instructions must be at least 1, not 0"),
         (f"{VECADD} --size 4 --trace t", "--trace does not apply to vecadd on engine iss"),
-        (f"{VECADD} --size 4 --set core.warps=33", "warps must be between 1 and 32, not 33"),
         (f"{VECADD} more.c --size 4", "a kernel runs without further files; leave out more.c"),
         (f"{OWN} --size 4", "--size does not apply to absent.c on engine iss; leave it out"),
         (OWN, "the program file absent.c does not exist"),
@@ -168,10 +162,6 @@ def test_every_default_size_is_legal():
         (
             "generate core -o x --set core.tensor_operand=bf16",
             "operand of tensor instructions with virgo_hmma must be one of fp16, not 'bf16'",
-        ),
-        (
-            "area core --set cores=32 --set core.threads=16",
-            "core.shared_ports must give 32 cores at most 256 ports of shared memory in RTL",
         ),
         (f"{GEMM} --size 4 --engine verilate", "unknown --engine 'verilate'; did you mean 'verila"),
         (f"{GEMM} --size 4 --c fp8", "unknown --c 'fp8'; choose one of fp"),
@@ -195,8 +185,6 @@ def test_every_default_size_is_legal():
         ("generate matrix", 'Command "generate" parameter --output requires an argument.'),
         ("generate matric -o x", "unknown preset 'matric'; did you mean 'matrix'?"),
         (f"generate matrix -o {__file__}", "--output must be a folder, not the file "),
-        ("area matrix --liberty absent.lib", "there is none at absent.lib"),
-        (f"area matrix --liberty {sys.executable}", "holds no library (...)"),
         ("area", "spica area needs a preset, as in spica area virgo; spica list shows all"),
         ("list everything", "spica list has no argument everything; leave it out"),
         ("list --json", 'Command "list" parameter --json requires an argument.'),
@@ -332,6 +320,9 @@ def test_a_missing_compiler_is_told_with_its_remedy(capsys, monkeypatch):
     assert compiler["verdict"] == "missing"
     assert "not 'no-such-compiler'" in compiler["remedy"]
     assert result["ready"] is False
+    assert run_spica("doctor") == 2
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("Not ready, missing: C++ compiler (")
 
 
 def test_doctor_finds_what_it_needs(capsys):

@@ -1,11 +1,7 @@
 """Tests of the command line with programs for the cores: sizes, options, console, exit codes."""
 
-import io
-
 import pytest
 
-from spica.api.progress import ProgressDisplay
-from spica.cli.execution import Terminal
 from spica.cli.sizes import chosen_sizes
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
@@ -142,22 +138,3 @@ def test_what_the_compiler_says_keeps_its_lines(capsys, tmp_path):
     error = capsys.readouterr().err
     assert "spica: bad.c does not compile:\n" in error
     assert f"{source}:2:12: error: use of undeclared identifier 'absent'\n" in error
-
-
-def test_an_interrupted_run_says_so(fake, capsys, monkeypatch):
-    def interrupt(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("spica.cli.execution.run_workload", interrupt)
-    assert run_spica(f"run vecadd {ISS} -n 8") == 130
-    assert capsys.readouterr().err == "spica: interrupted\n"
-
-
-def test_a_character_may_come_in_pieces():
-    stream = io.StringIO()
-    with ProgressDisplay() as display:
-        terminal = Terminal(stream, display)
-        for byte in "éü\n".encode():
-            terminal(bytes([byte]))
-        terminal.finish()
-    assert stream.getvalue() == "éü\n"

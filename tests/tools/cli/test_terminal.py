@@ -43,13 +43,6 @@ def test_progress_waits_for_the_end_of_a_line(capsys, monkeypatch):
         assert capsys.readouterr() == ("end\n", "running again ...\n")
 
 
-def test_doctor_names_what_is_missing(monkeypatch, capsys):
-    monkeypatch.setenv("SPICA_CXX", "/absent/compiler")
-    assert main(("doctor",)) == 2
-    last = capsys.readouterr().out.splitlines()[-1]
-    assert last.startswith("Not ready, missing: C++ compiler (")
-
-
 @pytest.mark.parametrize(
     ("command", "code"),
     [
