@@ -9,7 +9,7 @@ from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import give, lanes_of, machine, merged, run_warp
 from support.programs.warp_control import nest
 
-A0, A1, A2, S0, RA = map(INTEGER_NAMES.index, ("a0", "a1", "a2", "s0", "ra"))
+A0, A1, A2, S0 = map(INTEGER_NAMES.index, ("a0", "a1", "a2", "s0"))
 
 
 def path(iss):
@@ -181,25 +181,6 @@ def test_lanes_loop_as_often_as_each_wants():
 
 
 # One program counter for all lanes
-
-
-def test_vortex_follows_the_last_active_lane():
-    text = "beq a0, a1, away\naddi a2, zero, 1\nvx_tmc x0\naway: addi a2, zero, 2\nvx_tmc x0"
-    for mask, left in ((0b1111, 2), (0b0111, 1)):
-        iss = machine(text, divergent_branch="vortex")
-        give(iss, {A0: [7, 7, 0, 7], A1: 7}, mask=mask)
-        assert iss.run().stop is StopReason.DONE
-        assert lanes_of(iss, A2) == merged(mask, left, A2)
-        # Every active lane moved together.
-        assert iss.history(0, 0)[-1][2] == mask
-
-
-def test_vortex_jumps_where_the_last_active_lane_says():
-    iss = machine("jalr ra, 4(a0)", divergent_branch="vortex")
-    give(iss, {A0: [0x8000_0100, 0x8000_0200, 0x8000_0301, 0x8000_0402]}, mask=0b0101)
-    iss.step(0, 0)
-    assert iss.warp(0, 0).pc == 0x8000_0304
-    assert lanes_of(iss, RA) == merged(0b0101, ENTRY + 4, RA)
 
 
 @pytest.mark.parametrize("line", ["beq a0, a1, 8", "jalr ra, 0(a0)"])

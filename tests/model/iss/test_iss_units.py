@@ -10,9 +10,7 @@ from spica.hw.config.tensor import HgmmaConfig
 from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.hw.isa.encoding import RegisterClass
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
-from spica.hw.isa.operations import SpecialOperation
 from spica.sim.golden.arith.float.operands import random_bits
-from spica.sim.golden.arith.special.special_function import special_function
 from spica.sim.golden.core.units import tensor as fragments
 from spica.sim.golden.core.units.operand_layout import operand_places, swizzled
 from spica.sim.iss.outcome import Cause
@@ -74,21 +72,6 @@ def test_float_instructions_are_those_of_qemu_in_every_lane(name, threads):
         assert iss.warp(0, 0).fflags == np.bitwise_or.reduce(flags[active])
 
 
-@pytest.mark.parametrize("operation", SpecialOperation)
-def test_special_functions_are_the_golden_model_s(operation):
-    rng = np.random.default_rng(int(operation))
-    name = f"f{operation.name.lower()}.s"
-    iss = machine("\n".join(f"{name} f{k}, f{k}" for k in range(32)), threads=32)
-    for _ in range(20):
-        operands = random_bits(rng, FP32, 1024).reshape(32, 32)
-        iss.set_warp(0, 0, pc=ENTRY, mask=-1 & 0xFFFF_FFFF, floats=operands, fflags=0)
-        for _ in range(32):
-            iss.step(0, 0)
-        wanted = special_function(operation, operands.ravel()).reshape(32, 32)
-        assert np.array_equal(iss.warp(0, 0).floats, wanted)
-        assert iss.warp(0, 0).fflags == 0
-
-
 def halves(rng, *shape):
     """Return stored FP16 numbers: mostly of medium size, some of every class."""
     some = random_bits(rng, FP16, int(np.prod(shape))).reshape(shape)
@@ -98,19 +81,6 @@ def halves(rng, *shape):
 
 def singles(rng, *shape):
     return rng.normal(size=shape).astype(np.float32).view(np.uint32)
-
-
-@pytest.mark.parametrize(("chosen", "first"), [("x0", 16), ("x1", 24)])
-def test_hmma_is_the_golden_model_s(chosen, first):
-    rng = np.random.default_rng(first)
-    iss = machine(f"hmma {chosen}", threads=8, tensor="hmma")
-    for _ in range(20):
-        registers = singles(rng, 32, 8)
-        registers[:8] = fragments.pack_a(halves(rng, 8, 16))
-        registers[8:16] = fragments.pack_b(halves(rng, 16, 8))
-        iss.set_warp(0, 0, pc=ENTRY, mask=0xFF, floats=registers)
-        iss.step(0, 0)
-        assert np.array_equal(iss.warp(0, 0).floats, fragments.hmma(registers, first))
 
 
 def hgmma_machine(text, seed, values=None, mask=-1):
