@@ -102,8 +102,16 @@ def test_counters_are_stored_at_the_end():
 # Launches
 
 
+LANES = DATA + 0x10000
+
+
 def task_counts(threads: int) -> list[int]:
     return sorted({0, 1, 2, threads - 1, threads, threads + 1, 3 * threads + 2, 200, 1000})
+
+
+def launched(kind, tasks, shape, kept=0, **options):
+    """Return the model after launches of ``launches.c``, which write to `DATA` and `LANES`."""
+    return run_named("launches.c", cluster(*shape), [kind, tasks, DATA, LANES, kept], **options)[0]
 
 
 @pytest.mark.parametrize("schedule", ["round_robin", "random"])
@@ -111,14 +119,11 @@ def task_counts(threads: int) -> list[int]:
 @pytest.mark.quick(1)
 def test_every_task_runs_once(shape, schedule):
     for tasks in task_counts(shape[2]):
-        elements, lanes = DATA, DATA + 0x10000
-        iss, _ = run_named(
-            "launches.c", cluster(*shape), [0, tasks, elements, lanes, 0], schedule=schedule
-        )
-        found = read_words(iss, elements, tasks + 64)
+        iss = launched(0, tasks, shape, schedule=schedule)
+        found = read_words(iss, DATA, tasks + 64)
         assert found[:tasks].tolist() == list(range(1, tasks + 1))
         assert not found[tasks:].any()
-        harts = read_words(iss, lanes, tasks)
+        harts = read_words(iss, LANES, tasks)
         threads = shape[2]
         # Consecutive tasks are in consecutive threads of a warp, then in the next core.
         for first in range(0, tasks, threads):
@@ -131,12 +136,9 @@ def test_every_task_runs_once(shape, schedule):
 @pytest.mark.parametrize("optimize", [0, 2, 3])
 @pytest.mark.quick(1)
 def test_launches_follow_each_other(optimize):
-    elements, lanes = DATA, DATA + 0x10000
     for tasks in (1, 37):
-        iss, _ = run_named(
-            "launches.c", cluster(2, 3, 4), [1, tasks, elements, lanes, 0], optimize=optimize
-        )
-        assert read_words(iss, elements, tasks).tolist() == [2 * k + 2 for k in range(tasks)]
+        iss = launched(1, tasks, (2, 3, 4), optimize=optimize)
+        assert read_words(iss, DATA, tasks).tolist() == [2 * k + 2 for k in range(tasks)]
 
 
 @pytest.mark.parametrize("schedule", ["round_robin", "random"])
@@ -144,18 +146,15 @@ def test_launches_follow_each_other(optimize):
 @pytest.mark.quick(1)
 def test_launches_end_when_their_tasks_have(shape, schedule):
     for tasks in task_counts(shape[2]):
-        elements, lanes = DATA, DATA + 0x10000
-        iss, _ = run_named(
-            "launches.c", cluster(*shape), [8, tasks, elements, lanes, 0], schedule=schedule
-        )
-        assert read_words(iss, elements, tasks).tolist() == [2 * k + 2 for k in range(tasks)]
+        iss = launched(8, tasks, shape, schedule=schedule)
+        assert read_words(iss, DATA, tasks).tolist() == [2 * k + 2 for k in range(tasks)]
 
 
 @pytest.mark.parametrize("shape", FEW_SHAPES)
 @pytest.mark.quick(1)
 def test_launches_keep_registers(shape):
     kept = DATA + 0x20000
-    iss, _ = run_named("launches.c", cluster(*shape), [9, 100, DATA, DATA + 0x10000, kept])
+    iss = launched(9, 100, shape, kept)
     assert read_words(iss, kept, 11).tolist() == list(range(1000, 1011))
 
 
