@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from amaranth.back import rtlil
 
-from spica.hw.base.errors import MachineError, UserError
+from spica.hw.base.errors import MachineError
 from spica.hw.cluster.cluster import Cluster
 from spica.hw.config import PRESETS, AxiConfig, ClusterConfig, CoreConfig
 from spica.hw.config.rtl_support import require_rtl
@@ -19,7 +19,7 @@ from spica.sim.run.product_run import run_gemm
 from support.cluster.host_run import run_program
 from support.cluster.two_cores import TWO
 from support.core.core_bench import image, run_model
-from support.programs.samples import SAMPLES, sample
+from support.programs.samples import sample
 
 ROOM = 4096
 QUICK = DramConfig(latency=10)
@@ -82,15 +82,6 @@ def machine():
     """Return a cluster of two cores with a matrix unit; DRAM is slow and stalls."""
     with CommandMachine(TWO, name="two_cores", optimize=1, memory=SLOW, watchdog=5000) as machine:
         yield machine
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SAMPLES)
-def test_programs_leave_what_they_leave_on_the_model(machine, name):
-    machine.reset()
-    run = run_program(machine, sample(name), ROOM)
-    model = run_model(TWO, sample(name), ROOM)
-    assert run.memory == model.read(ENTRY, ROOM).tobytes()
 
 
 @pytest.mark.slow
@@ -173,15 +164,8 @@ def test_command_words_of_cores_reach_the_matrix_unit(machine):
     assert error & 1 and word in (0, 63)
 
 
-def test_what_rtl_does_not_have_is_refused():
-    narrow = replace(PRESETS["tiny"], core=CoreConfig(tensor="hgmma"))
-    with pytest.raises(UserError, match=r"lines of 32 bytes or more .* not 16 and 16384"):
-        require_rtl(narrow)
-    require_rtl(PRESETS["hopper"])
-    wide = replace(PRESETS["core"], cores=32, core=CoreConfig(threads=32))
-    with pytest.raises(UserError, match=r"give 32 cores at most 256 ports .* not 32 each"):
-        require_rtl(wide)
-    require_rtl(replace(wide, core=CoreConfig(threads=32, shared_ports=8)))
+def test_the_most_ports_of_rtl_are_accepted():
+    require_rtl(replace(PRESETS["core"], cores=32, core=CoreConfig(threads=32, shared_ports=8)))
 
 
 def test_limits_of_paths():
