@@ -297,12 +297,16 @@ def test_a_full_command_queue_holds_the_host_and_loses_nothing(driver):
     assert not describe_faults(driver.faults())
 
 
+def message_of(driver, **limits):
+    with pytest.raises(MachineError) as caught:
+        driver.run(**limits)
+    return str(caught.value)
+
+
 def test_a_hang_says_who_waited_for_what(driver):
     driver.host.load(dram=DRAM_BASE, dram_pitch=64, local=0, local_pitch=64, rows=1, size=64)
     driver.host.wait_loads(2)
-    with pytest.raises(MachineError) as caught:
-        driver.run()
-    message = str(caught.value)
+    message = message_of(driver)
     assert "the machine hangs: no progress for 5001 cycles" in message
     assert "wait until 0x1024 reaches 2, and last read 0x1" in message
     assert "busy: matrix 0, dma 0, shared 0" in message
@@ -320,10 +324,9 @@ def test_a_wait_for_a_refused_compute_names_the_refusal(driver):
     rocc.operands_at(TINY.shared.size, 64)
     rocc.compute(accumulate=False)
     driver.host.wait_computes(1)
-    refused = pytest.raises(MachineError, match="the matrix unit reported a command out of range")
-    with refused as caught:
-        driver.run()
-    assert "wait until 0x3034 reaches 1, and last read 0x0" in str(caught.value)
+    message = message_of(driver)
+    assert "the matrix unit reported a command out of range" in message
+    assert "wait until 0x3034 reaches 1, and last read 0x0" in message
     driver.host.computes = 0
     driver.assert_well()
 
@@ -333,9 +336,7 @@ def test_dram_that_does_not_answer_is_named():
         driver = Driver(machine)
         driver.load(rows=3)
         driver.host.wait_loads(1)
-        with pytest.raises(MachineError) as caught:
-            driver.run()
-        message = str(caught.value)
+        message = message_of(driver)
         assert "the machine hangs" in message
         assert "dma 1" in message
         assert "m_axi0: 2 reads and 0 writes outstanding" in message
@@ -355,9 +356,7 @@ def test_a_control_port_that_is_held_is_named():
 @pytest.mark.parametrize("limit", [100, 700, 1111])
 def test_the_limit_of_cycles_ends_a_run_and_the_machine_goes_on(driver, limit):
     driver.place(PROBLEM, "random", 1)
-    with pytest.raises(MachineError) as caught:
-        driver.run(max_cycles=limit)
-    message = str(caught.value)
+    message = message_of(driver, max_cycles=limit)
     assert f"the machine was not done after {limit} cycles; the host is at command" in message
     assert "matrix unit: " in message and "still counting: " in message
     driver.resume()
