@@ -46,13 +46,6 @@ def test_without_a_reset_nothing_works(make, monkeypatch):
                 bench.assert_many_right(1, random.Random(seed))
 
 
-def test_products_after_any_start(make):
-    for seed in range(6):
-        with make(seed=seed) as machine:
-            rng = random.Random(seed)
-            GemmBench(machine, machine.config).assert_many_right(4, rng)
-
-
 def test_starts_do_not_show(make):
     """Random initial values change neither values nor cycles."""
     seen = set()
