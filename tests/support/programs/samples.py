@@ -2,7 +2,7 @@
 
 from spica.sim.iss.program_bench import END, START
 
-__all__ = ["ROOM", "SAMPLES", "sample"]
+__all__ = ["BEGIN", "RESULTS", "ROOM", "SAMPLES", "sample"]
 
 #: Bytes of a sample and its results, for up to 64 threads.
 ROOM = 4096
@@ -13,8 +13,7 @@ BEGIN = f"""{START}
         la t1, results
         add s1, s1, t1
 """
-RESULTS = f"""        li gp, 3
-{END}        .word 0
+RESULTS = f"""{END}        .word 0
 results: .word 0
 """
 SAMPLES = {
@@ -101,4 +100,4 @@ loop:   addi a3, a3, -1
 
 def sample(name: str) -> str:
     """Return a sample's text."""
-    return BEGIN + SAMPLES[name] + RESULTS
+    return BEGIN + SAMPLES[name] + "        li gp, 3\n" + RESULTS

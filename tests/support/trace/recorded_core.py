@@ -13,6 +13,7 @@ from spica.sim.machine.program_machine import ProgramMachine, Window
 from spica.sim.machine.program_outcome import ProgramOutcome
 from spica.sim.trace.pipeline.core_records import CoreRecords
 from support.core.core_bench import image
+from support.programs.samples import BEGIN
 
 __all__ = [
     "CONFIG",
@@ -33,11 +34,7 @@ ROOM = 4096
 #: More cycles than any program here takes.
 LIMIT = 50_000
 #: Every unit, loads and stores, divergence, a loop; each thread writes its own results.
-PROGRAM = f"""{START}
-        csrr s0, mhartid
-        slli s1, s0, 5
-        la t1, results
-        add s1, s1, t1
+PROGRAM = f"""{BEGIN}
         addi a0, s0, 3
         fcvt.s.w fa0, a0
         fmul.s fa1, fa0, fa0

@@ -18,21 +18,11 @@ from spica.sim.golden.core.front_end.decode import decode
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.iss.program_bench import END, START, small_config
+from spica.sim.iss.program_bench import small_config
 from spica.sim.machine.program_machine import ProgramMachine
 from support.core.core_bench import image, run_core, run_model
+from support.programs.samples import BEGIN, RESULTS, ROOM
 
-ROOM = 4096
-#: In every thread: s0 is its number, s1 the address of its results.
-BEGIN = f"""{START}
-        csrr s0, mhartid
-        slli s1, s0, 4
-        la t1, results
-        add s1, s1, t1
-"""
-RESULTS = f"""{END}        .word 0
-results: .word 0
-"""
 PROGRAMS = {
     "everything": """
         addi a0, s0, 7
@@ -239,7 +229,7 @@ def test_programs_read_what_is_shown(monkeypatch):
     config = small_config(warps=2, threads=1)
     names = [*COUNTERS, "cycles_high", "slots_none_high", "divergent_splits_high"]
     reads = "".join(f"csrr a0, {each}\nsw a0, {4 * k}(s1)\n" for k, each in enumerate(names))
-    text = BEGIN.replace("slli s1, s0, 4", "slli s1, s0, 8") + reads + RESULTS
+    text = BEGIN.replace("slli s1, s0, 5", "slli s1, s0, 8") + reads + RESULTS
     witness = Witness(monkeypatch, config)
     run = run_core(config, text, ROOM, look=witness.look)
     seen, _ = witness.cycles(run)

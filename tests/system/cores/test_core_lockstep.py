@@ -10,7 +10,7 @@ from spica.hw.isa.program import assemble_program
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.faults import REASONS, Reason
-from spica.sim.iss.program_bench import END, START, small_config
+from spica.sim.iss.program_bench import END, small_config
 from spica.sim.lockstep import causes
 from spica.sim.machine.program_machine import ProgramMachine
 from support.cluster.kept_machines import AWFUL, kept_machines
@@ -18,7 +18,7 @@ from support.core.core_bench import image
 from support.core.lockstep_fuzz import FUZZ_CONFIGS
 from support.programs.faults import FAULTS
 from support.programs.placed_program import place as place_program
-from support.programs.samples import ROOM, SAMPLES, sample
+from support.programs.samples import BEGIN, RESULTS, ROOM, SAMPLES, sample
 
 CONFIGS = {
     "one thread": small_config(warps=1, threads=1),
@@ -29,20 +29,13 @@ CONFIGS = {
 STALLING = CoreMemoryConfig(stall=0.9, seed=2)
 LIMIT = 50_000
 #: In every thread: s0 its number, s1 its memory area, a0 and a1 numbers.
-BEGIN = f"""{START}
-        csrr s0, mhartid
-        slli s1, s0, 4
-        la t1, results
-        add s1, s1, t1
+PREPARED = f"""{BEGIN}
         addi a0, s0, 5
         addi a1, s0, 9
         li a2, 0
         li a3, 0
         li gp, 0
         sw a0, 0(s1)
-"""
-RESULTS = f"""{END}        .word 0
-results: .word 0
 """
 
 
@@ -88,7 +81,7 @@ def test_counters_are_taken_over_from_the_core(machine_of):
         csrr a6, fflags
         sw a6, 8(s1)
     """
-    outcome = execute(machine, BEGIN + body + RESULTS)
+    outcome = execute(machine, PREPARED + body + RESULTS)
     assert (outcome.stop, outcome.mismatch) == (StopReason.DONE, "")
     memory = machine.read(ENTRY, ROOM)
     assert memory.tobytes() == machine.iss.read(ENTRY, ROOM).tobytes()
@@ -103,7 +96,7 @@ def test_counters_are_taken_over_from_the_core(machine_of):
 def test_parts_of_an_instruction_that_are_refused_fault_alike(machine_of, memory):
     text = "        slli a4, s0, 28\n        add a4, a4, s1\n        lw a2, 0(a4)"
     machine = machine_of("two issued, three requests", memory)
-    outcome = execute(machine, BEGIN + text + RESULTS)
+    outcome = execute(machine, PREPARED + text + RESULTS)
     assert (outcome.stop, outcome.mismatch) == (StopReason.FAULT, "")
     assert outcome.fault.cause is MemoryFault.REFUSED
 
@@ -174,7 +167,7 @@ PLANTED = (
 @pytest.mark.quick(6)
 def test_the_first_difference_is_reported(machine_of, core, model, what, memory):
     machine = machine_of("one core", memory)
-    text = BEGIN + "here:   nop\n" + 3 * "        addi a4, a0, 1\n" + RESULTS
+    text = PREPARED + "here:   nop\n" + 3 * "        addi a4, a0, 1\n" + RESULTS
     place(machine, text)
     at = assemble_program(text).labels["here"]
     machine.harness.write(at, assemble(core).to_bytes(4, "little"))
@@ -205,7 +198,7 @@ loop:   addi a2, a2, 1
 def looping(machine_of):
     """Return a machine inside a loop, and all of the model's registers of warp 1."""
     machine = machine_of("one core")
-    place(machine, BEGIN + LOOP + RESULTS)
+    place(machine, PREPARED + LOOP + RESULTS)
     assert machine.run(400).stop is StopReason.LIMIT
     yield machine, machine.iss.warp(0, 1).integers.copy()
     # Changed state is no longer compared.
@@ -267,7 +260,7 @@ def test_a_warp_that_goes_on_only_in_the_model_is_found_at_the_end(machine_of):
 
 def test_exit_codes_and_what_was_printed_are_compared(machine_of):
     machine = machine_of("one core")
-    outcome = execute(machine, BEGIN + "        li gp, 3" + RESULTS)
+    outcome = execute(machine, PREPARED + "        li gp, 3" + RESULTS)
     assert (outcome.stop, outcome.exit_code, outcome.mismatch) == (StopReason.DONE, 3, "")
     finish = machine.lockstep.finish
     assert finish(StopReason.DONE, exit_codes=[4]) == "exit code of core 0 is 4, in the model 3"
