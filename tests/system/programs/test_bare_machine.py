@@ -116,8 +116,8 @@ ENDS = {
 }
 
 
-def dumped(folder, end, words, name, config, **options):
-    """Return the verdict of a program that fills memory, and the words of its dump."""
+def assert_dumped(folder, end, words, name, config, **options):
+    """Run a program that fills memory; its dump has every word."""
     text = environment_program(FILL.format(words=words) + ENDS[end])
     found = {}
     chosen = SimtOptions(
@@ -128,7 +128,9 @@ def dumped(folder, end, words, name, config, **options):
     result = run_workload(workload, "tiny", config, chosen, results=found)
     (data,) = found.values()
     check = result["check"]
-    return (check["verdict"], check["exit_code"]), data
+    assert (check["verdict"], check["exit_code"]) == ("pass", 0)
+    wanted = np.arange(words, dtype=np.uint32) * np.uint32(0x9E37_79B1)
+    assert np.array_equal(data, wanted), f"{np.count_nonzero(data != wanted)} words differ"
 
 
 #: Machine, end of the program and latency of DRAM. The model has no latency, and without lockstep
@@ -148,21 +150,14 @@ DUMPED = [
 def test_every_word_of_a_dump_is_there(tmp_path, name, end, config, latency):
     """All writes reach DRAM before the dump, with any end of the program."""
     memory = {} if name == "model" else {"memory": DramConfig(latency=latency)}
-    verdict, found = dumped(tmp_path, end, WORDS, name, config, **memory)
-    assert verdict == ("pass", 0)
-    wanted = np.arange(WORDS, dtype=np.uint32) * np.uint32(0x9E37_79B1)
-    assert np.array_equal(found, wanted), f"{np.count_nonzero(found != wanted)} words differ"
+    assert_dumped(tmp_path, end, WORDS, name, config, **memory)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("end", ENDS)
 def test_every_word_of_a_dump_is_there_on_the_amaranth_engine(tmp_path, end):
-    words, memory = 64, DramConfig(latency=200)
-    verdict, found = dumped(
-        tmp_path, end, words, "cluster", PRESETS["tiny"], memory=memory, engine="amaranth"
-    )
-    assert verdict == ("pass", 0)
-    assert np.array_equal(found, np.arange(words, dtype=np.uint32) * np.uint32(0x9E37_79B1))
+    options = {"memory": DramConfig(latency=200), "engine": "amaranth"}
+    assert_dumped(tmp_path, end, 64, "cluster", PRESETS["tiny"], **options)
 
 
 @pytest.mark.parametrize("name", ["model", "cluster", "no lockstep"])
