@@ -1,10 +1,15 @@
 """Small programs of cores that command the DMA, meet at barriers, print, and mark sections."""
 
+import numpy as np
+
 from spica.hw.config import ClusterConfig
-from spica.hw.isa.memory_map import CONSOLE_BASE, DMA, DMA_BASE, SHARED_BASE
+from spica.hw.isa.memory_map import CONSOLE_BASE, DMA, DMA_BASE, ENTRY, SHARED_BASE
 from spica.kernels.commands import CommandList
+from spica.sim.machine.program_machine import ProgramMachine
+from support.core.core_bench import image
 
 __all__ = [
+    "DATA",
     "FLAGS",
     "LOADED",
     "ROOM",
@@ -12,6 +17,7 @@ __all__ = [
     "TARGET",
     "WORDS",
     "host_loads",
+    "place",
     "unit_program",
 ]
 
@@ -19,6 +25,7 @@ __all__ = [
 ROOM = 8192
 #: Offsets from `ENTRY` of the words to load and of the stored words, and their number.
 SOURCE, TARGET, WORDS = 4096, 6144, 64
+DATA = 7 * np.arange(WORDS, dtype=np.uint32) + 5
 #: Offset of the loaded words in shared memory.
 LOADED = 256
 #: Offset in shared memory of the flag that cores poll.
@@ -172,3 +179,10 @@ def host_loads(entry: int) -> CommandList:
     commands.write(DMA_BASE + DMA["start"].offset, 1)
     commands.wait_reached(DMA_BASE + DMA["stores_done"].offset, 1)
     return commands
+
+
+def place(machine: ProgramMachine, text: str) -> None:
+    """Write a program and the words to load to a machine; the next run starts from reset."""
+    machine.begins = True
+    machine.write(ENTRY, image(text, ROOM))
+    machine.write(ENTRY + SOURCE, DATA)

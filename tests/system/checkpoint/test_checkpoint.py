@@ -4,7 +4,6 @@ import dataclasses
 import gc
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from spica.hw.base.errors import MachineError
@@ -38,7 +37,6 @@ SLOW = DramConfig(bytes_per_cycle=3, latency=40, stall=0.3, seed=3)
 MUCH = replace(AWFUL, latency=40, jitter=60, stall=0.0)
 #: A part of A that cannot be read.
 BROKEN = Fault(start=PROBLEM.a_base + 200, end=PROBLEM.a_base + 201)
-DATA = 7 * np.arange(units.WORDS, dtype=np.uint32) + 5
 #: Every thread prints, and increments the counters that programs dump.
 LOUD = f"""{START}
         csrr a1, mhartid
@@ -105,9 +103,7 @@ class ClusterRun:
 
     def begin(self):
         """Place the program; the next run starts from reset."""
-        self.machine.begins = True
-        self.machine.write(ENTRY, image(self.text, units.ROOM))
-        self.machine.write(ENTRY + units.SOURCE, DATA)
+        units.place(self.machine, self.text)
 
     def advance(self, cycle):
         """Run up to a cycle; return whether the run ended before."""

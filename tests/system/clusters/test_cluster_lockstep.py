@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pytest
 
 from spica.hw.isa.assembly import assemble
@@ -15,15 +14,15 @@ from spica.sim.iss.program_bench import END, small_config
 from spica.sim.machine.program_machine import ProgramMachine
 from support.cluster.kept_machines import kept_machines
 from support.cluster.two_cores import TWO, two_cores
-from support.core.core_bench import image
 from support.programs.cluster_programs import (
+    DATA,
     FLAGS,
     LOADED,
     ROOM,
-    SOURCE,
     TARGET,
     WORDS,
     host_loads,
+    place,
     unit_program,
 )
 from support.programs.samples import SAMPLES, sample
@@ -31,7 +30,6 @@ from support.programs.samples import SAMPLES, sample
 pytestmark = pytest.mark.full
 
 SLOW = DramConfig(latency=40, stall=0.3, seed=3)
-DATA = 7 * np.arange(WORDS, dtype=np.uint32) + 5
 SUM = int(DATA.sum())
 LIMIT = 50_000
 #: Value that core 0 leaves in gp, and core 1.
@@ -48,12 +46,6 @@ def machine_of(dram=None):
     machine = two_cores(lockstep=True, memory=dram or DramConfig(), watchdog=5000)
     machine.allow(ENTRY, ROOM)
     return machine
-
-
-def place(machine, text):
-    machine.begins = True
-    machine.write(ENTRY, image(text, ROOM))
-    machine.write(ENTRY + SOURCE, DATA)
 
 
 def execute(machine, name, commands=None):

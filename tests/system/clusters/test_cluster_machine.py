@@ -11,7 +11,6 @@ from spica.hw.base.errors import MachineError, UserError
 from spica.hw.cluster.cluster import Cluster
 from spica.hw.cluster.counters import counter_table
 from spica.hw.cluster.observation import observed_ports
-from spica.hw.config import PRESETS
 from spica.hw.core.control.faults import FaultCause
 from spica.hw.core.units.lsu.memory_layouts import MemoryFault
 from spica.hw.isa.memory_map import DMA_BASE, ENTRY, SHARED_BASE, WINDOW_BYTES
@@ -20,16 +19,13 @@ from spica.sim.harness.dram import DramConfig
 from spica.sim.harness.interface import HARNESS
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.machine.memory_layout import MemoryLayout
-from spica.sim.machine.program_machine import ProgramMachine
 from spica.sim.report.run_report import cycle_lines, latency_lines
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.rtl_executor import RtlExecutor
 from support.cluster.two_cores import TWO, two_cores
-from support.core.core_bench import image
-from support.programs.cluster_programs import ROOM, SOURCE, TARGET, WORDS, unit_program
+from support.programs.cluster_programs import DATA, ROOM, TARGET, WORDS, place, unit_program
 
 Kind = HARNESS.enumeration("RecordKind")
-DATA = 7 * np.arange(WORDS, dtype=np.uint32) + 5
 LIMIT = 50_000
 WINDOW = SHARED_BASE + TWO.shared.size
 
@@ -64,12 +60,6 @@ end:    li gp, 0
 """
 
 
-def place(machine, text):
-    machine.begins = True
-    machine.write(ENTRY, image(text, ROOM))
-    machine.write(ENTRY + SOURCE, DATA)
-
-
 def execute(machine, name):
     place(machine, unit_program(name, TWO, ENTRY))
     return machine.run(LIMIT)
@@ -87,11 +77,6 @@ def test_only_an_observed_cluster_has_ports_to_look_at():
     assert {f"events_{row.name}" for row in counter_table(TWO)} < set(shown)
     assert {"core0", "core1", "shared_write_0"} < set(shown)
     assert observed - plain == set(shown) and plain < observed
-
-
-def test_a_cluster_without_cores_runs_no_programs():
-    with pytest.raises(UserError, match="needs cores; this cluster has none"):
-        ProgramMachine(PRESETS["tiny_matrix"])
 
 
 @pytest.mark.slow
