@@ -81,13 +81,18 @@ def registers_of(machine, seed: int, warps: int | None = None) -> np.ndarray:
     return fragments(core.tensor_config, np.random.default_rng(seed), warps)
 
 
-def execute(machine, lines, registers):
-    """Run a program; return the outcome and the float registers of each warp after it."""
+def run(machine, lines, registers):
+    """Run a program; return the outcome and the assembled program."""
     text = tensor_program(lines, registers)
     machine.allow(ENTRY, ROOM)
     machine.write(ENTRY, image(text, ROOM))
-    outcome = machine.run(LIMIT)
-    at = ENTRY + len(assemble_program(text).data) - registers.nbytes
+    return machine.run(LIMIT), assemble_program(text)
+
+
+def execute(machine, lines, registers):
+    """Run a program; return the outcome and the float registers of each warp after it."""
+    outcome, program = run(machine, lines, registers)
+    at = ENTRY + len(program.data) - registers.nbytes
     assert outcome.stop is StopReason.DONE, outcome
     words = machine.read(at, registers.nbytes).view(np.uint32)
     return outcome, np.swapaxes(words.reshape(len(registers), -1, 32), 1, 2)
@@ -136,10 +141,7 @@ def test_readers_of_an_accumulator_in_use_wait_for_it(machine_of):
 @pytest.mark.quick(1)
 def test_a_wrong_accumulator_is_reported(machine_of, group):
     machine = machine_of("volta")
-    text = tensor_program([f"hmma x{group}"], registers_of(machine, 1, 1))
-    machine.allow(ENTRY, ROOM)
-    machine.write(ENTRY, image(text, ROOM))
-    outcome = machine.run(LIMIT)
+    outcome, _ = run(machine, [f"hmma x{group}"], registers_of(machine, 1, 1))
     assert (outcome.stop, outcome.mismatch) == (StopReason.FAULT, "")
     assert outcome.fault is not None
     assert outcome.fault.cause is FaultCause.ILLEGAL
@@ -264,10 +266,7 @@ def test_a_wrong_value_of_any_register_is_reported(register):
         patch("spica.sim.iss.native_types.native_numerics", return_value=other),
         ProgramMachine(config, lockstep=True, optimize=0) as machine,
     ):
-        text = tensor_program(["hmma x1"], product_at(row, column))
-        machine.allow(ENTRY, ROOM)
-        machine.write(ENTRY, image(text, ROOM))
-        report = machine.run(LIMIT).mismatch
+        report = run(machine, ["hmma x1"], product_at(row, column))[0].mismatch
     what = "result" if register == 7 else f"result {register + 1} of 8"
     first, *lines = report.splitlines()
     assert first.endswith(f": {what}")
@@ -282,14 +281,12 @@ def test_inactive_threads_are_a_fault(machine_of, mask, name):
     """Of a mask and of a warp that has just started, with its line, and nothing is computed."""
     machine = machine_of(name)
     lines = ["hmma x1", f"li t0, {mask:#x}", "vx_tmc t0", "wrong: hmma x0", "fadd.s f0, f16, f17"]
-    text = tensor_program(lines, registers_of(machine, 2, 1))
-    machine.write(ENTRY, image(text, ROOM))
-    outcome = machine.run(LIMIT)
+    outcome, program = run(machine, lines, registers_of(machine, 2, 1))
     assert (outcome.stop, outcome.mismatch) == (StopReason.FAULT, "")
     fault = outcome.fault
     assert fault is not None
     assert (fault.cause, fault.warp) == (FaultCause.INACTIVE_THREADS, 0)
-    assert (fault.pc, fault.lanes) == (assemble_program(text).labels["wrong"], mask)
+    assert (fault.pc, fault.lanes) == (program.labels["wrong"], mask)
     assert machine.counters()[0]["operations_tensor"] == 1
 
 
@@ -309,11 +306,9 @@ def test_one_side_of_a_branch_is_a_fault(machine_of):
         lines = [*split]
         lines[3], lines[5] = "add t4, t2, t2", "add t4, t2, t2"
         lines[place] = "wrong: hmma x0"
-        text = tensor_program(lines, registers_of(machine, 2, 1))
-        machine.write(ENTRY, image(text, ROOM))
-        outcome = machine.run(LIMIT)
+        outcome, program = run(machine, lines, registers_of(machine, 2, 1))
         assert (outcome.stop, outcome.mismatch) == (stop, "")
         if stop is StopReason.FAULT:
             assert outcome.fault is not None
             assert outcome.fault.cause is FaultCause.INACTIVE_THREADS
-            assert outcome.fault.pc == assemble_program(text).labels["wrong"]
+            assert outcome.fault.pc == program.labels["wrong"]
