@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
+from typing import TypeVar
 
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]  # no stub
 from amaranth.hdl import Elaboratable
@@ -22,6 +23,8 @@ __all__ = [
     "simulate",
 ]
 
+DesignT = TypeVar("DesignT", bound=Elaboratable | Callable)
+
 #: Clock period in seconds; the one place to change when Amaranth requires a `Period`.
 PERIOD = 1e-6
 
@@ -30,8 +33,8 @@ PERIOD = 1e-6
 converted: set[tuple[type | Callable, str]] = set()
 
 
-def require_no_loop(design: Elaboratable | Callable, *arguments, **options) -> None:
-    """Convert a design to RTLIL, which reports combinational loops; a bench would hang on one.
+def require_no_loop(design: DesignT, *arguments, **options) -> DesignT:
+    """Return a design once its conversion to RTLIL reports no loop; a bench would hang on one.
 
     A design with the same class and attributes as an earlier one is not converted again.
 
@@ -53,11 +56,11 @@ def require_no_loop(design: Elaboratable | Callable, *arguments, **options) -> N
         key = (kind, describe([said if is_made else arguments, options]))
     except TypeError:  # an attribute cannot be described: equality is unknown
         key = None
-    if key is not None and key in converted:
-        return
-    rtlil.convert(design if is_made else design(*arguments), **options)
+    if key is None or key not in converted:
+        rtlil.convert(design if is_made else design(*arguments), **options)
     if key is not None:
         converted.add(key)
+    return design
 
 
 def make_simulator(dut, domains: Iterable[str]) -> Simulator:

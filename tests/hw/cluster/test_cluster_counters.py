@@ -33,12 +33,6 @@ def counters(config):
     return Counters(ControlConfig.of(config).counters)
 
 
-def convert(dut):
-    """Convert `dut`, so that a combinational loop is an error instead of a hanging simulation."""
-    require_no_loop(dut)
-    return dut
-
-
 async def look(ctx, dut, address, write=0):
     """Access a register; return its data and whether it was refused."""
     ctx.set(dut.registers.request.payload, {"address": address, "write": write, "data": 0})
@@ -56,7 +50,7 @@ async def look(ctx, dut, address, write=0):
 )
 @pytest.mark.quick(1)
 def test_counters_sum_their_events(config):
-    dut = convert(counters(config))
+    dut = require_no_loop(counters(config))
     table = counter_table(config)
     rng = random.Random(5)
     sums = {row.name: 0 for row in table}
@@ -80,7 +74,7 @@ def test_counters_sum_their_events(config):
 
 
 def test_an_event_is_seen_after_two_cycles():
-    dut = convert(counters(TINY))
+    dut = require_no_loop(counters(TINY))
     row = next(row for row in counter_table(TINY) if row.scale == 4)
 
     async def bench(ctx):
@@ -91,7 +85,7 @@ def test_an_event_is_seen_after_two_cycles():
 
 
 def test_the_high_word_is_latched_with_the_low_word():
-    dut = convert(counters(TINY))
+    dut = require_no_loop(counters(TINY))
     row = next(row for row in counter_table(TINY) if row.scale == 4)
     other = counter_table(TINY)[0]
 
@@ -110,7 +104,7 @@ def test_the_high_word_is_latched_with_the_low_word():
 
 
 def test_writes_and_unknown_addresses_are_refused():
-    dut = convert(counters(TINY))
+    dut = require_no_loop(counters(TINY))
     table = counter_table(TINY)
 
     async def bench(ctx):

@@ -25,12 +25,6 @@ TINY = PRESETS["tiny_matrix"]
 OKAY, SLAVE_ERROR = 0, 2
 
 
-def convert(dut):
-    """Convert `dut`, so that a combinational loop is an error instead of a hanging simulation."""
-    require_no_loop(dut)
-    return dut
-
-
 def unit(bus, storage, finished, *, rng, stall, refused):
     """Return a testbench of a unit with registers that stalls requests at random.
 
@@ -87,7 +81,7 @@ def run(dut, *benches, storages=None, stall=0.0, refused=()):
 
 
 def test_control_registers():
-    dut = convert(Control(ControlConfig.of(TINY)))
+    dut = require_no_loop(Control(ControlConfig.of(TINY)))
 
     async def bench(ctx):
         bus = dut.s_axil
@@ -104,7 +98,7 @@ def test_control_registers():
 
 
 def test_cycle_counter_counts_and_latches():
-    dut = convert(Control(ControlConfig.of(TINY)))
+    dut = require_no_loop(Control(ControlConfig.of(TINY)))
     low, high = (CONTROL[name].offset for name in ("cycle_low", "cycle_high"))
 
     async def bench(ctx):
@@ -121,7 +115,7 @@ def test_cycle_counter_counts_and_latches():
 
 
 def test_cycle_counter_carries():
-    dut = convert(ControlRegisters())
+    dut = require_no_loop(ControlRegisters())
     low, high = (CONTROL[name].offset for name in ("cycle_low", "cycle_high"))
 
     async def bench(ctx):
@@ -142,7 +136,7 @@ def test_cycle_counter_carries():
 @pytest.mark.parametrize("stall", [0.0, 0.6])
 @pytest.mark.quick(1)
 def test_units_are_reached_by_write_and_read_side_by_side(stall):
-    dut = convert(Control(ControlConfig.of(TINY)))
+    dut = require_no_loop(Control(ControlConfig.of(TINY)))
     storages: dict = {"dma": {}, "matrix": {}}
     bases = {"dma": DMA_BASE, "matrix": MATRIX_BASE}
     words = {
@@ -184,7 +178,7 @@ def test_units_are_reached_by_write_and_read_side_by_side(stall):
 
 
 def test_a_held_write_holds_only_its_unit():
-    dut = convert(Control(ControlConfig.of(TINY)))
+    dut = require_no_loop(Control(ControlConfig.of(TINY)))
     storages = {"dma": {"full": True, 0: 7}, "matrix": {4: 9}}
     ended = []
 
@@ -212,7 +206,7 @@ def test_a_held_write_holds_only_its_unit():
 
 @pytest.mark.parametrize("order", [("aw", "w"), ("w", "aw")])
 def test_refused_accesses(order):
-    dut = convert(Control(ControlConfig.of(TINY)))
+    dut = require_no_loop(Control(ControlConfig.of(TINY)))
     unmapped = [0x2000, 0x0F00 + DMA_BASE, DMA_BASE + 0x100, MATRIX_BASE + 0x100, 0xFFFC]
     read_only = [*(register.offset for register in CONTROL.values()), COUNTERS_BASE]
     storages = {"dma": {}, "matrix": {}}
@@ -233,7 +227,7 @@ def test_refused_accesses(order):
 
 
 def test_responses_stay_until_taken():
-    dut = convert(Control(ControlConfig.of(TINY)))
+    dut = require_no_loop(Control(ControlConfig.of(TINY)))
 
     async def bench(ctx):
         bus = dut.s_axil
@@ -253,7 +247,7 @@ def test_responses_stay_until_taken():
 @pytest.mark.parametrize(("address", "latency"), [(0, 4), (DMA_BASE, 4), (0x2000, 2)])
 @pytest.mark.quick(1)
 def test_latency_of_accesses(address, latency):
-    dut = convert(Control(ControlConfig.of(TINY)))
+    dut = require_no_loop(Control(ControlConfig.of(TINY)))
 
     async def cycles_until(ctx, valid):
         cycles = 1
@@ -274,7 +268,7 @@ def test_latency_of_accesses(address, latency):
 
 
 def test_counters_are_reached():
-    dut = convert(Control(ControlConfig.of(TINY)))
+    dut = require_no_loop(Control(ControlConfig.of(TINY)))
     table = counter_table(TINY)
 
     async def bench(ctx):
@@ -297,7 +291,7 @@ def test_counters_are_reached():
     ],
 )
 def test_units_that_are_absent_have_no_registers(config, absent):
-    dut = convert(Control(ControlConfig.of(config)))
+    dut = require_no_loop(Control(ControlConfig.of(config)))
 
     async def bench(ctx):
         for base in absent:
@@ -308,7 +302,7 @@ def test_units_that_are_absent_have_no_registers(config, absent):
 
 def test_each_of_several_units_has_registers_of_its_own():
     config = PRESETS["tiny_hetero"]
-    dut = convert(Control(ControlConfig.of(config)))
+    dut = require_no_loop(Control(ControlConfig.of(config)))
     bases = unit_bases(len(config.units))
     storages: dict = {unit: {} for unit in bases}
 

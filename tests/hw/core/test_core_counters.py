@@ -25,9 +25,7 @@ SHAPES = {
 
 
 def make(config):
-    dut = CoreCounters(config)
-    require_no_loop(dut, ports=[])
-    return dut
+    return require_no_loop(CoreCounters(config), ports=[])
 
 
 def test_the_table_names_every_reason_and_every_port():

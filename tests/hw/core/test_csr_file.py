@@ -18,9 +18,7 @@ FFLAGS, FRM, FCSR, MSCRATCH, MEPC = (CSRS[name].number for name in NAMES)
 
 
 def make(**config):
-    dut = CsrFile(small_core(**config))
-    require_no_loop(dut, ports=[])
-    return dut
+    return require_no_loop(CsrFile(small_core(**config)), ports=[])
 
 
 async def read(ctx, dut, warp, number):

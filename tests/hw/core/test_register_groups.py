@@ -45,8 +45,7 @@ def programs(config, length, seed=1):
 
 
 def test_decode(destination):
-    dut = Decode(SMALL)
-    require_no_loop(dut)
+    dut = require_no_loop(Decode(SMALL))
     rng = random.Random(4)
     words = [
         assemble("fcos.s f0, f0") | rd << 7 | rs1 << 15 for rd in range(32) for rs1 in range(32)

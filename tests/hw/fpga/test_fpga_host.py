@@ -13,8 +13,7 @@ from spica.sim.engine.testbench import require_no_loop, simulate
 def play(commands: CommandList, slave, patience: int = 200):
     """Run commands; return those the slave received, and the end state."""
     rows = tuple(map(tuple, commands.array().tolist()))
-    dut = HostPlayer(HostPlayerConfig(commands=rows, patience=patience))
-    require_no_loop(dut)
+    dut = require_no_loop(HostPlayer(HostPlayerConfig(commands=rows, patience=patience)))
     axil, rng, seen = dut.axil, random.Random(1), []
     ended: list[str] = []
 

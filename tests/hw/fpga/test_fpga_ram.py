@@ -72,8 +72,7 @@ def test_bursts_and_the_look_at_the_end(axi, spoilt, channel):
         Window(base=base, before=bytes(before[base]), after=bytes(after[base])) for base in BASES
     )
     config = AxiRamConfig(axi=axi, id_width=axi.id_width, channel=channel, windows=windows)
-    dut = AxiRam(config)
-    require_no_loop(dut)
+    dut = require_no_loop(AxiRam(config))
     port = dut.axi
 
     async def write(ctx):

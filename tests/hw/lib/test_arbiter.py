@@ -35,8 +35,7 @@ async def compare(ctx, dut, steps):
 
 @pytest.mark.parametrize("requesters", [1, 2, 3, 4, 7, 24, 33])
 def test_grants_match_golden_model(requesters):
-    dut = Arbiter(requesters)
-    require_no_loop(dut)
+    dut = require_no_loop(Arbiter(requesters))
     simulate(dut, partial(compare, dut=dut, steps=300))
 
 

@@ -12,8 +12,7 @@ from spica.sim.engine.testbench import require_no_loop, simulate
 @pytest.mark.parametrize("busy", [0.3, 1.0])
 @pytest.mark.parametrize("willing", [0.0, 0.5, 1.0])
 def test_every_cycle_is_that_of_a_model(busy, willing):
-    dut = SkidBuffer(16)
-    require_no_loop(dut)
+    dut = require_no_loop(SkidBuffer(16))
     rng = random.Random(1)
 
     async def bench(ctx):

@@ -14,8 +14,7 @@ from spica.sim.engine.testbench import require_no_loop, simulate
     ("depth", "width", "granularity"), [(2, 1, None), (5, 8, None), (16, 32, 8), (64, 12, 4)]
 )
 def test_matches_a_list_of_words(depth, width, granularity):
-    dut = Sram(depth=depth, width=width, granularity=granularity)
-    require_no_loop(dut)
+    dut = require_no_loop(Sram(depth=depth, width=width, granularity=granularity))
     rng = random.Random(depth)
     piece = granularity or width
     words = [0] * depth

@@ -3,10 +3,9 @@
 import random
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.lib.stream_prefetcher import BEHIND, BEYOND, STREAMS, StreamConfig, StreamPrefetcher
-from spica.sim.engine.testbench import simulate
+from spica.sim.engine.testbench import require_no_loop, simulate
 
 CONFIG = StreamConfig(line_width=16, ahead=6)
 
@@ -16,7 +15,7 @@ def proposals(requests, *, config=CONFIG, ready=lambda: True, forgets=lambda: Fa
 
     Proposals are near requested lines and stay until they are accepted, or all are forgotten.
     """
-    unit, taken, near, held = StreamPrefetcher(config), [], set(), None
+    unit, taken, near, held = require_no_loop(StreamPrefetcher(config)), [], set(), None
 
     async def drive(ctx):
         nonlocal held
@@ -48,10 +47,6 @@ def proposals(requests, *, config=CONFIG, ready=lambda: True, forgets=lambda: Fa
 def apart(lines, gap: int = 3):
     """Return requests with some cycles between them."""
     return [request for line in lines for request in (line, *[None] * gap)]
-
-
-def test_it_converts():
-    rtlil.convert(StreamPrefetcher(CONFIG))
 
 
 def test_a_stream_has_its_next_lines_once_each():

@@ -1,16 +1,14 @@
 """Bench of the load-store unit: random accesses on one side, a memory model on the other."""
 
-import functools
 from types import SimpleNamespace
 
 from amaranth import Value
-from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]  # no stub
 
 from spica.hw.core.layouts import operation_layout, result_layout
 from spica.hw.core.units.lsu.load_store import LoadStoreUnit
 from spica.hw.core.units.lsu.memory_layouts import MemoryFault, memory_fault_layout
 from spica.hw.isa.operations import MemoryOperation
-from spica.sim.engine.testbench import put, simulate
+from spica.sim.engine.testbench import put, require_no_loop, simulate
 from spica.sim.golden.core.units.load_store import Access, fault_of, requests_of, size_of
 from support.core.simple_memory import SimpleMemory
 from support.packing import Packing
@@ -114,12 +112,6 @@ def as_numbers(port):
     return SimpleNamespace(payload=Value.cast(port.payload), valid=port.valid, ready=port.ready)
 
 
-@functools.cache
-def require_no_loop(config):
-    """Convert the unit to RTLIL, which reports combinational loops; they would hang a bench."""
-    rtlil.convert(LoadStoreUnit(config))
-
-
 class Outcome:
     """Observed outcome with cycles: acceptances, results, faults."""
 
@@ -139,8 +131,7 @@ def run(config, accesses, memory, *, rng, stall=0.0, willing_from=0, until):
 
     Results are accepted from cycle `willing_from` on.
     """
-    require_no_loop(config)
-    dut, outcome, finished = LoadStoreUnit(config), Outcome(), []
+    dut, outcome, finished = require_no_loop(LoadStoreUnit(config)), Outcome(), []
     result_packing, fault_packing = (
         Packing(layout(config)) for layout in (result_layout, memory_fault_layout)
     )

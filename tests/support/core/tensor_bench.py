@@ -94,8 +94,7 @@ def results_of(config: CoreConfig, instruction: list[dict]) -> list[dict]:
 @lru_cache(maxsize=8)
 def simulated_unit(config: CoreConfig) -> tuple[TensorUnit, Simulation]:
     """Return a tensor unit and its simulation, which all runs of the config share."""
-    unit = TensorUnit(config)
-    require_no_loop(unit)
+    unit = require_no_loop(TensorUnit(config))
     return unit, Simulation(unit)
 
 

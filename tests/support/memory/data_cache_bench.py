@@ -12,7 +12,7 @@ from amaranth import Module, Value
 from spica.hw.isa.memory_map import DRAM_BASE
 from spica.hw.memory.l1.data_cache import REFUSALS, DataCache
 from spica.hw.memory.l1.data_cache_layouts import DataCacheConfig
-from spica.sim.engine.testbench import Simulation
+from spica.sim.engine.testbench import Simulation, require_no_loop
 from spica.sim.golden.memory.l1.data_cache import OrderedMemory
 from support.packing import Packing
 
@@ -35,7 +35,7 @@ class Write:
 @lru_cache(maxsize=8)
 def simulated_cache(config: DataCacheConfig) -> tuple[DataCache, Simulation]:
     """Return a cache and its simulation, which all benches of the config share."""
-    dut, top = DataCache(config), Module()
+    dut, top = require_no_loop(DataCache(config)), Module()
     top.submodules.dut = dut
     return dut, Simulation(top)
 

@@ -10,7 +10,7 @@ from spica.hw.config import ClusterConfig, MemoryUnitConfig
 from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END
 from spica.hw.lib.interfaces.core_memory import fetch_response_layout
 from spica.hw.memory.l1.instruction_cache import InstructionCache
-from spica.sim.engine.testbench import simulate
+from spica.sim.engine.testbench import require_no_loop, simulate
 from support.packing import Packing
 
 __all__ = ["CacheBench"]
@@ -95,7 +95,7 @@ class CacheBench:
         self.broken, self.rng = broken, rng
         self.latency, self.jitter, self.stall = latency, jitter, stall
         unit = MemoryUnitConfig.of(config)
-        self.dut = InstructionCache(unit)
+        self.dut = require_no_loop(InstructionCache(unit))
         self.event_packing = Packing(self.dut.events.shape())
         self.packing = Packing(fetch_response_layout(unit.core))
         self.mshrs = self.dut.mshr_config

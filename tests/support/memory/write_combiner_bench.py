@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from amaranth import Module, Value
 
 from spica.hw.lib.write_combiner import WriteCombiner, WriteCombinerConfig
-from spica.sim.engine.testbench import simulate
+from spica.sim.engine.testbench import require_no_loop, simulate
 from support.packing import Packing
 
 __all__ = ["CombinerBench"]
@@ -68,7 +68,7 @@ class CombinerBench:
     ):
         self.config, self.rng, self.stall = config, rng, stall
         self.takes = takes or (lambda _: (not self.pauses(), not self.pauses()))
-        self.dut = WriteCombiner(config)
+        self.dut = require_no_loop(WriteCombiner(config))
         self.cycle = 0
         self.offer: tuple[int, bytes, int] | None = None
         self.waiting: deque[Burst] = deque()  # not accepted yet

@@ -56,8 +56,7 @@ def run(dut, operands):
 @pytest.mark.quick(1)
 def test_hardware_matches_golden_model(name):
     config = SIMULATED[name]
-    dut = DotProduct(config)
-    require_no_loop(dut)
+    dut = require_no_loop(DotProduct(config))
     operands = dot_operands(config, np.random.default_rng(len(name)), 250)
     require_equal(run(dut, operands), dot_product(config, **operands), **operands)
 

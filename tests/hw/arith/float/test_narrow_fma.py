@@ -97,8 +97,7 @@ def test_unpack(name):
         random = operands.random_bits(np.random.default_rng(0), form, 1000)
         stored = np.concatenate([random, floats.corners(form)])
     config = UnpackConfig(form=form)
-    dut = Unpack(config)
-    require_no_loop(dut)
+    dut = require_no_loop(Unpack(config))
     fields = []
 
     async def testbench(ctx):

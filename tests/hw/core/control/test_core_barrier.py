@@ -17,8 +17,7 @@ class Driver:
     def __init__(self, rng, *, barriers=16, **config):
         self.rng = rng
         self.config = replace(small_core(**config), barriers=barriers)
-        self.dut = Barrier(self.config)
-        require_no_loop(self.dut, ports=[])
+        self.dut = require_no_loop(Barrier(self.config), ports=[])
         self.model = BarrierModel(self.config, self.ask)
         self.agrees = True
         self.asked = None

@@ -19,8 +19,7 @@ def run(config, cycles, *, branches=None, turns=None, faults=None, active=-1):
     Inputs are payloads by cycle. Events of a cycle are the redirect's warp and pc, resumed warps,
     started warps, and the fault.
     """
-    dut = Redirects(config)
-    require_no_loop(dut, ports=[])
+    dut = require_no_loop(Redirects(config), ports=[])
     ports = [(dut.branch, branches or {}), (dut.turn, turns or {}), (dut.found, faults or {})]
     seen = []
 
@@ -103,8 +102,7 @@ def test_faults_of_branches_go_before_those_of_control():
 def test_nothing_is_lost(warps):
     """Random branches and control results: each is seen once, those of control in order."""
     rng = random.Random(warps)
-    dut = Redirects(CoreConfig(warps=warps, threads=1))
-    require_no_loop(dut, ports=[])
+    dut = require_no_loop(Redirects(CoreConfig(warps=warps, threads=1)), ports=[])
     expected, seen = [], []
     resumed = [0]
 

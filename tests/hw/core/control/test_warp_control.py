@@ -121,8 +121,7 @@ def watch(dut, count, seen, rng, stall):
 
 def run(config, instructions, *, stall=0.0, seed=1):
     """Return the outputs of a core's control for `instructions`."""
-    dut = WarpControl(CoreBlockConfig.of(config))
-    require_no_loop(dut, ports=[])
+    dut = require_no_loop(WarpControl(CoreBlockConfig.of(config)), ports=[])
     seen = Seen()
 
     async def feed(ctx):

@@ -44,8 +44,7 @@ def words(rng) -> list[int]:
 
 def run(cases, config=PLAIN):
     """Compare the RTL with the golden model for each of (word, failed)."""
-    dut = Decode(config)
-    require_no_loop(dut)
+    dut = require_no_loop(Decode(config))
     rng = random.Random(7)
 
     async def bench(ctx):

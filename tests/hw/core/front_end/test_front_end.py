@@ -2,17 +2,15 @@
 
 import random
 from dataclasses import replace
-from functools import cache
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.front_end.front_end import FrontEnd
 from spica.hw.core.layouts import decoded_layout
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.memory_map import ENTRY
-from spica.sim.engine.testbench import simulate
+from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.core.front_end.front_end import WarpView
 from support.core.fetch_memory import FetchMemory
 
@@ -31,19 +29,13 @@ def make_program(rng) -> dict[int, int]:
     return program
 
 
-@cache
-def require_no_loop(issue_width: int) -> None:
-    """Raise if there is a combinational loop, which would hang the simulator."""
-    rtlil.convert(FrontEnd(CoreConfig(warps=2, threads=1, issue_width=issue_width)))
-
-
 class Bench:
     """Bench that runs the front end cycle by cycle against a `WarpView` of each warp."""
 
     def __init__(self, config, *, seed=1, latency=(1, 1), stall=0.0):
         self.config = config
         self.rng = random.Random(seed)
-        require_no_loop(config.issue_width)
+        require_no_loop(FrontEnd, replace(config, warps=2, threads=1))
         self.dut = dut = FrontEnd(config)
         self.program = make_program(self.rng)
         self.memory = FetchMemory(

@@ -140,7 +140,7 @@ HELD = {"warp": 2, "pending": 0b011, "instruction": {"sources": [5, 6, 5]}}
 @pytest.mark.parametrize("bus", [0, 1])
 def test_pending_of_what_waits_for_a_collector(event, pending, bus, enters):
     """A result on a bus is not pending from the cycle in which the instruction enters."""
-    dut = IssueSlot(SMALL)
+    dut = require_no_loop(IssueSlot(SMALL))
 
     async def testbench(ctx):
         ctx.set(dut.issue, HELD)
@@ -163,7 +163,6 @@ def test_pending_of_what_waits_for_a_collector(event, pending, bus, enters):
         await ctx.tick()
         assert not ctx.get(dut.o.valid)
 
-    require_no_loop(dut)
     simulate(dut, testbench)
 
 

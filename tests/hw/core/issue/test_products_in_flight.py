@@ -47,12 +47,11 @@ class Warp:
 
 
 def scoreboard(test):
-    dut = WarpScoreboard(CONFIG)
+    dut = require_no_loop(WarpScoreboard(CONFIG))
 
     async def testbench(ctx):
         await test(Warp(dut, ctx))
 
-    require_no_loop(dut)
     simulate(dut, testbench)
 
 

@@ -21,7 +21,7 @@ def mask(warps) -> int:
 
 def grants(config, cycles):
     """Run `cycles` of sets (ready, taken, long_wait, started) and return the grants."""
-    dut = Scheduler(config)
+    dut = require_no_loop(Scheduler(config))
     inputs = Cat(dut.ready, dut.long_wait, dut.started, dut.taken)
     chosen = []
 
@@ -35,7 +35,6 @@ def grants(config, cycles):
             chosen.append(grant.bit_length() - 1 if grant else None)
             await ctx.tick()
 
-    require_no_loop(dut)
     simulate(dut, testbench)
     return chosen
 

@@ -65,12 +65,11 @@ class Bench:
 
 
 def bench(config, test):
-    dut = Scoreboard(config)
+    dut = require_no_loop(Scoreboard(config))
 
     async def testbench(ctx):
         await test(Bench(dut, ctx))
 
-    require_no_loop(dut)
     simulate(dut, testbench)
 
 

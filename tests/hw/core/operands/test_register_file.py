@@ -74,13 +74,6 @@ SHAPES = {
 }
 
 
-def convert(config):
-    """Return a register file, converted first, so that a combinational loop does not hang."""
-    dut = RegisterFile(config)
-    require_no_loop(dut)
-    return dut
-
-
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.quick(1)
@@ -152,7 +145,7 @@ async def cycles_of_batch(ctx, dut, accesses):
 
 def count_batches(config, batches):
     """Check that each batch takes the cycles of the mapping; return them."""
-    dut = convert(config)
+    dut = require_no_loop(RegisterFile(config))
     taken = []
 
     async def bench(ctx):
@@ -217,7 +210,7 @@ def test_textbook_operands_take_two_cycles_each():
 @pytest.mark.full
 def test_three_operands_of_one_collector(config, cycles):
     """Operands of an FMA are read one after the other; responses start after the first."""
-    dut = convert(config)
+    dut = require_no_loop(RegisterFile(config))
     full = (1 << config.threads) - 1
     seen = []
 
@@ -254,7 +247,7 @@ def test_who_goes_first_at_a_bank(arbiter, expected):
         bank_mapping="thread",
         bank_arbiter=arbiter,
     )
-    dut = convert(config)
+    dut = require_no_loop(RegisterFile(config))
     ends = {}
 
     async def bench(ctx):

@@ -48,12 +48,6 @@ class Registers(wiring.Component):
         return m
 
 
-def convert(dut):
-    """Return `dut`, converted first, so that a combinational loop does not hang."""
-    require_no_loop(dut)
-    return dut
-
-
 def random_result(rng, config):
     """Return the fields of a random result, with extreme values."""
     words = (0, 0xFFFF_FFFF, rng.getrandbits(32))
@@ -81,7 +75,7 @@ def test_a_free_bus_takes_the_oldest_result(sources, buses, stall):
     """A result keeps its bus until it is written."""
     config = CoreConfig(warps=2, threads=2, writeback_buses=buses)
     rng = random.Random(f"{sources} {buses} {stall}")
-    dut = convert(Writeback(config, sources))
+    dut = require_no_loop(Writeback(config, sources))
     results = [dut.result[number] for number in range(sources)]
     outputs = [(dut.write[n], dut.bus[n]) for n in range(buses)]
     offered, since, held = [None] * sources, [0] * sources, [None] * buses
@@ -134,7 +128,7 @@ def test_every_result_is_written_once_and_in_order(shape, stall):
     """Each source writes its own registers; the last value of each is read at the end."""
     config = CoreConfig(warps=2, collectors=1, **shape)
     sources, count = 3, 25
-    dut = convert(Registers(config, sources))
+    dut = require_no_loop(Registers(config, sources))
     rng = random.Random(str(shape))
     sent = [[random_result(rng, config) for _ in range(count)] for _ in range(sources)]
     for source, results in enumerate(sent):
@@ -193,7 +187,7 @@ def test_every_result_is_written_once_and_in_order(shape, stall):
 def test_as_many_results_per_cycle_as_buses_without_delay(writes):
     """Different banks, or nothing to write: every source's result is taken when it is offered."""
     config = CoreConfig(warps=1, threads=2, banks=4, collectors=1, writeback_buses=2)
-    dut = convert(Registers(config, 2))
+    dut = require_no_loop(Registers(config, 2))
     cycles = []
 
     async def feed(ctx, source):
@@ -213,7 +207,7 @@ def test_as_many_results_per_cycle_as_buses_without_delay(writes):
 
 def test_two_buses_to_one_bank_take_turns():
     config = CoreConfig(warps=1, threads=1, banks=2, collectors=1, writeback_buses=2)
-    dut = convert(Registers(config, 2))
+    dut = require_no_loop(Registers(config, 2))
     ends = {}
 
     async def feed(ctx, source):

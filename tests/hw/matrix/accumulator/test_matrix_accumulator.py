@@ -75,8 +75,7 @@ class Plan:
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.operand}-{c.add_latency}")
 @pytest.mark.quick(1)
 def test_matches_golden_model(config):
-    dut = Accumulator(config)
-    require_no_loop(dut)
+    dut = require_no_loop(Accumulator(config))
     plan = Plan(config, seed=config.add_latency)
 
     async def testbench(ctx):
@@ -109,8 +108,7 @@ def test_matches_golden_model(config):
 def test_words_of_rows_are_filled_between_sums():
     """A fill waits only for sums of its SRAM, and changes only the words of its mask."""
     config = replace(CONFIGS[1], load_d=True)
-    dut = Accumulator(config)
-    require_no_loop(dut)
+    dut = require_no_loop(Accumulator(config))
     rng, latency = random.Random(4), STORED_LATENCY + config.add_latency
     rows = {row: [rng.getrandbits(32) for _ in range(4)] for row in range(4, 8)}
     writes = [(row, 15, words) for row, words in rows.items()]

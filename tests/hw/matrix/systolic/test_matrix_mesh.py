@@ -113,8 +113,7 @@ class Schedule:
 )
 @pytest.mark.quick(1)
 def test_matches_golden_model(config, early):
-    dut = WeightStationaryMesh(config)
-    require_no_loop(dut)
+    dut = require_no_loop(WeightStationaryMesh(config))
     schedule = Schedule(config, seed=config.rows, early=early, bubbles=0.2 if early else 0.4)
     latency = weight_stationary_latency(config)
     cycles = schedule.cycles + [(None, None)] * latency

@@ -99,8 +99,7 @@ class Steps:
 )
 @pytest.mark.quick(1)
 def test_matches_golden_model(config, bubbles):
-    dut = OutputStationaryMesh(config)
-    require_no_loop(dut)
+    dut = require_no_loop(OutputStationaryMesh(config))
     steps = Steps(config, seed=config.rows, cycles=60, bubbles=bubbles)
     assert len(steps.rows) >= 2 * config.rows
     length = max(steps.rows) + 1

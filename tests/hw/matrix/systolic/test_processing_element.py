@@ -76,8 +76,7 @@ class UnpackedElement(wiring.Component):
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.operand}-{c.latency}")
 @pytest.mark.quick(1)
 def test_flags_act_on_the_next_cycle(config):
-    dut = UnpackedElement(config)
-    require_no_loop(dut)
+    dut = require_no_loop(UnpackedElement(config))
     rng = random.Random(config.latency)
     operands = [int(x) for x in corners(config.operand_format)]
 

@@ -3,10 +3,9 @@
 import random
 
 import pytest
-from amaranth.back import rtlil
-from amaranth.sim import Simulator
 
 from spica.hw.memory.cache.replacement_policy import ReplacementConfig, ReplacementPolicy
+from spica.sim.engine.testbench import require_no_loop, simulate
 
 WAYS = 4
 
@@ -39,8 +38,7 @@ class Model:
 @pytest.mark.parametrize("chances", [0, 3])
 @pytest.mark.quick(1)
 def test_ways_give_way_as_in_the_model(chances):
-    dut = ReplacementPolicy(ReplacementConfig(ways=WAYS, chances=chances))
-    rtlil.convert(dut)
+    dut = require_no_loop(ReplacementPolicy(ReplacementConfig(ways=WAYS, chances=chances)))
     rng, model = random.Random(chances), Model(chances)
     chosen, spared = set(), 0
 
@@ -76,9 +74,6 @@ def test_ways_give_way_as_in_the_model(chances):
                 assert [ctx.get(dut.becomes[way]) for way in range(WAYS)] == model.chances
             await ctx.tick()
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(bench)
-    sim.run()
+    simulate(dut, bench)
     assert chosen == set(range(WAYS))
     assert (spared > 100) == (chances > 0)

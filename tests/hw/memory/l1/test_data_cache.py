@@ -4,7 +4,6 @@ import random
 from dataclasses import replace
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.config import CacheConfig
 from spica.hw.memory.l1.data_cache import DataCache
@@ -51,12 +50,6 @@ def requests(rng: random.Random, config: DataCacheConfig, count: int, beats: int
             strobes = rng.choice([0, 1, (1 << size) - 1, 1 << size - 1, rng.getrandbits(size)])
             writes.append(Write(at, rng.randbytes(size), strobes))
     return reads, writes
-
-
-@pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.quick("small")
-def test_it_converts(name):
-    rtlil.convert(DataCache(CONFIGS[name]))
 
 
 @pytest.mark.parametrize("latency, jitter, stall", [(2, 0, 0.0), (30, 0, 0.0), (5, 40, 0.3)])

@@ -16,7 +16,6 @@ from spica.hw.config import (
 from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END
 from spica.hw.memory.l1.cluster_layouts import instruction_cache_events, instruction_mshr_config
 from spica.hw.memory.l1.instruction_cache import InstructionCache
-from spica.sim.engine.testbench import require_no_loop
 from spica.sim.harness.dram import DramConfig
 from spica.sim.iss.program_bench import END, START
 from spica.sim.machine.command_machine import CommandMachine
@@ -70,12 +69,6 @@ def pairs_of(rng: random.Random, config, count: int):
             places[warp] = places[rng.randrange(len(places))]
         yield warp * each + places[warp] // 8 % each, places[warp]
         places[warp] = (places[warp] + 8) % (1 << 32)
-
-
-@pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.quick(2)
-def test_it_converts(name):
-    require_no_loop(InstructionCache, MemoryUnitConfig.of(CONFIGS[name]))
 
 
 @pytest.mark.parametrize("latency, jitter, stall", [(2, 0, 0.0), (30, 0, 0.0), (5, 40, 0.3)])

@@ -5,13 +5,12 @@ from collections import deque
 from dataclasses import replace
 
 import pytest
-from amaranth.back import rtlil
 
 from spica.hw.config.l2 import L2Config
 from spica.hw.isa.memory_map import DRAM_END
 from spica.hw.memory.l2.layouts import L2SliceConfig
 from spica.hw.memory.l2.prefetcher import L2Prefetcher
-from spica.sim.engine.testbench import simulate
+from spica.sim.engine.testbench import require_no_loop, simulate
 from support.memory.l2_bench import Burst, L2Bench
 from support.slow_cases import fast_only, pairs
 
@@ -41,10 +40,6 @@ def one_by_one(config: L2SliceConfig, lines, *, identity: int = CORE, **bench) -
     return bench
 
 
-def test_it_converts():
-    rtlil.convert(L2Prefetcher(CONFIG))
-
-
 @pytest.mark.full
 def test_a_stream_waits_for_dram_only_at_its_beginning():
     without = replace(CONFIG, l2=replace(CONFIG.l2, prefetch=0))
@@ -59,7 +54,8 @@ def test_a_stream_waits_for_dram_only_at_its_beginning():
 
 def test_lines_that_are_read_ahead_leave_room_for_others():
     """At most three quarters of the MSHRs; each prefetch starts in the cycle after its offer."""
-    unit, offered = L2Prefetcher(replace(CONFIG, l2=replace(CONFIG.l2, prefetch=16))), []
+    config, offered = replace(CONFIG, l2=replace(CONFIG.l2, prefetch=16)), []
+    unit = require_no_loop(L2Prefetcher(config))
 
     async def drive(ctx):
         ctx.set(unit.o.ready, 1)

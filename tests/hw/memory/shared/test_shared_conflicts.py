@@ -14,8 +14,7 @@ from support.memory.request_path import LanesAndMemory
 
 def group_cycles(config, accesses, writes):
     """Return the cycles between groups, each offered as soon as there is room."""
-    dut = LanesAndMemory(config)
-    require_no_loop(dut, ports=[])
+    dut = require_no_loop(LanesAndMemory(config), ports=[])
     starts = []
 
     async def bench(ctx):

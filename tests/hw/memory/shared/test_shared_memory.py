@@ -27,17 +27,11 @@ MIXED = SharedMemoryPorts(
 ROWS = replace(MIXED, row_ports=2, row_bytes=8)
 
 
-def convert(dut):
-    """Convert `dut`, so that a combinational loop is an error instead of a hanging simulation."""
-    require_no_loop(dut)
-    return dut
-
-
 def run_traffic(config, *, seed=1, cycles=300, stall=0.2, stalls=None, addresses=None):
     """Run random traffic on a memory of `config`; return its statistics."""
     stalls = dict.fromkeys(("read", "write", "narrow", "row"), stall) | (stalls or {})
     addresses = addresses or range(config.memory.size)
-    dut = convert(SharedMemory(config))
+    dut = require_no_loop(SharedMemory(config))
     traffic = Traffic(dut, random.Random(seed), stalls=stalls, addresses=addresses)
     simulate(dut, partial(traffic.run, cycles=cycles))
     return traffic

@@ -59,8 +59,7 @@ def test_lanes_match_golden_model(latency):
     operation = np.tile(OPERATIONS, 8)
     rounding = rng.integers(0, len(Rounding), count)
     sets = [float_operands(FloatOperation(each), rng, lanes) for each in operation]
-    dut = FloatLanes(FloatLanesConfig(lanes=lanes, latency=latency))
-    require_no_loop(dut)
+    dut = require_no_loop(FloatLanes(FloatLanesConfig(lanes=lanes, latency=latency)))
     inputs = Cat(dut.operation, dut.rounding, *(Value.cast(x) for x in (dut.a, dut.b, dut.c)))
     outputs = Cat(Value.cast(dut.o), Value.cast(dut.flags))
     got = []
@@ -222,8 +221,7 @@ PAIRS = np.array([(a, b) for a in CLASSES for b in CLASSES])
 @pytest.mark.quick(4)
 def test_operations_that_round_nothing_of_every_class_with_every_other(operation):
     lanes = 2
-    dut = FloatNonComputational(lanes)
-    require_no_loop(dut)
+    dut = require_no_loop(FloatNonComputational(lanes))
 
     async def bench(ctx):
         ctx.set(dut.operation, operation)

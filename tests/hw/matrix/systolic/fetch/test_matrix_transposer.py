@@ -13,8 +13,7 @@ from support.packing import joined
 @pytest.mark.parametrize("stall", [0.0, 0.4])
 @pytest.mark.parametrize(("size", "width"), [(2, 16), (4, 8), (8, 16), (3, 5)])
 def test_columns_come_a_block_later(size, width, stall):
-    dut = Transposer(TransposerConfig(size=size, width=width))
-    require_no_loop(dut)
+    dut = require_no_loop(Transposer(TransposerConfig(size=size, width=width)))
     rng = random.Random(size)
     blocks = [
         [[rng.getrandbits(width) for _ in range(size)] for _ in range(size)] for _ in range(6)
@@ -41,8 +40,7 @@ def test_columns_come_a_block_later(size, width, stall):
 @pytest.mark.parametrize("falling", [False, True])
 @pytest.mark.parametrize(("lanes", "width", "step"), [(4, 8, 1), (4, 16, 3), (2, 1, 4), (3, 3, 1)])
 def test_each_lane_has_its_delay(lanes, width, step, falling):
-    dut = Skew(SkewConfig(lanes=lanes, width=width, step=step, falling=falling))
-    require_no_loop(dut)
+    dut = require_no_loop(Skew(SkewConfig(lanes=lanes, width=width, step=step, falling=falling)))
     rng = random.Random(lanes)
     words = [[rng.getrandbits(width) for _ in range(lanes)] for _ in range(30)]
 
