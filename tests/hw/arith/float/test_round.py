@@ -103,20 +103,16 @@ def config_of(form, *, extra=3, **options):
     )
 
 
+#: Options of a unit with every mode and flag.
+COMPLETE = {"overflows": True, "modes": True, "flags": True}
+
+
 @pytest.mark.parametrize("saturate", [False, True])
 @pytest.mark.parametrize("extra", [2, 3, 9])
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.quick(6)
 def test_all_modes_and_flags(name, extra, saturate):
-    config = config_of(
-        FORMS[name],
-        extra=extra,
-        overflows=True,
-        underflows=True,
-        modes=True,
-        flags=True,
-        saturate=saturate,
-    )
+    config = config_of(FORMS[name], extra=extra, underflows=True, saturate=saturate, **COMPLETE)
     flags = check(config)
     for flag in ("inexact", "underflow", "overflow"):
         assert (flags & FLAGS[flag]).any()
@@ -126,14 +122,7 @@ def test_all_modes_and_flags(name, extra, saturate):
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.quick(8)
 def test_numbers_without_their_top_bit(name, underflows):
-    config = config_of(
-        FORMS[name],
-        overflows=True,
-        underflows=underflows,
-        unnormalised=True,
-        modes=True,
-        flags=True,
-    )
+    config = config_of(FORMS[name], underflows=underflows, unnormalised=True, **COMPLETE)
     assert (check(config) & FLAGS["underflow"]).any()
 
 
