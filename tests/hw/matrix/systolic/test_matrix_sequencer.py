@@ -239,26 +239,20 @@ def test_short_tiles_wait_for_weights():
     assert set(gaps(surroundings)) == {0, 10 - 4}
 
 
-@pytest.mark.parametrize("operand", ["a", "b"])
-@pytest.mark.quick(1)
-def test_transposed_operands_cost_no_pause(operand):
-    operations = [compute(LARGE, 4, 4, 4, **{f"transpose_{operand}": 1}) for _ in range(2)]
-    surroundings = run(LARGE, operations)
-    assert not any(gaps(surroundings))
-
-
-def test_a_store_delays_the_next_tile_by_no_cycle():
-    """Only the last column block is left to drain when the next tile overwrites the first."""
-    operations = [compute(LARGE, 8, 4, 4, store=1) for _ in range(3)]
-    surroundings = run(LARGE, operations)
-    assert not any(gaps(surroundings))
-
-
-@pytest.mark.full
-def test_a_store_of_its_own_starts_as_early():
-    operations = [compute(LARGE, 8, 4, 4), compute(LARGE, 8, 4, 4, compute=0, store=1)] * 2
-    surroundings = run(LARGE, operations)
-    assert not any(gaps(surroundings))
+@pytest.mark.parametrize(
+    "operations",
+    [
+        [compute(LARGE, 4, 4, 4, transpose_a=1)] * 2,
+        [compute(LARGE, 4, 4, 4, transpose_b=1)] * 2,
+        # Only the last column block is left to drain when the next tile overwrites the first.
+        [compute(LARGE, 8, 4, 4, store=1)] * 3,
+        [compute(LARGE, 8, 4, 4), compute(LARGE, 8, 4, 4, compute=0, store=1)] * 2,
+    ],
+    ids=["transposed A", "transposed B", "stores", "stores of their own"],
+)
+@pytest.mark.quick("transposed A", "stores")
+def test_tiles_follow_without_a_pause(operations):
+    assert not any(gaps(run(LARGE, operations)))
 
 
 @pytest.mark.parametrize(("k", "early"), [(2, 32), (4, 96), (8, 96)])
