@@ -2,7 +2,7 @@
 
 from amaranth import *
 
-from spica.hw.core.layouts import OPERANDS
+from spica.hw.lib.interfaces.execution_unit import OPERANDS
 
 from .properties import Assert, Assume, ones
 

@@ -8,8 +8,8 @@ from spica.hw.core.front_end_layouts import head_layout
 from spica.hw.core.issue.scoreboard import Scoreboard, done_layout, register_event_layout
 from spica.hw.core.issue.stall_reason import waits_layout
 from spica.hw.core.issue.warp_scoreboard import FIXED_PORTS, UNDER_WAY, VARIABLE_PORTS
-from spica.hw.core.layouts import REGISTERS
 from spica.hw.isa.operations import Port
+from spica.hw.lib.interfaces.execution_unit import REGISTERS
 
 from .proof import Proof
 from .properties import Assert, Assume, Properties, ones

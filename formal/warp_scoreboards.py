@@ -5,7 +5,7 @@ from amaranth.lib import data
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.issue.warp_scoreboard import UNDER_WAY, WarpScoreboard, needs_layout, releases
-from spica.hw.core.layouts import OPERANDS, REGISTERS
+from spica.hw.lib.interfaces.execution_unit import OPERANDS, REGISTERS
 
 from .proof import Proof
 from .properties import Assert, Assume, Properties, ones

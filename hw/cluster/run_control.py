@@ -9,9 +9,9 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import RunControlConfig
 from ..core.control.faults import fault_layout
-from ..core.units.lsu.memory_layouts import memory_fault_layout
 from ..emit.shared_block import SharedBlock
 from ..isa.memory_map import core_registers
+from ..lib.interfaces.memory_fault import memory_fault_layout
 from ..lib.merge import Merge
 from ..lib.one_hot import lowest, select
 from ..lib.register_bridge import decode

@@ -18,6 +18,8 @@ from ..lib.interfaces.core_memory import (
     fetch_request_layout,
     fetch_response_layout,
 )
+from ..lib.interfaces.execution_unit import begins, ends
+from ..lib.interfaces.memory_fault import memory_fault_layout
 from ..lib.interfaces.shared_memory import WideReadSignature
 from ..lib.streams import ResponseSignature
 from .control.barrier import barrier_layout, barrier_request_layout
@@ -29,7 +31,6 @@ from .front_end.front_end import FrontEnd
 from .issue.issue import Issue
 from .issue.warp_scoreboard import FIXED_PORTS, VARIABLE_PORTS
 from .issue.whole_warp import WholeWarp
-from .layouts import begins, ends
 from .observation import ObservationSignature, probe
 from .operands.collector_pool import Collectors
 from .operands.register_file import RegisterFile
@@ -40,7 +41,6 @@ from .units.execution_units import UNITS
 from .units.hgmma.hgmma_unit import HgmmaUnit
 from .units.hgmma.layouts import event_layout
 from .units.lsu.address import is_store
-from .units.lsu.memory_layouts import memory_fault_layout
 
 __all__ = ["Core"]
 

@@ -10,11 +10,11 @@ from ..config import PipelineConfig
 from ..isa.csr import COUNTERS
 from ..isa.operations import Port
 from ..lib.interfaces.core_memory import warp_shape
+from ..lib.interfaces.execution_unit import OPERANDS, begins, ends, result_layout
+from ..lib.interfaces.memory_fault import memory_fault_layout
 from ..lib.probes import FlattenedResponseSignature, flatten
 from .control.faults import fault_layout
 from .issue.stall_reason import StallReason
-from .layouts import OPERANDS, begins, ends, result_layout
-from .units.lsu.memory_layouts import memory_fault_layout
 
 __all__ = ["ObservationSignature", "collected_layout", "place_layout", "probe"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from ...hw.core.control.faults import FaultCause
 from ...hw.core.issue.stall_reason import StallReason
-from ...hw.core.units.lsu.memory_layouts import MemoryFault
 from ...hw.isa.operations import PORTS, Port
+from ...hw.lib.interfaces.memory_fault import MemoryFault
 from ...kernels.program import Program
 from ..harness.stop_reason import StopReason
 from ..iss.faults import lane_text

@@ -7,10 +7,11 @@ import numpy as np
 from ...hw.cluster.cluster import Cluster
 from ...hw.cluster.counters import counter_table
 from ...hw.config import ClusterConfig
-from ...hw.core.units.lsu.memory_layouts import MemoryFault, slots
+from ...hw.core.units.lsu.memory_layouts import slots
 from ...hw.isa.markers import BEGIN_MARKER, END_MARKER
 from ...hw.isa.memory_map import CORES, CORES_BASE, SHARED_BASE
 from ...hw.isa.operations import Port
+from ...hw.lib.interfaces.memory_fault import MemoryFault
 from ...kernels.commands import CommandList
 from .binding import Layout
 from .core_harness import ProgramHarness

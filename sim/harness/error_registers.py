@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from ...hw.cluster.register_blocks import unit_blocks
 from ...hw.config import MOST_UNITS, ClusterConfig
 from ...hw.core.control.faults import FaultCause
-from ...hw.core.units.lsu.memory_layouts import MemoryFault
 from ...hw.isa.memory_map import CORES, CORES_BASE, numbered
+from ...hw.lib.interfaces.memory_fault import MemoryFault
 
 __all__ = ["describe_faults", "fault_registers", "unit_registers", "units_of"]
 

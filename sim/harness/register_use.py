@@ -5,9 +5,9 @@ from functools import cache
 import numpy as np
 
 from ...hw.core.front_end.decode_table import RULES
-from ...hw.core.layouts import REGISTERS
 from ...hw.isa.encoding import REGISTER_FIELDS, RegisterClass
 from ...hw.isa.instructions import find
+from ...hw.lib.interfaces.execution_unit import REGISTERS
 from ...kernels.program import Program
 
 __all__ = ["FLOATS", "register_use", "registers_of"]

@@ -1,7 +1,7 @@
 """Causes of faults that cores report, and the reasons of the model that match them."""
 
 from ...hw.core.control.faults import FaultCause
-from ...hw.core.units.lsu.memory_layouts import MemoryFault
+from ...hw.lib.interfaces.memory_fault import MemoryFault
 from ..harness.interface import HARNESS
 from ..iss.faults import REASONS, Reason
 from ..iss.outcome import Cause

@@ -9,9 +9,10 @@ from ...hw.base.native_interface import NativeStructure
 from ...hw.config import ClusterConfig, CoreConfig
 from ...hw.core.control.faults import FaultCause
 from ...hw.core.units.lsu.address import UPPER_HALF
-from ...hw.core.units.lsu.memory_layouts import MemoryFault, slots
+from ...hw.core.units.lsu.memory_layouts import slots
 from ...hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, disassemble
 from ...hw.isa.operations import Port
+from ...hw.lib.interfaces.memory_fault import MemoryFault
 from ..harness.cluster_harness import ClusterHarness
 from ..harness.core_harness import ProgramHarness
 from ..harness.interface import HARNESS

@@ -12,9 +12,9 @@ from ...hw.cluster.cores import Cores
 from ...hw.config import ClusterConfig, CoreConfig
 from ...hw.core.control.faults import FaultCause
 from ...hw.core.issue.stall_reason import StallReason
-from ...hw.core.units.lsu.memory_layouts import MemoryFault
 from ...hw.isa.csr import COUNTERS
 from ...hw.isa.operations import Port
+from ...hw.lib.interfaces.memory_fault import MemoryFault
 from ...kernels.commands import CommandList
 from ...kernels.program import Program
 from ..engine.amaranth_engine import AmaranthEngine

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ...hw.core.control.faults import FaultCause
-from ...hw.core.units.lsu.memory_layouts import MemoryFault
+from ...hw.lib.interfaces.memory_fault import MemoryFault
 from ..harness.dram import ChannelStatistics
 from ..harness.stop_reason import StopReason
 from ..lockstep.missed_store import MissedStore

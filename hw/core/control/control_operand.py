@@ -6,8 +6,8 @@ from amaranth.lib import data
 from ...config import PipelineConfig
 from ...isa.operations import OPERATION_WIDTH
 from ...lib.interfaces.core_memory import warp_shape
+from ...lib.interfaces.execution_unit import REGISTER_WIDTH
 from ...lib.one_hot import select
-from ..layouts import REGISTER_WIDTH
 
 __all__ = ["CSR_WIDTH", "EXIT_CODE_OPERAND", "control_layout", "reduce_operands"]
 

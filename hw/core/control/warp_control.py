@@ -8,10 +8,11 @@ from ...config import CoreBlockConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.csr import CSRS
 from ...isa.operations import ControlOperation
+from ...lib.interfaces.execution_unit import operation_layout, result_layout
 from ...lib.streams import ResponseSignature
 from ..csr_file import CsrFile, core_shape, flags_layout
 from ..front_end_layouts import redirect_layout
-from ..layouts import branch_layout, operation_layout, result_layout
+from ..layouts import branch_layout
 from .barrier import Barrier, barrier_layout, barrier_request_layout
 from .control_effects import ControlEffects
 from .control_operand import CSR_WIDTH, control_layout, reduce_operands

@@ -19,14 +19,8 @@ from ...isa.operations import (
     Port,
     RegisterGroups,
 )
-from ..layouts import (
-    OPERANDS,
-    REGISTER_WIDTH,
-    REGISTERS,
-    decoded_layout,
-    group_fields,
-    product_field,
-)
+from ...lib.interfaces.execution_unit import OPERANDS, REGISTER_WIDTH, REGISTERS
+from ..layouts import decoded_layout, group_fields, product_field
 from .decode_table import EXIT_CODE_REGISTER, RULES, Rule
 
 __all__ = ["Decode"]

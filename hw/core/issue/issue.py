@@ -7,9 +7,10 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.operations import Port
+from ...lib.interfaces.execution_unit import OPERANDS
 from ...lib.one_hot import number_of, select
 from ..front_end_layouts import head_layout
-from ..layouts import OPERANDS, group_fields, issue_layout
+from ..layouts import group_fields, issue_layout
 from .issue_credits import IssueCredits
 from .issue_slot import IssueSlot
 from .scheduler import Scheduler

@@ -6,7 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
-from ..layouts import OPERANDS, issue_layout
+from ...lib.interfaces.execution_unit import OPERANDS
+from ..layouts import issue_layout
 from .scoreboard import done_layout
 
 __all__ = ["IssueSlot"]

@@ -8,8 +8,9 @@ from ...config import PipelineConfig
 from ...emit.component import Component
 from ...isa.operations import Port
 from ...lib.interfaces.core_memory import warp_shape
+from ...lib.interfaces.execution_unit import OPERANDS, REGISTER_WIDTH, REGISTERS
 from ..front_end_layouts import head_layout
-from ..layouts import OPERANDS, REGISTER_WIDTH, REGISTERS, group_fields
+from ..layouts import group_fields
 from .stall_reason import StallReason, reason_of_each, waits_layout
 from .warp_scoreboard import (
     FIXED_PORTS,

@@ -8,8 +8,9 @@ from amaranth.utils import exact_log2
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.operations import Latency, Port, ports_with
+from ...lib.interfaces.execution_unit import OPERANDS, REGISTER_WIDTH, REGISTERS
 from ...lib.one_hot import ones
-from ..layouts import OPERANDS, REGISTER_WIDTH, REGISTERS, group_fields
+from ..layouts import group_fields
 
 __all__ = [
     "FIXED_PORTS",

@@ -11,16 +11,10 @@ from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.operations import PORTS
 from ...lib.interfaces.core_memory import warp_shape
+from ...lib.interfaces.execution_unit import OPERANDS, beat_field, operation_layout, result_layout
 from ...lib.one_hot import lowest, select
 from ...lib.streams import ResponseSignature
-from ..layouts import (
-    OPERANDS,
-    beat_field,
-    issue_layout,
-    operation_layout,
-    read_layout,
-    result_layout,
-)
+from ..layouts import issue_layout, read_layout
 from .register_map import request_layout
 
 __all__ = ["Collector"]

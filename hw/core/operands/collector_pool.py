@@ -7,9 +7,10 @@ from amaranth.utils import ceil_log2
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
+from ...lib.interfaces.execution_unit import OPERANDS, operation_layout, result_layout
 from ...lib.one_hot import lowest, ones
 from ...lib.streams import ResponseSignature
-from ..layouts import OPERANDS, issue_layout, operation_layout, read_layout, result_layout
+from ..layouts import issue_layout, read_layout
 from ..part_configs import part_config
 from .collector import Collector
 from .dispatch import Dispatch

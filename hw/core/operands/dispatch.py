@@ -8,8 +8,8 @@ from ...config import PipelineConfig
 from ...emit.component import Component
 from ...isa.operations import PORTS, Port
 from ...lib.age_matrix import oldest
+from ...lib.interfaces.execution_unit import OPERANDS, operation_layout
 from ...lib.one_hot import select
-from ..layouts import OPERANDS, operation_layout
 
 __all__ = ["Dispatch"]
 

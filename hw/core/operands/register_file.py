@@ -7,8 +7,9 @@ from amaranth.lib.wiring import In, Out
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.age_matrix import AgeMatrix
+from ...lib.interfaces.execution_unit import result_layout
 from ...lib.streams import ResponseSignature
-from ..layouts import read_layout, result_layout
+from ..layouts import read_layout
 from .bank_requests import BankRequests
 from .crossbar import Crossbar, Distributor
 from .register_bank import RegisterBank

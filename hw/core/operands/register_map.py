@@ -7,7 +7,8 @@ from amaranth.lib import data
 from amaranth.utils import ceil_log2, exact_log2
 
 from ...config import PipelineConfig
-from ..layouts import REGISTER_WIDTH, register_layout
+from ...lib.interfaces.execution_unit import REGISTER_WIDTH
+from ..layouts import register_layout
 
 __all__ = ["RegisterMap", "request_layout"]
 

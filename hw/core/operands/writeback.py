@@ -7,9 +7,9 @@ from amaranth.lib.wiring import In, Out
 from ...config import PipelineConfig
 from ...emit.component import Component
 from ...lib.age_matrix import AgeMatrix, oldest
+from ...lib.interfaces.execution_unit import result_layout
 from ...lib.one_hot import select, union
 from ...lib.streams import ResponseSignature
-from ..layouts import result_layout
 
 __all__ = ["Writeback"]
 

@@ -8,7 +8,7 @@ from ...arith.float.rounding import FLAGS_LAYOUT, Rounding
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...isa.operations import OPERATION_WIDTH, PORTS, Port
-from ..layouts import operation_layout, result_layout
+from ...lib.interfaces.execution_unit import operation_layout, result_layout
 from .lane_dispatch import BeatsConfig, LaneDispatch, LaneGather
 
 __all__ = ["LaneUnit", "hold"]

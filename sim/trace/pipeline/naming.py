@@ -3,8 +3,8 @@
 import numpy as np
 
 from ....hw.core.control.faults import FaultCause
-from ....hw.core.units.lsu.memory_layouts import MemoryFault
 from ....hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, disassemble
+from ....hw.lib.interfaces.memory_fault import MemoryFault
 from ....kernels.program import Program
 from ...harness.interface import HARNESS
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ....hw.core.layouts import REGISTERS
 from ....hw.isa.operations import Port
+from ....hw.lib.interfaces.execution_unit import REGISTERS
 from ...harness.register_use import FLOATS, registers_of
 from .life import Life, Pipeline
 from .naming import Names

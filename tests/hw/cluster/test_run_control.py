@@ -3,8 +3,8 @@
 from spica.hw.cluster.run_control import CONSOLE_BYTES, RunControl
 from spica.hw.config import RunControlConfig
 from spica.hw.core.control.faults import FaultCause
-from spica.hw.core.units.lsu.memory_layouts import MemoryFault
 from spica.hw.isa.memory_map import core_registers
+from spica.hw.lib.interfaces.memory_fault import MemoryFault
 from spica.sim.engine.testbench import simulate
 from support.cluster.two_cores import TWO
 

@@ -5,8 +5,8 @@ import random
 from amaranth import Value
 
 from spica.hw.config import CoreConfig
-from spica.hw.core.layouts import more_field
 from spica.hw.isa.operations import PORTS, Port
+from spica.hw.lib.interfaces.execution_unit import more_field
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.core.operands.collector_pool import expected_operations
 from spica.sim.units.alike import require_alike

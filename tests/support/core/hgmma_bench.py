@@ -9,9 +9,9 @@ import numpy as np
 
 from spica.hw.config import CoreConfig, HgmmaUnitConfig, SharedPortConfig
 from spica.hw.config.tensor import READ_BYTES, SWIZZLE_ROW_BYTES, HgmmaConfig
-from spica.hw.core.layouts import operation_layout, result_layout
-from spica.hw.core.units.lsu.memory_layouts import memory_fault_layout
 from spica.hw.isa.memory_map import SHARED_BASE
+from spica.hw.lib.interfaces.execution_unit import operation_layout, result_layout
+from spica.hw.lib.interfaces.memory_fault import memory_fault_layout
 from spica.sim.engine.block_bench import BlockBench
 from spica.sim.golden.core.units.operand_layout import operand_places
 from spica.sim.golden.core.units.tensor import hgmma, hgmma_operands

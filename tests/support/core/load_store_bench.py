@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 from amaranth import Value
 
-from spica.hw.core.layouts import operation_layout, result_layout
 from spica.hw.core.units.lsu.load_store import LoadStoreUnit
-from spica.hw.core.units.lsu.memory_layouts import MemoryFault, memory_fault_layout
 from spica.hw.isa.operations import MemoryOperation
+from spica.hw.lib.interfaces.execution_unit import operation_layout, result_layout
+from spica.hw.lib.interfaces.memory_fault import MemoryFault, memory_fault_layout
 from spica.sim.engine.testbench import put, require_no_loop, simulate
 from spica.sim.golden.core.units.load_store import Access, fault_of, requests_of, size_of
 from support.core.simple_memory import SimpleMemory

@@ -5,9 +5,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from spica.hw.config import CoreConfig
-from spica.hw.core.layouts import issue_layout, operation_layout, read_layout, result_layout
+from spica.hw.core.layouts import issue_layout, read_layout
 from spica.hw.core.operands.collector_pool import Collectors, collector_events
 from spica.hw.core.operands.register_map import request_layout
+from spica.hw.lib.interfaces.execution_unit import operation_layout, result_layout
 
 __all__ = ["PackedCollectors"]
 

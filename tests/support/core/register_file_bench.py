@@ -5,8 +5,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from spica.hw.config import CoreConfig
-from spica.hw.core.layouts import REGISTERS
 from spica.hw.core.operands.register_file import RegisterFile
+from spica.hw.lib.interfaces.execution_unit import REGISTERS
 from spica.sim.golden.core.operands.register_file import Access, bank_of
 
 __all__ = ["Traffic"]

@@ -9,8 +9,8 @@ import numpy as np
 from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.config import CoreConfig
 from spica.hw.config.tensor import TensorConfig
-from spica.hw.core.layouts import operation_layout, result_layout
 from spica.hw.core.units.tensor.tensor_unit import TensorUnit
+from spica.hw.lib.interfaces.execution_unit import operation_layout, result_layout
 from spica.sim.engine.block_bench import BlockBench
 from spica.sim.engine.testbench import Simulation, require_no_loop
 from spica.sim.golden.arith.dot_product.operands import dot_operands

@@ -5,8 +5,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from spica.hw.config import PipelineConfig
-from spica.hw.core.layouts import operation_layout, result_layout
 from spica.hw.isa.operations import PORTS, Port, SpecialOperation
+from spica.hw.lib.interfaces.execution_unit import operation_layout, result_layout
 from support.core.trial_groups import SIZE
 
 __all__ = ["TrialUnit", "mixed"]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from spica.hw.core.control.faults import FaultCause
-from spica.hw.core.units.lsu.memory_layouts import MemoryFault
+from spica.hw.lib.interfaces.memory_fault import MemoryFault
 from support.programs.placed_program import PlacedProgram
 
 __all__ = ["FAULTS", "FaultyProgram"]

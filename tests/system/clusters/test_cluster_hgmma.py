@@ -9,9 +9,9 @@ import pytest
 from spica.hw.config import SharedMemoryConfig
 from spica.hw.config.tensor import HgmmaConfig
 from spica.hw.core.control.faults import FaultCause
-from spica.hw.core.units.lsu.memory_layouts import MemoryFault
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
+from spica.hw.lib.interfaces.memory_fault import MemoryFault
 from spica.sim.golden.core.units.operand_layout import operand_places
 from spica.sim.golden.core.units.tensor import hgmma, hgmma_operands
 from spica.sim.harness.dram import DramConfig

@@ -12,8 +12,8 @@ from spica.hw.cluster.cluster import Cluster
 from spica.hw.cluster.counters import counter_table
 from spica.hw.cluster.observation import observed_ports
 from spica.hw.core.control.faults import FaultCause
-from spica.hw.core.units.lsu.memory_layouts import MemoryFault
 from spica.hw.isa.memory_map import DMA_BASE, ENTRY, SHARED_BASE, WINDOW_BYTES
+from spica.hw.lib.interfaces.memory_fault import MemoryFault
 from spica.kernels.commands import CommandList
 from spica.sim.harness.dram import DramConfig
 from spica.sim.harness.interface import HARNESS

@@ -7,10 +7,10 @@ import pytest
 
 from spica.hw.base.errors import MachineError
 from spica.hw.core.control.faults import FaultCause
-from spica.hw.core.units.lsu.memory_layouts import MemoryFault
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.memory_map import CONSOLE_BASE
 from spica.hw.isa.operations import PORTS, Unit
+from spica.hw.lib.interfaces.memory_fault import MemoryFault
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
 from support.cluster.kept_machines import kept_machines

@@ -3,10 +3,10 @@
 import pytest
 
 from spica.hw.core.control.faults import FaultCause
-from spica.hw.core.units.lsu.memory_layouts import MemoryFault
 from spica.hw.isa.assembly import assemble, disassemble
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
+from spica.hw.lib.interfaces.memory_fault import MemoryFault
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.faults import REASONS, Reason

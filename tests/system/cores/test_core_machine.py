@@ -5,7 +5,6 @@ import pytest
 
 from spica.hw.base.errors import UserError
 from spica.hw.core.control.faults import FaultCause
-from spica.hw.core.units.lsu.memory_layouts import MemoryFault
 from spica.hw.isa.memory_map import (
     CONSOLE_BASE,
     COUNTER_DUMP,
@@ -15,6 +14,7 @@ from spica.hw.isa.memory_map import (
     SHARED_BASE,
 )
 from spica.hw.isa.program import assemble_program
+from spica.hw.lib.interfaces.memory_fault import MemoryFault
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import END, START, small_config

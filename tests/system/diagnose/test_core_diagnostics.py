@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from spica.hw.config import PRESETS
-from spica.hw.core.units.lsu.memory_layouts import MemoryFault
+from spica.hw.lib.interfaces.memory_fault import MemoryFault
 from spica.sim.diagnose.core_diagnostics import core_diagnostics_text, explain_fault
 from spica.sim.harness import dram
 from spica.sim.harness.core_memory import CoreMemoryConfig

@@ -6,7 +6,8 @@ import pytest
 from amaranth.lib import data
 
 from spica.hw.config import CoreConfig
-from spica.hw.core.layouts import issue_layout, operation_layout
+from spica.hw.core.layouts import issue_layout
+from spica.hw.lib.interfaces.execution_unit import operation_layout
 from support.packing import Packing
 
 SMALL = data.StructLayout({"a": 3, "b": data.ArrayLayout(5, 2), "c": data.StructLayout({"d": 1})})

@@ -10,10 +10,10 @@ from ....arith.dot_product.latency import dot_product_latency
 from ....config import HgmmaUnitConfig
 from ....config.tensor import READ_BYTES
 from ....emit.component import Component
+from ....lib.interfaces.execution_unit import operation_layout, result_layout
+from ....lib.interfaces.memory_fault import memory_fault_layout
 from ....lib.interfaces.shared_memory import WideReadSignature
 from ....lib.sram import Sram
-from ...layouts import operation_layout, result_layout
-from ..lsu.memory_layouts import memory_fault_layout
 from .accumulator_tiles import AccumulatorTiles
 from .block_loader import BlockLoader
 from .hgmma_fetch import HgmmaFetch

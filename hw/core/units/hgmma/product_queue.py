@@ -9,10 +9,10 @@ from ....config import HgmmaUnitConfig
 from ....config.tensor import READ_BYTES, SWIZZLE_ROW_BYTES
 from ....emit.component import Component
 from ....isa.memory_map import SHARED_BASE
+from ....lib.interfaces.execution_unit import operation_layout
+from ....lib.interfaces.memory_fault import MemoryFault, memory_fault_layout
 from ....lib.one_hot import lowest, select, select_one
 from ....lib.streams import Queue
-from ...layouts import operation_layout
-from ..lsu.memory_layouts import MemoryFault, memory_fault_layout
 from .hgmma_fetch import operands_layout
 from .layouts import product_layout
 from .operand_lines import is_split

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ....config import PipelineConfig
 from ....emit.component import Component
-from ...layouts import REGISTERS, result_layout
+from ....lib.interfaces.execution_unit import REGISTERS, result_layout
 from .layouts import product_layout
 
 __all__ = ["ResultDrain"]

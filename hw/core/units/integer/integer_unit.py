@@ -8,9 +8,10 @@ from ....config import PipelineConfig
 from ....emit.shared_block import SharedBlock
 from ....isa.operations import Port
 from ....lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
+from ....lib.interfaces.execution_unit import operation_layout, result_layout
 from ....lib.register_slices import SkidBuffer
 from ....lib.streams import ResponseSignature
-from ...layouts import branch_layout, operation_layout, result_layout
+from ...layouts import branch_layout
 from ..lane_dispatch import BeatsConfig, LaneDispatch, LaneGather
 from ..writeback_slots import WritebackSlots, WritebackSlotsConfig
 from .branch import Branch

@@ -9,11 +9,11 @@ from ....emit.component import Component
 from ....isa.operations import OPERATION_WIDTH, Port
 from ....lib.carry_select import add_in_halves
 from ....lib.interfaces.core_memory import data_request_layout
+from ....lib.interfaces.execution_unit import operation_layout
+from ....lib.interfaces.memory_fault import MemoryFault
 from ....lib.streams import ResponseSignature
-from ...layouts import operation_layout
 from .address import is_misaligned, is_store, is_unaddressable, store_strobes, store_word
 from .memory_layouts import (
-    MemoryFault,
     access_layout,
     beat_width,
     beats,

@@ -6,9 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from ....config import PipelineConfig
 from ....emit.component import Component
+from ....lib.interfaces.execution_unit import result_layout
 from ....lib.sram import Sram
 from ....lib.streams import Queue, ResponseSignature
-from ...layouts import result_layout
 from .memory_layouts import access_layout, arrival_layout, part_layout, slot_shape, slots
 
 __all__ = ["LoadAssembly"]

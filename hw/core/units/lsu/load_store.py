@@ -8,12 +8,13 @@ from amaranth.utils import ceil_log2
 from ....config import PipelineConfig
 from ....emit.component import Component
 from ....lib.interfaces.core_memory import data_request_layout, data_response_layout, warp_shape
+from ....lib.interfaces.execution_unit import operation_layout, result_layout
+from ....lib.interfaces.memory_fault import memory_fault_layout
 from ....lib.one_hot import lowest, select
 from ....lib.streams import ResponseSignature
-from ...layouts import operation_layout, result_layout
 from .address_generation import AddressGeneration
 from .load_assembly import LoadAssembly
-from .memory_layouts import arrival_layout, memory_fault_layout, slots
+from .memory_layouts import arrival_layout, slots
 from .pending_request_table import PendingRequestTable
 
 __all__ = ["LoadStoreUnit"]

@@ -1,20 +1,19 @@
-"""Layouts inside the load-store unit, and of its faults."""
+"""Layouts inside the load-store unit."""
 
-from amaranth.lib import data, enum
+from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
-from ....config import PipelineConfig, RunControlConfig
+from ....config import PipelineConfig
 from ....isa.operations import Port
 from ....lib.interfaces.core_memory import warp_shape
-from ...layouts import REGISTER_WIDTH
+from ....lib.interfaces.execution_unit import REGISTER_WIDTH
+from ....lib.interfaces.memory_fault import MemoryFault
 
 __all__ = [
-    "MemoryFault",
     "access_layout",
     "arrival_layout",
     "beat_width",
     "beats",
-    "memory_fault_layout",
     "opening_layout",
     "part_layout",
     "row_layout",
@@ -23,15 +22,6 @@ __all__ = [
     "slots",
     "suspect_layout",
 ]
-
-
-class MemoryFault(enum.IntEnum, shape=2):
-    """Kind of a memory fault."""
-
-    MISALIGNED = 0  #: the address is not a multiple of the size
-    UNADDRESSABLE = 1  #: the address is below all memory
-    REFUSED = 2  #: memory answered with an error
-    NOT_SHARED = 3  #: an operand of a matrix product does not lie in shared memory
 
 
 def beats(config: PipelineConfig) -> int:
@@ -117,15 +107,4 @@ def suspect_layout(config: PipelineConfig) -> data.StructLayout:
         "mask": config.threads,
         "kind": MemoryFault,
         "addresses": data.ArrayLayout(32, config.threads),
-    })
-
-
-def memory_fault_layout(config: PipelineConfig | RunControlConfig) -> data.StructLayout:
-    """Return the layout of a fault: the faulting threads, and the address of the lowest of them."""
-    return data.StructLayout({
-        "warp": warp_shape(config),
-        "pc": 32,
-        "mask": config.threads,
-        "kind": MemoryFault,
-        "address": 32,
     })

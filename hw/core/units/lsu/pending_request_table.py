@@ -8,12 +8,12 @@ from ....config import PipelineConfig
 from ....emit.component import Component
 from ....isa.operations import Port
 from ....lib.interfaces.core_memory import data_response_layout, warp_shape
+from ....lib.interfaces.memory_fault import MemoryFault
 from ....lib.one_hot import lowest
 from ....lib.sram import Sram
 from ....lib.streams import ResponseSignature
 from .address import load_values
 from .memory_layouts import (
-    MemoryFault,
     access_layout,
     beats,
     opening_layout,

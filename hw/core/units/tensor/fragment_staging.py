@@ -7,8 +7,8 @@ from amaranth.utils import exact_log2
 
 from ....config import PipelineConfig
 from ....emit.component import Component
+from ....lib.interfaces.execution_unit import operation_layout
 from ....lib.sram import Sram
-from ...layouts import operation_layout
 from .layouts import BUFFERS, hmma_layout, row_shape, step_layout
 
 __all__ = ["FragmentStaging"]

@@ -8,7 +8,7 @@ from ....config import PipelineConfig
 from ....config.tensor import TensorConfig
 from ....isa.operations import PORTS, Port
 from ....lib.interfaces.core_memory import warp_shape
-from ...layouts import REGISTER_WIDTH
+from ....lib.interfaces.execution_unit import REGISTER_WIDTH
 
 __all__ = [
     "BUFFERS",

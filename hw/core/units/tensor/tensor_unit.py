@@ -9,8 +9,8 @@ from ....arith.dot_product.dot_product import DotProduct
 from ....arith.dot_product.latency import dot_product_latency
 from ....config import PipelineConfig
 from ....emit.component import Component
+from ....lib.interfaces.execution_unit import operation_layout, result_layout
 from ....lib.sram import Sram
-from ...layouts import operation_layout, result_layout
 from .fragment_staging import FragmentStaging
 from .layouts import step_layout
 from .reformatter import Reformatter

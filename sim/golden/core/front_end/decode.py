@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from .....hw.config import PipelineConfig
 from .....hw.core.front_end.decode_table import RULES, Rule
-from .....hw.core.layouts import REGISTER_WIDTH, decoded_layout, group_fields, product_field
+from .....hw.core.layouts import decoded_layout, group_fields, product_field
 from .....hw.isa.encoding import IMMEDIATES, RegisterClass
 from .....hw.isa.instructions import find
 from .....hw.isa.operations import (
@@ -17,6 +17,7 @@ from .....hw.isa.operations import (
     RegisterGroups,
     Unit,
 )
+from .....hw.lib.interfaces.execution_unit import REGISTER_WIDTH
 
 __all__ = ["Decoded", "decode", "is_same", "packed"]
 

@@ -1,7 +1,7 @@
 """Golden model of the operand collectors: expected operands of each operation."""
 
 from .....hw.config import PipelineConfig
-from .....hw.core.layouts import beat_field
+from .....hw.lib.interfaces.execution_unit import beat_field
 
 __all__ = ["expected_operations", "mixture"]
 

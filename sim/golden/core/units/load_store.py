@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 
 from .....hw.config import PipelineConfig
-from .....hw.core.units.lsu.memory_layouts import MemoryFault
 from .....hw.isa.memory_map import DRAM_BASE
 from .....hw.isa.operations import MemoryOperation, Port
+from .....hw.lib.interfaces.memory_fault import MemoryFault
 
 __all__ = ["Access", "Fault", "Request", "SequentialMemory", "fault_of", "requests_of", "size_of"]
 

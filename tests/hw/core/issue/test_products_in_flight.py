@@ -6,7 +6,7 @@ import pytest
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.issue.warp_scoreboard import UNDER_WAY, WarpScoreboard
-from spica.hw.core.layouts import REGISTERS
+from spica.hw.lib.interfaces.execution_unit import REGISTERS
 from spica.sim.engine.testbench import require_no_loop, simulate
 
 CONFIG = CoreConfig(warps=2, threads=8, tensor="hgmma")

@@ -10,10 +10,11 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from spica.hw.config import CoreConfig
-from spica.hw.core.layouts import read_layout, result_layout
+from spica.hw.core.layouts import read_layout
 from spica.hw.core.operands.register_file import RegisterFile
 from spica.hw.core.operands.register_map import request_layout
 from spica.hw.core.operands.writeback import Writeback
+from spica.hw.lib.interfaces.execution_unit import result_layout
 from spica.hw.lib.streams import ResponseSignature
 from spica.sim.engine.testbench import put, require_no_loop, simulate
 from spica.synth.measure import measure

@@ -8,8 +8,8 @@ import pytest
 from spica.hw.config import HgmmaUnitConfig
 from spica.hw.config.tensor import TENSOR_NUMERICS, HgmmaConfig
 from spica.hw.core.units.hgmma.hgmma_unit import HgmmaUnit
-from spica.hw.core.units.lsu.memory_layouts import MemoryFault
 from spica.hw.isa.memory_map import SHARED_BASE
+from spica.hw.lib.interfaces.memory_fault import MemoryFault
 from spica.sim.engine.block_bench import BlockBench
 from spica.synth.measure import measure
 from support.core.hgmma_bench import SIZE, HgmmaRun, products, results_of, unit_config

@@ -7,8 +7,9 @@ import pytest
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.units.lsu.load_store import LoadStoreUnit
-from spica.hw.core.units.lsu.memory_layouts import MemoryFault, beats, slots
+from spica.hw.core.units.lsu.memory_layouts import beats, slots
 from spica.hw.isa.operations import MemoryOperation
+from spica.hw.lib.interfaces.memory_fault import MemoryFault
 from spica.sim.golden.core.units.load_store import (
     Fault,
     SequentialMemory,
