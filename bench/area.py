@@ -7,10 +7,10 @@ from dataclasses import replace
 from spica.cli.options import new_table
 from spica.hw.base.progress import Progress
 from spica.hw.config import PRESETS, ClusterConfig
-from spica.hw.core.units.tensor.fragment_staging import FragmentStaging
-from spica.hw.core.units.tensor.layouts import BUFFERS, row_shape
 from spica.hw.lib.register_slices import RegisterSlice
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
+from spica.hw.styles.register_fed.fragment_staging import FragmentStaging
+from spica.hw.styles.register_fed.layouts import BUFFERS, row_shape
 from spica.synth.grouped import Pricing, total_measurement
 from spica.synth.measure import measure as measure_block
 from spica.synth.memories import MemoryShape, memory_nand2

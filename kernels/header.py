@@ -14,7 +14,7 @@ from ..hw.isa.csr import COUNTER_NUMBERS, COUNTERS, CSRS
 from ..hw.isa.instructions import INSTRUCTIONS
 from ..hw.isa.markers import MARKERS
 from ..hw.isa.operations import Unit
-from ..hw.matrix.registry import kind_of
+from ..hw.styles.registry import kind_of
 from .gemm.tiles import tile_constants
 
 __all__ = ["EXIT_CODES", "library_header", "program_header"]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ..hw.core.units.execution_units import UNITS
 from ..hw.isa.operations import PORTS, Port
-from ..hw.matrix.registry import KINDS
+from ..hw.styles.registry import KINDS
 
 __all__ = ["CONTAINERS", "GROUPS", "HELPERS", "group_of"]
 
@@ -18,7 +18,7 @@ OUTSIDE: Mapping[Port, tuple[str, ...]] = {
         "SharedLanes",
         "UnitRegisterPort",
     ),
-    Port.TENSOR: ("DotProduct", "HgmmaUnit"),
+    Port.TENSOR: ("DotProduct", "SharedFedUnit"),
 }
 
 #: Classes by group, in the order of tables. A class that is not listed, such as a common helper,

@@ -11,7 +11,7 @@ from ...hw.config import ClusterConfig
 from ...hw.config.override import members
 from ...hw.core.units.execution_units import UNITS
 from ...hw.isa.operations import PORTS, Port
-from ...hw.matrix.registry import kind_of
+from ...hw.styles.registry import kind_of
 
 __all__ = ["GROUPS", "EventBlock", "EventCounts", "EventGroup", "event_blocks"]
 

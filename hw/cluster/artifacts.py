@@ -11,7 +11,7 @@ from ..config.override import members
 from ..emit.emission import Emission
 from ..isa import memory_map as address_map
 from ..isa.memory_map import numbered
-from ..matrix.registry import kind_of
+from ..styles.registry import kind_of
 from .counters import counter_table
 from .register_blocks import register_blocks
 

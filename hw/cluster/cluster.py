@@ -22,11 +22,11 @@ from ..emit.component import Component
 from ..isa.memory_map import SLAVE_ADDRESS_WIDTH
 from ..lib.axi import Axi4LiteSignature, Axi4Signature
 from ..lib.axi_mux import AxiMux
-from ..matrix.registry import kind_of
 from ..memory.dma.dma import Dma
 from ..memory.l2.l2_slice import L2Slice
 from ..memory.memory_unit.memory_unit import MemoryUnit
 from ..memory.shared.shared_memory import SharedMemory, cluster_ports, port_names
+from ..styles.registry import kind_of
 from .cluster_barrier import ClusterBarrier
 from .cores import core_domains
 from .counters import counter_table

@@ -14,9 +14,9 @@ from ..config import WORD_BYTES, ClusterConfig
 from ..emit.shared_block import SharedBlock
 from ..isa.memory_map import COUNTERS_BASE, COUNTERS_END
 from ..lib.register_bus import RegisterSignature
-from ..matrix.registry import kind_of
 from ..memory.shared.ports import SharedMemoryPorts
 from ..memory.shared.shared_memory import cluster_ports, port_names
+from ..styles.registry import kind_of
 
 __all__ = ["Counter", "CounterRegister", "Counters", "counter_events", "counter_table"]
 

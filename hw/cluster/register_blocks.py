@@ -12,7 +12,7 @@ from ..isa.memory_map import (
     core_registers,
     unit_bases,
 )
-from ..matrix.registry import kind_of
+from ..styles.registry import kind_of
 
 __all__ = ["register_blocks", "unit_blocks"]
 

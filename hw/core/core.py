@@ -22,6 +22,8 @@ from ..lib.interfaces.execution_unit import begins, ends
 from ..lib.interfaces.memory_fault import memory_fault_layout
 from ..lib.interfaces.shared_memory import WideReadSignature
 from ..lib.streams import ResponseSignature
+from ..styles.shared_fed.layouts import event_layout
+from ..styles.shared_fed.shared_fed_unit import SharedFedUnit
 from .control.barrier import barrier_layout, barrier_request_layout
 from .control.faults import fault_layout
 from .control.warp_control import WarpControl
@@ -38,8 +40,6 @@ from .operands.writeback import Writeback
 from .part_configs import part_config
 from .units.dynamic_rounding import DynamicRounding
 from .units.execution_units import UNITS
-from .units.hgmma.hgmma_unit import HgmmaUnit
-from .units.hgmma.layouts import event_layout
 from .units.lsu.address import is_store
 
 __all__ = ["Core"]
@@ -145,8 +145,8 @@ class Core(SharedBlock):
             if port in core.ports and (port is not Port.TENSOR or self.config.shared is None)
         }
         if self.config.shared is not None:
-            units[Port.TENSOR] = HgmmaUnit(
-                HgmmaUnitConfig(core=own(HgmmaUnit), shared=self.config.shared)
+            units[Port.TENSOR] = SharedFedUnit(
+                HgmmaUnitConfig(core=own(SharedFedUnit), shared=self.config.shared)
             )
         for port, unit in units.items():
             m.submodules[f"{port.name.lower()}_unit"] = unit

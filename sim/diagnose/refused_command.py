@@ -2,7 +2,7 @@
 
 from ...hw.config import ClusterConfig
 from ...hw.isa.commands import ROCC_OPCODE, Function, cisc_word, rocc_layout
-from ...hw.matrix.registry import kind_of
+from ...hw.styles.registry import kind_of
 from ...kernels.program import Program
 from ..iss.devices import UNIT_SHIFT
 from ..iss.machine import Iss

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...hw.config import WORD_BYTES, ClusterConfig
 from ...hw.isa.memory_map import numbered
-from ...hw.matrix.registry import KINDS, kind_of
+from ...hw.styles.registry import KINDS, kind_of
 
 __all__ = [
     "ACTIVITIES",

@@ -23,7 +23,6 @@ from spica.hw.config import (
 from spica.hw.config.formats import FP16
 from spica.hw.config.tensor import TENSOR_NUMERICS
 from spica.hw.core.core import Core
-from spica.hw.core.units.tensor.fragment_staging import FragmentStaging
 from spica.hw.emit.emitter import emit
 from spica.hw.lib.axi_mux import AxiMux
 from spica.hw.matrix.systolic.processing_element import (
@@ -41,6 +40,7 @@ from spica.hw.memory.memory_unit.coalescer import Coalescer
 from spica.hw.memory.memory_unit.line_masters import LineMasters
 from spica.hw.memory.memory_unit.memory_unit import MemoryUnit
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
+from spica.hw.styles.register_fed.fragment_staging import FragmentStaging
 from spica.synth.budgets import (
     CORE_CELLS,
     DEPTH,

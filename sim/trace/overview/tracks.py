@@ -10,8 +10,8 @@ from ....hw.config import WORD_BYTES, ClusterConfig
 from ....hw.core.issue.stall_reason import StallReason
 from ....hw.isa.csr import COUNTERS
 from ....hw.isa.operations import PORTS
-from ....hw.matrix.registry import kind_of
 from ....hw.memory.shared.shared_memory import cluster_ports
+from ....hw.styles.registry import kind_of
 from ..palette import COLOURS, PALETTE, SLOT_COLOURS
 from .activity_records import ClusterRecords
 from .cache_tracks import CACHES, cache_tracks

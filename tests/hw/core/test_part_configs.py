@@ -16,9 +16,9 @@ from spica.hw.core.operands.register_file import RegisterFile
 from spica.hw.core.operands.writeback import Writeback
 from spica.hw.core.part_configs import PART_FIELDS, TENSOR_FIELDS, part_config
 from spica.hw.core.units.execution_units import UNITS
-from spica.hw.core.units.tensor.tensor_unit import TensorUnit
 from spica.hw.emit.amaranth_patches import patched_amaranth
 from spica.hw.emit.emitter import Emitter, signature_ports
+from spica.hw.styles.register_fed.register_fed_unit import RegisterFedUnit
 
 #: Cores in which no field has its default, but those of tensor instructions.
 DISTINCT = {
@@ -74,7 +74,11 @@ PARTS = {
     "WarpControl": lambda config: WarpControl(whole_config(config)),
     "Writeback": lambda config: Writeback(config, len(config.ports)),
     **{kind.__name__: kind for kind in (CoreCounters, FrontEnd, Issue, Collector, Collectors)},
-    **{kind.__name__: kind for kind in (RegisterFile, *UNITS.values()) if kind is not TensorUnit},
+    **{
+        kind.__name__: kind
+        for kind in (RegisterFile, *UNITS.values())
+        if kind is not RegisterFedUnit
+    },
 }
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.config import CoreConfig
 from spica.hw.config.tensor import TensorConfig
-from spica.hw.core.units.tensor.tensor_unit import TensorUnit
 from spica.hw.lib.interfaces.execution_unit import operation_layout, result_layout
+from spica.hw.styles.register_fed.register_fed_unit import RegisterFedUnit
 from spica.sim.engine.block_bench import BlockBench
 from spica.sim.engine.testbench import Simulation, require_no_loop
 from spica.sim.golden.arith.dot_product.operands import dot_operands
@@ -92,9 +92,9 @@ def results_of(config: CoreConfig, instruction: list[dict]) -> list[dict]:
 
 
 @lru_cache(maxsize=8)
-def simulated_unit(config: CoreConfig) -> tuple[TensorUnit, Simulation]:
+def simulated_unit(config: CoreConfig) -> tuple[RegisterFedUnit, Simulation]:
     """Return a tensor unit and its simulation, which all runs of the config share."""
-    unit = require_no_loop(TensorUnit(config))
+    unit = require_no_loop(RegisterFedUnit(config))
     return unit, Simulation(unit)
 
 
@@ -149,7 +149,7 @@ class TensorRun:
         self.cycle = 0
         self.expected = sum(len(each) for each in instructions)
         if is_native:
-            self.run_native(TensorUnit(config))
+            self.run_native(RegisterFedUnit(config))
         else:
             unit, simulation = simulated_unit(config)
             simulation.run(self.bench_of(unit), timeout=20_000)
@@ -189,7 +189,7 @@ class TensorRun:
         self.credits += released
         self.cycle += 1
 
-    def bench_of(self, unit: TensorUnit):
+    def bench_of(self, unit: RegisterFedUnit):
         """Return the testbench for Amaranth's simulator."""
 
         async def bench(ctx):
@@ -207,7 +207,7 @@ class TensorRun:
 
         return bench
 
-    def run_native(self, unit: TensorUnit):
+    def run_native(self, unit: RegisterFedUnit):
         """Run on Verilator, a cycle at a time."""
         given, shown = operation_layout(self.config), result_layout(self.config)
         words = -(-given.size // 32)

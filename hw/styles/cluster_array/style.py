@@ -3,8 +3,8 @@
 from ...config import SystolicConfig
 from ...isa.commands import CISC_MAPS
 from ...isa.memory_map import MATRIX
-from ..kind import UnitCounter, UnitKind
-from .systolic_unit import SystolicUnit
+from ...matrix.systolic.systolic_unit import SystolicUnit
+from ..style import UnitCounter, UnitKind
 
 __all__ = ["SYSTOLIC"]
 

@@ -3,7 +3,7 @@
 from amaranth import *
 from amaranth.utils import exact_log2
 
-from ....config.tensor import READ_BYTES, SWIZZLE_ROW_BYTES, SWIZZLE_UNIT_BYTES, HgmmaConfig
+from ...config.tensor import READ_BYTES, SWIZZLE_ROW_BYTES, SWIZZLE_UNIT_BYTES, HgmmaConfig
 
 __all__ = ["column_bits", "exchanged", "is_split", "line_offset", "permuted", "row_parity"]
 

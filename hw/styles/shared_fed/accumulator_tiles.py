@@ -5,10 +5,10 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ....config.tensor import HgmmaConfig
-from ....emit.component import Component
-from ....lib.one_hot import select_one
-from ....lib.sram import Sram
+from ...config.tensor import HgmmaConfig
+from ...emit.component import Component
+from ...lib.one_hot import select_one
+from ...lib.sram import Sram
 
 __all__ = ["AccumulatorTiles"]
 

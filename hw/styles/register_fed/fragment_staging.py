@@ -5,10 +5,10 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ....config import PipelineConfig
-from ....emit.component import Component
-from ....lib.interfaces.execution_unit import operation_layout
-from ....lib.sram import Sram
+from ...config import PipelineConfig
+from ...emit.component import Component
+from ...lib.interfaces.execution_unit import operation_layout
+from ...lib.sram import Sram
 from .layouts import BUFFERS, hmma_layout, row_shape, step_layout
 
 __all__ = ["FragmentStaging"]

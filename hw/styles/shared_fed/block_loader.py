@@ -4,9 +4,9 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ....config.formats import FORMATS
-from ....config.tensor import READ_BYTES, HgmmaConfig
-from ....emit.component import Component
+from ...config.formats import FORMATS
+from ...config.tensor import READ_BYTES, HgmmaConfig
+from ...emit.component import Component
 from .layouts import HALF_LINES, OPERAND_LINES, SLOTS, columns_layout, step_layout
 
 __all__ = ["BlockLoader"]
@@ -40,7 +40,7 @@ class BlockLoader(Component):
     Members
     -------
     arrived : In(range(2 * OPERAND_LINES + 1)).array(SLOTS)
-        See `HgmmaFetch`.
+        See `OperandFetch`.
     read : Out(1), address : Out(range(SLOTS * OPERAND_LINES)), read_data : In(8 * READ_BYTES)
         Lines of B, one cycle later: an SRAM that keeps the line read last.
     ready : Out(1), begin : In(1)

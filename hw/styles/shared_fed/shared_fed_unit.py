@@ -4,30 +4,30 @@ from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ....arith.dot_product.config import DotProductConfig
-from ....arith.dot_product.dot_product import DotProduct
-from ....arith.dot_product.latency import dot_product_latency
-from ....config import HgmmaUnitConfig
-from ....config.tensor import READ_BYTES
-from ....emit.component import Component
-from ....lib.interfaces.execution_unit import operation_layout, result_layout
-from ....lib.interfaces.memory_fault import memory_fault_layout
-from ....lib.interfaces.shared_memory import WideReadSignature
-from ....lib.sram import Sram
+from ...arith.dot_product.config import DotProductConfig
+from ...arith.dot_product.dot_product import DotProduct
+from ...arith.dot_product.latency import dot_product_latency
+from ...config import HgmmaUnitConfig
+from ...config.tensor import READ_BYTES
+from ...emit.component import Component
+from ...lib.interfaces.execution_unit import operation_layout, result_layout
+from ...lib.interfaces.memory_fault import memory_fault_layout
+from ...lib.interfaces.shared_memory import WideReadSignature
+from ...lib.sram import Sram
 from .accumulator_tiles import AccumulatorTiles
 from .block_loader import BlockLoader
-from .hgmma_fetch import HgmmaFetch
 from .layouts import OPERAND_LINES, SLOTS, event_layout, numbers_layout, step_layout
+from .operand_fetch import OperandFetch
 from .product_queue import ProductQueue
 from .result_drain import ResultDrain
 
-__all__ = ["HgmmaUnit"]
+__all__ = ["SharedFedUnit"]
 
 #: Cycles from a step to its operands at the dot products.
 OPERANDS_LATENCY = 2
 
 
-class HgmmaUnit(Component):
+class SharedFedUnit(Component):
     """Tensor unit: ``C := A B + C`` for ``hgmma``, with A and B in shared memory, in 128 cycles.
 
     ::
@@ -103,7 +103,7 @@ class HgmmaUnit(Component):
         m = Module()
         core, hgmma = self.config.core, self.config.hgmma
         m.submodules.queue = self.queue = queue = ProductQueue(self.config)
-        m.submodules.fetch = self.fetch = fetch = HgmmaFetch(self.config)
+        m.submodules.fetch = self.fetch = fetch = OperandFetch(self.config)
         m.submodules.loader = self.loader = BlockLoader(hgmma)
         m.submodules.tiles = self.tiles = tiles = AccumulatorTiles(hgmma, core.tensor_queue)
         m.submodules.drain = drain = ResultDrain(core)

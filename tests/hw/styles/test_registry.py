@@ -10,9 +10,9 @@ from amaranth.lib import wiring
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS, MatrixUnitConfig, SystolicConfig, UnitConfig
 from spica.hw.isa.memory_map import UNIT_REGISTERS
-from spica.hw.matrix.kind import UnitKind
-from spica.hw.matrix.registry import KINDS, kind_of
 from spica.hw.matrix.signature import unit_members
+from spica.hw.styles.registry import KINDS, kind_of
+from spica.hw.styles.style import UnitKind
 from spica.kernels.gemm.target import systolic_unit
 from spica.sim.iss.device.unit_models import UNIT_MODELS
 from spica.sim.trace.palette import COLOURS

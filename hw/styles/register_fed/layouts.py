@@ -4,11 +4,11 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.utils import exact_log2
 
-from ....config import PipelineConfig
-from ....config.tensor import TensorConfig
-from ....isa.operations import PORTS, Port
-from ....lib.interfaces.core_memory import warp_shape
-from ....lib.interfaces.execution_unit import REGISTER_WIDTH
+from ...config import PipelineConfig
+from ...config.tensor import TensorConfig
+from ...isa.operations import PORTS, Port
+from ...lib.interfaces.core_memory import warp_shape
+from ...lib.interfaces.execution_unit import REGISTER_WIDTH
 
 __all__ = [
     "BUFFERS",

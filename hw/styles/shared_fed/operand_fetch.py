@@ -5,14 +5,14 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ....config import HgmmaUnitConfig, SharedPortConfig
-from ....config.tensor import READ_BYTES
-from ....emit.component import Component
-from ....lib.interfaces.shared_memory import WideReadSignature
+from ...config import HgmmaUnitConfig, SharedPortConfig
+from ...config.tensor import READ_BYTES
+from ...emit.component import Component
+from ...lib.interfaces.shared_memory import WideReadSignature
 from .layouts import HALF_LINES, OPERAND_LINES, SLOTS
 from .operand_lines import column_bits, exchanged, line_offset, permuted, row_parity
 
-__all__ = ["HgmmaFetch", "line_width", "operands_layout"]
+__all__ = ["OperandFetch", "line_width", "operands_layout"]
 
 
 def line_width(config: SharedPortConfig) -> int:
@@ -25,7 +25,7 @@ def operands_layout(config: SharedPortConfig) -> data.StructLayout:
     return data.StructLayout({"a": line_width(config), "b": line_width(config)})
 
 
-class HgmmaFetch(Component):
+class OperandFetch(Component):
     """Operand fetch: requests the lines of A and B of one product after the other.
 
     Lines are requested in the order in which steps use them: the first halves of all rows of A, the

@@ -2,10 +2,10 @@
 
 from amaranth.lib import data
 
-from ....config import PipelineConfig
-from ....config.formats import FORMATS
-from ....config.tensor import HgmmaConfig
-from ....lib.interfaces.core_memory import warp_shape
+from ...config import PipelineConfig
+from ...config.formats import FORMATS
+from ...config.tensor import HgmmaConfig
+from ...lib.interfaces.core_memory import warp_shape
 
 __all__ = [
     "HALF_LINES",

@@ -5,16 +5,16 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from ....config import HgmmaUnitConfig
-from ....config.tensor import READ_BYTES, SWIZZLE_ROW_BYTES
-from ....emit.component import Component
-from ....isa.memory_map import SHARED_BASE
-from ....lib.interfaces.execution_unit import operation_layout
-from ....lib.interfaces.memory_fault import MemoryFault, memory_fault_layout
-from ....lib.one_hot import lowest, select, select_one
-from ....lib.streams import Queue
-from .hgmma_fetch import operands_layout
+from ...config import HgmmaUnitConfig
+from ...config.tensor import READ_BYTES, SWIZZLE_ROW_BYTES
+from ...emit.component import Component
+from ...isa.memory_map import SHARED_BASE
+from ...lib.interfaces.execution_unit import operation_layout
+from ...lib.interfaces.memory_fault import MemoryFault, memory_fault_layout
+from ...lib.one_hot import lowest, select, select_one
+from ...lib.streams import Queue
 from .layouts import product_layout
+from .operand_fetch import operands_layout
 from .operand_lines import is_split
 
 __all__ = ["ProductQueue"]

@@ -7,9 +7,9 @@ import pytest
 
 from spica.hw.config import HgmmaUnitConfig
 from spica.hw.config.tensor import TENSOR_NUMERICS, HgmmaConfig
-from spica.hw.core.units.hgmma.hgmma_unit import HgmmaUnit
 from spica.hw.isa.memory_map import SHARED_BASE
 from spica.hw.lib.interfaces.memory_fault import MemoryFault
+from spica.hw.styles.shared_fed.shared_fed_unit import SharedFedUnit
 from spica.sim.engine.block_bench import BlockBench
 from spica.synth.measure import measure
 from support.core.hgmma_bench import SIZE, HgmmaRun, products, results_of, unit_config
@@ -37,7 +37,7 @@ def bench_of():
 
     def give(config: HgmmaUnitConfig) -> BlockBench:
         if config not in benches:
-            benches[config] = BlockBench(HgmmaUnit(config), optimize=0)
+            benches[config] = BlockBench(SharedFedUnit(config), optimize=0)
         return benches[config]
 
     yield give
@@ -195,6 +195,6 @@ def test_the_last_places_of_shared_memory_are_legal(bench_of, tile, a, b):
 def test_cost(tile):
     config = unit_config(tile)
     config = replace(config, shared=replace(config.shared, size=128 * 1024))
-    measured = measure(HgmmaUnit(config), "hgmma_unit")
+    measured = measure(SharedFedUnit(config), "hgmma_unit")
     assert measured.cells <= CELLS[tile]
     assert measured.depth <= DEPTH

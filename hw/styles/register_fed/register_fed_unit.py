@@ -4,26 +4,26 @@ from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ....arith.dot_product.config import DotProductConfig
-from ....arith.dot_product.dot_product import DotProduct
-from ....arith.dot_product.latency import dot_product_latency
-from ....config import PipelineConfig
-from ....emit.component import Component
-from ....lib.interfaces.execution_unit import operation_layout, result_layout
-from ....lib.sram import Sram
+from ...arith.dot_product.config import DotProductConfig
+from ...arith.dot_product.dot_product import DotProduct
+from ...arith.dot_product.latency import dot_product_latency
+from ...config import PipelineConfig
+from ...emit.component import Component
+from ...lib.interfaces.execution_unit import operation_layout, result_layout
+from ...lib.sram import Sram
 from .fragment_staging import FragmentStaging
 from .layouts import step_layout
 from .reformatter import Reformatter
 from .step_sequencer import StepSequencer
 from .writeback_queue import WritebackQueue
 
-__all__ = ["TensorUnit"]
+__all__ = ["RegisterFedUnit"]
 
 #: Cycles from a step to its operands at the dot products.
 OPERANDS_LATENCY = 2
 
 
-class TensorUnit(Component):
+class RegisterFedUnit(Component):
     """Tensor unit: ``C := A B + C`` for ``hmma``, in 32 cycles for warps of 8 threads.
 
     An instruction is eight micro-operations; number k has register k of A, B and C as its operands

@@ -4,9 +4,9 @@ from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from ....config import PipelineConfig
-from ....emit.component import Component
-from ....lib.interfaces.execution_unit import REGISTERS, result_layout
+from ...config import PipelineConfig
+from ...emit.component import Component
+from ...lib.interfaces.execution_unit import REGISTERS, result_layout
 from .layouts import product_layout
 
 __all__ = ["ResultDrain"]

@@ -3,8 +3,8 @@
 from amaranth import *
 from amaranth.lib.wiring import In, Out
 
-from ....config.tensor import TensorConfig
-from ....emit.component import Component
+from ...config.tensor import TensorConfig
+from ...emit.component import Component
 from .layouts import step_layout
 
 __all__ = ["StepSequencer"]

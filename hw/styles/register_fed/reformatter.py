@@ -4,9 +4,9 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ....config.formats import FORMATS
-from ....config.tensor import TensorConfig
-from ....emit.component import Component
+from ...config.formats import FORMATS
+from ...config.tensor import TensorConfig
+from ...emit.component import Component
 from .fragment_map import column_of, row_of, words_of
 from .layouts import row_shape, step_layout
 

@@ -7,7 +7,7 @@ import pytest
 from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.arith.dot_product.latency import dot_product_latency
 from spica.hw.config.tensor import TENSOR_NUMERICS, TensorConfig
-from spica.hw.core.units.tensor.tensor_unit import TensorUnit
+from spica.hw.styles.register_fed.register_fed_unit import RegisterFedUnit
 from spica.synth.measure import measure
 from support.core.tensor_bench import TensorRun, core_with, instructions, results_of
 
@@ -119,6 +119,6 @@ def test_a_stall_is_absorbed_by_the_queue():
 @pytest.mark.slow
 @pytest.mark.parametrize("tensor", CELLS, ids=name_of)
 def test_cost(tensor):
-    measured = measure(TensorUnit(core_with(tensor)), "tensor_unit")
+    measured = measure(RegisterFedUnit(core_with(tensor)), "tensor_unit")
     assert measured.cells <= CELLS[tensor]
     assert measured.depth <= DEPTH

@@ -9,7 +9,7 @@ rows g and g + 8 of C.
 
 from amaranth import *
 
-from ....config.tensor import TensorConfig
+from ...config.tensor import TensorConfig
 
 __all__ = ["column_of", "row_of", "words_of"]
 

@@ -4,10 +4,10 @@ from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from ....config import PipelineConfig
-from ....emit.component import Component
-from ....lib.interfaces.execution_unit import result_layout
-from ....lib.sram import Sram
+from ...config import PipelineConfig
+from ...emit.component import Component
+from ...lib.interfaces.execution_unit import result_layout
+from ...lib.sram import Sram
 from .layouts import hmma_layout, row_shape
 
 __all__ = ["WritebackQueue"]

@@ -1,8 +1,8 @@
 """Table of the kinds of matrix units, by the class of their configs."""
 
 from ..config import SystolicConfig, UnitConfig
-from .kind import UnitKind
-from .systolic.kind import SYSTOLIC
+from .cluster_array.style import SYSTOLIC
+from .style import UnitKind
 
 __all__ = ["KINDS", "kind_of"]
 

@@ -1,1 +1,0 @@
-"""Tensor unit with operands in shared memory: its access part runs ahead of the products."""

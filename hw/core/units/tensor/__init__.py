@@ -1,1 +1,0 @@
-"""Tensor unit: matrix products on fragments in the registers of a warp."""

@@ -1,0 +1,1 @@
+"""Styles: ways in which a multiplier gets its operands and keeps its results."""

@@ -1,0 +1,1 @@
+"""Operands from the registers of a warp, results in them: a tensor unit per core."""

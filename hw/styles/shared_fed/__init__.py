@@ -1,0 +1,1 @@
+"""Operands by address from shared memory, results in registers: a tensor unit per core."""
