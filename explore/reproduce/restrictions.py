@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from ...hw.config import ClusterConfig
 from ...hw.config.override import override
-from ...kernels.gemm.hgmma.plan import hgmma_plan
 from ...kernels.gemm.plan import default_tile
-from ...kernels.gemm.tensor.plan import tensor_plan
+from ...kernels.gemm.register_fed.plan import register_fed_plan
+from ...kernels.gemm.shared_fed.plan import shared_fed_plan
 from ...sim.harness.dram import DramConfig
 from ..work import KernelRun
 from .published import DESIGNS
@@ -76,7 +76,7 @@ def tile_of(config: ClusterConfig) -> tuple[int, int]:
     if config.units:
         rows, columns, _ = default_tile(config)
         return rows, columns
-    plan = tensor_plan(config) if config.tensor_units else hgmma_plan(config)
+    plan = register_fed_plan(config) if config.tensor_units else shared_fed_plan(config)
     return plan.m, plan.n
 
 

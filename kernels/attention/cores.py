@@ -13,12 +13,12 @@ from ...hw.config.tensor import TensorNumerics
 from ..elements import NATIVE, dtype_of
 from ..gemm.target import hgmma_unit, is_on_tensor_units, systolic_unit
 from ..kernel import Buffer, Kernel, Problem
+from .cluster_array import plan as cluster_array
 from .data import Operands, operands
-from .hgmma import plan as hgmma
 from .problem import DEPTHS, OPERANDS, AttentionProblem
 from .reference import reference
-from .systolic import plan as systolic
-from .tensor import plan as tensor
+from .register_fed import plan as register_fed
+from .shared_fed import plan as shared_fed
 from .weight_scale import weight_scale
 
 __all__ = [
@@ -33,8 +33,8 @@ __all__ = [
 
 #: Dimensions of a run, and their values if none is given.
 DIMENSIONS, USUAL = ("queries", "depth"), (256, 64)
-#: Kinds of units that multiply, each with a folder for its program.
-PLANS = {"systolic": systolic, "tensor": tensor, "hgmma": hgmma}
+#: Plans of the styles, each with a folder for its program.
+PLANS = {"cluster_array": cluster_array, "register_fed": register_fed, "shared_fed": shared_fed}
 STYLES = tuple(PLANS)
 #: Name in messages.
 USER = "attention"
@@ -58,16 +58,16 @@ def attention_kernel(config: ClusterConfig, posed: Callable[..., Problem]) -> Ke
 
 
 def style_of(config: ClusterConfig) -> str:
-    """Return the kind of unit that multiplies, one of `STYLES`."""
+    """Return the style of the unit that multiplies, one of `STYLES`."""
     if not is_on_tensor_units(config):
-        return "systolic"
-    return "tensor" if config.tensor_units is not None else "hgmma"
+        return "cluster_array"
+    return "register_fed" if config.tensor_units is not None else "shared_fed"
 
 
 def attention_unit(config: ClusterConfig) -> SystolicConfig | TensorNumerics:
     """Return the unit that multiplies; raise `UserError` if there is none."""
     style = style_of(config)
-    if style == "systolic":
+    if style == "cluster_array":
         return systolic_unit(config, USER)
     return config.tensor_units or hgmma_unit(config, USER)
 
@@ -171,7 +171,7 @@ def pose(
 
     """
     unit = attention_unit(config)
-    if overwrites and style_of(config) != "systolic":
+    if overwrites and style_of(config) != "cluster_array":
         raise UserError(f"{USER} overwrites O only on a matrix unit")
     problem = problem_of(
         config,

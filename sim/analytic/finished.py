@@ -7,7 +7,7 @@ from ...hw.config import WORD_BYTES, ClusterConfig
 from ...kernels.gemm.plan import ceil_div
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.target import is_on_tensor_units
-from .matrix_fed import require_described, unit_traffic
+from .cluster_array import require_described, unit_traffic
 from .program_steps import ProgramStep, program_steps
 from .work import CORES, FINISHED, PAIR, Traffic
 

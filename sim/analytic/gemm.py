@@ -6,7 +6,7 @@ from ...hw.config.arithmetic import ARITHMETIC
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.target import has_fragments, is_on_tensor_units, product_operand
 from ..harness.dram import DramConfig
-from . import finished, matrix_fed, pair, register_fed, shared_fed
+from . import cluster_array, finished, pair, register_fed, shared_fed
 from .levels import product_levels
 from .limits import limits_of
 from .places import in_dram
@@ -95,8 +95,8 @@ def predict(
     levels = product_levels(config, product, traffic, kernel=kernel)
     active = pair.most_active(config, product) if kernel == PAIR else None
     terms = {}
-    if kernel == GEMM and matrix_fed.has_timeline(config):
-        terms = matrix_fed.terms_of(config, product, memory)
+    if kernel == GEMM and cluster_array.has_timeline(config):
+        terms = cluster_array.terms_of(config, product, memory)
     return Prediction(
         traffic=traffic,
         limits=limits_of(config, traffic, levels, memory, active=active),
@@ -109,5 +109,5 @@ def predict(
 def style_of(config: ClusterConfig):
     """Return the module that models the kind of unit of a machine."""
     if not is_on_tensor_units(config):
-        return matrix_fed
+        return cluster_array
     return register_fed if has_fragments(config) else shared_fed

@@ -8,8 +8,8 @@ from ...hw.config import WORD_BYTES, ClusterConfig
 from ...kernels.gemm.bias import ACTIVATIONS
 from ...kernels.gemm.plan import ceil_div
 from ...kernels.gemm.problem import GemmProblem
+from ...kernels.gemm.register_fed.plan import FRAGMENT_BYTES, register_fed_plan
 from ...kernels.gemm.target import is_on_tensor_units
-from ...kernels.gemm.tensor.plan import FRAGMENT_BYTES, tensor_plan
 from .work import ADDED, Levels, Traffic
 
 __all__ = ["product_levels"]
@@ -65,7 +65,7 @@ def result_bytes(config: ClusterConfig, product: GemmProblem) -> int:
 
 def panel_bytes(config: ClusterConfig, product: GemmProblem) -> int:
     """Return the bytes of A and B as arranged: whole tiles of C, and whole steps along k."""
-    plan = tensor_plan(config)
+    plan = register_fed_plan(config)
     down = ceil_div(product.m, plan.m) * plan.down
     across = ceil_div(product.n, plan.n) * 2 * plan.across
     return (down + across) * ceil_div(product.k, plan.depth) * FRAGMENT_BYTES

@@ -4,7 +4,7 @@ from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ...kernels.gemm.pair import SHARE, unit_view
 from ...kernels.gemm.problem import GemmProblem
-from . import matrix_fed
+from . import cluster_array
 from .places import in_dram
 from .work import PAIR, Traffic
 
@@ -34,7 +34,7 @@ def products_of(config: ClusterConfig, product: GemmProblem) -> list[GemmProblem
 def works_of(config: ClusterConfig, product: GemmProblem) -> list[Traffic]:
     """Return the exact work of each product."""
     return [
-        matrix_fed.traffic_of(unit_view(config, number), each)
+        cluster_array.traffic_of(unit_view(config, number), each)
         for number, each in enumerate(products_of(config, product))
     ]
 

@@ -2,8 +2,8 @@
 
 from ...hw.config import ClusterConfig
 from ...kernels.gemm.problem import GemmProblem
+from ...kernels.gemm.register_fed.plan import FRAGMENT_BYTES, register_fed_plan
 from ...kernels.gemm.target import tensor_unit
-from ...kernels.gemm.tensor.plan import FRAGMENT_BYTES, tensor_plan
 from .register_fed_tiles import program_rounds, round_loads
 from .work import Traffic
 
@@ -16,7 +16,7 @@ def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
     All warps multiply in every tile of operands, and read the fragments of both operands. Without a
     DMA the cores write each tile of operands to shared memory once, and the last one again.
     """
-    plan, rounds = tensor_plan(config), program_rounds(tensor_plan(config), product)
+    plan, rounds = register_fed_plan(config), program_rounds(register_fed_plan(config), product)
     assert config.core is not None
     steps = sum(rounds)
     products = 2 * config.core.warps * config.cores * steps

@@ -2,13 +2,13 @@
 
 from ...hw.config import ClusterConfig
 from ...kernels.gemm.problem import GemmProblem
-from ...kernels.gemm.tensor.plan import FRAGMENT_BYTES, TensorPlan
+from ...kernels.gemm.register_fed.plan import FRAGMENT_BYTES, RegisterFedPlan
 from .transfers import Load, load_of
 
 __all__ = ["program_rounds", "round_loads"]
 
 
-def program_rounds(plan: TensorPlan, product: GemmProblem) -> list[int]:
+def program_rounds(plan: RegisterFedPlan, product: GemmProblem) -> list[int]:
     """Return the instructions along k of each tile of operands, in the order of the program."""
     steps = -(-product.k // plan.depth)
     tiles = -(-product.m // plan.m) * -(-product.n // plan.n)
@@ -16,7 +16,7 @@ def program_rounds(plan: TensorPlan, product: GemmProblem) -> list[int]:
 
 
 def round_loads(
-    config: ClusterConfig, plan: TensorPlan, product: GemmProblem, steps: int
+    config: ClusterConfig, plan: RegisterFedPlan, product: GemmProblem, steps: int
 ) -> list[Load]:
     """Return the loads of a tile of operands, A and then B: a panel for each bank at a time.
 

@@ -1,8 +1,8 @@
 """Exact work of ``gemm`` on tensor units fed by shared memory."""
 
 from ...hw.config import ClusterConfig
-from ...kernels.gemm.hgmma.plan import hgmma_plan
 from ...kernels.gemm.problem import GemmProblem
+from ...kernels.gemm.shared_fed.plan import shared_fed_plan
 from .shared_fed_tiles import shared_tiles, tile_loads
 from .work import Traffic
 
@@ -11,7 +11,7 @@ __all__ = ["traffic_of"]
 
 def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
     """Return the exact work of a product on the tensor units of all cores."""
-    plan = hgmma_plan(config)
+    plan = shared_fed_plan(config)
     tensor, side = plan.tensor, plan.tensor.side
     steps = -(-product.k // tensor.depth)
     beats, products = 0, [0] * plan.cores

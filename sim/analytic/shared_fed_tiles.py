@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from ...hw.config import ClusterConfig
-from ...kernels.gemm.hgmma.plan import HgmmaPlan
 from ...kernels.gemm.problem import GemmProblem
+from ...kernels.gemm.shared_fed.plan import SharedFedPlan
 from .transfers import Load, load_of, phase_of
 
 __all__ = ["SharedTile", "shared_tiles", "tile_loads"]
@@ -18,7 +18,7 @@ class SharedTile:
     column: int
 
 
-def shared_tiles(plan: HgmmaPlan, product: GemmProblem) -> list[SharedTile]:
+def shared_tiles(plan: SharedFedPlan, product: GemmProblem) -> list[SharedTile]:
     """Return the tiles of a product in the order of the program."""
     return [
         SharedTile(row=row, column=column)
@@ -28,7 +28,7 @@ def shared_tiles(plan: HgmmaPlan, product: GemmProblem) -> list[SharedTile]:
 
 
 def tile_loads(
-    config: ClusterConfig, plan: HgmmaPlan, product: GemmProblem, tile: SharedTile, step: int
+    config: ClusterConfig, plan: SharedFedPlan, product: GemmProblem, tile: SharedTile, step: int
 ) -> list[tuple[Load, int]]:
     """Return the loads of a step of a tile, A and then B, each with the bank that it writes.
 

@@ -12,15 +12,15 @@ from ...hw.config import ClusterConfig
 from ...kernels.attention import cores as attention_cores
 from ...kernels.gemm import add, bias, cores, pair
 from ...kernels.gemm.finished import finished_kernel
-from ...kernels.gemm.hgmma import cores as hgmma_cores
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.product import stored_operands, wide_problem, with_bits
+from ...kernels.gemm.register_fed import cores as tensor_cores
+from ...kernels.gemm.shared_fed import cores as shared_fed_cores
 from ...kernels.gemm.target import cores_unit, is_on_tensor_units
-from ...kernels.gemm.tensor import cores as tensor_cores
 from ...kernels.gemm.tiles import program_tiles
 from ...kernels.kernel import Kernel, Problem, find_kernel, kernel_folders
 from ..golden.matrix.gemm_finish import add_to, finished
-from ..golden.matrix.tensor_gemm import tensor_gemm
+from ..golden.styles.tensor_gemm import tensor_gemm
 from ..iss.device.unit_models import golden_product
 
 __all__ = [
@@ -34,8 +34,8 @@ __all__ = [
     "kernel_of",
 ]
 
-#: Modules of the golden models of attention by kind of unit.
-GOLDEN_ATTENTION = "..golden.matrix.{}_attention"
+#: Modules of the golden models of attention by style.
+GOLDEN_ATTENTION = "..golden.styles.{}.attention"
 
 
 def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
@@ -46,8 +46,8 @@ def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
     config : ClusterConfig
         A cluster with a matrix unit, or with tensor units in its cores.
     options
-        Options of `kernels.gemm.cores.pose`, with tensor units of `kernels.gemm.tensor.cores.pose`
-        or `kernels.gemm.hgmma.cores.pose`.
+        Options of `kernels.gemm.cores.pose`, with tensor units those of the module `cores` of
+        their style in `kernels.gemm`.
 
     """
     if is_on_tensor_units(config):
@@ -68,7 +68,7 @@ def exact_tensor_kernel(config: ClusterConfig, **options) -> Kernel:
     if config.tensor_units is not None:
         kernel, pose = tensor_cores.tensor_kernel, tensor_cores.pose
     else:
-        kernel, pose = hgmma_cores.hgmma_kernel, hgmma_cores.pose
+        kernel, pose = shared_fed_cores.hgmma_kernel, shared_fed_cores.pose
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, product = pose(config, rng, **sizes, **options)

@@ -24,5 +24,5 @@ def golden(config, problem, q, k, v):
 def install(monkeypatch, model=golden):
     """Replace the program and the golden model of systolic arrays."""
     monkeypatch.setattr(cores, "program_folder", lambda style: FOLDER / style)
-    module = "spica.sim.golden.matrix.systolic_attention"
+    module = "spica.sim.golden.styles.cluster_array.attention"
     monkeypatch.setitem(sys.modules, module, SimpleNamespace(attention=model))

@@ -7,7 +7,7 @@ from spica.hw.config.formats import FORMATS
 from spica.kernels.attention.weight_scale import weight_scale
 from spica.kernels.elements import nearest, values_of
 from spica.sim.golden.arith.float.floats import decode
-from spica.sim.golden.core.units.tensor import matrix_product
+from spica.sim.golden.styles.tensor_product import matrix_product
 
 
 def attention(problem, unit, arrays, rng, *, plant=None):

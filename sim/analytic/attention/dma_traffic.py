@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from ....hw.config import ClusterConfig
+from ....kernels.attention.cluster_array import plan as cluster_array_plan
 from ....kernels.attention.cores import style_of
-from ....kernels.attention.hgmma import plan as hgmma_plan
 from ....kernels.attention.problem import AttentionProblem
-from ....kernels.attention.systolic import plan as systolic_plan
+from ....kernels.attention.shared_fed import plan as shared_fed_plan
 from ....kernels.gemm.target import systolic_unit
 from .levels import row_bytes
 from .seen import keys_read
@@ -40,15 +40,15 @@ def dma_traffic(config: ClusterConfig, problem: AttentionProblem) -> DmaTraffic:
     row = row_bytes(problem)
     queries = problem.problems * problem.queries
     style = style_of(config)
-    if style == "systolic":
-        plan = systolic_plan.attention_plan(config, problem.depth)
-        rows, block = plan.rows, systolic_plan.KEYS
+    if style == "cluster_array":
+        plan = cluster_array_plan.attention_plan(config, problem.depth)
+        rows, block = plan.rows, cluster_array_plan.KEYS
         piece = systolic_unit(config).drain_bytes
         pieces = row // piece * -(-piece // config.axi.beat_bytes)
         q, written = queries * row, queries * pieces * config.axi.beat_bytes
-    elif style == "hgmma":
-        hgmma = hgmma_plan.attention_plan(config, problem.depth)
-        rows, block = config.cores * hgmma.warps * hgmma_plan.TILE, hgmma.keys
+    elif style == "shared_fed":
+        hgmma = shared_fed_plan.attention_plan(config, problem.depth)
+        rows, block = config.cores * hgmma.warps * shared_fed_plan.TILE, hgmma.keys
         q = written = 0
     else:
         raise ValueError("the cores must not load operands themselves")

@@ -7,19 +7,19 @@ from ....kernels.attention.problem import AttentionProblem
 from ...harness.dram import DramConfig
 from ..limits import limits_of
 from ..work import Prediction
-from . import matrix_fed, register_fed, shared_fed
+from . import cluster_array, register_fed, shared_fed
 from .levels import attention_levels
 
 __all__ = ["STYLES", "WHAT", "predict_attention"]
 
 #: The model in messages.
 WHAT = "the analytic model of attention"
-#: Modules with the work of the kinds of units, by the names of `kernels.attention.cores.STYLES`.
-MATRIX_UNIT = "systolic"
+#: Modules with the work of the styles, by the names of `kernels.attention.cores.STYLES`.
+MATRIX_UNIT = "cluster_array"
 STYLES = {
-    MATRIX_UNIT: matrix_fed,
-    "tensor": register_fed,
-    "hgmma": shared_fed,
+    MATRIX_UNIT: cluster_array,
+    "register_fed": register_fed,
+    "shared_fed": shared_fed,
 }
 
 

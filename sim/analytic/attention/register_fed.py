@@ -2,10 +2,10 @@
 
 from ....hw.config import WORD_BYTES, ClusterConfig
 from ....kernels.attention.problem import AttentionProblem
-from ....kernels.attention.tensor.plan import (
+from ....kernels.attention.register_fed.plan import (
     CHUNK_ROWS,
     FRAGMENT_ROWS,
-    TensorAttentionPlan,
+    RegisterFedAttentionPlan,
     attention_plan,
 )
 from ....kernels.gemm.target import tensor_unit
@@ -44,7 +44,7 @@ def traffic_of(config: ClusterConfig, problem: AttentionProblem) -> Traffic:
     )
 
 
-def rows_read(plan: TensorAttentionPlan, core: CoreHalf) -> int:
+def rows_read(plan: RegisterFedAttentionPlan, core: CoreHalf) -> int:
     """Return the rows that a core reads in a half, besides copies."""
     keys = FRAGMENT_ROWS * plan.score_products
     queries = keys // 2 if plan.has_queries else 0
@@ -59,7 +59,7 @@ def rows_read(plan: TensorAttentionPlan, core: CoreHalf) -> int:
     )
 
 
-def rows_written(plan: TensorAttentionPlan, core: CoreHalf) -> int:
+def rows_written(plan: RegisterFedAttentionPlan, core: CoreHalf) -> int:
     """Return the rows that a core writes in a half, besides copies of K and V."""
     kept = (plan.score_chunks - 1) * CHUNK_ROWS
     queries = plan.score_steps * FRAGMENT_ROWS if plan.has_queries else 0

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....kernels.attention.problem import AttentionProblem
-from ....kernels.attention.tensor.plan import CHUNK, TILE, TensorAttentionPlan
+from ....kernels.attention.register_fed.plan import CHUNK, TILE, RegisterFedAttentionPlan
 from .seen import blocks_of, seen
 
 __all__ = ["CoreHalf", "core_halves"]
@@ -44,7 +44,9 @@ class Block:
     is_last: bool
 
 
-def core_halves(plan: TensorAttentionPlan, problem: AttentionProblem) -> Iterator[list[CoreHalf]]:
+def core_halves(
+    plan: RegisterFedAttentionPlan, problem: AttentionProblem
+) -> Iterator[list[CoreHalf]]:
     """Yield for each half of the program the work of each core.
 
     In the first half of a block, warps with even numbers compute its scores, and those with odd
@@ -59,7 +61,7 @@ def core_halves(plan: TensorAttentionPlan, problem: AttentionProblem) -> Iterato
     yield half_of(plan, problem, (None, 0), (before, 1))
 
 
-def blocks(plan: TensorAttentionPlan, problem: AttentionProblem) -> Iterator[Block]:
+def blocks(plan: RegisterFedAttentionPlan, problem: AttentionProblem) -> Iterator[Block]:
     """Yield the blocks of all heads."""
     for _ in range(problem.problems):
         for row in range(0, problem.queries, plan.rows):
@@ -69,7 +71,7 @@ def blocks(plan: TensorAttentionPlan, problem: AttentionProblem) -> Iterator[Blo
 
 
 def half_of(
-    plan: TensorAttentionPlan,
+    plan: RegisterFedAttentionPlan,
     problem: AttentionProblem,
     scores: tuple[Block | None, int],
     outputs: tuple[Block | None, int],
@@ -79,7 +81,7 @@ def half_of(
 
 
 def core_half(
-    plan: TensorAttentionPlan,
+    plan: RegisterFedAttentionPlan,
     problem: AttentionProblem,
     core: int,
     scores: tuple[Block | None, int],
@@ -111,7 +113,11 @@ def core_half(
 
 
 def rows_of(
-    plan: TensorAttentionPlan, problem: AttentionProblem, core: int, block: Block | None, group: int
+    plan: RegisterFedAttentionPlan,
+    problem: AttentionProblem,
+    core: int,
+    block: Block | None,
+    group: int,
 ) -> Iterator[int]:
     """Yield the first query of each warp of a group that has queries in the tile of a block."""
     if block is None:

@@ -1,8 +1,8 @@
 """Exact work of ``attention`` on tensor units fed by shared memory."""
 
 from ....hw.config import ClusterConfig
-from ....kernels.attention.hgmma.plan import TILE, attention_plan
 from ....kernels.attention.problem import AttentionProblem
+from ....kernels.attention.shared_fed.plan import TILE, attention_plan
 from ....kernels.gemm.target import hgmma_unit
 from ..work import Traffic
 from .dma_traffic import dma_traffic

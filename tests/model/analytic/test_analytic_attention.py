@@ -5,10 +5,10 @@ import pytest
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.kernels.attention.cores import attention_unit
-from spica.kernels.attention.hgmma.plan import attention_plan as hgmma_plan
 from spica.kernels.attention.problem import AttentionProblem
-from spica.kernels.attention.tensor.plan import attention_plan as tensor_plan
-from spica.sim.analytic.attention.matrix_fed import attention_steps
+from spica.kernels.attention.register_fed.plan import attention_plan as register_fed_plan
+from spica.kernels.attention.shared_fed.plan import attention_plan as shared_fed_plan
+from spica.sim.analytic.attention.cluster_array import attention_steps
 from spica.sim.analytic.attention.prediction import predict_attention
 from spica.sim.analytic.attention.register_fed_steps import core_halves
 from spica.sim.analytic.attention.shared_fed import core_blocks
@@ -129,7 +129,7 @@ def test_bytes_of_the_unit_are_those_of_operands_zeros_and_scales():
 
 
 def halves_of(preset, problem):
-    plan = tensor_plan(PRESETS[preset], problem.depth)
+    plan = register_fed_plan(PRESETS[preset], problem.depth)
     return plan, list(core_halves(plan, problem))
 
 
@@ -143,7 +143,7 @@ def halves_of(preset, problem):
     ],
 )
 def test_plan_is_that_of_the_program(preset, depth, expected):
-    plan = tensor_plan(PRESETS[preset], depth)
+    plan = register_fed_plan(PRESETS[preset], depth)
     found = (plan.warps, plan.keys, plan.rows, plan.has_queries, plan.has_output)
     assert found == expected
 
@@ -212,7 +212,7 @@ def test_bytes_of_rows_are_those_of_fragments_accumulators_and_exchanges():
 @pytest.mark.parametrize("causal", [False, True])
 def test_each_warp_of_hopper_has_each_block_that_it_sees_once(sizes, depth, causal):
     problem = attention("hopper", *sizes, depth=depth, heads=2, causal=causal)
-    plan, visible = hgmma_plan(HOPPER, depth), problem.visible()
+    plan, visible = shared_fed_plan(HOPPER, depth), problem.visible()
     blocks = [0] * HOPPER.cores
     for row in range(0, problem.queries, 16):
         for key in range(0, problem.keys, plan.keys):

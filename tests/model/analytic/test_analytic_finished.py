@@ -6,7 +6,7 @@ import pytest
 
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
-from spica.kernels.gemm.tensor.plan import tensor_plan
+from spica.kernels.gemm.register_fed.plan import register_fed_plan
 from spica.sim.analytic.finished import KERNELS
 from spica.sim.analytic.gemm import predict, traffic_of
 from spica.sim.analytic.pair import products_of
@@ -102,7 +102,7 @@ def test_one_unit_is_refused():
 @pytest.mark.parametrize("config", [AMPERE, VOLTA, FP32], ids=["ampere", "volta", "ampere_fp32"])
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 def test_rounds_cover_the_padded_product_once(config, sizes):
-    plan, (m, n, k) = tensor_plan(config), sizes
+    plan, (m, n, k) = register_fed_plan(config), sizes
     rounds = program_rounds(plan, product(config, sizes))
     padded = -(-m // plan.m) * plan.m * (-(-n // plan.n) * plan.n) * -(-k // plan.depth)
     assert sum(rounds) * plan.m * plan.n == padded

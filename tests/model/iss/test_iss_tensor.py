@@ -3,19 +3,24 @@
 import numpy as np
 import pytest
 
+from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.config.formats import FORMATS, FP16, FP32
 from spica.hw.config.tensor import TENSOR_NUMERICS, HgmmaConfig, TensorConfig
 from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.sim.golden.arith.float import operands
 from spica.sim.golden.arith.float.floats import corners, decode
-from spica.sim.golden.core.units import tensor as fragments
+from spica.sim.golden.styles.register_fed import hmma as fragments
+from spica.sim.golden.styles.shared_fed import hgmma as tiles
+from spica.sim.golden.styles.tensor_product import matrix_product
 from spica.sim.iss.program_bench import give, machine
 from spica.sim.units.arith.tree import numpy_tree, tree_operands
 from support.core.hgmma_operands import random_tiles
 from support.core.tensor_bench import fragments as random_fragments
 from support.programs.lane_arrays import on_processor
 
+#: Dot product of ``hmma`` by default, added to the accumulator in one step.
+DOT = DotProductConfig.of(TensorConfig())
 ONE = FP16.bias << FP16.fraction_width
 PROCESSORS = ["as_is", "down", "flushing"]
 
@@ -34,8 +39,8 @@ def ordinary(rng, count, rows, columns, depth):
 def adverse(rng, count, rows, columns, depth):
     """Return matrices whose diagonal, and some other elements, reveal errors."""
     size = max(rows, columns)
-    chunks = depth // fragments.DOT.terms
-    vectors = tree_operands(fragments.DOT, rng, count * size * chunks)
+    chunks = depth // DOT.terms
+    vectors = tree_operands(DOT, rng, count * size * chunks)
     a = vectors["a"].reshape(count, size, depth)[:, :rows]
     b = vectors["b"].reshape(count, size, depth)[:, :columns].transpose(0, 2, 1)
     addends = vectors["c"].reshape(count, size, chunks)[:, :, 0]
@@ -134,12 +139,12 @@ def test_fragments_of_accumulators():
 
 def test_accumulators_of_hgmma():
     registers = np.arange(256, dtype=np.uint32).reshape(32, 8)
-    c = fragments.unpack_tile(registers)
+    c = tiles.unpack_tile(registers)
     for row in range(16):
         for lane in range(8):
             assert c[row, 2 * lane] == registers[2 * row, lane]
             assert c[row, 2 * lane + 1] == registers[2 * row + 1, lane]
-    assert np.array_equal(fragments.pack_tile(c), registers)
+    assert np.array_equal(tiles.pack_tile(c), registers)
 
 
 @pytest.mark.parametrize("operand", ["fp16", "bf16", "tf32", "fp8_e4m3"])
@@ -147,7 +152,7 @@ def test_operands_of_hgmma_are_dense_rows(operand):
     config = HgmmaConfig(numerics="nvidia(hopper)", operand=operand)
     rng = np.random.default_rng(3)
     memory = rng.integers(0, 256, (2, 1024), dtype=np.uint8)
-    a, b = fragments.hgmma_operands(*memory, config)
+    a, b = tiles.hgmma_operands(*memory, config)
     assert (a.shape, b.shape) == ((16, config.depth), (config.depth, 16))
     size, drop = config.operand_width // 8, config.operand_width - FORMATS[operand].width
     for matrix, found in zip(memory, (a, b), strict=True):
@@ -156,20 +161,20 @@ def test_operands_of_hgmma_are_dense_rows(operand):
                 matrix[size * index : size * (index + 1)].tobytes(), "little"
             )
             assert number == container >> drop
-    stored = [fragments.stored_matrix(matrix, config) for matrix in (a, b)]
+    stored = [tiles.stored_matrix(matrix, config) for matrix in (a, b)]
     if not drop:
         assert np.array_equal(stored, memory)
-    again = fragments.hgmma_operands(*stored, config)
+    again = tiles.hgmma_operands(*stored, config)
     assert all(np.array_equal(x, y) for x, y in zip(again, (a, b), strict=True))
 
 
-@pytest.mark.parametrize("shape", [fragments.HMMA_SHAPE, fragments.HGMMA_SHAPE])
+@pytest.mark.parametrize("shape", [fragments.HMMA_SHAPE, tiles.HGMMA_SHAPE])
 def test_golden_products_of_small_integers_are_exact(shape):
     rows, columns, depth = shape
     rng = np.random.default_rng(2)
     a, b, c = (rng.integers(-6, 7, size) for size in ((rows, depth), (depth, columns), shape[:2]))
     stored = [x.astype(np.float16).view(np.uint16) for x in (a, b)]
-    result = fragments.matrix_product(*stored, c.astype(np.float32).view(np.uint32))
+    result = matrix_product(*stored, c.astype(np.float32).view(np.uint32))
     assert np.array_equal(decode(result, FP32), a @ b + c)
 
 
@@ -180,8 +185,8 @@ def test_golden_products_are_those_of_numpy():
         total = c[row : row + 1, column]
         for k in range(0, 16, 4):
             left, right = a[row : row + 1, k : k + 4], b[k : k + 4, column][None]
-            total = numpy_tree(fragments.DOT, left, right, total)["o"]
-        assert fragments.matrix_product(a, b, c)[row, column] == total[0]
+            total = numpy_tree(DOT, left, right, total)["o"]
+        assert matrix_product(a, b, c)[row, column] == total[0]
 
 
 @pytest.mark.parametrize("accumulators", fragments.ACCUMULATORS)
@@ -248,10 +253,10 @@ def unpack_b_of_two(registers, config):
 @pytest.mark.parametrize("matrices", [ordinary, adverse])
 def test_hgmma_is_the_golden_one(matrices):
     rng = np.random.default_rng(6)
-    a, b, c = matrices(rng, 60, *fragments.HGMMA_SHAPE)
-    registers = fragments.pack_tile(c)
-    expected = fragments.hgmma(a, b, registers)
-    stored = [fragments.stored_matrix(matrix) for matrix in (a, b)]
+    a, b, c = matrices(rng, 60, *tiles.HGMMA_SHAPE)
+    registers = tiles.pack_tile(c)
+    expected = tiles.hgmma(a, b, registers)
+    stored = [tiles.stored_matrix(matrix) for matrix in (a, b)]
     for kind in PROCESSORS:
         check(hgmma(*stored, registers, processor=kind), expected)
 
@@ -264,7 +269,7 @@ def test_hgmma_is_the_golden_one(matrices):
 def test_hgmma_of_all_numerics(numerics, operand):
     config = HgmmaConfig(numerics=numerics, operand=operand)
     memory, registers = random_tiles(config, np.random.default_rng(8), 20)
-    expected = fragments.hgmma(*fragments.hgmma_operands(*memory, config), registers, config)
+    expected = tiles.hgmma(*tiles.hgmma_operands(*memory, config), registers, config)
     check(hgmma(*memory, registers, config), expected)
 
 

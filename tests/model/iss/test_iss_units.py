@@ -11,8 +11,8 @@ from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.hw.isa.encoding import RegisterClass
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.sim.golden.arith.float.operands import random_bits
-from spica.sim.golden.core.units import tensor as fragments
-from spica.sim.golden.core.units.operand_layout import operand_places, swizzled
+from spica.sim.golden.styles.shared_fed import hgmma as tiles
+from spica.sim.golden.styles.shared_fed.operand_layout import operand_places, swizzled
 from spica.sim.iss.outcome import Cause
 from spica.sim.iss.program_bench import OLD, give, lanes_of, machine
 from spica.sim.oracle.qemu import OPERATIONS, qemu
@@ -100,7 +100,7 @@ def test_hgmma_is_the_golden_model_s():
     for seed in range(10):
         iss, a, b, registers = hgmma_machine("hgmma a0, a1\nhgmma_wait", seed)
         retired = iss.step(0, 0)
-        expected = fragments.hgmma(a, b, registers)
+        expected = tiles.hgmma(a, b, registers)
         assert np.array_equal(iss.warp(0, 0).floats, expected)
         assert retired.rd == (RegisterClass.FLOAT, 31)
         assert np.array_equal(np.vstack([retired.earlier, retired.values]), expected)
@@ -112,8 +112,8 @@ def test_products_of_a_warp_accumulate_and_one_wait_is_for_all():
     iss, a, b, registers = hgmma_machine(
         "hgmma a0, a1\nhgmma a0, a1\nhgmma_wait\nhgmma_wait", seed=5
     )
-    first = fragments.hgmma(a, b, registers)
-    second = fragments.hgmma(a, b, first)
+    first = tiles.hgmma(a, b, registers)
+    second = tiles.hgmma(a, b, first)
     for wanted in (first, second, second):
         step(iss)
         assert np.array_equal(iss.warp(0, 0).floats, wanted)
@@ -124,7 +124,7 @@ def test_operands_of_hgmma_are_those_of_the_last_active_lane():
     values = {A0: [4] * 7 + [SHARED_BASE + 64], A1: [4] * 7 + [SHARED_BASE + 4096]}
     iss, a, b, registers = hgmma_machine("hgmma a0, a1", 6, values)
     step(iss)
-    assert np.array_equal(iss.warp(0, 0).floats, fragments.hgmma(a, b, registers))
+    assert np.array_equal(iss.warp(0, 0).floats, tiles.hgmma(a, b, registers))
 
 
 @pytest.mark.parametrize("mask", [0b0111_1111, 0b1111_1110, 0b0110_1001, 1])
@@ -241,8 +241,8 @@ def swizzled_machine(operand, text, place_a, place_b, seed=12):
             iss.write(int(address), bytes([byte]))
     give(iss, {A0: place_a, A1: place_b}, mask=-1)
     iss.set_warp(0, 0, floats=registers[0])
-    a, b = fragments.hgmma_operands(memory[0, 0], memory[1, 0], config)
-    return iss, fragments.hgmma(a, b, registers[0], config)
+    a, b = tiles.hgmma_operands(memory[0, 0], memory[1, 0], config)
+    return iss, tiles.hgmma(a, b, registers[0], config)
 
 
 @pytest.mark.parametrize("operand", ["fp16", "tf32"])

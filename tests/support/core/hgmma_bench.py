@@ -13,8 +13,8 @@ from spica.hw.isa.memory_map import SHARED_BASE
 from spica.hw.lib.interfaces.execution_unit import operation_layout, result_layout
 from spica.hw.lib.interfaces.memory_fault import memory_fault_layout
 from spica.sim.engine.block_bench import BlockBench
-from spica.sim.golden.core.units.operand_layout import operand_places
-from spica.sim.golden.core.units.tensor import hgmma, hgmma_operands
+from spica.sim.golden.styles.shared_fed.hgmma import hgmma, hgmma_operands
+from spica.sim.golden.styles.shared_fed.operand_layout import operand_places
 from support.core.hgmma_operands import random_tiles
 
 __all__ = ["SIZE", "HgmmaRun", "Product", "products", "results_of", "unit_config"]

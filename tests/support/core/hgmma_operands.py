@@ -5,7 +5,7 @@ import numpy as np
 from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.config.tensor import HgmmaConfig
 from spica.sim.golden.arith.dot_product.operands import dot_operands
-from spica.sim.golden.core.units.tensor import pack_tile, stored_matrix
+from spica.sim.golden.styles.shared_fed.hgmma import pack_tile, stored_matrix
 from spica.sim.units.arith.tree import tree_operands
 
 __all__ = ["random_tiles"]

@@ -14,7 +14,7 @@ from spica.hw.styles.register_fed.register_fed_unit import RegisterFedUnit
 from spica.sim.engine.block_bench import BlockBench
 from spica.sim.engine.testbench import Simulation, require_no_loop
 from spica.sim.golden.arith.dot_product.operands import dot_operands
-from spica.sim.golden.core.units.tensor import hmma, pack_a, pack_b, pack_c
+from spica.sim.golden.styles.register_fed.hmma import hmma, pack_a, pack_b, pack_c
 from spica.sim.units.arith.tree import tree_operands
 
 __all__ = ["TensorRun", "core_with", "fragments", "instructions", "results_of"]

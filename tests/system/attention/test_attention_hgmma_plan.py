@@ -8,7 +8,7 @@ import pytest
 from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS
 from spica.hw.config.memory import SharedMemoryConfig
-from spica.kernels.attention.hgmma.plan import attention_plan
+from spica.kernels.attention.shared_fed.plan import attention_plan
 
 HOPPER = PRESETS["hopper"]
 

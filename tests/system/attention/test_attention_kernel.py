@@ -11,7 +11,7 @@ from spica.hw.base.errors import MachineError, UserError
 from spica.hw.config import PRESETS
 from spica.hw.config.override import override
 from spica.kernels.attention.cores import pose
-from spica.kernels.attention.tensor.plan import attention_plan
+from spica.kernels.attention.register_fed.plan import attention_plan
 from spica.sim.report.result import result_schema
 from spica.sim.run.exact_kernels import exact_attention_kernel
 from support import fake_attention
@@ -151,7 +151,7 @@ def test_results_have_mask_and_scale():
         ("--driver host", "attention needs --driver cores: the host cannot compute a softmax"),
         ("--preset matrix", "attention needs cores and a matrix unit, and matrix has no cores"),
         ("--preset core", "attention needs cores and a matrix unit, and core has no matrix"),
-        ("--preset hopper", "attention has no program for hgmma units; choose a machine with"),
+        ("--preset hopper", "attention has no program for shared_fed units; choose a machine with"),
         ("--set matrix.operand=int8", "operands of attention must be fp16 or bf16 or fp32, no"),
     ],
 )

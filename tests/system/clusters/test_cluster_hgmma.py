@@ -12,8 +12,8 @@ from spica.hw.core.control.faults import FaultCause
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
 from spica.hw.lib.interfaces.memory_fault import MemoryFault
-from spica.sim.golden.core.units.operand_layout import operand_places
-from spica.sim.golden.core.units.tensor import hgmma, hgmma_operands
+from spica.sim.golden.styles.shared_fed.hgmma import hgmma, hgmma_operands
+from spica.sim.golden.styles.shared_fed.operand_layout import operand_places
 from spica.sim.harness.dram import DramConfig
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import small_config

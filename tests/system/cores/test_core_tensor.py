@@ -10,7 +10,7 @@ from spica.hw.config.tensor import TensorConfig
 from spica.hw.core.control.faults import FaultCause
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.program import assemble_program
-from spica.sim.golden.core.units.tensor import hmma
+from spica.sim.golden.styles.register_fed.hmma import hmma
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.native_types import native_numerics
 from spica.sim.iss.program_bench import small_config

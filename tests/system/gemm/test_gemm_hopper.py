@@ -7,11 +7,11 @@ import pytest
 
 from spica.hw.config import PRESETS
 from spica.hw.config.override import override
-from spica.kernels.gemm.hgmma.cores import pose
-from spica.kernels.gemm.hgmma.plan import hgmma_plan
 from spica.kernels.gemm.problem import GemmProblem
-from spica.sim.golden.core.units.tensor import hgmma, unpack_tile
-from spica.sim.golden.matrix.tensor_gemm import tensor_gemm
+from spica.kernels.gemm.shared_fed.cores import pose
+from spica.kernels.gemm.shared_fed.plan import shared_fed_plan
+from spica.sim.golden.styles.shared_fed.hgmma import hgmma, unpack_tile
+from spica.sim.golden.styles.tensor_gemm import tensor_gemm
 from spica.sim.run.exact_kernels import exact_cores_kernel
 from support.gemm_runs import assert_fault_is_detected, assert_right, faults_of, run_product
 
@@ -87,18 +87,18 @@ def test_other_machines(config):
 
 def test_fp32_operands():
     assert_right(run_product(FP32, (70, 50, 100), gaps=GAPS))
-    assert hgmma_plan(FP32).tensor.depth == 16
+    assert shared_fed_plan(FP32).tensor.depth == 16
 
 
 def test_plan():
-    plan = hgmma_plan(HOPPER)
+    plan = shared_fed_plan(HOPPER)
     assert (plan.m, plan.n, plan.slots) == (128, 64, 10)
     assert plan.read_bytes(256, 256, 256) == 4 << 20
     for n in (256, 512, 1024):
         assert plan.read_bytes(n, n, n) * 4 == n**3
     assert plan.products(1, 1, 1) == 1
     assert plan.products(17, 33, 65) == 2 * 3 * 3
-    assert (hgmma_plan(machine(2, 3)).m, hgmma_plan(machine(2, 3)).n) == (96, 16)
+    assert (shared_fed_plan(machine(2, 3)).m, shared_fed_plan(machine(2, 3)).n) == (96, 16)
 
 
 def test_golden_model_is_a_chain_of_instructions():
@@ -131,9 +131,9 @@ def test_reads_of_shared_memory(size):
     assert_right(result)
     read = result["shared_read_bytes"]
     assert set(read) <= {f"tensor{core}" for core in range(4)}
-    assert sum(read.values()) == hgmma_plan(HOPPER).read_bytes(*size)
+    assert sum(read.values()) == shared_fed_plan(HOPPER).read_bytes(*size)
     products = sum(core["counters"]["operations_tensor"] for core in result["cores"])
-    assert products == hgmma_plan(HOPPER).products(*size)
+    assert products == shared_fed_plan(HOPPER).products(*size)
 
 
 #: Faults of the program, on a machine with parts of operands in irregular distances.

@@ -9,11 +9,11 @@ from spica.hw.base.errors import UserError
 from spica.hw.config import PRESETS, AxiConfig, ClusterConfig, CoreConfig, SharedMemoryConfig
 from spica.hw.config.override import override
 from spica.kernels.gemm.problem import GemmProblem
-from spica.kernels.gemm.tensor.arrange import arranged_a, arranged_b
-from spica.kernels.gemm.tensor.cores import pose
-from spica.kernels.gemm.tensor.plan import FRAGMENT_BYTES, tensor_plan
-from spica.sim.golden.core.units.tensor import hmma, pack_a, pack_b, unpack_c
-from spica.sim.golden.matrix.tensor_gemm import tensor_gemm
+from spica.kernels.gemm.register_fed.arrange import arranged_a, arranged_b
+from spica.kernels.gemm.register_fed.cores import pose
+from spica.kernels.gemm.register_fed.plan import FRAGMENT_BYTES, register_fed_plan
+from spica.sim.golden.styles.register_fed.hmma import hmma, pack_a, pack_b, unpack_c
+from spica.sim.golden.styles.tensor_gemm import tensor_gemm
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import exact_cores_kernel
 from support.command_line import message_of
@@ -134,7 +134,7 @@ def test_lockstep_on_the_rtl(preset, options):
 @pytest.mark.parametrize("machine", [TINY, TINY_VOLTA], ids=["dma", "no dma"])
 def test_a_small_machine_on_both_engines(machine, engine):
     config = override(machine, ["core.warps=2"])
-    plan, size = tensor_plan(config), (9, 10, 20)
+    plan, size = register_fed_plan(config), (9, 10, 20)
     result = run_product(config, size, engine=engine, memory=DramConfig(latency=10))
     assert_right(result)
     assert result["shared_read_bytes"] == {"rows": plan.read_bytes(*size)}
@@ -153,14 +153,14 @@ def test_a_small_machine_on_both_engines(machine, engine):
 def test_reads_of_shared_memory(preset, size):
     config = PRESETS[preset]
     result = run_product(config, size, engine="verilator", lockstep=False)
-    assert result["shared_read_bytes"] == {"rows": tensor_plan(config).read_bytes(*size)}
+    assert result["shared_read_bytes"] == {"rows": register_fed_plan(config).read_bytes(*size)}
     assert (result["instructions"]["polling"] > 0) == (config.dma is not None)
     products = sum(core["counters"]["operations_tensor"] for core in result["cores"])
-    assert tensor_plan(config).read_bytes(*size) == products * 3 * FRAGMENT_BYTES // 2
+    assert register_fed_plan(config).read_bytes(*size) == products * 3 * FRAGMENT_BYTES // 2
 
 
 def test_reads_of_whole_tiles_are_three_eighths_of_a_byte_per_multiply_add():
-    plan = tensor_plan(AMPERE)
+    plan = register_fed_plan(AMPERE)
     for n in (256, 512, 1024):
         assert plan.read_bytes(n, n, n) * 8 == 3 * n**3
     assert plan.read_bytes(256, 256, 256) == 6 << 20
@@ -168,7 +168,7 @@ def test_reads_of_whole_tiles_are_three_eighths_of_a_byte_per_multiply_add():
 
 
 def test_fragments_are_the_registers_of_instructions():
-    plan, rng = tensor_plan(AMPERE), np.random.default_rng(1)
+    plan, rng = register_fed_plan(AMPERE), np.random.default_rng(1)
     a = rng.standard_normal((130, 40)).astype(np.float16)
     b = rng.standard_normal((40, 70)).astype(np.float16)
     panels_a, panels_b = arranged_a(a, plan), arranged_b(b, plan)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....hw.config import WORD_BYTES, ClusterConfig
+from ....kernels.attention.cluster_array.plan import KEYS, attention_plan
 from ....kernels.attention.problem import AttentionProblem
-from ....kernels.attention.systolic.plan import KEYS, attention_plan
 from ....kernels.gemm.plan import ceil_div
 from ....kernels.gemm.target import systolic_unit
 from ..work import Traffic

@@ -8,7 +8,7 @@ from ....hw.isa.operations import SpecialOperation
 from ....kernels.attention.problem import AttentionProblem
 from ....kernels.attention.weight_scale import WeightScale
 from ..arith.float32 import fused, special
-from .systolic.systolic import read_out
+from ..matrix.systolic.systolic import read_out
 
 __all__ = [
     "MINUS_INFINITY",

@@ -4,8 +4,8 @@ import numpy as np
 
 from ....hw.config.tensor import HgmmaConfig, TensorConfig
 from ....kernels.gemm.problem import GemmProblem
-from ..core.units.tensor import matrix_product
-from .systolic.systolic import read_out
+from ..matrix.systolic.systolic import read_out
+from .tensor_product import matrix_product
 
 __all__ = ["tensor_gemm"]
 

@@ -7,14 +7,14 @@ from ....hw.config import ClusterConfig
 from ....hw.config.tensor import HgmmaConfig
 from ..target import hgmma_unit
 
-__all__ = ["HgmmaPlan", "hgmma_plan"]
+__all__ = ["SharedFedPlan", "shared_fed_plan"]
 
 #: Least slots of shared memory: one is read while the other is filled.
 LEAST_SLOTS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class HgmmaPlan:
+class SharedFedPlan:
     """Tiles of a product on the tensor units of all cores.
 
     Parameters
@@ -61,7 +61,7 @@ class HgmmaPlan:
         return 2 * self.tensor.operand_bytes * self.products(m, n, k)
 
 
-def hgmma_plan(config: ClusterConfig) -> HgmmaPlan:
+def shared_fed_plan(config: ClusterConfig) -> SharedFedPlan:
     """Return the plan of a machine.
 
     Raises
@@ -91,4 +91,4 @@ def hgmma_plan(config: ClusterConfig) -> HgmmaPlan:
             f"{LEAST_SLOTS * step_bytes} bytes, not {bank_bytes}: choose a larger shared.size than "
             f"{shared.size}, or fewer shared.banks than {shared.banks}"
         )
-    return HgmmaPlan(tensor=tensor, across=across, down=down, cores=config.cores, slots=slots)
+    return SharedFedPlan(tensor=tensor, across=across, down=down, cores=config.cores, slots=slots)

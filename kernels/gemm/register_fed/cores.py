@@ -13,7 +13,7 @@ from ..problem import GemmProblem
 from ..product import stored_operands
 from ..target import tensor_unit
 from .arrange import arranged_a, arranged_b
-from .plan import FRAGMENT_BYTES, tensor_plan
+from .plan import FRAGMENT_BYTES, register_fed_plan
 from .product import pose_tensor_product
 
 __all__ = ["ARRANGEMENTS", "pose", "tensor_kernel"]
@@ -51,7 +51,7 @@ def pose(
 
     """
     require_choice("arrangement", arrangement, ARRANGEMENTS)
-    tensor, plan = tensor_unit(config), tensor_plan(config)
+    tensor, plan = tensor_unit(config), register_fed_plan(config)
     problem, product = pose_tensor_product(rng, tensor, USER, **options)
     a, b = stored_operands(problem, product)
     rest = plan.steps * FRAGMENT_BYTES // 4

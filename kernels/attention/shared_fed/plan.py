@@ -6,7 +6,7 @@ from ....hw.base.errors import UserError
 from ....hw.config import ClusterConfig
 from ...gemm.target import hgmma_unit
 
-__all__ = ["GROUP", "TILE", "HgmmaAttentionPlan", "attention_plan", "block_keys"]
+__all__ = ["GROUP", "TILE", "SharedFedAttentionPlan", "attention_plan", "block_keys"]
 
 #: Queries of a warp, keys of a tile of scores, and columns of a tile of O.
 TILE = 16
@@ -19,7 +19,7 @@ ELEMENT, A_ROW = 2, 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class HgmmaAttentionPlan:
+class SharedFedAttentionPlan:
     """Sizes of a program. All banks of shared memory have the same parts, in this order.
 
     =================  ===========================================================
@@ -65,7 +65,7 @@ def block_keys(depth: int) -> int:
     return 4096 // depth
 
 
-def attention_plan(config: ClusterConfig, depth: int) -> HgmmaAttentionPlan:
+def attention_plan(config: ClusterConfig, depth: int) -> SharedFedAttentionPlan:
     """Return the plan for a head dimension; raise `UserError` if the machine is too small."""
     require_suitable(config)
     assert config.core is not None
@@ -84,7 +84,7 @@ def attention_plan(config: ClusterConfig, depth: int) -> HgmmaAttentionPlan:
             f"banks; shared.size must not be {shared.size}"
         )
     output = 4 * depth * TILE
-    return HgmmaAttentionPlan(
+    return SharedFedAttentionPlan(
         keys=keys,
         share=share,
         warps=warps,

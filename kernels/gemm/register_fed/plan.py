@@ -6,7 +6,7 @@ from ....hw.base.errors import UserError
 from ....hw.config import ClusterConfig
 from ..target import tensor_unit
 
-__all__ = ["FRAGMENT_BYTES", "TensorPlan", "tensor_plan"]
+__all__ = ["FRAGMENT_BYTES", "RegisterFedPlan", "register_fed_plan"]
 
 #: Rows of A and columns of B of an instruction, and lanes of a warp.
 BLOCK = 8
@@ -19,7 +19,7 @@ LEAST_SLOTS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class TensorPlan:
+class RegisterFedPlan:
     """Tiles of a product on the tensor units of all cores.
 
     Parameters
@@ -67,7 +67,7 @@ class TensorPlan:
         return blocks * -(-k // self.depth) * 3 * FRAGMENT_BYTES
 
 
-def tensor_plan(config: ClusterConfig) -> TensorPlan:
+def register_fed_plan(config: ClusterConfig) -> RegisterFedPlan:
     """Return the plan of a machine; raise `UserError` if it has no tensor units or no room."""
     tensor, core, shared = tensor_unit(config), config.core, config.shared
     assert core is not None
@@ -85,4 +85,4 @@ def tensor_plan(config: ClusterConfig) -> TensorPlan:
             f"shared.size than {shared.size}, or fewer shared.banks than {shared.banks}"
         )
     slots = bank_bytes // (panels * steps * FRAGMENT_BYTES)
-    return TensorPlan(across=across, down=down, depth=tensor.depth, steps=steps, slots=slots)
+    return RegisterFedPlan(across=across, down=down, depth=tensor.depth, steps=steps, slots=slots)

@@ -4,14 +4,15 @@ from functools import partial
 
 import numpy as np
 
-from ....hw.config import ClusterConfig
-from ....hw.config.systolic import SystolicConfig
-from ....kernels.attention.problem import AttentionProblem
-from ....kernels.attention.systolic.plan import KEYS, AttentionPlan, attention_plan
-from ....kernels.attention.weight_scale import WeightScale, weight_scale
-from ....kernels.gemm.target import systolic_unit
-from ..arith.float32 import fused
-from .attention_steps import (
+from .....hw.config import ClusterConfig
+from .....hw.config.systolic import SystolicConfig
+from .....kernels.attention.cluster_array.plan import KEYS, AttentionPlan, attention_plan
+from .....kernels.attention.problem import AttentionProblem
+from .....kernels.attention.weight_scale import WeightScale, weight_scale
+from .....kernels.gemm.target import systolic_unit
+from ...arith.float32 import fused
+from ...matrix.systolic.systolic import read_out, systolic_ws
+from ..attention_steps import (
     MINUS_INFINITY,
     each_head,
     exponents,
@@ -20,7 +21,6 @@ from .attention_steps import (
     limit_of,
     powers_of,
 )
-from .systolic.systolic import read_out, systolic_ws
 
 __all__ = ["attention"]
 
@@ -28,7 +28,7 @@ __all__ = ["attention"]
 def attention(
     config: ClusterConfig, problem: AttentionProblem, q, k, v
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return O and LSE as the program ``kernels/attention/systolic`` computes them.
+    """Return O and LSE as the program ``kernels/attention/cluster_array`` computes them.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ __all__ = [
     "CHUNK_ROWS",
     "FRAGMENT_ROWS",
     "TILE",
-    "TensorAttentionPlan",
+    "RegisterFedAttentionPlan",
     "attention_plan",
     "block_keys",
 ]
@@ -28,7 +28,7 @@ WIDE_ROW = 2048
 
 
 @dataclass(frozen=True, kw_only=True)
-class TensorAttentionPlan:
+class RegisterFedAttentionPlan:
     """Sizes of the program of a machine.
 
     Parameters
@@ -93,7 +93,7 @@ def block_keys(tensor: TensorConfig, depth: int) -> int:
     return 32 if depth * tensor.operand_width > WIDE_ROW else 64
 
 
-def attention_plan(config: ClusterConfig, depth: int) -> TensorAttentionPlan:
+def attention_plan(config: ClusterConfig, depth: int) -> RegisterFedAttentionPlan:
     """Return the sizes for a head dimension; raise `UserError` if shared memory is too small.
 
     Each bank has panels of two blocks of K and V, and the warps of its cores have the rest: their
@@ -118,7 +118,7 @@ def attention_plan(config: ClusterConfig, depth: int) -> TensorAttentionPlan:
             "for two blocks of K and V and the scores of a warp; "
             f"shared.size must not be {shared.size}"
         )
-    return TensorAttentionPlan(
+    return RegisterFedAttentionPlan(
         cores=config.cores,
         warps=warps,
         keys=keys,

@@ -1,4 +1,4 @@
-"""Golden model of the tensor instructions: register layout of matrices, and numerics.
+"""Golden model of ``hmma``: register layout of its matrices, and numerics.
 
 A matrix of a warp is spread over the lanes of several float registers. Arrays of registers have one
 row per register and one column per lane. All arrays may be stacked. All numbers are stored bits.
@@ -7,45 +7,32 @@ row per register and one column per lane. All arrays may be stacked. All numbers
 
 import numpy as np
 
-from .....hw.arith.dot_product.config import DotProductConfig
 from .....hw.config.formats import FORMATS
-from .....hw.config.tensor import HgmmaConfig, TensorConfig, TensorNumerics
-from ...arith.dot_product.dot_product import dot_product
+from .....hw.config.tensor import TensorConfig
+from ..tensor_product import matrix_product, placed
 
 __all__ = [
     "ACCUMULATORS",
-    "HGMMA_SHAPE",
     "HMMA_SHAPE",
     "THREADS",
-    "hgmma",
-    "hgmma_operands",
     "hmma",
-    "matrix_product",
     "pack_a",
     "pack_b",
     "pack_c",
-    "pack_tile",
-    "stored_matrix",
     "unpack_a",
     "unpack_b",
     "unpack_c",
-    "unpack_tile",
 ]
 
 THREADS = 8
-#: Rows, columns and depth of one instruction, of ``hmma`` with FP16.
+#: Rows, columns and depth of one instruction with FP16.
 HMMA_SHAPE = (8, 8, 16)
-#: Those of ``hgmma`` with FP16.
-HGMMA_SHAPE = (16, 16, 32)
 #: The first registers of the two accumulators of hmma.
 ACCUMULATORS = (16, 24)
 #: Rows and columns of the blocks that share an accumulator's layout, and registers of one.
 BLOCK = 8
-#: Default of ``hmma``, and of ``hgmma``: FP16, rounded as in Virgo.
+#: Default of ``hmma``: FP16, rounded as in Virgo.
 VIRGO = TensorConfig()
-VIRGO_TILE = HgmmaConfig()
-#: Its dot product added to the accumulator in one step.
-DOT = DotProductConfig.of(VIRGO)
 
 #: Row and column, in blocks, of each accumulator register's numbers in lane 0, and of each lane's
 #: numbers in register 0.
@@ -97,13 +84,6 @@ def unpack_a(registers, config: TensorConfig = VIRGO) -> np.ndarray:
         shape = (*numbers.shape[:-3], -1, THREADS)
         return np.swapaxes(numbers.reshape(shape), -1, -2)
     return placed(numbers, wide_places(config, is_a=True), (config.rows, config.depth))
-
-
-def placed(numbers: np.ndarray, places, shape: tuple[int, int]) -> np.ndarray:
-    """Return a matrix with these numbers at their places."""
-    matrix = np.zeros((*numbers.shape[: numbers.ndim - places[0].ndim], *shape), np.uint32)
-    matrix[..., places[0], places[1]] = numbers
-    return matrix
 
 
 def unpack_b(registers, config: TensorConfig = VIRGO) -> np.ndarray:
@@ -164,63 +144,6 @@ def pack_c(c) -> np.ndarray:
     return c[..., row, column]
 
 
-def tile_places() -> tuple[np.ndarray, np.ndarray]:
-    """Return row and column of an accumulator of ``hgmma`` by register and lane.
-
-    Registers 2 r and 2 r + 1 hold row r; lane l has its columns 2 l and 2 l + 1.
-    """
-    register, lane = np.meshgrid(range(32), range(THREADS), indexing="ij")
-    return register // 2, 2 * lane + register % 2
-
-
-def unpack_tile(registers) -> np.ndarray:
-    """Return an accumulator of ``hgmma``, 16 x 16 numbers, from 32 registers of eight lanes."""
-    return placed(np.asarray(registers, np.uint32), tile_places(), (16, 16))
-
-
-def pack_tile(c) -> np.ndarray:
-    """Return the registers that hold an accumulator of ``hgmma``."""
-    row, column = tile_places()
-    return np.asarray(c, np.uint32)[..., row, column]
-
-
-def stored_matrix(matrix, config: HgmmaConfig = VIRGO_TILE) -> np.ndarray:
-    """Return the bytes of a factor of ``hgmma``, row by row; `operand_places` has their places."""
-    matrix = np.asarray(matrix, np.uint32)
-    width = config.operand_width
-    containers = matrix << np.uint32(width - FORMATS[config.operand].width)
-    dense = np.ascontiguousarray(containers, f"<u{width // 8}")
-    return dense.view(np.uint8).reshape(*matrix.shape[:-2], -1)
-
-
-def hgmma_operands(a, b, config: HgmmaConfig = VIRGO_TILE) -> tuple[np.ndarray, np.ndarray]:
-    """Return A and B from their bytes, row by row."""
-    form, width = FORMATS[config.operand], config.operand_width
-    numbers = (
-        np.asarray(x, np.uint8).view(f"<u{width // 8}").astype(np.uint32)
-        >> np.uint32(width - form.width)
-        for x in (a, b)
-    )
-    shapes = (config.side, config.depth), (config.depth, config.side)
-    left, right = (
-        each.reshape(*each.shape[:-1], *shape) for each, shape in zip(numbers, shapes, strict=True)
-    )
-    return left, right
-
-
-def matrix_product(a, b, c, config: TensorNumerics = VIRGO) -> np.ndarray:
-    """Return ``a @ b + c``: for each element a chain of dot products, k ascending."""
-    a, b, total = np.asarray(a), np.asarray(b), np.asarray(c, np.uint32)
-    dot = DotProductConfig.of(config)
-    shape = (*total.shape, dot.terms)
-    for k in range(0, a.shape[-1], dot.terms):
-        left = a[..., :, None, k : k + dot.terms]
-        right = np.swapaxes(b[..., k : k + dot.terms, :], -1, -2)[..., None, :, :]
-        rows, columns = (np.broadcast_to(x, shape).reshape(-1, dot.terms) for x in (left, right))
-        total = dot_product(dot, rows, columns, total.ravel()).reshape(total.shape)
-    return total
-
-
 def hmma(
     registers, accumulators: int = ACCUMULATORS[0], config: TensorConfig = VIRGO
 ) -> np.ndarray:
@@ -234,11 +157,3 @@ def hmma(
     b = unpack_b(registers[..., 8 : 8 + config.b_registers, :], config)
     chosen[...] = pack_c(matrix_product(a, b, unpack_c(chosen), config))
     return registers
-
-
-def hgmma(a, b, registers, config: HgmmaConfig = VIRGO_TILE) -> np.ndarray:
-    """Return the 32 float registers of a warp, an accumulator of 16 x 16, after ``hgmma``.
-
-    `a` has 16 rows and `b` 16 columns, in stored numbers.
-    """
-    return pack_tile(matrix_product(a, b, unpack_tile(registers), config))

@@ -8,12 +8,12 @@ a tile are all even ones, then all odd ones. Matrices are padded with zeros to w
 
 import numpy as np
 
-from .plan import BLOCK, TensorPlan
+from .plan import BLOCK, RegisterFedPlan
 
 __all__ = ["arranged_a", "arranged_b"]
 
 
-def arranged_a(a: np.ndarray, plan: TensorPlan) -> np.ndarray:
+def arranged_a(a: np.ndarray, plan: RegisterFedPlan) -> np.ndarray:
     """Return A, in stored elements, as panels of words (panels, steps, registers, lanes)."""
     each = plan.depth // BLOCK
     padded = with_zeros(a, plan.m, plan.depth)
@@ -21,7 +21,7 @@ def arranged_a(a: np.ndarray, plan: TensorPlan) -> np.ndarray:
     return words(panels.transpose(0, 2, 3, 1, 4))
 
 
-def arranged_b(b: np.ndarray, plan: TensorPlan) -> np.ndarray:
+def arranged_b(b: np.ndarray, plan: RegisterFedPlan) -> np.ndarray:
     """Return B in the same way."""
     each = plan.depth // BLOCK
     padded = with_zeros(b, plan.depth, plan.n)

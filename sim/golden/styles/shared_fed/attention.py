@@ -4,15 +4,15 @@ from functools import partial
 
 import numpy as np
 
-from ....hw.config import ClusterConfig
-from ....hw.config.tensor import HgmmaConfig
-from ....kernels.attention.hgmma.plan import GROUP, TILE, block_keys
-from ....kernels.attention.problem import AttentionProblem
-from ....kernels.attention.weight_scale import weight_scale
-from ..arith.float32 import stored
-from ..core.units.tensor import matrix_product
-from .attention_steps import factors, limit_of, powers_of
-from .tensor_attention import all_heads
+from .....hw.config import ClusterConfig
+from .....hw.config.tensor import HgmmaConfig
+from .....kernels.attention.problem import AttentionProblem
+from .....kernels.attention.shared_fed.plan import GROUP, TILE, block_keys
+from .....kernels.attention.weight_scale import weight_scale
+from ...arith.float32 import stored
+from ..attention_steps import factors, limit_of, powers_of
+from ..register_fed.attention import all_heads
+from ..tensor_product import matrix_product
 
 __all__ = ["attention"]
 
@@ -20,7 +20,7 @@ __all__ = ["attention"]
 def attention(
     config: ClusterConfig, problem: AttentionProblem, q, k, v
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return O and LSE as the program ``kernels/attention/hgmma`` computes them.
+    """Return O and LSE as the program ``kernels/attention/shared_fed`` computes them.
 
     Parameters
     ----------

@@ -9,9 +9,9 @@ import numpy as np
 from ....hw.config import ClusterConfig
 from ...kernel import Kernel, Problem
 from ..problem import GemmProblem
+from ..register_fed.product import pose_tensor_product
 from ..target import hgmma_unit
-from ..tensor.product import pose_tensor_product
-from .plan import hgmma_plan
+from .plan import shared_fed_plan
 
 __all__ = ["hgmma_kernel", "pose"]
 
@@ -30,6 +30,6 @@ def pose(config: ClusterConfig, rng: np.random.Generator, **options) -> tuple[Pr
 
     `config` has such tensor units; options are those of `product.pose_product`.
     """
-    plan = hgmma_plan(config)
+    plan = shared_fed_plan(config)
     problem, product = pose_tensor_product(rng, plan.tensor, USER, **options)
     return replace(problem, defines=plan.defines), product

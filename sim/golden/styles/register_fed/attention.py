@@ -4,15 +4,15 @@ from functools import partial, reduce
 
 import numpy as np
 
-from ....hw.config import ClusterConfig
-from ....hw.config.formats import FP32
-from ....hw.config.tensor import TensorConfig, TensorNumerics
-from ....kernels.attention.problem import AttentionProblem
-from ....kernels.attention.tensor.plan import CHUNK, TILE, block_keys
-from ....kernels.attention.weight_scale import weight_scale
-from ..arith.float32 import stored
-from ..core.units.tensor import matrix_product
-from .attention_steps import MINUS_INFINITY, each_head, exponents, finished, keys_seen, rising
+from .....hw.config import ClusterConfig
+from .....hw.config.formats import FP32
+from .....hw.config.tensor import TensorConfig, TensorNumerics
+from .....kernels.attention.problem import AttentionProblem
+from .....kernels.attention.register_fed.plan import CHUNK, TILE, block_keys
+from .....kernels.attention.weight_scale import weight_scale
+from ...arith.float32 import stored
+from ..attention_steps import MINUS_INFINITY, each_head, exponents, finished, keys_seen, rising
+from ..tensor_product import matrix_product
 
 __all__ = ["all_heads", "attention"]
 
@@ -20,7 +20,7 @@ __all__ = ["all_heads", "attention"]
 def attention(
     config: ClusterConfig, problem: AttentionProblem, q, k, v
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return O and LSE as the program ``kernels/attention/tensor`` computes them.
+    """Return O and LSE as the program ``kernels/attention/register_fed`` computes them.
 
     Parameters
     ----------

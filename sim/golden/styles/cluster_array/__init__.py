@@ -1,0 +1,1 @@
+"""Golden models of the array of a cluster."""

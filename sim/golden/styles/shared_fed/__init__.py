@@ -1,0 +1,1 @@
+"""Golden models of tensor units with operands in shared memory."""
