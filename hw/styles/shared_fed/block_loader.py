@@ -40,7 +40,7 @@ class BlockLoader(Component):
     Members
     -------
     arrived : In(range(2 * OPERAND_LINES + 1)).array(SLOTS)
-        See `OperandFetch`.
+        See `SharedFedFetch`.
     read : Out(1), address : Out(range(SLOTS * OPERAND_LINES)), read_data : In(8 * READ_BYTES)
         Lines of B, one cycle later: an SRAM that keeps the line read last.
     ready : Out(1), begin : In(1)

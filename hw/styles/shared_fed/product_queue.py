@@ -14,8 +14,8 @@ from ...lib.interfaces.memory_fault import MemoryFault, memory_fault_layout
 from ...lib.one_hot import lowest, select, select_one
 from ...lib.streams import Queue
 from .layouts import product_layout
-from .operand_fetch import operands_layout
 from .operand_lines import is_split
+from .shared_fed_fetch import operands_layout
 
 __all__ = ["ProductQueue"]
 

@@ -17,9 +17,9 @@ from ...lib.sram import Sram
 from .accumulator_tiles import AccumulatorTiles
 from .block_loader import BlockLoader
 from .layouts import OPERAND_LINES, SLOTS, event_layout, numbers_layout, step_layout
-from .operand_fetch import OperandFetch
 from .product_queue import ProductQueue
 from .result_drain import ResultDrain
+from .shared_fed_fetch import SharedFedFetch
 
 __all__ = ["SharedFedUnit"]
 
@@ -103,7 +103,7 @@ class SharedFedUnit(Component):
         m = Module()
         core, hgmma = self.config.core, self.config.hgmma
         m.submodules.queue = self.queue = queue = ProductQueue(self.config)
-        m.submodules.fetch = self.fetch = fetch = OperandFetch(self.config)
+        m.submodules.fetch = self.fetch = fetch = SharedFedFetch(self.config)
         m.submodules.loader = self.loader = BlockLoader(hgmma)
         m.submodules.tiles = self.tiles = tiles = AccumulatorTiles(hgmma, core.tensor_queue)
         m.submodules.drain = drain = ResultDrain(core)

@@ -12,7 +12,7 @@ from ...lib.interfaces.shared_memory import WideReadSignature
 from .layouts import HALF_LINES, OPERAND_LINES, SLOTS
 from .operand_lines import column_bits, exchanged, line_offset, permuted, row_parity
 
-__all__ = ["OperandFetch", "line_width", "operands_layout"]
+__all__ = ["SharedFedFetch", "line_width", "operands_layout"]
 
 
 def line_width(config: SharedPortConfig) -> int:
@@ -25,7 +25,7 @@ def operands_layout(config: SharedPortConfig) -> data.StructLayout:
     return data.StructLayout({"a": line_width(config), "b": line_width(config)})
 
 
-class OperandFetch(Component):
+class SharedFedFetch(Component):
     """Operand fetch: requests the lines of A and B of one product after the other.
 
     Lines are requested in the order in which steps use them: the first halves of all rows of A, the
