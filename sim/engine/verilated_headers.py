@@ -29,7 +29,7 @@ def with_headers(compiler: Compiler, root: Path, flags: Sequence[str]) -> list[s
         target = directory / f"{HEADER}.pch"
         run([*compiler.command, *flags, "-x", "c++-header", str(header), "-o", str(target)], HEADER)
 
-    key = digest([*compiler.key(flags), *flags, *map(identity, (header, installed_headers()))])
+    key = digest([*compiler.key(()), *flags, *map(identity, (header, installed_headers()))])
     return [*flags, "-include-pch", str(cached("headers", key, build) / f"{HEADER}.pch")]
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "build_harness",
     "build_model",
     "find_verilator",
+    "flag_levels",
     "model_flags",
     "runtime_objects",
 ]
@@ -177,6 +178,17 @@ def model_flags(verilator: Verilator, trace: bool) -> list[str]:
     ]
 
 
+def flag_levels(
+    compiler: Compiler, verilator: Verilator, optimize: int, trace: bool
+) -> dict[str, list[str]]:
+    """Return the flags of generated code: ``fast``, and ``slow`` for the shortest build.
+
+    Code that runs once is compiled by the latter.
+    """
+    common = model_flags(verilator, trace)
+    return {"fast": [*common, *compiler.flags(optimize)], "slow": [*common, *compiler.flags(0)]}
+
+
 def build_harness() -> Path:
     """Return the library of the harness alone, for an engine with its own model."""
     compiler = find_compiler()
@@ -214,10 +226,7 @@ def build_model(
 
     """
     compiler, verilator = find_compiler(), find_verilator()
-    common = model_flags(verilator, trace)
-    compile_flags = [*common, *compiler.flags(optimize)]
-    # Code that runs once is compiled for the shortest build.
-    levels = {"fast": compile_flags, "slow": [*common, *compiler.flags(0)]}
+    levels = flag_levels(compiler, verilator, optimize, trace)
     binding = binding_header(emission)
     verilate = [*VERILATE_FLAGS, *(["--trace"] if trace else []), *flags]
     verilog = with_whole_words(emission.verilog) + emission.sram_models + driven_top(emission)
@@ -233,7 +242,7 @@ def build_model(
 
     def build(directory: Path) -> None:
         (directory / "binding.hpp").write_text(binding)
-        local = with_headers(compiler, verilator.root, compile_flags)
+        local = with_headers(compiler, verilator.root, levels["fast"])
         local += [f"-I{each}" for each in (directory, verilated, NATIVE)]
         (directory / "model.cpp").write_text(together(verilated, NATIVE / "model.cpp"))
         compile_all(compiler, [(directory / "model.cpp", directory / "model.o", local)], progress)

@@ -1,1 +1,1 @@
-"""Execution units, one folder per port of the core."""
+"""Execution units, one folder per port of the core; those of the tensor port are styles."""

@@ -19,7 +19,7 @@ from ..verilator_model import (
     SHARED_HEADERS,
     VERILATE_FLAGS,
     find_verilator,
-    model_flags,
+    flag_levels,
     runtime_objects,
 )
 from ..word_memories import with_whole_words
@@ -139,8 +139,7 @@ def block_library(
 ) -> Path:
     """Return the library of a block, see `block_libraries`."""
     verilator = find_verilator()
-    common = model_flags(verilator, trace)
-    levels = {"fast": compiler.flags(optimize), "slow": compiler.flags(0)}
+    levels = flag_levels(compiler, verilator, optimize, trace)
     verilog = with_whole_words(design.verilog) + wrapper(design, clocks)
     if trace:
         verilog = recording_states(verilog)
@@ -156,8 +155,8 @@ def block_library(
             (folder / "block_ports.hpp").write_text(header)
             local = [f"-I{each}" for each in (NATIVE, NATIVE / "blocks", folder)]
             options = {
-                level: [*with_headers(compiler, verilator.root, [*common, *optimization]), *local]
-                for level, optimization in levels.items()
+                level: [*with_headers(compiler, verilator.root, each), *local]
+                for level, each in levels.items()
             }
             jobs = [
                 (source, source.with_suffix(".o"), options[level])
@@ -170,7 +169,7 @@ def block_library(
 
     sources = [path.read_text() for path in (*(NATIVE / name for name in SOURCES), *SHARED_HEADERS)]
     identity = digest([verilog, header, verilator.version, *verilate, *sources])
-    key = digest([identity, *compiler.key([*common, *levels["fast"], *levels["slow"]])])
+    key = digest([identity, *compiler.key([*levels["fast"], *levels["slow"]])])
     return cached(f"block-{design.name}", key, build) / LIBRARY
 
 

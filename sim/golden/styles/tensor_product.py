@@ -6,7 +6,10 @@ from ....hw.arith.dot_product.config import DotProductConfig
 from ....hw.config.tensor import TensorNumerics
 from ..arith.dot_product.dot_product import dot_product
 
-__all__ = ["matrix_product", "placed"]
+__all__ = ["THREADS", "matrix_product", "placed"]
+
+#: Threads of the warps whose registers hold the tiles of ``hgmma``, and by default of ``hmma``.
+THREADS = 8
 
 #: Default: FP16, rounded as in Virgo.
 VIRGO = TensorNumerics()

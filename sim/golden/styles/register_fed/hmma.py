@@ -9,7 +9,7 @@ import numpy as np
 
 from .....hw.config.formats import FORMATS
 from .....hw.config.tensor import TensorConfig
-from ..tensor_product import matrix_product, placed
+from ..tensor_product import THREADS, matrix_product, placed
 
 __all__ = [
     "ACCUMULATORS",
@@ -24,7 +24,6 @@ __all__ = [
     "unpack_c",
 ]
 
-THREADS = 8
 #: Rows, columns and depth of one instruction with FP16.
 HMMA_SHAPE = (8, 8, 16)
 #: The first registers of the two accumulators of hmma.

@@ -8,7 +8,7 @@ import numpy as np
 
 from .....hw.config.formats import FORMATS
 from .....hw.config.tensor import HgmmaConfig
-from ..tensor_product import matrix_product, placed
+from ..tensor_product import THREADS, matrix_product, placed
 
 __all__ = [
     "HGMMA_SHAPE",
@@ -21,7 +21,6 @@ __all__ = [
 
 #: Rows, columns and depth of one instruction with FP16.
 HGMMA_SHAPE = (16, 16, 32)
-THREADS = 8
 #: Default of ``hgmma``: FP16, rounded as in Virgo.
 VIRGO_TILE = HgmmaConfig()
 
