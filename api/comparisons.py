@@ -8,7 +8,7 @@ from ..explore.plan import planned
 from ..hw.base.errors import UserError
 from ..hw.base.progress import Progress
 from ..hw.config import ClusterConfig
-from ..hw.config.override import override
+from ..hw.settings.override import override
 from ..sim.harness.dram import DramConfig
 from ..sim.run.options import MODEL, RunOptions
 from .arrays import integer

@@ -8,9 +8,9 @@ import numpy as np
 
 from ..hw.base.errors import MachineError, UserError
 from ..hw.base.progress import Progress
-from ..hw.config import PRESETS, ClusterConfig
-from ..hw.config.override import override
-from ..kernels.attention.cores import attention_unit
+from ..hw.config import ClusterConfig
+from ..hw.settings import PRESETS
+from ..hw.settings.override import override
 from ..kernels.gemm.target import product_operand
 from ..kernels.kernel import Kernel
 from ..sim.engine.engines import ENGINES
@@ -224,7 +224,7 @@ class Machine:
             raise UserError("attention needs driver cores: cores compute the softmax")
         if not isinstance(scale, int | float | np.integer | np.floating | None):
             raise ArrayError(f"scale must be a number above 0 or None, not {scale!r}")
-        heads = heads_of(attention_unit(self.config).operand, q, k, v)
+        heads = heads_of(product_operand(self.config, "attention"), q, k, v)
         kernel = EXACT_KERNELS["attention"](
             self.config, given=heads.given, causal=bool(causal), scale=scale
         )

@@ -13,8 +13,9 @@ from ..explore.table import columns, ordered, values_of
 from ..explore.work import KernelRun
 from ..hw.base.errors import UserError
 from ..hw.base.progress import Progress
-from ..hw.config import PRESETS, ClusterConfig
+from ..hw.config import ClusterConfig
 from ..hw.config.rtl_support import require_rtl
+from ..hw.settings import PRESETS
 from ..sim.engine.engines import ENGINES
 from ..sim.harness.dram import DramConfig
 from ..sim.run.drivers import DIMENSIONS, HOST_KERNEL, is_on_cores

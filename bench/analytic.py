@@ -9,7 +9,7 @@ from typing import Any
 
 from spica.cli.options import new_table
 from spica.hw.base.progress import Progress
-from spica.sim.analytic.finished import KERNELS
+from spica.sim.analytic.work import FINISHED as KERNELS
 from spica.sim.analytic.work import PAIR
 
 from .commands import Command

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 from spica.cli.options import new_table
 from spica.hw.base.progress import Progress
-from spica.hw.config import PRESETS, ClusterConfig
+from spica.hw.config import ClusterConfig
 from spica.hw.lib.register_slices import RegisterSlice
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
+from spica.hw.settings import PRESETS
+from spica.hw.styles.register_fed.config import BUFFERS, RegisterFedConfig
 from spica.hw.styles.register_fed.fragment_staging import FragmentStaging
-from spica.hw.styles.register_fed.layouts import BUFFERS, row_shape
+from spica.hw.styles.register_fed.layouts import row_shape
 from spica.synth.grouped import Pricing, total_measurement
 from spica.synth.measure import measure as measure_block
 from spica.synth.memories import MemoryShape, memory_nand2
@@ -57,7 +59,7 @@ def staging(config: ClusterConfig) -> dict:
     """
     core = config.core
     assert core is not None
-    registers, width = core.tensor_config.registers, row_shape(core.threads).size
+    registers, width = RegisterFedConfig.of(core.tensor).registers, row_shape(core.threads).size
     measured = measure_block(FragmentStaging(core.pipeline), "staging")
     memories = sum((block.memories for block in measured.blocks), Counter[MemoryShape]())
     (c,) = (each for each in memories if (each.depth, each.width) == (BUFFERS * registers, width))

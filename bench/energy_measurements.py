@@ -19,8 +19,8 @@ from spica.explore.energy.gates import (
 from spica.hw.base.build_cache import digest
 from spica.hw.base.errors import UserError
 from spica.hw.base.progress import Progress
-from spica.hw.config import PRESETS
 from spica.hw.emit.shared_block import describe
+from spica.hw.settings import PRESETS
 from spica.kernels.elements import nearest
 from spica.sim.report.result import PASS
 from spica.sim.run.options import RunOptions

@@ -8,9 +8,10 @@ from dataclasses import replace
 from spica.cli.options import new_table
 from spica.hw.base.compiler import find_compiler
 from spica.hw.base.progress import Progress
-from spica.hw.config import PRESETS, CoreConfig
+from spica.hw.config import CoreConfig
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
+from spica.hw.settings import PRESETS
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.program_bench import START

@@ -3,8 +3,8 @@
 import importlib
 
 from .. import kernels
-from ..hw.config import ARRAYS, PRESETS, ClusterConfig
-from ..kernels.gemm.target import cores_unit
+from ..hw.config import ARRAYS, ClusterConfig
+from ..hw.settings import PRESETS
 from ..kernels.kernel import find_kernel
 from ..sim.engine.versions import versions
 from ..sim.run.drivers import TENSOR_KERNELS, usual_preset, usual_sizes
@@ -40,7 +40,7 @@ def kernel_summary(name: str) -> dict[str, str]:
 
 def preset_summary(config: ClusterConfig) -> dict[str, str]:
     """Return the main parameters of a preset."""
-    shared, axi, core, tensor = config.shared, config.axi, config.core, cores_unit(config)
+    shared, axi, core, tensor = config.shared, config.axi, config.core, config.tensor
     units = [unit.summary for unit in config.units]
     macs = sum(unit.macs for unit in config.units)
     if tensor is not None:

@@ -11,7 +11,7 @@ from ..hw.cluster.artifacts import MARK, artifacts
 from ..hw.config.rtl_support import require_rtl
 from ..hw.emit.emission import Emission
 from ..hw.emit.sram_macros import MacroLimits
-from ..kernels.gemm.exported import exported_product
+from ..kernels.gemm.host.exported import exported_product
 from ..sim.engine.emission_cache import emit_cached
 from .files import write_together
 from .options import Flag, JsonOption, JsonOutput, SetOption, Whole, configured, standard_output

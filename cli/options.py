@@ -14,8 +14,9 @@ from rich.console import Console
 from rich.table import Table
 
 from ..hw.base.errors import UserError
-from ..hw.config import PRESETS, ClusterConfig
-from ..hw.config.override import override
+from ..hw.config import ClusterConfig
+from ..hw.settings import PRESETS
+from ..hw.settings.override import override
 from .files import Draft
 
 Config = TypeVar("Config")

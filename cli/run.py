@@ -12,7 +12,8 @@ from ..hw.config import ClusterConfig
 from ..hw.config.rtl_support import require_rtl
 from ..kernels.attention.data import KINDS as ATTENTION_KINDS
 from ..kernels.gemm.data import KINDS
-from ..kernels.gemm.target import has_fragments, is_on_tensor_units
+from ..kernels.gemm.styles import style_of
+from ..kernels.gemm.target import is_on_tensor_units
 from ..sim.run.drivers import (
     ATTENTION,
     DIMENSIONS,
@@ -106,7 +107,7 @@ def chosen(
     is_finished = on_matrix and kernel not in TENSOR_KERNELS
     if is_finished and is_on_tensor_units(config):
         require_matrix_cores(kernel, options.preset, config)
-    elif on_matrix and options.arrange is not None and not has_fragments(config):
+    elif on_matrix and options.arrange is not None and not style_of(config, kernel).arrangements:
         raise UserError(
             f"--arrange does not apply to {kernel} without tensor units fed by registers; "
             "leave it out"

@@ -11,7 +11,7 @@ from cyclopts import Group, Parameter
 from ..hw.base.errors import UserError
 from ..hw.config.arithmetic import ARITHMETIC
 from ..kernels.gemm.data import KINDS
-from ..kernels.gemm.register_fed.cores import ARRANGEMENTS
+from ..kernels.gemm.styles import ARRANGEMENTS
 from ..sim.engine.verilator_engine import GATINGS
 from ..sim.run.dumps import parsed_range
 from ..sim.run.options import (

@@ -7,10 +7,10 @@ from pages import table
 
 from spica.hw.cluster.counters import counter_table
 from spica.hw.cluster.register_blocks import register_blocks
-from spica.hw.config import PRESETS
-from spica.hw.config.ends import range_of, value_of
-from spica.hw.config.override import field_names
 from spica.hw.isa import memory_map as address_map
+from spica.hw.settings import PRESETS
+from spica.hw.settings.ends import range_of, value_of
+from spica.hw.settings.override import field_names
 from spica.sim.units.shared_memory.request_patterns import PATTERNS, PORTS
 from spica.sim.units.shared_memory.rules import RULES, SUBBANKS, described
 

@@ -7,7 +7,7 @@ from itertools import product
 
 from ..hw.base.errors import UserError
 from ..hw.config import ClusterConfig
-from ..hw.config.override import SettingError, field_names, override
+from ..hw.settings.override import SettingError, field_names, override
 from ..sim.harness.core_memory import CoreMemoryConfig
 from ..sim.harness.dram import DramConfig
 from ..sim.run.options import MODEL, RunOptions
@@ -36,7 +36,7 @@ class Axis:
     field : str
         Dotted name: a field of the config, or of a memory model after ``dram.`` or ``memory.``.
     values : tuple of str
-        Values, as for `hw.config.override.override`.
+        Values, as for `hw.settings.override.override`.
 
     """
 

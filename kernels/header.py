@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ..hw.base.errors import UserError
 from ..hw.cluster.artifacts import sizes as config_sizes
 from ..hw.cluster.register_blocks import register_blocks
-from ..hw.config import ClusterConfig, PipelineConfig, tensor
+from ..hw.config import ClusterConfig, PipelineConfig
 from ..hw.core.front_end.decode_table import RULES
 from ..hw.isa import commands as rocc
 from ..hw.isa import memory_map as address_map
@@ -14,8 +14,8 @@ from ..hw.isa.csr import COUNTER_NUMBERS, COUNTERS, CSRS
 from ..hw.isa.instructions import INSTRUCTIONS
 from ..hw.isa.markers import MARKERS
 from ..hw.isa.operations import Unit
-from ..hw.styles.registry import kind_of
-from .gemm.tiles import tile_constants
+from ..hw.styles.registry import matrix_style_of
+from .gemm.styles import header_constants, header_sizes, tile_constants
 
 __all__ = ["EXIT_CODES", "library_header", "program_header"]
 
@@ -74,14 +74,7 @@ def sizes(config: ClusterConfig, stack_bytes: int) -> Definitions:
             *((f"{port}_block", size, "bytes of a block") for port, size in matrix.reads.items()),
         ):
             yield f"{address_map.numbered(name, number)}_bytes", str(value), meaning
-    if config.tensor_units is not None:
-        width = config.tensor_units.operand_width
-        yield "tensor_operand_bits", str(width), "bits of an operand of hmma in a register"
-    if config.hgmma_units is not None:
-        width = config.hgmma_units.operand_width
-        yield "hgmma_operand_bits", str(width), "bits of an element of A and B of hgmma"
-        is_swizzled = int(config.hgmma_units.is_swizzled)
-        yield "hgmma_is_swizzled", str(is_swizzled), "whether its operands have layout swizzle128"
+    yield from header_sizes(config)
     yield "has_dma", str(int(config.dma is not None)), "whether the cluster has a DMA"
     for name, value in config_sizes(config):
         yield name, str(value), ""
@@ -91,8 +84,7 @@ def addresses() -> Definitions:
     """Yield name, value and meaning of each address common to all machines."""
     for name in ADDRESSES:
         yield name, f"{getattr(address_map, name):#x}", ""
-    for name in ("SWIZZLE_ROW_BYTES", "SWIZZLE_UNIT_BYTES"):
-        yield name, str(getattr(tensor, name)), ""
+    yield from header_constants()
 
 
 def windows(config: ClusterConfig) -> Definitions:
@@ -154,7 +146,7 @@ def commands(config: ClusterConfig) -> Definitions:
         for name, field in layout:
             yield f"loop_{name}", f"{1 << field.offset % 32:#x}u", "first bit of a field of LOOP_WS"
     for number, matrix in enumerate(config.units):
-        for code, operation in kind_of(matrix).operations(matrix).items():
+        for code, operation in matrix_style_of(matrix).operations(matrix).items():
             yield f"{address_map.numbered('cisc', number)}_{operation}", str(code), ""
 
 

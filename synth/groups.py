@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ..hw.core.units.execution_units import UNITS
 from ..hw.isa.operations import PORTS, Port
-from ..hw.styles.registry import KINDS
+from ..hw.styles.registry import MATRIX_STYLES, TENSOR_STYLES
 
 __all__ = ["CONTAINERS", "GROUPS", "HELPERS", "group_of"]
 
@@ -18,8 +18,9 @@ OUTSIDE: Mapping[Port, tuple[str, ...]] = {
         "SharedLanes",
         "UnitRegisterPort",
     ),
-    Port.TENSOR: ("DotProduct", "SharedFedUnit"),
 }
+#: Classes of all tensor units, of any style.
+TENSOR = ("DotProduct", *(name for style in TENSOR_STYLES.values() for name in style.classes))
 
 #: Classes by group, in the order of tables. A class that is not listed, such as a common helper,
 #: belongs to the group of its parent.
@@ -36,7 +37,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         PORTS[port].label or port.name: (unit.__name__, *OUTSIDE.get(port, ()))
         for port, unit in UNITS.items()
     },
-    **{group: classes for kind in KINDS.values() for group, classes in kind.groups.items()},
+    PORTS[Port.TENSOR].label or "": TENSOR,
+    **{group: classes for kind in MATRIX_STYLES.values() for group, classes in kind.groups.items()},
     "shared memory": ("SharedMemory",),
     "DMA": ("Dma",),
     "L1I": ("InstructionCache",),

@@ -7,7 +7,8 @@ from typing import Any
 from spica.cli.catalog import ENGINES, kernel_names
 from spica.cli.options import choose
 from spica.hw.base.errors import UserError
-from spica.hw.config import PRESETS, ClusterConfig
+from spica.hw.config import ClusterConfig
+from spica.hw.settings import PRESETS
 from spica.sim.run.drivers import HOST_KERNEL
 from spica.sim.run.options import MODEL
 

@@ -8,10 +8,10 @@ from operator import mul
 from typing import Any
 
 from ...hw.config import ClusterConfig
-from ...hw.config.override import members
 from ...hw.core.units.execution_units import UNITS
 from ...hw.isa.operations import PORTS, Port
-from ...hw.styles.registry import kind_of
+from ...hw.settings.override import members
+from ...hw.styles.registry import matrix_style_of
 
 __all__ = ["GROUPS", "EventBlock", "EventCounts", "EventGroup", "event_blocks"]
 
@@ -110,7 +110,7 @@ GROUPS: Mapping[str, EventGroup] = {
         "core.warps core.threads core.banks core.collectors",
         "register_reads register_writes instructions",
     ),
-    **{PORTS[port].label or port.name: port_group(port) for port in UNITS},
+    **{PORTS[port].label or port.name: port_group(port) for port in (*UNITS, Port.TENSOR)},
     "mesh": group(
         UNIT,
         "matrix.rows matrix.columns matrix.dataflow matrix.operand",
@@ -181,7 +181,7 @@ def event_blocks(config: ClusterConfig) -> Iterator[EventBlock]:
     for name, group in GROUPS.items():
         if group.clocks[0] == UNIT:
             for number, (unit, matrix) in enumerate(config.named_units.items()):
-                if name in kind_of(matrix).groups:
+                if name in matrix_style_of(matrix).groups:
                     yield event_block(name, config.unit(number), unit)
         elif has_group(config, name):
             yield event_block(name, config)
@@ -252,7 +252,7 @@ class EventCounts:
             weights = "shared_read_words_b" + (str(number) if number else "")
             self.units[unit] = {"weight_words": counters.get(weights, 0)} | {
                 name: counters[row.name_in(unit)]
-                for row in kind_of(matrix).counters
+                for row in matrix_style_of(matrix).counters
                 if (name := row.name_in("matrix")) in UNIT_EVENTS
             }
 

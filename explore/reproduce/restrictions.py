@@ -4,10 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...hw.config import ClusterConfig
-from ...hw.config.override import override
-from ...kernels.gemm.plan import default_tile
-from ...kernels.gemm.register_fed.plan import register_fed_plan
-from ...kernels.gemm.shared_fed.plan import shared_fed_plan
+from ...hw.settings.override import override
+from ...kernels.gemm.styles import style_of
 from ...sim.harness.dram import DramConfig
 from ..work import KernelRun
 from .published import DESIGNS
@@ -73,11 +71,7 @@ RESTRICTIONS = (
 
 def tile_of(config: ClusterConfig) -> tuple[int, int]:
     """Return the rows and columns of the tile of C that ``gemm`` computes at a time."""
-    if config.units:
-        rows, columns, _ = default_tile(config)
-        return rows, columns
-    plan = register_fed_plan(config) if config.tensor_units else shared_fed_plan(config)
-    return plan.m, plan.n
+    return style_of(config).tile(config)
 
 
 def combined(design: str, count: int = len(RESTRICTIONS)) -> list[Restriction]:

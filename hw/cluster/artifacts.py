@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 
 from ..config import ClusterConfig
-from ..config.override import members
 from ..emit.emission import Emission
 from ..isa import memory_map as address_map
 from ..isa.memory_map import numbered
-from ..styles.registry import kind_of
+from ..settings.override import members, plain_config
+from ..styles.registry import matrix_style_of
 from .counters import counter_table
 from .register_blocks import register_blocks
 
@@ -32,8 +32,10 @@ def description(emission: Emission) -> dict:
     return {
         "generator": generator(),
         "name": emission.name,
-        "config": dataclasses.asdict(config.resolved),
-        "matrix_units": {name: kind_of(unit).name for name, unit in config.named_units.items()},
+        "config": plain_config(config.resolved),
+        "matrix_units": {
+            name: matrix_style_of(unit).name for name, unit in config.named_units.items()
+        },
         "memory": {
             "dram": [address_map.DRAM_BASE, address_map.DRAM_END],
             "shared": [address_map.SHARED_BASE, address_map.SHARED_BASE + config.shared.size],
@@ -120,7 +122,7 @@ def c_header(emission: Emission) -> str:
         define(f"counter_{counter.name}", f"{counter.address:#06x}u", counter.meaning)
     for number, (unit, matrix) in enumerate(config.named_units.items()):
         section("Operations of a CISC command word" + (f" to {unit}" if number else ""))
-        for code, operation in kind_of(matrix).operations(matrix).items():
+        for code, operation in matrix_style_of(matrix).operations(matrix).items():
             define(f"{numbered('cisc', number)}_{operation}", str(code))
     return "\n".join([*lines, "", "#endif", ""])
 

@@ -25,8 +25,8 @@ from ..lib.axi_mux import AxiMux
 from ..memory.dma.dma import Dma
 from ..memory.l2.l2_slice import L2Slice
 from ..memory.memory_unit.memory_unit import MemoryUnit
-from ..memory.shared.shared_memory import SharedMemory, cluster_ports, port_names
-from ..styles.registry import kind_of
+from ..memory.shared.shared_memory import SharedMemory, cluster_ports, port_names, tensor_ports
+from ..styles.registry import matrix_style_of
 from .cluster_barrier import ClusterBarrier
 from .cores import core_domains
 from .counters import counter_table
@@ -112,7 +112,7 @@ class Cluster(Component):
         dmas = [] if config.dma is None else [Dma(DmaBlockConfig.of(config))]
         shared = SharedMemory(cluster_ports(config))
         matrices: list[Any] = [
-            kind_of(unit).component(MatrixUnitConfig.of(config, number))
+            matrix_style_of(unit).component(MatrixUnitConfig.of(config, number))
             for number, unit in enumerate(config.units)
         ]
         units = dict(zip(config.named_units, matrices, strict=True))
@@ -215,16 +215,16 @@ class Cluster(Component):
             connect_all(m, memory_unit.narrow, narrow[number * count : (number + 1) * count])
             if rows:
                 connect(m, memory_unit.row, rows[number])
-            if config.hgmma_units is not None:
-                connect(m, core.operands, reads[f"tensor{number}"])
             cores.append(core)
             memory_units.append(memory_unit)
+        for name, number, port in tensor_ports(config):
+            connect(m, getattr(cores[number], port), reads[name])
         waits: list[Value] = []
         if registers:
             waits += self.add_register_bus(m, control, cores, memory_units, registers)
         if not config.units:
             self.refuse_commands(m, cores, run_control)
-        if config.hgmma_units is not None:
+        if config.tensor is not None:
             sources["tensor"] = [core.tensor_events for core in cores]
         sources["l1i"] = sources["l1d"] = [memory_unit.events for memory_unit in memory_units]
         sources["l2"] = self.add_l2(m, [*dmas, *memory_units], run_control)

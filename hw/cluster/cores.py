@@ -77,8 +77,8 @@ class Cores(Component):
     def __init__(self, config: ClusterConfig):
         if not config.cores:
             raise ValueError("cores must be at least 1, not 0")
-        if config.hgmma_units is not None:
-            raise ValueError("core.tensor must be none or hmma without shared memory, not hgmma")
+        if config.core is not None and config.core.tensor_reads:
+            raise ValueError("core.tensor must not read shared memory, as there is none")
         self.config = config
         ports: dict[str, Any] = {"start": In(1)}
         for domain in core_domains(config):

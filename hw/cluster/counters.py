@@ -16,7 +16,7 @@ from ..isa.memory_map import COUNTERS_BASE, COUNTERS_END
 from ..lib.register_bus import RegisterSignature
 from ..memory.shared.ports import SharedMemoryPorts
 from ..memory.shared.shared_memory import cluster_ports, port_names
-from ..styles.registry import kind_of
+from ..styles.registry import matrix_style_of, tensor_style_of
 
 __all__ = ["Counter", "CounterRegister", "Counters", "counter_events", "counter_table"]
 
@@ -95,7 +95,7 @@ def matrix_counters(config: ClusterConfig) -> list[Counter]:
     return [
         Counter(name=row.name_in(unit), unit=unit, event=row.event, meaning=row.meaning)
         for unit, matrix in config.named_units.items()
-        for row in kind_of(matrix).counters
+        for row in matrix_style_of(matrix).counters
     ]
 
 
@@ -172,21 +172,17 @@ def dma_counters(config: ClusterConfig) -> list[Counter]:
 
 
 def tensor_counters(config: ClusterConfig) -> list[Counter]:
-    """Return the counters of the tensor units that read shared memory, summed over all cores."""
-    rows = {
-        "active": ("active_cycles", "cycles in which a step of a product started"),
-        "operand_wait": ("operand_waits", "cycles a product with C waited for A or B"),
-        "c_wait": ("c_waits", "cycles a product with A and B waited for C"),
-    }
+    """Return the counters of the tensor units, from the table of styles, summed over all cores."""
+    rows = () if config.tensor is None else tensor_style_of(config.tensor).counters
     return [
         Counter(
-            name=f"tensor_{name}",
+            name=row.name,
             unit="tensor",
-            event=event,
-            meaning=meaning,
+            event=row.event,
+            meaning=row.meaning,
             increment_width=config.cores.bit_length(),
         )
-        for event, (name, meaning) in rows.items()
+        for row in rows
     ]
 
 
@@ -234,7 +230,7 @@ def counter_table(config: ClusterConfig) -> list[Counter]:
         *matrix_counters(config),
         *shared_counters(config),
         *(dma_counters(config) if config.dma is not None else ()),
-        *(tensor_counters(config) if config.hgmma_units is not None else ()),
+        *tensor_counters(config),
         *cache_counters(config),
     ]
     table = [

@@ -12,7 +12,7 @@ from ..isa.memory_map import (
     core_registers,
     unit_bases,
 )
-from ..styles.registry import kind_of
+from ..styles.registry import matrix_style_of
 
 __all__ = ["register_blocks", "unit_blocks"]
 
@@ -21,7 +21,7 @@ def unit_blocks(config: ClusterConfig) -> Iterator[tuple[str, int, dict[str, Reg
     """Yield name, base address and registers of each DMA port and matrix unit."""
     units = config.named_units
     for name, base in unit_bases(len(units), has_dma=config.dma is not None).items():
-        yield name, base, kind_of(units[name]).registers if name in units else DMA
+        yield name, base, matrix_style_of(units[name]).registers if name in units else DMA
 
 
 def register_blocks(config: ClusterConfig) -> Iterator[tuple[str, int, dict[str, Register]]]:

@@ -6,10 +6,10 @@ from .blocks import (
     CoreAccessConfig,
     CoreBlockConfig,
     DmaBlockConfig,
-    HgmmaUnitConfig,
     MatrixUnitConfig,
     MemoryUnitConfig,
     RunControlConfig,
+    TensorBlockConfig,
     UnitRegisterBusConfig,
 )
 from .cache import CacheConfig
@@ -17,14 +17,13 @@ from .cluster import MOST_UNITS, ClusterConfig
 from .core import CoreConfig, PipelineConfig
 from .l2 import L2Config
 from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig, SharedPortConfig
-from .presets import PRESETS
 from .systolic import SystolicConfig
+from .tensor import TensorUnitConfig
 from .unit import UnitConfig
 
 __all__ = [
     "ARRAYS",
     "MOST_UNITS",
-    "PRESETS",
     "WORD_BYTES",
     "AxiConfig",
     "CacheConfig",
@@ -35,7 +34,6 @@ __all__ = [
     "CoreConfig",
     "DmaBlockConfig",
     "DmaConfig",
-    "HgmmaUnitConfig",
     "L2Config",
     "MatrixUnitConfig",
     "MemoryUnitConfig",
@@ -44,6 +42,8 @@ __all__ = [
     "SharedMemoryConfig",
     "SharedPortConfig",
     "SystolicConfig",
+    "TensorBlockConfig",
+    "TensorUnitConfig",
     "UnitConfig",
     "UnitRegisterBusConfig",
 ]

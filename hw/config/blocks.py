@@ -9,7 +9,6 @@ from .cache import CacheConfig
 from .cluster import ClusterConfig
 from .core import CoreConfig, PipelineConfig
 from .memory import AxiConfig, DmaConfig, SharedPortConfig
-from .tensor import HgmmaConfig
 from .unit import UnitConfig
 
 __all__ = [
@@ -17,10 +16,10 @@ __all__ = [
     "CoreAccessConfig",
     "CoreBlockConfig",
     "DmaBlockConfig",
-    "HgmmaUnitConfig",
     "MatrixUnitConfig",
     "MemoryUnitConfig",
     "RunControlConfig",
+    "TensorBlockConfig",
     "UnitRegisterBusConfig",
 ]
 
@@ -252,28 +251,25 @@ class CoreBlockConfig:
             cores=cluster.cores,
             barriers=cluster.barriers,
             barrier_scope=cluster.barrier_scope,
-            shared=cluster.shared.port if cluster.hgmma_units else None,
+            shared=cluster.shared.port if core_of(cluster).tensor_reads else None,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class HgmmaUnitConfig:
-    """The tensor unit of a core that reads shared memory.
+class TensorBlockConfig:
+    """The tensor unit of a core, of any style.
 
     Parameters
     ----------
     core : PipelineConfig
-    shared : SharedPortConfig
+        With a tensor unit.
+    shared : SharedPortConfig or None
+        Shared memory, for units that read it; None for others.
 
     """
 
     core: PipelineConfig
-    shared: SharedPortConfig
-
-    @property
-    def hgmma(self) -> HgmmaConfig:
-        """Numerics and shape of a product."""
-        return self.core.hgmma_config
+    shared: SharedPortConfig | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from .l2 import L2Config
 from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig
 from .ranges import Choices, Integers, require_ranges
 from .systolic import SystolicConfig
-from .tensor import HgmmaConfig, TensorConfig
+from .tensor import TensorUnitConfig
 from .unit import UnitConfig
 
 __all__ = ["MOST_UNITS", "ClusterConfig"]
@@ -163,33 +163,22 @@ class ClusterConfig:
         return replace(self, units=(self.units[number],))
 
     @property
-    def tensor_units(self) -> TensorConfig | None:
-        """Config of the cores' tensor units with operands in registers, None without them."""
-        if self.core is None or self.core.tensor != "hmma":
-            return None
-        return self.core.tensor_config
+    def tensor(self) -> TensorUnitConfig | None:
+        """Config of the tensor units of the cores, None without them."""
+        return None if self.core is None else self.core.tensor
 
     @property
     def product_numerics(self) -> list[str]:
         """Numerics and operand format of each kind of unit that multiplies matrices."""
         found = [f"{unit.numerics} {unit.operand}" for unit in self.units]
-        for tensor in (self.tensor_units, self.hgmma_units):
-            if tensor is not None:
-                found.append(f"{tensor.numerics} {tensor.operand}")
+        if self.tensor is not None:
+            found.append(f"{self.tensor.numerics} {self.tensor.operand}")
         return list(dict.fromkeys(found))
-
-    @property
-    def hgmma_units(self) -> HgmmaConfig | None:
-        """Config of the cores' tensor units with operands in shared memory, None without them."""
-        if self.core is None or self.core.tensor != "hgmma":
-            return None
-        return self.core.hgmma_config
 
     @property
     def has_product_units(self) -> bool:
         """Whether some unit multiplies matrices: in the cluster, or in the cores."""
-        units = (self.tensor_units, self.hgmma_units)
-        return bool(self.units) or any(each is not None for each in units)
+        return bool(self.units) or self.tensor is not None
 
     @property
     def core_shared_ports(self) -> int:

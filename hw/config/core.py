@@ -1,16 +1,16 @@
 """Config of a SIMT core."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from math import gcd
 from typing import Annotated
 
 from amaranth.utils import ceil_log2
 
-from ..isa.operations import PORTS, ControlOperation, Port, TensorOperation, groups_of
+from ..isa.operations import PORTS, ControlOperation, Port, groups_of
 from .cache import CacheConfig
 from .checks import require_integer
 from .ranges import Choices, Integers, PowersOfTwo, require_ranges
-from .tensor import FORMAT_NAMES, TENSOR_LAYOUTS, TENSOR_NUMERICS, HgmmaConfig, TensorConfig
+from .tensor import TensorUnitConfig
 
 __all__ = ["CoreConfig", "PipelineConfig"]
 
@@ -33,17 +33,9 @@ class PipelineConfig:
     divergent_branch : str
         Behaviour of a plain branch or jump whose active threads disagree: ``error`` stops with a
         report, ``vortex`` follows the last active thread.
-    tensor : str or None
-        Tensor instructions: ``hmma`` on registers, ``hgmma`` on shared memory, None for none.
-        Warps have 8 threads, with ``hmma`` 8 or 32.
-    tensor_numerics, tensor_operand : str
-        Numerics and operand format of the tensor instructions; see `TensorConfig`.
-    tensor_layout : str
-        Layout of the operands of ``hgmma`` in shared memory, ``dense`` or ``swizzle128``; see
-        `HgmmaConfig`.
-    tensor_queue : int
-        Products that the unit of ``hgmma`` holds at a time: queued, computed or written to
-        registers.
+    tensor : TensorUnitConfig or None
+        The tensor unit, None for none; its `threads` become those of the core. Dotted names call
+        it by its instruction, and its fields ``tensor_numerics`` and so on.
     scheduler : str
         Selection among warps that can issue: ``round_robin``, ``greedy_then_oldest``,
         ``oldest`` or ``two_level``.
@@ -80,11 +72,7 @@ class PipelineConfig:
     warps: Annotated[int, Integers(1, 32)] = 8
     threads: Annotated[int, Integers(1, MOST_THREADS)] = 8
     divergent_branch: Annotated[str, Choices(("error", "vortex"))] = "error"
-    tensor: Annotated[str | None, Choices(("hmma", "hgmma"))] = None
-    tensor_numerics: Annotated[str, Choices(tuple(TENSOR_NUMERICS))] = "virgo_hmma"
-    tensor_operand: Annotated[str, Choices(FORMAT_NAMES)] = "fp16"
-    tensor_layout: Annotated[str, Choices(TENSOR_LAYOUTS)] = "dense"
-    tensor_queue: Annotated[int, Integers(1, 8)] = 4
+    tensor: TensorUnitConfig | None = field(default=None, metadata={"variants": True})
     scheduler: Annotated[str, Choices(SCHEDULERS)] = "round_robin"
     issue_width: Annotated[int, Integers(1, 2)] = 1
     instruction_buffer: Annotated[int, Integers(2, 8)] = 4
@@ -106,14 +94,10 @@ class PipelineConfig:
     def __post_init__(self):
         require_ranges(self)
         self.require_lanes()
-        if self.tensor == "hgmma" and self.threads != 8:
-            raise ValueError(f"threads must be 8 with hgmma, not {self.threads}")
-        if self.tensor != "hgmma" and self.tensor_layout != "dense":
-            raise ValueError(
-                "tensor_layout applies to tensor hgmma; without it, tensor_layout must be dense, "
-                f"not {self.tensor_layout!r}"
-            )
-        _ = self.hgmma_config if self.tensor == "hgmma" else self.tensor_config  # their own checks
+        if not isinstance(self.tensor, TensorUnitConfig | None):
+            raise TypeError(f"tensor must be a TensorUnitConfig or None, not {self.tensor!r}")
+        if self.tensor is not None:
+            object.__setattr__(self, "tensor", replace(self.tensor, threads=self.threads))
 
     def require_lanes(self):
         """Raise unless the lanes of every port divide the threads of a warp."""
@@ -126,19 +110,14 @@ class PipelineConfig:
                 raise ValueError(f"{name} must divide {self.threads} threads, not {lanes}")
 
     @property
-    def tensor_config(self) -> TensorConfig:
-        """Numerics of the tensor instructions, and shape of ``hmma``, if there are any."""
-        threads = self.threads if self.tensor == "hmma" else 8
-        return TensorConfig(
-            numerics=self.tensor_numerics, operand=self.tensor_operand, threads=threads
-        )
+    def awaits_products(self) -> bool:
+        """Whether a warp goes on while its products are computed, and awaits them later."""
+        return self.tensor is not None and self.tensor.is_asynchronous
 
     @property
-    def hgmma_config(self) -> HgmmaConfig:
-        """Numerics and shape of ``hgmma``."""
-        return HgmmaConfig(
-            numerics=self.tensor_numerics, operand=self.tensor_operand, layout=self.tensor_layout
-        )
+    def tensor_reads(self) -> dict[str, int]:
+        """Bytes of a read at each port of the tensor unit into shared memory, by its name."""
+        return {} if self.tensor is None else self.tensor.reads
 
     @property
     def ports(self) -> tuple[Port, ...]:
@@ -148,20 +127,20 @@ class PipelineConfig:
     def executes(self, port: Port, operation: int) -> bool:
         """Return whether the core has an operation of a port."""
         if port is Port.TENSOR:
-            return self.tensor is not None and operation == TensorOperation[self.tensor.upper()]
+            return self.tensor is not None and operation == self.tensor.operation
         is_wait = port is Port.CONTROL and operation == ControlOperation.HGMMA_WAIT
-        return self.tensor == "hgmma" if is_wait else True
+        return self.awaits_products if is_wait else True
 
     @property
     def credit_ports(self) -> tuple[Port, ...]:
         """Ports whose instructions issue only with a credit of their unit."""
-        return tuple(port for port in self.ports if PORTS[port].credits is not None)
+        return tuple(port for port in self.ports if PORTS[port].has_credits)
 
     def credits(self, port: Port) -> int:
         """Return the operations that the unit of one of `credit_ports` has room for."""
-        credits = PORTS[port].credits
-        assert credits is not None
-        return self.tensor_queue if self.tensor == "hgmma" else credits
+        if port is not Port.TENSOR or self.tensor is None:
+            raise ValueError(f"port must have credits, not {port.name}")
+        return self.tensor.credits
 
     @property
     def group_sizes(self) -> list[int]:

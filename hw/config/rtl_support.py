@@ -2,7 +2,6 @@
 
 from ..base.errors import UserError
 from . import ClusterConfig
-from .tensor import READ_BYTES
 
 __all__ = ["require_rtl"]
 
@@ -15,15 +14,8 @@ def require_rtl(config: ClusterConfig) -> None:
     """Raise if a cluster has parts that exist as models only."""
     if config.core is None:
         return
-    shared, tile = config.shared, config.hgmma_units
-    if tile is not None and (
-        shared.line_bytes < READ_BYTES or shared.size < 2 * tile.operand_bytes
-    ):
-        raise UserError(
-            f"shared must have lines of {READ_BYTES} bytes or more and a size of "
-            f"{2 * tile.operand_bytes} bytes or more in RTL with core.tensor=hgmma, not "
-            f"{shared.line_bytes} and {shared.size}"
-        )
+    if config.tensor is not None:
+        config.tensor.require_memory(config.shared)
     ports = config.cores * config.core_shared_ports
     if ports > NARROW_PORTS:
         raise UserError(

@@ -137,6 +137,10 @@ class SystolicConfig(UnitConfig):
         """Bytes of a read at each port into shared memory: A and B."""
         return {"a": self.a_bytes, "b": self.b_bytes}
 
+    def chain(self, length: int) -> int:
+        """Return the rows of an array through which sums move, or all of a sum that stays."""
+        return self.rows if self.dataflow == "weight_stationary" else length
+
     @property
     def resolved(self) -> "SystolicConfig":
         """The same unit with the default of `multiply_add_latency` filled in."""

@@ -15,8 +15,8 @@ __all__ = ["UnitConfig"]
 class UnitConfig(ABC):
     """A matrix unit of any kind: the properties that its cluster, its kernels and reports use.
 
-    The class of a config selects the kind of the unit in the tables of kinds: `KINDS` of
-    ``hw.matrix.registry`` and `UNIT_MODELS` of ``sim.iss.device.unit_models``.
+    The class of a config selects the kind of the unit in the tables of kinds: `MATRIX_STYLES` of
+    ``hw.styles.registry`` and `UNIT_MODELS` of ``sim.iss.device.unit_models``.
 
     Parameters
     ----------
@@ -59,6 +59,10 @@ class UnitConfig(ABC):
     @abstractmethod
     def summary(self) -> str:
         """Size and formats in a few words, for lists of machines."""
+
+    def chain(self, length: int) -> int:
+        """Return the products of a sum of `length` that are added before the accumulator adds."""
+        return length
 
     @property
     def resolved(self) -> Self:

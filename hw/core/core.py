@@ -8,8 +8,7 @@ from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ..config import CoreBlockConfig, HgmmaUnitConfig
-from ..config.tensor import READ_BYTES
+from ..config import CoreBlockConfig, TensorBlockConfig
 from ..emit.shared_block import SharedBlock
 from ..isa.operations import PORTS, Port
 from ..lib.interfaces.core_memory import (
@@ -22,8 +21,7 @@ from ..lib.interfaces.execution_unit import begins, ends
 from ..lib.interfaces.memory_fault import memory_fault_layout
 from ..lib.interfaces.shared_memory import WideReadSignature
 from ..lib.streams import ResponseSignature
-from ..styles.shared_fed.layouts import event_layout
-from ..styles.shared_fed.shared_fed_unit import SharedFedUnit
+from ..styles.registry import tensor_style_of
 from .control.barrier import barrier_layout, barrier_request_layout
 from .control.faults import fault_layout
 from .control.warp_control import WarpControl
@@ -80,9 +78,10 @@ class Core(SharedBlock):
         Data may have changed: a fence takes effect, with all accesses of its warp completed.
     fault, memory_fault : Out(ResponseSignature)
         Fault of a warp, in control or in memory; the warp stops.
-    operands : Out(WideReadSignature(config.shared, READ_BYTES))
-    tensor_events : Out(event_layout())
-        With ``hgmma``: reads of shared memory by the tensor unit, and its events.
+    {port} : Out(WideReadSignature(config.shared, nbytes))
+        Reads of shared memory by the tensor unit, for each item of `tensor_reads` of the core.
+    tensor_events : Out(events of the tensor unit's style)
+        Only with a tensor unit.
     observed : Out(ObservationSignature(config.core))
         Monitor of the instructions; may be left unconnected.
     exit_code : Out(32)
@@ -95,17 +94,15 @@ class Core(SharedBlock):
     def __init__(self, config: CoreBlockConfig):
         self.config = config
         core = config.core
-        if (core.tensor == "hgmma") != (config.shared is not None):
-            raise ValueError(
-                f"shared must describe shared memory with hgmma only, not {config.shared} "
-                f"with {core.tensor}"
-            )
-        reads = {}
-        if config.shared is not None:
-            reads["operands"] = Out(WideReadSignature(config.shared, READ_BYTES))
-            reads["tensor_events"] = Out(event_layout())
+        tensor = {}
+        if core.tensor is not None:
+            tensor["tensor_events"] = Out(tensor_style_of(core.tensor).events)
+        for port, size in core.tensor_reads.items():
+            if config.shared is None:
+                raise ValueError("shared must not be none with a tensor unit that reads it")
+            tensor[port] = Out(WideReadSignature(config.shared, size))
         super().__init__({
-            **reads,
+            **tensor,
             "number": In(core_shape(config.cores)),
             "start": In(1),
             "fetch": Out(stream.Signature(fetch_request_layout(core))),
@@ -139,15 +136,12 @@ class Core(SharedBlock):
             replace(self.config, core=own(WarpControl), shared=None)
         )
         m.submodules.counters = counters = CoreCounters(own(CoreCounters))
-        units: dict[Port, Any] = {
-            port: unit(own(unit))
-            for port, unit in UNITS.items()
-            if port in core.ports and (port is not Port.TENSOR or self.config.shared is None)
-        }
-        if self.config.shared is not None:
-            units[Port.TENSOR] = SharedFedUnit(
-                HgmmaUnitConfig(core=own(SharedFedUnit), shared=self.config.shared)
+        units: dict[Port, Any] = {port: unit(own(unit)) for port, unit in UNITS.items()}
+        if core.tensor is not None:
+            units[Port.TENSOR] = tensor = tensor_style_of(core.tensor).component(
+                TensorBlockConfig(core=core, shared=self.config.shared)
             )
+            m.d.comb += Value.cast(self.tensor_events).eq(Value.cast(tensor.events))
         for port, unit in units.items():
             m.submodules[f"{port.name.lower()}_unit"] = unit
         units[Port.CONTROL] = control
@@ -170,7 +164,7 @@ class Core(SharedBlock):
             connect(m, writeback.bus[number], collectors.bus[number])
         self.tell_scoreboard(m, issue, collectors, writeback, units)
         self.tell_control(m, control, counters, writeback)
-        if self.config.shared is not None:
+        if core.awaits_products:
             product = collectors.operation[Port.TENSOR]
             m.d.comb += control.product.eq(begins(product) << product.payload.warp)
         self.count(m, counters, issue, collectors, registers, control, writeback)
@@ -200,19 +194,19 @@ class Core(SharedBlock):
 
     def report_memory_faults(self, m: Module, units: dict[Port, Any]):
         """Report the faults of loads and stores, and those of a tensor unit that reads memory."""
-        fault = units[Port.MEMORY].fault
-        if self.config.shared is None:
+        fault, reads = units[Port.MEMORY].fault, self.config.core.tensor_reads
+        if not reads:
             connect(m, fault, flipped(self.memory_fault))
             return
         tensor = units[Port.TENSOR]
-        connect(m, tensor.read, flipped(self.operands))
+        for port in reads:
+            connect(m, getattr(tensor, port), flipped(getattr(self, port)))
         m.d.comb += [
             tensor.fault.ready.eq(~fault.valid),
             self.memory_fault.valid.eq(fault.valid | tensor.fault.valid),
             Value.cast(self.memory_fault.payload).eq(
                 Mux(fault.valid, Value.cast(fault.payload), Value.cast(tensor.fault.payload))
             ),
-            Value.cast(self.tensor_events).eq(Value.cast(tensor.events)),
         ]
 
     def connect_warps(self, m: Module, front_end, issue, control, counters):

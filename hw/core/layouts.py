@@ -32,12 +32,12 @@ def group_fields(config: PipelineConfig) -> dict[str, ShapeLike]:
 
 
 def product_field(config: PipelineConfig) -> dict[str, ShapeLike]:
-    """Return the field of instructions that await the warp's products; none without ``hgmma``.
+    """Return the field of instructions that await the warp's products, if any do.
 
     Other serialising instructions do not wait for products, whose operands are in shared memory and
     whose results have a group of registers for themselves.
     """
-    return {"awaits_products": 1} if config.tensor == "hgmma" else {}
+    return {"awaits_products": 1} if config.awaits_products else {}
 
 
 def decoded_layout(config: PipelineConfig) -> data.StructLayout:

@@ -59,7 +59,7 @@ class ObservationSignature(wiring.Signature):
         The other fields of `done` are a result of an instruction of which others follow. Only in
         cores with register groups.
     multiplies : Out(1)
-        The tensor unit starts a step in this cycle. Only with ``hmma``.
+        The tensor unit starts a step in this cycle. Only with a tensor unit.
     slots : Out(4).array(issue_width)
         `StallReason` of each issue slot in the previous cycle.
     reasons : Out(4 * warps)
@@ -77,7 +77,7 @@ class ObservationSignature(wiring.Signature):
         done = FlattenedResponseSignature(result_layout(config))
         bits = StallReason.as_shape().width  # pyright: ignore[reportAttributeAccessIssue]
         partial = {"partial": Out(1).array(config.writeback_buses)} if config.group_sizes else {}
-        multiplies = {"multiplies": Out(1)} if config.tensor == "hmma" else {}
+        multiplies = {"multiplies": Out(1)} if config.tensor is not None else {}
         super().__init__({
             **partial,
             **multiplies,
@@ -123,7 +123,7 @@ def probe(m: Module, observed, issue, collectors, units: dict[Port, Any], writeb
                 observed.partial[number].eq(bus.valid & bus.payload.more),
             ]
     if "multiplies" in observed.signature.members:
-        m.d.comb += observed.multiplies.eq(units[Port.TENSOR].active)
+        m.d.comb += observed.multiplies.eq(units[Port.TENSOR].events.active)
     flatten(m, units[Port.CONTROL].fault, observed.fault)
     flatten(m, memory_fault, observed.memory_fault)
     for number, slot in enumerate(observed.slots):

@@ -33,8 +33,8 @@ PART_FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 
 #: Fields that each part of a core with tensor instructions depends on: they decide its ports and
-#: the fields of its instructions.
-TENSOR_FIELDS = ("tensor", "tensor_numerics", "tensor_operand", "tensor_layout", "tensor_queue")
+#: the fields of its instructions. The threads of a warp decide the registers of a fragment.
+TENSOR_FIELDS = ("tensor", "threads")
 
 
 def part_config(part: type, config: PipelineConfig) -> PipelineConfig:
@@ -46,6 +46,5 @@ def part_config(part: type, config: PipelineConfig) -> PipelineConfig:
     if fields is None:
         return config
     if config.tensor is not None:
-        # The threads of a warp decide the registers of a fragment.
-        fields += (*TENSOR_FIELDS, "threads")
+        fields += TENSOR_FIELDS
     return PipelineConfig(**{name: getattr(config, name) for name in fields})

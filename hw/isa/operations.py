@@ -291,10 +291,10 @@ class PortInfo:
     announces : bool
         With `Latency.ANNOUNCED`: whether ``arriving`` of the unit announces its results. Otherwise
         a result is announced while it is offered.
-    credits : int or None
-        Operations that the unit has room for from their issue on. An instruction for this port
-        issues only with a credit; ``released`` of the unit gives one back. None: operations wait
-        in the operand collectors until the unit accepts them.
+    has_credits : bool
+        Whether an instruction for this port issues only with a credit: the unit has room for a
+        number of operations from their issue on, and its ``released`` gives a credit back.
+        Otherwise operations wait in the operand collectors until the unit accepts them.
 
     """
 
@@ -312,7 +312,7 @@ class PortInfo:
     wide_groups: Mapping[int, RegisterGroups] = field(default_factory=dict)
     reads_all: bool = False
     announces: bool = False
-    credits: int | None = None
+    has_credits: bool = False
 
     def __post_init__(self):
         if self.groups and self.latency is Latency.FIXED:
@@ -398,9 +398,8 @@ PORTS: dict[Port, PortInfo] = {
         latency=Latency.WRITTEN,
         counter=18,
     ),
-    # A core has one of the operations. Credits are the buffers of fragments of `hmma`; those of
-    # `hgmma` are a field of the core's config. Chains of products wait for registers anyway, so
-    # results are not announced.
+    # A core has one of the operations. Credits are those of the tensor unit's config. Chains of
+    # products wait for registers anyway, so results are not announced.
     Port.TENSOR: PortInfo(
         name="tensor unit",
         units=(Unit.TENSOR,),
@@ -412,7 +411,7 @@ PORTS: dict[Port, PortInfo] = {
         groups={TensorOperation.HMMA: HMMA_GROUPS, TensorOperation.HGMMA: HGMMA_GROUPS},
         wide_groups={TensorOperation.HMMA: WIDE_HMMA_GROUPS},
         reads_all=True,
-        credits=2,
+        has_credits=True,
     ),
 }
 

@@ -1,23 +1,26 @@
-"""Description of a kind of matrix unit, from which cluster, headers, reports and traces derive."""
+"""Description of a style, from which core, cluster, headers, reports and traces derive."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from amaranth.lib import data
+
+from ..config import TensorBlockConfig
 from ..emit.shared_block import SharedBlock
 from ..isa.memory_map import UNIT_REGISTERS, Register
 
-__all__ = ["UnitCounter", "UnitKind"]
+__all__ = ["MatrixStyle", "TensorStyle", "UnitCounter"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnitCounter:
-    """A counter of a kind of matrix unit.
+    """A counter of a style's unit; those of tensor units count the events of all cores.
 
     Parameters
     ----------
     name : str
-        Name of the first unit's counter; ``matrix_`` at its start stands for the unit.
+        Name of the counter; ``matrix_`` at its start stands for a matrix unit.
     event : str
         Event in the unit's `events`, dotted if nested; one bit per cycle.
     meaning : str
@@ -52,7 +55,7 @@ class UnitCounter:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnitKind:
+class MatrixStyle:
     """A kind of matrix unit.
 
     Parameters
@@ -93,3 +96,35 @@ class UnitKind:
     def active(self) -> UnitCounter:
         """The counter of cycles in which the unit multiplies."""
         return self.counters[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorStyle:
+    """A style of tensor units.
+
+    Parameters
+    ----------
+    name : str
+        Name of the style, that of its folders.
+    component : callable
+        ``component(config)``: the unit of a `TensorBlockConfig`. It has the ports ``i``, ``o`` and
+        ``released`` of an execution unit, ``events``, one port for each of `reads` of its config,
+        and with any of those a stream ``fault`` of memory faults.
+    events : StructLayout
+        Events of a cycle, a bit each; ``active`` counts the cycles in which the unit multiplies.
+    counters : tuple of UnitCounter
+        Events that have a counter in the cluster; the first is that of ``active``. Without any,
+        monitors show the unit by its event ``active``.
+    classes : tuple of str
+        Classes of its blocks in the group of tensor units in tables of area.
+    manual : str
+        Place of its data path in the manual.
+
+    """
+
+    name: str
+    component: Callable[[TensorBlockConfig], Any]
+    events: data.StructLayout
+    counters: tuple[UnitCounter, ...] = ()
+    classes: tuple[str, ...] = ()
+    manual: str

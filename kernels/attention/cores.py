@@ -7,35 +7,27 @@ from typing import Any
 import numpy as np
 
 from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig, SystolicConfig
+from ...hw.config import ClusterConfig
 from ...hw.config.checks import require_choice, require_integer
-from ...hw.config.tensor import TensorNumerics
 from ..elements import NATIVE, dtype_of
-from ..gemm.target import hgmma_unit, is_on_tensor_units, systolic_unit
+from ..gemm.target import is_on_tensor_units, product_operand, product_unit
 from ..kernel import Buffer, Kernel, Problem
-from .cluster_array import plan as cluster_array
 from .data import Operands, operands
 from .problem import DEPTHS, OPERANDS, AttentionProblem
 from .reference import reference
-from .register_fed import plan as register_fed
-from .shared_fed import plan as shared_fed
+from .styles import STYLES, style_of
 from .weight_scale import weight_scale
 
 __all__ = [
     "DIMENSIONS",
     "USUAL",
     "attention_kernel",
-    "attention_unit",
     "pose",
     "problem_of",
-    "style_of",
 ]
 
 #: Dimensions of a run, and their values if none is given.
 DIMENSIONS, USUAL = ("queries", "depth"), (256, 64)
-#: Plans of the styles, each with a folder for its program.
-PLANS = {"cluster_array": cluster_array, "register_fed": register_fed, "shared_fed": shared_fed}
-STYLES = tuple(PLANS)
 #: Name in messages.
 USER = "attention"
 
@@ -46,30 +38,15 @@ def attention_kernel(config: ClusterConfig, posed: Callable[..., Problem]) -> Ke
     Raise `UserError` if the machine has no such unit, or if there is no program for it or its
     operands.
     """
-    unit = attention_unit(config)
-    require_program(style_of(config), unit.operand)
+    style = style_of(config).name
+    require_program(style, product_operand(config))
     return Kernel(
         name="attention",
         dimensions=DIMENSIONS,
         pose=posed,
-        folder=program_folder(style_of(config)),
+        folder=program_folder(style),
         usual=USUAL,
     )
-
-
-def style_of(config: ClusterConfig) -> str:
-    """Return the style of the unit that multiplies, one of `STYLES`."""
-    if not is_on_tensor_units(config):
-        return "cluster_array"
-    return "register_fed" if config.tensor_units is not None else "shared_fed"
-
-
-def attention_unit(config: ClusterConfig) -> SystolicConfig | TensorNumerics:
-    """Return the unit that multiplies; raise `UserError` if there is none."""
-    style = style_of(config)
-    if style == "cluster_array":
-        return systolic_unit(config, USER)
-    return config.tensor_units or hgmma_unit(config, USER)
 
 
 def program_folder(style: str) -> Path:
@@ -84,7 +61,7 @@ def has_program(style: str) -> bool:
 
 def require_program(style: str, operand: str) -> None:
     """Raise `UserError` unless there is a program for a kind of unit and a format."""
-    able = [name for name in STYLES if has_program(name)]
+    able = [known.name for known in STYLES.values() if has_program(known.name)]
     if style not in able:
         raise UserError(
             f"{USER} has no program for {style} units; choose a machine with "
@@ -105,7 +82,7 @@ def problem_of(
     **others: Any,
 ) -> AttentionProblem:
     """Return the attention of a machine's operands; None is as for `pose`, as are the others."""
-    operand = attention_unit(config).operand
+    operand = product_operand(config, USER)
     require_choice("operand", operand, OPERANDS)
     require_integer("depth", depth, 1, DEPTHS[-1])
     padded = next(known for known in DEPTHS if known >= depth)
@@ -170,8 +147,8 @@ def pose(
         only.
 
     """
-    unit = attention_unit(config)
-    if overwrites and style_of(config) != "cluster_array":
+    unit = product_unit(config, USER)
+    if overwrites and not style_of(config).overwrites:
         raise UserError(f"{USER} overwrites O only on a matrix unit")
     problem = problem_of(
         config,
@@ -192,7 +169,7 @@ def pose(
     is_extreme = data == "extreme" and given is None
     expected = reference(problem, unit, q, k, v, is_extreme=is_extreme)
     form = None if problem.operand in NATIVE else problem.operand
-    macs, is_systolic = problem.needed_macs, isinstance(unit, SystolicConfig)
+    macs, is_of_cores = problem.needed_macs, is_on_tensor_units(config)
     posed = Problem(
         buffers={
             **{
@@ -219,8 +196,8 @@ def pose(
             *(problem.queries, problem.keys, int(problem.causal), float(problem.scale_log2)),
         ),
         operations=2 * macs,
-        macs=(macs,) if is_systolic else (),
-        tensor_macs=0 if is_systolic else macs,
+        macs=() if is_of_cores else (macs,),
+        tensor_macs=macs if is_of_cores else 0,
         formats={name: problem.operand for name in "qkvo"} | {"lse": "fp32"},
         data="given" if given else data,
         causal=problem.causal,
@@ -232,10 +209,10 @@ def pose(
 
 def defines_of(config: ClusterConfig, problem: AttentionProblem) -> tuple[str, ...]:
     """Return the macros of the program for the machine's unit."""
-    of_plan = PLANS[style_of(config)].attention_plan(config, problem.depth).defines
+    of_plan = style_of(config).plan(config, problem.depth).defines
     of_format = ("ATTENTION_BF16",) if problem.operand == "bf16" else ()
     of_output = ("ATTENTION_OVERWRITES",) if problem.overwrites else ()
-    of_weights = weight_scale(attention_unit(config)).defines
+    of_weights = weight_scale(product_unit(config)).defines
     return (f"ATTENTION_DEPTH={problem.depth}", *of_format, *of_output, *of_plan, *of_weights)
 
 

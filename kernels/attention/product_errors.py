@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from amaranth.utils import exact_log2
 
-from ...hw.config import SystolicConfig
+from ...hw.config import UnitConfig
 from ...hw.config.formats import FP16, FP32, FloatFormat
 from ...hw.config.numerics import TREES
 from ...hw.config.tensor import TensorNumerics
@@ -37,9 +37,7 @@ class ProductErrors:
     overflow: float
 
 
-def product_errors(
-    unit: SystolicConfig | TensorNumerics, length: int, parts: int = 1
-) -> ProductErrors:
+def product_errors(unit: UnitConfig | TensorNumerics, length: int, parts: int = 1) -> ProductErrors:
     """Return the errors of a sum of `length` products, computed in `parts` of any lengths.
 
     Chains of a systolic array pass as many roundings as it has rows, or as there are products if
@@ -47,8 +45,8 @@ def product_errors(
     tensor units are those of `gemm.tensor.reference`: in trees, a product passes its own rounding
     and one per level, then one to FP32 per step; others truncate.
     """
-    if isinstance(unit, SystolicConfig):
-        chain = unit.rows if unit.dataflow == "weight_stationary" else length
+    if not isinstance(unit, TensorNumerics):
+        chain = unit.chain(length)
         steps = min(chain, length) + -(-length // chain) + parts
         return errors_of(steps * ROUNDOFF, steps * HALF_LEAST, FP32)
     steps = -(-length // unit.terms) + parts
@@ -61,7 +59,7 @@ def product_errors(
     return errors_of(roundings * roundoff(form) + steps * ROUNDOFF, least, form)
 
 
-def sum_format(unit: SystolicConfig | TensorNumerics) -> FloatFormat:
+def sum_format(unit: UnitConfig | TensorNumerics) -> FloatFormat:
     """Return the format of products and of the sums that are added to the accumulator."""
     is_tree = isinstance(unit, TensorNumerics) and unit.numerics in TREES
     return FP16 if is_tree and unit.operand == "fp16" else FP32

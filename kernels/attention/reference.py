@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...hw.config import SystolicConfig
+from ...hw.config import UnitConfig
 from ...hw.config.formats import FORMATS, FP32, FloatFormat
 from ...hw.config.tensor import TensorNumerics
 from ..elements import values_of
@@ -40,7 +40,7 @@ class Expected:
 
 def reference(
     problem: AttentionProblem,
-    unit: SystolicConfig | TensorNumerics,
+    unit: UnitConfig | TensorNumerics,
     q: np.ndarray,
     k: np.ndarray,
     v: np.ndarray,

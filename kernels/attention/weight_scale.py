@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from amaranth.utils import exact_log2
 
-from ...hw.config import SystolicConfig
+from ...hw.config import UnitConfig
 from ...hw.config.formats import BF16, FORMATS, FP16, FP32
 from ...hw.config.tensor import TensorNumerics
 from .product_errors import sum_format
@@ -54,7 +54,7 @@ class WeightScale:
         return tuple(f"ATTENTION_{name}={word:#010x}" for name, word in words.items())
 
 
-def weight_scale(unit: SystolicConfig | TensorNumerics) -> WeightScale:
+def weight_scale(unit: UnitConfig | TensorNumerics) -> WeightScale:
     """Return the scale of weights on a unit.
 
     - FP16 operands whose products have the range of FP32 need none.

@@ -22,7 +22,7 @@ def pose(
 
     The product is rounded to the accumulator's format, its sum with C to the same format, and the
     result to the format of C; integers wrap. `c` has the initial elements of C in its format; None
-    for elements from `rng`. Options are those of `kernels.gemm.cores.pose`.
+    for elements from `rng`. Options are those of `pose` of the style.
     """
     problem, product, values, bound = posed_product(config, rng, **options)
     shape = problem.buffers["c"].data.shape

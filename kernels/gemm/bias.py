@@ -71,7 +71,7 @@ def pose(
     bias : ndarray or None
         One FP32 value per column; None for values from `rng`.
     options
-        Options of `kernels.gemm.cores.pose`.
+        Options of `pose` of the style.
 
     """
     problem, product, values, bound = posed_product(config, rng, **options)

@@ -8,10 +8,10 @@ from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ...hw.config.formats import FORMATS, FloatFormat
 from ..kernel import Kernel, Problem
-from .cores import pose
 from .problem import GemmProblem
 from .product import stored_operands, wide_problem
 from .reference import half_least, reference, roundoff
+from .styles import style_of
 from .target import systolic_unit
 
 __all__ = ["finished_kernel", "posed_product", "rounded"]
@@ -32,12 +32,12 @@ def finished_kernel(name: str, config: ClusterConfig, posed: Callable[..., Probl
 def posed_product(
     config: ClusterConfig, rng: np.random.Generator, **options
 ) -> tuple[Problem, GemmProblem, np.ndarray, np.ndarray]:
-    """Return the result of `cores.pose`, and the product in float64 with its bound.
+    """Return the result of `pose` of the style, and the product in float64 with its bound.
 
     Value and bound are those of the accumulator's format, which the cores read. Options are those
     of `pose`.
     """
-    problem, product = pose(config, rng, **options)
+    problem, product = style_of(config).pose(config, rng, **options)
     if product.c_format == "bf16":
         raise UserError("C of a product finished by the cores must be fp16 or fp32, not bf16")
     a, b = stored_operands(problem, product)

@@ -8,8 +8,8 @@ import numpy as np
 from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ..kernel import Kernel, Problem
-from . import cores
 from .problem import GemmProblem
+from .styles import style_of
 
 __all__ = ["cores_kernel", "pose", "unit_view"]
 
@@ -59,7 +59,7 @@ def pose(
     units : tuple of int
         Units that get a product.
     options
-        Options of `cores.pose`.
+        Options of `pose` of the style.
 
     """
     buffers, arguments, macs, products = {}, [], [], {}
@@ -72,7 +72,8 @@ def pose(
             arguments += [0] * WORDS
             macs.append(0)
             continue
-        problem, product = cores.pose(unit_view(config, number), rng, **sizes, **options)
+        view = unit_view(config, number)
+        problem, product = style_of(view).pose(view, rng, **sizes, **options)
         mark = str(number) if number else ""
         buffers |= {name + mark: buffer for name, buffer in problem.buffers.items()}
         arguments += [

@@ -9,13 +9,18 @@ from ...hw.config.checks import require_choice, require_integer
 from ...hw.isa.memory_map import DRAM_BASE, DRAM_END
 from ..elements import dtype_of
 
-__all__ = ["GUARD_BYTES", "GemmProblem"]
+__all__ = ["GUARD_BYTES", "GemmProblem", "ceil_div"]
 
 #: Bytes before and after C that must stay unchanged; matrices start at multiples of it.
 GUARD_BYTES = 64
 GUARD_PATTERN = 0xA5
 #: Pattern between rows of A and B: NaN in every format that has one.
 GAP_PATTERN = 0xFF
+
+
+def ceil_div(value: int, unit: int) -> int:
+    """Return the units that hold a value."""
+    return -(-value // unit)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,19 +4,20 @@ from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ...hw.config.arithmetic import ARITHMETIC
 from ...kernels.gemm.problem import GemmProblem
-from ...kernels.gemm.target import has_fragments, is_on_tensor_units, product_operand
+from ...kernels.gemm.target import product_operand
 from ..harness.dram import DramConfig
-from . import cluster_array, finished, pair, register_fed, shared_fed
+from . import pair
 from .levels import product_levels
 from .limits import limits_of
 from .places import in_dram
-from .work import PAIR, WHAT, Prediction, Traffic
+from .styles import style_of
+from .work import FINISHED, PAIR, WHAT, Prediction, Traffic
 
 __all__ = ["KERNELS", "WHAT", "Prediction", "Traffic", "predict", "product_of", "traffic_of"]
 
 #: Kernels that the model describes.
 GEMM = "gemm"
-KERNELS = (GEMM, *finished.KERNELS, PAIR)
+KERNELS = (GEMM, *FINISHED, PAIR)
 
 
 def product_of(
@@ -51,9 +52,14 @@ def traffic_of(config: ClusterConfig, product: GemmProblem, *, kernel: str = GEM
     """
     if kernel == PAIR:
         return pair.traffic_of(config, product)
-    if kernel != GEMM:
-        return finished.traffic_of(kernel, config, product)
-    return style_of(config).traffic_of(config, product)
+    style = style_of(config, WHAT)
+    if kernel == GEMM:
+        return style.traffic(config, product)
+    if kernel not in FINISHED:
+        raise UserError(f"the analytic model needs {', '.join(KERNELS)}, not {kernel}")
+    if style.finished is None:
+        raise UserError(f"the analytic model of {kernel} needs a matrix unit, not tensor units")
+    return style.finished(config, product)
 
 
 def predict(
@@ -94,9 +100,7 @@ def predict(
     traffic = traffic_of(config, product, kernel=kernel)
     levels = product_levels(config, product, traffic, kernel=kernel)
     active = pair.most_active(config, product) if kernel == PAIR else None
-    terms = {}
-    if kernel == GEMM and cluster_array.has_timeline(config):
-        terms = cluster_array.terms_of(config, product, memory)
+    terms = style_of(config).terms(config, product, memory) if kernel == GEMM else {}
     return Prediction(
         traffic=traffic,
         limits=limits_of(config, traffic, levels, memory, active=active),
@@ -104,10 +108,3 @@ def predict(
         terms=terms,
         levels=levels,
     )
-
-
-def style_of(config: ClusterConfig):
-    """Return the module that models the kind of unit of a machine."""
-    if not is_on_tensor_units(config):
-        return cluster_array
-    return register_fed if has_fragments(config) else shared_fed

@@ -6,10 +6,9 @@ in vain. They are those of a compiler, and the same for all sizes of one program
 
 from ...hw.config import WORD_BYTES, ClusterConfig
 from ...kernels.gemm.bias import ACTIVATIONS
-from ...kernels.gemm.plan import ceil_div
-from ...kernels.gemm.problem import GemmProblem
-from ...kernels.gemm.register_fed.plan import FRAGMENT_BYTES, register_fed_plan
+from ...kernels.gemm.problem import GemmProblem, ceil_div
 from ...kernels.gemm.target import is_on_tensor_units
+from .styles import style_of
 from .work import ADDED, Levels, Traffic
 
 __all__ = ["product_levels"]
@@ -27,7 +26,9 @@ def product_levels(
         )
     operands, is_kept = traffic.dma_read_bytes, True
     if config.dma is None:
-        operands = panel_bytes(config, product)
+        bytes_of = style_of(config).operand_bytes
+        assert bytes_of is not None, "the program without a DMA has arranged operands"
+        operands = bytes_of(config, product)
         is_kept = operands <= config.l2.size
     return Levels(
         dram_read_bytes=operands if is_kept else None,
@@ -61,11 +62,3 @@ def result_bytes(config: ClusterConfig, product: GemmProblem) -> int:
     """Return the bytes of C in whole beats, each of which the L2 writes back once."""
     beat = config.axi.beat_bytes
     return ceil_div(product.m * product.n * product.element_bytes("c"), beat) * beat
-
-
-def panel_bytes(config: ClusterConfig, product: GemmProblem) -> int:
-    """Return the bytes of A and B as arranged: whole tiles of C, and whole steps along k."""
-    plan = register_fed_plan(config)
-    down = ceil_div(product.m, plan.m) * plan.down
-    across = ceil_div(product.n, plan.n) * 2 * plan.across
-    return (down + across) * ceil_div(product.k, plan.depth) * FRAGMENT_BYTES

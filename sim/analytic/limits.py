@@ -1,7 +1,7 @@
 """Least cycles of a kernel in closed form: no machine with these units and ports takes fewer."""
 
 from ...hw.config import ClusterConfig
-from ...kernels.gemm.plan import ceil_div
+from ...kernels.gemm.problem import ceil_div
 from ..harness.dram import DramConfig
 from .work import Levels, Traffic
 

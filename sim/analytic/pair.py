@@ -4,8 +4,8 @@ from ...hw.base.errors import UserError
 from ...hw.config import ClusterConfig
 from ...kernels.gemm.pair import SHARE, unit_view
 from ...kernels.gemm.problem import GemmProblem
-from . import cluster_array
 from .places import in_dram
+from .styles import style_of
 from .work import PAIR, Traffic
 
 __all__ = ["most_active", "products_of", "traffic_of"]
@@ -34,7 +34,7 @@ def products_of(config: ClusterConfig, product: GemmProblem) -> list[GemmProblem
 def works_of(config: ClusterConfig, product: GemmProblem) -> list[Traffic]:
     """Return the exact work of each product."""
     return [
-        cluster_array.traffic_of(unit_view(config, number), each)
+        style_of(view := unit_view(config, number)).traffic(view, each)
         for number, each in enumerate(products_of(config, product))
     ]
 

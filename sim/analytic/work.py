@@ -1,10 +1,7 @@
 """Exact work of a kernel, its least cycles, and its predicted cycles."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
-from ...hw.config import WORD_BYTES, ClusterConfig
 from ...kernels.gemm.bias import ACTIVATIONS
 
 __all__ = [
@@ -13,11 +10,10 @@ __all__ = [
     "FINISHED",
     "PAIR",
     "WHAT",
+    "Counted",
     "Levels",
     "Prediction",
     "Traffic",
-    "counted_levels",
-    "counted_traffic",
     "work_of",
 ]
 
@@ -119,59 +115,25 @@ class Prediction:
         return max(self.limits.values())
 
 
-def counted_traffic(config: ClusterConfig, result: Mapping[str, Any]) -> Traffic:
-    """Return the work that the counters of a run show, on the first matrix unit or tensor units."""
-    counters, axi = result["counters"], config.axi
-    hgmma, hmma = config.hgmma_units, config.tensor_units
-    written = []
-    if hmma is not None:
-        readers = written = ["rows"]
-        products = sum(core["counters"]["operations_tensor"] for core in result["cores"])
-        active = products * hmma.steps
-    elif hgmma is not None:
-        readers = [f"tensor{core}" for core in range(config.cores)]
-        active = counters["tensor_active_cycles"]
-        products = active // hgmma.steps
-    else:
-        readers, products, active = ["a", "b"], 0, counters["matrix_active"]
-        if result["kernel"] in FINISHED:
-            readers.append(CORES)
-        if result["kernel"] == PAIR:
-            readers += ["a1", "b1"]
-            active += counters["matrix1_active"]
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """Work of the units that multiply, as the counters of a run show it.
 
-    def words(requester: str, direction: str) -> int:
-        if requester == "rows":
-            return counters[f"shared_row_{direction}_words"]
-        if requester == CORES:
-            # A machine has a row port, narrow ports, or both.
-            return counters["shared_narrow_reads"] + counters["shared_row_read_words"]
-        return counters[f"shared_{direction}_words_{requester}"]
+    Parameters
+    ----------
+    readers, writers : tuple of str
+        Requesters of shared memory that read operands, and that write them.
+    active : int
+        Cycles in which the units multiply, added up.
+    products : int
+        Instructions; 0 on a matrix unit.
 
-    def beats(name: str) -> int:
-        if config.dma is None:
-            return 0
-        return sum(counters[f"dma_{name}_beats_{master}"] for master in range(axi.masters))
+    """
 
-    return Traffic(
-        active=active,
-        shared_read_bytes={name: words(name, "read") * WORD_BYTES for name in readers},
-        shared_written_bytes={name: words(name, "write") * WORD_BYTES for name in written},
-        dma_read_bytes=beats("read") * axi.beat_bytes,
-        dma_written_bytes=beats("write") * axi.beat_bytes,
-        products=products,
-    )
-
-
-def counted_levels(config: ClusterConfig, result: Mapping[str, Any]) -> Levels:
-    """Return the bytes between caches and DRAM that a run shows."""
-    assert config.core is not None
-    dram = result["memory"]["traffic"]["run"]
-    return Levels(
-        dram_read_bytes=dram["read_bytes"],
-        dram_written_bytes=dram["written_bytes"],
-        l1d_filled_bytes=result["counters"]["l1d_misses"] * config.core.l1d.line_bytes,
-    )
+    readers: tuple[str, ...]
+    active: int
+    writers: tuple[str, ...] = ()
+    products: int = 0
 
 
 def work_of(traffic: Traffic, levels: Levels | None) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from ...hw.config import ClusterConfig
 from ...hw.isa.commands import ROCC_OPCODE, Function, cisc_word, rocc_layout
-from ...hw.styles.registry import kind_of
+from ...hw.styles.registry import matrix_style_of
 from ...kernels.program import Program
 from ..iss.devices import UNIT_SHIFT
 from ..iss.machine import Iss
@@ -42,7 +42,9 @@ class RefusedCommand:
             function = rocc.function
             return Function(function).name.lower() if function in list(Function) else ""
         matrix = self.config.units[number]
-        return kind_of(matrix).operations(matrix).get(cisc_word.from_bits(word).operation, "")
+        return (
+            matrix_style_of(matrix).operations(matrix).get(cisc_word.from_bits(word).operation, "")
+        )
 
     def location_of(self, number: int, word: int) -> str:
         """Return core, warp and source line of the first instruction that sent a word."""

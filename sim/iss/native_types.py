@@ -6,6 +6,7 @@ from ...hw.arith.dot_product.config import DotProductConfig
 from ...hw.base.native_interface import NativeInterface, NativeStructure
 from ...hw.config import ClusterConfig, CoreConfig
 from ...hw.config.tensor import TensorNumerics
+from .styles.registry import STYLES
 
 __all__ = ["ISS", "NATIVE", "native_config", "native_numerics"]
 
@@ -47,7 +48,7 @@ def native_config(
     checks_memory: bool = False,
 ) -> NativeStructure:
     """Return a machine's config in its C++ structure."""
-    tile = core.hgmma_config
+    tensor = core.tensor
     return ISS.structure("Config")(
         cores=config.cores,
         warps=core.warps,
@@ -56,11 +57,9 @@ def native_config(
         thread_width=core.thread_width,
         stack_depth=core.stack_depth,
         follows_last_lane=core.divergent_branch == "vortex",
-        tensor=ISS.enumeration("Tensor")[str(core.tensor).capitalize()],
-        numerics=native_numerics(core.tensor_config),
-        a_row_bytes=tile.a_row_bytes,
-        b_row_bytes=tile.b_row_bytes,
-        is_swizzled=tile.is_swizzled,
+        tensor=ISS.enumeration("Tensor")["None" if tensor is None else tensor.name.capitalize()],
+        numerics=native_numerics(tensor or TensorNumerics()),
+        **({} if tensor is None else STYLES[type(tensor)].fields(tensor)),
         barriers=config.barriers,
         has_core_barriers=config.barrier_scope == "core",
         shared_bytes=config.shared.size,

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...hw.config import PRESETS, ClusterConfig, CoreConfig
+from ...hw.config import ClusterConfig, CoreConfig
 from ...hw.isa.memory_map import ENTRY
 from ...hw.isa.program import assemble_program
+from ...hw.settings import PRESETS
 from .machine import Iss
 from .outcome import Retired
 

@@ -2,24 +2,25 @@
 
 from collections.abc import Iterable, Mapping
 
-from ...hw.config import tensor
 from ...hw.isa import memory_map as address_map
 from ...hw.isa.csr import COUNTER_NUMBERS, CSRS, Csr
 from ...hw.isa.encoding import IMMEDIATES, Immediate, RegisterClass
 from ...hw.isa.instructions import INSTRUCTIONS, Instruction
 from .faults import REASONS
 from .outcome import STOPS
+from .styles.registry import STYLES
 
 __all__ = ["camel", "header"]
 
-#: Constants that the model uses: of the address map, and of the operands of ``hgmma``.
-CONSTANTS = (
-    *((address_map, name) for name in ("DRAM_BASE", "DRAM_END", "SHARED_BASE", "WINDOW_BYTES")),
-    *((address_map, name) for name in ("DMA_BASE", "MATRIX_BASE", "CONSOLE_BASE", "CONSOLE_LANES")),
-    *((address_map, name) for name in ("MATRIX_STRIDE", "INSTRUCTION_OFFSET", "CISC_OFFSET")),
-    *((address_map, name) for name in ("COUNTER_DUMP", "COUNTER_DUMP_BYTES")),
-    *((tensor, name) for name in ("READ_BYTES", "SWIZZLE_ROW_BYTES", "SWIZZLE_UNIT_BYTES")),
+#: Constants that the model uses: of the address map, and of the styles of tensor units.
+ADDRESSES = (
+    *("DRAM_BASE", "DRAM_END", "SHARED_BASE", "WINDOW_BYTES", "DMA_BASE", "MATRIX_BASE"),
+    *("CONSOLE_BASE", "CONSOLE_LANES", "MATRIX_STRIDE", "INSTRUCTION_OFFSET", "CISC_OFFSET"),
+    *("COUNTER_DUMP", "COUNTER_DUMP_BYTES"),
 )
+CONSTANTS = {name: getattr(address_map, name) for name in ADDRESSES}
+for style in STYLES.values():
+    CONSTANTS |= style.constants
 #: Immediates that are separate fields, not the immediate operand of an instruction.
 FIELDS = ("rm", "zimm", "pred", "succ")
 ROWS = {RegisterClass.INTEGER: "integer", RegisterClass.FLOAT: "floating"}
@@ -127,8 +128,7 @@ def header(instructions: Mapping[str, Instruction] = INSTRUCTIONS) -> str:
 
     """
     constants = "".join(
-        f"inline constexpr uint32_t {name} = {getattr(module, name):#x}u;\n"
-        for module, name in CONSTANTS
+        f"inline constexpr uint32_t {name} = {value:#x}u;\n" for name, value in CONSTANTS.items()
     )
     reasons = enumeration("Reason", [camel(reason.name) for reason in REASONS], "uint32_t")
     stops = enumeration("StopReason", [camel(stop.name) for stop in STOPS], "uint32_t")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...hw.base.errors import UserError
+from ...hw.settings.override import plain_config
 from ...kernels.program import Program
 
 __all__ = ["Snapshot", "plain", "program_digest", "require_like"]
@@ -52,7 +53,7 @@ def require_like(what: str, saved: Mapping[str, Any], now: Mapping[str, Any]) ->
 def plain(value: Any) -> Any:
     """Return a value as it reads back from JSON."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return plain(dataclasses.asdict(value))
+        return plain(plain_config(value))
     if isinstance(value, Mapping):
         return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

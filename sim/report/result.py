@@ -12,6 +12,7 @@ from ...hw.base.errors import MachineError
 from ...hw.config import ClusterConfig
 from ...hw.core.issue.stall_reason import StallReason
 from ...hw.isa.csr import COUNTERS
+from ...hw.settings.override import plain_config
 from ..engine.versions import versions
 from ..harness.core_memory import CoreMemoryConfig
 from ..harness.dram import DramConfig
@@ -126,7 +127,7 @@ def new_result(
         "memory": memory,
         "notes": [],
         "versions": versions(),
-        "config": dataclasses.asdict(config.resolved),
+        "config": plain_config(config.resolved),
     }
 
 

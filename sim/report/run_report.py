@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...hw.config.tensor import HgmmaConfig, TensorConfig
+from ...hw.settings.variants import tensor_of_result
 from .check_report import check_lines
 from .energy_report import energy_lines, energy_table
 from .prediction_report import prediction_lines, prediction_table
@@ -211,9 +211,7 @@ def tensor_lines(result: Mapping[str, Any]) -> Iterator[str]:
     products = sum(counters["operations_tensor"] for counters in counted)
     if products:
         cycles = sum(counters["cycles"] for counters in counted)
-        core = result["config"]["core"]
-        is_shared = core["tensor"] == "hgmma"
-        steps = HgmmaConfig().steps if is_shared else TensorConfig(threads=core["threads"]).steps
+        steps = tensor_of_result(result["config"]["core"]).steps
         yield (
             f"Tensor units: {products:,} products, active in {percent(steps * products / cycles)} "
             "of the cycles of their cores"

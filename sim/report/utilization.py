@@ -5,7 +5,7 @@ from typing import Any
 
 from ...hw.config import WORD_BYTES, ClusterConfig
 from ...hw.isa.memory_map import numbered
-from ...hw.styles.registry import KINDS, kind_of
+from ...hw.styles.registry import MATRIX_STYLES, matrix_style_of
 
 __all__ = [
     "ACTIVITIES",
@@ -24,7 +24,7 @@ ACTIVITIES = {
     "first_load": ("first load", "first command to first compute: load of the first tiles"),
     **{
         counter.key: (counter.label, counter.loss)
-        for kind in KINDS.values()
+        for kind in MATRIX_STYLES.values()
         for counter in kind.losses
     },
     "idle": ("no compute", "no compute queued: loads in flight, or host commands"),
@@ -68,7 +68,7 @@ def account_units(
     units = {}
     for number, cycles in elapsed.items():
         name, unit = numbered("matrix", number), config.units[number]
-        kind, useful = kind_of(unit), macs[number] / unit.macs
+        kind, useful = matrix_style_of(unit), macs[number] / unit.macs
         active = counters[kind.active.name_in(name)]
         spent = {
             USEFUL: useful,

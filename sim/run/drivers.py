@@ -1,7 +1,8 @@
 """Driver of a matrix unit in a run: a program on the cores, or a host."""
 
 from ...hw.base.errors import UserError
-from ...hw.config import PRESETS, ClusterConfig
+from ...hw.config import ClusterConfig
+from ...hw.settings import PRESETS
 from ...kernels.attention import cores as attention
 from ...kernels.gemm.target import is_on_tensor_units
 from .exact_kernels import EXACT_KERNELS

@@ -1,25 +1,23 @@
 """Matrix products and attention as programs of the cores, with bit-exact expected results."""
 
 import dataclasses
-import importlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...hw.config import ClusterConfig
+from ...hw.config import ClusterConfig, TensorUnitConfig
 from ...kernels.attention import cores as attention_cores
-from ...kernels.gemm import add, bias, cores, pair
+from ...kernels.gemm import add, bias, pair
 from ...kernels.gemm.finished import finished_kernel
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.product import stored_operands, wide_problem, with_bits
-from ...kernels.gemm.register_fed import cores as tensor_cores
-from ...kernels.gemm.shared_fed import cores as shared_fed_cores
-from ...kernels.gemm.target import cores_unit, is_on_tensor_units
-from ...kernels.gemm.tiles import program_tiles
+from ...kernels.gemm.styles import style_of
+from ...kernels.gemm.target import product_unit
 from ...kernels.kernel import Kernel, Problem, find_kernel, kernel_folders
 from ..golden.matrix.gemm_finish import add_to, finished
+from ..golden.styles.registry import GOLDEN_ATTENTION
 from ..golden.styles.tensor_gemm import tensor_gemm
 from ..iss.device.unit_models import golden_product
 
@@ -34,9 +32,6 @@ __all__ = [
     "kernel_of",
 ]
 
-#: Modules of the golden models of attention by style.
-GOLDEN_ATTENTION = "..golden.styles.{}.attention"
-
 
 def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
     """Return ``gemm`` for cores, with its C also checked bit by bit against the golden model.
@@ -46,36 +41,19 @@ def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
     config : ClusterConfig
         A cluster with a matrix unit, or with tensor units in its cores.
     options
-        Options of `kernels.gemm.cores.pose`, with tensor units those of the module `cores` of
-        their style in `kernels.gemm`.
+        Options of `pose` of the unit's style (`kernels.gemm.styles`).
 
     """
-    if is_on_tensor_units(config):
-        return exact_tensor_kernel(config, **options)
+    style, unit = style_of(config, "gemm on cores"), product_unit(config)
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
-        problem, product = cores.pose(config, rng, **sizes, **options)
+        problem, product = style.pose(config, rng, **sizes, **options)
         a, b = stored_operands(problem, product)
-        return with_bits(problem, golden_product(config, product, a, b, program_tiles(config).k))
+        if isinstance(unit, TensorUnitConfig):
+            return with_bits(problem, tensor_gemm(unit, product, a, b))
+        return with_bits(problem, golden_product(config, product, a, b, command_depth(config)))
 
-    return cores.cores_kernel(config, posed)
-
-
-def exact_tensor_kernel(config: ClusterConfig, **options) -> Kernel:
-    """Return ``gemm`` for tensor units, with C checked bit by bit."""
-    unit = cores_unit(config)
-    assert unit is not None
-    if config.tensor_units is not None:
-        kernel, pose = tensor_cores.tensor_kernel, tensor_cores.pose
-    else:
-        kernel, pose = shared_fed_cores.hgmma_kernel, shared_fed_cores.pose
-
-    def posed(rng: np.random.Generator, **sizes: int) -> Problem:
-        problem, product = pose(config, rng, **sizes, **options)
-        a, b = stored_operands(problem, product)
-        return with_bits(problem, tensor_gemm(unit, product, a, b))
-
-    return kernel(config, posed)
+    return style.kernel(config, posed)
 
 
 def exact_add_kernel(config: ClusterConfig, **options) -> Kernel:
@@ -112,7 +90,7 @@ def exact_pair_kernel(config: ClusterConfig, **options) -> Kernel:
             view = pair.unit_view(config, number)
             mark = str(number) if number else ""
             a, b = stored_operands(problem, product, mark)
-            c = golden_product(view, product, a, b, program_tiles(view).k)
+            c = golden_product(view, product, a, b, command_depth(view))
             problem = with_bits(problem, c, f"c{mark}")
         return problem
 
@@ -124,8 +102,7 @@ def exact_attention_kernel(config: ClusterConfig, **options) -> Kernel:
 
     Bits are those of the golden model of the machine's kind of unit.
     """
-    module = GOLDEN_ATTENTION.format(attention_cores.style_of(config))
-    golden = importlib.import_module(module, __package__).attention
+    golden = GOLDEN_ATTENTION[type(product_unit(config, "attention"))]
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, attention = attention_cores.pose(config, rng, **sizes, **options)
@@ -162,5 +139,12 @@ def kernel_of(name: str, config: ClusterConfig, product: Mapping[str, Any]) -> K
 
 def accumulated(config: ClusterConfig, problem: Problem, product: GemmProblem) -> np.ndarray:
     """Return the product in the accumulator's format, the input of the cores' epilogue."""
-    depth = program_tiles(config, is_finished=True).k
+    depth = command_depth(config, is_finished=True)
     return golden_product(config, wide_problem(product), *stored_operands(problem, product), depth)
+
+
+def command_depth(config: ClusterConfig, *, is_finished: bool = False) -> int:
+    """Return the elements along K of a command of the program to the matrix unit."""
+    depth = style_of(config).depth
+    assert depth is not None, "a matrix unit gets commands"
+    return depth(config, is_finished)

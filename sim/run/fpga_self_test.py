@@ -16,8 +16,8 @@ from ...hw.fpga.uart import UartConfig
 from ...hw.isa.memory_map import CORES, CORES_BASE, DRAM_BASE
 from ...kernels.commands import Host
 from ...kernels.gemm.data import operands
+from ...kernels.gemm.host.schedule import schedule
 from ...kernels.gemm.problem import GemmProblem
-from ...kernels.gemm.schedule import schedule
 from ...kernels.gemm.target import systolic_unit
 from ..engine.block_bench import BlockBench
 from ..golden.matrix.gemm import gemm
@@ -33,7 +33,7 @@ CHUNK, PATIENCE = 4096, 1 << 20
 
 def test_of(config: ClusterConfig | SystolicConfig, clock: float, seed: int) -> wiring.Component:
     """Return the component of a test: a product with partial tiles, or a test of an array."""
-    if isinstance(config, SystolicConfig):
+    if not isinstance(config, ClusterConfig):
         rows = 4 * config.rows
         return ArrayTest(array_test(config, m=rows, k=rows, clock=clock, seed=seed))
     matrix = systolic_unit(config, "a self-test")

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
-from ...hw.config import PRESETS, ClusterConfig
+from ...hw.config import ClusterConfig
 from ...hw.isa.memory_map import STACK_BYTES
+from ...hw.settings import PRESETS
 from ...kernels.compile import compile_program
 from ...kernels.elf_check import MAGIC
 from ...kernels.program import Program

@@ -8,8 +8,9 @@ from ...hw.config import ClusterConfig
 from ...kernels.attention.problem import AttentionProblem
 from ...kernels.kernel import Problem
 from ..analytic.attention.prediction import predict_attention
+from ..analytic.counted import counted_levels, counted_traffic
 from ..analytic.gemm import predict, product_of
-from ..analytic.work import Prediction, counted_levels, counted_traffic, work_of
+from ..analytic.work import Prediction, work_of
 from ..harness.dram import DramConfig
 
 __all__ = ["attention_section", "prediction_section"]

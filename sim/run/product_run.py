@@ -8,10 +8,10 @@ from ...hw.config import ClusterConfig
 from ...hw.isa.memory_map import CORES, CORES_BASE
 from ...kernels.commands import Host
 from ...kernels.gemm.data import operands
-from ...kernels.gemm.plan import Plan, plan
+from ...kernels.gemm.host.plan import Plan, plan
+from ...kernels.gemm.host.schedule import schedule
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.reference import reference
-from ...kernels.gemm.schedule import schedule
 from ...kernels.gemm.target import systolic_unit
 from ..golden.matrix.gemm import slab
 from ..harness.error_registers import describe_faults, fault_registers

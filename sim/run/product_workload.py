@@ -13,7 +13,7 @@ from ...hw.base.progress import Progress
 from ...hw.config import ClusterConfig
 from ...hw.config.arithmetic import ARITHMETIC
 from ...kernels.gemm.data import operands
-from ...kernels.gemm.plan import Plan, plan
+from ...kernels.gemm.host.plan import Plan, plan
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.target import systolic_unit
 from ..harness.cluster_harness import observed_cluster

@@ -10,10 +10,10 @@ import numpy as np
 
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
-from ...hw.config import PRESETS, ClusterConfig
-from ...hw.config.ends import value_of
+from ...hw.config import ClusterConfig
 from ...hw.isa.memory_map import ARGUMENTS, STACK_BYTES
-from ...kernels.gemm.target import cores_unit
+from ...hw.settings import PRESETS
+from ...hw.settings.ends import value_of
 from ...kernels.inspection import inspect_program, inspect_speed, unpaired_splits
 from ...kernels.kernel import Kernel, Problem
 from ...kernels.program import Program
@@ -417,7 +417,7 @@ def account_products(
 
 def account_tensor(config: ClusterConfig, macs: int, done: dict[str, Any]) -> dict[str, Any]:
     """Return the sections of a result on the tensor units of all cores."""
-    tensor = cores_unit(config)
+    tensor = config.tensor
     assert tensor is not None
     return {
         "mac_utilization": macs / (config.cores * tensor.macs * done["cycles"]),

@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 
 from spica import hw
 from spica.hw.cluster.cluster import Cluster
-from spica.hw.config import PRESETS, SharedMemoryConfig, SystolicConfig
+from spica.hw.config import SharedMemoryConfig, SystolicConfig
 from spica.hw.core.issue.scoreboard import Scoreboard
 from spica.hw.core.operands.collector_pool import Collectors
 from spica.hw.core.units.integer.integer_unit import IntegerUnit
@@ -21,6 +21,7 @@ from spica.hw.emit.shared_block import SharedBlock
 from spica.hw.lib.sram import Sram
 from spica.hw.matrix.systolic.weight_stationary_mesh import WeightStationaryMesh
 from spica.hw.memory.shared.shared_memory import SharedMemory, SharedMemoryPorts, cluster_ports
+from spica.hw.settings import PRESETS
 from spica.synth import design as designs
 from spica.synth.blocks import CELL, START, TOP, modules_of
 from spica.synth.design import cluster_design, design_of, rtlil_of

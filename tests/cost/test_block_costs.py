@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from spica.hw.arith.float.fma import Fma, FmaConfig
 from spica.hw.arith.special.special_function import SpecialFunction, SpecialFunctionConfig
 from spica.hw.cluster.cluster_barrier import ClusterBarrier, ClusterBarrierConfig
-from spica.hw.config import PRESETS, CoreBlockConfig, CoreConfig
+from spica.hw.config import CoreBlockConfig, CoreConfig
 from spica.hw.core.control.barrier import Barrier
 from spica.hw.core.control.divergence_stack import DivergenceStack
 from spica.hw.core.control.redirects import Redirects
@@ -36,6 +36,7 @@ from spica.hw.core.units.fp32.fp32_unit import Fp32Unit
 from spica.hw.core.units.integer.integer_lanes import IntegerLanes
 from spica.hw.core.units.integer.integer_unit import IntegerUnit
 from spica.hw.core.units.sfu.special_unit import SpecialUnit
+from spica.hw.settings import PRESETS
 from spica.synth.budgets import DEPTH, too_deep
 from spica.synth.measure import measure
 from support.core.small_core import small_core

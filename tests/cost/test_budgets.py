@@ -13,13 +13,7 @@ from spica.hw.arith.float.unpack import Unpack, UnpackConfig
 from spica.hw.cluster.cluster import Cluster
 from spica.hw.cluster.host_control import Control, ControlConfig
 from spica.hw.cluster.l2_place import cluster_l2, cluster_mux
-from spica.hw.config import (
-    PRESETS,
-    CoreBlockConfig,
-    DmaBlockConfig,
-    MatrixUnitConfig,
-    MemoryUnitConfig,
-)
+from spica.hw.config import CoreBlockConfig, DmaBlockConfig, MatrixUnitConfig, MemoryUnitConfig
 from spica.hw.config.formats import FP16
 from spica.hw.config.tensor import TENSOR_NUMERICS
 from spica.hw.core.core import Core
@@ -40,6 +34,8 @@ from spica.hw.memory.memory_unit.coalescer import Coalescer
 from spica.hw.memory.memory_unit.line_masters import LineMasters
 from spica.hw.memory.memory_unit.memory_unit import MemoryUnit
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
+from spica.hw.settings import PRESETS
+from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.hw.styles.register_fed.fragment_staging import FragmentStaging
 from spica.synth.budgets import (
     CORE_CELLS,
@@ -154,7 +150,8 @@ def core_with(numerics: str) -> CoreBlockConfig:
     config = PRESETS["core"]
     assert config.core is not None
     (operand, *_) = TENSOR_NUMERICS[numerics]
-    core = replace(config.core, tensor="hmma", tensor_numerics=numerics, tensor_operand=operand)
+    tensor = RegisterFedConfig(numerics=numerics, operand=operand)
+    core = replace(config.core, tensor=tensor)
     return CoreBlockConfig.of(replace(config, core=core))
 
 

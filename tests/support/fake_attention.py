@@ -1,12 +1,12 @@
 """Small program and golden model of attention to single keys, for tests of what surrounds them."""
 
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 
+from spica.hw.config import SystolicConfig
 from spica.kernels.attention import cores
+from spica.sim.golden.styles.registry import GOLDEN_ATTENTION
 
 FOLDER = Path(__file__).with_name("c_programs") / "attention"
 
@@ -24,5 +24,4 @@ def golden(config, problem, q, k, v):
 def install(monkeypatch, model=golden):
     """Replace the program and the golden model of systolic arrays."""
     monkeypatch.setattr(cores, "program_folder", lambda style: FOLDER / style)
-    module = "spica.sim.golden.styles.cluster_array.attention"
-    monkeypatch.setitem(sys.modules, module, SimpleNamespace(attention=model))
+    monkeypatch.setitem(GOLDEN_ATTENTION, SystolicConfig, model)

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from spica.hw.config import ClusterConfig
+from spica.sim.analytic.counted import counted_levels, counted_traffic
 from spica.sim.analytic.gemm import product_of
-from spica.sim.analytic.work import Prediction, counted_levels, counted_traffic, work_of
+from spica.sim.analytic.work import Prediction, work_of
 from spica.sim.harness.dram import DramConfig
 from support.gemm_runs import run_product
 from support.runs import passed

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS, ClusterConfig
+from spica.hw.config import ClusterConfig
+from spica.hw.settings import PRESETS
 from spica.kernels.kernel import Kernel
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.run.exact_kernels import kernel_of

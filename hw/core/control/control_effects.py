@@ -20,10 +20,10 @@ __all__ = ["ControlEffects", "effects_layout", "situation_layout"]
 def situation_layout(config: PipelineConfig) -> data.StructLayout:
     """Return the layout of the machine state on which an instruction's effects depend.
 
-    It holds the top of the warp's divergence stack, the addressed control register, and with
-    ``hgmma`` whether the warp has a product that it has not waited for.
+    It holds the top of the warp's divergence stack, the addressed control register, and in cores
+    that await products whether the warp has one that it has not waited for.
     """
-    product = {"has_product": 1} if config.tensor == "hgmma" else {}
+    product = {"has_product": 1} if config.awaits_products else {}
     return data.StructLayout({
         "stack": stack_answer_layout(config),
         "register": csr_answer_layout(),
@@ -121,7 +121,7 @@ class ControlEffects(SharedBlock):
             if self.config.tensor is not None:
                 with m.Case(Operation.PARTIAL):
                     m.d.comb += [o.fault.eq(1), o.cause.eq(FaultCause.INACTIVE_THREADS)]
-            if self.config.tensor == "hgmma":
+            if self.config.awaits_products:
                 with m.Case(Operation.HGMMA_WAIT):
                     m.d.comb += [
                         o.fault.eq(~self.situation.has_product),

@@ -80,7 +80,7 @@ class WarpControl(SharedBlock):
     divergent_split : Out(1)
         A divergent split is pushed.
     product : In(warps)
-        With ``hgmma``: a product of this warp begins, one-hot.
+        In cores that await products: a product of this warp begins, one-hot.
     flags, busy, retired, counter_number, counter, mcycle, minstret
         See `CsrFile`.
     """
@@ -88,7 +88,7 @@ class WarpControl(SharedBlock):
     def __init__(self, config: CoreBlockConfig):
         self.config = config
         self.shape = shape = config.core
-        product = {"product": In(shape.warps)} if shape.tensor == "hgmma" else {}
+        product = {"product": In(shape.warps)} if shape.awaits_products else {}
         super().__init__({
             **product,
             "core": In(core_shape(config.cores)),
@@ -163,7 +163,7 @@ class WarpControl(SharedBlock):
             self.invalidate_data.eq(self.commits & (given.operation == ControlOperation.FENCE)),
         ]
         self.look(m, effects.situation)
-        if shape.tensor == "hgmma":
+        if shape.awaits_products:
             self.note_products(m, effects.situation)
         self.change(m)
         self.meet(m)

@@ -240,7 +240,7 @@ class Scoreboard(Component):
         memory = Cat(board.memory for board in boards)
         crowded = Cat(board.crowded for board in boards)
         drained = self.drained
-        if self.config.tensor == "hgmma":
+        if self.config.awaits_products:
             settled = Cat(board.settled for board in boards) & ~self.column(0, "awaits_products")
             drained = drained | settled
         runs = Signal(self.config.warps)

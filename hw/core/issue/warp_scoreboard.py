@@ -94,7 +94,7 @@ class WarpScoreboard(SharedBlock):
     def __init__(self, config: PipelineConfig):
         self.config = config
         width, buses = config.issue_width, config.writeback_buses
-        settled = {"settled": Out(1)} if config.tensor == "hgmma" else {}
+        settled = {"settled": Out(1)} if config.awaits_products else {}
         super().__init__({
             **settled,
             "needs": In(data.ArrayLayout(needs_layout(config), width)),
@@ -179,7 +179,7 @@ class WarpScoreboard(SharedBlock):
         if platform is None:
             m.d.sync += Assert(under_way >= done, "more instructions completed than were issued")
         m.d.comb += [self.drained.eq(under_way == 0), self.crowded.eq(under_way[-1])]
-        if self.config.tensor == "hgmma":
+        if self.config.awaits_products:
             self.follow_products(m, under_way)
 
     def follow_products(self, m: Module, under_way: Value):

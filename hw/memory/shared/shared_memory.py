@@ -8,7 +8,6 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...config import WORD_BYTES, ClusterConfig
-from ...config.tensor import READ_BYTES
 from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import numbered
 from ...lib.interfaces.shared_memory import (
@@ -21,7 +20,14 @@ from ...lib.one_hot import one_hot, ones
 from .bank import Bank
 from .ports import SharedMemoryPorts
 
-__all__ = ["SharedMemory", "SharedMemoryPorts", "cluster_ports", "port_names", "shared_events"]
+__all__ = [
+    "SharedMemory",
+    "SharedMemoryPorts",
+    "cluster_ports",
+    "port_names",
+    "shared_events",
+    "tensor_ports",
+]
 
 #: Kinds of ports.
 KINDS = ("read", "write", "narrow", "row")
@@ -36,8 +42,21 @@ def port_names(config: ClusterConfig) -> tuple[list[str], list[str]]:
     """Return the names of the requesters at a cluster's wide read ports and wide write ports."""
     masters = [f"dma{c}" for c in range(dma_masters(config))]
     operands = [numbered(port, n) for n, unit in enumerate(config.units) for port in unit.reads]
-    tensors = [f"tensor{n}" for n in range(config.cores) if config.hgmma_units is not None]
-    return operands + tensors + masters, masters
+    return operands + [name for name, _, _ in tensor_ports(config)] + masters, masters
+
+
+def tensor_ports(config: ClusterConfig) -> list[tuple[str, int, str]]:
+    """Return name, core and unit's port of each wide read port of the tensor units.
+
+    The name of a unit's only port is ``tensor`` and the core.
+    """
+    ports = () if config.core is None else tuple(config.core.tensor_reads)
+    names = ports if len(ports) > 1 else ("tensor",)
+    return [
+        (f"{name}{core}", core, port)
+        for core in range(config.cores)
+        for name, port in zip(names, ports, strict=False)
+    ]
 
 
 def cluster_ports(config: ClusterConfig) -> SharedMemoryPorts:
@@ -49,7 +68,8 @@ def cluster_ports(config: ClusterConfig) -> SharedMemoryPorts:
     memory = replace(config.shared, narrow_ports=lanes) if lanes else config.shared
     masters = (config.axi.beat_bytes,) * dma_masters(config)
     operands = [size for unit in config.units for size in unit.reads.values()]
-    tensors = [READ_BYTES] * config.cores if config.hgmma_units is not None else []
+    reads = {} if config.core is None else config.core.tensor_reads
+    tensors = [reads[port] for _, _, port in tensor_ports(config)]
     sizes = (*operands, *tensors, *masters)
     return SharedMemoryPorts(
         memory=memory,

@@ -4,9 +4,9 @@ from ...config import SystolicConfig
 from ...isa.commands import CISC_MAPS
 from ...isa.memory_map import MATRIX
 from ...matrix.systolic.systolic_unit import SystolicUnit
-from ..style import UnitCounter, UnitKind
+from ..style import MatrixStyle, UnitCounter
 
-__all__ = ["SYSTOLIC"]
+__all__ = ["CLUSTER_ARRAY"]
 
 
 def operations(matrix: SystolicConfig) -> dict[int, str]:
@@ -93,7 +93,7 @@ COUNTERS = (
     ),
 )
 
-SYSTOLIC = UnitKind(
+CLUSTER_ARRAY = MatrixStyle(
     name="systolic",
     component=SystolicUnit,
     registers=MATRIX,

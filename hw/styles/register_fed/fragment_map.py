@@ -9,26 +9,26 @@ rows g and g + 8 of C.
 
 from amaranth import *
 
-from ...config.tensor import TensorConfig
+from .config import RegisterFedConfig
 
 __all__ = ["column_of", "row_of", "words_of"]
 
 
-def row_of(config: TensorConfig, lane: int, register: Value) -> list[Value]:
+def row_of(config: RegisterFedConfig, lane: int, register: Value) -> list[Value]:
     """Return the bits of the row of the accumulator `register` in `lane`, lowest first."""
     if config.threads == 8:
         return [Const(lane & 1), register[1], Const(lane >> 2 & 1)]
     return [*(Const(lane >> bit & 1) for bit in (2, 3, 4)), register[1]]
 
 
-def column_of(config: TensorConfig, lane: int, register: Value) -> list[Value]:
+def column_of(config: RegisterFedConfig, lane: int, register: Value) -> list[Value]:
     """Return the bits of the column of the accumulator `register` in `lane`, lowest first."""
     if config.threads == 8:
         return [register[0], Const(lane >> 1 & 1), register[2]]
     return [register[0], Const(lane & 1), Const(lane >> 1 & 1)]
 
 
-def words_of(config: TensorConfig, registers, vector: int, number: Value) -> list[Value]:
+def words_of(config: RegisterFedConfig, registers, vector: int, number: Value) -> list[Value]:
     """Return the words of a row of A or column of B in set `number`.
 
     `registers` are those of A or of B that hold the words of the set, see `step_registers`.

@@ -9,7 +9,8 @@ from ...config import PipelineConfig
 from ...emit.component import Component
 from ...lib.interfaces.execution_unit import operation_layout
 from ...lib.sram import Sram
-from .layouts import BUFFERS, hmma_layout, row_shape, step_layout
+from .config import BUFFERS, RegisterFedConfig
+from .layouts import hmma_layout, row_shape, step_layout
 
 __all__ = ["FragmentStaging"]
 
@@ -39,7 +40,7 @@ class FragmentStaging(Component):
         Registers present of each operand of the oldest product, 0 if there is none.
     info : Out(hmma_layout(config))
         Fields of the oldest product, valid if `gathered` is not 0.
-    go : In(1), step : In(step_layout(config.tensor_config))
+    go : In(1), step : In(step_layout(RegisterFedConfig.of(config.tensor)))
     release : In(1)
         Frees the buffer of the oldest product after this cycle; the step of this cycle belongs to
         it, and later ones read nothing more of it.
@@ -48,7 +49,7 @@ class FragmentStaging(Component):
 
     def __init__(self, config: PipelineConfig):
         self.config = config
-        tensor = config.tensor_config
+        tensor = RegisterFedConfig.of(config.tensor)
         row = row_shape(config.threads)
         a, b = (data.ArrayLayout(row, registers) for registers in tensor.step_registers)
         super().__init__({
@@ -65,7 +66,7 @@ class FragmentStaging(Component):
 
     def elaborate(self, platform):
         m = Module()
-        registers = self.config.tensor_config.registers
+        registers = RegisterFedConfig.of(self.config.tensor).registers
         newest, oldest = Signal(), Signal()  # buffer taken next; buffer of the oldest product
         chosen = Signal()  # buffer of the arriving micro-operation
         beat = self.i.payload.beat
@@ -101,7 +102,7 @@ class FragmentStaging(Component):
 
     def store(self, m: Module, chosen: Value, oldest: Value):
         """Write arriving registers to the memories, and read those of a step."""
-        tensor = self.config.tensor_config
+        tensor = RegisterFedConfig.of(self.config.tensor)
         beat, operands = self.i.payload.beat, self.i.payload.operands
         reads_set = self.go & (self.step.register == 0) & (self.step.part == 0)
         width = len(self.c.as_value())

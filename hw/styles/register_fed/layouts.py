@@ -5,21 +5,16 @@ from amaranth.lib import data
 from amaranth.utils import exact_log2
 
 from ...config import PipelineConfig
-from ...config.tensor import TensorConfig
-from ...isa.operations import PORTS, Port
 from ...lib.interfaces.core_memory import warp_shape
 from ...lib.interfaces.execution_unit import REGISTER_WIDTH
+from .config import RegisterFedConfig
 
 __all__ = [
-    "BUFFERS",
+    "event_layout",
     "hmma_layout",
     "row_shape",
     "step_layout",
 ]
-
-#: Sets of fragments in staging, one for each credit: one in use, one that is gathered meanwhile.
-BUFFERS = PORTS[Port.TENSOR].credits or 0
-assert BUFFERS == 2, "staging alternates between two buffers"
 
 
 def row_shape(threads: int) -> data.ArrayLayout:
@@ -36,11 +31,11 @@ def hmma_layout(config: PipelineConfig) -> data.StructLayout:
         "warp": warp_shape(config),
         "mask": config.threads,
         "pc": 32,
-        "group": REGISTER_WIDTH - exact_log2(config.tensor_config.registers),
+        "group": REGISTER_WIDTH - exact_log2(RegisterFedConfig.of(config.tensor).registers),
     })
 
 
-def step_layout(config: TensorConfig) -> data.StructLayout:
+def step_layout(config: RegisterFedConfig) -> data.StructLayout:
     """Return the layout of a step: its place in the order of a matrix product.
 
     Lowest first: ``part`` of a register (each as many lanes as there are dot-product units),
@@ -51,3 +46,8 @@ def step_layout(config: TensorConfig) -> data.StructLayout:
         "register": range(config.registers),
         "set": range(config.sets),
     })
+
+
+def event_layout() -> data.StructLayout:
+    """Return the layout of the events of a cycle: ``active``, a step starts."""
+    return data.StructLayout({"active": 1})

@@ -5,8 +5,8 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...config.formats import FORMATS
-from ...config.tensor import TensorConfig
 from ...emit.component import Component
+from .config import RegisterFedConfig
 from .fragment_map import column_of, row_of, words_of
 from .layouts import row_shape, step_layout
 
@@ -21,7 +21,7 @@ class Reformatter(Component):
 
     Parameters
     ----------
-    config : TensorConfig
+    config : RegisterFedConfig
 
     Members
     -------
@@ -32,7 +32,7 @@ class Reformatter(Component):
         Operands of each dot product, one cycle later.
     """
 
-    def __init__(self, config: TensorConfig):
+    def __init__(self, config: RegisterFedConfig):
         self.config = config
         a, b = (data.ArrayLayout(row_shape(config.threads), n) for n in config.step_registers)
         operand = data.ArrayLayout(FORMATS[config.operand].width, config.terms)

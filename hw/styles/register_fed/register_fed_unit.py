@@ -11,8 +11,9 @@ from ...config import PipelineConfig
 from ...emit.component import Component
 from ...lib.interfaces.execution_unit import operation_layout, result_layout
 from ...lib.sram import Sram
+from .config import RegisterFedConfig
 from .fragment_staging import FragmentStaging
-from .layouts import step_layout
+from .layouts import event_layout, step_layout
 from .reformatter import Reformatter
 from .step_sequencer import StepSequencer
 from .writeback_queue import WritebackQueue
@@ -60,23 +61,23 @@ class RegisterFedUnit(Component):
     o : Out(stream.Signature(result_layout(config)))
     released : Out(1)
         Another instruction may begin.
-    active : Out(1)
+    events : Out(event_layout())
         A step starts in this cycle; 32 or 64 for each instruction.
     """
 
     def __init__(self, config: PipelineConfig):
         self.config = config
-        self.dot = DotProductConfig.of(config.tensor_config)
+        self.dot = DotProductConfig.of(RegisterFedConfig.of(config.tensor))
         super().__init__({
             "i": In(stream.Signature(operation_layout(config))),
             "o": Out(stream.Signature(result_layout(config))),
             "released": Out(1),
-            "active": Out(1),
+            "events": Out(event_layout()),
         })
 
     def elaborate(self, platform):
         m = Module()
-        config = self.config.tensor_config
+        config = RegisterFedConfig.of(self.config.tensor)
         m.submodules.staging = staging = FragmentStaging(self.config)
         m.submodules.sequencer = sequencer = StepSequencer(config)
         m.submodules.queue = queue = WritebackQueue(self.config)
@@ -93,14 +94,14 @@ class RegisterFedUnit(Component):
             queue.info.eq(staging.info),
             queue.start.eq(sequencer.go & sequencer.leaves & (step.part == 0)),
             self.released.eq(sequencer.release),
-            self.active.eq(sequencer.go),
+            self.events.active.eq(sequencer.go),
         ]
         self.multiply(m, staging, sequencer, queue)
         return m
 
     def multiply(self, m: Module, staging, sequencer, queue):
         """Connect operands, dot products, accumulators and results."""
-        config = self.config.tensor_config
+        config = RegisterFedConfig.of(self.config.tensor)
         layout = step_layout(config)
         steps = [sequencer.step]
         valids = [sequencer.go]
@@ -145,7 +146,7 @@ class RegisterFedUnit(Component):
 
     def accumulators(self, m: Module, step, valid, register, writes, values) -> Value:
         """Return the accumulator register of `step`, one cycle later; write `values` to another."""
-        config = self.config.tensor_config
+        config = RegisterFedConfig.of(self.config.tensor)
         m.submodules.accumulators = memory = Sram(
             depth=config.registers, width=32 * config.threads, granularity=32
         )

@@ -3,8 +3,8 @@
 from amaranth import *
 from amaranth.lib.wiring import In, Out
 
-from ...config.tensor import TensorConfig
 from ...emit.component import Component
+from .config import RegisterFedConfig
 from .layouts import step_layout
 
 __all__ = ["StepSequencer"]
@@ -19,7 +19,7 @@ class StepSequencer(Component):
 
     Parameters
     ----------
-    config : TensorConfig
+    config : RegisterFedConfig
 
     Members
     -------
@@ -37,7 +37,7 @@ class StepSequencer(Component):
         The last step that reads staging: later ones of this product read nothing more.
     """
 
-    def __init__(self, config: TensorConfig):
+    def __init__(self, config: RegisterFedConfig):
         self.config = config
         super().__init__({
             "gathered": In(range(config.registers + 1)),

@@ -8,6 +8,7 @@ from ...config import PipelineConfig
 from ...emit.component import Component
 from ...lib.interfaces.execution_unit import result_layout
 from ...lib.sram import Sram
+from .config import RegisterFedConfig
 from .layouts import hmma_layout, row_shape
 
 __all__ = ["WritebackQueue"]
@@ -41,7 +42,7 @@ class WritebackQueue(Component):
 
     def __init__(self, config: PipelineConfig):
         self.config = config
-        self.registers = config.tensor_config.registers
+        self.registers = RegisterFedConfig.of(config.tensor).registers
         super().__init__({
             "begin": In(1),
             "info": In(hmma_layout(config)),

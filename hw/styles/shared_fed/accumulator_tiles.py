@@ -5,10 +5,10 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...config.tensor import HgmmaConfig
 from ...emit.component import Component
 from ...lib.one_hot import select_one
 from ...lib.sram import Sram
+from .config import SharedFedConfig
 
 __all__ = ["AccumulatorTiles"]
 
@@ -25,7 +25,7 @@ class AccumulatorTiles(Component):
 
     Parameters
     ----------
-    config : HgmmaConfig
+    config : SharedFedConfig
     tiles : int
 
     Members
@@ -38,7 +38,7 @@ class AccumulatorTiles(Component):
     drain : In(tiles), drain_register : In(range(32)), drained : Out(ArrayLayout(32, 8))
     """
 
-    def __init__(self, config: HgmmaConfig, tiles: int):
+    def __init__(self, config: SharedFedConfig, tiles: int):
         self.config, self.tiles = config, tiles
         side, registers = config.side, config.registers
         lanes, row = data.ArrayLayout(32, LANES), data.ArrayLayout(32, side)

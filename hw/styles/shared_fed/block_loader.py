@@ -5,14 +5,14 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...config.formats import FORMATS
-from ...config.tensor import READ_BYTES, HgmmaConfig
 from ...emit.component import Component
+from .config import READ_BYTES, SharedFedConfig
 from .layouts import HALF_LINES, OPERAND_LINES, SLOTS, columns_layout, step_layout
 
 __all__ = ["BlockLoader"]
 
 
-def set_lines(config: HgmmaConfig) -> int:
+def set_lines(config: SharedFedConfig) -> int:
     """Return the lines of B in a set: 4, 8 or 16."""
     return OPERAND_LINES // config.sets
 
@@ -35,7 +35,7 @@ class BlockLoader(Component):
 
     Parameters
     ----------
-    config : HgmmaConfig
+    config : SharedFedConfig
 
     Members
     -------
@@ -49,7 +49,7 @@ class BlockLoader(Component):
         Numbers of the block, 2 cycles after `begin`.
     """
 
-    def __init__(self, config: HgmmaConfig):
+    def __init__(self, config: SharedFedConfig):
         self.config = config
         super().__init__({
             "arrived": In(range(2 * OPERAND_LINES + 1)).array(SLOTS),

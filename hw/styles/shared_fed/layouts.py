@@ -4,8 +4,8 @@ from amaranth.lib import data
 
 from ...config import PipelineConfig
 from ...config.formats import FORMATS
-from ...config.tensor import HgmmaConfig
 from ...lib.interfaces.core_memory import warp_shape
+from .config import SharedFedConfig
 
 __all__ = [
     "HALF_LINES",
@@ -31,7 +31,7 @@ def product_layout(config: PipelineConfig) -> data.StructLayout:
     return data.StructLayout({"warp": warp_shape(config), "mask": config.threads, "pc": 32})
 
 
-def step_layout(config: HgmmaConfig) -> data.StructLayout:
+def step_layout(config: SharedFedConfig) -> data.StructLayout:
     """Return the layout of a step: its place in the order of a matrix product.
 
     Lowest first: ``row`` of C, ``group`` of its columns (as many as there are dot products), and
@@ -45,12 +45,12 @@ def step_layout(config: HgmmaConfig) -> data.StructLayout:
     })
 
 
-def numbers_layout(config: HgmmaConfig) -> data.ArrayLayout:
+def numbers_layout(config: SharedFedConfig) -> data.ArrayLayout:
     """Return the layout of the numbers of A, or of B, of one dot product."""
     return data.ArrayLayout(FORMATS[config.operand].width, config.terms)
 
 
-def columns_layout(config: HgmmaConfig) -> data.ArrayLayout:
+def columns_layout(config: SharedFedConfig) -> data.ArrayLayout:
     """Return the layout of the numbers of B in one block, by column."""
     return data.ArrayLayout(numbers_layout(config), config.dot_products)
 

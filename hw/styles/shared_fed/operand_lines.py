@@ -3,7 +3,7 @@
 from amaranth import *
 from amaranth.utils import exact_log2
 
-from ...config.tensor import READ_BYTES, SWIZZLE_ROW_BYTES, SWIZZLE_UNIT_BYTES, HgmmaConfig
+from .config import READ_BYTES, SWIZZLE_ROW_BYTES, SWIZZLE_UNIT_BYTES, SharedFedConfig
 
 __all__ = ["column_bits", "exchanged", "is_split", "line_offset", "permuted", "row_parity"]
 
@@ -21,7 +21,7 @@ def column_bits(row_bytes: int) -> int:
     return exact_log2(max(1, row_bytes // READ_BYTES))
 
 
-def line_offset(config: HgmmaConfig, line: Value, row_bytes: int) -> Value:
+def line_offset(config: SharedFedConfig, line: Value, row_bytes: int) -> Value:
     """Return the number of a line counted from the first one of its operand, before `permuted`.
 
     `line` counts the lines of the operand in the order of rows.
@@ -32,7 +32,7 @@ def line_offset(config: HgmmaConfig, line: Value, row_bytes: int) -> Value:
     return Cat(line[:column], C(0, COLUMN_BITS - column), line[column:])
 
 
-def permuted(config: HgmmaConfig, line: Value) -> Value:
+def permuted(config: SharedFedConfig, line: Value) -> Value:
     """Return the number of the line in shared memory in which another one is stored."""
     if not config.is_swizzled:
         return line
@@ -51,7 +51,7 @@ def exchanged(line: Value, is_odd: Value) -> Value:
     return Mux(is_odd, Cat(line[half:], line[:half]), line)
 
 
-def is_split(config: HgmmaConfig, address: Value, row_bytes: int) -> Value:
+def is_split(config: SharedFedConfig, address: Value, row_bytes: int) -> Value:
     """Return whether rows that begin at this address, a multiple of a line, cross a row's end."""
     if not config.is_swizzled:
         return C(0)

@@ -5,14 +5,13 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from ...config import HgmmaUnitConfig
-from ...config.tensor import READ_BYTES, SWIZZLE_ROW_BYTES
 from ...emit.component import Component
 from ...isa.memory_map import SHARED_BASE
 from ...lib.interfaces.execution_unit import operation_layout
 from ...lib.interfaces.memory_fault import MemoryFault, memory_fault_layout
 from ...lib.one_hot import lowest, select, select_one
 from ...lib.streams import Queue
+from .config import READ_BYTES, SWIZZLE_ROW_BYTES, SharedFedBlockConfig
 from .layouts import product_layout
 from .operand_lines import is_split
 from .shared_fed_fetch import operands_layout
@@ -35,7 +34,7 @@ class ProductQueue(Component):
 
     Parameters
     ----------
-    config : HgmmaUnitConfig
+    config : SharedFedBlockConfig
 
     Members
     -------
@@ -56,9 +55,9 @@ class ProductQueue(Component):
     fault : Out(stream.Signature(memory_fault_layout(config.core)))
     """
 
-    def __init__(self, config: HgmmaUnitConfig):
+    def __init__(self, config: SharedFedBlockConfig):
         self.config = config
-        self.tiles = tiles = config.core.tensor_queue
+        self.tiles = tiles = config.tensor.queue
         super().__init__({
             "i": In(stream.Signature(operation_layout(config.core))),
             "gather": Out(tiles),
@@ -92,7 +91,7 @@ class ProductQueue(Component):
             with m.If(takes & newest[tile]):
                 m.d.sync += [info[name].eq(given[name]) for name, _ in layout]
         refused = self.check(m, takes, newest)
-        is_last = given.beat == self.config.hgmma.registers - 1
+        is_last = given.beat == self.config.tensor.registers - 1
         ends = Mux(is_last, self.gather, 0)
         computes, drains = Signal(), Signal()  # a product leaves the stage
         computing = self.pointer(m, "computing", computes)
@@ -153,7 +152,7 @@ class ProductQueue(Component):
                 Cat(new.a, new.b).eq(select(given.mask, rows)),
             ]
         low, width = exact_log2(READ_BYTES), config.shared.address_width
-        hgmma = self.config.hgmma
+        hgmma = self.config.tensor
         sizes = hgmma.a_row_bytes, hgmma.b_row_bytes
         (a_is_outside, a_is_misplaced), (b_is_outside, b_is_misplaced) = (
             (
@@ -195,6 +194,6 @@ class ProductQueue(Component):
         With layout ``swizzle128`` the span begins at a multiple of 128 bytes.
         """
         width, end = self.config.shared.address_width, exact_log2(span)
-        begin = exact_log2(SWIZZLE_ROW_BYTES) if self.config.hgmma.is_swizzled else 0
+        begin = exact_log2(SWIZZLE_ROW_BYTES) if self.config.tensor.is_swizzled else 0
         is_near_end = address[end:width].all() & address[begin:end].any()
         return (address[width:] != SHARED_BASE >> width) | is_near_end

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ...config import PipelineConfig
 from ...emit.component import Component
 from ...lib.interfaces.execution_unit import REGISTERS, result_layout
+from .config import SharedFedConfig
 from .layouts import product_layout
 
 __all__ = ["ResultDrain"]
@@ -34,7 +35,7 @@ class ResultDrain(Component):
     """
 
     def __init__(self, config: PipelineConfig):
-        self.registers = registers = config.hgmma_config.registers
+        self.registers = registers = SharedFedConfig.of(config.tensor).registers
         super().__init__({
             "drainable": In(1),
             "info": In(product_layout(config)),

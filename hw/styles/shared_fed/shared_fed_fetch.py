@@ -5,10 +5,10 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...config import HgmmaUnitConfig, SharedPortConfig
-from ...config.tensor import READ_BYTES
+from ...config import SharedPortConfig
 from ...emit.component import Component
 from ...lib.interfaces.shared_memory import WideReadSignature
+from .config import READ_BYTES, SharedFedBlockConfig
 from .layouts import HALF_LINES, OPERAND_LINES, SLOTS
 from .operand_lines import column_bits, exchanged, line_offset, permuted, row_parity
 
@@ -36,7 +36,7 @@ class SharedFedFetch(Component):
 
     Parameters
     ----------
-    config : HgmmaUnitConfig
+    config : SharedFedBlockConfig
 
     Members
     -------
@@ -53,7 +53,7 @@ class SharedFedFetch(Component):
         Lines present in each slot, in the order of requests; those of this cycle not yet.
     """
 
-    def __init__(self, config: HgmmaUnitConfig):
+    def __init__(self, config: SharedFedBlockConfig):
         self.config = config
         super().__init__({
             "i": In(stream.Signature(operands_layout(config.shared))),
@@ -75,7 +75,7 @@ class SharedFedFetch(Component):
         begins, goes = Signal(), Signal()
         is_b, half = order[exact_log2(HALF_LINES)], order[-1]
         number = order[: exact_log2(HALF_LINES)]
-        hgmma, first = self.config.hgmma, Mux(is_b, self.i.payload.b, self.i.payload.a)
+        hgmma, first = self.config.tensor, Mux(is_b, self.i.payload.b, self.i.payload.a)
         of_a = line_offset(hgmma, Cat(half, number), hgmma.a_row_bytes)
         of_b = line_offset(hgmma, Cat(number, half), hgmma.b_row_bytes)
         place = Signal(line_width(self.config.shared), reset_less=True)
@@ -118,7 +118,7 @@ class SharedFedFetch(Component):
         for number, parity in enumerate(parities):  # of the first rows in shared memory
             with m.If(begins[number]):
                 m.d.sync += parity.eq(Cat(row_parity(operands.a), row_parity(operands.b)))
-        row = Mux(self.is_b, self.line[column_bits(self.config.hgmma.b_row_bytes)], self.line[0])
+        row = Mux(self.is_b, self.line[column_bits(self.config.tensor.b_row_bytes)], self.line[0])
         first = Cat(parities).word_select(self.slot, 2).bit_select(self.is_b, 1)
         return exchanged(data, row ^ first)
 

@@ -7,8 +7,6 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ...arith.dot_product.config import DotProductConfig
 from ...arith.dot_product.dot_product import DotProduct
 from ...arith.dot_product.latency import dot_product_latency
-from ...config import HgmmaUnitConfig
-from ...config.tensor import READ_BYTES
 from ...emit.component import Component
 from ...lib.interfaces.execution_unit import operation_layout, result_layout
 from ...lib.interfaces.memory_fault import memory_fault_layout
@@ -16,6 +14,7 @@ from ...lib.interfaces.shared_memory import WideReadSignature
 from ...lib.sram import Sram
 from .accumulator_tiles import AccumulatorTiles
 from .block_loader import BlockLoader
+from .config import READ_BYTES, SharedFedBlockConfig
 from .layouts import OPERAND_LINES, SLOTS, event_layout, numbers_layout, step_layout
 from .product_queue import ProductQueue
 from .result_drain import ResultDrain
@@ -41,7 +40,7 @@ class SharedFedUnit(Component):
 
     An instruction is 32 micro-operations; number k has register k of C as operand 2 and as its
     destination, the first one also has the addresses of A and B as operands 0 and 1. At most
-    `tensor_queue` instructions may have begun without a `released`; micro-operations are never
+    `queue` instructions may have begun without a `released`; micro-operations are never
     refused. Each product has a tile, in which C is gathered, accumulated and drained. The access
     part reads A and B of the next product while one is computed, so the latency of shared memory
     is hidden as long as 64 reads take less than 128 cycles.
@@ -61,7 +60,7 @@ class SharedFedUnit(Component):
 
     Parameters
     ----------
-    config : HgmmaUnitConfig
+    config : SharedFedBlockConfig
 
     Members
     -------
@@ -69,7 +68,7 @@ class SharedFedUnit(Component):
     o : Out(stream.Signature(result_layout(config.core)))
     released : Out(1)
         Another instruction may begin.
-    read : Out(WideReadSignature(config.shared, READ_BYTES))
+    operands : Out(WideReadSignature(config.shared, READ_BYTES))
     fault : Out(stream.Signature(memory_fault_layout(config.core)))
         An instruction whose operands cannot be read; it has no result.
     events : Out(event_layout())
@@ -81,35 +80,35 @@ class SharedFedUnit(Component):
 
     """
 
-    def __init__(self, config: HgmmaUnitConfig):
+    def __init__(self, config: SharedFedBlockConfig):
         self.config = config
-        self.dot = DotProductConfig.of(config.hgmma)
+        self.dot = DotProductConfig.of(config.tensor)
         self.latency = OPERANDS_LATENCY + dot_product_latency(self.dot)
-        if self.latency >= config.hgmma.side:
+        if self.latency >= config.tensor.side:
             raise ValueError(
-                f"a dot product must take at most {config.hgmma.side - OPERANDS_LATENCY - 1} "
+                f"a dot product must take at most {config.tensor.side - OPERANDS_LATENCY - 1} "
                 f"cycles, not {dot_product_latency(self.dot)}"
             )
         super().__init__({
             "i": In(stream.Signature(operation_layout(config.core))),
             "o": Out(stream.Signature(result_layout(config.core))),
             "released": Out(1),
-            "read": Out(WideReadSignature(config.shared, READ_BYTES)),
+            "operands": Out(WideReadSignature(config.shared, READ_BYTES)),
             "fault": Out(stream.Signature(memory_fault_layout(config.core))),
             "events": Out(event_layout()),
         })
 
     def elaborate(self, platform):
         m = Module()
-        core, hgmma = self.config.core, self.config.hgmma
+        core, hgmma = self.config.core, self.config.tensor
         m.submodules.queue = self.queue = queue = ProductQueue(self.config)
         m.submodules.fetch = self.fetch = fetch = SharedFedFetch(self.config)
         m.submodules.loader = self.loader = BlockLoader(hgmma)
-        m.submodules.tiles = self.tiles = tiles = AccumulatorTiles(hgmma, core.tensor_queue)
+        m.submodules.tiles = self.tiles = tiles = AccumulatorTiles(hgmma, hgmma.queue)
         m.submodules.drain = drain = ResultDrain(core)
         connect(m, flipped(self.i), queue.i)
         connect(m, queue.operands, fetch.i)
-        connect(m, fetch.read, flipped(self.read))
+        connect(m, fetch.read, flipped(self.operands))
         connect(m, queue.fault, flipped(self.fault))
         connect(m, drain.o, flipped(self.o))
         m.d.comb += [
@@ -130,7 +129,7 @@ class SharedFedUnit(Component):
     def sequence(self, m: Module) -> tuple[list, list, list]:
         """Start the steps; return valid, step and tile of each stage, from the start on."""
         queue, loader = self.queue, self.loader
-        step, go = Signal(step_layout(self.config.hgmma)), Signal()
+        step, go = Signal(step_layout(self.config.tensor)), Signal()
         is_first, is_last = step.row == 0, Value.cast(step).all()
         m.d.comb += [
             go.eq(queue.computable & (~is_first | loader.ready)),
@@ -158,9 +157,9 @@ class SharedFedUnit(Component):
 
     def execute(self, m: Module, valids: list, steps: list, at: list):
         """Connect operands, dot products and accumulators."""
-        hgmma, tiles, queue = self.config.hgmma, self.tiles, self.queue
+        hgmma, tiles, queue = self.config.tensor, self.tiles, self.queue
         units, groups = hgmma.dot_products, hgmma.column_groups
-        row = self.operands(m, valids[0], steps[0], steps[1])
+        row = self.buffer_operands(m, valids[0], steps[0], steps[1])
         addends = Signal(32 * units, reset_less=True)
         m.d.sync += addends.eq(Value.cast(tiles.row).word_select(steps[1].group, 32 * units))
         done, is_done, tile = steps[-1], valids[-1], at[-1]
@@ -181,9 +180,11 @@ class SharedFedUnit(Component):
                 *(tiles.written[column].eq(dot.o) for column in range(unit, hgmma.side, units)),
             ]
 
-    def operands(self, m: Module, go: Value, step: data.View, selected: data.View) -> data.View:
+    def buffer_operands(
+        self, m: Module, go: Value, step: data.View, selected: data.View
+    ) -> data.View:
         """Buffer the lines of A and B; return the numbers of A for `selected`, one cycle later."""
-        hgmma, fetch, loader = self.config.hgmma, self.fetch, self.loader
+        hgmma, fetch, loader = self.config.tensor, self.fetch, self.loader
         slot = Signal(range(SLOTS))
         m.d.sync += slot.eq(slot + fetch.free)
         srams = []

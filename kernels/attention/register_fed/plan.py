@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from ....hw.base.errors import UserError
 from ....hw.config import ClusterConfig
-from ....hw.config.tensor import TensorConfig
-from ...gemm.target import tensor_unit
+from ....hw.styles.register_fed.config import RegisterFedConfig
+from ...gemm.register_fed.unit import register_fed_unit
 
 __all__ = [
     "CHUNK",
@@ -88,7 +88,7 @@ class RegisterFedAttentionPlan:
         return tuple(f"ATTENTION_{name}={value}" for name, value in sizes.items())
 
 
-def block_keys(tensor: TensorConfig, depth: int) -> int:
+def block_keys(tensor: RegisterFedConfig, depth: int) -> int:
     """Return the keys of a block, after which maxima are updated."""
     return 32 if depth * tensor.operand_width > WIDE_ROW else 64
 
@@ -99,7 +99,7 @@ def attention_plan(config: ClusterConfig, depth: int) -> RegisterFedAttentionPla
     Each bank has panels of two blocks of K and V, and the warps of its cores have the rest: their
     scores, and then their queries and O, if there is room for those of all.
     """
-    tensor, core, shared = tensor_unit(config, "attention"), config.core, config.shared
+    tensor, core, shared = register_fed_unit(config, "attention"), config.core, config.shared
     assert core is not None
     per_word, keys = 32 // tensor.operand_width, block_keys(tensor, depth)
     row, lanes, banks = depth // per_word, 4 * core.threads, shared.banks

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ....hw.base.errors import UserError
 from ....hw.config import ClusterConfig
-from ...gemm.target import hgmma_unit
+from ...gemm.shared_fed.unit import shared_fed_unit
 
 __all__ = ["GROUP", "TILE", "SharedFedAttentionPlan", "attention_plan", "block_keys"]
 
@@ -94,7 +94,7 @@ def attention_plan(config: ClusterConfig, depth: int) -> SharedFedAttentionPlan:
 
 def require_suitable(config: ClusterConfig) -> None:
     """Raise `UserError` unless the machine has what the program relies on."""
-    tensor = hgmma_unit(config, USER)
+    tensor = shared_fed_unit(config, USER)
     assert config.core is not None
     if config.core.warps < 2:
         raise UserError(

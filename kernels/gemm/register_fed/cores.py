@@ -11,12 +11,12 @@ from ....hw.config.checks import require_choice
 from ...kernel import Buffer, Kernel, Problem
 from ..problem import GemmProblem
 from ..product import stored_operands
-from ..target import tensor_unit
+from ..tensor_product import pose_tensor_product
 from .arrange import arranged_a, arranged_b
 from .plan import FRAGMENT_BYTES, register_fed_plan
-from .product import pose_tensor_product
+from .unit import register_fed_unit
 
-__all__ = ["ARRANGEMENTS", "pose", "tensor_kernel"]
+__all__ = ["ARRANGEMENTS", "pose", "register_fed_kernel"]
 
 #: Name in messages.
 USER = "gemm on tensor units"
@@ -26,9 +26,9 @@ ARRANGEMENTS = ("outside", "inside")
 ARRANGE = 4
 
 
-def tensor_kernel(config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel:
+def register_fed_kernel(config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel:
     """Return the kernel ``gemm`` for the cores of a machine with tensor units."""
-    tensor_unit(config, USER)
+    register_fed_unit(config, USER)
     return Kernel(name="gemm", dimensions=("m", "n", "k"), pose=posed, folder=Path(__file__).parent)
 
 
@@ -51,7 +51,7 @@ def pose(
 
     """
     require_choice("arrangement", arrangement, ARRANGEMENTS)
-    tensor, plan = tensor_unit(config), register_fed_plan(config)
+    tensor, plan = register_fed_unit(config), register_fed_plan(config)
     problem, product = pose_tensor_product(rng, tensor, USER, **options)
     a, b = stored_operands(problem, product)
     rest = plan.steps * FRAGMENT_BYTES // 4

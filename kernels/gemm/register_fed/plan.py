@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ....hw.base.errors import UserError
 from ....hw.config import ClusterConfig
-from ..target import tensor_unit
+from .unit import register_fed_unit
 
 __all__ = ["FRAGMENT_BYTES", "RegisterFedPlan", "register_fed_plan"]
 
@@ -52,6 +52,11 @@ class RegisterFedPlan:
         return 2 * BLOCK * self.across
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of a tile."""
+        return self.m, self.n
+
+    @property
     def defines(self) -> tuple[str, ...]:
         """Macros of the program."""
         sizes = {"ACROSS": self.across, "STEPS": self.steps, "SLOTS": self.slots}
@@ -69,7 +74,7 @@ class RegisterFedPlan:
 
 def register_fed_plan(config: ClusterConfig) -> RegisterFedPlan:
     """Return the plan of a machine; raise `UserError` if it has no tensor units or no room."""
-    tensor, core, shared = tensor_unit(config), config.core, config.shared
+    tensor, core, shared = register_fed_unit(config), config.core, config.shared
     assert core is not None
     warps = config.cores * core.warps
     across = next(n for n in (8, 4, 2, 1) if core.warps % n == 0 and (2 * n * n <= warps or n == 1))

@@ -9,19 +9,19 @@ import numpy as np
 from ....hw.config import ClusterConfig
 from ...kernel import Kernel, Problem
 from ..problem import GemmProblem
-from ..register_fed.product import pose_tensor_product
-from ..target import hgmma_unit
+from ..tensor_product import pose_tensor_product
 from .plan import shared_fed_plan
+from .unit import shared_fed_unit
 
-__all__ = ["hgmma_kernel", "pose"]
+__all__ = ["pose", "shared_fed_kernel"]
 
 #: Name in messages.
 USER = "gemm with hgmma"
 
 
-def hgmma_kernel(config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel:
+def shared_fed_kernel(config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel:
     """Return the kernel ``gemm`` for a machine whose tensor units read shared memory."""
-    hgmma_unit(config, USER)
+    shared_fed_unit(config, USER)
     return Kernel(name="gemm", dimensions=("m", "n", "k"), pose=posed, folder=Path(__file__).parent)
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from ....hw.base.errors import UserError
 from ....hw.config import ClusterConfig
-from ....hw.config.tensor import HgmmaConfig
-from ..target import hgmma_unit
+from ....hw.styles.shared_fed.config import SharedFedConfig
+from .unit import shared_fed_unit
 
 __all__ = ["SharedFedPlan", "shared_fed_plan"]
 
@@ -19,7 +19,7 @@ class SharedFedPlan:
 
     Parameters
     ----------
-    tensor : HgmmaConfig
+    tensor : SharedFedConfig
         Shape of an instruction.
     across, down : int
         Warps of a core side by side and one below the other, each with a block of C.
@@ -30,7 +30,7 @@ class SharedFedPlan:
 
     """
 
-    tensor: HgmmaConfig
+    tensor: SharedFedConfig
     across: int
     down: int
     cores: int
@@ -45,6 +45,11 @@ class SharedFedPlan:
     def n(self) -> int:
         """Columns of a tile."""
         return self.tensor.side * self.across
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of a tile."""
+        return self.m, self.n
 
     @property
     def defines(self) -> tuple[str, ...]:
@@ -70,7 +75,7 @@ def shared_fed_plan(config: ClusterConfig) -> SharedFedPlan:
         If it has no such tensor units, or no DMA, another layout of operands, or too small banks.
 
     """
-    tensor, core, shared = hgmma_unit(config), config.core, config.shared
+    tensor, core, shared = shared_fed_unit(config), config.core, config.shared
     assert core is not None
     if tensor.is_swizzled:
         raise UserError(

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from ....hw.config import WORD_BYTES, ClusterConfig
 from ....kernels.attention.cluster_array.plan import KEYS, attention_plan
 from ....kernels.attention.problem import AttentionProblem
-from ....kernels.gemm.plan import ceil_div
+from ....kernels.gemm.problem import ceil_div
 from ....kernels.gemm.target import systolic_unit
 from ..work import Traffic
-from .dma_traffic import dma_traffic
+from .dma_traffic import DmaTraffic, copied
+from .levels import row_bytes
 from .seen import keys_read
 
-__all__ = ["attention_steps", "traffic_of"]
+__all__ = ["attention_steps", "dma_traffic", "traffic_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,4 +88,21 @@ def traffic_of(config: ClusterConfig, problem: AttentionProblem) -> Traffic:
         shared_read_bytes={"a": a, "b": b},
         dma_read_bytes=dma.read,
         dma_written_bytes=dma.written,
+    )
+
+
+def dma_traffic(config: ClusterConfig, problem: AttentionProblem) -> DmaTraffic:
+    """Return the bytes that the DMA reads, and that the unit writes, in whole beats.
+
+    The DMA also reads Q once, and the unit drains a row of O in pieces of
+    `SystolicConfig.drain_bytes`, each of which is a beat, half filled on `virgo_fp32`; the rest of
+    the traffic is LSE, and the program.
+    """
+    row, beat = row_bytes(problem), config.axi.beat_bytes
+    queries = problem.problems * problem.queries
+    piece = systolic_unit(config).drain_bytes
+    pieces = row // piece * ceil_div(piece, beat)
+    rows = attention_plan(config, problem.depth).rows
+    return DmaTraffic(
+        q=queries * row, kv=copied(problem, rows, KEYS), written=queries * pieces * beat
     )

@@ -3,7 +3,7 @@
 from ....hw.config import WORD_BYTES, ClusterConfig
 from ....kernels.attention.problem import AttentionProblem
 from ....kernels.elements import dtype_of
-from ....kernels.gemm.plan import ceil_div
+from ....kernels.gemm.problem import ceil_div
 from ..work import Levels, Traffic
 
 __all__ = ["attention_levels", "row_bytes"]

@@ -2,25 +2,18 @@
 
 from ....hw.base.errors import UserError
 from ....hw.config import ClusterConfig
-from ....kernels.attention.cores import style_of
 from ....kernels.attention.problem import AttentionProblem
+from ....kernels.gemm.target import is_on_tensor_units, product_unit
 from ...harness.dram import DramConfig
 from ..limits import limits_of
 from ..work import Prediction
-from . import cluster_array, register_fed, shared_fed
 from .levels import attention_levels
+from .styles import TRAFFIC
 
-__all__ = ["STYLES", "WHAT", "predict_attention"]
+__all__ = ["WHAT", "predict_attention"]
 
 #: The model in messages.
 WHAT = "the analytic model of attention"
-#: Modules with the work of the styles, by the names of `kernels.attention.cores.STYLES`.
-MATRIX_UNIT = "cluster_array"
-STYLES = {
-    MATRIX_UNIT: cluster_array,
-    "register_fed": register_fed,
-    "shared_fed": shared_fed,
-}
 
 
 def predict_attention(
@@ -45,8 +38,7 @@ def predict_attention(
     """
     if problem.overwrites:
         raise UserError(f"{WHAT} needs an O that accumulates, not overwrites=True")
-    style = style_of(config)
-    traffic = STYLES[style].traffic_of(config, problem)
-    levels = attention_levels(config, problem, traffic) if style == MATRIX_UNIT else None
+    traffic = TRAFFIC[type(product_unit(config, "attention"))](config, problem)
+    levels = None if is_on_tensor_units(config) else attention_levels(config, problem, traffic)
     limits = limits_of(config, traffic, levels, memory or DramConfig())
     return Prediction(traffic=traffic, limits=limits, levels=levels)

@@ -3,12 +3,12 @@
 from ....hw.config import ClusterConfig
 from ....kernels.attention.problem import AttentionProblem
 from ....kernels.attention.shared_fed.plan import TILE, attention_plan
-from ....kernels.gemm.target import hgmma_unit
+from ....kernels.gemm.shared_fed.unit import shared_fed_unit
 from ..work import Traffic
-from .dma_traffic import dma_traffic
+from .dma_traffic import DmaTraffic, copied
 from .seen import blocks_of, seen
 
-__all__ = ["traffic_of"]
+__all__ = ["dma_traffic", "traffic_of"]
 
 
 def traffic_of(config: ClusterConfig, problem: AttentionProblem) -> Traffic:
@@ -16,7 +16,7 @@ def traffic_of(config: ClusterConfig, problem: AttentionProblem) -> Traffic:
 
     No products are repeated: a run with other maxima, which are data, has more of them.
     """
-    plan, tensor = attention_plan(config, problem.depth), hgmma_unit(config)
+    plan, tensor = attention_plan(config, problem.depth), shared_fed_unit(config)
     # As many for O as for the scores of a block.
     products = 2 * (plan.keys // TILE) * (problem.depth // tensor.depth)
     counts = [products * blocks for blocks in core_blocks(config, problem)]
@@ -49,3 +49,11 @@ def core_blocks(config: ClusterConfig, problem: AttentionProblem) -> list[int]:
                 most = max(1, -(-last // plan.keys))
                 counts[warp % config.cores] += min(blocks, most)
     return [count * problem.problems for count in counts]
+
+
+def dma_traffic(config: ClusterConfig, problem: AttentionProblem) -> DmaTraffic:
+    """Return the bytes that the DMA reads; the cores load Q and store O through their caches."""
+    plan = attention_plan(config, problem.depth)
+    return DmaTraffic(
+        q=0, kv=copied(problem, config.cores * plan.warps * TILE, plan.keys), written=0
+    )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ....hw.config.tensor import HgmmaConfig, TensorConfig
+from ....hw.config import TensorUnitConfig
 from ....kernels.gemm.problem import GemmProblem
 from ..matrix.systolic.systolic import read_out
 from .tensor_product import matrix_product
@@ -13,12 +13,12 @@ __all__ = ["tensor_gemm"]
 ROWS = 64
 
 
-def tensor_gemm(tensor: TensorConfig | HgmmaConfig, problem: GemmProblem, a, b) -> np.ndarray:
+def tensor_gemm(tensor: TensorUnitConfig, problem: GemmProblem, a, b) -> np.ndarray:
     """Return C as a chain of instructions computes it: from +0, k ascending, padded with zeros.
 
     Parameters
     ----------
-    tensor : TensorConfig or HgmmaConfig
+    tensor : TensorUnitConfig
         Numerics and operand format of the instructions.
     problem : GemmProblem
         The product to compute.

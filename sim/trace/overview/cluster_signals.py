@@ -50,7 +50,7 @@ def core_signals(config: ClusterConfig, number: int) -> Iterator[RecordedSignal]
                 delay=1,
                 has_intervals=False,
             )
-    if config.tensor_units is not None:
+    if config.tensor is not None:
         yield RecordedSignal(name=f"{core}_multiplies", port=f"{core}_observed_multiplies")
     for what in ("active", "at_barrier"):
         yield RecordedSignal(name=f"{core}_{what}", port=f"{core}_observed_{what}", kind="bits")

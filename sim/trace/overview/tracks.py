@@ -11,7 +11,7 @@ from ....hw.core.issue.stall_reason import StallReason
 from ....hw.isa.csr import COUNTERS
 from ....hw.isa.operations import PORTS
 from ....hw.memory.shared.shared_memory import cluster_ports
-from ....hw.styles.registry import kind_of
+from ....hw.styles.registry import matrix_style_of, tensor_style_of
 from ..palette import COLOURS, PALETTE, SLOT_COLOURS
 from .activity_records import ClusterRecords
 from .cache_tracks import CACHES, cache_tracks
@@ -118,7 +118,7 @@ def core_series(events: dict[str, Counter], kind: str) -> tuple[Series, ...]:
 
 def unit_tracks(config: ClusterConfig, unit: str) -> Iterator[Track]:
     """Yield the tracks of a matrix unit, as in the table of its kind."""
-    counters = kind_of(config.named_units[unit]).counters
+    counters = matrix_style_of(config.named_units[unit]).counters
     for track in dict.fromkeys(counter.track for counter in counters):
         series = (
             Series(
@@ -136,10 +136,13 @@ def unit_tracks(config: ClusterConfig, unit: str) -> Iterator[Track]:
 def tensor_tracks(config: ClusterConfig, events: dict[str, Counter]) -> Iterator[Track]:
     """Yield the track of the tensor units of all cores, if they have some.
 
-    Units that read shared memory have counters.
+    It shows the counters of their style, or without any the cycles in which a unit multiplies.
     """
-    series, manual = [], "docs/tensor_cores.md#data-path"
-    if config.tensor_units is not None:
+    if config.tensor is None:
+        return
+    style = tensor_style_of(config.tensor)
+    series = [counted(events[row.event], row.label, row.colour) for row in style.counters]
+    if not series:
         signals = tuple(f"core{number}_multiplies" for number in range(config.cores))
         multiply = Series(
             label="multiply",
@@ -148,18 +151,7 @@ def tensor_tracks(config: ClusterConfig, events: dict[str, Counter]) -> Iterator
             meaning="cycles in which a unit multiplies",
         )
         series = [multiply]
-    if events:
-        manual = "docs/shared_operands.md#data-path"
-        series = [
-            counted(events[event], label, colour)
-            for event, label, colour in (
-                ("active", "multiply", "compute"),
-                ("operand_wait", "wait for operands", "wait_a"),
-                ("c_wait", "wait for C", "wait_drain"),
-            )
-        ]
-    if series:
-        yield Track(title="tensor units", manual=manual, most=config.cores, series=tuple(series))
+    yield Track(title="tensor units", manual=style.manual, most=config.cores, series=tuple(series))
 
 
 def core_tracks(config: ClusterConfig, number: int) -> Iterator[Track]:

@@ -10,10 +10,11 @@ from amaranth import Module
 from amaranth.hdl import Fragment
 
 from spica.hw.cluster.cluster import Cluster
-from spica.hw.config import PRESETS, PipelineConfig
+from spica.hw.config import PipelineConfig
 from spica.hw.emit.amaranth_patches import patched_amaranth
 from spica.hw.emit.emitter import Emitter
 from spica.hw.emit.shared_block import EmissionPlatform, SharedBlock, module_name
+from spica.hw.settings import PRESETS
 from support.cluster.config_changes import changed, field_paths
 
 #: Fields that set the widths of the AXI ids of a core, and those of a slice's requesters.
@@ -62,8 +63,6 @@ OWN = {
 #: Fields besides, in a machine whose tensor units read shared memory.
 READERS = {
     "Core": {"shared.size", "shared.read_latency"},
-    "SharedMemory": {"core.tensor"},
-    "Control": {"core.tensor"},
 }
 
 #: Fields without another legal value, the others unchanged.
@@ -72,8 +71,8 @@ FIXED = {
     "core": "no config of cores without cores",
     "units": "no matrix units without a DMA",
     "core.tensor": "for warps of 8 or 32 threads only",
-    "core.tensor_operand": "one format with the default numerics",
-    "core.tensor_layout": "for tensor instructions on shared memory only",
+    "core.tensor.operand": "one format with the default numerics",
+    "core.tensor.threads": "those of the core",
     "core.l1d.prefetch": "data is not prefetched",
     "axi.data_width": "largest that a line of shared memory holds, smallest that holds results",
     "axi.interleave_bytes": "equal to `l2.line_bytes` with cores",
@@ -130,6 +129,12 @@ def text_of(block: SharedBlock) -> dict[str, str]:
     return emitter.modules
 
 
+def reads_shared_memory(preset: str) -> bool:
+    """Return whether the tensor units of a preset read shared memory."""
+    core = MACHINES[preset].core
+    return core is not None and bool(core.tensor_reads)
+
+
 @cache
 def renamed_blocks(preset: str) -> dict[str, set[str]]:
     """Return the blocks whose module name changes with a field, for each field of a preset."""
@@ -161,7 +166,7 @@ def test_names_change_with_own_fields_only(preset):
         for path, blocks in renamed_blocks(preset).items()
         for block in blocks
         if not owns(block, path)
-        and not (PRESETS[preset].hgmma_units and path in READERS.get(block, ()))
+        and not (reads_shared_memory(preset) and path in READERS.get(block, ()))
     ]
     assert not foreign
 

@@ -8,7 +8,6 @@ import pytest
 
 from spica.hw.cluster.counters import counter_table
 from spica.hw.cluster.host_control import Control, ControlConfig, ControlRegisters
-from spica.hw.config import PRESETS
 from spica.hw.isa.memory_map import (
     CONTROL,
     COUNTERS_BASE,
@@ -18,6 +17,7 @@ from spica.hw.isa.memory_map import (
     MATRIX_BASE,
     unit_bases,
 )
+from spica.hw.settings import PRESETS
 from spica.sim.engine.testbench import require_no_loop, simulate
 from support.cluster.axi_lite_master import read, send, write
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from spica.hw.cluster.l2_place import cluster_l2, cluster_mux
-from spica.hw.config import PRESETS
+from spica.hw.settings import PRESETS
 
 TWO = replace(PRESETS["tiny"], cores=2, units=())
 

@@ -6,7 +6,6 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 
 from spica.hw.config import (
-    PRESETS,
     AxiConfig,
     ClusterConfig,
     CoreConfig,
@@ -16,6 +15,7 @@ from spica.hw.config import (
     SystolicConfig,
 )
 from spica.hw.config.arithmetic import ARITHMETIC
+from spica.hw.settings import PRESETS
 
 SHARED, MATRIX, AXI, DMA = SharedMemoryConfig, SystolicConfig, AxiConfig, DmaConfig
 

@@ -7,7 +7,6 @@ import typing
 import pytest
 
 from spica.hw.config import (
-    PRESETS,
     AxiConfig,
     CacheConfig,
     ClusterConfig,
@@ -17,17 +16,20 @@ from spica.hw.config import (
     SharedMemoryConfig,
     SystolicConfig,
 )
-from spica.hw.config.ends import changes_to_ends, end_values, range_of, value_of
-from spica.hw.config.override import field_names, override
 from spica.hw.config.ranges import Choices, Flag, OrNone, ranges_of
+from spica.hw.settings import PRESETS
+from spica.hw.settings.ends import changes_to_ends, end_values, range_of, value_of
+from spica.hw.settings.override import field_names, override
+from spica.hw.styles.register_fed.config import RegisterFedConfig
+from spica.hw.styles.shared_fed.config import SharedFedConfig
 
 KINDS = (
     *(AxiConfig, CacheConfig, ClusterConfig, CoreConfig, DmaConfig),
-    *(L2Config, SharedMemoryConfig, SystolicConfig),
+    *(L2Config, SharedMemoryConfig, SystolicConfig, RegisterFedConfig, SharedFedConfig),
 )
 FIELDS = [(kind, name) for kind in KINDS for name in ranges_of(kind)]
 #: Fields without a range: parts, and tuples with rules of their own.
-WITHOUT = {"core", "shared", "units", "dma", "axi", "l2", "l1i", "l1d", "tile"}
+WITHOUT = {"core", "shared", "units", "tensor", "dma", "axi", "l2", "l1i", "l1d", "tile"}
 WITHOUT |= {"no_allocate_sources"}
 
 
@@ -39,7 +41,7 @@ def inner(kind, name):
 
 def test_every_field_of_a_number_a_name_or_a_flag_has_a_range():
     for kind in KINDS:
-        own = {field.name for field in dataclasses.fields(kind)}
+        own = {each.name for each in dataclasses.fields(kind) if "bound" not in each.metadata}
         assert own - set(ranges_of(kind)) <= WITHOUT
 
 

@@ -8,10 +8,12 @@ from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.arith.dot_product.latency import dot_product_latency
 from spica.hw.config import CoreConfig
 from spica.hw.config.numerics import NUMERICS
-from spica.hw.config.tensor import TENSOR_NUMERICS, HgmmaConfig, TensorConfig
+from spica.hw.config.tensor import TENSOR_NUMERICS
+from spica.hw.styles.register_fed.config import RegisterFedConfig
+from spica.hw.styles.shared_fed.config import SharedFedConfig
 
 ALL = [
-    TensorConfig(numerics=numerics, operand=operand)
+    RegisterFedConfig(numerics=numerics, operand=operand)
     for numerics, operands in TENSOR_NUMERICS.items()
     for operand in operands
 ]
@@ -45,7 +47,7 @@ def test_shapes(tensor):
 @pytest.mark.parametrize("tensor", ALL, ids=str)
 def test_shapes_of_products_with_operands_in_shared_memory(tensor):
     """Twice the rows, columns, depth and dot products of ``hmma``."""
-    tile = HgmmaConfig(numerics=tensor.numerics, operand=tensor.operand)
+    tile = SharedFedConfig(numerics=tensor.numerics, operand=tensor.operand)
     assert DotProductConfig.of(tile) == DotProductConfig.of(tensor)
     assert (tile.side, tile.registers, tile.operand_bytes) == (16, 32, 1024)
     assert (tile.macs, tile.depth, tile.steps) == (2 * tensor.macs, 2 * tensor.depth, 128)
@@ -68,8 +70,8 @@ def test_shapes_of_warps_of_32_threads(tensor):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"numerics": "nvidia(pascal)"}, r"numerics of tensor instructions must be one of .*volta"),
-        ({"numerics": "nvidia(blackwell_mxf8f6f4)"}, "numerics of tensor instructions must be"),
+        ({"numerics": "nvidia(pascal)"}, r"numerics must be one of .*volta"),
+        ({"numerics": "nvidia(blackwell_mxf8f6f4)"}, "numerics must be one of"),
         (
             {"numerics": "nvidia(volta)", "operand": "bf16"},
             r"operand of tensor instructions with nvidia\(volta\) must be one of fp16, not 'bf16'",
@@ -80,24 +82,24 @@ def test_shapes_of_warps_of_32_threads(tensor):
 )
 def test_refused_numerics(options, message):
     with pytest.raises(ValueError, match=message):
-        TensorConfig(**options)
+        RegisterFedConfig(**options)
 
 
 def test_refused_cores():
     with pytest.raises(ValueError, match="threads must be 8 or 32 with hmma, not 4"):
-        CoreConfig(tensor="hmma", threads=4)
+        CoreConfig(tensor=RegisterFedConfig(), threads=4)
     with pytest.raises(ValueError, match="threads must be 8 with hgmma, not 32"):
-        CoreConfig(tensor="hgmma", threads=32)
+        CoreConfig(tensor=SharedFedConfig(), threads=32)
     with pytest.raises(ValueError, match="operand of tensor instructions with fp32_rne"):
-        CoreConfig(tensor_numerics="fp32_rne")
-    with pytest.raises(ValueError, match="tensor_layout must be dense, not 'swizzle128'"):
-        CoreConfig(tensor="hmma", tensor_layout="swizzle128")
+        RegisterFedConfig(numerics="fp32_rne")
+    with pytest.raises(TypeError, match="tensor must be a TensorUnitConfig or None, not 'hmma'"):
+        CoreConfig(tensor="hmma")
 
 
 def test_refused_layouts():
-    with pytest.raises(ValueError, match="tensor_layout must be one of dense, swizzle128, not"):
-        CoreConfig(tensor="hgmma", tensor_layout="wide")
-    fp8 = {"tensor_numerics": "nvidia(hopper)", "tensor_operand": "fp8_e4m3"}
+    with pytest.raises(ValueError, match="layout must be one of dense, swizzle128, not"):
+        SharedFedConfig(layout="wide")
+    fp8 = {"numerics": "nvidia(hopper)", "operand": "fp8_e4m3"}
     with pytest.raises(ValueError, match=r"operands of 16 or 32 bits.*not fp8_e4m3"):
-        CoreConfig(tensor="hgmma", tensor_layout="swizzle128", **fp8)
-    CoreConfig(tensor="hgmma", **fp8)
+        SharedFedConfig(layout="swizzle128", **fp8)
+    SharedFedConfig(**fp8)

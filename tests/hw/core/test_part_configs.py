@@ -14,10 +14,11 @@ from spica.hw.core.operands.collector import Collector
 from spica.hw.core.operands.collector_pool import Collectors
 from spica.hw.core.operands.register_file import RegisterFile
 from spica.hw.core.operands.writeback import Writeback
-from spica.hw.core.part_configs import PART_FIELDS, TENSOR_FIELDS, part_config
+from spica.hw.core.part_configs import PART_FIELDS, part_config
 from spica.hw.core.units.execution_units import UNITS
 from spica.hw.emit.amaranth_patches import patched_amaranth
 from spica.hw.emit.emitter import Emitter, signature_ports
+from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.hw.styles.register_fed.register_fed_unit import RegisterFedUnit
 
 #: Cores in which no field has its default, but those of tensor instructions.
@@ -59,8 +60,8 @@ CORES = {
     ),
     "tensor": CoreConfig(
         **DISTINCT
-        | {"threads": 8, "tensor": "hmma"}
-        | {"tensor_numerics": "nvidia(ampere)", "tensor_operand": "bf16"}
+        | {"threads": 8}
+        | {"tensor": RegisterFedConfig(numerics="nvidia(ampere)", operand="bf16")}
     ),
 }
 
@@ -112,7 +113,7 @@ def test_fields_differ_from_their_defaults():
         for field in dataclasses.fields(PipelineConfig)
         if getattr(CORES["distinct"], field.name) == getattr(default, field.name)
     ]
-    assert same == [*TENSOR_FIELDS]
+    assert same == ["tensor"]
 
 
 @pytest.mark.parametrize("core", CORES)
@@ -126,7 +127,7 @@ def test_part_is_the_same_with_its_own_fields(name, core):
 def test_the_front_end_depends_on_the_threads_of_tensor_instructions():
     """They decide the registers of a fragment."""
     assert "threads" not in PART_FIELDS["FrontEnd"]
-    config = CoreConfig(**DISTINCT | {"threads": 32, "tensor": "hmma"})
+    config = CoreConfig(**DISTINCT | {"threads": 32, "tensor": RegisterFedConfig()})
     assert text_of("FrontEnd", narrowed("FrontEnd", config)) == text_of("FrontEnd", config)
 
 

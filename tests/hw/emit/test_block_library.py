@@ -12,13 +12,14 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from spica.hw.config import PRESETS, DmaBlockConfig
+from spica.hw.config import DmaBlockConfig
 from spica.hw.emit import verilog
 from spica.hw.emit.emitter import Emitter, emit
 from spica.hw.emit.shared_block import SharedBlock
 from spica.hw.emit.sram_macros import MacroLimits
 from spica.hw.lib.arbiter import Arbiter
 from spica.hw.memory.dma.dma import Dma
+from spica.hw.settings import PRESETS
 from support.root_modules import root_module
 
 TINY = PRESETS["tiny_matrix"]

@@ -12,10 +12,10 @@ from amaranth.lib.wiring import In, Out
 
 from spica.hw.cluster.artifacts import artifacts
 from spica.hw.cluster.cluster import Cluster
-from spica.hw.config import PRESETS
 from spica.hw.emit.emitter import Emitter, emit, signature_ports
 from spica.hw.emit.sram_macros import ONE_PORT, TWO_PORTS, MacroLimits, SramShape
 from spica.hw.lib.sram import Sram
+from spica.hw.settings import PRESETS
 from support.verilog.lint import lint
 from support.verilog.readers import icarus_complaints, run_icarus, yosys_complaints
 

@@ -16,11 +16,13 @@ from spica.hw.isa.operations import (
     TensorOperation,
     ports_with,
 )
+from spica.hw.styles.register_fed.config import RegisterFedConfig
+from spica.hw.styles.shared_fed.config import SharedFedConfig
 
 
 def test_every_port_is_in_the_table_and_has_a_unit():
     assert list(PORTS) == list(Port)
-    assert {*UNITS, Port.CONTROL} == set(Port)
+    assert {*UNITS, Port.CONTROL, Port.TENSOR} == set(Port)
 
 
 def test_each_unit_of_instructions_has_one_port():
@@ -50,18 +52,19 @@ def test_ports_by_latency():
 
 
 def test_only_cores_with_tensor_instructions_have_their_port():
-    plain, tensor = CoreConfig(), CoreConfig(tensor="hmma")
+    plain, tensor = CoreConfig(), CoreConfig(tensor=RegisterFedConfig())
     assert set(tensor.ports) - set(plain.ports) == {Port.TENSOR}
     assert tensor.ports == tuple(Port)  # arrays are indexed by port
     assert (plain.group_sizes, tensor.group_sizes) == ([], [8])
-    assert CoreConfig(tensor="hmma", threads=32).group_sizes == [4]
+    assert CoreConfig(tensor=RegisterFedConfig(), threads=32).group_sizes == [4]
     assert (plain.credit_ports, tensor.credit_ports) == ((), (Port.TENSOR,))
     assert tensor.credits(Port.TENSOR) == 2
 
 
 def test_a_core_has_one_kind_of_tensor_instruction():
-    for kind, groups, credits in (("hmma", [8], 2), ("hgmma", [32], 3)):
-        core = CoreConfig(tensor=kind, tensor_queue=3)
+    units = (RegisterFedConfig(), SharedFedConfig(queue=3))
+    for unit, groups, credits in zip(units, ([8], [32]), (2, 3), strict=True):
+        core, kind = CoreConfig(tensor=unit), unit.name
         own = {each for each in TensorOperation if core.executes(Port.TENSOR, each)}
         assert own == {TensorOperation[kind.upper()]}
         assert (core.group_sizes, core.credits(Port.TENSOR)) == (groups, credits)

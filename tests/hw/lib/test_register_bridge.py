@@ -6,8 +6,8 @@ import re
 import pytest
 
 from spica.hw.cluster.host_control import ControlConfig, control_map
-from spica.hw.config import PRESETS
 from spica.hw.lib.register_bridge import RegisterBlock, RegisterBridgeConfig
+from spica.hw.settings import PRESETS
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from unittest.mock import patch
 import pytest
 
 from spica.hw.cluster.cluster import Cluster
-from spica.hw.config import PRESETS
 from spica.hw.emit.emitter import emit
 from spica.hw.lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
+from spica.hw.settings import PRESETS
 from spica.synth.equivalence import require_equal
 from spica.synth.yosys import YosysError
 

@@ -1,20 +1,36 @@
-"""Tests of the table of kinds of matrix units: each kind is complete, and others are refused."""
+"""Tests of the tables of styles: each style is complete in all rooms, and others are refused."""
 
 from dataclasses import dataclass, replace
 
 import pytest
-from amaranth import Shape
+from amaranth import Shape, Value
 from amaranth.hdl import Fragment
 from amaranth.lib import wiring
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import PRESETS, MatrixUnitConfig, SystolicConfig, UnitConfig
+from spica.hw.config import (
+    CoreConfig,
+    MatrixUnitConfig,
+    SharedPortConfig,
+    SystolicConfig,
+    TensorBlockConfig,
+    UnitConfig,
+)
 from spica.hw.isa.memory_map import UNIT_REGISTERS
+from spica.hw.isa.operations import Port, TensorOperation
+from spica.hw.lib.interfaces.execution_unit import operation_layout, result_layout
 from spica.hw.matrix.signature import unit_members
-from spica.hw.styles.registry import KINDS, kind_of
-from spica.hw.styles.style import UnitKind
+from spica.hw.settings import PRESETS
+from spica.hw.styles.registry import MATRIX_STYLES, TENSOR_STYLES, matrix_style_of
+from spica.hw.styles.style import MatrixStyle
+from spica.kernels.attention import styles as attention
+from spica.kernels.gemm import styles as gemm
 from spica.kernels.gemm.target import systolic_unit
+from spica.sim.analytic import styles as analytic
+from spica.sim.analytic.attention.styles import TRAFFIC
+from spica.sim.golden.styles.registry import GOLDEN_ATTENTION
 from spica.sim.iss.device.unit_models import UNIT_MODELS
+from spica.sim.iss.styles import registry as native
 from spica.sim.trace.palette import COLOURS
 
 CLUSTER = PRESETS["tiny_matrix"]
@@ -33,7 +49,7 @@ class Unknown(UnitConfig):
     summary = "unknown"
 
 
-@pytest.fixture(params=KINDS, ids=lambda config: config.__name__)
+@pytest.fixture(params=MATRIX_STYLES, ids=lambda config: config.__name__)
 def sample(request) -> UnitConfig:
     return SAMPLES[request.param]
 
@@ -41,7 +57,7 @@ def sample(request) -> UnitConfig:
 def unit_of(sample: UnitConfig):
     """Return the unit of a config, elaborated."""
     config = MatrixUnitConfig.of(replace(CLUSTER, units=(sample,)))
-    unit = kind_of(sample).component(config)
+    unit = matrix_style_of(sample).component(config)
     Fragment.get(unit, None)
     return unit
 
@@ -55,8 +71,36 @@ def ports_of(members: wiring.SignatureMembers) -> list[tuple]:
     ]
 
 
-def test_every_kind_has_models():
-    assert UNIT_MODELS.keys() == KINDS.keys() == SAMPLES.keys()
+def test_every_style_is_in_the_tables_of_all_rooms():
+    assert UNIT_MODELS.keys() == MATRIX_STYLES.keys() == SAMPLES.keys()
+    assert native.STYLES.keys() == TENSOR_STYLES.keys()
+    every = {*MATRIX_STYLES, *TENSOR_STYLES}
+    for table in (gemm.STYLES, attention.STYLES, GOLDEN_ATTENTION, analytic.STYLES, TRAFFIC):
+        assert table.keys() == every
+    for kind, style in TENSOR_STYLES.items():
+        assert style.name == gemm.STYLES[kind].name == attention.STYLES[kind].name
+    names = [kind.name for kind in TENSOR_STYLES]
+    assert len({*names}) == len(names)
+    assert {kind.operation for kind in TENSOR_STYLES} == {*TensorOperation}
+
+
+@pytest.mark.parametrize("kind", TENSOR_STYLES, ids=lambda kind: kind.__name__)
+def test_a_tensor_unit_has_the_members_of_its_style(kind):
+    core, style = CoreConfig(tensor=kind()), TENSOR_STYLES[kind]
+    shared = SharedPortConfig(size=64 * 1024, read_latency=2) if core.tensor_reads else None
+    unit = style.component(TensorBlockConfig(core=core, shared=shared))
+    Fragment.get(unit, None)
+    assert unit.i.payload.shape() == operation_layout(core)
+    assert unit.o.payload.shape() == result_layout(core)
+    assert unit.events.shape() == style.events and "active" in style.events.members
+    assert len(unit.released) == 1
+    for port, size in core.tensor_reads.items():
+        assert len(Value.cast(getattr(unit, port).response.payload)) == 8 * size
+    assert ("fault" in unit.signature.members) == bool(core.tensor_reads)
+    for counter in style.counters:
+        assert counter.event in style.events.members and counter.colour in COLOURS
+    assert [counter.event for counter in style.counters[:1]] in ([], ["active"])
+    assert core.credits(Port.TENSOR) == core.tensor.credits > 0
 
 
 def test_the_component_has_the_members_of_a_unit(sample):
@@ -69,7 +113,7 @@ def test_the_component_has_the_members_of_a_unit(sample):
 
 @pytest.mark.full
 def test_counters_refer_to_events_and_colours(sample):
-    kind, events = kind_of(sample), unit_of(sample).events
+    kind, events = matrix_style_of(sample), unit_of(sample).events
     for counter in kind.counters:
         found = events
         for name in counter.event.split("."):
@@ -83,12 +127,12 @@ def test_counters_refer_to_events_and_colours(sample):
 
 
 def test_registers_common_to_all_kinds_are_required():
-    kind = KINDS[SystolicConfig]
+    kind = MATRIX_STYLES[SystolicConfig]
     for name in UNIT_REGISTERS:
         registers = {key: value for key, value in kind.registers.items() if key != name}
         with pytest.raises(ValueError, match="registers must hold UNIT_REGISTERS"):
             replace(kind, registers=registers)
-    assert isinstance(kind, UnitKind)
+    assert isinstance(kind, MatrixStyle)
 
 
 def test_products_need_a_systolic_array():

@@ -3,14 +3,14 @@
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import PRESETS
-from spica.kernels.attention.cores import attention_unit
+from spica.hw.settings import PRESETS
 from spica.kernels.attention.problem import AttentionProblem
 from spica.kernels.attention.register_fed.plan import attention_plan as register_fed_plan
 from spica.kernels.attention.shared_fed.plan import attention_plan as shared_fed_plan
+from spica.kernels.gemm.target import product_unit
 from spica.sim.analytic.attention.cluster_array import attention_steps
 from spica.sim.analytic.attention.prediction import predict_attention
-from spica.sim.analytic.attention.register_fed_steps import core_halves
+from spica.sim.analytic.attention.register_fed.steps import core_halves
 from spica.sim.analytic.attention.shared_fed import core_blocks
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import exact_attention_kernel
@@ -30,7 +30,7 @@ SIZES = [(16, 64), (64, 64), (100, 150), (300, 300), (500, 70), (600, 200)]
 
 def attention(preset, queries, keys=None, **options):
     sizes = {"queries": queries, "keys": keys or queries, "depth": 64}
-    operand = attention_unit(PRESETS[preset]).operand
+    operand = product_unit(PRESETS[preset]).operand
     return AttentionProblem(operand=operand, **(sizes | options))
 
 

@@ -5,13 +5,13 @@ from itertools import pairwise
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import PRESETS
+from spica.hw.settings import PRESETS
 from spica.kernels.gemm.register_fed.plan import register_fed_plan
-from spica.sim.analytic.finished import KERNELS
 from spica.sim.analytic.gemm import predict, traffic_of
 from spica.sim.analytic.pair import products_of
-from spica.sim.analytic.register_fed_tiles import program_rounds
+from spica.sim.analytic.register_fed.tiles import program_rounds
 from spica.sim.analytic.work import CORES, PAIR
+from spica.sim.analytic.work import FINISHED as KERNELS
 from support.prediction import measured, product, require_prediction
 
 TENSOR_UNITS = ("ampere", "volta", "ampere_fp32", "hopper")
@@ -66,7 +66,7 @@ def test_cores_read_every_element_once():
 def test_other_machines_and_kernels_are_refused():
     with pytest.raises(UserError, match="needs a matrix unit, not tensor units"):
         predict(HOPPER, product(HOPPER, (16, 16, 16)), kernel="gemm_bias")
-    with pytest.raises(UserError, match="gemm_bias_gelu, gemm_add, not sgemm"):
+    with pytest.raises(UserError, match="gemm_add, gemm_pair, not sgemm"):
         predict(VIRGO, product(VIRGO, (16, 16, 16)), kernel="sgemm")
 
 
@@ -106,7 +106,7 @@ def test_rounds_cover_the_padded_product_once(config, sizes):
     rounds = program_rounds(plan, product(config, sizes))
     padded = -(-m // plan.m) * plan.m * (-(-n // plan.n) * plan.n) * -(-k // plan.depth)
     assert sum(rounds) * plan.m * plan.n == padded
-    unit = config.tensor_units
+    unit = config.tensor
     traffic = traffic_of(config, product(config, sizes))
     assert traffic.products * unit.rows * 8 == padded
     assert traffic.active == traffic.products * unit.steps

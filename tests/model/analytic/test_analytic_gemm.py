@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import PRESETS
+from spica.hw.settings import PRESETS
 from spica.kernels.attention.cores import problem_of
+from spica.kernels.gemm.cluster_array.tiles import program_tiles
 from spica.kernels.gemm.target import product_macs
-from spica.kernels.gemm.tiles import program_tiles
 from spica.sim.analytic.attention.prediction import predict_attention
-from spica.sim.analytic.finished import KERNELS
+from spica.sim.analytic.cluster_array.program_steps import program_steps
+from spica.sim.analytic.counted import counted_levels
 from spica.sim.analytic.gemm import predict, product_of
-from spica.sim.analytic.program_steps import program_steps
-from spica.sim.analytic.work import counted_levels
+from spica.sim.analytic.work import FINISHED as KERNELS
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.prediction import prediction_section

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS
 from spica.hw.isa.commands import Function, encode_cisc, rocc_word
 from spica.hw.isa.memory_map import (
     DMA,
@@ -17,6 +16,7 @@ from spica.hw.isa.memory_map import (
     SHARED_BASE,
 )
 from spica.hw.isa.program import assemble_program
+from spica.hw.settings import PRESETS
 from spica.sim.golden.matrix.systolic.systolic import read_out, systolic_os, systolic_ws
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss

@@ -5,7 +5,6 @@ import random
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS
 from spica.hw.isa.commands import COMPUTE, STORE, encode_cisc
 from spica.hw.isa.memory_map import (
     DMA,
@@ -16,6 +15,7 @@ from spica.hw.isa.memory_map import (
     MATRIX_STRIDE,
     SHARED_BASE,
 )
+from spica.hw.settings import PRESETS
 from spica.sim.iss.device.region import Region
 from spica.sim.iss.devices import DeviceFault
 from support.cluster.unit_register_bench import DeviceBench

@@ -9,6 +9,8 @@ from spica.hw.isa.csr import CSRS
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.memory_map import CONSOLE_BASE, DMA_BASE, ENTRY, SHARED_BASE, STACK_TOP
 from spica.hw.isa.program import assemble_program
+from spica.hw.styles.register_fed.config import RegisterFedConfig
+from spica.hw.styles.shared_fed.config import SharedFedConfig
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.outcome import Cause
 from spica.sim.iss.program_bench import give, machine
@@ -140,11 +142,11 @@ LACKS = "this core does not have this tensor instruction"
         ("hgmma a0, a1", None, LACKS),
         ("hgmma_wait", None, LACKS),
         # A core with `hmma` reads the fields of `hgmma` as an accumulator.
-        ("hgmma a0, a1", "hmma", ""),
-        ("hgmma_wait", "hmma", LACKS),
-        ("hmma x2", "hmma", "the accumulator must be x0 to x1, not x2"),
-        ("hmma x31", "hmma", "the accumulator must be x0 to x1, not x31"),
-        ("hmma x1", "hgmma", LACKS),
+        ("hgmma a0, a1", RegisterFedConfig(), ""),
+        ("hgmma_wait", RegisterFedConfig(), LACKS),
+        ("hmma x2", RegisterFedConfig(), "the accumulator must be x0 to x1, not x2"),
+        ("hmma x31", RegisterFedConfig(), "the accumulator must be x0 to x1, not x31"),
+        ("hmma x1", SharedFedConfig(), LACKS),
     ],
 )
 def test_tensor_instructions_the_core_has_not(line, tensor, says):
@@ -153,7 +155,7 @@ def test_tensor_instructions_the_core_has_not(line, tensor, says):
 
 def test_wrong_accumulator_of_warps_of_32_threads():
     says = "the accumulator must be x0 to x3, not x4"
-    fault_of(placed("hmma x4", threads=32, tensor="hmma"), ILLEGAL, says=says)
+    fault_of(placed("hmma x4", threads=32, tensor=RegisterFedConfig()), ILLEGAL, says=says)
 
 
 @pytest.mark.parametrize(
@@ -168,13 +170,13 @@ def test_wrong_accumulator_of_warps_of_32_threads():
 @pytest.mark.parametrize("wrong", [A0, A1])
 def test_operands_of_hgmma_lie_in_shared_memory(place, cause, wrong):
     values = {A0: SHARED_BASE, A1: SHARED_BASE, wrong: place}
-    iss = placed("hgmma a0, a1", values, mask=0xFF, threads=8, tensor="hgmma")
+    iss = placed("hgmma a0, a1", values, mask=0xFF, threads=8, tensor=SharedFedConfig())
     # The values are those of the last lane.
     fault_of(iss, cause, address=place, lanes=0x80)
 
 
 def test_wait_without_a_product():
-    iss = placed("hgmma_wait", mask=0xFF, threads=8, tensor="hgmma")
+    iss = placed("hgmma_wait", mask=0xFF, threads=8, tensor=SharedFedConfig())
     says = "no hgmma of this warp since its last hgmma_wait"
     fault_of(iss, Cause.BAD_WAIT, lanes=0xFF, says=says)
 
@@ -309,7 +311,7 @@ def test_divergent_jump():
 ACCESSES = ("lb", "lh", "lw", "lbu", "lhu", "flw", "sb", "sh", "sw", "fsw")
 
 
-def kind_of(name):
+def matrix_style_of(name):
     """Return the name of an access, and its size in bytes."""
     size = {"b": 1, "h": 2, "w": 4}[name.removesuffix("u")[-1]]
     return f"{'store' if 's' in name[:2] else 'load'} of {size} bytes"
@@ -331,7 +333,7 @@ def test_access_outside_memory(name, place):
         Cause.OUTSIDE_MEMORY,
         lanes=0b1010,
         address=place,
-        says=f"{kind_of(name)} at 0x{place:08x}",
+        says=f"{matrix_style_of(name)} at 0x{place:08x}",
     )
 
 

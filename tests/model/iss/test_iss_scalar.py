@@ -7,10 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS, CoreConfig
+from spica.hw.config import CoreConfig
 from spica.hw.isa.assembly import disassemble
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.program import assemble_program
+from spica.hw.settings import PRESETS
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
 from spica.sim.oracle.qemu import qemu

@@ -5,9 +5,11 @@ import pytest
 
 from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.config.formats import FORMATS, FP16, FP32
-from spica.hw.config.tensor import TENSOR_NUMERICS, HgmmaConfig, TensorConfig
+from spica.hw.config.tensor import TENSOR_NUMERICS
 from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
+from spica.hw.styles.register_fed.config import RegisterFedConfig
+from spica.hw.styles.shared_fed.config import SharedFedConfig
 from spica.sim.golden.arith.float import operands
 from spica.sim.golden.arith.float.floats import corners, decode
 from spica.sim.golden.styles.register_fed import hmma as fragments
@@ -20,7 +22,7 @@ from support.core.tensor_bench import fragments as random_fragments
 from support.programs.lane_arrays import on_processor
 
 #: Dot product of ``hmma`` by default, added to the accumulator in one step.
-DOT = DotProductConfig.of(TensorConfig())
+DOT = DotProductConfig.of(RegisterFedConfig())
 ONE = FP16.bias << FP16.fraction_width
 PROCESSORS = ["as_is", "down", "flushing"]
 
@@ -83,22 +85,19 @@ def product(iss, registers, processor):
 
 def hmma(registers, accumulators, config=None, processor="as_is"):
     """Return the registers of warps, (warps, 32, threads), after ``hmma``."""
-    config = config or TensorConfig()
+    config = config or RegisterFedConfig()
     iss = machine(
         f"hmma x{(accumulators - 16) // config.registers}",
         threads=config.threads,
-        tensor="hmma",
-        tensor_numerics=config.numerics,
-        tensor_operand=config.operand,
+        tensor=config,
     )
     return np.array([product(iss, each, processor) for each in registers])
 
 
 def hgmma(a, b, registers, config=None, processor="as_is"):
     """Return the registers of warps, (warps, 32, 8), after ``hgmma``."""
-    config = config or HgmmaConfig()
-    numerics = {"tensor_numerics": config.numerics, "tensor_operand": config.operand}
-    iss = machine("hgmma a0, a1", threads=8, tensor="hgmma", **numerics)
+    config = config or SharedFedConfig()
+    iss = machine("hgmma a0, a1", threads=8, tensor=config)
     places = {"a0": SHARED_BASE, "a1": SHARED_BASE + 1024}
     results = []
     for left, right, floats in zip(a, b, registers, strict=True):
@@ -149,7 +148,7 @@ def test_accumulators_of_hgmma():
 
 @pytest.mark.parametrize("operand", ["fp16", "bf16", "tf32", "fp8_e4m3"])
 def test_operands_of_hgmma_are_dense_rows(operand):
-    config = HgmmaConfig(numerics="nvidia(hopper)", operand=operand)
+    config = SharedFedConfig(numerics="nvidia(hopper)", operand=operand)
     rng = np.random.default_rng(3)
     memory = rng.integers(0, 256, (2, 1024), dtype=np.uint8)
     a, b = tiles.hgmma_operands(*memory, config)
@@ -212,7 +211,7 @@ def check_hmma(registers, accumulators):
 @pytest.mark.quick(15)
 def test_all_numerics_are_the_golden_ones(numerics, operand, threads):
     """Random fragments in which extremes, subnormals, infinities and NaN meet."""
-    config = TensorConfig(numerics=numerics, operand=operand, threads=threads)
+    config = RegisterFedConfig(numerics=numerics, operand=operand, threads=threads)
     registers = random_fragments(config, np.random.default_rng(4), 60)
     for kind in PROCESSORS:
         for accumulators in range(16, 32, config.registers):
@@ -222,7 +221,7 @@ def test_all_numerics_are_the_golden_ones(numerics, operand, threads):
 
 def test_fragments_of_warps_of_32_threads():
     """Layout of ``mma.sync.m16n8k16`` as its manual lists it, with FP16 and with TF32 operands."""
-    config = TensorConfig(threads=32)
+    config = RegisterFedConfig(threads=32)
     registers = np.arange(1, 129, dtype=np.uint32).reshape(4, 32)
     registers |= (registers + 1000) << 16
     a, b = (unpack(registers, config) for unpack in (fragments.unpack_a, unpack_b_of_two))
@@ -237,7 +236,7 @@ def test_fragments_of_warps_of_32_threads():
         assert columns == halves[:4]
         places = [(g, 2 * t), (g, 2 * t + 1), (g + 8, 2 * t), (g + 8, 2 * t + 1)]
         assert [c[place] for place in places] == registers[:, lane].tolist()
-    tf32 = TensorConfig(numerics="nvidia(ampere)", operand="tf32", threads=32)
+    tf32 = RegisterFedConfig(numerics="nvidia(ampere)", operand="tf32", threads=32)
     a = fragments.unpack_a(registers << np.uint32(13), tf32)
     for lane in range(32):
         g, t = lane >> 2, lane & 3
@@ -267,7 +266,7 @@ def test_hgmma_is_the_golden_one(matrices):
 )
 @pytest.mark.quick(6)
 def test_hgmma_of_all_numerics(numerics, operand):
-    config = HgmmaConfig(numerics=numerics, operand=operand)
+    config = SharedFedConfig(numerics=numerics, operand=operand)
     memory, registers = random_tiles(config, np.random.default_rng(8), 20)
     expected = tiles.hgmma(*tiles.hgmma_operands(*memory, config), registers, config)
     check(hgmma(*memory, registers, config), expected)

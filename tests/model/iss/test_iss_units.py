@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from spica.hw.config.formats import FP16, FP32
-from spica.hw.config.tensor import HgmmaConfig
 from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.hw.isa.encoding import RegisterClass
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
+from spica.hw.styles.register_fed.config import RegisterFedConfig
+from spica.hw.styles.shared_fed.config import SharedFedConfig
 from spica.sim.golden.arith.float.operands import random_bits
 from spica.sim.golden.styles.shared_fed import hgmma as tiles
 from spica.sim.golden.styles.shared_fed.operand_layout import operand_places, swizzled
@@ -86,7 +87,7 @@ def singles(rng, *shape):
 def hgmma_machine(text, seed, values=None, mask=-1):
     """Return a model with operands of ``hgmma`` at a0 and a1, and A, B and C."""
     rng = np.random.default_rng(seed)
-    iss = machine(text, threads=8, tensor="hgmma")
+    iss = machine(text, threads=8, tensor=SharedFedConfig())
     a, b, registers = halves(rng, 16, 32), halves(rng, 32, 16), singles(rng, 32, 8)
     at_a, at_b = SHARED_BASE + 64, SHARED_BASE + 4096
     iss.write(at_a, a)
@@ -143,7 +144,7 @@ def test_hgmma_needs_all_threads(text, mask):
 
 @pytest.mark.parametrize("threads", [8, 32])
 def test_hmma_needs_all_threads(threads):
-    iss = machine("hmma x0", threads=threads, tensor="hmma")
+    iss = machine("hmma x0", threads=threads, tensor=RegisterFedConfig())
     for lane in range(threads):
         mask = (1 << threads) - 1 & ~(1 << lane)
         iss.set_warp(0, 0, pc=ENTRY, mask=mask)
@@ -230,9 +231,8 @@ def test_a_warp_that_ends_drops_its_products():
 
 def swizzled_machine(operand, text, place_a, place_b, seed=12):
     """Return a model with operands in rows of 128 bytes, and A, B and C."""
-    config = HgmmaConfig(numerics="nvidia(hopper)", operand=operand, layout="swizzle128")
-    fields = {"tensor_numerics": config.numerics, "tensor_operand": operand}
-    iss = machine(text, threads=8, tensor="hgmma", tensor_layout=config.layout, **fields)
+    config = SharedFedConfig(numerics="nvidia(hopper)", operand=operand, layout="swizzle128")
+    iss = machine(text, threads=8, tensor=config)
     memory, registers = random_tiles(config, np.random.default_rng(seed), 1)
     for place, is_a, operand_bytes in ((place_a, True, memory[0]), (place_b, False, memory[1])):
         for address, byte in zip(
@@ -269,7 +269,7 @@ def test_stores_to_swizzled_operands_are_races_and_others_are_not(operand):
     at_a, at_b = SHARED_BASE + 1024 + 64, SHARED_BASE + 8192
     text = "hgmma a0, a1\nsw a3, 0(a2)"
     iss, _ = swizzled_machine(operand, text, at_a, at_b)
-    config = HgmmaConfig(numerics="nvidia(hopper)", operand=operand, layout="swizzle128")
+    config = SharedFedConfig(numerics="nvidia(hopper)", operand=operand, layout="swizzle128")
     places = set(operand_places(config, at_a, is_a=True).tolist())
     assert len(places) == 1024
     step(iss)
@@ -305,7 +305,7 @@ def test_a_unit_s_write_to_a_swizzled_operand_is_reported():
 )
 def test_misplaced_swizzled_operands(place, cause, says):
     text = "hgmma a0, a1"
-    iss = machine(text, threads=8, tensor="hgmma", tensor_layout="swizzle128")
+    iss = machine(text, threads=8, tensor=SharedFedConfig(layout="swizzle128"))
     give(iss, {A0: place, A1: SHARED_BASE}, mask=-1)
     fault = iss.step(0, 0).fault
     assert (fault.cause, fault.address) == (cause, place)

@@ -5,6 +5,7 @@ import pytest
 
 from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.hw.isa.memory_map import CONSOLE_BASE, ENTRY, SHARED_BASE
+from spica.hw.styles.shared_fed.config import SharedFedConfig
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.outcome import Cause
 from spica.sim.iss.program_bench import END, START, give, lanes_of, machine
@@ -138,7 +139,7 @@ def test_ecall_ends_warps_that_wait():
 
 
 def test_a_reset_forgets_products_that_nobody_waited_for():
-    iss = machine("hgmma a0, a0\nhgmma_wait", threads=8, tensor="hgmma")
+    iss = machine("hgmma a0, a0\nhgmma_wait", threads=8, tensor=SharedFedConfig())
     for resets in (False, True):
         iss.reset()
         iss.set_warp(0, 0, mask=0xFF, integers=np.full((32, 8), SHARED_BASE, np.uint32))

@@ -8,6 +8,7 @@ from typing import Any
 from spica.hw.base.errors import UserError
 from spica.hw.config import ClusterConfig, DmaConfig, SystolicConfig
 from spica.hw.config.rtl_support import require_rtl
+from spica.hw.styles.register_fed.config import RegisterFedConfig
 
 __all__ = ["changed", "field_paths"]
 
@@ -70,7 +71,7 @@ def candidates(config: ClusterConfig, path: str) -> list:
         numbers = [n for n, part in enumerate(value) if isinstance(part, int)]
         scaled = [(*value[:n], 2 * value[n], *value[n + 1 :]) for n in numbers]
         return [*scaled, (*value, 1), (*value, SMALL), ()]
-    return [*choices(config, path), 1, 2, 4, SMALL, DmaConfig(), None]
+    return [*choices(config, path), 1, 2, 4, SMALL, DmaConfig(), RegisterFedConfig(), None]
 
 
 def choices(config: ClusterConfig, path: str) -> list[str]:

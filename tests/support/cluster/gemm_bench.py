@@ -8,10 +8,10 @@ from spica.hw.config import AxiConfig, ClusterConfig, DmaConfig, SharedMemoryCon
 from spica.hw.config.arithmetic import ARITHMETIC
 from spica.kernels.commands import Host
 from spica.kernels.gemm.data import KINDS, operands
-from spica.kernels.gemm.plan import plan
+from spica.kernels.gemm.host.plan import plan
+from spica.kernels.gemm.host.schedule import schedule
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.gemm.reference import reference
-from spica.kernels.gemm.schedule import schedule
 from spica.sim.golden.matrix.gemm import gemm, slab
 from spica.sim.harness.error_registers import describe_faults, fault_registers
 from spica.sim.machine.command_machine import CommandMachine

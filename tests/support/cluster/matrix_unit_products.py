@@ -8,10 +8,10 @@ import numpy as np
 from spica.hw.config import ClusterConfig
 from spica.kernels.commands import Host
 from spica.kernels.gemm.data import operands
-from spica.kernels.gemm.plan import Plan, plan
+from spica.kernels.gemm.host.plan import Plan, plan
+from spica.kernels.gemm.host.schedule import schedule
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.gemm.reference import reference
-from spica.kernels.gemm.schedule import schedule
 from spica.sim.golden.matrix.gemm import gemm, slab
 from spica.sim.run.result_check import Check, check
 

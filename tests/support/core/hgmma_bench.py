@@ -7,11 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spica.hw.config import CoreConfig, HgmmaUnitConfig, SharedPortConfig
-from spica.hw.config.tensor import READ_BYTES, SWIZZLE_ROW_BYTES, HgmmaConfig
+from spica.hw.config import CoreConfig, SharedPortConfig
 from spica.hw.isa.memory_map import SHARED_BASE
 from spica.hw.lib.interfaces.execution_unit import operation_layout, result_layout
 from spica.hw.lib.interfaces.memory_fault import memory_fault_layout
+from spica.hw.styles.shared_fed.config import (
+    READ_BYTES,
+    SWIZZLE_ROW_BYTES,
+    SharedFedBlockConfig,
+    SharedFedConfig,
+)
 from spica.sim.engine.block_bench import BlockBench
 from spica.sim.golden.styles.shared_fed.hgmma import hgmma, hgmma_operands
 from spica.sim.golden.styles.shared_fed.operand_layout import operand_places
@@ -26,16 +31,11 @@ REGISTERS, LANES = 32, 8
 RESULT_FIELDS = ("warp", "mask", "pc", "rd", "writes", "flags", "more")
 
 
-def unit_config(tile: HgmmaConfig, *, latency: int = 2, **fields) -> HgmmaUnitConfig:
+def unit_config(tile: SharedFedConfig, *, latency: int = 2) -> SharedFedBlockConfig:
     """Return a unit with these numerics on a small shared memory."""
-    core = CoreConfig(
-        tensor="hgmma",
-        tensor_numerics=tile.numerics,
-        tensor_operand=tile.operand,
-        tensor_layout=tile.layout,
-        **fields,
+    return SharedFedBlockConfig(
+        core=CoreConfig(tensor=tile), shared=SharedPortConfig(size=SIZE, read_latency=latency)
     )
-    return HgmmaUnitConfig(core=core, shared=SharedPortConfig(size=SIZE, read_latency=latency))
 
 
 @dataclass
@@ -75,14 +75,14 @@ class Product:
         ]
 
 
-def products(config: HgmmaUnitConfig, count: int, seed: int) -> list[Product]:
+def products(config: SharedFedBlockConfig, count: int, seed: int) -> list[Product]:
     """Return random products, at most one per warp at a time; places of operands repeat."""
     rng, numbers = random.Random(seed), np.random.default_rng(seed)
-    memory, registers = random_tiles(config.hgmma, numbers, count)
+    memory, registers = random_tiles(config.tensor, numbers, count)
     found, warps = [], config.core.warps
     for k in range(count):
         # Operands of the last few products are never overwritten: each has its own place.
-        pair = (swizzled_places if config.hgmma.is_swizzled else dense_places)(config.hgmma, rng)
+        pair = (swizzled_places if config.tensor.is_swizzled else dense_places)(config.tensor, rng)
         offsets = [REGION * (k % 4) + place for place in pair]
         mask = rng.choice([255, rng.randrange(1, 256)])
         addresses = numbers.integers(0, 1 << 32, (2, LANES), dtype=np.uint32)
@@ -92,14 +92,14 @@ def products(config: HgmmaUnitConfig, count: int, seed: int) -> list[Product]:
     return found
 
 
-def dense_places(config: HgmmaConfig, rng: random.Random) -> list[int]:
+def dense_places(config: SharedFedConfig, rng: random.Random) -> list[int]:
     """Return places of A and B in a region, which do not overlap."""
     pair = rng.sample(range(0, REGION - 1024, 1024), 2)
     offsets = [place + rng.randrange(0, 1024, 32) for place in pair]
     return pair if abs(offsets[0] - offsets[1]) < 1024 else offsets
 
 
-def swizzled_places(config: HgmmaConfig, rng: random.Random) -> list[int]:
+def swizzled_places(config: SharedFedConfig, rng: random.Random) -> list[int]:
     """Return places of A and B in a region of 32 rows of 128 bytes, side by side."""
     sizes = [config.a_row_bytes, config.b_row_bytes]
     order = rng.sample(range(2), 2)
@@ -115,10 +115,10 @@ def swizzled_places(config: HgmmaConfig, rng: random.Random) -> list[int]:
     ]
 
 
-def results_of(config: HgmmaUnitConfig, product: Product) -> list[dict]:
+def results_of(config: SharedFedBlockConfig, product: Product) -> list[dict]:
     """Return the results of a product, by the golden model."""
-    operands = hgmma_operands(product.a, product.b, config.hgmma)
-    values = hgmma(*operands, product.c, config.hgmma)
+    operands = hgmma_operands(product.a, product.b, config.tensor)
+    values = hgmma(*operands, product.c, config.tensor)
     return [
         product.fields
         | {"rd": 32 + k, "writes": 1, "flags": 0, "more": int(k < REGISTERS - 1)}
@@ -134,7 +134,7 @@ class HgmmaRun:
 
     Parameters
     ----------
-    config : HgmmaUnitConfig
+    config : SharedFedBlockConfig
     given : list of Product
     seed : int
     pause, stall, busy : float
@@ -164,7 +164,7 @@ class HgmmaRun:
 
     def __init__(
         self,
-        config: HgmmaUnitConfig,
+        config: SharedFedBlockConfig,
         given: list[Product],
         *,
         bench: BlockBench,
@@ -179,7 +179,7 @@ class HgmmaRun:
     ):
         self.config, self.rng = config, random.Random(seed)
         self.waiting, self.begun = list(given), []
-        self.credits, self.overlap = config.core.tensor_queue, overlap
+        self.credits, self.overlap = config.tensor.queue, overlap
         self.pause, self.stall, self.busy, self.willing = pause, stall, busy, willing
         self.memory = np.zeros(SIZE, np.uint8)
         cycles = config.shared.read_latency if latency is None else latency
@@ -210,7 +210,7 @@ class HgmmaRun:
             self.in_flight.add(warp)
             product = self.waiting.pop(0)
             for place, operand in zip(product.places, (product.a, product.b), strict=True):
-                addresses = operand_places(self.config.hgmma, place, operand is product.a)
+                addresses = operand_places(self.config.tensor, place, operand is product.a)
                 offsets = addresses.astype(np.int64) - SHARED_BASE
                 if offsets.min() >= 0 and offsets.max() < SIZE:
                     self.memory[offsets] = operand
@@ -245,15 +245,15 @@ class HgmmaRun:
             i_valid=[operation is not None],
             i_payload=[payload],
             o_ready=[ready],
-            read_request_ready=[serves],
-            read_response_valid=[line is not None],
-            read_response_payload=[response.view(np.uint32)],
+            operands_request_ready=[serves],
+            operands_response_valid=[line is not None],
+            operands_response_payload=[response.view(np.uint32)],
             fault_ready=[self.rng.random() < 0.5],
         )
         assert o["i_ready"][0]
         self.arriving.append(None)
-        if serves and o["read_request_valid"][0]:
-            place = int(o["read_request_payload"][0])
+        if serves and o["operands_request_valid"][0]:
+            place = int(o["operands_request_payload"][0])
             assert place % READ_BYTES == 0
             self.arriving[-1] = self.memory[place : place + READ_BYTES].copy()
             self.requests.append(self.cycle)

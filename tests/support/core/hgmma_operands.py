@@ -3,7 +3,7 @@
 import numpy as np
 
 from spica.hw.arith.dot_product.config import DotProductConfig
-from spica.hw.config.tensor import HgmmaConfig
+from spica.hw.styles.shared_fed.config import SharedFedConfig
 from spica.sim.golden.arith.dot_product.operands import dot_operands
 from spica.sim.golden.styles.shared_fed.hgmma import pack_tile, stored_matrix
 from spica.sim.units.arith.tree import tree_operands
@@ -12,7 +12,7 @@ __all__ = ["random_tiles"]
 
 
 def random_tiles(
-    config: HgmmaConfig, rng: np.random.Generator, count: int
+    config: SharedFedConfig, rng: np.random.Generator, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the bytes of A and of B, (2, count, 1024), and the registers of C, (count, 32, 8).
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.config import CoreConfig
-from spica.hw.config.tensor import TensorConfig
 from spica.hw.lib.interfaces.execution_unit import operation_layout, result_layout
+from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.hw.styles.register_fed.register_fed_unit import RegisterFedUnit
 from spica.sim.engine.block_bench import BlockBench
 from spica.sim.engine.testbench import Simulation, require_no_loop
@@ -23,13 +23,12 @@ __all__ = ["TensorRun", "core_with", "fragments", "instructions", "results_of"]
 CREDITS = 2
 
 
-def core_with(tensor: TensorConfig, **fields) -> CoreConfig:
+def core_with(tensor: RegisterFedConfig, **fields) -> CoreConfig:
     """Return a core with tensor instructions of this config."""
-    numerics = {"tensor_numerics": tensor.numerics, "tensor_operand": tensor.operand}
-    return CoreConfig(tensor="hmma", threads=tensor.threads, **numerics, **fields)
+    return CoreConfig(tensor=tensor, threads=tensor.threads, **fields)
 
 
-def fragments(tensor: TensorConfig, rng: np.random.Generator, count: int) -> np.ndarray:
+def fragments(tensor: RegisterFedConfig, rng: np.random.Generator, count: int) -> np.ndarray:
     """Return the float registers of warps: A, B and twice C of products in which extremes meet."""
     dot = DotProductConfig.of(tensor)
     operands = tree_operands if dot.is_tree else dot_operands
@@ -54,10 +53,12 @@ def fragments(tensor: TensorConfig, rng: np.random.Generator, count: int) -> np.
 
 def instructions(config: CoreConfig, count: int, seed: int) -> list[list[dict]]:
     """Return the micro-operations of random products, a list for each."""
-    rng, tensor = random.Random(seed), config.tensor_config
+    rng, tensor = random.Random(seed), RegisterFedConfig.of(config.tensor)
     size, lanes = tensor.registers, tensor.threads
     found = []
-    for registers in fragments(config.tensor_config, np.random.default_rng(seed), count):
+    for registers in fragments(
+        RegisterFedConfig.of(config.tensor), np.random.default_rng(seed), count
+    ):
         group, full = rng.randrange(16 // size), (1 << lanes) - 1
         common = {
             "warp": rng.randrange(config.warps),
@@ -77,11 +78,11 @@ def instructions(config: CoreConfig, count: int, seed: int) -> list[list[dict]]:
 
 def results_of(config: CoreConfig, instruction: list[dict]) -> list[dict]:
     """Return the results of an instruction, by the golden model."""
-    size = config.tensor_config.registers
+    size = RegisterFedConfig.of(config.tensor).registers
     registers = np.zeros((32, config.threads), np.uint32)
     for k, first in enumerate((0, 8, 16)):
         registers[first : first + size] = [each["operands"][k] for each in instruction]
-    values = hmma(registers, config=config.tensor_config)[16 : 16 + size]
+    values = hmma(registers, config=RegisterFedConfig.of(config.tensor))[16 : 16 + size]
     common = {name: instruction[0][name] for name in ("warp", "mask", "pc")}
     return [
         common
@@ -202,7 +203,7 @@ class TensorRun:
                 ctx.set(unit.o.ready, ready)
                 taken = ready and ctx.get(unit.o.valid)
                 result = result_of(ctx.get(unit.o.payload)) if taken else None
-                self.observe(result, ctx.get(unit.active), ctx.get(unit.released))
+                self.observe(result, ctx.get(unit.events.active), ctx.get(unit.released))
                 await ctx.tick()
 
         return bench

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from spica.hw.base.errors import MachineError
-from spica.hw.config import PRESETS, ClusterConfig, CoreConfig
+from spica.hw.config import ClusterConfig, CoreConfig
 from spica.hw.isa.memory_map import ARGUMENTS
+from spica.hw.settings import PRESETS
 from spica.kernels.compile import compile_program
 from spica.kernels.program import Program
 from spica.sim.harness.stop_reason import StopReason

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import PRESETS
 from spica.hw.config.memory import SharedMemoryConfig
+from spica.hw.settings import PRESETS
+from spica.hw.styles.shared_fed.config import SharedFedConfig
 from spica.kernels.attention.shared_fed.plan import attention_plan
 
 HOPPER = PRESETS["hopper"]
@@ -41,9 +42,9 @@ def test_output_of_few_warps_is_in_shared_memory():
         (replace(HOPPER, dma=None), "dma must not be none"),
         (with_core(warps=1), "core.warps must be at least 2, not 1"),
         (replace(HOPPER, barriers=1), "barriers must not be 1"),
-        (with_core(tensor_layout="swizzle128"), "it must not be swizzle128"),
+        (with_core(tensor=SharedFedConfig(layout="swizzle128")), "it must not be swizzle128"),
         (
-            with_core(tensor_numerics="fp32_rne", tensor_operand="fp32"),
+            with_core(tensor=SharedFedConfig(numerics="fp32_rne", operand="fp32")),
             "core.tensor_operand must be fp16 or bf16, not fp32",
         ),
         (

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import PRESETS
 from spica.hw.config.formats import FORMATS
-from spica.hw.config.override import override
-from spica.kernels.attention.cores import attention_unit
+from spica.hw.settings import PRESETS
+from spica.hw.settings.override import override
 from spica.kernels.attention.problem import AttentionProblem
 from spica.kernels.elements import nearest, values_of
-from spica.sim.analytic.attention.dma_traffic import dma_traffic
+from spica.kernels.gemm.target import product_unit
+from spica.sim.analytic.attention import cluster_array, shared_fed
 from spica.sim.run.exact_kernels import exact_attention_kernel
 from support.gemm_runs import assert_right, run_product
 from support.runs import is_found, planted
@@ -173,7 +173,7 @@ def test_rows_without_keys(machine):
 def test_nan_stays_in_its_row(machine):
     config = CONFIGS[machine]
     rng = np.random.default_rng(5)
-    form = attention_unit(config).operand
+    form = product_unit(config).operand
     q, k, v = (nearest(rng.standard_normal((1, 40, 64)), form) for _ in range(3))
     q.view(f"u{q.itemsize}")[0, 13, 5] = FORMATS[form].nan
     result = run(machine, 40, given=(q, k, v))
@@ -191,7 +191,7 @@ def test_nan_stays_in_its_row(machine):
 def test_maximum_of_rows_whose_first_scores_are_minus_infinity(machine):
     """Further scores, all far below 0, replace a maximum of -infinity."""
     rng = np.random.default_rng(6)
-    form = attention_unit(CONFIGS[machine]).operand
+    form = product_unit(CONFIGS[machine]).operand
     q, k, v = (rng.standard_normal((1, length, 64)) for length in (20, 80, 80))
     q[..., 0], k[..., 0] = 1, -3000
     q, k, v = (nearest(x, form) for x in (q, k, v))
@@ -266,14 +266,15 @@ def test_dram_traffic_is_that_in_closed_form(machine, queries, keys, causal):
         keys=keys,
         depth=64,
         causal=causal,
-        operand=attention_unit(config).operand,
+        operand=product_unit(config).operand,
     )
     beat, counters = config.axi.beat_bytes, result["counters"]
 
     def total(name):
         return beat * sum(counters[f"{name}_{master}"] for master in range(config.axi.masters))
 
-    expected = dma_traffic(config, problem)
+    style = shared_fed if machine == "hopper" else cluster_array
+    expected = style.dma_traffic(config, problem)
     assert total("dma_read_beats") == expected.read
     assert total("dma_write_beats") == expected.written
     if machine == "hopper":

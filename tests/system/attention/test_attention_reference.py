@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS
-from spica.kernels.attention.cores import attention_unit
+from spica.hw.settings import PRESETS
 from spica.kernels.attention.data import operands
 from spica.kernels.attention.problem import AttentionProblem
 from spica.kernels.attention.reference import LEAST_BLOCK, reference
 from spica.kernels.elements import values_of
+from spica.kernels.gemm.target import product_unit
 from support.online_softmax import attention
 
 PRESET_NAMES = ("virgo_fp32", "ampere_fp32", "virgo", "ampere", "hopper")
@@ -16,7 +16,7 @@ PRESET_NAMES = ("virgo_fp32", "ampere_fp32", "virgo", "ampere", "hopper")
 
 def posed(preset, kind="random", seed=1, **settings):
     """Return problem, unit and operands on a preset."""
-    unit = attention_unit(PRESETS[preset])
+    unit = product_unit(PRESETS[preset])
     sizes = {"queries": 24, "keys": 100, "depth": 64} | settings
     problem = AttentionProblem(operand=unit.operand, **sizes)
     return problem, unit, operands(problem, kind, seed)

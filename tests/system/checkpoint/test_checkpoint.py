@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from spica.hw.base.errors import MachineError
-from spica.hw.config import PRESETS
 from spica.hw.isa.memory_map import CONSOLE_BASE, COUNTER_DUMP, ENTRY, SHARED_BASE
+from spica.hw.settings import PRESETS
 from spica.kernels.commands import Host
 from spica.kernels.gemm.data import operands
-from spica.kernels.gemm.plan import plan
+from spica.kernels.gemm.host.plan import plan
+from spica.kernels.gemm.host.schedule import schedule
 from spica.kernels.gemm.problem import GemmProblem
-from spica.kernels.gemm.schedule import schedule
 from spica.kernels.program import Program
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig, Fault

@@ -7,9 +7,10 @@ from amaranth.back import rtlil
 
 from spica.hw.base.errors import MachineError
 from spica.hw.cluster.cluster import Cluster
-from spica.hw.config import PRESETS, AxiConfig, ClusterConfig, CoreConfig
+from spica.hw.config import AxiConfig, ClusterConfig, CoreConfig
 from spica.hw.config.rtl_support import require_rtl
 from spica.hw.isa.memory_map import CONSOLE_BASE, CORES, CORES_BASE, ENTRY
+from spica.hw.settings import PRESETS
 from spica.kernels.commands import CommandList
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.harness.dram import DramConfig

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from spica.hw.config import SharedMemoryConfig
-from spica.hw.config.tensor import HgmmaConfig
 from spica.hw.core.control.faults import FaultCause
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
 from spica.hw.lib.interfaces.memory_fault import MemoryFault
+from spica.hw.styles.shared_fed.config import SharedFedConfig
 from spica.sim.golden.styles.shared_fed.hgmma import hgmma, hgmma_operands
 from spica.sim.golden.styles.shared_fed.operand_layout import operand_places
 from spica.sim.harness.dram import DramConfig
@@ -27,17 +27,20 @@ ROOM = 64 * 1024
 LIMIT = 100_000
 A, B = (f"{place:#x}" for place in PLACES[:2])
 AT = [f"li a0, {A}", f"li a1, {B}"]
-HOPPER = {"tensor_numerics": "nvidia(hopper)"}
+HOPPER = SharedFedConfig(numerics="nvidia(hopper)")
 CONFIGS = {
-    "hopper": {"warps": 4, **HOPPER},
+    "hopper": {"warps": 4, "tensor": HOPPER},
     "other": {
-        **{"warps": 2, "tensor_queue": 1, "tensor_numerics": "nvidia(ampere)"},
-        **{"tensor_operand": "tf32", "banks": 2, "bank_mapping": "thread", "issue_width": 2},
+        **{
+            "warps": 2,
+            "tensor": SharedFedConfig(numerics="nvidia(ampere)", operand="tf32", queue=1),
+        },
+        **{"banks": 2, "bank_mapping": "thread", "issue_width": 2},
         **{"collectors": 3, "writeback_buses": 1, "snoop": False},
     },
     "virgo": {"warps": 2},
-    "fp32": {"warps": 2, "tensor_numerics": "fp32_rne", "tensor_operand": "fp32"},
-    "swizzled": {"warps": 2, "tensor_layout": "swizzle128", **HOPPER},
+    "fp32": {"warps": 2, "tensor": SharedFedConfig(numerics="fp32_rne", operand="fp32")},
+    "swizzled": {"warps": 2, "tensor": replace(HOPPER, layout="swizzle128")},
 }
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in CONFIGS if name != "hopper"]
 
@@ -64,7 +67,7 @@ CASES = {
 
 
 def config_of(name: str):
-    fields = {"threads": 8, "tensor": "hgmma", **CONFIGS[name]}
+    fields = {"threads": 8, "tensor": SharedFedConfig(), **CONFIGS[name]}
     return replace(
         small_config(**fields), shared=SharedMemoryConfig(size=16 * 1024, banks=2, subbanks=8)
     )
@@ -80,7 +83,9 @@ def machine_of(name):
 def operands_of(machine, seed: int, warps: int | None = None):
     """Return eight operands and the registers of warps, of products in which extremes meet."""
     count = machine.core.warps if warps is None else warps
-    memory, registers = random_tiles(machine.core.hgmma_config, np.random.default_rng(seed), 4)
+    memory, registers = random_tiles(
+        SharedFedConfig.of(machine.core.tensor), np.random.default_rng(seed), 4
+    )
     return memory.swapaxes(0, 1).reshape(8, 1024), registers[np.arange(count) % 4]
 
 
@@ -125,7 +130,7 @@ def test_directed_programs(machine_of, case, name):
 @pytest.mark.parametrize("name", ["hopper", *SLOW])
 def test_values_are_those_of_the_golden_model(machine_of, name):
     machine = machine_of(name)
-    tile: HgmmaConfig = machine.core.hgmma_config
+    tile: SharedFedConfig = SharedFedConfig.of(machine.core.tensor)
     pool, registers = operands_of(machine, 2)
     _, after = execute(machine, CASES["chain"], pool, registers)
     expected = registers

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from spica.hw.base.errors import MachineError
-from spica.hw.config import PRESETS
 from spica.hw.isa.commands import COMPUTE, Function, encode_cisc, rocc_word
 from spica.hw.isa.memory_map import CONTROL, DRAM_BASE, DRAM_END
+from spica.hw.settings import PRESETS
 from spica.kernels.commands import Operation
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.rocc import Rocc

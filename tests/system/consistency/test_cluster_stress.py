@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import pytest
 
 from spica.hw.config import (
-    PRESETS,
     AxiConfig,
     CacheConfig,
     ClusterConfig,
@@ -14,6 +13,7 @@ from spica.hw.config import (
     SharedMemoryConfig,
     SystolicConfig,
 )
+from spica.hw.settings import PRESETS
 from spica.sim.harness.dram import DramConfig
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss

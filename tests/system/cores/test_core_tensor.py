@@ -6,10 +6,10 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from spica.hw.config.tensor import TensorConfig
 from spica.hw.core.control.faults import FaultCause
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.program import assemble_program
+from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.sim.golden.styles.register_fed.hmma import hmma
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.native_types import native_numerics
@@ -22,15 +22,15 @@ from support.programs.tensor import random_lines, tensor_program
 
 ROOM = 64 * 1024
 LIMIT = 50_000
-VOLTA = TensorConfig(numerics="nvidia(volta)")
+VOLTA = RegisterFedConfig(numerics="nvidia(volta)")
 CONFIGS = {
-    "volta": {"warps": 8, "tensor_numerics": VOLTA.numerics},
-    "fp32": {"warps": 2, "tensor_numerics": "fp32_rne", "tensor_operand": "fp32"},
+    "volta": {"warps": 8, "tensor": VOLTA},
+    "fp32": {"warps": 2, "tensor": RegisterFedConfig(numerics="fp32_rne", operand="fp32")},
     "virgo": {"warps": 2},
-    "wide": {"warps": 2, "threads": 32, "tensor_numerics": VOLTA.numerics},
+    "wide": {"warps": 2, "threads": 32, "tensor": VOLTA},
     "hopper": {
         "warps": 2,
-        "tensor_numerics": "nvidia(hopper)",
+        "tensor": RegisterFedConfig(numerics="nvidia(hopper)"),
         "banks": 2,
         "bank_mapping": "thread",
         "issue_width": 2,
@@ -70,7 +70,7 @@ CASES = {
 @kept_machines
 def machine_of(name):
     """Return the machine of a config."""
-    config = small_config(**{"threads": 8, "tensor": "hmma", **CONFIGS[name]})
+    config = small_config(**{"threads": 8, "tensor": RegisterFedConfig(), **CONFIGS[name]})
     return ProgramMachine(config, lockstep=True, optimize=0)
 
 
@@ -78,7 +78,7 @@ def registers_of(machine, seed: int, warps: int | None = None) -> np.ndarray:
     """Return float registers of warps, all by default."""
     core = machine.config.core
     warps = core.warps if warps is None else warps
-    return fragments(core.tensor_config, np.random.default_rng(seed), warps)
+    return fragments(RegisterFedConfig.of(core.tensor), np.random.default_rng(seed), warps)
 
 
 def run(machine, lines, registers):
@@ -114,7 +114,7 @@ def test_values_are_those_of_the_golden_model(machine_of, name):
     registers = registers_of(machine, 2)
     _, after = execute(machine, ["hmma x0", "hmma x1", "hmma x0"], registers)
     expected = registers
-    tensor = machine.core.tensor_config
+    tensor = RegisterFedConfig.of(machine.core.tensor)
     for group in (0, 1, 0):
         expected = hmma(expected, 16 + tensor.registers * group, tensor)
     assert np.array_equal(after, expected)
@@ -166,7 +166,7 @@ def test_random_programs(machine_of, seed, name):
 @pytest.mark.slow
 def test_lockstep_on_the_amaranth_simulator():
     fields = CONFIGS["volta"] | {"warps": 1, "collectors": 2}
-    config = small_config(threads=8, tensor="hmma", **fields)
+    config = small_config(threads=8, **fields)
     with ProgramMachine(config, engine="amaranth", lockstep=True) as machine:
         outcome, _ = execute(machine, CASES["masked lanes"], registers_of(machine, 6))
         assert outcome.mismatch == ""
@@ -218,7 +218,7 @@ BANKS = {
 @pytest.mark.parametrize(("mapping", "banks"), BANKS)
 def test_cycles_by_register_banks(mapping, banks):
     fields = CONFIGS["volta"] | {"bank_mapping": mapping, "banks": banks}
-    config = small_config(threads=8, tensor="hmma", **fields)
+    config = small_config(threads=8, **fields)
     with ProgramMachine(config, lockstep=True, optimize=0, composed=True) as machine:
         for warps, expected in zip((1, 8), BANKS[mapping, banks], strict=True):
             registers, cycles = registers_of(machine, 5, warps) & 0x3FFF_FFFF, []
@@ -238,7 +238,9 @@ def test_other_units_are_busy_too(machine_of, name):
         outcome, _ = execute(machine, ["hmma x0"] * length, registers)
         assert outcome.mismatch == ""
         cycles.append(outcome.cycles)
-    assert cycles[1] - cycles[0] == machine.core.tensor_config.steps * 16 * len(registers)
+    assert cycles[1] - cycles[0] == RegisterFedConfig.of(machine.core.tensor).steps * 16 * len(
+        registers
+    )
 
 
 def product_at(row: int, column: int) -> np.ndarray:
@@ -258,8 +260,8 @@ def product_at(row: int, column: int) -> np.ndarray:
 @pytest.mark.quick(2)
 def test_a_wrong_value_of_any_register_is_reported(register):
     """The model has the numerics of another generation."""
-    config = small_config(threads=8, tensor="hmma", **CONFIGS["volta"])
-    other = native_numerics(TensorConfig(numerics="nvidia(turing_chunk4)"))
+    config = small_config(threads=8, **CONFIGS["volta"])
+    other = native_numerics(RegisterFedConfig(numerics="nvidia(turing_chunk4)"))
     lane = (3 * register + 1) % 8
     row, column = (lane & 5) + (register & 2), (lane & 2) + (register & 1) + (register & 4)
     with (

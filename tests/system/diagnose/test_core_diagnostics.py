@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from spica.hw.config import PRESETS
 from spica.hw.lib.interfaces.memory_fault import MemoryFault
+from spica.hw.settings import PRESETS
 from spica.sim.diagnose.core_diagnostics import core_diagnostics_text, explain_fault
 from spica.sim.harness import dram
 from spica.sim.harness.core_memory import CoreMemoryConfig

@@ -15,8 +15,8 @@ from spica.hw.base.compiler import find_compiler
 from spica.hw.base.errors import UserError
 from spica.hw.base.zig import zig_environment
 from spica.hw.cluster.cluster import Cluster
-from spica.hw.config import PRESETS
 from spica.hw.emit.emitter import emit
+from spica.hw.settings import PRESETS
 from spica.kernels import toolchain
 from spica.sim.engine.verilator_model import HARNESS_SOURCES, NATIVE, build_model
 from support.command_line import run_spica

@@ -4,8 +4,8 @@ import functools
 
 import pytest
 
-from spica.hw.config import PRESETS
 from spica.hw.emit.sram_macros import MacroLimits
+from spica.hw.settings import PRESETS
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.engine import engines
 from spica.sim.harness.dram import DramConfig

@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from spica.hw.config import PRESETS
 from spica.hw.config.arithmetic import ARITHMETIC
-from spica.hw.config.override import override
+from spica.hw.settings import PRESETS
+from spica.hw.settings.override import override
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.harness.dram import DramConfig
 from spica.sim.machine.command_machine import CommandMachine

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS, SharedMemoryConfig
+from spica.hw.config import SharedMemoryConfig
 from spica.hw.isa.memory_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE
+from spica.hw.settings import PRESETS
 from spica.kernels.bodies import bodies_of
 from spica.kernels.compile import compile_program
-from spica.kernels.gemm.cores import pose
-from spica.kernels.gemm.plan import plan
+from spica.kernels.gemm.cluster_array.cores import pose
+from spica.kernels.gemm.host.plan import plan
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.gemm.product import widened
 from spica.kernels.program import Program

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import PRESETS, ClusterConfig
+from spica.hw.config import ClusterConfig
 from spica.hw.isa.memory_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE
+from spica.hw.settings import PRESETS
 from spica.kernels.bodies import bodies_of
 from spica.kernels.compile import compile_program
 from spica.kernels.program import Program

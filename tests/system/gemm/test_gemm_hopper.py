@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS
-from spica.hw.config.override import override
+from spica.hw.settings import PRESETS
+from spica.hw.settings.override import override
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.gemm.shared_fed.cores import pose
 from spica.kernels.gemm.shared_fed.plan import shared_fed_plan
@@ -102,7 +102,7 @@ def test_plan():
 
 
 def test_golden_model_is_a_chain_of_instructions():
-    rng, tensor = np.random.default_rng(2), HOPPER.hgmma_units
+    rng, tensor = np.random.default_rng(2), HOPPER.tensor
     a, b = (rng.standard_normal(shape).astype(np.float16) for shape in ((16, 96), (96, 16)))
     registers = np.zeros((32, 8), np.uint32)
     for k in range(0, 96, 32):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from spica.hw.config import (
-    PRESETS,
     AxiConfig,
     ClusterConfig,
     DmaConfig,
@@ -16,11 +15,12 @@ from spica.hw.config import (
     SystolicConfig,
 )
 from spica.hw.config.arithmetic import ARITHMETIC
+from spica.hw.settings import PRESETS
 from spica.kernels.commands import CommandList, Host, Operation
 from spica.kernels.gemm.data import KINDS, operands
-from spica.kernels.gemm.plan import default_tile, loaded_elements, plan, tilings, unroll
+from spica.kernels.gemm.host.plan import default_tile, loaded_elements, plan, tilings, unroll
+from spica.kernels.gemm.host.schedule import schedule
 from spica.kernels.gemm.problem import GUARD_BYTES, GemmProblem
-from spica.kernels.gemm.schedule import schedule
 from spica.sim.golden.matrix.gemm import gemm
 from spica.sim.iss.cluster_model import ClusterModel
 from spica.sim.iss.devices import DeviceFault

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import PRESETS, AxiConfig, ClusterConfig, CoreConfig, SharedMemoryConfig
-from spica.hw.config.override import override
+from spica.hw.config import AxiConfig, ClusterConfig, CoreConfig, SharedMemoryConfig
+from spica.hw.settings import PRESETS
+from spica.hw.settings.override import override
+from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.gemm.register_fed.arrange import arranged_a, arranged_b
 from spica.kernels.gemm.register_fed.cores import pose
@@ -25,7 +27,10 @@ AMPERE, AMPERE_FP32, VOLTA = (PRESETS[name] for name in MACHINES)
 TINY = ClusterConfig(
     cores=1,
     core=CoreConfig(
-        warps=4, tensor="hmma", l1i=PRESETS["tiny"].core.l1i, l1d=PRESETS["tiny"].core.l1d
+        warps=4,
+        tensor=RegisterFedConfig(),
+        l1i=PRESETS["tiny"].core.l1i,
+        l1d=PRESETS["tiny"].core.l1d,
     ),
     shared=SharedMemoryConfig(size=16 * 1024, banks=2),
     units=(),
@@ -44,7 +49,7 @@ SIZES = [(1, 1, 1), (17, 33, 65), (128, 64, 64), (130, 70, 200)]
 
 def formats_of_c(config):
     """Return the formats that C may have, the narrow one first."""
-    return ("fp32",) if config.tensor_units.operand == "fp32" else ("fp16", "fp32")
+    return ("fp32",) if config.tensor.operand == "fp32" else ("fp16", "fp32")
 
 
 @pytest.mark.parametrize("arrangement", ["outside", "inside"])
@@ -184,7 +189,7 @@ def test_fragments_are_the_registers_of_instructions():
 
 
 def test_golden_model_is_a_chain_of_instructions():
-    rng, tensor = np.random.default_rng(2), AMPERE.tensor_units
+    rng, tensor = np.random.default_rng(2), AMPERE.tensor
     a, b = (rng.standard_normal(shape).astype(np.float16) for shape in ((8, 48), (48, 8)))
     registers = np.zeros((32, 8), np.uint32)
     for k in range(0, 48, 16):

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import PRESETS
 from spica.hw.isa.memory_map import numbered
+from spica.hw.settings import PRESETS
+from spica.kernels.gemm.cluster_array.tiles import program_tiles
 from spica.kernels.gemm.pair import unit_view
-from spica.kernels.gemm.tiles import program_tiles, tile_constants
+from spica.kernels.gemm.styles import tile_constants
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from support.runs import passed, run_kernel
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS, ClusterConfig, CoreConfig, SharedMemoryConfig
+from spica.hw.config import ClusterConfig, CoreConfig, SharedMemoryConfig
+from spica.hw.settings import PRESETS
 from spica.kernels.bodies import steps
 from spica.kernels.chase.kernel import ring
 from spica.kernels.compile import compile_program

@@ -6,7 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS, ClusterConfig, CoreConfig, SharedMemoryConfig
+from spica.hw.config import ClusterConfig, CoreConfig, SharedMemoryConfig
+from spica.hw.settings import PRESETS
 from spica.kernels.compile import compile_program
 from spica.kernels.inspection import inspect_program
 from spica.kernels.kernel import Kernel, Problem, every_kernel, find_kernel

@@ -12,11 +12,12 @@ from elftools.elf.elffile import ELFFile
 
 from spica.hw.base.errors import UserError
 from spica.hw.base.zig import zig_environment
-from spica.hw.config import PRESETS, CoreConfig
+from spica.hw.config import CoreConfig
 from spica.hw.isa.commands import CISC_MAPS
 from spica.hw.isa.csr import CSRS
 from spica.hw.isa.instructions import find
 from spica.hw.isa.memory_map import CONSOLE_BASE, ENTRY, SHARED_BASE, STACK_TOP
+from spica.hw.settings import PRESETS
 from spica.kernels import compile as compiling
 from spica.kernels import toolchain
 from spica.kernels.bodies import steps

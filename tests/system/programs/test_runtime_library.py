@@ -5,7 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS, ClusterConfig, CoreConfig
+from spica.hw.config import ClusterConfig, CoreConfig
+from spica.hw.settings import PRESETS
+from spica.hw.styles.register_fed.config import RegisterFedConfig
+from spica.hw.styles.shared_fed.config import SharedFedConfig
 from spica.kernels.kernel import Buffer, Kernel, Problem
 from spica.sim.harness.dram import DramConfig
 from support.programs.source_run import cluster, read_words, run_named, run_source
@@ -183,7 +186,9 @@ def test_tensor_instruction_on_registers(optimize, steps):
     b = rng.integers(-3, 4, (16 * steps, 8))
     parts = [a.reshape(8, steps, 16), b.T.reshape(8, steps, 16)]
     data = b"".join(part.swapaxes(0, 1).astype(np.float16).tobytes() for part in parts)
-    config = replace(PRESETS["core"], core=CoreConfig(warps=2, threads=8, tensor="hmma"))
+    config = replace(
+        PRESETS["core"], core=CoreConfig(warps=2, threads=8, tensor=RegisterFedConfig())
+    )
     half, result = len(data) // 2, DATA + 0x8000
     arguments = [steps, DATA, DATA + half, result]
     iss, _ = run_named("tensor.c", config, arguments, data={DATA: data}, optimize=optimize)
@@ -207,7 +212,7 @@ def test_tensor_instruction_on_shared_memory(optimize, layout):
     b = rng.integers(-3, 4, (warps, steps, 32, 16))
     c = rng.integers(-9, 10, (warps, 16, 16)).astype(np.float32)
     tiles = b"".join(each.astype(np.float16).tobytes() for each in (a, b))
-    core = CoreConfig(warps=warps, threads=8, tensor="hgmma", tensor_layout=layout)
+    core = CoreConfig(warps=warps, threads=8, tensor=SharedFedConfig(layout=layout))
     config = replace(PRESETS["core"], core=core)
     size, results = len(tiles) // 2, DATA + 0x8000
     arguments = [steps, DATA, DATA + size, results, results + c.nbytes]

@@ -6,8 +6,9 @@ from itertools import pairwise
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import PRESETS, CoreConfig
+from spica.hw.config import CoreConfig
 from spica.hw.isa.memory_map import ARGUMENTS
+from spica.hw.settings import PRESETS
 from spica.sim.machine.memory_layout import (
     ARGUMENTS_BYTES,
     BUFFERS_BASE,

@@ -7,7 +7,7 @@ import pytest
 
 from spica.hw.base.errors import MachineError, UserError
 from spica.hw.cluster.counters import counter_table
-from spica.hw.config import PRESETS
+from spica.hw.settings import PRESETS
 from spica.sim.harness.dram import ChannelStatistics, DramConfig
 from spica.sim.iss.cluster_model import ClusterModel
 from spica.sim.machine.command_machine import Execution

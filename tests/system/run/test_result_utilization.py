@@ -3,7 +3,7 @@
 import pytest
 
 from spica.hw.cluster.counters import counter_table
-from spica.hw.config import PRESETS
+from spica.hw.settings import PRESETS
 from spica.kernels.compile import RUNTIME_DIRECTORY
 from spica.sim.harness.profile import POLLING, FunctionProfile, polled
 from spica.sim.report.tables import activity_table, text_of
@@ -53,7 +53,10 @@ def test_utilisation_of_two_units_is_over_the_time_of_each():
 
 
 def test_functions_that_poll_are_those_of_runtime_and_products():
-    paths = [*RUNTIME_DIRECTORY.glob("include/*.h"), RUNTIME_DIRECTORY.parent / "gemm" / "gemm.h"]
+    paths = [
+        *RUNTIME_DIRECTORY.glob("include/*.h"),
+        RUNTIME_DIRECTORY.parent / "gemm" / "gemm.h",
+    ]
     headers = "".join(path.read_text() for path in paths)
     assert [name for name in POLLING if f" {name}(" not in headers] == []
 

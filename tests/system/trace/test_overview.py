@@ -10,13 +10,13 @@ import pytest
 
 from spica.hw.base.errors import MachineError, UserError
 from spica.hw.cluster.counters import counter_table
-from spica.hw.config import PRESETS
 from spica.hw.core.issue.stall_reason import StallReason
 from spica.hw.emit.emission import EmittedPort
 from spica.hw.isa.memory_map import ENTRY
+from spica.hw.settings import PRESETS
 from spica.kernels.commands import Host
 from spica.kernels.gemm.data import operands
-from spica.kernels.gemm.schedule import schedule
+from spica.kernels.gemm.host.schedule import schedule
 from spica.sim.harness.binding import Layout
 from spica.sim.harness.cluster_harness import observed_cluster
 from spica.sim.harness.dram import DramConfig

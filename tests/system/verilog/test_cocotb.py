@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spica.hw.config import PRESETS
 from spica.hw.emit.sram_macros import MacroLimits
+from spica.hw.settings import PRESETS
 from spica.kernels.gemm.data import operands
+from spica.kernels.gemm.host.schedule import schedule
 from spica.kernels.gemm.problem import GUARD_BYTES, GemmProblem
-from spica.kernels.gemm.schedule import schedule
 from spica.sim.engine.emission_cache import emit_cached
 from spica.sim.golden.matrix.gemm import gemm
 from support.need_tools import need_icarus

@@ -11,9 +11,9 @@ from collections import Counter
 import pytest
 
 from spica.hw.cluster.cluster import Cluster, gated_domains
-from spica.hw.config import PRESETS
 from spica.hw.emit.emitter import emit
 from spica.hw.emit.sram_macros import MacroLimits
+from spica.hw.settings import PRESETS
 from spica.sim.engine.emission_cache import emit_cached
 from support.verilog.lint import lint
 from support.verilog.readers import icarus_complaints, yosys_complaints

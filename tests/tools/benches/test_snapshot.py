@@ -12,7 +12,8 @@ import pytest
 from spica import cli, kernels
 from spica.cli.catalog import kernel_names
 from spica.explore.record import Record
-from spica.hw.config import PRESETS
+from spica.hw.settings import PRESETS
+from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run import product_run
 from support.root_modules import root_module
@@ -135,7 +136,9 @@ def test_a_changed_latency_is_named(small, tmp_path, capsys, monkeypatch):
 def test_changed_numerics_are_named(tmp_path, capsys, monkeypatch):
     old, new = tmp_path / "old.json", tmp_path / "new.json"
     take(old, *MODEL)
-    core = dataclasses.replace(PRESETS["ampere"].core, tensor_numerics="nvidia(volta)")
+    core = dataclasses.replace(
+        PRESETS["ampere"].core, tensor=RegisterFedConfig(numerics="nvidia(volta)")
+    )
     monkeypatch.setitem(PRESETS, "ampere", dataclasses.replace(PRESETS["ampere"], core=core))
     shown, _ = changes(capsys, old, new, MODEL)
     assert rows(shown, "config of ampere", "core.tensor_numerics", "nvidia(volta)")

@@ -13,7 +13,7 @@ from spica import kernels
 from spica.cli import files
 from spica.cli.catalog import kernel_names
 from spica.hw.base.errors import MachineError, UserError
-from spica.hw.config import PRESETS
+from spica.hw.settings import PRESETS
 from spica.kernels.kernel import every_kernel, find_kernel
 from spica.sim.engine.engines import ENGINES
 from spica.sim.harness.dram import DramConfig
@@ -161,7 +161,7 @@ def test_every_default_size_is_legal():
         ),
         (
             "generate core -o x --set core.tensor_operand=bf16",
-            "operand of tensor instructions with virgo_hmma must be one of fp16, not 'bf16'",
+            "tensor_operand applies to tensor hmma or hgmma; without it, tensor_operand must be",
         ),
         (f"{GEMM} --size 4 --engine verilate", "unknown --engine 'verilate'; did you mean 'verila"),
         (f"{GEMM} --size 4 --c fp8", "unknown --c 'fp8'; choose one of fp"),

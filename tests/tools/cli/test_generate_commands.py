@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from spica.hw.config import PRESETS
 from spica.hw.isa.memory_map import DMA, DMA_BASE
+from spica.hw.settings import PRESETS
 from spica.kernels.commands import Operation
-from spica.kernels.gemm.exported import exported_product
+from spica.kernels.gemm.host.exported import exported_product
+from spica.kernels.gemm.host.schedule import schedule
 from spica.kernels.gemm.problem import GemmProblem
-from spica.kernels.gemm.schedule import schedule
 from support.command_line import refused, run_spica
 
 SIZES = {"m": 20, "n": 12, "k": 40}

@@ -7,8 +7,8 @@ import pytest
 import spica
 from spica.cli.main import main
 from spica.hw.base.errors import UserError
-from spica.hw.config import PRESETS
-from spica.hw.config.override import override
+from spica.hw.settings import PRESETS
+from spica.hw.settings.override import override
 
 pytest.importorskip("pandas")
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from spica.hw.config import PRESETS
-from spica.hw.config.override import field_names
 from spica.hw.core.issue.stall_reason import StallReason
 from spica.hw.isa.csr import COUNTERS
+from spica.hw.settings import PRESETS
+from spica.hw.settings.override import field_names
 from spica.sim.report.result import result_schema
 
 ROOT = Path(__file__).parents[3]

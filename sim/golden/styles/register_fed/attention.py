@@ -6,7 +6,8 @@ import numpy as np
 
 from .....hw.config import ClusterConfig
 from .....hw.config.formats import FP32
-from .....hw.config.tensor import TensorConfig, TensorNumerics
+from .....hw.config.tensor import TensorNumerics
+from .....hw.styles.register_fed.config import RegisterFedConfig
 from .....kernels.attention.problem import AttentionProblem
 from .....kernels.attention.register_fed.plan import CHUNK, TILE, block_keys
 from .....kernels.attention.weight_scale import weight_scale
@@ -33,8 +34,8 @@ def attention(
         the form of `kernels.elements`.
 
     """
-    tensor = config.tensor_units
-    assert tensor is not None
+    tensor = config.tensor
+    assert isinstance(tensor, RegisterFedConfig)
     # Two lanes share a row: each has a part of its sum.
     step = partial(after_block, tensor)
     keys = block_keys(tensor, problem.depth)
@@ -92,7 +93,7 @@ def masked_scores(tensor: TensorNumerics, q, k, seen) -> np.ndarray:
     return np.where(np.arange(len(k)) < seen[:, None], scores, MINUS_INFINITY)
 
 
-def after_block(tensor: TensorConfig, scale, scores, v, state, *, is_first: bool):
+def after_block(tensor: RegisterFedConfig, scale, scores, v, state, *, is_first: bool):
     """Return maxima, sums and O after a block of keys."""
     old, sums, o = state
     weights = weight_scale(tensor)

@@ -8,7 +8,7 @@ row per register and one column per lane. All arrays may be stacked. All numbers
 import numpy as np
 
 from .....hw.config.formats import FORMATS
-from .....hw.config.tensor import TensorConfig
+from .....hw.styles.register_fed.config import RegisterFedConfig
 from ..tensor_product import THREADS, matrix_product, placed
 
 __all__ = [
@@ -31,7 +31,7 @@ ACCUMULATORS = (16, 24)
 #: Rows and columns of the blocks that share an accumulator's layout, and registers of one.
 BLOCK = 8
 #: Default of ``hmma``: FP16, rounded as in Virgo.
-VIRGO = TensorConfig()
+VIRGO = RegisterFedConfig()
 
 #: Row and column, in blocks, of each accumulator register's numbers in lane 0, and of each lane's
 #: numbers in register 0.
@@ -39,7 +39,7 @@ REGISTER_PLACES = [(0, 0), (0, 1), (2, 0), (2, 1), (0, 4), (0, 5), (2, 4), (2, 5
 LANE_PLACES = [(0, 0), (1, 0), (0, 2), (1, 2), (4, 0), (5, 0), (4, 2), (5, 2)]
 
 
-def numbers_of(registers, config: TensorConfig) -> np.ndarray:
+def numbers_of(registers, config: RegisterFedConfig) -> np.ndarray:
     """Return the numbers of registers by register, number in it and lane.
 
     They ascend from the lowest bits on. TF32 is the upper bits of a register.
@@ -51,7 +51,7 @@ def numbers_of(registers, config: TensorConfig) -> np.ndarray:
     return np.stack([registers >> place & mask for place in places], axis=-2)
 
 
-def stored(numbers, config: TensorConfig) -> np.ndarray:
+def stored(numbers, config: RegisterFedConfig) -> np.ndarray:
     """Return the registers with these numbers; the inverse of `numbers_of`."""
     numbers = np.asarray(numbers, np.uint32)
     places = range(config.operand_width - FORMATS[config.operand].width, 32, config.operand_width)
@@ -59,7 +59,7 @@ def stored(numbers, config: TensorConfig) -> np.ndarray:
     return np.bitwise_or.reduce(shifted)
 
 
-def wide_places(config: TensorConfig, is_a: bool) -> tuple[np.ndarray, np.ndarray]:
+def wide_places(config: RegisterFedConfig, is_a: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return row or column, and k, of A or B in warps of 32 threads.
 
     By register, number in it, and lane 4 g + t. A register of A or B has p numbers.
@@ -73,7 +73,7 @@ def wide_places(config: TensorConfig, is_a: bool) -> tuple[np.ndarray, np.ndarra
     return g, p * t + number + 4 * p * register
 
 
-def unpack_a(registers, config: TensorConfig = VIRGO) -> np.ndarray:
+def unpack_a(registers, config: RegisterFedConfig = VIRGO) -> np.ndarray:
     """Return A from its registers, f0 and so on.
 
     In warps of 8 threads a lane holds a row, k ascending.
@@ -85,7 +85,7 @@ def unpack_a(registers, config: TensorConfig = VIRGO) -> np.ndarray:
     return placed(numbers, wide_places(config, is_a=True), (config.rows, config.depth))
 
 
-def unpack_b(registers, config: TensorConfig = VIRGO) -> np.ndarray:
+def unpack_b(registers, config: RegisterFedConfig = VIRGO) -> np.ndarray:
     """Return B from its registers, f8 and so on; a lane holds a column as it does a row of A."""
     if config.threads == THREADS:
         return np.swapaxes(unpack_a(registers, config), -1, -2)
@@ -94,7 +94,7 @@ def unpack_b(registers, config: TensorConfig = VIRGO) -> np.ndarray:
     return np.swapaxes(columns, -1, -2)
 
 
-def pack_a(a, config: TensorConfig = VIRGO) -> np.ndarray:
+def pack_a(a, config: RegisterFedConfig = VIRGO) -> np.ndarray:
     """Return the registers that hold A."""
     a = np.asarray(a, np.uint32)
     if config.threads == THREADS:
@@ -104,7 +104,7 @@ def pack_a(a, config: TensorConfig = VIRGO) -> np.ndarray:
     return stored(a[..., row, k], config)
 
 
-def pack_b(b, config: TensorConfig = VIRGO) -> np.ndarray:
+def pack_b(b, config: RegisterFedConfig = VIRGO) -> np.ndarray:
     """Return the registers that hold B."""
     columns = np.swapaxes(np.asarray(b, np.uint32), -1, -2)
     if config.threads == THREADS:
@@ -144,7 +144,7 @@ def pack_c(c) -> np.ndarray:
 
 
 def hmma(
-    registers, accumulators: int = ACCUMULATORS[0], config: TensorConfig = VIRGO
+    registers, accumulators: int = ACCUMULATORS[0], config: RegisterFedConfig = VIRGO
 ) -> np.ndarray:
     """Return the 32 float registers of a warp after ``hmma``.
 

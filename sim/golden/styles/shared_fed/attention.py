@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from .....hw.config import ClusterConfig
-from .....hw.config.tensor import HgmmaConfig
+from .....hw.styles.shared_fed.config import SharedFedConfig
 from .....kernels.attention.problem import AttentionProblem
 from .....kernels.attention.shared_fed.plan import GROUP, TILE, block_keys
 from .....kernels.attention.weight_scale import weight_scale
@@ -33,14 +33,14 @@ def attention(
         the form of `kernels.elements`.
 
     """
-    tensor = config.hgmma_units
-    assert tensor is not None
+    tensor = config.tensor
+    assert isinstance(tensor, SharedFedConfig)
     step = partial(after_block, tensor)
     keys = block_keys(problem.depth)
     return all_heads(tensor, problem, (q, k, v), step, keys=keys, queries=TILE, parts=1)
 
 
-def after_block(tensor: HgmmaConfig, scale, scores, v, state, *, is_first: bool):
+def after_block(tensor: SharedFedConfig, scale, scores, v, state, *, is_first: bool):
     """Return maxima, sums and O after a block of keys."""
     old, sums, o = state
     weights = weight_scale(tensor)

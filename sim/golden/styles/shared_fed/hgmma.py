@@ -7,7 +7,7 @@ All numbers are stored bits.
 import numpy as np
 
 from .....hw.config.formats import FORMATS
-from .....hw.config.tensor import HgmmaConfig
+from .....hw.styles.shared_fed.config import SharedFedConfig
 from ..tensor_product import THREADS, matrix_product, placed
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
 #: Rows, columns and depth of one instruction with FP16.
 HGMMA_SHAPE = (16, 16, 32)
 #: Default of ``hgmma``: FP16, rounded as in Virgo.
-VIRGO_TILE = HgmmaConfig()
+VIRGO_TILE = SharedFedConfig()
 
 
 def tile_places() -> tuple[np.ndarray, np.ndarray]:
@@ -45,7 +45,7 @@ def pack_tile(c) -> np.ndarray:
     return np.asarray(c, np.uint32)[..., row, column]
 
 
-def stored_matrix(matrix, config: HgmmaConfig = VIRGO_TILE) -> np.ndarray:
+def stored_matrix(matrix, config: SharedFedConfig = VIRGO_TILE) -> np.ndarray:
     """Return the bytes of a factor of ``hgmma``, row by row; `operand_places` has their places."""
     matrix = np.asarray(matrix, np.uint32)
     width = config.operand_width
@@ -54,7 +54,7 @@ def stored_matrix(matrix, config: HgmmaConfig = VIRGO_TILE) -> np.ndarray:
     return dense.view(np.uint8).reshape(*matrix.shape[:-2], -1)
 
 
-def hgmma_operands(a, b, config: HgmmaConfig = VIRGO_TILE) -> tuple[np.ndarray, np.ndarray]:
+def hgmma_operands(a, b, config: SharedFedConfig = VIRGO_TILE) -> tuple[np.ndarray, np.ndarray]:
     """Return A and B from their bytes, row by row."""
     form, width = FORMATS[config.operand], config.operand_width
     numbers = (
@@ -69,7 +69,7 @@ def hgmma_operands(a, b, config: HgmmaConfig = VIRGO_TILE) -> tuple[np.ndarray, 
     return left, right
 
 
-def hgmma(a, b, registers, config: HgmmaConfig = VIRGO_TILE) -> np.ndarray:
+def hgmma(a, b, registers, config: SharedFedConfig = VIRGO_TILE) -> np.ndarray:
     """Return the 32 float registers of a warp, an accumulator of 16 x 16, after ``hgmma``.
 
     `a` has 16 rows and `b` 16 columns, in stored numbers.

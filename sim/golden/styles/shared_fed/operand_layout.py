@@ -2,7 +2,11 @@
 
 import numpy as np
 
-from .....hw.config.tensor import SWIZZLE_ROW_BYTES, SWIZZLE_UNIT_BYTES, HgmmaConfig
+from .....hw.styles.shared_fed.config import (
+    SWIZZLE_ROW_BYTES,
+    SWIZZLE_UNIT_BYTES,
+    SharedFedConfig,
+)
 
 __all__ = ["operand_places", "swizzled"]
 
@@ -17,7 +21,7 @@ def swizzled(address) -> np.ndarray:
     return address ^ row * np.uint32(SWIZZLE_UNIT_BYTES)
 
 
-def operand_places(config: HgmmaConfig, address: int, is_a: bool) -> np.ndarray:
+def operand_places(config: SharedFedConfig, address: int, is_a: bool) -> np.ndarray:
     """Return the addresses of the bytes of A or B at `address`, row by row."""
     byte = np.arange(config.operand_bytes, dtype=np.uint32)
     if not config.is_swizzled:

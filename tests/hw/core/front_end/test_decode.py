@@ -9,6 +9,8 @@ from spica.hw.core.front_end.decode import Decode
 from spica.hw.isa.assembly import assemble
 from spica.hw.isa.instructions import INSTRUCTIONS, find
 from spica.hw.isa.operations import ControlOperation, IntegerOperation, Port
+from spica.hw.styles.register_fed.config import RegisterFedConfig
+from spica.hw.styles.shared_fed.config import SharedFedConfig
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.core.front_end.decode import decode, is_same
 
@@ -23,8 +25,11 @@ def operands_of(rng, instruction) -> int:
     return bits & free
 
 
-PLAIN, TENSOR = CoreConfig(), CoreConfig(tensor="hmma")
-WIDE, HGMMA = CoreConfig(tensor="hmma", threads=32), CoreConfig(tensor="hgmma")
+PLAIN, TENSOR = CoreConfig(), CoreConfig(tensor=RegisterFedConfig())
+WIDE, HGMMA = (
+    CoreConfig(tensor=RegisterFedConfig(), threads=32),
+    CoreConfig(tensor=SharedFedConfig()),
+)
 TENSOR_WORD = INSTRUCTIONS["hmma"]
 
 
@@ -75,7 +80,8 @@ def test_every_instruction_has_been_decoded_as_itself(config):
     """Tensor instructions that the core lacks are illegal for the golden model, no others."""
     for instruction in INSTRUCTIONS.values():
         is_tensor = instruction.unit.value == "tensor"
-        own = {None: (), "hmma": ("hmma",), "hgmma": ("hgmma", "hgmma_wait")}[config.tensor]
+        name = config.tensor and config.tensor.name
+        own = {None: (), "hmma": ("hmma",), "hgmma": ("hgmma", "hgmma_wait")}[name]
         matches = any(INSTRUCTIONS[name].matches(instruction.match) for name in own)
         is_illegal = is_tensor and not matches
         decoded = decode(instruction.match, 0, config=config)

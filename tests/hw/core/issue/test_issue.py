@@ -11,6 +11,8 @@ from spica.hw.core.issue.issue_slot import IssueSlot
 from spica.hw.core.issue.stall_reason import StallReason
 from spica.hw.emit.emitter import emit
 from spica.hw.isa.operations import Port
+from spica.hw.styles.register_fed.config import RegisterFedConfig
+from spica.hw.styles.shared_fed.config import SharedFedConfig
 from spica.sim.engine.testbench import require_no_loop, simulate
 from support.core.issue_bench import random_program, run
 from support.core.issue_entry import Entry
@@ -72,11 +74,11 @@ def test_programs_of_8_warps_of_8_threads():
     assert result.slots[StallReason.NONE] == 480
 
 
-TENSOR = CoreConfig(tensor="hmma", warps=3)
+TENSOR = CoreConfig(tensor=RegisterFedConfig(), warps=3)
 
 
 #: Products are in flight while other instructions serialise.
-HGMMA = CoreConfig(tensor="hgmma", warps=3)
+HGMMA = CoreConfig(tensor=SharedFedConfig(), warps=3)
 
 
 def tensor_programs(config: CoreConfig, length: int, seed: int = 1):

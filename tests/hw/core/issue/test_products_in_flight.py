@@ -7,9 +7,10 @@ import pytest
 from spica.hw.config import CoreConfig
 from spica.hw.core.issue.warp_scoreboard import UNDER_WAY, WarpScoreboard
 from spica.hw.lib.interfaces.execution_unit import REGISTERS
+from spica.hw.styles.shared_fed.config import SharedFedConfig
 from spica.sim.engine.testbench import require_no_loop, simulate
 
-CONFIG = CoreConfig(warps=2, threads=8, tensor="hgmma")
+CONFIG = CoreConfig(warps=2, threads=8, tensor=SharedFedConfig())
 HALF = REGISTERS // 2
 FLOATS = (1 << REGISTERS) - (1 << HALF)  # f0 to f31, the registers of a product
 

@@ -5,10 +5,11 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from spica.hw.config import PRESETS, DmaBlockConfig, DmaConfig
+from spica.hw.config import DmaBlockConfig, DmaConfig
 from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END
 from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.hw.memory.dma.dma import Dma
+from spica.hw.settings import PRESETS
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.memory.dma.dma import DmaDescriptor, drain_beats, is_refused
 from support.memory.dma_bench import DmaBench, words_of

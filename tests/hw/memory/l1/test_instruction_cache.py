@@ -5,17 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from spica.hw.config import (
-    PRESETS,
-    AxiConfig,
-    CacheConfig,
-    ClusterConfig,
-    CoreConfig,
-    MemoryUnitConfig,
-)
+from spica.hw.config import AxiConfig, CacheConfig, ClusterConfig, CoreConfig, MemoryUnitConfig
 from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END
 from spica.hw.memory.l1.cluster_layouts import instruction_cache_events, instruction_mshr_config
 from spica.hw.memory.l1.instruction_cache import InstructionCache
+from spica.hw.settings import PRESETS
 from spica.sim.harness.dram import DramConfig
 from spica.sim.iss.program_bench import END, START
 from spica.sim.machine.command_machine import CommandMachine

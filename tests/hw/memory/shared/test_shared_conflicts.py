@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from spica.hw.config import PRESETS, CoreConfig, SharedMemoryConfig
+from spica.hw.config import CoreConfig, SharedMemoryConfig
 from spica.hw.memory.memory_unit.layouts import Target
+from spica.hw.settings import PRESETS
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.memory.memory_unit.shared_lanes import is_row
 from spica.sim.golden.memory.shared.shared_memory import conflict_degree

@@ -7,13 +7,14 @@ from functools import partial
 
 import pytest
 
-from spica.hw.config import PRESETS, SharedMemoryConfig
+from spica.hw.config import SharedMemoryConfig
 from spica.hw.memory.shared.shared_memory import (
     SharedMemory,
     SharedMemoryPorts,
     cluster_ports,
     port_names,
 )
+from spica.hw.settings import PRESETS
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.synth.measure import measure
 from support.memory.shared_memory_traffic import Traffic

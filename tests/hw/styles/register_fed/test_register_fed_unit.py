@@ -6,22 +6,23 @@ import pytest
 
 from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.arith.dot_product.latency import dot_product_latency
-from spica.hw.config.tensor import TENSOR_NUMERICS, TensorConfig
+from spica.hw.config.tensor import TENSOR_NUMERICS
+from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.hw.styles.register_fed.register_fed_unit import RegisterFedUnit
 from spica.synth.measure import measure
 from support.core.tensor_bench import TensorRun, core_with, instructions, results_of
 
-VIRGO = TensorConfig()
+VIRGO = RegisterFedConfig()
 VOLTA, AMPERE, HOPPER = (
-    TensorConfig(numerics=f"nvidia({name})") for name in ("volta", "ampere", "hopper")
+    RegisterFedConfig(numerics=f"nvidia({name})") for name in ("volta", "ampere", "hopper")
 )
 #: One config for each number of words per step, and the longest chain in the fewest cycles.
 SHAPES = [VIRGO, VOLTA, AMPERE, HOPPER]
-FP32 = TensorConfig(numerics="fp32_rne", operand="fp32")
+FP32 = RegisterFedConfig(numerics="fp32_rne", operand="fp32")
 #: The same in warps of 32 threads.
 WIDE = [replace(tensor, threads=32) for tensor in SHAPES]
 ALL = [
-    TensorConfig(numerics=numerics, operand=operand)
+    RegisterFedConfig(numerics=numerics, operand=operand)
     for numerics, operands in TENSOR_NUMERICS.items()
     for operand in operands
 ]
@@ -31,11 +32,11 @@ DEPTH = 60
 LANES = 8
 
 
-def name_of(tensor: TensorConfig) -> str:
+def name_of(tensor: RegisterFedConfig) -> str:
     return f"{tensor.numerics}_{tensor.operand}" + ("_wide" if tensor.threads != 8 else "")
 
 
-def check(tensor: TensorConfig, count: int, seed: int = 1, **options) -> TensorRun:
+def check(tensor: RegisterFedConfig, count: int, seed: int = 1, **options) -> TensorRun:
     """Run random products; fail unless all results are those of the golden model."""
     config = core_with(tensor, warps=4)
     given = instructions(config, count, seed)

@@ -5,20 +5,20 @@ from dataclasses import replace
 
 import pytest
 
-from spica.hw.config import HgmmaUnitConfig
-from spica.hw.config.tensor import TENSOR_NUMERICS, HgmmaConfig
+from spica.hw.config.tensor import TENSOR_NUMERICS
 from spica.hw.isa.memory_map import SHARED_BASE
 from spica.hw.lib.interfaces.memory_fault import MemoryFault
+from spica.hw.styles.shared_fed.config import SharedFedBlockConfig, SharedFedConfig
 from spica.hw.styles.shared_fed.shared_fed_unit import SharedFedUnit
 from spica.sim.engine.block_bench import BlockBench
 from spica.synth.measure import measure
 from support.core.hgmma_bench import SIZE, HgmmaRun, products, results_of, unit_config
 
-HOPPER = HgmmaConfig(numerics="nvidia(hopper)")
+HOPPER = SharedFedConfig(numerics="nvidia(hopper)")
 SWIZZLED = replace(HOPPER, layout="swizzle128")
-VIRGO, FP32 = HgmmaConfig(), HgmmaConfig(numerics="fp32_rne", operand="fp32")
+VIRGO, FP32 = SharedFedConfig(), SharedFedConfig(numerics="fp32_rne", operand="fp32")
 ALL = [
-    HgmmaConfig(numerics=numerics, operand=operand)
+    SharedFedConfig(numerics=numerics, operand=operand)
     for numerics, operands in TENSOR_NUMERICS.items()
     for operand in operands
 ]
@@ -26,7 +26,7 @@ CELLS = {VIRGO: 14_200, HOPPER: 3_300, FP32: 8_400}
 DEPTH = 60
 
 
-def name_of(tile: HgmmaConfig) -> str:
+def name_of(tile: SharedFedConfig) -> str:
     return f"{tile.numerics}_{tile.operand}"
 
 
@@ -35,7 +35,7 @@ def bench_of():
     """Return a function that returns the bench of a config, one per module."""
     benches = {}
 
-    def give(config: HgmmaUnitConfig) -> BlockBench:
+    def give(config: SharedFedBlockConfig) -> BlockBench:
         if config not in benches:
             benches[config] = BlockBench(SharedFedUnit(config), optimize=0)
         return benches[config]
@@ -47,7 +47,7 @@ def bench_of():
     gc.collect()
 
 
-def check(bench_of, config: HgmmaUnitConfig, count: int, seed: int = 1, **options) -> HgmmaRun:
+def check(bench_of, config: SharedFedBlockConfig, count: int, seed: int = 1, **options) -> HgmmaRun:
     """Run random products; fail unless all results are those of the golden model."""
     given = products(config, count, seed)
     run = HgmmaRun(config, given, bench=bench_of(config), seed=seed, **options)
@@ -90,7 +90,7 @@ def test_all_numerics_match_the_golden_model(bench_of, tile):
 @pytest.mark.slow
 @pytest.mark.parametrize("queue", [1, 2, 3, 8])
 def test_other_queues(bench_of, queue):
-    config = unit_config(HOPPER, tensor_queue=queue)
+    config = unit_config(replace(HOPPER, queue=queue))
     check(bench_of, config, 20, pause=0.1, stall=0.3, busy=0.3, overlap=True)
 
 

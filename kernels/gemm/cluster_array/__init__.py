@@ -1,0 +1,1 @@
+"""``gemm`` on a matrix unit: programs of the cores, commands of a host, and their tiles."""

@@ -1,0 +1,1 @@
+"""Attention on tensor units with operands in registers: exact work."""

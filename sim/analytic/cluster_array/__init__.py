@@ -1,0 +1,1 @@
+"""Products on a matrix unit: exact work, and the timeline of DMA, DRAM and array."""

@@ -1,0 +1,1 @@
+"""Products on tensor units with operands in registers: exact work."""

@@ -1,0 +1,73 @@
+"""Table of the analytic models of each style for products, by the class of its config."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...hw.config import ClusterConfig, SystolicConfig, TensorUnitConfig, UnitConfig
+from ...hw.styles.register_fed.config import RegisterFedConfig
+from ...hw.styles.shared_fed.config import SharedFedConfig
+from ...kernels.gemm.problem import GemmProblem
+from ...kernels.gemm.target import product_unit
+from ..harness.dram import DramConfig
+from .cluster_array import product as cluster_array
+from .cluster_array.finished import finished_traffic
+from .register_fed import product as register_fed
+from .shared_fed import product as shared_fed
+from .work import Counted, Traffic
+
+__all__ = ["STYLES", "AnalyticStyle", "style_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalyticStyle:
+    """Analytic model of the program of a style.
+
+    Parameters
+    ----------
+    traffic : callable
+        ``traffic(config, product)``: exact work of the program.
+    finished : callable or None
+        ``finished(config, product)``: that of a kernel of `FINISHED`, whose cores finish C.
+    counted : callable
+        ``counted(config, result)``: what the counters of a run show of the units.
+    operand_bytes : callable
+        ``operand_bytes(config, product)``: bytes of A and B in DRAM as the program of machines
+        without a DMA reads them; None if the program needs a DMA.
+    terms : callable
+        ``terms(config, product, memory)``: predicted cycles of ``gemm`` by cause; none where the
+        model has only limits.
+
+    """
+
+    traffic: Callable[[ClusterConfig, GemmProblem], Traffic]
+    counted: Callable[[ClusterConfig, Mapping[str, Any]], Counted]
+    finished: Callable[[ClusterConfig, GemmProblem], Traffic] | None = None
+    operand_bytes: Callable[[ClusterConfig, GemmProblem], int] | None = None
+    terms: Callable[[ClusterConfig, GemmProblem, DramConfig], dict[str, int]] = (
+        lambda config, product, memory: {}
+    )
+
+
+STYLES: dict[type[UnitConfig | TensorUnitConfig], AnalyticStyle] = {
+    SystolicConfig: AnalyticStyle(
+        traffic=cluster_array.traffic_of,
+        counted=cluster_array.counted,
+        finished=finished_traffic,
+        terms=cluster_array.terms_of,
+    ),
+    RegisterFedConfig: AnalyticStyle(
+        traffic=register_fed.traffic_of,
+        counted=register_fed.counted,
+        operand_bytes=register_fed.panel_bytes,
+    ),
+    SharedFedConfig: AnalyticStyle(
+        traffic=shared_fed.traffic_of,
+        counted=shared_fed.counted,
+    ),
+}
+
+
+def style_of(config: ClusterConfig, user: str = "a product") -> AnalyticStyle:
+    """Return the models of the unit on which a machine multiplies matrices."""
+    return STYLES[type(product_unit(config, user))]

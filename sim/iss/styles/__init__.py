@@ -1,0 +1,1 @@
+"""Tensor units in the instruction-set model, by style."""

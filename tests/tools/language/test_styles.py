@@ -1,0 +1,74 @@
+"""Names and configs of styles stand in the folders of styles, in their tables and in presets."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+ROOMS = ("hw", "kernels", "sim", "synth", "explore", "api", "cli")
+STYLES = tuple(path.name for path in (ROOT / "hw" / "styles").iterdir() if path.is_dir())
+STYLES = tuple(name for name in STYLES if (ROOT / "hw" / "styles" / name / "style.py").exists())
+#: Name of a style in identifiers of either spelling, such as ``shared_fed`` and ``SharedFedUnit``.
+NAME = re.compile("|".join([*STYLES, *(name.title().replace("_", "") for name in STYLES)]))
+#: Tables of styles, and machines built of them.
+TABLES = {"styles.py", "registry.py", "presets.py"}
+#: Names of units in settings and results; instructions have the same ones.
+UNITS = {"hmma", "hgmma"}
+#: Tables of instructions and the one cast of a matrix unit to the array's config.
+EXEMPT = {"hw/isa/instructions.py", "kernels/forks/step.py", "kernels/gemm/target.py"}
+
+SOURCES = [
+    path
+    for room in ROOMS
+    for path in sorted((ROOT / room).rglob("*"))
+    if path.suffix in {".py", ".c", ".cpp", ".h", ".hpp"}
+]
+OUTSIDE = [
+    path
+    for path in SOURCES
+    if path.name not in TABLES
+    and not any(part.removesuffix(".py") in STYLES for part in path.relative_to(ROOT).parts)
+]
+
+
+def named(text):
+    """Return the lines of a file that name a style."""
+    return [line.strip() for line in text.splitlines() if NAME.search(line)]
+
+
+def distinctions(text):
+    """Return the tests for the config of a style, and strings with the name of a unit."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        is_test = isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"
+        if is_test and re.search(r"SystolicConfig|FedConfig", ast.unparse(node.args[1])):
+            found.append(ast.unparse(node))
+        if isinstance(node, ast.Constant) and node.value in UNITS:
+            found.append(node.value)
+    return found
+
+
+def test_styles_are_known():
+    assert {"register_fed", "shared_fed", "cluster_array"} <= {*STYLES}
+    assert named("from .styles.shared_fed import x\nRegisterFedUnit(1)\n") != []
+    assert distinctions("isinstance(x, SystolicConfig)\ny == 'hmma'") != []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_other_file_names_a_style(room):
+    files = [path for path in OUTSIDE if path.is_relative_to(ROOT / room)]
+    found = {path.relative_to(ROOT).as_posix(): named(path.read_text()) for path in files}
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_other_file_tests_for_a_style(room):
+    files = [path for path in OUTSIDE if path.is_relative_to(ROOT / room)]
+    found = {
+        path.relative_to(ROOT).as_posix(): distinctions(path.read_text())
+        for path in files
+        if path.suffix == ".py"
+    }
+    assert {path for path, tests in found.items() if tests} <= EXEMPT
