@@ -7,8 +7,8 @@ from ..explore.machines import parsed_machines
 from ..explore.plan import planned
 from ..hw.base.errors import UserError
 from ..hw.base.progress import Progress
-from ..hw.config import ClusterConfig
-from ..hw.settings.override import override
+from ..hw.config import MachineConfig
+from ..hw.presets.override import override
 from ..sim.harness.dram import DramConfig
 from ..sim.run.options import MODEL, RunOptions
 from .arrays import integer
@@ -22,7 +22,7 @@ __all__ = ["Comparison", "compare"]
 @python_options()
 def compare(
     kernel: str,
-    machines: str | Sequence[str] | Mapping[str, ClusterConfig],
+    machines: str | Sequence[str] | Mapping[str, MachineConfig],
     *,
     engine: str = "verilator",
     driver: str | None = None,
@@ -46,7 +46,7 @@ def compare(
     ----------
     kernel : str
         Kernel of ``spica list``.
-    machines : str, sequence of str or mapping of str to ClusterConfig
+    machines : str, sequence of str or mapping of str to MachineConfig
         Presets with settings, as in ``virgo,matrix.rows=8``, or configs by name. Ratios are to the
         first.
     engine, driver, dram, seed
@@ -77,8 +77,8 @@ def compare(
 
 
 def configs_of(
-    machines: str | Sequence[str] | Mapping[str, ClusterConfig],
-) -> dict[str, ClusterConfig]:
+    machines: str | Sequence[str] | Mapping[str, MachineConfig],
+) -> dict[str, MachineConfig]:
     """Return the config of each machine by name."""
     if isinstance(machines, Mapping):
         return dict(machines)

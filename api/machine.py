@@ -8,9 +8,9 @@ import numpy as np
 
 from ..hw.base.errors import MachineError, UserError
 from ..hw.base.progress import Progress
-from ..hw.config import ClusterConfig
-from ..hw.settings import PRESETS
-from ..hw.settings.override import override
+from ..hw.config import MachineConfig
+from ..hw.presets import PRESETS
+from ..hw.presets.override import override
 from ..kernels.gemm.target import product_operand
 from ..kernels.kernel import Kernel
 from ..sim.engine.engines import ENGINES
@@ -43,7 +43,7 @@ class Machine:
 
     Parameters
     ----------
-    machine : str or ClusterConfig
+    machine : str or MachineConfig
         Preset name, or the config of a custom machine.
     set : mapping of str to object
         Values of fields of the config by dotted name, as ``--set`` on the command line.
@@ -73,7 +73,7 @@ class Machine:
 
     def __init__(
         self,
-        machine: str | ClusterConfig = "virgo",
+        machine: str | MachineConfig = "virgo",
         *,
         set: Mapping[str, Any] | None = None,
         engine: str = "verilator",

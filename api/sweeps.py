@@ -13,9 +13,9 @@ from ..explore.table import columns, ordered, values_of
 from ..explore.work import KernelRun
 from ..hw.base.errors import UserError
 from ..hw.base.progress import Progress
-from ..hw.config import ClusterConfig
+from ..hw.config import MachineConfig
 from ..hw.config.rtl_support import require_rtl
-from ..hw.settings import PRESETS
+from ..hw.presets import PRESETS
 from ..sim.engine.engines import ENGINES
 from ..sim.harness.dram import DramConfig
 from ..sim.run.drivers import DIMENSIONS, HOST_KERNEL, is_on_cores
@@ -36,7 +36,7 @@ __all__ = ["preset_config", "require_known_choices", "runs_of", "sweep"]
 @python_options()
 def sweep(
     kernel: str,
-    machines: str | Sequence[str] | Mapping[str, ClusterConfig],
+    machines: str | Sequence[str] | Mapping[str, MachineConfig],
     over: Mapping[str, Sequence[Any]] | None = None,
     *,
     engine: str = "verilator",
@@ -61,7 +61,7 @@ def sweep(
     ----------
     kernel : str
         Kernel of ``spica list``.
-    machines : str, sequence of str or mapping of str to ClusterConfig
+    machines : str, sequence of str or mapping of str to MachineConfig
         Names of presets, or configs by name.
     over : mapping or None
         Values of each field, by its dotted name; ``dram.latency`` and the like for DRAM.
@@ -113,10 +113,10 @@ def runs_of(
     options: RunOptions,
     *,
     has_energy: bool = False,
-) -> Callable[[str, ClusterConfig], KernelRun]:
+) -> Callable[[str, MachineConfig], KernelRun]:
     """Return the function that finds the run of a kernel on a machine, by its name and config."""
 
-    def run_of(name: str, config: ClusterConfig) -> KernelRun:
+    def run_of(name: str, config: MachineConfig) -> KernelRun:
         if kernel == HOST_KERNEL and not is_on_cores(driver, name, config):
             run = host_run(name, config, sizes, options)
         else:
@@ -127,8 +127,8 @@ def runs_of(
 
 
 def configs_of(
-    machines: str | Sequence[str] | Mapping[str, ClusterConfig],
-) -> dict[str, ClusterConfig]:
+    machines: str | Sequence[str] | Mapping[str, MachineConfig],
+) -> dict[str, MachineConfig]:
     """Return the configs of machines by name."""
     if isinstance(machines, Mapping):
         return dict(machines)
@@ -137,7 +137,7 @@ def configs_of(
     return {name: preset_config(name) for name in names}
 
 
-def preset_config(name: str) -> ClusterConfig:
+def preset_config(name: str) -> MachineConfig:
     """Return the config of a preset; raise if there is none of that name."""
     if name not in PRESETS:
         raise UserError(f"machines must be of {', '.join(PRESETS)}, not {name!r}")
@@ -158,7 +158,7 @@ def require_known_choices(kernel: str, engine: str, driver: str | None, jobs: in
 
 
 def host_run(
-    name: str, config: ClusterConfig, sizes: Mapping[str, int], options: RunOptions
+    name: str, config: MachineConfig, sizes: Mapping[str, int], options: RunOptions
 ) -> KernelRun:
     """Return the run of a product that a host commands."""
     if options.engine == MODEL:
@@ -176,7 +176,7 @@ def host_run(
 
 
 def cores_run(
-    kernel: str, name: str, config: ClusterConfig, sizes: Mapping[str, int], options: RunOptions
+    kernel: str, name: str, config: MachineConfig, sizes: Mapping[str, int], options: RunOptions
 ) -> KernelRun:
     """Return the run of a kernel on the cores, without lockstep."""
     require_cores(kernel, name, config)

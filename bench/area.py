@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from spica.cli.options import new_table
 from spica.hw.base.progress import Progress
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.lib.register_slices import RegisterSlice
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.hw.styles.register_fed.config import BUFFERS, RegisterFedConfig
 from spica.hw.styles.register_fed.fragment_staging import FragmentStaging
 from spica.hw.styles.register_fed.layouts import row_shape
@@ -29,7 +29,7 @@ def measure(quick: bool, tell: Progress) -> Iterator[dict]:
     yield result | {"staging": staging(PRESETS["ampere"])}
 
 
-def matrix_ports(config: ClusterConfig) -> dict:
+def matrix_ports(config: MachineConfig) -> dict:
     """Return the cost of shared memory with and without the ports of the matrix unit."""
     ports = cluster_ports(config)
     others = len(ports.read_sizes) - 2 * len(config.units)
@@ -51,7 +51,7 @@ def matrix_ports(config: ClusterConfig) -> dict:
     }
 
 
-def staging(config: ClusterConfig) -> dict:
+def staging(config: MachineConfig) -> dict:
     """Return the cost of the fragments of a core, by the storage of C.
 
     C of two instructions is the staging of the RTL. C of one instruction has half of its memory. If

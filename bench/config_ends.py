@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from spica.cli.main import main as spica
-from spica.hw.settings import PRESETS
-from spica.hw.settings.ends import changes_to_ends
+from spica.hw.presets import PRESETS
+from spica.hw.presets.ends import changes_to_ends
 from spica.sim.run.options import MODEL
 
 __all__ = ["SIZES", "changes", "main", "outcome_of", "record"]

@@ -29,7 +29,7 @@ from spica.explore.energy.event_fit import Rows, differences, fitted_groups
 from spica.explore.energy.event_table import EventBlock, event_blocks
 from spica.explore.energy.gates import GateOptions
 from spica.hw.base.errors import UserError
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.engine.versions import versions
 
 from .energy_measurements import Measurements

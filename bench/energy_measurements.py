@@ -20,7 +20,7 @@ from spica.hw.base.build_cache import digest
 from spica.hw.base.errors import UserError
 from spica.hw.base.progress import Progress
 from spica.hw.emit.shared_block import describe
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.elements import nearest
 from spica.sim.report.result import PASS
 from spica.sim.run.options import RunOptions

@@ -26,7 +26,7 @@ from spica.explore.energy.gates import (
 from spica.explore.reproduce.published import DESIGNS
 from spica.hw.base.errors import UserError
 from spica.hw.base.progress import Progress
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.synth.energy.block_model import Costs
 from spica.synth.energy.memory_accesses import MemoryPorts
 from spica.synth.energy.memory_energy import MemoryEnergy

@@ -11,7 +11,7 @@ from spica.hw.base.progress import Progress
 from spica.hw.config import CoreConfig
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.program_bench import START

@@ -3,8 +3,8 @@
 import importlib
 
 from .. import kernels
-from ..hw.config import ARRAYS, ClusterConfig
-from ..hw.settings import PRESETS
+from ..hw.config import ARRAYS, MachineConfig
+from ..hw.presets import PRESETS
 from ..kernels.kernel import find_kernel
 from ..sim.engine.versions import versions
 from ..sim.run.drivers import TENSOR_KERNELS, usual_preset, usual_sizes
@@ -38,7 +38,7 @@ def kernel_summary(name: str) -> dict[str, str]:
     }
 
 
-def preset_summary(config: ClusterConfig) -> dict[str, str]:
+def preset_summary(config: MachineConfig) -> dict[str, str]:
     """Return the main parameters of a preset."""
     shared, axi, core, tensor = config.shared, config.axi, config.core, config.tensor
     units = [unit.summary for unit in config.units]

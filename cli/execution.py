@@ -16,7 +16,7 @@ from ..explore.energy.event_model import EventOptions, require_event_run, run_wi
 from ..explore.energy.gates import GateOptions, read_costs, run_with_gates
 from ..explore.energy.requirements import require_cluster_run
 from ..hw.base.errors import MachineError, UserError
-from ..hw.config import ClusterConfig
+from ..hw.config import MachineConfig
 from ..sim.run.options import RunOptions
 from ..sim.run.workload import Workload, run_workload
 from .files import Draft, opened, write_dump
@@ -57,7 +57,7 @@ class Terminal:
 def carry_out(
     workload: Workload,
     preset: str,
-    config: ClusterConfig,
+    config: MachineConfig,
     options: RunOptions,
     json: str | None,
     dumps: Sequence[tuple[str, Path]] = (),
@@ -88,7 +88,7 @@ def shown(
     execute: Callable[..., dict[str, Any]],
     workload: Workload,
     preset: str,
-    config: ClusterConfig,
+    config: MachineConfig,
     options: RunOptions,
     output: JsonOutput,
     buffers: dict[str, np.ndarray],
@@ -117,7 +117,7 @@ def keep(trace: Draft | None):
 
 
 def energy_run(
-    options: Options, config: ClusterConfig, settings: RunOptions
+    options: Options, config: MachineConfig, settings: RunOptions
 ) -> Callable[..., dict[str, Any]]:
     """Return the function that runs a workload, with its energy if the options ask for it."""
     if options.energy and options.energy_gates:

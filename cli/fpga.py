@@ -8,10 +8,10 @@ from cyclopts import Parameter
 
 from ..api.progress import ProgressDisplay
 from ..hw.base.errors import UserError
-from ..hw.config import ARRAYS, ClusterConfig
+from ..hw.config import ARRAYS, MachineConfig
 from ..hw.config.rtl_support import require_rtl
 from ..hw.emit.emitter import emit
-from ..hw.settings import PRESETS
+from ..hw.presets import PRESETS
 from ..sim.run.fpga_self_test import BAUD, test_of, verdict_of
 from ..synth.fpga.bitstream import Build, board_top, build_bitstream, require_tools
 from ..synth.fpga.boards import find_board
@@ -76,7 +76,7 @@ def fpga(
     require_tools(target)
     known = PRESETS | ARRAYS
     config = changed(known[choose("preset", preset, known)], settings)
-    if isinstance(config, ClusterConfig):
+    if isinstance(config, MachineConfig):
         require_rtl(config)
     wanted = target.frequency if frequency is None else 1e6 * frequency
     if not target.frequency <= wanted <= 1e9:

@@ -7,10 +7,10 @@ from cyclopts import Parameter
 
 from ..api.progress import ProgressDisplay
 from ..hw.base.errors import UserError
-from ..hw.cluster.artifacts import MARK, artifacts
 from ..hw.config.rtl_support import require_rtl
 from ..hw.emit.emission import Emission
 from ..hw.emit.sram_macros import MacroLimits
+from ..hw.machine.artifacts import MARK, artifacts
 from ..kernels.gemm.host.exported import exported_product
 from ..sim.engine.emission_cache import emit_cached
 from .files import write_together

@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.table import Table
 
 from ..hw.base.errors import UserError
-from ..hw.config import ClusterConfig
-from ..hw.settings import PRESETS
-from ..hw.settings.override import override
+from ..hw.config import MachineConfig
+from ..hw.presets import PRESETS
+from ..hw.presets.override import override
 from .files import Draft
 
 Config = TypeVar("Config")
@@ -129,7 +129,7 @@ def choose(kind: str, name: str, known: Iterable[str]) -> str:
     raise UserError(f"unknown {kind} {name!r}; {hint}")
 
 
-def configured(preset: str, settings: Iterable[str]) -> ClusterConfig:
+def configured(preset: str, settings: Iterable[str]) -> MachineConfig:
     """Return the config of a preset with the settings of ``--set``."""
     return changed(PRESETS[choose("preset", preset, PRESETS)], settings)
 

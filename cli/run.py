@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ..hw.base.errors import UserError
-from ..hw.config import ClusterConfig
+from ..hw.config import MachineConfig
 from ..hw.config.rtl_support import require_rtl
 from ..kernels.attention.data import KINDS as ATTENTION_KINDS
 from ..kernels.gemm.data import KINDS
@@ -100,7 +100,7 @@ def run(
 
 
 def chosen(
-    kernel: str, files: Sequence[str], config: ClusterConfig, options: Options
+    kernel: str, files: Sequence[str], config: MachineConfig, options: Options
 ) -> tuple[Workload, RunOptions]:
     """Return the workload that the options select, and the options of its run."""
     on_matrix = kernel in EXACT_KERNELS
@@ -124,7 +124,7 @@ def chosen(
 
 
 def host_product(
-    files: Sequence[str], config: ClusterConfig, options: Options
+    files: Sequence[str], config: MachineConfig, options: Options
 ) -> tuple[Workload, RunOptions]:
     """Return the product that a host commands."""
     what = f"{HOST_KERNEL} driven by a host"
@@ -142,7 +142,7 @@ def host_product(
 
 
 def cores_work(
-    kernel: str, files: Sequence[str], config: ClusterConfig, options: Options
+    kernel: str, files: Sequence[str], config: MachineConfig, options: Options
 ) -> tuple[Workload, SimtOptions]:
     """Return the kernel or the program that the cores run."""
     on_matrix, is_own = kernel in EXACT_KERNELS, is_file_name(kernel)

@@ -5,12 +5,12 @@ from pathlib import Path
 import pages
 from pages import table
 
-from spica.hw.cluster.counters import counter_table
-from spica.hw.cluster.register_blocks import register_blocks
 from spica.hw.isa import memory_map as address_map
-from spica.hw.settings import PRESETS
-from spica.hw.settings.ends import range_of, value_of
-from spica.hw.settings.override import field_names
+from spica.hw.machine.counters import counter_table
+from spica.hw.machine.fields import field_names
+from spica.hw.machine.register_blocks import register_blocks
+from spica.hw.presets import PRESETS
+from spica.hw.presets.ends import range_of, value_of
 from spica.sim.units.shared_memory.request_patterns import PATTERNS, PORTS
 from spica.sim.units.shared_memory.rules import RULES, SUBBANKS, described
 

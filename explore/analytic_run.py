@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from ..hw.base.errors import UserError
 from ..hw.base.progress import Progress
-from ..hw.config import ClusterConfig
+from ..hw.config import MachineConfig
 from ..kernels.attention.cores import problem_of
 from ..kernels.attention.problem import AttentionProblem
 from ..kernels.gemm.target import is_on_tensor_units, product_macs
@@ -21,7 +21,7 @@ from .work import KernelRun
 __all__ = ["AnalyticRun", "predictions_of"]
 
 #: Function that finds the run of a machine by its name and config.
-RunOf = Callable[[str, ClusterConfig], KernelRun]
+RunOf = Callable[[str, MachineConfig], KernelRun]
 
 #: Kernels besides products, and driver, that the model describes.
 ATTENTION, DRIVER = "attention", "cores"
@@ -70,7 +70,7 @@ class AnalyticRun(KernelRun):
 
 
 def attention_of(
-    config: ClusterConfig, sizes: Mapping[str, int], options: Mapping[str, Any]
+    config: MachineConfig, sizes: Mapping[str, int], options: Mapping[str, Any]
 ) -> AttentionProblem:
     """Return the problem of a run of ``attention`` with options of its data."""
     data = options.get("data", DATA)
@@ -81,7 +81,7 @@ def attention_of(
     )
 
 
-def counters_of(config: ClusterConfig, prediction: Prediction) -> dict[str, int]:
+def counters_of(config: MachineConfig, prediction: Prediction) -> dict[str, int]:
     """Return work, least cycles, and cycles by cause, by the names in reports."""
     traffic, levels = prediction.traffic, prediction.levels
     active = "tensor_active_cycles" if is_on_tensor_units(config) else "matrix_active"

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from ..hw.base.errors import UserError
-from ..hw.config import ClusterConfig
-from ..hw.settings.override import SettingError, field_names, override
+from ..hw.config import MachineConfig
+from ..hw.machine.fields import field_names
+from ..hw.presets.override import SettingError, override
 from ..sim.harness.core_memory import CoreMemoryConfig
 from ..sim.harness.dram import DramConfig
 from ..sim.run.options import MODEL, RunOptions
@@ -36,7 +37,7 @@ class Axis:
     field : str
         Dotted name: a field of the config, or of a memory model after ``dram.`` or ``memory.``.
     values : tuple of str
-        Values, as for `hw.settings.override.override`.
+        Values, as for `hw.presets.override.override`.
 
     """
 
@@ -75,7 +76,7 @@ def combinations(axes: Sequence[Axis]) -> Iterator[dict[str, str]]:
         yield dict(zip((axis.field for axis in axes), values, strict=True))
 
 
-def on_machine(config: ClusterConfig, settings: Mapping[str, str]) -> ClusterConfig:
+def on_machine(config: MachineConfig, settings: Mapping[str, str]) -> MachineConfig:
     """Return a config with the settings of its fields."""
     return override(config, part_of(settings, None))
 
@@ -108,7 +109,7 @@ def memory_of(field: str) -> str | None:
 
 
 def require_known(
-    axes: Sequence[Axis], configs: Collection[ClusterConfig], engine: str, *, has_dram: bool
+    axes: Sequence[Axis], configs: Collection[MachineConfig], engine: str, *, has_dram: bool
 ):
     """Raise unless the axes exist.
 
@@ -119,7 +120,7 @@ def require_known(
     ----------
     axes : sequence of Axis
         Axes of the sweep.
-    configs : collection of ClusterConfig
+    configs : collection of MachineConfig
         Configs of the presets.
     engine : str
         Engine of the runs.
@@ -147,7 +148,7 @@ def require_known(
                 raise UserError(f"cannot vary {axis.field}: {errors[0]}")
 
 
-def error_of(config: ClusterConfig | DramConfig | CoreMemoryConfig, setting: str) -> str:
+def error_of(config: MachineConfig | DramConfig | CoreMemoryConfig, setting: str) -> str:
     """Return the error in the name or in the type of a setting, "" if there is none."""
     try:
         override(config, [setting])

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..hw.base.errors import UserError
-from ..hw.config import ClusterConfig
+from ..hw.config import MachineConfig
 from .axes import Axis, combinations, on_machine, on_memory
 from .energy.requirements import require_cluster_run
 from .work import KernelRun
@@ -70,15 +70,15 @@ class Plan:
 
 
 def planned(
-    configs: Mapping[str, ClusterConfig],
+    configs: Mapping[str, MachineConfig],
     axes: Sequence[Axis],
-    run_of: Callable[[str, ClusterConfig], KernelRun],
+    run_of: Callable[[str, MachineConfig], KernelRun],
 ) -> Plan:
     """Return the plan of a sweep.
 
     Parameters
     ----------
-    configs : mapping of str to ClusterConfig
+    configs : mapping of str to MachineConfig
         Config of each preset by name.
     axes : sequence of Axis
         Axes, checked by `axes.require_known`.
@@ -87,7 +87,7 @@ def planned(
 
     """
 
-    def point(preset: str, config: ClusterConfig, settings: dict[str, str]) -> Point:
+    def point(preset: str, config: MachineConfig, settings: dict[str, str]) -> Point:
         try:
             run = run_of(preset, on_machine(config, settings))
             run = replace(run, options=on_memory(run.options, settings))

@@ -10,7 +10,7 @@ from .. import hw, kernels, sim, synth
 from ..hw.base.build_cache import digest
 from ..hw.base.errors import MachineError, UserError
 from ..hw.base.progress import Progress
-from ..hw.config import ClusterConfig
+from ..hw.config import MachineConfig
 from ..hw.config.rtl_support import require_rtl
 from ..hw.emit.shared_block import describe
 from ..sim.engine.versions import versions
@@ -43,7 +43,7 @@ class Work(Protocol):
     is_immediate: ClassVar[bool]
 
     @property
-    def config(self) -> ClusterConfig:
+    def config(self) -> MachineConfig:
         """Config of the machine."""
         ...
 
@@ -82,7 +82,7 @@ class KernelRun:
         ``cores``, or ``host`` for a product that a host commands.
     preset : str
         Name of the machine.
-    config : ClusterConfig
+    config : MachineConfig
         Config of the machine.
     sizes : mapping of str to int
         Sizes of the kernel by dimension.
@@ -98,7 +98,7 @@ class KernelRun:
     kernel: str
     driver: str
     preset: str
-    config: ClusterConfig
+    config: MachineConfig
     sizes: Mapping[str, int]
     product: Mapping[str, Any]
     options: RunOptions
@@ -160,12 +160,12 @@ class AreaMeasurement:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         Config of the machine.
 
     """
 
-    config: ClusterConfig
+    config: MachineConfig
 
     kind: ClassVar[str] = "sweep-area"
     is_immediate: ClassVar[bool] = False

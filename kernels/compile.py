@@ -10,7 +10,7 @@ from ..hw.base.build_step import build_step
 from ..hw.base.errors import UserError
 from ..hw.base.progress import Progress
 from ..hw.base.zig import compiler_version
-from ..hw.config import ClusterConfig
+from ..hw.config import MachineConfig
 from ..hw.isa.memory_map import STACK_BYTES
 from . import toolchain
 from .divergence.check import Crossing, first_crossing
@@ -162,7 +162,7 @@ def require_sources(
 
 def compile_program(
     sources: Sequence[Path],
-    config: ClusterConfig,
+    config: MachineConfig,
     *,
     optimize: int = 3,
     includes: Sequence[Path] = (),
@@ -178,7 +178,7 @@ def compile_program(
     ----------
     sources : sequence of Path
         C, C++ and assembly files, told apart by suffix.
-    config : ClusterConfig
+    config : MachineConfig
         The machine; the program gets its sizes from ``spica.h``.
     optimize : int
         Optimisation level of the compiler, 0 to 3.

@@ -4,9 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ..hw.base.errors import UserError
-from ..hw.cluster.artifacts import sizes as config_sizes
-from ..hw.cluster.register_blocks import register_blocks
-from ..hw.config import ClusterConfig, PipelineConfig
+from ..hw.config import MachineConfig, PipelineConfig
 from ..hw.core.front_end.decode_table import RULES
 from ..hw.isa import commands as rocc
 from ..hw.isa import memory_map as address_map
@@ -14,6 +12,8 @@ from ..hw.isa.csr import COUNTER_NUMBERS, COUNTERS, CSRS
 from ..hw.isa.instructions import INSTRUCTIONS
 from ..hw.isa.markers import MARKERS
 from ..hw.isa.operations import Unit
+from ..hw.machine.artifacts import sizes as config_sizes
+from ..hw.machine.register_blocks import register_blocks
 from ..hw.styles.registry import matrix_style_of
 from .gemm.styles import header_constants, header_sizes, tile_constants
 
@@ -51,7 +51,7 @@ ADDRESSES = (
 Definitions = Iterator[tuple[str, str, str]]
 
 
-def sizes(config: ClusterConfig, stack_bytes: int) -> Definitions:
+def sizes(config: MachineConfig, stack_bytes: int) -> Definitions:
     """Yield name, value and meaning of each size of the cluster and of the program."""
     core = config.core
     assert core is not None
@@ -87,7 +87,7 @@ def addresses() -> Definitions:
     yield from header_constants()
 
 
-def windows(config: ClusterConfig) -> Definitions:
+def windows(config: MachineConfig) -> Definitions:
     """Yield name, value and meaning of each register's address, as seen by the cores."""
     window = address_map.SHARED_BASE + config.shared.size
     yield "window_base", f"{window:#x}", "end of shared memory: print buffers, registers"
@@ -130,13 +130,13 @@ def encodings(core: PipelineConfig) -> Definitions:
             yield f"insn_{name}", f"SPICA_LACKS_{name.upper()}", ""
 
 
-def missing(config: ClusterConfig) -> Definitions:
+def missing(config: MachineConfig) -> Definitions:
     """Yield a sentence for each kind of unit outside the cores that the cluster does not have."""
     if not config.units:
         yield "lacks_matrix", f'"this needs a matrix unit {NOT_HERE}"', ""
 
 
-def commands(config: ClusterConfig) -> Definitions:
+def commands(config: MachineConfig) -> Definitions:
     """Yield name, value and meaning of each command code of the matrix units."""
     for function in rocc.Function:
         yield f"rocc_{function.name}", f"{rocc.rocc_word(function):#010x}", ""
@@ -197,7 +197,7 @@ def library_header() -> str:
     return text("programs of any machine", common(PipelineConfig()))
 
 
-def program_header(config: ClusterConfig, stack_bytes: int = address_map.STACK_BYTES) -> str:
+def program_header(config: MachineConfig, stack_bytes: int = address_map.STACK_BYTES) -> str:
     """Return the text of `spica.h` for programs of a cluster with stacks of this size.
 
     Assembly can use its constants; declarations are for C and C++ only.

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ..hw.config import ClusterConfig
+from ..hw.config import MachineConfig
 from .design import cluster_design
 from .gates import NAND2_EQUIVALENTS
 from .grouped import GroupMeasurement, Pricing, group_measurements, total_measurement
@@ -17,7 +17,7 @@ __all__ = ["area_report", "measure_cluster", "memory_rows"]
 
 
 def measure_cluster(
-    config: ClusterConfig,
+    config: MachineConfig,
     name: str,
     *,
     liberty: Path | Library | None = None,

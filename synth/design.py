@@ -11,7 +11,7 @@ from amaranth.hdl import Fragment
 from amaranth.lib import wiring
 
 from ..hw.base.build_cache import digest
-from ..hw.config import ClusterConfig
+from ..hw.config import MachineConfig
 from ..hw.emit.amaranth_patches import blank_memories, patched_amaranth
 from ..hw.emit.emitter import Emitter, signature_ports
 from ..hw.emit.garbage_collection import no_garbage_collection
@@ -91,12 +91,12 @@ def design_of(component, name: str) -> Design:
     return Design(top=top, blocks=split_blocks(text, classes))
 
 
-def cluster_design(config: ClusterConfig, name: str) -> Design:
+def cluster_design(config: MachineConfig, name: str) -> Design:
     """Return the blocks of a cluster, from the cache if it was elaborated before.
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         The cluster.
     name : str
         Name of its top block. Characters that names of modules cannot have become ``_``.
@@ -105,9 +105,9 @@ def cluster_design(config: ClusterConfig, name: str) -> Design:
     name = re.sub(r"\W", "_", name)
 
     def elaborate() -> Design:
-        from ..hw.cluster.cluster import Cluster
+        from ..hw.machine.machine import Machine
 
-        return design_of(Cluster(config), name)
+        return design_of(Machine(config), name)
 
     rooms = Path(__file__).parents[1]
     sources = [source_key(rooms / room) for room in ("hw", "synth")]

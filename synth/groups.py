@@ -51,6 +51,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "UnitRegisterBus",
     ),
     "control": (
+        "Machine",
         "Cluster",
         "Control",
         "RunControl",
@@ -62,6 +63,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 #: Classes that contain parts of several groups: every direct child has a group of its own or is a
 #: helper.
 CONTAINERS = (
+    "Machine",
     "Cluster",
     "Core",
     "SystolicUnit",

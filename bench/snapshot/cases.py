@@ -13,7 +13,7 @@ from spica.explore.work import failure_of, one_line
 from spica.hw.base.build_cache import digest
 from spica.hw.base.errors import MachineError
 from spica.hw.base.progress import Progress
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.config.rtl_support import require_rtl
 from spica.hw.emit.shared_block import describe
 from spica.sim.engine.emission_cache import emit_cached
@@ -42,13 +42,13 @@ class Case:
     ----------
     preset : str
         Name of the machine.
-    config : ClusterConfig
+    config : MachineConfig
         Config of the machine.
 
     """
 
     preset: str
-    config: ClusterConfig
+    config: MachineConfig
 
     kind: ClassVar[str] = "snapshot"
     is_immediate: ClassVar[bool] = False
@@ -141,25 +141,25 @@ class PresetCase(Case):
         return Record(status=PASS, result=PARTS[self.part](self.config, self.preset))
 
 
-def config_of(config: ClusterConfig, preset: str) -> Facts:
+def config_of(config: MachineConfig, preset: str) -> Facts:
     """Return the fields of a preset."""
     return config_facts(config)
 
 
-def verilog_of(config: ClusterConfig, preset: str) -> Facts:
+def verilog_of(config: MachineConfig, preset: str) -> Facts:
     """Emit a preset; return its Verilog, JSON description and C header."""
     require_rtl(config)
     return verilog_facts(emit_cached(config, preset))
 
 
-def area_of(config: ClusterConfig, preset: str) -> Facts:
+def area_of(config: MachineConfig, preset: str) -> Facts:
     """Synthesise a preset, one block at a time; return its area and depth."""
     require_rtl(config)
     return area_facts(area_report(measure_cluster(config, preset, workers=1)))
 
 
 #: Parts of a preset with their functions.
-PARTS: dict[str, Callable[[ClusterConfig, str], Facts]] = {
+PARTS: dict[str, Callable[[MachineConfig, str], Facts]] = {
     "config": config_of,
     "Verilog": verilog_of,
     "area": area_of,

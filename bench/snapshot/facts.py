@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from spica.hw.cluster.artifacts import c_header, description
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.emit.emission import Emission
+from spica.hw.machine.artifacts import c_header, description
 from spica.sim.machine.saving import data_digest
 from spica.sim.machine.snapshot import plain, program_digest
 from spica.sim.run.program_workload import KernelWorkload
@@ -111,7 +111,7 @@ def run_facts(
     return facts
 
 
-def config_facts(config: ClusterConfig) -> Facts:
+def config_facts(config: MachineConfig) -> Facts:
     """Return every field of a preset by its dotted name; fields without a value are left out."""
     return {"config": dict(leaves(plain(config.resolved)))}
 

@@ -7,8 +7,8 @@ from typing import Any
 from spica.cli.catalog import ENGINES, kernel_names
 from spica.cli.options import choose
 from spica.hw.base.errors import UserError
-from spica.hw.config import ClusterConfig
-from spica.hw.settings import PRESETS
+from spica.hw.config import MachineConfig
+from spica.hw.presets import PRESETS
 from spica.sim.run.drivers import HOST_KERNEL
 from spica.sim.run.options import MODEL
 
@@ -78,7 +78,7 @@ class Selection:
             )
         return found
 
-    def runs(self, preset: str, config: ClusterConfig) -> Iterator[RunCase]:
+    def runs(self, preset: str, config: MachineConfig) -> Iterator[RunCase]:
         """Yield the runs of a preset; a host commands `HOST_KERNEL` too, if there are cores."""
         for kernel in dict.fromkeys(self.kernels or kernel_names()):
             drivers = [{}, {"driver": "host"}] if kernel == HOST_KERNEL and config.cores else [{}]
@@ -93,7 +93,7 @@ class Selection:
                     )
 
 
-def size_of(config: ClusterConfig) -> int:
+def size_of(config: MachineConfig) -> int:
     """Return the lanes, warps and multipliers of a machine, by which its model grows."""
     core = config.core
     threads = 0 if core is None else config.cores * core.warps * core.threads

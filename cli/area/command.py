@@ -12,7 +12,7 @@ from ...api.progress import ProgressDisplay
 from ...explore.charts.area import area_chart
 from ...explore.charts.files import PICTURES, picture
 from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.config.rtl_support import require_rtl
 from ...synth.area import area_report, measure_cluster
 from ...synth.design import cluster_design
@@ -51,7 +51,7 @@ from .sheets import (
 __all__ = ["area"]
 
 #: Configs of machines by name.
-Machines = dict[str, ClusterConfig]
+Machines = dict[str, MachineConfig]
 SweepOption = Annotated[
     str | None,
     Parameter(help="Measure one machine per value of a field, as in `--sweep matrix.rows=4,8,16`."),
@@ -233,7 +233,7 @@ def machines_of(presets: Sequence[str], settings: Sequence[str], sweep: str | No
     return machines
 
 
-def swept(config: ClusterConfig, field: str, values: Sequence[str]) -> Machines:
+def swept(config: MachineConfig, field: str, values: Sequence[str]) -> Machines:
     """Return a config for each value of a field, or of several fields joined by ``+``."""
     return {
         f"{field}={value}": changed(config, [f"{name}={value}" for name in field.split("+")])

@@ -11,7 +11,7 @@ from ...explore.charts.comparison import comparison_chart, comparison_page
 from ...explore.charts.files import PICTURES, picture
 from ...explore.comparison import comparable, compared
 from ...explore.machines import parsed_machines
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ..area.command import optional
 from ..catalog import kernel_names
 from ..files import require_suffix
@@ -95,7 +95,7 @@ def compare(
     return 0 if comparison.is_passed else FAILED
 
 
-def machines_of(presets: Sequence[str], settings: Sequence[str]) -> dict[str, ClusterConfig]:
+def machines_of(presets: Sequence[str], settings: Sequence[str]) -> dict[str, MachineConfig]:
     """Return the config of each machine by name; the settings of ``--set`` are applied to all."""
     return {
         name: configured(preset, [*settings, *own])

@@ -17,7 +17,7 @@ from ...explore.sweep import sweep as carried_out
 from ...explore.table import csv_text, report
 from ...explore.work import KernelRun
 from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...sim.run.exact_kernels import EXACT_KERNELS
 from ..area.command import optional
 from ..catalog import ENGINES, kernel_names
@@ -134,7 +134,7 @@ def require_workers(jobs: int | None, scheduler: str | None):
 
 def plan_of(
     kernel: str,
-    configs: Mapping[str, ClusterConfig],
+    configs: Mapping[str, MachineConfig],
     over: Sequence[str],
     options: PointOptions,
     *,
@@ -150,7 +150,7 @@ def plan_of(
     has_dram = kernel in EXACT_KERNELS
     require_known(axes, configs.values(), options.engine, has_dram=has_dram)
 
-    def run_of(preset: str, config: ClusterConfig) -> KernelRun:
+    def run_of(preset: str, config: MachineConfig) -> KernelRun:
         own = Options(preset=preset, **vars(options))
         workload, settings = chosen(kernel, (), config, own)
         return KernelRun(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from .event_data import EventEnergies, GroupEnergies
 from .event_table import CYCLES, GROUPS, EventBlock, EventCounts, event_blocks
 
@@ -55,7 +55,7 @@ class MeasuredRun:
     counts: EventCounts
 
 
-def measured_run(result: Mapping[str, Any], config: ClusterConfig) -> MeasuredRun:
+def measured_run(result: Mapping[str, Any], config: MachineConfig) -> MeasuredRun:
     """Return a run from its result with energy from gates."""
     counts = EventCounts(result, config)
     return MeasuredRun(energy=result["energy"], blocks=[*event_blocks(config)], counts=counts)

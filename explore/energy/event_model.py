@@ -8,7 +8,7 @@ import numpy as np
 
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...sim.report.result import COMPLETE
 from ...sim.run.options import RunOptions
 from ...sim.run.workload import Workload, run_workload
@@ -48,7 +48,7 @@ class EventOptions:
 def run_with_events(
     workload: Workload,
     preset: str,
-    config: ClusterConfig,
+    config: MachineConfig,
     options: RunOptions,
     *,
     energy: EventOptions,
@@ -72,7 +72,7 @@ def run_with_events(
     return result | {"energy": event_section(result, config, energy)}
 
 
-def require_event_run(config: ClusterConfig, options: RunOptions):
+def require_event_run(config: MachineConfig, options: RunOptions):
     """Raise unless a run is one of the whole cluster, whose groups all have event energies."""
     require_cluster_run(config, options, EVENTS)
     energies = read_energies()
@@ -85,7 +85,7 @@ def require_event_run(config: ClusterConfig, options: RunOptions):
 
 
 def event_section(
-    result: Mapping[str, Any], config: ClusterConfig, options: EventOptions
+    result: Mapping[str, Any], config: MachineConfig, options: EventOptions
 ) -> dict[str, Any]:
     """Return the `energy` of a result from its counters.
 
@@ -93,7 +93,7 @@ def event_section(
     ----------
     result : mapping
         Result of a run of the whole cluster.
-    config : ClusterConfig
+    config : MachineConfig
         Config of the machine.
     options : EventOptions
         Clock and DRAM.

@@ -7,10 +7,10 @@ from functools import reduce
 from operator import mul
 from typing import Any
 
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.core.units.execution_units import UNITS
 from ...hw.isa.operations import PORTS, Port
-from ...hw.settings.override import members
+from ...hw.machine.fields import members
 from ...hw.styles.registry import matrix_style_of
 
 __all__ = ["GROUPS", "EventBlock", "EventCounts", "EventGroup", "event_blocks"]
@@ -176,7 +176,7 @@ class EventBlock:
     instances: int
 
 
-def event_blocks(config: ClusterConfig) -> Iterator[EventBlock]:
+def event_blocks(config: MachineConfig) -> Iterator[EventBlock]:
     """Yield the groups of a machine; one of matrix units once for each unit that has it."""
     for name, group in GROUPS.items():
         if group.clocks[0] == UNIT:
@@ -187,7 +187,7 @@ def event_blocks(config: ClusterConfig) -> Iterator[EventBlock]:
             yield event_block(name, config)
 
 
-def event_block(name: str, config: ClusterConfig, unit: str | None = None) -> EventBlock:
+def event_block(name: str, config: MachineConfig, unit: str | None = None) -> EventBlock:
     """Return a group of a machine, or of one with a unit as its only one."""
     group = GROUPS[name]
     values = (f"{field}={value_of(config, field)}" for field in group.fields)
@@ -195,7 +195,7 @@ def event_block(name: str, config: ClusterConfig, unit: str | None = None) -> Ev
     return EventBlock(group=name, config=" ".join(values), unit=unit, instances=count)
 
 
-def has_group(config: ClusterConfig, name: str) -> bool:
+def has_group(config: MachineConfig, name: str) -> bool:
     """Return whether a machine has a group outside of matrix units."""
     if name == "DMA":
         return config.dma is not None
@@ -204,7 +204,7 @@ def has_group(config: ClusterConfig, name: str) -> bool:
     return config.core is not None or name in ("shared memory", "control")
 
 
-def value_of(config: ClusterConfig, field: str) -> Any:
+def value_of(config: MachineConfig, field: str) -> Any:
     """Return a field of a config by its dotted name; of units and of lanes, their number."""
     if field == MATRICES:
         return len(config.units)
@@ -215,7 +215,7 @@ def value_of(config: ClusterConfig, field: str) -> Any:
     return reduce(lambda found, step: members(found)[step], field.split("."), config)
 
 
-def instances(config: ClusterConfig, clock: str) -> int:
+def instances(config: MachineConfig, clock: str) -> int:
     """Return the instances that a clock domain stands for: cores, slices of the L2, or one."""
     return {CORE: config.cores, "bus": config.axi.masters}.get(clock, 1)
 
@@ -227,12 +227,12 @@ class EventCounts:
     ----------
     result : mapping
         Result of a run of the whole cluster on RTL.
-    config : ClusterConfig
+    config : MachineConfig
         Config of the machine.
 
     """
 
-    def __init__(self, result: Mapping[str, Any], config: ClusterConfig):
+    def __init__(self, result: Mapping[str, Any], config: MachineConfig):
         if result["clocked_cycles"] is None or result["counters"] is None:
             raise ValueError("the energy of events needs a result of the whole cluster on RTL")
         self.config = config

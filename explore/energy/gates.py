@@ -11,7 +11,7 @@ from typing import Any
 
 from ...hw.base.build_cache import scratch_folder
 from ...hw.base.progress import Progress
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...sim.engine.blocks.composition import CLOCKS
 from ...sim.engine.blocks.partition import REST
 from ...sim.run.options import WAVEFORM, RunOptions
@@ -84,7 +84,7 @@ def read_costs(options: GateOptions) -> Costs:
 def run_with_gates(
     workload: Workload,
     preset: str,
-    config: ClusterConfig,
+    config: MachineConfig,
     options: RunOptions,
     *,
     costs: Costs,
@@ -164,7 +164,7 @@ class GateMachine:
 
 
 def gate_machine(
-    config: ClusterConfig, preset: str, costs: Costs, progress: Progress | None = None
+    config: MachineConfig, preset: str, costs: Costs, progress: Progress | None = None
 ) -> GateMachine:
     """Return the blocks of a machine with their energy models."""
     design, models = cluster_design(config, preset), {}

@@ -1,7 +1,7 @@
 """Requirements of a run whose energy is computed from gates or from events."""
 
 from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...sim.harness.dram import DramConfig
 from ...sim.run.options import RunOptions, with_memory
 
@@ -12,13 +12,13 @@ EVENTS, GATES = "--energy", "--energy-gates"
 
 
 def require_cluster_run(
-    config: ClusterConfig, options: RunOptions, option: str, engine: str = "engine"
+    config: MachineConfig, options: RunOptions, option: str, engine: str = "engine"
 ):
     """Raise unless a run is one of the whole cluster on Verilator, as its energy needs.
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         The machine.
     options : RunOptions
         Options of the run.

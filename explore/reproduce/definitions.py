@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ...hw.settings import PRESETS
+from ...hw.presets import PRESETS
 from ...sim.report.utilization import combined_utilization, shared_footprint
 from .energy_definitions import ENERGY_REPRODUCTIONS
 from .published import (

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...hw.config import ClusterConfig
-from ...hw.settings.override import override
+from ...hw.config import MachineConfig
+from ...hw.presets.override import override
 from ...kernels.gemm.styles import style_of
 from ...sim.harness.dram import DramConfig
 from ..work import KernelRun
@@ -69,7 +69,7 @@ RESTRICTIONS = (
 )
 
 
-def tile_of(config: ClusterConfig) -> tuple[int, int]:
+def tile_of(config: MachineConfig) -> tuple[int, int]:
     """Return the rows and columns of the tile of C that ``gemm`` computes at a time."""
     return style_of(config).tile(config)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ...hw.settings import PRESETS
+from ...hw.presets import PRESETS
 from ...sim.harness.dram import DramConfig
 from ...sim.run.options import SimtOptions
 from ..energy.event_model import EventOptions

@@ -1,9 +1,10 @@
-"""Cluster top: control port, cores, matrix units, shared memory and DMA, and their wiring."""
+"""Cluster: cores, matrix units, shared memory and DMA, and their wiring."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from amaranth import *
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import (
@@ -18,30 +19,20 @@ from ..config import (
 )
 from ..config.rtl_support import require_rtl
 from ..core.core import Core
-from ..emit.component import Component
-from ..isa.memory_map import SLAVE_ADDRESS_WIDTH
-from ..lib.axi import Axi4LiteSignature, Axi4Signature
+from ..isa.memory_map import unit_bases
 from ..lib.axi_mux import AxiMux
+from ..lib.register_bus import RegisterSignature
 from ..memory.dma.dma import Dma
-from ..memory.l2.l2_slice import L2Slice
 from ..memory.memory_unit.memory_unit import MemoryUnit
 from ..memory.shared.shared_memory import SharedMemory, cluster_ports, port_names, tensor_ports
 from ..styles.registry import matrix_style_of
 from .cluster_barrier import ClusterBarrier
 from .cores import core_domains
-from .counters import counter_table
-from .host_control import Control, ControlConfig
-from .l2_place import cluster_l2, cluster_mux
-from .observation import (
-    observed_ports,
-    probe_core,
-    probe_dma_axi,
-    probe_events,
-    probe_l2_reads,
-    probe_writes,
-)
-from .run_control import RunControl
-from .unit_register_bus import UnitRegisterBus
+from .counters import cluster_counters, counter_events
+from .memory_masters import cluster_mux, master_signature
+from .observation import observed_ports, probe_core, probe_dma_axi, probe_writes
+from .run_signature import RunSignature
+from .unit_register_bus import UNIT_WIDTH, UnitRegisterBus
 
 __all__ = ["Cluster", "gated_domains"]
 
@@ -52,28 +43,24 @@ def gated_domains(config: ClusterConfig) -> list[str]:
     return domains + (["bus", *core_domains(config)] if config.cores else [])
 
 
-class Cluster(Component):
-    """Cluster top: controlled over AXI4-Lite, with operands and results in DRAM over AXI4.
+class Cluster(wiring.PureInterface):
+    """Cluster up to its memory masters, registers of units, events, and the state of its cores.
 
     ::
 
-        s_axil ─► control ─┬─► matrix units ◄─── A, B ────┐
-                           │      │ results, descriptors  │
-                           ├────► DMA ◄──────────► shared memory
-                           │       │                      │
-                           │    L2 slices (bus) ─► m_axi0, m_axi1, …
-                           │       │                      │
-                           └────► cores, each with a memory unit
+        registers ─┬─► matrix units ◄─── A, B ────┐
+                   │      │ results, descriptors  │
+                   ├────► DMA ◄──────────► shared memory
+                   │       │                      │
+                   │    multiplexers (bus) ─► memory_0, memory_1, …
+                   │       │                      │
+        run ───────┴────► cores, each with a memory unit
 
-    Each large block has its own clock domain, named as in `gated_domains`. Control and the
-    cluster barrier are in ``sync``. A core's domain includes its memory unit. Domain ``bus`` holds
-    the arbiters of the AXI masters, with a slice of the L2 cache before each master. Without
-    cores the DMA drives the masters directly, uncached. Without a DMA there are no matrix units and
-    no unit register bus. All domains run from one common clock. A domain's clock may be gated in a
-    cycle if its ``busy`` is low once all inputs have settled.
-
-    When the cores have ended and the units are idle, the slices write all dirty data back to
-    DRAM. The run ends after that (`RunControl`).
+    Each large block has its own clock domain, named as in `gated_domains`. The cluster barrier is
+    in ``sync``. A core's domain includes its memory unit. Domain ``bus`` holds the multiplexers of
+    the memory masters. Without cores the DMA drives the masters directly. Without a DMA there are
+    no matrix units and no unit register bus. All domains run from one common clock. A domain's
+    clock may be gated in a cycle if its ``busy`` is low once all inputs have settled.
 
     Parameters
     ----------
@@ -83,11 +70,20 @@ class Cluster(Component):
 
     Members
     -------
-    s_axil : In(Axi4LiteSignature)
-        Registers of `address_map`.
-    m_axi{c} : Out(Axi4Signature)
-        DRAM, interleaved over the masters by `config.axi.interleave_bytes`. With cores, read IDs
-        number the pending requests of a slice and all writes have ID 0 (`L2Slice`).
+    registers : In(RegisterSignature(8)).array(units)
+        Registers of each port of the DMA, then of each matrix unit, for the host.
+    memory_{c} : Out(master_signature(config))
+        DRAM, interleaved over the masters by `config.axi.interleave_bytes`.
+    start : In(1), run : Out(RunSignature).array(cores)
+        Only with cores, as `unheard` and `units_busy`: `start` starts all of them.
+    unheard : Out(1)
+        A command word of a core reached no matrix unit.
+    units_busy : Out(1)
+        A unit has unfinished work, or an access to one is in progress.
+    events : Out(counter_events(cluster_counters(config)))
+        Number of events of each counter in this cycle.
+    dma_busy, matrix_busy, error : Out(1)
+        ORed over all units.
     {domain}_busy : Out(1)
         Combinational: the domain needs its clock in this cycle, also for a reset.
     """
@@ -95,20 +91,33 @@ class Cluster(Component):
     def __init__(self, config: ClusterConfig, *, observed: bool = False):
         require_rtl(config)
         self.config, self.observed = config, observed
-        axi = config.axi
-        id_width = cluster_l2(config).mshr_width if config.cores else axi.id_width
-        bus = Axi4Signature(address_width=32, data_width=axi.data_width, id_width=id_width)
-        super().__init__(
-            {"s_axil": In(Axi4LiteSignature(address_width=SLAVE_ADDRESS_WIDTH))}
-            | {f"m_axi{c}": Out(bus) for c in range(axi.masters)}
-            | {f"{domain}_busy": Out(1) for domain in gated_domains(config)}
-            | (observed_ports(config) if observed else {})
-        )
+        units = len(unit_bases(len(config.units), has_dma=config.dma is not None))
+        members: dict[str, Any] = {
+            "registers": In(RegisterSignature(UNIT_WIDTH)).array(units),
+            "events": Out(counter_events(cluster_counters(config))),
+            **dict.fromkeys(("dma_busy", "matrix_busy", "error"), Out(1)),
+        }
+        master = master_signature(config)
+        members |= {f"memory_{c}": Out(master) for c in range(config.axi.masters)}
+        members |= {f"{domain}_busy": Out(1) for domain in gated_domains(config)}
+        if config.cores:
+            run = Out(RunSignature(RunControlConfig.of(config))).array(config.cores)
+            members |= {"start": In(1), "run": run, "unheard": Out(1), "units_busy": Out(1)}
+        members |= observed_ports(config) if observed else {}
+        super().__init__(wiring.Signature(members), path=("cluster",))
 
-    def elaborate(self, platform):
-        m = Module()
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return a port: an attribute that only the signature declares."""
+
+    def add_to(self, m: Module) -> None:
+        """Add the blocks and their wiring to the module of the machine.
+
+        So the blocks are submodules of the machine, each with its own model in a simulation, as
+        the machine's other blocks.
+        """
         config = self.config
-        m.submodules.control = control = Control(ControlConfig.of(config))
         dmas = [] if config.dma is None else [Dma(DmaBlockConfig.of(config))]
         shared = SharedMemory(cluster_ports(config))
         matrices: list[Any] = [
@@ -121,39 +130,36 @@ class Cluster(Component):
             m.submodules[domain] = DomainRenamer(domain)(block)
             self.keep_awake(m, domain, block.busy)
 
-        connect(m, flipped(self.s_axil), control.s_axil)
         for dma in dmas:
             self.connect_units(m, dma, matrices)
         self.connect_shared(m, shared, dmas, matrices)
-        errors = [block.error for block in (*dmas, *matrices)]
         sources = {name: [block.events] for name, block in blocks.items()}
         registers = [port for dma in dmas for port in dma.registers]
         registers += [matrix.registers for matrix in matrices]
+        hosts = [flipped(port) for port in self.registers]
         if config.cores:
-            errors.append(self.add_cores(m, control, shared, dmas, registers, sources))
+            self.add_cores(m, shared, dmas, hosts, registers, sources)
         else:
-            connect_all(m, control.units, registers)
+            connect_all(m, hosts, registers)
             connect_all(m, [bus for dma in dmas for bus in dma.axi], map(flipped, self.masters))
         m.d.comb += [
-            control.dma_busy.eq(Cat(dma.busy for dma in dmas).any()),
-            control.matrix_busy.eq(Cat(matrix.busy for matrix in matrices).any()),
-            control.error.eq(Cat(errors).any()),
+            self.dma_busy.eq(Cat(dma.busy for dma in dmas).any()),
+            self.matrix_busy.eq(Cat(matrix.busy for matrix in matrices).any()),
+            self.error.eq(Cat(block.error for block in (*dmas, *matrices)).any()),
             *(
-                control.events[counter.name].eq(counter.times(sources[counter.unit]))
-                for counter in counter_table(config)
+                self.events[counter.name].eq(counter.times(sources[counter.unit]))
+                for counter in cluster_counters(config)
             ),
         ]
         if self.observed:
-            probe_events(m, self, control.events)
             probe_writes(m, self, shared)
             for dma in dmas:
                 probe_dma_axi(m, self, dma)
-        return m
 
     @property
     def masters(self) -> list:
-        """The AXI4 masters."""
-        return [getattr(self, f"m_axi{c}") for c in range(self.config.axi.masters)]
+        """The memory masters."""
+        return [getattr(self, f"memory_{c}") for c in range(self.config.axi.masters)]
 
     def keep_awake(self, m: Module, domain: str, busy: Value) -> None:
         """Drive the `busy` of a clock domain."""
@@ -188,19 +194,16 @@ class Cluster(Component):
         connect_all(m, [port for dma in dmas for port in dma.write], shared.ports("write"))
 
     def add_cores(
-        self, m: Module, control: Control, shared: SharedMemory, dmas: list[Dma], registers, sources
-    ) -> Value:
-        """Add the cores, what they share, and the L2; return whether any core has an error.
+        self, m: Module, shared: SharedMemory, dmas: list[Dma], hosts, registers, sources
+    ) -> None:
+        """Add the cores, what they share, and the multiplexers of the memory masters.
 
-        Adds the events of the caches to `sources`.
+        Adds the events of the caches and tensor units to `sources`.
         """
         config = self.config
-        m.submodules.run_control = run_control = RunControl(RunControlConfig.of(config))
         m.submodules.cluster_barrier = cluster_barrier = ClusterBarrier(
             ClusterBarrierConfig.of(config)
         )
-        connect(m, control.cores, run_control.registers)
-        m.d.comb += control.cores_run.eq(run_control.runs)
         narrow, count = shared.ports("narrow"), config.core_shared_ports
         rows = shared.ports("row")
         reads = dict(zip(port_names(config)[0], shared.ports("read"), strict=True))
@@ -211,7 +214,7 @@ class Cluster(Component):
             m.submodules[domain] = DomainRenamer(domain)(core)
             m.submodules[f"{domain}_memory_unit"] = DomainRenamer(domain)(memory_unit)
             self.keep_awake(m, domain, core.busy | memory_unit.busy)
-            self.add_core(m, number, core, memory_unit, run_control, cluster_barrier)
+            self.add_core(m, number, core, memory_unit, cluster_barrier)
             connect_all(m, memory_unit.narrow, narrow[number * count : (number + 1) * count])
             if rows:
                 connect(m, memory_unit.row, rows[number])
@@ -221,17 +224,14 @@ class Cluster(Component):
             connect(m, getattr(cores[number], port), reads[name])
         waits: list[Value] = []
         if registers:
-            waits += self.add_register_bus(m, control, cores, memory_units, registers)
+            waits += self.add_register_bus(m, hosts, cores, memory_units, registers)
         if not config.units:
-            self.refuse_commands(m, cores, run_control)
+            self.refuse_commands(m, cores)
         if config.tensor is not None:
             sources["tensor"] = [core.tensor_events for core in cores]
         sources["l1i"] = sources["l1d"] = [memory_unit.events for memory_unit in memory_units]
-        sources["l2"] = self.add_l2(m, [*dmas, *memory_units], run_control)
-        m.d.comb += run_control.units_busy.eq(
-            Cat(control.dma_busy, control.matrix_busy, *waits).any()
-        )
-        return run_control.error
+        self.add_multiplexers(m, [*dmas, *memory_units])
+        m.d.comb += self.units_busy.eq(Cat(self.dma_busy, self.matrix_busy, *waits).any())
 
     def add_core(
         self,
@@ -239,26 +239,25 @@ class Cluster(Component):
         number: int,
         core: Core,
         memory_unit: MemoryUnit,
-        run_control: RunControl,
         cluster_barrier: ClusterBarrier,
     ) -> None:
         """Connect a core to its memory unit, run control and the cluster barrier."""
-        domain = core_domains(self.config)[number]
+        domain, run = core_domains(self.config)[number], flipped(self.run[number])
         connect(m, core.fetch, memory_unit.fetch)
         connect(m, memory_unit.fetched, core.fetched)
         connect(m, core.request, memory_unit.request)
         connect(m, memory_unit.response, core.response)
-        connect(m, memory_unit.console, run_control.console[number])
-        connect(m, core.fault, run_control.fault[number])
-        connect(m, core.memory_fault, run_control.memory_fault[number])
+        connect(m, memory_unit.console, run.console)
+        connect(m, core.fault, run.fault)
+        connect(m, core.memory_fault, run.memory_fault)
         connect(m, core.barrier, cluster_barrier.request[number])
         connect(m, cluster_barrier.release, core.release)
         m.d.comb += [
             core.number.eq(number),
-            core.start.eq(run_control.start),
+            core.start.eq(self.start),
             core.barrier_refused.eq(cluster_barrier.refused[number]),
-            run_control.busy[number].eq(core.busy | memory_unit.busy | ResetSignal(domain)),
-            run_control.exit_codes[number].eq(core.exit_code),
+            run.busy.eq(core.busy | memory_unit.busy | ResetSignal(domain)),
+            run.exit_code.eq(core.exit_code),
             memory_unit.invalidate.eq(core.invalidate),
             memory_unit.invalidate_data.eq(core.invalidate_data),
         ]
@@ -269,7 +268,7 @@ class Cluster(Component):
     def add_register_bus(
         self,
         m: Module,
-        control: Control,
+        hosts: list,
         cores: list[Core],
         memory_units: list[MemoryUnit],
         registers: list,
@@ -277,7 +276,7 @@ class Cluster(Component):
         """Add the bus to the registers of the units; return signals of accesses in progress."""
         config = self.config
         m.submodules.unit_register_bus = bus = UnitRegisterBus(UnitRegisterBusConfig.of(config))
-        connect_all(m, control.units, bus.host)
+        connect_all(m, hosts, bus.host)
         connect_all(m, bus.unit, registers)
         connect_all(m, [memory_unit.device for memory_unit in memory_units], bus.core)
         waits = [unit.request.valid for unit in bus.unit]
@@ -286,37 +285,23 @@ class Cluster(Component):
             waits += [core.command.valid | ~core.command.ready for core in cores]
         return waits
 
-    def refuse_commands(self, m: Module, cores: list[Core], run_control: RunControl) -> None:
+    def refuse_commands(self, m: Module, cores: list[Core]) -> None:
         """Take the command words of the cores as errors."""
         m.d.comb += [
             *(core.command.ready.eq(1) for core in cores),
-            run_control.unheard.eq(Cat(core.command.valid for core in cores).any()),
+            self.unheard.eq(Cat(core.command.valid for core in cores).any()),
         ]
 
-    def add_l2(self, m: Module, sources: list, run_control: RunControl) -> list:
-        """Put an L2 slice before each AXI master, shared by `sources`: the DMA, if any, and cores.
-
-        Return the events of all slices.
-        """
-        busy, slices = [], []
+    def add_multiplexers(self, m: Module, sources: list) -> None:
+        """Put a multiplexer before each memory master, shared by the DMA, if any, and cores."""
+        busy = []
         for c, master in enumerate(self.masters):
-            mux, cache = AxiMux(cluster_mux(self.config)), L2Slice(cluster_l2(self.config))
+            mux = AxiMux(cluster_mux(self.config))
             m.submodules[f"bus_{c}"] = DomainRenamer("bus")(mux)
-            m.submodules[f"l2_{c}"] = DomainRenamer("bus")(cache)
             connect_all(m, [source.axi[c] for source in sources], mux.inputs)
-            connect(m, mux.o, cache.i)
-            connect(m, cache.o, flipped(master))
-            m.d.comb += [
-                cache.flush.eq(run_control.flush),
-                run_control.flushed[c].eq(cache.flushed),
-            ]
-            busy += [mux.busy, cache.busy]
-            slices.append(cache)
-            if self.observed:
-                probe_l2_reads(m, cache, getattr(self, f"l2_reads_{c}"))
-        m.d.comb += run_control.refused.eq(Cat(cache.failed for cache in slices).any())
+            connect(m, mux.o, flipped(master))
+            busy.append(mux.busy)
         self.keep_awake(m, "bus", Cat(busy).any())
-        return [cache.events for cache in slices]
 
 
 def connect_all(m: Module, sources: Iterable, targets: Iterable) -> None:

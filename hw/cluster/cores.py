@@ -16,7 +16,13 @@ from ..lib.interfaces.core_memory import (
     fetch_request_layout,
     fetch_response_layout,
 )
-from ..lib.probes import FlattenedResponseSignature, FlattenedStreamSignature, flatten, unflatten
+from ..lib.probes import (
+    FlattenedResponseSignature,
+    FlattenedStreamSignature,
+    flatten,
+    relay,
+    unflatten,
+)
 from .cluster_barrier import ClusterBarrier
 
 __all__ = ["CoreSignature", "Cores", "core_domains"]
@@ -108,10 +114,5 @@ class Cores(Component):
                 outside.exit_code.eq(core.exit_code),
                 getattr(self, f"{domain}_busy").eq(core.busy | ResetSignal(domain)),
             ]
-            shown, ports = (
-                each.observed.signature.flatten(each.observed) for each in (core, outside)
-            )
-            m.d.comb += [
-                port.eq(value) for (*_, value), (*_, port) in zip(shown, ports, strict=True)
-            ]
+            relay(m, core.observed, outside.observed)
         return m

@@ -1,26 +1,20 @@
-"""Event counters of a cluster: one table for the RTL, drivers, headers and reports."""
+"""Events that are counted in a cluster: a table of names, units and meanings."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import reduce
 from operator import add
 
 from amaranth import *
 from amaranth.lib import data
-from amaranth.lib.wiring import In
-from amaranth.utils import exact_log2
 
 from ..config import WORD_BYTES, ClusterConfig
-from ..emit.shared_block import SharedBlock
-from ..isa.memory_map import COUNTERS_BASE, COUNTERS_END
-from ..lib.register_bus import RegisterSignature
+from ..isa.memory_map import COUNTERS_BASE
 from ..memory.shared.ports import SharedMemoryPorts
 from ..memory.shared.shared_memory import cluster_ports, port_names
 from ..styles.registry import matrix_style_of, tensor_style_of
 
-__all__ = ["Counter", "CounterRegister", "Counters", "counter_events", "counter_table"]
-
-COUNTERS_ADDRESS_WIDTH = 12
+__all__ = ["Counter", "CounterRegister", "cluster_counters", "counter_events"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,8 +181,7 @@ def tensor_counters(config: ClusterConfig) -> list[Counter]:
 
 
 def cache_counters(config: ClusterConfig) -> list[Counter]:
-    """Return the counters of the caches, summed over all cores and over all slices."""
-    cores, slices = config.cores, config.axi.masters
+    """Return the counters of the data and instruction caches, summed over all cores."""
     rows = [
         ("l1i", "instructions.fetches", "fetches", "instruction fetches"),
         ("l1i", "instructions.fetch_misses", "misses", "fetches that were not answered at once"),
@@ -202,15 +195,6 @@ def cache_counters(config: ClusterConfig) -> list[Counter]:
         ("l1d", "data.entry_waits", "entry_waits", "cycles a miss waited for an MSHR"),
         ("l1d", "data.order_waits", "order_waits", "cycles an access waited for a hazard"),
         ("l1d", "data.bank_waits", "bank_waits", "cycles an access waited for its SRAMs"),
-        ("l2", "read", "reads", "bursts read from the L2"),
-        ("l2", "write", "writes", "bursts written to the L2"),
-        ("l2", "read_miss", "read_misses", "read bursts that missed"),
-        ("l2", "write_miss", "write_misses", "write bursts that missed"),
-        ("l2", "mshr_stall", "mshr_stalls", "cycles a read waited for an MSHR"),
-        ("l2", "write_stall", "write_stalls", "retries of writes"),
-        ("l2", "pipeline_stall", "pipeline_stalls", "cycles a burst waited for the tag stage"),
-        ("l2", "write_back", "write_backs", "lines written back to DRAM"),
-        ("l2", "prefetch", "prefetches", "lines prefetched from DRAM"),
     ]
     return [
         Counter(
@@ -218,92 +202,23 @@ def cache_counters(config: ClusterConfig) -> list[Counter]:
             unit=unit,
             event=event,
             meaning=meaning,
-            increment_width=(slices if unit == "l2" else cores).bit_length(),
+            increment_width=config.cores.bit_length(),
         )
-        for unit, event, name, meaning in (rows if cores else [])
+        for unit, event, name, meaning in (rows if config.cores else [])
     ]
 
 
-def counter_table(config: ClusterConfig) -> list[Counter]:
-    """Return the counters of a cluster, in the order of their addresses."""
-    counters = [
+def cluster_counters(config: ClusterConfig) -> list[Counter]:
+    """Return the counters of the events of a cluster, without addresses."""
+    return [
         *matrix_counters(config),
         *shared_counters(config),
         *(dma_counters(config) if config.dma is not None else ()),
         *tensor_counters(config),
         *cache_counters(config),
     ]
-    table = [
-        replace(counter, address=COUNTERS_BASE + 8 * index)
-        for index, counter in enumerate(counters)
-    ]
-    # The largest cluster has far fewer counters: 4 * 9 + 2 * (8 + 32 + 4 + 4) + 3 + 3 + 4 * 4 +
-    # 1 + 3 + 21 of 480.
-    assert table[-1].address + 8 <= COUNTERS_END
-    return table
 
 
 def counter_events(counters: Iterable[CounterRegister]) -> data.StructLayout:
     """Layout of the events of one cycle, by counter name."""
     return data.StructLayout({row.name: row.increment_width for row in counters})
-
-
-class Counters(SharedBlock):
-    """Counters of the events of every cycle, modulo ``2**width``, with read access.
-
-    A value includes an event 2 cycles after it happened. Requests are never held. Writes and
-    addresses without a counter are refused.
-
-    Parameters
-    ----------
-    config : tuple of CounterRegister
-
-    Members
-    -------
-    events : In(counter_events(config))
-        Number of events of each kind in this cycle.
-    registers : In(RegisterSignature(12))
-        Addresses as on the AXI4-Lite slave.
-
-    Attributes
-    ----------
-    counted : dict of str to Signal
-        Contents of each counter, unscaled; a test can preset it close to overflow.
-
-    """
-
-    def __init__(self, config: tuple[CounterRegister, ...]):
-        self.config = config
-        super().__init__({
-            "events": In(counter_events(config)),
-            "registers": In(RegisterSignature(COUNTERS_ADDRESS_WIDTH)),
-        })
-        self.counted = {row.name: Signal(row.width, name=row.name) for row in config}
-
-    def build(self, platform):
-        m = Module()
-        happened = Signal.like(self.events)  # registered: events end long paths of other blocks
-        m.d.sync += happened.eq(self.events)
-        request = self.registers.request
-        response = self.registers.response
-        found = Signal(data.StructLayout({"value": data.ArrayLayout(32, 2), "unknown": 1}))
-        latched = Signal(32, reset_less=True)
-        with m.Switch(request.payload.address[3:]):
-            for row in self.config:
-                counted = self.counted[row.name]
-                m.d.sync += counted.eq(counted + happened[row.name])
-                with m.Case(row.address >> 3):
-                    scaled = Cat(C(0, exact_log2(row.scale)), counted)
-                    m.d.comb += found.value.as_value().eq(scaled)
-            with m.Default():
-                m.d.comb += found.unknown.eq(1)
-        high = request.payload.address[2]
-        m.d.comb += request.ready.eq(1)
-        m.d.sync += [
-            response.valid.eq(request.valid),
-            response.payload.data.eq(Mux(high, latched, found.value[0])),
-            response.payload.error.eq(found.unknown | request.payload.write),
-        ]
-        with m.If(request.valid & ~request.payload.write & ~high):
-            m.d.sync += latched.eq(found.value[1])
-        return m

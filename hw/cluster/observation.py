@@ -16,21 +16,17 @@ from ..lib.interfaces.core_memory import (
     fetch_response_layout,
 )
 from ..lib.interfaces.shared_memory import wide_write
-from ..lib.probes import FlattenedResponseSignature, MonitorSignature, flatten, probe_stream
-from ..memory.l1.cache_reads import CacheReadsSignature, probe_reads
+from ..lib.probes import FlattenedResponseSignature, MonitorSignature, flatten, probe_stream, relay
+from ..memory.l1.cache_reads import CacheReadsSignature
 from ..memory.l1.cluster_layouts import data_mshr_config
 from ..memory.shared.shared_memory import cluster_ports
 from .cores import core_domains
-from .counters import counter_table
-from .l2_place import cluster_l2
 
 __all__ = [
     "CoreMonitorSignature",
     "observed_ports",
     "probe_core",
     "probe_dma_axi",
-    "probe_events",
-    "probe_l2_reads",
     "probe_writes",
 ]
 
@@ -74,21 +70,16 @@ class CoreMonitorSignature(wiring.Signature):
 def observed_ports(config: ClusterConfig) -> dict[str, Any]:
     """Return the additional ports of an observed cluster.
 
-    ``core{c}`` has `CoreMonitorSignature`. ``events_{counter}`` is the number of events of a
-    counter in this cycle. ``shared_write_{i}`` is a wide write accepted by shared memory in this
-    cycle. ``dma_axi_{c}`` are the writes of the DMA. ``l1d_reads_{c}`` and ``l2_reads_{c}`` are
-    the reads and responses of a core's data cache and of an L2 slice.
+    ``core{c}`` has `CoreMonitorSignature`. ``shared_write_{i}`` is a wide write accepted by shared
+    memory in this cycle. ``dma_axi_{c}`` are the writes of the DMA. ``l1d_reads_{c}`` are the reads
+    and responses of a core's data cache.
     """
-    ports: dict[str, Any] = {
-        f"events_{counter.name}": Out(counter.increment_width) for counter in counter_table(config)
-    }
+    ports: dict[str, Any] = {}
     if config.cores:
         shown = CoreMonitorSignature(config)
         ports |= {domain: Out(shown) for domain in core_domains(config)}
         data_reads = CacheReadsSignature(data_mshr_config(MemoryUnitConfig.of(config)).waiter_width)
         ports |= {f"l1d_reads_{c}": Out(data_reads) for c in range(config.cores)}
-        slice_reads = CacheReadsSignature(cluster_l2(config).inner.id_width)
-        ports |= {f"l2_reads_{c}": Out(slice_reads) for c in range(config.axi.masters)}
     shared = cluster_ports(config)
     for i, size in enumerate(shared.write_sizes):
         ports[f"shared_write_{i}"] = Out(
@@ -119,14 +110,7 @@ def probe_core(m: Module, core, memory_unit, port) -> None:
             getattr(shown, name).eq(source.payload),
         ]
     m.d.comb += port.exit_code.eq(core.exit_code)
-    shown, ports = (each.observed.signature.flatten(each.observed) for each in (core, port))
-    m.d.comb += [each.eq(value) for (*_, value), (*_, each) in zip(shown, ports, strict=True)]
-
-
-def probe_events(m: Module, cluster, events) -> None:
-    """Connect the counted events to the ports of a cluster."""
-    for counter in counter_table(cluster.config):
-        m.d.comb += getattr(cluster, f"events_{counter.name}").eq(events[counter.name])
+    relay(m, core.observed, port.observed)
 
 
 def probe_writes(m: Module, cluster, shared) -> None:
@@ -136,13 +120,6 @@ def probe_writes(m: Module, cluster, shared) -> None:
         m.d.comb += port.valid.eq(request.valid & request.ready)
         for name in ("address", "data", "mask"):
             m.d.comb += getattr(port, name).eq(request.payload[name])
-
-
-def probe_l2_reads(m: Module, cache, port) -> None:
-    """Connect the reads of an L2 slice to a port of `CacheReadsSignature`."""
-    axi = cache.i
-    answered = axi.rvalid & axi.rready & axi.rlast
-    probe_reads(m, port, axi.arvalid, axi.arready, axi.arid, answered=answered, answered_id=axi.rid)
 
 
 def probe_dma_axi(m: Module, cluster, dma) -> None:

@@ -16,6 +16,7 @@ from .cache import CacheConfig
 from .cluster import MOST_UNITS, ClusterConfig
 from .core import CoreConfig, PipelineConfig
 from .l2 import L2Config
+from .machine import MachineConfig
 from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig, SharedPortConfig
 from .systolic import SystolicConfig
 from .tensor import TensorUnitConfig
@@ -35,6 +36,7 @@ __all__ = [
     "DmaBlockConfig",
     "DmaConfig",
     "L2Config",
+    "MachineConfig",
     "MatrixUnitConfig",
     "MemoryUnitConfig",
     "PipelineConfig",

@@ -1,13 +1,12 @@
 """Config of a cluster."""
 
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import Annotated, Self
 
 from amaranth.utils import ceil_log2
 
 from ..isa.memory_map import CONSOLE_OFFSET, WINDOW_BYTES, numbered
 from .core import CoreConfig
-from .l2 import L2Config
 from .memory import WORD_BYTES, AxiConfig, DmaConfig, SharedMemoryConfig
 from .ranges import Choices, Integers, require_ranges
 from .systolic import SystolicConfig
@@ -22,7 +21,7 @@ MOST_UNITS = 4
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterConfig:
-    """A cluster: cores, shared memory, matrix units, DMA and its external interfaces.
+    """A cluster: cores, shared memory, matrix units and DMA, up to its memory masters.
 
     Parameters
     ----------
@@ -43,9 +42,7 @@ class ClusterConfig:
     dma : DmaConfig or None
         None without a DMA: cores without matrix units can copy with loads and stores.
     axi : AxiConfig
-    l2 : L2Config
-        The L2 slice before each AXI master, used with cores. Source 0 is the DMA, also if there
-        is none; the cores follow.
+        Its memory masters.
 
     """
 
@@ -59,12 +56,10 @@ class ClusterConfig:
     )
     dma: DmaConfig | None = field(default_factory=DmaConfig)
     axi: AxiConfig = field(default_factory=AxiConfig)
-    l2: L2Config = field(default_factory=L2Config)
 
     def __post_init__(self):
         require_ranges(self)
         self.require_cores()
-        self.require_l2()
         if self.axi.beat_bytes > self.shared.line_bytes:
             raise ValueError(
                 f"axi.data_width must not exceed a line of shared memory, "
@@ -138,27 +133,12 @@ class ClusterConfig:
                 f"{self.shared.size} + {WINDOW_BYTES} bytes, not more than {CONSOLE_OFFSET}"
             )
 
-    def require_l2(self):
-        """Raise unless every burst lies within a line and every source exists."""
-        line, burst = self.l2.line_bytes, self.axi.interleave_bytes
-        if self.cores and line != burst:
-            raise ValueError(
-                f"l2.line_bytes must be axi.interleave_bytes with cores, the longest burst, "
-                f"{burst}, not {line}"
-            )
-        for source in self.l2.no_allocate_sources if self.cores else ():
-            if source > self.cores:
-                raise ValueError(
-                    f"each of l2.no_allocate_sources must be at most {self.cores}, where 0 is the "
-                    f"DMA and others are cores, not {source}"
-                )
-
     @property
     def named_units(self) -> dict[str, UnitConfig]:
         """Matrix units by name: ``matrix``, ``matrix1`` and so on."""
         return {numbered("matrix", number): unit for number, unit in enumerate(self.units)}
 
-    def unit(self, number: int) -> "ClusterConfig":
+    def unit(self, number: int) -> Self:
         """Return the cluster with matrix unit `number` as its only one."""
         return replace(self, units=(self.units[number],))
 
@@ -200,6 +180,6 @@ class ClusterConfig:
         return words * WORD_BYTES if words > 1 else None
 
     @property
-    def resolved(self) -> "ClusterConfig":
+    def resolved(self) -> Self:
         """The same cluster with every derived default filled in."""
         return replace(self, units=tuple(unit.resolved for unit in self.units))

@@ -6,9 +6,10 @@ from typing import Any
 from amaranth import *
 from amaranth.lib.wiring import Out, connect
 
-from ..cluster.cluster import Cluster, gated_domains
-from ..config import ClusterConfig
+from ..cluster.cluster import gated_domains
+from ..config import MachineConfig
 from ..emit.component import Component
+from ..machine.machine import Machine
 from .axi_ram import AxiRam, AxiRamConfig, Window
 from .host_player import HostPlayer, HostPlayerConfig
 from .report import Report, ReportConfig
@@ -22,7 +23,7 @@ class SelfTestConfig:
 
     Parameters
     ----------
-    cluster : ClusterConfig
+    cluster : MachineConfig
         Cluster under test.
     windows : tuple of Window
         DRAM before and after the test.
@@ -33,7 +34,7 @@ class SelfTestConfig:
 
     """
 
-    cluster: ClusterConfig
+    cluster: MachineConfig
     windows: tuple[Window, ...]
     host: HostPlayerConfig
     report: ReportConfig
@@ -66,7 +67,7 @@ class SelfTest(Component):
         m = Module()
         config = self.config
         domains = dict.fromkeys(gated_domains(config.cluster), "sync")
-        cluster: Any = Cluster(config.cluster)
+        cluster: Any = Machine(config.cluster)
         m.submodules.cluster = DomainRenamer(domains)(cluster)
         m.submodules.host = host = HostPlayer(config.host)
         connect(m, host.axil, cluster.s_axil)

@@ -10,6 +10,7 @@ __all__ = [
     "MonitorSignature",
     "flatten",
     "probe_stream",
+    "relay",
     "unflatten",
 ]
 
@@ -66,3 +67,9 @@ def unflatten(m: Module, port, sink) -> None:
         m.d.comb += port.ready.eq(sink.ready)
     for name in field_ports(port.signature.layout):
         m.d.comb += Value.cast(getattr(sink.payload, name)).eq(getattr(port, name))
+
+
+def relay(m: Module, inner, outer) -> None:
+    """Drive a port whose members are all outputs from one of the same signature inside."""
+    values, ports = (each.signature.flatten(each) for each in (inner, outer))
+    m.d.comb += [port.eq(value) for (*_, value), (*_, port) in zip(values, ports, strict=True)]

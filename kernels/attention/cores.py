@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.config.checks import require_choice, require_integer
 from ..elements import NATIVE, dtype_of
 from ..gemm.target import is_on_tensor_units, product_operand, product_unit
@@ -32,7 +32,7 @@ DIMENSIONS, USUAL = ("queries", "depth"), (256, 64)
 USER = "attention"
 
 
-def attention_kernel(config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel:
+def attention_kernel(config: MachineConfig, posed: Callable[..., Problem]) -> Kernel:
     """Return the kernel ``attention`` for the unit of a machine that multiplies matrices.
 
     Raise `UserError` if the machine has no such unit, or if there is no program for it or its
@@ -72,7 +72,7 @@ def require_program(style: str, operand: str) -> None:
 
 
 def problem_of(
-    config: ClusterConfig,
+    config: MachineConfig,
     *,
     queries: int,
     depth: int,
@@ -102,7 +102,7 @@ def problem_of(
 
 
 def pose(
-    config: ClusterConfig,
+    config: MachineConfig,
     rng: np.random.Generator,
     *,
     queries: int,
@@ -124,7 +124,7 @@ def pose(
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         A machine with a unit that multiplies matrices.
     rng : Generator
         Generator of the operands.
@@ -207,7 +207,7 @@ def pose(
     return posed, problem
 
 
-def defines_of(config: ClusterConfig, problem: AttentionProblem) -> tuple[str, ...]:
+def defines_of(config: MachineConfig, problem: AttentionProblem) -> tuple[str, ...]:
     """Return the macros of the program for the machine's unit."""
     of_plan = style_of(config).plan(config, problem.depth).defines
     of_format = ("ATTENTION_BF16",) if problem.operand == "bf16" else ()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig, SystolicConfig, TensorUnitConfig, UnitConfig
+from ...hw.config import MachineConfig, SystolicConfig, TensorUnitConfig, UnitConfig
 from ...hw.styles.register_fed.config import RegisterFedConfig
 from ...hw.styles.shared_fed.config import SharedFedConfig
 from ..gemm.target import product_unit
@@ -32,7 +32,7 @@ class AttentionStyle:
     """
 
     name: str
-    plan: Callable[[ClusterConfig, int], Any]
+    plan: Callable[[MachineConfig, int], Any]
     overwrites: bool = False
 
 
@@ -43,7 +43,7 @@ STYLES: dict[type[UnitConfig | TensorUnitConfig], AttentionStyle] = {
 }
 
 
-def style_of(config: ClusterConfig, user: str = "attention") -> AttentionStyle:
+def style_of(config: MachineConfig, user: str = "attention") -> AttentionStyle:
     """Return the style of the unit on which a machine multiplies matrices, or raise `UserError`."""
     unit = product_unit(config, user)
     if type(unit) not in STYLES:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ..elements import dtype_of
 from ..floats import EXTREMES
 from ..kernel import Problem
@@ -16,7 +16,7 @@ __all__ = ["pose"]
 
 
 def pose(
-    config: ClusterConfig, rng: np.random.Generator, *, c: np.ndarray | None = None, **options
+    config: MachineConfig, rng: np.random.Generator, *, c: np.ndarray | None = None, **options
 ) -> tuple[Problem, GemmProblem]:
     """Return the problem for a program, and the product for models.
 

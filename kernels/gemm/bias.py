@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ..floats import ROUNDOFF, normal, with_extremes
 from ..kernel import Buffer, Kernel, Problem
 from .finished import finished_kernel, posed_product, rounded
@@ -43,7 +43,7 @@ class Activation:
     operations: int
 
 
-def cores_kernel(name: str, config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel:
+def cores_kernel(name: str, config: MachineConfig, posed: Callable[..., Problem]) -> Kernel:
     """Return the kernel of an activation, a name in `ACTIVATIONS`, for a machine."""
     if systolic_unit(config, name).operand == "int8":
         raise UserError(f"{name} needs floating-point operands, not int8")
@@ -52,7 +52,7 @@ def cores_kernel(name: str, config: ClusterConfig, posed: Callable[..., Problem]
 
 def pose(
     name: str,
-    config: ClusterConfig,
+    config: MachineConfig,
     rng: np.random.Generator,
     *,
     bias: np.ndarray | None = None,
@@ -64,7 +64,7 @@ def pose(
     ----------
     name : str
         Name of the kernel.
-    config : ClusterConfig
+    config : MachineConfig
         A machine with a matrix unit.
     rng : Generator
         Generator of the data.

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.config.formats import FORMATS, FloatFormat
 from ..kernel import Kernel, Problem
 from .problem import GemmProblem
@@ -17,7 +17,7 @@ from .target import systolic_unit
 __all__ = ["finished_kernel", "posed_product", "rounded"]
 
 
-def finished_kernel(name: str, config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel:
+def finished_kernel(name: str, config: MachineConfig, posed: Callable[..., Problem]) -> Kernel:
     """Return a kernel that needs a matrix unit and a warp besides the commanding one.
 
     `posed` is the kernel's `pose`.
@@ -30,7 +30,7 @@ def finished_kernel(name: str, config: ClusterConfig, posed: Callable[..., Probl
 
 
 def posed_product(
-    config: ClusterConfig, rng: np.random.Generator, **options
+    config: MachineConfig, rng: np.random.Generator, **options
 ) -> tuple[Problem, GemmProblem, np.ndarray, np.ndarray]:
     """Return the result of `pose` of the style, and the product in float64 with its bound.
 

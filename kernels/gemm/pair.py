@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ..kernel import Kernel, Problem
 from .problem import GemmProblem
 from .styles import style_of
@@ -18,7 +18,7 @@ SHARE = 2
 WORDS = 10  # words of the program's structure `Gemm`
 
 
-def unit_view(config: ClusterConfig, number: int) -> ClusterConfig:
+def unit_view(config: MachineConfig, number: int) -> MachineConfig:
     """Return the cluster reduced to one of its two units and half of shared memory."""
     half = dataclasses.replace(
         config.shared, size=config.shared.size // 2, banks=max(1, config.shared.banks // 2)
@@ -26,7 +26,7 @@ def unit_view(config: ClusterConfig, number: int) -> ClusterConfig:
     return dataclasses.replace(config.unit(number), shared=half)
 
 
-def cores_kernel(config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel:
+def cores_kernel(config: MachineConfig, posed: Callable[..., Problem]) -> Kernel:
     """Return the kernel ``gemm_pair``; raise `UserError` without two units and two cores."""
     if len(config.units) < 2 or config.cores < 2:
         raise UserError(
@@ -37,7 +37,7 @@ def cores_kernel(config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel
 
 
 def pose(
-    config: ClusterConfig,
+    config: MachineConfig,
     rng: np.random.Generator,
     *,
     m: int,
@@ -50,7 +50,7 @@ def pose(
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         A machine with two matrix units.
     rng : Generator
         Generator of the operands.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig, SystolicConfig, TensorUnitConfig, UnitConfig
+from ...hw.config import MachineConfig, SystolicConfig, TensorUnitConfig, UnitConfig
 from ...hw.styles.register_fed.config import RegisterFedConfig
 from ...hw.styles.shared_fed.config import SharedFedConfig
 from ..kernel import Kernel, Problem
@@ -64,12 +64,12 @@ class GemmStyle:
     """
 
     name: str
-    kernel: Callable[[ClusterConfig, Callable[..., Problem]], Kernel]
+    kernel: Callable[[MachineConfig, Callable[..., Problem]], Kernel]
     pose: Callable[..., tuple[Problem, GemmProblem]]
-    tile: Callable[[ClusterConfig], tuple[int, int]]
+    tile: Callable[[MachineConfig], tuple[int, int]]
     arrangements: tuple[str, ...] = ()
-    depth: Callable[[ClusterConfig, bool], int] | None = None
-    tiles: Callable[[ClusterConfig, int], Definitions] = lambda config, number: iter(())
+    depth: Callable[[MachineConfig, bool], int] | None = None
+    tiles: Callable[[MachineConfig, int], Definitions] = lambda config, number: iter(())
     sizes: Callable[[Any], Definitions] = lambda unit: iter(())
     constants: Mapping[str, int] = field(default_factory=dict)
 
@@ -108,7 +108,7 @@ ARRANGEMENTS = tuple(
 )
 
 
-def style_of(config: ClusterConfig, user: str = "a product") -> GemmStyle:
+def style_of(config: MachineConfig, user: str = "a product") -> GemmStyle:
     """Return the style of the unit on which a machine multiplies matrices, or raise `UserError`."""
     unit = product_unit(config, user)
     if type(unit) not in STYLES:
@@ -116,13 +116,13 @@ def style_of(config: ClusterConfig, user: str = "a product") -> GemmStyle:
     return STYLES[type(unit)]
 
 
-def header_sizes(config: ClusterConfig) -> Definitions:
+def header_sizes(config: MachineConfig) -> Definitions:
     """Yield the sizes of a machine's tensor units."""
     if config.tensor is not None:
         yield from STYLES[type(config.tensor)].sizes(config.tensor)
 
 
-def tile_constants(config: ClusterConfig) -> Definitions:
+def tile_constants(config: MachineConfig) -> Definitions:
     """Yield the definitions of each matrix unit of a machine; none of unknown ones."""
     for number, unit in enumerate(config.units):
         if type(unit) in STYLES:

@@ -1,7 +1,7 @@
 """Unit that a product runs on: a matrix unit of the cluster, or the tensor units of the cores."""
 
 from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig, SystolicConfig, TensorUnitConfig, UnitConfig
+from ...hw.config import MachineConfig, SystolicConfig, TensorUnitConfig, UnitConfig
 
 __all__ = [
     "is_on_tensor_units",
@@ -12,12 +12,12 @@ __all__ = [
 ]
 
 
-def is_on_tensor_units(config: ClusterConfig) -> bool:
+def is_on_tensor_units(config: MachineConfig) -> bool:
     """Return whether products run on the tensor units: there are some, and no matrix unit."""
     return config.tensor is not None and not config.units
 
 
-def product_unit(config: ClusterConfig, user: str = "a product") -> UnitConfig | TensorUnitConfig:
+def product_unit(config: MachineConfig, user: str = "a product") -> UnitConfig | TensorUnitConfig:
     """Return the first matrix unit, or the tensor unit of each core.
 
     Raise `UserError`, which names `user`, if the machine has neither.
@@ -29,18 +29,18 @@ def product_unit(config: ClusterConfig, user: str = "a product") -> UnitConfig |
     return config.tensor
 
 
-def product_operand(config: ClusterConfig, user: str = "a product") -> str:
+def product_operand(config: MachineConfig, user: str = "a product") -> str:
     """Return the format of A and B of products; raise `UserError` if no unit computes any."""
     return product_unit(config, user).operand
 
 
-def product_macs(config: ClusterConfig, user: str = "a product") -> int:
+def product_macs(config: MachineConfig, user: str = "a product") -> int:
     """Return the multiply-adds per cycle of the units of a product, or raise `UserError`."""
     units = config.cores if is_on_tensor_units(config) else 1
     return units * product_unit(config, user).macs
 
 
-def systolic_unit(config: ClusterConfig, user: str = "a product") -> SystolicConfig:
+def systolic_unit(config: MachineConfig, user: str = "a product") -> SystolicConfig:
     """Return the first matrix unit of a machine.
 
     Raises

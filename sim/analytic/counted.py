@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ...hw.config import WORD_BYTES, ClusterConfig
+from ...hw.config import WORD_BYTES, MachineConfig
 from .styles import style_of
 from .work import CORES, Levels, Traffic
 
 __all__ = ["counted_levels", "counted_traffic"]
 
 
-def counted_traffic(config: ClusterConfig, result: Mapping[str, Any]) -> Traffic:
+def counted_traffic(config: MachineConfig, result: Mapping[str, Any]) -> Traffic:
     """Return the work that the counters of a run show, on the first matrix unit or tensor units."""
     counters, axi = result["counters"], config.axi
     counted = style_of(config).counted(config, result)
@@ -38,7 +38,7 @@ def counted_traffic(config: ClusterConfig, result: Mapping[str, Any]) -> Traffic
     )
 
 
-def counted_levels(config: ClusterConfig, result: Mapping[str, Any]) -> Levels:
+def counted_levels(config: MachineConfig, result: Mapping[str, Any]) -> Levels:
     """Return the bytes between caches and DRAM that a run shows."""
     assert config.core is not None
     dram = result["memory"]["traffic"]["run"]

@@ -1,7 +1,7 @@
 """Analytic model of products commanded by cores: exact work, least cycles, and cycles."""
 
 from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.config.arithmetic import ARITHMETIC
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.target import product_operand
@@ -21,7 +21,7 @@ KERNELS = (GEMM, *FINISHED, PAIR)
 
 
 def product_of(
-    config: ClusterConfig, *, m: int, n: int, k: int, c_format: str | None = None
+    config: MachineConfig, *, m: int, n: int, k: int, c_format: str | None = None
 ) -> GemmProblem:
     """Return the product with the places in DRAM that a run of ``gemm`` on the cores has.
 
@@ -39,7 +39,7 @@ def product_of(
     return in_dram(config, [product])[0]
 
 
-def traffic_of(config: ClusterConfig, product: GemmProblem, *, kernel: str = GEMM) -> Traffic:
+def traffic_of(config: MachineConfig, product: GemmProblem, *, kernel: str = GEMM) -> Traffic:
     """Return the exact work of a product on the first matrix unit, or on the tensor units.
 
     `kernel` is one of `KERNELS`.
@@ -63,7 +63,7 @@ def traffic_of(config: ClusterConfig, product: GemmProblem, *, kernel: str = GEM
 
 
 def predict(
-    config: ClusterConfig,
+    config: MachineConfig,
     product: GemmProblem,
     memory: DramConfig | None = None,
     *,
@@ -76,7 +76,7 @@ def predict(
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         The machine.
     product : GemmProblem
         The product, with its places in DRAM.

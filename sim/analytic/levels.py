@@ -4,7 +4,7 @@ The program has further ones: instructions, arguments and stacks, and lines that
 in vain. They are those of a compiler, and the same for all sizes of one program but for prefetches.
 """
 
-from ...hw.config import WORD_BYTES, ClusterConfig
+from ...hw.config import WORD_BYTES, MachineConfig
 from ...kernels.gemm.bias import ACTIVATIONS
 from ...kernels.gemm.problem import GemmProblem, ceil_div
 from ...kernels.gemm.target import is_on_tensor_units
@@ -15,7 +15,7 @@ __all__ = ["product_levels"]
 
 
 def product_levels(
-    config: ClusterConfig, product: GemmProblem, traffic: Traffic, *, kernel: str
+    config: MachineConfig, product: GemmProblem, traffic: Traffic, *, kernel: str
 ) -> Levels:
     """Return the bytes of a product between caches and DRAM, with its exact work."""
     if kernel == ADDED or kernel in ACTIVATIONS:
@@ -37,7 +37,7 @@ def product_levels(
 
 
 def finished_levels(
-    kernel: str, config: ClusterConfig, product: GemmProblem, traffic: Traffic
+    kernel: str, config: MachineConfig, product: GemmProblem, traffic: Traffic
 ) -> Levels:
     """Return the bytes of a product whose cores finish C: they read lines of C, or of a bias.
 
@@ -58,7 +58,7 @@ def finished_levels(
     )
 
 
-def result_bytes(config: ClusterConfig, product: GemmProblem) -> int:
+def result_bytes(config: MachineConfig, product: GemmProblem) -> int:
     """Return the bytes of C in whole beats, each of which the L2 writes back once."""
     beat = config.axi.beat_bytes
     return ceil_div(product.m * product.n * product.element_bytes("c"), beat) * beat

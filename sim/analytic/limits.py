@@ -1,6 +1,6 @@
 """Least cycles of a kernel in closed form: no machine with these units and ports takes fewer."""
 
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...kernels.gemm.problem import ceil_div
 from ..harness.dram import DramConfig
 from .work import Levels, Traffic
@@ -17,7 +17,7 @@ LIMITS = {
 
 
 def limits_of(
-    config: ClusterConfig,
+    config: MachineConfig,
     traffic: Traffic,
     levels: Levels | None,
     memory: DramConfig,
@@ -28,7 +28,7 @@ def limits_of(
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         The machine.
     traffic : Traffic
         Exact work.

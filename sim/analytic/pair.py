@@ -1,7 +1,7 @@
 """Exact work of ``gemm_pair``: two products at once, each on its own matrix unit."""
 
 from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...kernels.gemm.pair import SHARE, unit_view
 from ...kernels.gemm.problem import GemmProblem
 from .places import in_dram
@@ -11,7 +11,7 @@ from .work import PAIR, Traffic
 __all__ = ["most_active", "products_of", "traffic_of"]
 
 
-def products_of(config: ClusterConfig, product: GemmProblem) -> list[GemmProblem]:
+def products_of(config: MachineConfig, product: GemmProblem) -> list[GemmProblem]:
     """Return both products with their places in DRAM, of which the first is `product`.
 
     Raises
@@ -31,7 +31,7 @@ def products_of(config: ClusterConfig, product: GemmProblem) -> list[GemmProblem
     return in_dram(config, [product, second])
 
 
-def works_of(config: ClusterConfig, product: GemmProblem) -> list[Traffic]:
+def works_of(config: MachineConfig, product: GemmProblem) -> list[Traffic]:
     """Return the exact work of each product."""
     return [
         style_of(view := unit_view(config, number)).traffic(view, each)
@@ -39,7 +39,7 @@ def works_of(config: ClusterConfig, product: GemmProblem) -> list[Traffic]:
     ]
 
 
-def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
+def traffic_of(config: MachineConfig, product: GemmProblem) -> Traffic:
     """Return the exact work of both products; requesters of the second unit end in 1."""
     both = works_of(config, product)
     return Traffic(
@@ -54,6 +54,6 @@ def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
     )
 
 
-def most_active(config: ClusterConfig, product: GemmProblem) -> int:
+def most_active(config: MachineConfig, product: GemmProblem) -> int:
     """Return the cycles in which the unit with most work computes."""
     return max(each.active for each in works_of(config, product))

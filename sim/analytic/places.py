@@ -3,14 +3,14 @@
 import dataclasses
 from collections.abc import Sequence
 
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...kernels.gemm.problem import GemmProblem
 from ..machine.memory_layout import place_buffers
 
 __all__ = ["in_dram"]
 
 
-def in_dram(config: ClusterConfig, products: Sequence[GemmProblem]) -> list[GemmProblem]:
+def in_dram(config: MachineConfig, products: Sequence[GemmProblem]) -> list[GemmProblem]:
     """Return the products of a program with the places in DRAM that their matrices have."""
     sizes = {
         f"{name}{number or ''}": rows * columns * each.element_bytes(name)

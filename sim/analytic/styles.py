@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...hw.config import ClusterConfig, SystolicConfig, TensorUnitConfig, UnitConfig
+from ...hw.config import MachineConfig, SystolicConfig, TensorUnitConfig, UnitConfig
 from ...hw.styles.register_fed.config import RegisterFedConfig
 from ...hw.styles.shared_fed.config import SharedFedConfig
 from ...kernels.gemm.problem import GemmProblem
@@ -40,11 +40,11 @@ class AnalyticStyle:
 
     """
 
-    traffic: Callable[[ClusterConfig, GemmProblem], Traffic]
-    counted: Callable[[ClusterConfig, Mapping[str, Any]], Counted]
-    finished: Callable[[ClusterConfig, GemmProblem], Traffic] | None = None
-    operand_bytes: Callable[[ClusterConfig, GemmProblem], int] | None = None
-    terms: Callable[[ClusterConfig, GemmProblem, DramConfig], dict[str, int]] = (
+    traffic: Callable[[MachineConfig, GemmProblem], Traffic]
+    counted: Callable[[MachineConfig, Mapping[str, Any]], Counted]
+    finished: Callable[[MachineConfig, GemmProblem], Traffic] | None = None
+    operand_bytes: Callable[[MachineConfig, GemmProblem], int] | None = None
+    terms: Callable[[MachineConfig, GemmProblem, DramConfig], dict[str, int]] = (
         lambda config, product, memory: {}
     )
 
@@ -68,6 +68,6 @@ STYLES: dict[type[UnitConfig | TensorUnitConfig], AnalyticStyle] = {
 }
 
 
-def style_of(config: ClusterConfig, user: str = "a product") -> AnalyticStyle:
+def style_of(config: MachineConfig, user: str = "a product") -> AnalyticStyle:
     """Return the models of the unit on which a machine multiplies matrices."""
     return STYLES[type(product_unit(config, user))]

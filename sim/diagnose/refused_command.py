@@ -1,6 +1,6 @@
 """The first command that a matrix unit refused: its name, and the instruction that sent it."""
 
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.isa.commands import ROCC_OPCODE, Function, cisc_word, rocc_layout
 from ...hw.styles.registry import matrix_style_of
 from ...kernels.program import Program
@@ -17,7 +17,7 @@ class RefusedCommand:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
     program : Program
         Program that sent the command.
     iss : Iss or None
@@ -25,7 +25,7 @@ class RefusedCommand:
 
     """
 
-    def __init__(self, config: ClusterConfig, program: Program, iss: Iss | None):
+    def __init__(self, config: MachineConfig, program: Program, iss: Iss | None):
         self.config = config
         self.program = program
         self.iss = iss

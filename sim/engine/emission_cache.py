@@ -27,11 +27,11 @@ def generator_key() -> tuple[str, ...]:
 
 
 def component_of(design: Any, kind: Callable[[Any], wiring.Component] | None) -> wiring.Component:
-    """Return the component of a config: what `kind` makes of it, a cluster if that is None."""
+    """Return the component of a config: what `kind` makes of it, a machine if that is None."""
     if kind is None:
-        from ...hw.cluster.cluster import Cluster
+        from ...hw.machine.machine import Machine
 
-        kind = Cluster
+        kind = Machine
     return kind(design)
 
 

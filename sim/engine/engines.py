@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
-from ...hw.cluster.cluster import Cluster
+from ...hw.machine.machine import Machine
 from ..harness.binding import Layout
 from .amaranth_engine import AmaranthEngine
 from .blocks.composition import CLOCKS, build_composition
@@ -72,11 +72,11 @@ def make_engine(
     progress : callable or None
         Progress callback of builds.
     kind : callable or None
-        Factory of the component of a config; None for a cluster.
+        Factory of the component of a config; None for a machine.
 
     """
     if engine == "amaranth":
-        component = design if isinstance(design, wiring.Component) else (kind or Cluster)(design)
+        component = design if isinstance(design, wiring.Component) else (kind or Machine)(design)
         return AmaranthEngine(component, vcd), build_harness()
     emission = emit_cached(design, name, progress, kind, simulated=True)
     if composed:

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ...hw.cluster.cluster import Cluster
-from ...hw.cluster.counters import counter_table
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.core.units.lsu.memory_layouts import slots
 from ...hw.isa.markers import BEGIN_MARKER, END_MARKER
 from ...hw.isa.memory_map import CORES, CORES_BASE, SHARED_BASE
 from ...hw.isa.operations import Port
 from ...hw.lib.interfaces.memory_fault import MemoryFault
+from ...hw.machine.counters import counter_table
+from ...hw.machine.machine import Machine
 from ...kernels.commands import CommandList
 from .binding import Layout
 from .core_harness import ProgramHarness
@@ -24,9 +24,9 @@ from .stop_reason import StopReason
 __all__ = ["ClusterHarness", "observed_cluster"]
 
 
-def observed_cluster(config: ClusterConfig) -> Cluster:
+def observed_cluster(config: MachineConfig) -> Machine:
     """Return a cluster with observation ports."""
-    return Cluster(config, observed=True)
+    return Machine(config, observed=True)
 
 
 class ClusterHarness(ProgramHarness):
@@ -38,7 +38,7 @@ class ClusterHarness(ProgramHarness):
         Shared library that contains the harness.
     layout : Layout
         Port layout of the cluster.
-    config : ClusterConfig
+    config : MachineConfig
     dram : DramConfig
     access_cycles : int
         Cycles from the start of one host access to the start of the next.
@@ -49,7 +49,7 @@ class ClusterHarness(ProgramHarness):
         self,
         library: Path,
         layout: Layout,
-        config: ClusterConfig,
+        config: MachineConfig,
         dram: DramConfig,
         access_cycles: int,
     ):

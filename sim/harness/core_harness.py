@@ -7,7 +7,7 @@ import numpy as np
 
 from ...hw.base.errors import UserError
 from ...hw.base.native_interface import NativeStructure
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...kernels.commands import CommandList
 from .binding import Layout
 from .core_memory import CoreMemoryConfig, native_core_memory
@@ -35,7 +35,7 @@ class ProgramHarness(Harness):
     Cores alone have no host or channels; a cluster overrides the methods on them.
     """
 
-    config: ClusterConfig
+    config: MachineConfig
 
     def prepare(self, commands: CommandList | None) -> None:
         """Queue host commands for the next run."""
@@ -102,13 +102,13 @@ class CoreHarness(ProgramHarness):
         A library built with the harness.
     layout : Layout
         Ports of `Cores`.
-    config : ClusterConfig
+    config : MachineConfig
     memory : CoreMemoryConfig
 
     """
 
     def __init__(
-        self, library: Path, layout: Layout, config: ClusterConfig, memory: CoreMemoryConfig
+        self, library: Path, layout: Layout, config: MachineConfig, memory: CoreMemoryConfig
     ):
         super().__init__(
             library,

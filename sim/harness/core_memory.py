@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ...hw.base.native_interface import NativeStructure
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.config.checks import require_integer
 from ...hw.isa.markers import BEGIN_MARKER, END_MARKER
 from ...hw.isa.memory_map import (
@@ -69,7 +69,7 @@ class CoreMemoryConfig:
         return slowest_access(self.latency + self.jitter, self.stall, self.silence)
 
 
-def native_core_memory(memory: CoreMemoryConfig, config: ClusterConfig) -> NativeStructure:
+def native_core_memory(memory: CoreMemoryConfig, config: MachineConfig) -> NativeStructure:
     """Return the memory's timing and address map as a C++ structure."""
     return HARNESS.structure("CoreMemoryParameters")(
         near_base=SHARED_BASE,

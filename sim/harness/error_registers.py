@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator
 
-from ...hw.cluster.register_blocks import unit_blocks
-from ...hw.config import MOST_UNITS, ClusterConfig
+from ...hw.config import MOST_UNITS, MachineConfig
 from ...hw.core.control.faults import FaultCause
 from ...hw.isa.memory_map import CORES, CORES_BASE, numbered
 from ...hw.lib.interfaces.memory_fault import MemoryFault
+from ...hw.machine.register_blocks import unit_blocks
 
 __all__ = ["describe_faults", "fault_registers", "unit_registers", "units_of"]
 
@@ -25,7 +25,7 @@ MATRIX_WORD_ERRORS = 0b11
 FAULT_RECORDED = 0b10
 
 
-def fault_registers(config: ClusterConfig) -> dict[str, int]:
+def fault_registers(config: MachineConfig) -> dict[str, int]:
     """Return the addresses of all error registers, by name."""
     registers = unit_registers(config, dma=("error",), matrix=("error", "error_word"))
     if config.cores:
@@ -35,7 +35,7 @@ def fault_registers(config: ClusterConfig) -> dict[str, int]:
 
 
 def unit_registers(
-    config: ClusterConfig, *, dma: tuple[str, ...], matrix: tuple[str, ...]
+    config: MachineConfig, *, dma: tuple[str, ...], matrix: tuple[str, ...]
 ) -> dict[str, int]:
     """Return the addresses of these registers of all DMA ports and matrix units, by name."""
     return {

@@ -7,7 +7,7 @@ list that passes with many seeds therefore waits for everything it depends on.
 
 import numpy as np
 
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.isa.memory_map import DMA_BASE, SHARED_BASE
 from ...kernels.commands import Operation
 from .devices import Devices
@@ -20,7 +20,7 @@ class ClusterModel:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
     image : list of (address, bytes)
         Initial contents of DRAM; no other DRAM may be accessed.
     seed : int
@@ -30,7 +30,7 @@ class ClusterModel:
 
     """
 
-    def __init__(self, config: ClusterConfig, image, seed: int, schedule: str = "random"):
+    def __init__(self, config: MachineConfig, image, seed: int, schedule: str = "random"):
         self.dram = [(address, np.array(data, dtype=np.uint8)) for address, data in image]
         self.shared = np.full(config.shared.size, 0xFF, dtype=np.uint8)
         self.devices = Devices(config, self, schedule=schedule, seed=seed, allowed=self.is_placed)

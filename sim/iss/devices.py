@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from ...hw.cluster.register_blocks import unit_blocks
-from ...hw.config import ClusterConfig, DmaBlockConfig, MatrixUnitConfig
+from ...hw.config import DmaBlockConfig, MachineConfig, MatrixUnitConfig
 from ...hw.isa.memory_map import UNIT_REGISTERS, numbered
+from ...hw.machine.register_blocks import unit_blocks
 from ..harness.error_registers import describe_faults
 from .device.dma import STATUS as DMA_STATUS
 from .device.dma import DmaDevice
@@ -40,7 +40,7 @@ class Devices:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
     memory : Memory
         DRAM and shared memory by address: ``read(address, nbytes)`` and ``write(address, data)``.
     schedule : str
@@ -56,7 +56,7 @@ class Devices:
 
     def __init__(
         self,
-        config: ClusterConfig,
+        config: MachineConfig,
         memory: Memory,
         *,
         schedule: str = "round_robin",
@@ -83,7 +83,7 @@ class Devices:
 
     def add_units(
         self,
-        config: ClusterConfig,
+        config: MachineConfig,
         memory: Memory,
         allowed: Callable[[int, int], bool] | None,
     ):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.isa.memory_map import ENTRY
 from ..harness.stop_reason import StopReason
 from .device_link import DeviceLink
@@ -38,7 +38,7 @@ class Iss:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         Config with cores.
     schedule : str
         ``round_robin`` selects runnable warps round-robin, one instruction each; ``random`` selects
@@ -73,7 +73,7 @@ class Iss:
 
     def __init__(
         self,
-        config: ClusterConfig,
+        config: MachineConfig,
         *,
         schedule: str = "round_robin",
         seed: int = 1,

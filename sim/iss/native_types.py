@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ...hw.arith.dot_product.config import DotProductConfig
 from ...hw.base.native_interface import NativeInterface, NativeStructure
-from ...hw.config import ClusterConfig, CoreConfig
+from ...hw.config import CoreConfig, MachineConfig
 from ...hw.config.tensor import TensorNumerics
 from .styles.registry import STYLES
 
@@ -38,7 +38,7 @@ def native_numerics(tensor: TensorNumerics) -> NativeStructure:
 
 
 def native_config(
-    config: ClusterConfig,
+    config: MachineConfig,
     core: CoreConfig,
     *,
     is_alone: bool,

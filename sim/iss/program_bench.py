@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...hw.config import ClusterConfig, CoreConfig
+from ...hw.config import CoreConfig, MachineConfig
 from ...hw.isa.memory_map import ENTRY
 from ...hw.isa.program import assemble_program
-from ...hw.settings import PRESETS
+from ...hw.presets import PRESETS
 from .machine import Iss
 from .outcome import Retired
 
@@ -40,7 +40,7 @@ FLOAT = 32
 
 def small_config(
     *, cores: int = 1, warps: int = 4, threads: int = 4, barrier_scope: str = "cluster", **core
-) -> ClusterConfig:
+) -> MachineConfig:
     """Return a cluster of small cores without a matrix unit."""
     return replace(
         PRESETS["tiny"],

@@ -1,6 +1,6 @@
 """Check for races on the instruction-set model: reports; the C++ of the model detects them."""
 
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from .native_machine import NativeMachine
 from .native_types import ISS
 from .outcome import Partner
@@ -29,12 +29,12 @@ class Races:
     Parameters
     ----------
     native : NativeMachine
-    config : ClusterConfig
+    config : MachineConfig
     watch : WorkWatch
 
     """
 
-    def __init__(self, native: NativeMachine, config: ClusterConfig, watch: WorkWatch):
+    def __init__(self, native: NativeMachine, config: MachineConfig, watch: WorkWatch):
         assert config.core is not None
         self.native, self.watch, self.warps = native, watch, config.core.warps
         self.all_warps = config.cores * config.core.warps

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...hw.base.errors import UserError
 from ...hw.base.native_interface import NativeStructure
-from ...hw.config import ClusterConfig, CoreConfig
+from ...hw.config import CoreConfig, MachineConfig
 from ...hw.core.control.faults import FaultCause
 from ...hw.core.units.lsu.address import UPPER_HALF
 from ...hw.core.units.lsu.memory_layouts import slots
@@ -56,7 +56,7 @@ class Lockstep:
     ----------
     harness : ProgramHarness
         Harness of cores or of an observed cluster, before the start of a run.
-    config : ClusterConfig
+    config : MachineConfig
     iss : Iss
         Of the same config, with the same memory, at the start of the program.
     placed : sequence of (int, int)
@@ -77,7 +77,7 @@ class Lockstep:
     def __init__(
         self,
         harness: ProgramHarness,
-        config: ClusterConfig,
+        config: MachineConfig,
         iss: Iss,
         placed: Sequence[tuple[int, int]] = (),
         *,

@@ -1,7 +1,7 @@
 """Mirror: the model's memory and registers follow those of a cluster in lockstep."""
 
 from ...hw.base.native_interface import NativeStructure
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.isa.memory_map import CONSOLE_BASE, CONSOLE_LANES, DMA_BASE, SHARED_BASE, WINDOW_BYTES
 from ..harness.interface import HARNESS
 from ..iss.machine import Iss
@@ -9,7 +9,7 @@ from ..iss.machine import Iss
 __all__ = ["mirror_setup"]
 
 
-def mirror_setup(config: ClusterConfig, iss: Iss) -> NativeStructure:
+def mirror_setup(config: MachineConfig, iss: Iss) -> NativeStructure:
     """Return the description of the model's memory and of the address map for C++."""
     library = iss.native.library
     window = SHARED_BASE + config.shared.size

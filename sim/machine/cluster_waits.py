@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ..harness.cluster_harness import ClusterHarness
 from .machine import Machine
 from .stop_report import describe_machine
@@ -11,7 +11,7 @@ from .unit_report import describe_units
 __all__ = ["describe_waits"]
 
 
-def describe_waits(machine: Machine, harness: ClusterHarness, config: ClusterConfig) -> str:
+def describe_waits(machine: Machine, harness: ClusterHarness, config: MachineConfig) -> str:
     """Return the wait state of each unit of a hung cluster; the reads advance the run."""
     outputs = machine.outputs()
     return "; ".join([

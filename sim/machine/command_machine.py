@@ -7,7 +7,7 @@ import numpy as np
 from amaranth.lib import wiring
 
 from ...hw.base.errors import MachineError, UserError
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ..engine.verilator_engine import VerilatorEngine
 from ..harness.binding import Layout
 from ..harness.dram import DramConfig, Fault
@@ -46,7 +46,7 @@ class CommandMachine(Machine[Harness, DramConfig]):
         memory: DramConfig | None = None,
         **options: Any,
     ):
-        self.config = design if isinstance(design, ClusterConfig) else None
+        self.config = design if isinstance(design, MachineConfig) else None
         self.interleave_bytes = getattr(getattr(design, "axi", None), "interleave_bytes", 64)
         super().__init__(design, kind, memory=memory or DramConfig(), **options)
 

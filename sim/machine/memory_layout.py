@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ...hw.base.errors import UserError
-from ...hw.cluster.register_blocks import register_blocks
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.isa.memory_map import (
     ARGUMENTS,
     CONSOLE_BASE,
@@ -17,6 +16,7 @@ from ...hw.isa.memory_map import (
     STACK_TOP,
     WINDOW_BYTES,
 )
+from ...hw.machine.register_blocks import register_blocks
 from ...kernels.demangle import demangled
 from .stacks import Stacks
 
@@ -66,7 +66,7 @@ def region_of(stacks: Stacks) -> Region:
 
 
 def place_buffers(
-    sizes: Mapping[str, int], config: ClusterConfig, stack_bytes: int = STACK_BYTES
+    sizes: Mapping[str, int], config: MachineConfig, stack_bytes: int = STACK_BYTES
 ) -> dict[str, Region]:
     """Return regions for buffers of these sizes: page-aligned, each followed by an unused page."""
     address, placed = BUFFERS_BASE, {}
@@ -90,7 +90,7 @@ class MemoryLayout:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
     regions : iterable of Region
         Regions of the program and its buffers.
     symbols : mapping of str to int
@@ -106,7 +106,7 @@ class MemoryLayout:
 
     def __init__(
         self,
-        config: ClusterConfig,
+        config: MachineConfig,
         regions: Iterable[Region],
         symbols: Mapping[str, int] | None = None,
         *,

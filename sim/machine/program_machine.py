@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from ...hw.base.errors import MachineError, UserError
 from ...hw.base.native_interface import NativeStructure
 from ...hw.cluster.cores import Cores
-from ...hw.config import ClusterConfig, CoreConfig
+from ...hw.config import CoreConfig, MachineConfig
 from ...hw.core.control.faults import FaultCause
 from ...hw.core.issue.stall_reason import StallReason
 from ...hw.isa.csr import COUNTERS
@@ -62,7 +62,7 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         Config with cores.
     memory : CoreMemoryConfig or DramConfig or None
         Memory timing; None for the default of `CoreMemoryConfig`.
@@ -92,7 +92,7 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
 
     def __init__(
         self,
-        config: ClusterConfig,
+        config: MachineConfig,
         *,
         memory: CoreMemoryConfig | DramConfig | None = None,
         lockstep: bool = False,

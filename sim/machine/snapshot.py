@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...hw.base.errors import UserError
-from ...hw.settings.override import plain_config
+from ...hw.machine.fields import plain_config
 from ...kernels.program import Program
 
 __all__ = ["Snapshot", "plain", "program_digest", "require_like"]

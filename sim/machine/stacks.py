@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig, CoreConfig
+from ...hw.config import CoreConfig, MachineConfig
 from ...hw.isa.assembly import INTEGER_NAMES
 from ...hw.isa.memory_map import ARGUMENTS, STACK_BYTES, STACK_TOP
 from ...kernels.program import Program
@@ -21,7 +21,7 @@ LOWEST = 0xC000_0000
 assert LOWEST > ARGUMENTS
 
 
-def core_of(config: ClusterConfig) -> CoreConfig:
+def core_of(config: MachineConfig) -> CoreConfig:
     """Return the core of a config that has cores."""
     assert config.core is not None
     return config.core
@@ -33,12 +33,12 @@ class Stacks:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
     bytes_per_thread : int
 
     """
 
-    config: ClusterConfig
+    config: MachineConfig
     bytes_per_thread: int = STACK_BYTES
 
     @property
@@ -76,7 +76,7 @@ class Stacks:
         return found
 
 
-def require_stack_bytes(config: ClusterConfig, nbytes: int) -> None:
+def require_stack_bytes(config: MachineConfig, nbytes: int) -> None:
     """Raise `UserError` unless every thread of a machine can have a stack of this size."""
     one = Stacks(config, 1).total
     most = (STACK_TOP - LOWEST) // one // ALIGNMENT * ALIGNMENT

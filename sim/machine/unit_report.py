@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ...hw.cluster.counters import counter_table
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.isa.memory_map import CORES, CORES_BASE
+from ...hw.machine.counters import counter_table
 from ...kernels.commands import CommandList, Operation
 from ..harness.error_registers import describe_faults, fault_registers, unit_registers, units_of
 from ..harness.stop_reason import StopReason
@@ -15,7 +15,7 @@ __all__ = ["describe_units", "flush_caches", "read_faults"]
 QUIET_CYCLES = 1000  # without a response of the control port: it is stuck as well
 
 
-def state_registers(config: ClusterConfig) -> dict[str, int]:
+def state_registers(config: MachineConfig) -> dict[str, int]:
     """Return the addresses of progress and error registers of all units, by name."""
     far = unit_registers(
         config,
@@ -51,7 +51,7 @@ def flush_caches(machine: Machine) -> None:
     ask(machine, commands)
 
 
-def read_faults(machine: Machine, config: ClusterConfig) -> dict[str, int]:
+def read_faults(machine: Machine, config: MachineConfig) -> dict[str, int]:
     """Read the error registers of a finished cluster; return the input of `describe_faults`."""
     registers, questions = fault_registers(config), CommandList()
     for address in registers.values():
@@ -59,7 +59,7 @@ def read_faults(machine: Machine, config: ClusterConfig) -> dict[str, int]:
     return dict(zip(registers, ask(machine, questions), strict=True))
 
 
-def describe_units(machine: Machine, config: ClusterConfig) -> str:
+def describe_units(machine: Machine, config: MachineConfig) -> str:
     """Return the progress of each unit of a stopped cluster, active counters and errors, as text.
 
     The machine continues to run during the register reads; its previous state is lost.

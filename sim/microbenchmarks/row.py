@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...hw.config import ClusterConfig, CoreConfig
+from ...hw.config import CoreConfig, MachineConfig
 from ..harness.core_memory import CoreMemoryConfig
 from ..iss.program_bench import small_config
 from .steady import LENGTHS, Steady, steady
@@ -23,14 +23,14 @@ class Workbench:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         Of one core.
     options
         Of `ProgramMachine`.
 
     """
 
-    def __init__(self, config: ClusterConfig, **options: Any):
+    def __init__(self, config: MachineConfig, **options: Any):
         assert config.core is not None
         self.config, self.core, self.options = config, config.core, options
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.isa.memory_map import ENTRY
 from ...hw.isa.program import assemble_program
 from ..harness.core_memory import CoreMemoryConfig
@@ -48,7 +48,7 @@ class Steady:
 
 
 def run_text(
-    config: ClusterConfig, text: str, *, memory: CoreMemoryConfig | None = None, **options
+    config: MachineConfig, text: str, *, memory: CoreMemoryConfig | None = None, **options
 ) -> ProgramOutcome:
     """Return the outcome of a program in assembly."""
     with ProgramMachine(config, memory=memory, **options) as machine:
@@ -61,7 +61,7 @@ def run_text(
 
 
 def steady(
-    config: ClusterConfig,
+    config: MachineConfig,
     program: Callable[[int], str],
     *,
     lengths: tuple[int, int] = LENGTHS,
@@ -74,7 +74,7 @@ def steady(
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         Of one core.
     program : callable
         Returns the text of a program of this many lines for each warp.

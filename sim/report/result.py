@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ...hw.base.errors import MachineError
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.core.issue.stall_reason import StallReason
 from ...hw.isa.csr import COUNTERS
-from ...hw.settings.override import plain_config
+from ...hw.machine.fields import plain_config
 from ..engine.versions import versions
 from ..harness.core_memory import CoreMemoryConfig
 from ..harness.dram import DramConfig
@@ -75,7 +75,7 @@ def result_schema() -> dict[str, Any]:
 def new_result(
     *,
     preset: str,
-    config: ClusterConfig,
+    config: MachineConfig,
     engine: str,
     driver: str,
     seed: int,
@@ -91,7 +91,7 @@ def new_result(
     ----------
     preset : str
         Name of the machine.
-    config : ClusterConfig
+    config : MachineConfig
         Its config.
     engine : str
         ``verilator``, ``amaranth`` or ``iss``.

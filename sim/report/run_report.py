@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...hw.settings.variants import tensor_of_result
+from ...hw.machine.variants import tensor_of_result
 from .check_report import check_lines
 from .energy_report import energy_lines, energy_table
 from .prediction_report import prediction_lines, prediction_table

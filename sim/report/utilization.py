@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ...hw.config import WORD_BYTES, ClusterConfig
+from ...hw.config import WORD_BYTES, MachineConfig
 from ...hw.isa.memory_map import numbered
 from ...hw.styles.registry import MATRIX_STYLES, matrix_style_of
 
@@ -37,7 +37,7 @@ ACTIVITIES = {
 
 
 def account_units(
-    config: ClusterConfig,
+    config: MachineConfig,
     macs: Sequence[int],
     elapsed: Mapping[int, int],
     counters: Mapping[str, int],
@@ -51,7 +51,7 @@ def account_units(
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         The machine.
     macs : sequence of int
         Multiply-adds of the products, by matrix unit.
@@ -86,7 +86,7 @@ def account_units(
     }
 
 
-def combined_utilization(config: ClusterConfig, results: Iterable[Mapping[str, Any]]) -> float:
+def combined_utilization(config: MachineConfig, results: Iterable[Mapping[str, Any]]) -> float:
     """Return the utilisation of all matrix units in several runs on one machine.
 
     The capacity of a unit counts in the cycles of each run that has a product on it.

@@ -1,8 +1,8 @@
 """Driver of a matrix unit in a run: a program on the cores, or a host."""
 
 from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig
-from ...hw.settings import PRESETS
+from ...hw.config import MachineConfig
+from ...hw.presets import PRESETS
 from ...kernels.attention import cores as attention
 from ...kernels.gemm.target import is_on_tensor_units
 from .exact_kernels import EXACT_KERNELS
@@ -46,7 +46,7 @@ def usual_sizes(kernel: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
     return (attention.DIMENSIONS, attention.USUAL) if kernel == ATTENTION else (DIMENSIONS, USUAL)
 
 
-def is_on_cores(driver: str | None, preset: str, config: ClusterConfig) -> bool:
+def is_on_cores(driver: str | None, preset: str, config: MachineConfig) -> bool:
     """Return whether a product is a program on the cores.
 
     Parameters
@@ -55,7 +55,7 @@ def is_on_cores(driver: str | None, preset: str, config: ClusterConfig) -> bool:
         ``cores`` or ``host``; None for the cores, if they have tensor units or a matrix unit.
     preset : str
         Name of the machine, for messages.
-    config : ClusterConfig
+    config : MachineConfig
         The machine.
 
     Raises
@@ -71,7 +71,7 @@ def is_on_cores(driver: str | None, preset: str, config: ClusterConfig) -> bool:
     return bool(config.cores and config.units) and driver != "host"
 
 
-def require_matrix_cores(what: str, preset: str, config: ClusterConfig):
+def require_matrix_cores(what: str, preset: str, config: MachineConfig):
     """Raise unless a machine has cores and a matrix unit."""
     missing = [
         name for name, part in (("cores", config.cores), ("matrix unit", config.units)) if not part

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...hw.config import ClusterConfig, TensorUnitConfig
+from ...hw.config import MachineConfig, TensorUnitConfig
 from ...kernels.attention import cores as attention_cores
 from ...kernels.gemm import add, bias, pair
 from ...kernels.gemm.finished import finished_kernel
@@ -33,12 +33,12 @@ __all__ = [
 ]
 
 
-def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
+def exact_cores_kernel(config: MachineConfig, **options) -> Kernel:
     """Return ``gemm`` for cores, with its C also checked bit by bit against the golden model.
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         A cluster with a matrix unit, or with tensor units in its cores.
     options
         Options of `pose` of the unit's style (`kernels.gemm.styles`).
@@ -56,7 +56,7 @@ def exact_cores_kernel(config: ClusterConfig, **options) -> Kernel:
     return style.kernel(config, posed)
 
 
-def exact_add_kernel(config: ClusterConfig, **options) -> Kernel:
+def exact_add_kernel(config: MachineConfig, **options) -> Kernel:
     """Return ``gemm_add``, with C checked bit by bit; arguments as in `exact_cores_kernel`."""
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
@@ -68,7 +68,7 @@ def exact_add_kernel(config: ClusterConfig, **options) -> Kernel:
     return finished_kernel("gemm_add", config, posed)
 
 
-def exact_bias_kernel(name: str, config: ClusterConfig, **options) -> Kernel:
+def exact_bias_kernel(name: str, config: MachineConfig, **options) -> Kernel:
     """Return a kernel of `bias.ACTIVATIONS`, with C checked bit by bit; options of `bias.pose`."""
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
@@ -81,7 +81,7 @@ def exact_bias_kernel(name: str, config: ClusterConfig, **options) -> Kernel:
     return bias.cores_kernel(name, config, posed)
 
 
-def exact_pair_kernel(config: ClusterConfig, **options) -> Kernel:
+def exact_pair_kernel(config: MachineConfig, **options) -> Kernel:
     """Return ``gemm_pair``, with both results checked bit by bit; options of `pair.pose`."""
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
@@ -97,7 +97,7 @@ def exact_pair_kernel(config: ClusterConfig, **options) -> Kernel:
     return pair.cores_kernel(config, posed)
 
 
-def exact_attention_kernel(config: ClusterConfig, **options) -> Kernel:
+def exact_attention_kernel(config: MachineConfig, **options) -> Kernel:
     """Return ``attention``, with O and LSE checked bit by bit; options of `attention.cores.pose`.
 
     Bits are those of the golden model of the machine's kind of unit.
@@ -131,19 +131,19 @@ def kernel_names() -> list[str]:
     return sorted({*EXACT_KERNELS, *kernel_folders()})
 
 
-def kernel_of(name: str, config: ClusterConfig, product: Mapping[str, Any]) -> Kernel:
+def kernel_of(name: str, config: MachineConfig, product: Mapping[str, Any]) -> Kernel:
     """Return a kernel of the cores; `product` are options of a matrix product or of attention."""
     exact = EXACT_KERNELS.get(name)
     return exact(config, **product) if exact else find_kernel(name)
 
 
-def accumulated(config: ClusterConfig, problem: Problem, product: GemmProblem) -> np.ndarray:
+def accumulated(config: MachineConfig, problem: Problem, product: GemmProblem) -> np.ndarray:
     """Return the product in the accumulator's format, the input of the cores' epilogue."""
     depth = command_depth(config, is_finished=True)
     return golden_product(config, wide_problem(product), *stored_operands(problem, product), depth)
 
 
-def command_depth(config: ClusterConfig, *, is_finished: bool = False) -> int:
+def command_depth(config: MachineConfig, *, is_finished: bool = False) -> int:
     """Return the elements along K of a command of the program to the matrix unit."""
     depth = style_of(config).depth
     assert depth is not None, "a matrix unit gets commands"

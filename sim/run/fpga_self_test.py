@@ -6,7 +6,7 @@ import numpy as np
 from amaranth.lib import wiring
 
 from ...hw.base.progress import Progress
-from ...hw.config import ClusterConfig, SystolicConfig
+from ...hw.config import MachineConfig, SystolicConfig
 from ...hw.fpga.array_test import ArrayTest, ArrayTestConfig, Step
 from ...hw.fpga.axi_ram import Window
 from ...hw.fpga.host_player import HostPlayerConfig
@@ -31,9 +31,9 @@ BAUD = 115_200
 CHUNK, PATIENCE = 4096, 1 << 20
 
 
-def test_of(config: ClusterConfig | SystolicConfig, clock: float, seed: int) -> wiring.Component:
+def test_of(config: MachineConfig | SystolicConfig, clock: float, seed: int) -> wiring.Component:
     """Return the component of a test: a product with partial tiles, or a test of an array."""
-    if not isinstance(config, ClusterConfig):
+    if not isinstance(config, MachineConfig):
         rows = 4 * config.rows
         return ArrayTest(array_test(config, m=rows, k=rows, clock=clock, seed=seed))
     matrix = systolic_unit(config, "a self-test")
@@ -53,7 +53,7 @@ def verdict_of(test: wiring.Component, progress: Progress | None = None) -> tupl
 
 
 def self_test(
-    config: ClusterConfig,
+    config: MachineConfig,
     *,
     m: int,
     n: int,
@@ -66,7 +66,7 @@ def self_test(
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         Config with a matrix unit; its cores, if any, are not started.
     m, n, k : int
         Sizes of the product.

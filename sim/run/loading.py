@@ -6,9 +6,9 @@ from pathlib import Path
 
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.isa.memory_map import STACK_BYTES
-from ...hw.settings import PRESETS
+from ...hw.presets import PRESETS
 from ...kernels.compile import compile_program
 from ...kernels.elf_check import MAGIC
 from ...kernels.program import Program
@@ -47,7 +47,7 @@ def is_binary(path: Path) -> bool:
         return False
 
 
-def require_cores(name: str, preset: str, config: ClusterConfig):
+def require_cores(name: str, preset: str, config: MachineConfig):
     """Raise `UserError` if the machine has no cores."""
     if not config.cores:
         *others, last = sorted(known for known, machine in PRESETS.items() if machine.cores)
@@ -57,7 +57,7 @@ def require_cores(name: str, preset: str, config: ClusterConfig):
 
 def build(
     paths: Sequence[Path],
-    config: ClusterConfig,
+    config: MachineConfig,
     options: SimtOptions,
     progress: Progress | None,
     *,
@@ -101,7 +101,7 @@ def build(
 
 
 def memory_layout_of(
-    config: ClusterConfig,
+    config: MachineConfig,
     program: Program,
     buffers: Iterable[Region],
     options: SimtOptions,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ...hw.base.progress import Progress
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ..harness.dram import DramConfig
 from ..harness.stop_reason import StopReason
 from ..iss.library import build_library
@@ -54,7 +54,7 @@ class ModelCheck(IssExecutor):
 
 
 def checked_model(
-    config: ClusterConfig, options: SimtOptions, check: str, progress: Progress | None
+    config: MachineConfig, options: SimtOptions, check: str, progress: Progress | None
 ) -> Iss:
     """Return the model of a machine with a check, one of `options.CHECKS`; build it."""
     build_library(progress=progress)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from .options import BUILDS, RunOptions
 
 __all__ = ["LONG", "Work", "composed", "expected_cycles"]
@@ -33,7 +33,7 @@ class Work:
     macs: Sequence[int] = ()
 
 
-def expected_cycles(config: ClusterConfig, work: Work) -> float:
+def expected_cycles(config: MachineConfig, work: Work) -> float:
     """Return a rough estimate of the length of a run, in cycles."""
     if any(work.macs):
         return max(macs / unit.macs for macs, unit in zip(work.macs, config.units, strict=False))
@@ -41,7 +41,7 @@ def expected_cycles(config: ClusterConfig, work: Work) -> float:
     return OPERATION * work.operations / (config.cores * config.core.threads)
 
 
-def composed(config: ClusterConfig, options: RunOptions, work: Work | None) -> bool:
+def composed(config: MachineConfig, options: RunOptions, work: Work | None) -> bool:
     """Return whether the model of a run is composed of block models.
 
     They are built faster than a model in one piece if any of them is in the cache, and run faster
@@ -50,7 +50,7 @@ def composed(config: ClusterConfig, options: RunOptions, work: Work | None) -> b
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         Machine of the run.
     options : RunOptions
         Options of the run.

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ..harness.core_memory import CoreMemoryConfig
 from ..harness.dram import DramConfig
 from ..machine.saving import NOTHING, Saving
@@ -170,7 +170,7 @@ class SimtOptions(RunOptions):
 Options = TypeVar("Options", bound=RunOptions)
 
 
-def with_memory(config: ClusterConfig, options: Options) -> Options:
+def with_memory(config: MachineConfig, options: Options) -> Options:
     """Return the options with a memory; None becomes the default of the machine."""
     if options.memory is not None:
         return options

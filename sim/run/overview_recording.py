@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ...hw.cluster.counters import counter_table
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
+from ...hw.machine.counters import counter_table
 from ...kernels.program import Program
 from ..machine.machine import Machine
 from ..trace import write_overview
@@ -27,7 +27,7 @@ class Overview:
     ----------
     machine : Machine
         Machine whose design is an observed cluster, or has some of its observation ports.
-    config : ClusterConfig
+    config : MachineConfig
         Config of the cluster.
     window : tuple of int or None
         First recorded cycle and the cycle after the last; None for all.
@@ -39,7 +39,7 @@ class Overview:
     def __init__(
         self,
         machine: Machine,
-        config: ClusterConfig,
+        config: MachineConfig,
         window: tuple[int, int] | None = None,
         program: Program | None = None,
     ):
@@ -89,7 +89,7 @@ class Overview:
 @contextmanager
 def drawn(
     machine: Machine,
-    config: ClusterConfig,
+    config: MachineConfig,
     options: RunOptions,
     title: str,
     program: Program | None = None,

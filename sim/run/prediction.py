@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...kernels.attention.problem import AttentionProblem
 from ...kernels.kernel import Problem
 from ..analytic.attention.prediction import predict_attention
@@ -17,7 +17,7 @@ __all__ = ["attention_section", "prediction_section"]
 
 
 def prediction_section(
-    config: ClusterConfig,
+    config: MachineConfig,
     sizes: Mapping[str, int],
     c_format: str,
     memory: object,
@@ -29,7 +29,7 @@ def prediction_section(
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         The machine.
     sizes : mapping of str to int
         Sizes of the product by dimension.
@@ -54,13 +54,13 @@ def prediction_section(
 
 
 def attention_section(
-    config: ClusterConfig, problem: Problem, memory: object, done: Mapping[str, Any]
+    config: MachineConfig, problem: Problem, memory: object, done: Mapping[str, Any]
 ) -> dict[str, Any] | None:
     """Return the section of a result of ``attention``; None if the model cannot predict it.
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         The machine.
     problem : Problem
         The problem of the run, as `kernels.attention.cores.pose` returns it.
@@ -98,7 +98,7 @@ def attention_of(problem: Problem) -> AttentionProblem:
 
 
 def section_of(
-    config: ClusterConfig, predicted: Prediction, kernel: str, done: Mapping[str, Any]
+    config: MachineConfig, predicted: Prediction, kernel: str, done: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the section of a prediction beside the cycles and the counters of a run."""
     counted = counted_traffic(config, {**done, "kernel": kernel})

@@ -3,9 +3,9 @@
 import numpy as np
 
 from ...hw.base.errors import MachineError
-from ...hw.cluster.counters import counter_table
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.isa.memory_map import CORES, CORES_BASE
+from ...hw.machine.counters import counter_table
 from ...kernels.commands import Host
 from ...kernels.gemm.data import operands
 from ...kernels.gemm.host.plan import Plan, plan
@@ -34,7 +34,7 @@ class ProductRun:
     ----------
     machine : CommandMachine
         Machine after reset.
-    config : ClusterConfig
+    config : MachineConfig
         Config of the machine.
     problem : GemmProblem
         Placed problem.
@@ -72,7 +72,7 @@ class ProductRun:
     def __init__(
         self,
         machine: CommandMachine,
-        config: ClusterConfig,
+        config: MachineConfig,
         problem: GemmProblem,
         steps: Plan,
         given: Operands,
@@ -133,7 +133,7 @@ class ProductRun:
 
 def run_gemm(
     machine: CommandMachine,
-    config: ClusterConfig,
+    config: MachineConfig,
     problem: GemmProblem,
     kind: str = "random",
     seed=1,

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.config.arithmetic import ARITHMETIC
 from ...kernels.gemm.data import operands
 from ...kernels.gemm.host.plan import Plan, plan
@@ -145,7 +145,7 @@ class ProductWorkload:
         """Return the run in words."""
         return f"running {self.name}"
 
-    def pose(self, preset: str, config: ClusterConfig, options: RunOptions) -> dict[str, Any]:
+    def pose(self, preset: str, config: MachineConfig, options: RunOptions) -> dict[str, Any]:
         """Place the problem and plan it; raise `UserError` if the machine cannot compute it."""
         systolic_unit(config, "gemm")
         self.problem, self.steps = pose(config, self.m, self.n, self.k, self.c_format)
@@ -160,7 +160,7 @@ class ProductWorkload:
     def prepare(
         self,
         preset: str,
-        config: ClusterConfig,
+        config: MachineConfig,
         options: RunOptions,
         console: Console | None,
         progress: Progress | None,
@@ -234,7 +234,7 @@ def first_and_last(marks: list[int], elapsed: int, access_cycles: int) -> dict[s
 
 
 def pose(
-    config: ClusterConfig, m: int, n: int, k: int, c_format: str | None = None
+    config: MachineConfig, m: int, n: int, k: int, c_format: str | None = None
 ) -> tuple[GemmProblem, Plan]:
     """Return the placed problem and its plan; raise `UserError` if there is none."""
     operand = systolic_unit(config).operand

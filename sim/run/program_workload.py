@@ -10,10 +10,10 @@ import numpy as np
 
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.isa.memory_map import ARGUMENTS, STACK_BYTES
-from ...hw.settings import PRESETS
-from ...hw.settings.ends import value_of
+from ...hw.presets import PRESETS
+from ...hw.presets.ends import value_of
 from ...kernels.inspection import inspect_program, inspect_speed, unpaired_splits
 from ...kernels.kernel import Kernel, Problem
 from ...kernels.program import Program
@@ -100,7 +100,7 @@ class ProgramWorkload:
         """Return the run in words."""
         return f"running {self.name}"
 
-    def pose(self, preset: str, config: ClusterConfig, options: SimtOptions) -> dict[str, Any]:
+    def pose(self, preset: str, config: MachineConfig, options: SimtOptions) -> dict[str, Any]:
         """Require cores; return the entries in the options of the result."""
         require_cores(self.name, preset, config)
         require_dumps(options.dumps, self.buffer_names)
@@ -120,7 +120,7 @@ class ProgramWorkload:
     def prepare(
         self,
         preset: str,
-        config: ClusterConfig,
+        config: MachineConfig,
         options: SimtOptions,
         console: Console | None,
         progress: Progress | None,
@@ -157,7 +157,7 @@ class ProgramWorkload:
 
     def compiled(
         self,
-        config: ClusterConfig,
+        config: MachineConfig,
         options: SimtOptions,
         progress: Progress | None,
         *,
@@ -176,7 +176,7 @@ class ProgramWorkload:
         """Return the checks of accesses, one of `options.CHECKS`."""
         return options.check or ("all" if self.is_own else UNCHECKED)
 
-    def place(self, config: ClusterConfig, options: SimtOptions) -> Iterable[Region]:
+    def place(self, config: MachineConfig, options: SimtOptions) -> Iterable[Region]:
         """Place the buffers; return their regions."""
         return ()
 
@@ -274,7 +274,7 @@ class KernelWorkload(ProgramWorkload):
         sizes = " x ".join(f"{name} {size}" for name, size in self.sizes.items())
         return f"running {self.name}{f', {sizes},' if sizes else ''} on {preset}"
 
-    def pose(self, preset: str, config: ClusterConfig, options: SimtOptions) -> dict[str, Any]:
+    def pose(self, preset: str, config: MachineConfig, options: SimtOptions) -> dict[str, Any]:
         """Pose the problem; raise `UserError` if there is none of these sizes."""
         require_cores(self.name, preset, config)
         try:
@@ -292,7 +292,7 @@ class KernelWorkload(ProgramWorkload):
 
     def compiled(
         self,
-        config: ClusterConfig,
+        config: MachineConfig,
         options: SimtOptions,
         progress: Progress | None,
         *,
@@ -308,7 +308,7 @@ class KernelWorkload(ProgramWorkload):
                 f"{self.name} needs {change} {error.field} than {value}: {error.rule}"
             ) from None
 
-    def place(self, config: ClusterConfig, options: SimtOptions) -> Iterable[Region]:
+    def place(self, config: MachineConfig, options: SimtOptions) -> Iterable[Region]:
         """Place the buffers; return their regions."""
         sizes = zip(self.problem.buffers, map(len, self.data), strict=True)
         self.regions = place_buffers(dict(sizes), config, options.stack_bytes or STACK_BYTES)
@@ -385,7 +385,7 @@ class KernelWorkload(ProgramWorkload):
 
 
 def account_products(
-    config: ClusterConfig, macs: Sequence[int], done: dict[str, Any]
+    config: MachineConfig, macs: Sequence[int], done: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the sections of a result on matrix units commanded by the cores.
 
@@ -394,7 +394,7 @@ def account_products(
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         The machine.
     macs : sequence of int
         Multiply-adds of the problem, by matrix unit.
@@ -415,7 +415,7 @@ def account_products(
     }
 
 
-def account_tensor(config: ClusterConfig, macs: int, done: dict[str, Any]) -> dict[str, Any]:
+def account_tensor(config: MachineConfig, macs: int, done: dict[str, Any]) -> dict[str, Any]:
     """Return the sections of a result on the tensor units of all cores."""
     tensor = config.tensor
     assert tensor is not None

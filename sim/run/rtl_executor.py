@@ -11,7 +11,7 @@ import numpy as np
 
 from ...hw.base.errors import UserError
 from ...hw.base.progress import Progress
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...kernels.program import Program
 from ..diagnose.core_diagnostics import core_diagnostics_text, explain_core
 from ..diagnose.diagnostics import ProgramError
@@ -71,7 +71,7 @@ def trace_options(options: SimtOptions) -> dict[str, Any]:
 
 
 def build_machine(
-    config: ClusterConfig,
+    config: MachineConfig,
     program: Program,
     options: SimtOptions,
     progress: Progress | None,

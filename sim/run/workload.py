@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from ...hw.base.progress import Progress
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...hw.config.rtl_support import require_rtl
 from ..engine.versions import versions
 from ..harness.dram import DramConfig
@@ -65,7 +65,7 @@ class Workload(Protocol[OptionsT, ExecutorT]):
         """Return the run in words."""
         ...
 
-    def pose(self, preset: str, config: ClusterConfig, options: OptionsT) -> dict[str, Any]:
+    def pose(self, preset: str, config: MachineConfig, options: OptionsT) -> dict[str, Any]:
         """Pose the problem; return the entries in the options of the result.
 
         Raise `UserError` if the machine cannot run it.
@@ -75,7 +75,7 @@ class Workload(Protocol[OptionsT, ExecutorT]):
     def prepare(
         self,
         preset: str,
-        config: ClusterConfig,
+        config: MachineConfig,
         options: OptionsT,
         console: Console | None,
         progress: Progress | None,
@@ -97,7 +97,7 @@ class Workload(Protocol[OptionsT, ExecutorT]):
 def run_workload(
     workload: Workload[OptionsT, Any],
     preset: str,
-    config: ClusterConfig,
+    config: MachineConfig,
     options: OptionsT,
     *,
     console: Console | None = None,
@@ -114,7 +114,7 @@ def run_workload(
         Work of the run.
     preset : str
         Name of the machine.
-    config : ClusterConfig
+    config : MachineConfig
         Config of the machine.
     options : RunOptions
         Options of the run; `SimtOptions` for kernels and programs on the cores.

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ...hw.base.errors import UserError
-from ...hw.config import ClusterConfig
+from ...hw.config import MachineConfig
 from ...kernels.program import Program
 from .overview.activity_records import ClusterRecords
 from .overview.chrome import overview_trace
@@ -47,7 +47,7 @@ OVERVIEW_SUFFIXES = tuple(OVERVIEW_WRITERS)
 def write_trace(
     path: Path | str,
     records: Sequence[CoreRecords],
-    config: ClusterConfig,
+    config: MachineConfig,
     program: Program | None = None,
 ) -> list[str]:
     """Write the trace of all cores in the format of the path's suffix.
@@ -60,7 +60,7 @@ def write_trace(
         Trace file with one of `TRACE_SUFFIXES`.
     records : sequence of CoreRecords
         Records of each core, from `ProgramMachine.records`.
-    config : ClusterConfig
+    config : MachineConfig
         Config of the machine.
     program : Program or None
         Source of function names and source lines.
@@ -76,7 +76,7 @@ def write_trace(
 def write_difference(
     path: Path,
     records: Sequence[CoreRecords],
-    config: ClusterConfig,
+    config: MachineConfig,
     program: Program,
     registers: Sequence[Mapping[int, np.ndarray]],
     first: int,
@@ -89,7 +89,7 @@ def write_difference(
         Log file.
     records : sequence of CoreRecords
         Records of each core.
-    config : ClusterConfig
+    config : MachineConfig
         Config of the machine.
     program : Program
         Source of function names and source lines.
@@ -110,7 +110,7 @@ def write_difference(
 def write_overview(
     path: Path | str,
     records: ClusterRecords,
-    config: ClusterConfig,
+    config: MachineConfig,
     title: str,
     marks: Mapping[str, int] | None = None,
 ) -> None:
@@ -122,7 +122,7 @@ def write_overview(
         Trace file with one of `OVERVIEW_SUFFIXES`.
     records : ClusterRecords
         Records of the signals of `cluster_signals`.
-    config : ClusterConfig
+    config : MachineConfig
         Config of the machine.
     title : str
         Title of the timeline: what ran.

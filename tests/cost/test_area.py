@@ -12,16 +12,16 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 
 from spica import hw
-from spica.hw.cluster.cluster import Cluster
 from spica.hw.config import SharedMemoryConfig, SystolicConfig
 from spica.hw.core.issue.scoreboard import Scoreboard
 from spica.hw.core.operands.collector_pool import Collectors
 from spica.hw.core.units.integer.integer_unit import IntegerUnit
 from spica.hw.emit.shared_block import SharedBlock
 from spica.hw.lib.sram import Sram
+from spica.hw.machine.machine import Machine
 from spica.hw.matrix.systolic.weight_stationary_mesh import WeightStationaryMesh
 from spica.hw.memory.shared.shared_memory import SharedMemory, SharedMemoryPorts, cluster_ports
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.synth import design as designs
 from spica.synth.blocks import CELL, START, TOP, modules_of
 from spica.synth.design import cluster_design, design_of, rtlil_of
@@ -151,7 +151,7 @@ def test_the_sum_of_blocks_is_that_of_every_module():
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", ["tiny_matrix", "tiny"])
 def test_the_sum_of_a_cluster_is_that_of_every_module(preset):
-    blocks, flat = require_every_module_once(Cluster(PRESETS[preset]), preset)
+    blocks, flat = require_every_module_once(Machine(PRESETS[preset]), preset)
     assert FLAT_LEAST < flat / blocks < 1
 
 
@@ -188,7 +188,7 @@ def test_groups_name_classes_that_exist_and_each_once():
 def test_every_block_of_every_preset_has_a_group(preset):
     """A different one for direct children of containers."""
     config = PRESETS[preset]
-    text, _, kinds = rtlil_of(Cluster(config), preset)
+    text, _, kinds = rtlil_of(Machine(config), preset)
     modules = modules_of(text)
     unknown = set()
     for module, kind in kinds.items():
@@ -223,7 +223,7 @@ def test_a_known_cluster_is_not_elaborated_again(monkeypatch, tmp_path):
     monkeypatch.setenv("SPICA_CACHE", str(tmp_path))
     elaborated = []
     monkeypatch.setattr(
-        "spica.hw.cluster.cluster.Cluster", lambda config: elaborated.append(1) or Adder(4)
+        "spica.hw.machine.machine.Machine", lambda config: elaborated.append(1) or Adder(4)
     )
     first = measure_design(cluster_design(TINY, "tiny"), "tiny")
     again = measure_design(cluster_design(TINY, "tiny"), "tiny")
@@ -236,9 +236,9 @@ def test_a_known_cluster_is_not_elaborated_again(monkeypatch, tmp_path):
 @pytest.mark.full
 def test_sources_are_part_of_what_a_cluster_is_known_by(monkeypatch, tmp_path):
     monkeypatch.setenv("SPICA_CACHE", str(tmp_path))
-    monkeypatch.setattr("spica.hw.cluster.cluster.Cluster", lambda config: Adder(4))
+    monkeypatch.setattr("spica.hw.machine.machine.Machine", lambda config: Adder(4))
     cluster_design(TINY, "tiny")
-    monkeypatch.setattr("spica.hw.cluster.cluster.Cluster", lambda config: Adder(5))
+    monkeypatch.setattr("spica.hw.machine.machine.Machine", lambda config: Adder(5))
     assert cluster_design(TINY, "tiny").top == design_of(Adder(4), "tiny").top
     monkeypatch.setattr(designs, "source_key", lambda folder: "changed")
     assert cluster_design(TINY, "tiny").top == design_of(Adder(5), "tiny").top

@@ -36,7 +36,7 @@ from spica.hw.core.units.fp32.fp32_unit import Fp32Unit
 from spica.hw.core.units.integer.integer_lanes import IntegerLanes
 from spica.hw.core.units.integer.integer_unit import IntegerUnit
 from spica.hw.core.units.sfu.special_unit import SpecialUnit
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.synth.budgets import DEPTH, too_deep
 from spica.synth.measure import measure
 from support.core.small_core import small_core

@@ -10,15 +10,16 @@ from spica.hw.arith.float.convert import Convert, ConvertConfig
 from spica.hw.arith.float.multiply import Multiply, MultiplyConfig
 from spica.hw.arith.float.multiply_add import MultiplyAdd, MultiplyAddConfig
 from spica.hw.arith.float.unpack import Unpack, UnpackConfig
-from spica.hw.cluster.cluster import Cluster
-from spica.hw.cluster.host_control import Control, ControlConfig
-from spica.hw.cluster.l2_place import cluster_l2, cluster_mux
+from spica.hw.cluster.memory_masters import cluster_mux
 from spica.hw.config import CoreBlockConfig, DmaBlockConfig, MatrixUnitConfig, MemoryUnitConfig
 from spica.hw.config.formats import FP16
 from spica.hw.config.tensor import TENSOR_NUMERICS
 from spica.hw.core.core import Core
 from spica.hw.emit.emitter import emit
 from spica.hw.lib.axi_mux import AxiMux
+from spica.hw.machine.host_control import Control, ControlConfig
+from spica.hw.machine.l2_place import machine_l2
+from spica.hw.machine.machine import Machine
 from spica.hw.matrix.systolic.processing_element import (
     OutputStationaryProcessingElement,
     WeightStationaryProcessingElement,
@@ -34,7 +35,7 @@ from spica.hw.memory.memory_unit.coalescer import Coalescer
 from spica.hw.memory.memory_unit.line_masters import LineMasters
 from spica.hw.memory.memory_unit.memory_unit import MemoryUnit
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.hw.styles.register_fed.fragment_staging import FragmentStaging
 from spica.synth.budgets import (
@@ -68,8 +69,8 @@ MEMORY_PARTS = {
     "masters of a core": lambda: LineMasters(MEMORY_UNIT),
     "path of a core": lambda: MemoryUnit(MEMORY_UNIT),
     "AXI multiplexer": lambda: AxiMux(cluster_mux(VIRGO)),
-    "reading ahead of the L2": lambda: L2Prefetcher(cluster_l2(VIRGO)),
-    "slice of the L2": lambda: L2Slice(cluster_l2(VIRGO)),
+    "reading ahead of the L2": lambda: L2Prefetcher(machine_l2(VIRGO)),
+    "slice of the L2": lambda: L2Slice(machine_l2(VIRGO)),
 }
 
 
@@ -116,7 +117,7 @@ def test_depth_from_dispatch_through_shared_memory(cores, subbanks, narrow_ports
 @pytest.mark.parametrize("preset", ["tiny_matrix", "matrix", "matrix_fp32", "virgo_fp32"])
 def test_depth_of_whole_presets(preset):
     """Paths cross blocks of the cluster, so no single block shows the depth."""
-    measured = measure(Cluster(PRESETS[preset]), preset)
+    measured = measure(Machine(PRESETS[preset]), preset)
     assert too_deep(measured) == {}
     if preset.startswith("matrix"):
         assert element_of(measured).instances == PRESETS[preset].units[0].macs

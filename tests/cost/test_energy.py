@@ -9,7 +9,7 @@ from spica.cli.run_options import Options
 from spica.explore.energy.event_data import read_energies
 from spica.explore.energy.event_fit import differences, measured_run
 from spica.explore.energy.gates import read_costs, run_with_gates
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.run.options import RunOptions, with_memory
 from spica.sim.run.product_workload import ProductWorkload
 from spica.sim.run.workload import run_workload

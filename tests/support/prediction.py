@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.sim.analytic.counted import counted_levels, counted_traffic
 from spica.sim.analytic.gemm import product_of
 from spica.sim.analytic.work import Prediction, work_of
@@ -21,13 +21,13 @@ PROGRAM = {"dram_read_bytes": 64 * 500, "dram_written_bytes": 2048, "l1d_filled_
 KEPT = 1 << 16
 
 
-def product(config: ClusterConfig, sizes: Sequence[int], **options):
+def product(config: MachineConfig, sizes: Sequence[int], **options):
     """Return the product of these sizes on a machine, as the model takes it."""
     return product_of(config, **dict(zip("mnk", sizes, strict=True)), **options)
 
 
 def measured(
-    config: ClusterConfig, sizes: Sequence[int], memory: DramConfig | None = None, **options
+    config: MachineConfig, sizes: Sequence[int], memory: DramConfig | None = None, **options
 ) -> dict[str, Any]:
     """Run a product on RTL; return its result, which must be correct."""
     options |= {"engine": "verilator", "lockstep": False, "memory": memory or DramConfig()}
@@ -35,7 +35,7 @@ def measured(
 
 
 def require_prediction(
-    config: ClusterConfig,
+    config: MachineConfig,
     found: Prediction,
     result: Mapping[str, Any],
     *,

@@ -2,7 +2,7 @@
 
 from spica.explore.record import PASS, Record
 from spica.explore.table import Row
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.harness.dram import ChannelStatistics, DramConfig, traffic
 from spica.sim.report.result import (
     ISSUE_SLOTS,

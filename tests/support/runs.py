@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spica.hw.config import ClusterConfig
-from spica.hw.settings import PRESETS
+from spica.hw.config import MachineConfig
+from spica.hw.presets import PRESETS
 from spica.kernels.kernel import Kernel
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.run.exact_kernels import kernel_of
@@ -19,7 +19,7 @@ from spica.sim.run.workload import run_workload
 __all__ = ["failure_of", "is_found", "passed", "planted", "run_kernel", "run_program"]
 
 #: A preset, or the config of another machine.
-Machine = str | ClusterConfig
+Machine = str | MachineConfig
 
 
 def run_on(machine: Machine, workload, results=None, **options) -> dict:

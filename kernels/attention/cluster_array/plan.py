@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from ....hw.base.errors import UserError
-from ....hw.config import ClusterConfig, CoreConfig, SharedMemoryConfig, SystolicConfig
+from ....hw.config import CoreConfig, MachineConfig, SharedMemoryConfig, SystolicConfig
 from ...gemm.target import systolic_unit
 
 __all__ = ["KEYS", "AttentionPlan", "attention_plan"]
@@ -76,7 +76,7 @@ class AttentionPlan:
         return tuple(f"ATTENTION_{name}={value}" for name, value in macros.items())
 
 
-def attention_plan(config: ClusterConfig, depth: int) -> AttentionPlan:
+def attention_plan(config: MachineConfig, depth: int) -> AttentionPlan:
     """Return the plan for a head dimension; raise `UserError` if the machine is too small."""
     matrix = systolic_unit(config, "attention")
     core = suitable_core(config, matrix)
@@ -97,7 +97,7 @@ def attention_plan(config: ClusterConfig, depth: int) -> AttentionPlan:
     )
 
 
-def suitable_core(config: ClusterConfig, matrix: SystolicConfig) -> CoreConfig:
+def suitable_core(config: MachineConfig, matrix: SystolicConfig) -> CoreConfig:
     """Return the config of the cores; raise `UserError` if they or the unit lack what is needed."""
     if not matrix.scales_rows:
         raise UserError(

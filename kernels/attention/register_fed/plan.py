@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ....hw.base.errors import UserError
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ....hw.styles.register_fed.config import RegisterFedConfig
 from ...gemm.register_fed.unit import register_fed_unit
 
@@ -93,7 +93,7 @@ def block_keys(tensor: RegisterFedConfig, depth: int) -> int:
     return 32 if depth * tensor.operand_width > WIDE_ROW else 64
 
 
-def attention_plan(config: ClusterConfig, depth: int) -> RegisterFedAttentionPlan:
+def attention_plan(config: MachineConfig, depth: int) -> RegisterFedAttentionPlan:
     """Return the sizes for a head dimension; raise `UserError` if shared memory is too small.
 
     Each bank has panels of two blocks of K and V, and the warps of its cores have the rest: their

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ....hw.base.errors import UserError
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ...gemm.shared_fed.unit import shared_fed_unit
 
 __all__ = ["GROUP", "TILE", "SharedFedAttentionPlan", "attention_plan", "block_keys"]
@@ -65,7 +65,7 @@ def block_keys(depth: int) -> int:
     return 4096 // depth
 
 
-def attention_plan(config: ClusterConfig, depth: int) -> SharedFedAttentionPlan:
+def attention_plan(config: MachineConfig, depth: int) -> SharedFedAttentionPlan:
     """Return the plan for a head dimension; raise `UserError` if the machine is too small."""
     require_suitable(config)
     assert config.core is not None
@@ -92,7 +92,7 @@ def attention_plan(config: ClusterConfig, depth: int) -> SharedFedAttentionPlan:
     )
 
 
-def require_suitable(config: ClusterConfig) -> None:
+def require_suitable(config: MachineConfig) -> None:
     """Raise `UserError` unless the machine has what the program relies on."""
     tensor = shared_fed_unit(config, USER)
     assert config.core is not None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ...kernel import Kernel, Problem
 from ..problem import GemmProblem
 from ..product import pose_product
@@ -16,13 +16,13 @@ from ..target import systolic_unit
 __all__ = ["cluster_array_kernel", "pose"]
 
 
-def cluster_array_kernel(config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel:
+def cluster_array_kernel(config: MachineConfig, posed: Callable[..., Problem]) -> Kernel:
     """Return the kernel ``gemm`` for the cores of a machine with a matrix unit."""
     systolic_unit(config, "gemm on cores")
     return Kernel(name="gemm", dimensions=("m", "n", "k"), pose=posed, folder=Path(__file__).parent)
 
 
-def pose(config: ClusterConfig, rng: np.random.Generator, **options) -> tuple[Problem, GemmProblem]:
+def pose(config: MachineConfig, rng: np.random.Generator, **options) -> tuple[Problem, GemmProblem]:
     """Return the problem for a program, and the product for models.
 
     `config` has a matrix unit; options are those of `product.pose_product`.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from ....hw.base.errors import UserError
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ....hw.isa.memory_map import numbered
 from ..host.plan import default_tile
 from ..target import systolic_unit
@@ -42,7 +42,7 @@ class ProgramTiles:
     loads: int
 
 
-def program_tiles(config: ClusterConfig, *, is_finished: bool = False) -> ProgramTiles:
+def program_tiles(config: MachineConfig, *, is_finished: bool = False) -> ProgramTiles:
     """Return the tiles of the program ``gemm``, or of one whose cores finish C, for a machine.
 
     Raise `UserError` if two tiles of each operand do not fit.
@@ -59,7 +59,7 @@ def program_tiles(config: ClusterConfig, *, is_finished: bool = False) -> Progra
     return tiles
 
 
-def unit_constants(config: ClusterConfig, number: int) -> Iterator[tuple[str, str, str]]:
+def unit_constants(config: MachineConfig, number: int) -> Iterator[tuple[str, str, str]]:
     """Yield name, value and meaning of the constants of ``gemm_sizes.h`` for a matrix unit.
 
     Programs have all of shared memory, or, on two units, each half of it.
@@ -76,7 +76,7 @@ def unit_constants(config: ClusterConfig, number: int) -> Iterator[tuple[str, st
 
 
 def tiles_within(
-    config: ClusterConfig, shared_bytes: int, *, is_finished: bool = False
+    config: MachineConfig, shared_bytes: int, *, is_finished: bool = False
 ) -> ProgramTiles:
     """Return the tiles in a part of shared memory, the smallest ones if they do not fit.
 

@@ -8,9 +8,9 @@ import json
 import re
 
 from ....hw.base.errors import UserError
-from ....hw.cluster.artifacts import generator
-from ....hw.cluster.register_blocks import register_blocks
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
+from ....hw.machine.artifacts import generator
+from ....hw.machine.register_blocks import register_blocks
 from ...commands import Operation
 from ..problem import GemmProblem
 from ..target import systolic_unit
@@ -30,7 +30,7 @@ MEANINGS = {
 }
 
 
-def exported_product(config: ClusterConfig, name: str, m: int, n: int, k: int) -> dict[str, str]:
+def exported_product(config: MachineConfig, name: str, m: int, n: int, k: int) -> dict[str, str]:
     """Return the JSON file and the C header of a product on the cluster `name`, by file name.
 
     A and B have the format of the matrix unit's operands, C the narrow one of its results.

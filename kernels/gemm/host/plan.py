@@ -8,7 +8,7 @@ plan selects the order and the number of slots that move the fewest bytes.
 from dataclasses import dataclass
 from itertools import product
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ..problem import GemmProblem, ceil_div
 from ..target import systolic_unit
 
@@ -111,7 +111,7 @@ class Slots:
         return address, last_use + 1
 
 
-def plan(config: ClusterConfig, problem: GemmProblem) -> Plan:
+def plan(config: MachineConfig, problem: GemmProblem) -> Plan:
     """Return the steps and loads of `problem` that move the fewest bytes from DRAM."""
     choices = tilings(config, problem, default_tile(config))
     return unroll(problem, min(choices, key=lambda tiling: loaded_elements(problem, tiling)))
@@ -163,7 +163,7 @@ def sweep(problem: GemmProblem, tiling: Tiling):
             yield (x, y) if tiling.keep == "a" else (y, x)
 
 
-def default_tile(config: ClusterConfig) -> tuple[int, int, int]:
+def default_tile(config: MachineConfig) -> tuple[int, int, int]:
     """Return the tile (M, N, K) that suits most products.
 
     M and N fill the accumulator. A short K lets the first compute start early. K stays long enough
@@ -182,7 +182,7 @@ def default_tile(config: ClusterConfig) -> tuple[int, int, int]:
     return m, n, min(k, shortest)
 
 
-def tilings(config: ClusterConfig, problem: GemmProblem, limits) -> list[Tiling]:
+def tilings(config: MachineConfig, problem: GemmProblem, limits) -> list[Tiling]:
     """Return the tilings that fit shared memory; those with more slots come first."""
     m, n, k, a_size, b_size = tile_sizes(config, problem, limits)
     depth = ceil_div(problem.k, k)
@@ -203,7 +203,7 @@ def tilings(config: ClusterConfig, problem: GemmProblem, limits) -> list[Tiling]
     raise AssertionError("`tile_sizes` ensures that one slot of each fits")
 
 
-def tile_sizes(config: ClusterConfig, problem: GemmProblem, limits) -> tuple[int, ...]:
+def tile_sizes(config: MachineConfig, problem: GemmProblem, limits) -> tuple[int, ...]:
     """Return M, N, K of a tile and the bytes of its A and B tiles; two of each fit if possible."""
     matrix = systolic_unit(config)
     m, n, k = (
@@ -236,7 +236,7 @@ def tile_sizes(config: ClusterConfig, problem: GemmProblem, limits) -> tuple[int
     return m, n, k, a_size, b_size
 
 
-def place(config: ClusterConfig, a_count, a_size, b_count, b_size, *, apart: bool):
+def place(config: MachineConfig, a_count, a_size, b_count, b_size, *, apart: bool):
     """Return addresses of A slots, from the bottom up, and of B slots, up to the top.
 
     Slots start at bank boundaries if they fit, so that reads of A, reads of B and DMA writes use

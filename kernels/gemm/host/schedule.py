@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ...commands import Host
 from ...rocc import Rocc
 from ..problem import GemmProblem, ceil_div
@@ -13,7 +13,7 @@ __all__ = ["schedule"]
 
 
 def schedule(
-    config: ClusterConfig,
+    config: MachineConfig,
     problem: GemmProblem,
     host: Host | None = None,
     steps: Plan | None = None,
@@ -27,7 +27,7 @@ def schedule(
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         The machine, with a matrix unit.
     problem : GemmProblem
         The product and its DRAM layout.
@@ -43,7 +43,7 @@ def schedule(
 class Schedule:
     """Translation of a plan into host commands."""
 
-    def __init__(self, config: ClusterConfig, problem: GemmProblem, steps: Plan, host: Host):
+    def __init__(self, config: MachineConfig, problem: GemmProblem, steps: Plan, host: Host):
         self.config = config
         self.matrix = systolic_unit(config)
         self.problem = problem

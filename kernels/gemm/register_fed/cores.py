@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ....hw.config.checks import require_choice
 from ...kernel import Buffer, Kernel, Problem
 from ..problem import GemmProblem
@@ -26,20 +26,20 @@ ARRANGEMENTS = ("outside", "inside")
 ARRANGE = 4
 
 
-def register_fed_kernel(config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel:
+def register_fed_kernel(config: MachineConfig, posed: Callable[..., Problem]) -> Kernel:
     """Return the kernel ``gemm`` for the cores of a machine with tensor units."""
     register_fed_unit(config, USER)
     return Kernel(name="gemm", dimensions=("m", "n", "k"), pose=posed, folder=Path(__file__).parent)
 
 
 def pose(
-    config: ClusterConfig, rng: np.random.Generator, *, arrangement: str = "outside", **options
+    config: MachineConfig, rng: np.random.Generator, *, arrangement: str = "outside", **options
 ) -> tuple[Problem, GemmProblem]:
     """Return the problem for a program, and the product for models.
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         A machine with tensor units.
     rng : Generator
         Generator of the operands.

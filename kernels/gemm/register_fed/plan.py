@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ....hw.base.errors import UserError
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from .unit import register_fed_unit
 
 __all__ = ["FRAGMENT_BYTES", "RegisterFedPlan", "register_fed_plan"]
@@ -72,7 +72,7 @@ class RegisterFedPlan:
         return blocks * -(-k // self.depth) * 3 * FRAGMENT_BYTES
 
 
-def register_fed_plan(config: ClusterConfig) -> RegisterFedPlan:
+def register_fed_plan(config: MachineConfig) -> RegisterFedPlan:
     """Return the plan of a machine; raise `UserError` if it has no tensor units or no room."""
     tensor, core, shared = register_fed_unit(config), config.core, config.shared
     assert core is not None

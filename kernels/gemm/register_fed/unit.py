@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from ....hw.base.errors import UserError
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ....hw.styles.register_fed.config import RegisterFedConfig
 
 __all__ = ["register_fed_unit", "sizes"]
 
 
-def register_fed_unit(config: ClusterConfig, user: str = "a product") -> RegisterFedConfig:
+def register_fed_unit(config: MachineConfig, user: str = "a product") -> RegisterFedConfig:
     """Return the config of the tensor units fed by registers; raise `UserError` without them."""
     unit = config.tensor
     if not isinstance(unit, RegisterFedConfig):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ...kernel import Kernel, Problem
 from ..problem import GemmProblem
 from ..tensor_product import pose_tensor_product
@@ -19,13 +19,13 @@ __all__ = ["pose", "shared_fed_kernel"]
 USER = "gemm with hgmma"
 
 
-def shared_fed_kernel(config: ClusterConfig, posed: Callable[..., Problem]) -> Kernel:
+def shared_fed_kernel(config: MachineConfig, posed: Callable[..., Problem]) -> Kernel:
     """Return the kernel ``gemm`` for a machine whose tensor units read shared memory."""
     shared_fed_unit(config, USER)
     return Kernel(name="gemm", dimensions=("m", "n", "k"), pose=posed, folder=Path(__file__).parent)
 
 
-def pose(config: ClusterConfig, rng: np.random.Generator, **options) -> tuple[Problem, GemmProblem]:
+def pose(config: MachineConfig, rng: np.random.Generator, **options) -> tuple[Problem, GemmProblem]:
     """Return the problem for a program, and the product for models.
 
     `config` has such tensor units; options are those of `product.pose_product`.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ....hw.base.errors import UserError
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ....hw.styles.shared_fed.config import SharedFedConfig
 from .unit import shared_fed_unit
 
@@ -66,7 +66,7 @@ class SharedFedPlan:
         return 2 * self.tensor.operand_bytes * self.products(m, n, k)
 
 
-def shared_fed_plan(config: ClusterConfig) -> SharedFedPlan:
+def shared_fed_plan(config: MachineConfig) -> SharedFedPlan:
     """Return the plan of a machine.
 
     Raises

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ....hw.base.errors import UserError
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ....hw.styles.shared_fed.config import (
     SWIZZLE_ROW_BYTES,
     SWIZZLE_UNIT_BYTES,
@@ -16,7 +16,7 @@ __all__ = ["CONSTANTS", "shared_fed_unit", "sizes"]
 CONSTANTS = {"SWIZZLE_ROW_BYTES": SWIZZLE_ROW_BYTES, "SWIZZLE_UNIT_BYTES": SWIZZLE_UNIT_BYTES}
 
 
-def shared_fed_unit(config: ClusterConfig, user: str = "a product") -> SharedFedConfig:
+def shared_fed_unit(config: MachineConfig, user: str = "a product") -> SharedFedConfig:
     """Return the config of the tensor units that read shared memory, or raise `UserError`."""
     if not isinstance(config.tensor, SharedFedConfig):
         raise UserError(f"{user} needs core.tensor hgmma; this machine does not have it")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ....hw.config import WORD_BYTES, ClusterConfig
+from ....hw.config import WORD_BYTES, MachineConfig
 from ....kernels.attention.cluster_array.plan import KEYS, attention_plan
 from ....kernels.attention.problem import AttentionProblem
 from ....kernels.gemm.problem import ceil_div
@@ -41,7 +41,7 @@ class AttentionStep:
     is_last: bool
 
 
-def attention_steps(config: ClusterConfig, problem: AttentionProblem) -> Iterator[AttentionStep]:
+def attention_steps(config: MachineConfig, problem: AttentionProblem) -> Iterator[AttentionStep]:
     """Yield the steps of all heads; a block of queries has whole rows, a last block of keys not."""
     unit, rows = systolic_unit(config), attention_plan(config, problem.depth).rows
     columns = ceil_div(problem.depth, unit.columns)
@@ -60,7 +60,7 @@ def attention_steps(config: ClusterConfig, problem: AttentionProblem) -> Iterato
             )
 
 
-def traffic_of(config: ClusterConfig, problem: AttentionProblem) -> Traffic:
+def traffic_of(config: MachineConfig, problem: AttentionProblem) -> Traffic:
     """Return the rows that enter the array, and the bytes that the unit and the DMA move.
 
     A block of scores reads K once for each column block of Q, and P V reads P once for each column
@@ -91,7 +91,7 @@ def traffic_of(config: ClusterConfig, problem: AttentionProblem) -> Traffic:
     )
 
 
-def dma_traffic(config: ClusterConfig, problem: AttentionProblem) -> DmaTraffic:
+def dma_traffic(config: MachineConfig, problem: AttentionProblem) -> DmaTraffic:
     """Return the bytes that the DMA reads, and that the unit writes, in whole beats.
 
     The DMA also reads Q once, and the unit drains a row of O in pieces of

@@ -1,6 +1,6 @@
 """Bytes of operands and results of attention between caches and DRAM."""
 
-from ....hw.config import WORD_BYTES, ClusterConfig
+from ....hw.config import WORD_BYTES, MachineConfig
 from ....kernels.attention.problem import AttentionProblem
 from ....kernels.elements import dtype_of
 from ....kernels.gemm.problem import ceil_div
@@ -14,7 +14,7 @@ def row_bytes(problem: AttentionProblem) -> int:
     return problem.depth * dtype_of(problem.operand).itemsize
 
 
-def attention_levels(config: ClusterConfig, problem: AttentionProblem, traffic: Traffic) -> Levels:
+def attention_levels(config: MachineConfig, problem: AttentionProblem, traffic: Traffic) -> Levels:
     """Return the bytes on a matrix unit: those of the DMA, and LSE, which the cores store."""
     beat = config.axi.beat_bytes
     lse = ceil_div(problem.problems * problem.queries * WORD_BYTES, beat) * beat

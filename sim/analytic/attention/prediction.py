@@ -1,7 +1,7 @@
 """Analytic model of ``attention`` commanded by cores: exact work, and least cycles."""
 
 from ....hw.base.errors import UserError
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ....kernels.attention.problem import AttentionProblem
 from ....kernels.gemm.target import is_on_tensor_units, product_unit
 from ...harness.dram import DramConfig
@@ -17,13 +17,13 @@ WHAT = "the analytic model of attention"
 
 
 def predict_attention(
-    config: ClusterConfig, problem: AttentionProblem, memory: DramConfig | None = None
+    config: MachineConfig, problem: AttentionProblem, memory: DramConfig | None = None
 ) -> Prediction:
     """Return the exact work of attention, for random operands, and its least cycles.
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         The machine.
     problem : AttentionProblem
         Sizes, heads and mask.

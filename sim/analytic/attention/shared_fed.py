@@ -1,6 +1,6 @@
 """Exact work of ``attention`` on tensor units fed by shared memory."""
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ....kernels.attention.problem import AttentionProblem
 from ....kernels.attention.shared_fed.plan import TILE, attention_plan
 from ....kernels.gemm.shared_fed.unit import shared_fed_unit
@@ -11,7 +11,7 @@ from .seen import blocks_of, seen
 __all__ = ["dma_traffic", "traffic_of"]
 
 
-def traffic_of(config: ClusterConfig, problem: AttentionProblem) -> Traffic:
+def traffic_of(config: MachineConfig, problem: AttentionProblem) -> Traffic:
     """Return the products of each core, and the bytes that they read and that the DMA moves.
 
     No products are repeated: a run with other maxima, which are data, has more of them.
@@ -32,7 +32,7 @@ def traffic_of(config: ClusterConfig, problem: AttentionProblem) -> Traffic:
     )
 
 
-def core_blocks(config: ClusterConfig, problem: AttentionProblem) -> list[int]:
+def core_blocks(config: MachineConfig, problem: AttentionProblem) -> list[int]:
     """Return for each core the blocks of keys that its warps process, of all heads.
 
     The warps of all cores have a tile of queries at a time, warp by warp side by side. A warp
@@ -51,7 +51,7 @@ def core_blocks(config: ClusterConfig, problem: AttentionProblem) -> list[int]:
     return [count * problem.problems for count in counts]
 
 
-def dma_traffic(config: ClusterConfig, problem: AttentionProblem) -> DmaTraffic:
+def dma_traffic(config: MachineConfig, problem: AttentionProblem) -> DmaTraffic:
     """Return the bytes that the DMA reads; the cores load Q and store O through their caches."""
     plan = attention_plan(config, problem.depth)
     return DmaTraffic(

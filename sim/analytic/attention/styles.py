@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ....hw.config import ClusterConfig, SystolicConfig, TensorUnitConfig, UnitConfig
+from ....hw.config import MachineConfig, SystolicConfig, TensorUnitConfig, UnitConfig
 from ....hw.styles.register_fed.config import RegisterFedConfig
 from ....hw.styles.shared_fed.config import SharedFedConfig
 from ....kernels.attention.problem import AttentionProblem
@@ -14,7 +14,7 @@ from .shared_fed import traffic_of as shared_fed
 __all__ = ["TRAFFIC"]
 
 TRAFFIC: dict[
-    type[UnitConfig | TensorUnitConfig], Callable[[ClusterConfig, AttentionProblem], Traffic]
+    type[UnitConfig | TensorUnitConfig], Callable[[MachineConfig, AttentionProblem], Traffic]
 ] = {
     SystolicConfig: cluster_array,
     RegisterFedConfig: register_fed,

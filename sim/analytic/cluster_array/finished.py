@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ....hw.config import WORD_BYTES, ClusterConfig
+from ....hw.config import WORD_BYTES, MachineConfig
 from ....kernels.gemm.problem import GemmProblem, ceil_div
 from ..work import CORES, Traffic
 from .product import require_described, unit_traffic
@@ -14,7 +14,7 @@ __all__ = ["finished_traffic"]
 LANE_COLUMNS = 2
 
 
-def finished_traffic(config: ClusterConfig, product: GemmProblem) -> Traffic:
+def finished_traffic(config: MachineConfig, product: GemmProblem) -> Traffic:
     """Return the exact work of a product: that of the unit, and words that the cores read of C."""
     require_described(config)
     steps = list(program_steps(config, product, is_finished=True))
@@ -27,7 +27,7 @@ def finished_traffic(config: ClusterConfig, product: GemmProblem) -> Traffic:
     )
 
 
-def finish_read_words(config: ClusterConfig, product: GemmProblem, step: ProgramStep) -> int:
+def finish_read_words(config: MachineConfig, product: GemmProblem, step: ProgramStep) -> int:
     """Return the words of shared memory that the cores read for the tile that a step completes.
 
     A lane reads the elements of its two columns one after the other. The columns are neighbours if

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ....kernels.gemm.problem import ceil_div
 from ...harness.dram import DramConfig
 from ..transfers import Load
@@ -36,12 +36,12 @@ class LoadTimeline:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
     memory : DramConfig
 
     """
 
-    def __init__(self, config: ClusterConfig, memory: DramConfig):
+    def __init__(self, config: MachineConfig, memory: DramConfig):
         assert config.dma is not None  # matrix units need one
         self.contexts = config.dma.contexts
         self.beat_bytes = config.axi.beat_bytes

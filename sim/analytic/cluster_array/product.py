@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ....hw.base.errors import UserError
-from ....hw.config import ClusterConfig
-from ....hw.settings import PRESETS
+from ....hw.config import MachineConfig
+from ....hw.presets import PRESETS
 from ....kernels.gemm.problem import GemmProblem
 from ....kernels.gemm.target import systolic_unit
 from ...harness.dram import DramConfig
@@ -20,14 +20,14 @@ __all__ = ["counted", "has_timeline", "require_described", "terms_of", "traffic_
 MEASURED_CORE = PRESETS["virgo"].core
 
 
-def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
+def traffic_of(config: MachineConfig, product: GemmProblem) -> Traffic:
     """Return the exact work of a product on the first matrix unit."""
     require_described(config)
     return unit_traffic(config, product, list(program_steps(config, product)))
 
 
 def unit_traffic(
-    config: ClusterConfig, product: GemmProblem, steps: Sequence[ProgramStep]
+    config: MachineConfig, product: GemmProblem, steps: Sequence[ProgramStep]
 ) -> Traffic:
     """Return the exact work of the steps of a product whose C the unit stores to DRAM."""
     unit = systolic_unit(config)
@@ -47,7 +47,7 @@ def unit_traffic(
     )
 
 
-def terms_of(config: ClusterConfig, product: GemmProblem, memory: DramConfig) -> dict[str, int]:
+def terms_of(config: MachineConfig, product: GemmProblem, memory: DramConfig) -> dict[str, int]:
     """Return the predicted cycles by term of `timeline.TERMS`; none but for the cores of `virgo`.
 
     The cycles of the program were measured on these cores.
@@ -57,12 +57,12 @@ def terms_of(config: ClusterConfig, product: GemmProblem, memory: DramConfig) ->
     return Timeline(config, product, memory, list(program_steps(config, product))).run()
 
 
-def has_timeline(config: ClusterConfig) -> bool:
+def has_timeline(config: MachineConfig) -> bool:
     """Return whether the cycles of the program were measured on the cores of a machine."""
     return bool(config.units) and config.core == MEASURED_CORE
 
 
-def require_described(config: ClusterConfig):
+def require_described(config: MachineConfig):
     """Raise `UserError` if the models of the array's programs do not describe the machine."""
     unit = systolic_unit(config, WHAT)
     warps = config.core.warps if config.core is not None else 0
@@ -72,7 +72,7 @@ def require_described(config: ClusterConfig):
         raise UserError(f"{WHAT} needs matrix.dataflow weight_stationary, not {unit.dataflow}")
 
 
-def counted(config: ClusterConfig, result: Mapping[str, Any]) -> Counted:
+def counted(config: MachineConfig, result: Mapping[str, Any]) -> Counted:
     """Return what the counters of a run show of the unit, and in `PAIR` of the second one."""
     counters, kernel = result["counters"], result["kernel"]
     readers, active = ("a", "b"), counters["matrix_active"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ....kernels.gemm.cluster_array.tiles import ProgramTiles, program_tiles
 from ....kernels.gemm.problem import GemmProblem, ceil_div
 
@@ -95,7 +95,7 @@ def keeps_b(tiles: ProgramTiles, problem: GemmProblem) -> bool:
 
 
 def program_steps(
-    config: ClusterConfig, problem: GemmProblem, *, is_finished: bool = False
+    config: MachineConfig, problem: GemmProblem, *, is_finished: bool = False
 ) -> Iterator[ProgramStep]:
     """Yield the computes of a product in the order of the program, with their loads.
 

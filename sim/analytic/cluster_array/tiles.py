@@ -1,6 +1,6 @@
 """Transfers of the steps of ``gemm``: loads of the tiles of A and B, and the store of C."""
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ....kernels.gemm.problem import GemmProblem, ceil_div
 from ....kernels.gemm.target import systolic_unit
 from ..transfers import Load, Store, load_of, phase_of, store_of
@@ -9,14 +9,14 @@ from .program_steps import ProgramStep
 __all__ = ["blocks_of", "step_loads", "step_stores"]
 
 
-def blocks_of(config: ClusterConfig, step: ProgramStep) -> tuple[int, int]:
+def blocks_of(config: MachineConfig, step: ProgramStep) -> tuple[int, int]:
     """Return the column blocks and the slabs along K of a step."""
     unit = systolic_unit(config)
     return ceil_div(step.n, unit.columns), ceil_div(step.depth, unit.rows)
 
 
 def step_loads(
-    config: ClusterConfig, product: GemmProblem, step: ProgramStep
+    config: MachineConfig, product: GemmProblem, step: ProgramStep
 ) -> list[tuple[Load, int]]:
     """Return the loads of a step in order, each with the bank of shared memory that it writes."""
     unit, axi = systolic_unit(config), config.axi
@@ -49,7 +49,7 @@ def step_loads(
 
 
 def step_stores(
-    config: ClusterConfig, product: GemmProblem, step: ProgramStep
+    config: MachineConfig, product: GemmProblem, step: ProgramStep
 ) -> tuple[Store, ...]:
     """Return the store of the tile of C that a step completes, by column block."""
     unit, axi, size = systolic_unit(config), config.axi, product.element_bytes("c")

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ....hw.matrix.systolic.dataflows import dataflow_of
 from ....kernels.gemm.cluster_array.tiles import program_tiles
 from ....kernels.gemm.problem import GemmProblem
@@ -41,7 +41,7 @@ class Timeline:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
     product : GemmProblem
     memory : DramConfig
     steps : sequence of ProgramStep
@@ -50,7 +50,7 @@ class Timeline:
 
     def __init__(
         self,
-        config: ClusterConfig,
+        config: MachineConfig,
         product: GemmProblem,
         memory: DramConfig,
         steps: Sequence[ProgramStep],

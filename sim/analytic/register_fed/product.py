@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ....kernels.gemm.problem import GemmProblem, ceil_div
 from ....kernels.gemm.register_fed.plan import FRAGMENT_BYTES, register_fed_plan
 from ....kernels.gemm.register_fed.unit import register_fed_unit
@@ -13,7 +13,7 @@ from .tiles import program_rounds, round_loads
 __all__ = ["counted", "panel_bytes", "traffic_of"]
 
 
-def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
+def traffic_of(config: MachineConfig, product: GemmProblem) -> Traffic:
     """Return the exact work of a product on the tensor units of all cores.
 
     All warps multiply in every tile of operands, and read the fragments of both operands. Without a
@@ -40,7 +40,7 @@ def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
     )
 
 
-def counted(config: ClusterConfig, result: Mapping[str, Any]) -> Counted:
+def counted(config: MachineConfig, result: Mapping[str, Any]) -> Counted:
     """Return what the counters of a run show of the units: instructions of the cores."""
     products = sum(core["counters"]["operations_tensor"] for core in result["cores"])
     return Counted(
@@ -51,7 +51,7 @@ def counted(config: ClusterConfig, result: Mapping[str, Any]) -> Counted:
     )
 
 
-def panel_bytes(config: ClusterConfig, product: GemmProblem) -> int:
+def panel_bytes(config: MachineConfig, product: GemmProblem) -> int:
     """Return the bytes of A and B as arranged: whole tiles of C, and whole steps along k."""
     plan = register_fed_plan(config)
     down = ceil_div(product.m, plan.m) * plan.down

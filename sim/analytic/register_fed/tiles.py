@@ -1,6 +1,6 @@
 """Tiles of products on tensor units fed by registers: their rounds and loads."""
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ....kernels.gemm.problem import GemmProblem
 from ....kernels.gemm.register_fed.plan import FRAGMENT_BYTES, RegisterFedPlan
 from ..transfers import Load, load_of
@@ -16,7 +16,7 @@ def program_rounds(plan: RegisterFedPlan, product: GemmProblem) -> list[int]:
 
 
 def round_loads(
-    config: ClusterConfig, plan: RegisterFedPlan, product: GemmProblem, steps: int
+    config: MachineConfig, plan: RegisterFedPlan, product: GemmProblem, steps: int
 ) -> list[Load]:
     """Return the loads of a tile of operands, A and then B: a panel for each bank at a time.
 

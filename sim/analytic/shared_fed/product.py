@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ....kernels.gemm.problem import GemmProblem
 from ....kernels.gemm.shared_fed.plan import shared_fed_plan
 from ....kernels.gemm.shared_fed.unit import shared_fed_unit
@@ -13,7 +13,7 @@ from .tiles import shared_tiles, tile_loads
 __all__ = ["counted", "traffic_of"]
 
 
-def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
+def traffic_of(config: MachineConfig, product: GemmProblem) -> Traffic:
     """Return the exact work of a product on the tensor units of all cores."""
     plan = shared_fed_plan(config)
     tensor, side = plan.tensor, plan.tensor.side
@@ -38,7 +38,7 @@ def traffic_of(config: ClusterConfig, product: GemmProblem) -> Traffic:
     )
 
 
-def counted(config: ClusterConfig, result: Mapping[str, Any]) -> Counted:
+def counted(config: MachineConfig, result: Mapping[str, Any]) -> Counted:
     """Return what the counters of a run show of the units: reads and steps of all cores."""
     active = result["counters"]["tensor_active_cycles"]
     return Counted(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ....kernels.gemm.problem import GemmProblem
 from ....kernels.gemm.shared_fed.plan import SharedFedPlan
 from ..transfers import Load, load_of, phase_of
@@ -28,7 +28,7 @@ def shared_tiles(plan: SharedFedPlan, product: GemmProblem) -> list[SharedTile]:
 
 
 def tile_loads(
-    config: ClusterConfig, plan: SharedFedPlan, product: GemmProblem, tile: SharedTile, step: int
+    config: MachineConfig, plan: SharedFedPlan, product: GemmProblem, tile: SharedTile, step: int
 ) -> list[tuple[Load, int]]:
     """Return the loads of a step of a tile, A and then B, each with the bank that it writes.
 

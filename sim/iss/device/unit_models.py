@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ....hw.config import ClusterConfig, SystolicConfig, UnitConfig
+from ....hw.config import MachineConfig, SystolicConfig, UnitConfig
 from ....kernels.gemm.problem import GemmProblem
 from ...golden.matrix.gemm import gemm
 from .systolic import SystolicDevice
@@ -38,7 +38,7 @@ UNIT_MODELS: dict[type[UnitConfig], UnitModel] = {
 }
 
 
-def golden_product(config: ClusterConfig, problem: GemmProblem, a, b, depth: int) -> np.ndarray:
+def golden_product(config: MachineConfig, problem: GemmProblem, a, b, depth: int) -> np.ndarray:
     """Return C of a product on the first matrix unit of a machine, bit-exact."""
     unit = config.units[0]
     return UNIT_MODELS[type(unit)].product(unit, problem, a, b, depth)

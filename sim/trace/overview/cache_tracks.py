@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from ....hw.cluster.counters import Counter
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from .series import Drawing, Track, counted
 
 __all__ = ["CACHES", "cache_tracks"]
@@ -51,7 +51,7 @@ CACHES: dict[str, tuple[str, dict[str, tuple[str, str, Drawing]]]] = {
 
 
 def cache_tracks(
-    config: ClusterConfig, unit: str, events: Mapping[str, Counter]
+    config: MachineConfig, unit: str, events: Mapping[str, Counter]
 ) -> Iterator[Track]:
     """Yield the track of a cache, summed over all cores or slices."""
     title, table = CACHES[unit]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ..pipeline.chrome import named
 from .activity_records import ClusterRecords
 from .tracks import Drawing, Series, Track, cluster_tracks
@@ -21,7 +21,7 @@ Event = dict[str, Any]
 
 
 def overview_trace(
-    records: ClusterRecords, config: ClusterConfig, title: str, marks: Mapping[str, int]
+    records: ClusterRecords, config: MachineConfig, title: str, marks: Mapping[str, int]
 ) -> str:
     """Return the trace as JSON: a cycle is a microsecond of the viewer.
 

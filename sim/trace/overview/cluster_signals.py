@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from ....hw.base.errors import UserError
-from ....hw.cluster.counters import counter_table
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ....hw.core.issue.stall_reason import StallReason
 from ....hw.isa.operations import Port
+from ....hw.machine.counters import counter_table
 from ...harness.binding import Layout
 from ...harness.interface import HARNESS
 from .cluster_records import RecordedSignal
@@ -14,7 +14,7 @@ from .cluster_records import RecordedSignal
 __all__ = ["cluster_signals", "slot_name", "unit_name"]
 
 
-def cluster_signals(config: ClusterConfig, layout: Layout) -> list[RecordedSignal]:
+def cluster_signals(config: MachineConfig, layout: Layout) -> list[RecordedSignal]:
     """Return the recordable signals of an observed cluster, as far as its ports show them."""
     signals = [
         RecordedSignal(name=counter.name, port=f"events_{counter.name}")
@@ -29,7 +29,7 @@ def cluster_signals(config: ClusterConfig, layout: Layout) -> list[RecordedSigna
     return [signal for signal in signals if signal.port in shown]
 
 
-def core_signals(config: ClusterConfig, number: int) -> Iterator[RecordedSignal]:
+def core_signals(config: MachineConfig, number: int) -> Iterator[RecordedSignal]:
     """Yield the recorded signals of a core."""
     assert config.core is not None
     core = f"core{number}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ..palette import FUNCTION_COLOURS, PALETTE
 from .activity_records import ClusterRecords
 from .function_records import series_name
@@ -14,7 +14,7 @@ __all__ = ["function_tracks"]
 MOST_FUNCTIONS = len(FUNCTION_COLOURS)
 
 
-def function_tracks(config: ClusterConfig, records: ClusterRecords, cores: int) -> Iterator[Track]:
+def function_tracks(config: MachineConfig, records: ClusterRecords, cores: int) -> Iterator[Track]:
     """Yield a track for each of the first cores: completed instructions by function.
 
     None if functions are not recorded. Colours are the same on all cores.

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ..page import filled
 from .activity_records import ClusterRecords
 from .tracks import Series, Track, cluster_tracks
@@ -14,7 +14,7 @@ __all__ = ["overview_data", "overview_page"]
 
 
 def overview_page(
-    records: ClusterRecords, config: ClusterConfig, title: str, marks: Mapping[str, int]
+    records: ClusterRecords, config: MachineConfig, title: str, marks: Mapping[str, int]
 ) -> str:
     """Return the page: a track per unit, with its activity in bins of cycles.
 
@@ -22,7 +22,7 @@ def overview_page(
     ----------
     records : ClusterRecords
         Records of the signals of `cluster_signals`.
-    config : ClusterConfig
+    config : MachineConfig
         Config of the machine.
     title : str
         Title of the page: what ran.
@@ -34,7 +34,7 @@ def overview_page(
 
 
 def overview_data(
-    records: ClusterRecords, config: ClusterConfig, marks: Mapping[str, int]
+    records: ClusterRecords, config: MachineConfig, marks: Mapping[str, int]
 ) -> dict[str, Any]:
     """Return the data of the page, read by `tracksOf` of the script."""
     return {

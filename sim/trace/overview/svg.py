@@ -5,7 +5,7 @@ from html import escape
 
 import numpy as np
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from .activity_records import ClusterRecords
 from .tracks import Drawing, Track, cluster_tracks
 
@@ -25,7 +25,7 @@ MOST_CORES = 4
 
 
 def overview_picture(
-    records: ClusterRecords, config: ClusterConfig, title: str, marks: Mapping[str, int]
+    records: ClusterRecords, config: MachineConfig, title: str, marks: Mapping[str, int]
 ) -> str:
     """Return the picture as SVG: a chart per track over the recorded cycles.
 
@@ -33,7 +33,7 @@ def overview_picture(
     ----------
     records : ClusterRecords
         Records of the signals of `cluster_signals`.
-    config : ClusterConfig
+    config : MachineConfig
         Config of the machine.
     title : str
         Title of the picture: what ran.

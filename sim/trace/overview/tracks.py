@@ -5,11 +5,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ....hw.cluster.counters import Counter, counter_table
-from ....hw.config import WORD_BYTES, ClusterConfig
+from ....hw.cluster.counters import Counter
+from ....hw.config import WORD_BYTES, MachineConfig
 from ....hw.core.issue.stall_reason import StallReason
 from ....hw.isa.csr import COUNTERS
 from ....hw.isa.operations import PORTS
+from ....hw.machine.counters import counter_table
 from ....hw.memory.shared.shared_memory import cluster_ports
 from ....hw.styles.registry import matrix_style_of, tensor_style_of
 from ..palette import COLOURS, PALETTE, SLOT_COLOURS
@@ -28,7 +29,7 @@ STALLS = "docs/pipeline.md#stall-reasons"
 
 
 def cluster_tracks(
-    config: ClusterConfig, records: ClusterRecords, cores: int | None = None
+    config: MachineConfig, records: ClusterRecords, cores: int | None = None
 ) -> list[Track]:
     """Return the tracks with any activity, in the order of the data flow.
 
@@ -59,7 +60,7 @@ def cluster_tracks(
     return [track for track in kept if any(one.sums(records).any() for one in track.series)]
 
 
-def dma_tracks(config: ClusterConfig, events: dict[str, Counter], kind: str) -> Iterator[Track]:
+def dma_tracks(config: MachineConfig, events: dict[str, Counter], kind: str) -> Iterator[Track]:
     """Yield a track per AXI master for its reads or writes."""
     beat = config.axi.data_width // 8
     for event, counter in events.items():
@@ -87,7 +88,7 @@ def descriptor_tracks(events: dict[str, Counter]) -> Iterator[Track]:
     yield Track(title="DMA", manual=UNITS_AND_DMA, series=(busy, *done))
 
 
-def shared_tracks(config: ClusterConfig, events: dict[str, Counter]) -> Iterator[Track]:
+def shared_tracks(config: MachineConfig, events: dict[str, Counter]) -> Iterator[Track]:
     """Yield a track per wide port of shared memory, one for all rows and one for all lanes."""
     for event, counter in events.items():
         if found := re.fullmatch(r"(read|write)_(\d+)", event):
@@ -116,7 +117,7 @@ def core_series(events: dict[str, Counter], kind: str) -> tuple[Series, ...]:
     )
 
 
-def unit_tracks(config: ClusterConfig, unit: str) -> Iterator[Track]:
+def unit_tracks(config: MachineConfig, unit: str) -> Iterator[Track]:
     """Yield the tracks of a matrix unit, as in the table of its kind."""
     counters = matrix_style_of(config.named_units[unit]).counters
     for track in dict.fromkeys(counter.track for counter in counters):
@@ -133,7 +134,7 @@ def unit_tracks(config: ClusterConfig, unit: str) -> Iterator[Track]:
         yield Track(title=f"{unit} {track}", manual=UNITS_AND_DMA, series=tuple(series))
 
 
-def tensor_tracks(config: ClusterConfig, events: dict[str, Counter]) -> Iterator[Track]:
+def tensor_tracks(config: MachineConfig, events: dict[str, Counter]) -> Iterator[Track]:
     """Yield the track of the tensor units of all cores, if they have some.
 
     It shows the counters of their style, or without any the cycles in which a unit multiplies.
@@ -154,7 +155,7 @@ def tensor_tracks(config: ClusterConfig, events: dict[str, Counter]) -> Iterator
     yield Track(title="tensor units", manual=style.manual, most=config.cores, series=tuple(series))
 
 
-def core_tracks(config: ClusterConfig, number: int) -> Iterator[Track]:
+def core_tracks(config: MachineConfig, number: int) -> Iterator[Track]:
     """Yield the tracks of a core: issue slots, execution units with an instruction, warps."""
     assert config.core is not None
     core, slots = f"core{number}", range(config.core.issue_width)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ....hw.config import ClusterConfig, PipelineConfig
+from ....hw.config import MachineConfig, PipelineConfig
 from ....hw.core.issue.stall_reason import StallReason
 from ....hw.isa.operations import Port
 from .life import STAGES, Life, Pipeline, Transfer, slot_totals, stages_of
@@ -19,7 +19,7 @@ Event = dict[str, Any]
 Span = tuple[int, int, str, Event]  # first cycle, end, name, arguments
 
 
-def chrome_trace(pipelines: Sequence[Pipeline], config: ClusterConfig, names: Names) -> str:
+def chrome_trace(pipelines: Sequence[Pipeline], config: MachineConfig, names: Names) -> str:
     """Return the trace as JSON: a cycle is a microsecond of the viewer.
 
     A warp has as many rows as instructions in flight; an instruction is a span that contains its

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from .life import Life, Pipeline, held_up, stages_of
 from .naming import Names, register_name
 
@@ -15,7 +15,7 @@ Line = tuple[int, int, str]  # cycle, rank within the cycle, command
 Entry = tuple[Pipeline, Life]
 
 
-def kanata_log(pipelines: Sequence[Pipeline], config: ClusterConfig, names: Names) -> str:
+def kanata_log(pipelines: Sequence[Pipeline], config: MachineConfig, names: Names) -> str:
     """Return the log of all cores: a thread per warp, instructions in order of first cycles.
 
     Lane 0 has the stages of `STAGES`, lane 1 the stalls, by the names of `held_up`. Instructions

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from .life import Life, Pipeline
 from .naming import Names, register_name
 from .operands import Operands
@@ -16,7 +16,7 @@ HEADER = "# cycle core.warp number pc word mask instruction; register = values, 
 
 def retire_log(
     pipelines: Sequence[Pipeline],
-    config: ClusterConfig,
+    config: MachineConfig,
     names: Names,
     operands: Sequence[Operands] = (),
     first: int = 0,

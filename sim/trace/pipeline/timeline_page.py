@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ....hw.config import ClusterConfig
+from ....hw.config import MachineConfig
 from ....hw.core.issue.stall_reason import StallReason
 from ....hw.isa.csr import COUNTERS
 from ..page import filled
@@ -38,7 +38,7 @@ class Numbers(dict[str, int]):
         return self[text]
 
 
-def html_page(pipelines: Sequence[Pipeline], config: ClusterConfig, names: Names) -> str:
+def html_page(pipelines: Sequence[Pipeline], config: MachineConfig, names: Names) -> str:
     """Return the page of all cores, with style, script and data."""
     assert config.core is not None
     texts, places = Numbers(), Numbers()

@@ -7,15 +7,15 @@ import pytest
 
 from spica.hw.config import (
     AxiConfig,
-    ClusterConfig,
     CoreConfig,
     DmaConfig,
     L2Config,
+    MachineConfig,
     SharedMemoryConfig,
     SystolicConfig,
 )
 from spica.hw.config.arithmetic import ARITHMETIC
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 
 SHARED, MATRIX, AXI, DMA = SharedMemoryConfig, SystolicConfig, AxiConfig, DmaConfig
 
@@ -75,57 +75,57 @@ REFUSED = [
     (DMA, {"outstanding": 48}, "outstanding must be a power of two, not 48"),
     (DMA, {"outstanding": 1}, "outstanding must be between 2 and 256, not 1"),
     (
-        ClusterConfig,
+        MachineConfig,
         {"dma": None},
         "dma must not be none with matrix units, which load and store through it",
     ),
     (
-        ClusterConfig,
+        MachineConfig,
         {"dma": None, "units": ()},
         "dma must not be none without cores: nothing else accesses DRAM",
     ),
     (
-        ClusterConfig,
+        MachineConfig,
         {"axi": AxiConfig(data_width=512)},
         "axi.data_width must not exceed a line of shared memory, 8 subbanks x 32 = 256 bits, "
         "not 512",
     ),
     (
-        ClusterConfig,
+        MachineConfig,
         {"axi": AxiConfig(data_width=128)},
         "axi.data_width must be at least 256 bits, a beat of results of a matrix unit, not 128",
     ),
     (
-        ClusterConfig,
+        MachineConfig,
         {"units": (SystolicConfig(load_d=True, accumulator_bytes=1 << 18),)},
         "shared.size must be at least the accumulator of a matrix unit with load_d, whose "
         "addresses it limits, 262144 bytes, not 131072",
     ),
     (
-        ClusterConfig,
+        MachineConfig,
         {"units": (SystolicConfig(rows=32),)},
         "shared.subbanks must be at least 16, so that a line of 4-byte words holds a read of A, "
         "64 bytes, not 8",
     ),
     (
-        ClusterConfig,
+        MachineConfig,
         {"units": (SystolicConfig(columns=32),)},
         "shared.subbanks must be at least 16, so that a line of 4-byte words holds a read of B, "
         "64 bytes, not 8",
     ),
     (
-        ClusterConfig,
+        MachineConfig,
         {"units": (SystolicConfig(operand="fp32"),)},
         "shared.subbanks must be at least 16, so that a line of 4-byte words holds a read of A, "
         "64 bytes, not 8",
     ),
     (
-        ClusterConfig,
+        MachineConfig,
         {"cores": 1, "core": CoreConfig(), "l2": L2Config(line_bytes=128)},
         "l2.line_bytes must be axi.interleave_bytes with cores, the longest burst, 64, not 128",
     ),
     (
-        ClusterConfig,
+        MachineConfig,
         {"cores": 2, "core": CoreConfig(), "l2": L2Config(no_allocate_sources=(0, 3))},
         "each of l2.no_allocate_sources must be at most 2, where 0 is the DMA and others are "
         "cores, not 3",
@@ -234,10 +234,10 @@ def test_a_latency_follows_from_the_operands_or_is_given():
     assert SystolicConfig(operand="fp32").element_latency == ARITHMETIC["fp32"].latency
     assert SystolicConfig(multiply_add_latency=4).element_latency == 4
     shared = SharedMemoryConfig(subbanks=16)
-    cluster = ClusterConfig(shared=shared, units=(SystolicConfig(operand="fp32"),))
+    cluster = MachineConfig(shared=shared, units=(SystolicConfig(operand="fp32"),))
     assert cluster.resolved.units[0].multiply_add_latency == ARITHMETIC["fp32"].latency
     assert cluster.resolved.resolved == cluster.resolved
-    assert ClusterConfig(units=()).resolved == ClusterConfig(units=())
+    assert MachineConfig(units=()).resolved == MachineConfig(units=())
 
 
 def test_narrow_operands_still_take_a_word():
@@ -250,7 +250,7 @@ def test_the_smallest_configurations_are_accepted():
     one = SharedMemoryConfig(size=16, banks=1, subbanks=1, read_latency=1)
     assert (one.line_bytes, one.lines, one.address_width) == (4, 4, 4)
     axi = AxiConfig(masters=1, data_width=32, interleave_bytes=4)
-    cluster = ClusterConfig(
+    cluster = MachineConfig(
         shared=one, units=(), axi=axi, dma=DmaConfig(queue=1, contexts=1, outstanding=2)
     )
     assert cluster.axi.burst_beats == 1

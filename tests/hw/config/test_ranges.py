@@ -9,22 +9,23 @@ import pytest
 from spica.hw.config import (
     AxiConfig,
     CacheConfig,
-    ClusterConfig,
     CoreConfig,
     DmaConfig,
     L2Config,
+    MachineConfig,
     SharedMemoryConfig,
     SystolicConfig,
 )
 from spica.hw.config.ranges import Choices, Flag, OrNone, ranges_of
-from spica.hw.settings import PRESETS
-from spica.hw.settings.ends import changes_to_ends, end_values, range_of, value_of
-from spica.hw.settings.override import field_names, override
+from spica.hw.machine.fields import field_names
+from spica.hw.presets import PRESETS
+from spica.hw.presets.ends import changes_to_ends, end_values, range_of, value_of
+from spica.hw.presets.override import override
 from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.hw.styles.shared_fed.config import SharedFedConfig
 
 KINDS = (
-    *(AxiConfig, CacheConfig, ClusterConfig, CoreConfig, DmaConfig),
+    *(AxiConfig, CacheConfig, MachineConfig, CoreConfig, DmaConfig),
     *(L2Config, SharedMemoryConfig, SystolicConfig, RegisterFedConfig, SharedFedConfig),
 )
 FIELDS = [(kind, name) for kind in KINDS for name in ranges_of(kind)]

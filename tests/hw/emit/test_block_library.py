@@ -19,7 +19,7 @@ from spica.hw.emit.shared_block import SharedBlock
 from spica.hw.emit.sram_macros import MacroLimits
 from spica.hw.lib.arbiter import Arbiter
 from spica.hw.memory.dma.dma import Dma
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from support.root_modules import root_module
 
 TINY = PRESETS["tiny_matrix"]
@@ -171,7 +171,8 @@ def test_two_classes_of_one_name_are_refused(is_warm):
 
 PROGRAM = """
 import hashlib, sys
-from spica.hw.config import PRESETS, DmaBlockConfig
+from spica.hw.config import DmaBlockConfig
+from spica.hw.presets import PRESETS
 from spica.hw.emit.emitter import Emitter, emit
 from spica.hw.memory.dma.dma import Dma
 

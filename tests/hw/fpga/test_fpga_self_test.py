@@ -8,7 +8,7 @@ import pytest
 from spica.hw.emit.emitter import emit
 from spica.hw.fpga.report import report_of
 from spica.hw.fpga.self_test import SelfTest
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.engine.block_bench import BlockBench
 from spica.sim.run.fpga_self_test import BAUD, received, self_test
 

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from spica.hw.cluster.host_control import ControlConfig, control_map
 from spica.hw.lib.register_bridge import RegisterBlock, RegisterBridgeConfig
-from spica.hw.settings import PRESETS
+from spica.hw.machine.host_control import ControlConfig, control_map
+from spica.hw.presets import PRESETS
 
 
 @pytest.mark.parametrize(

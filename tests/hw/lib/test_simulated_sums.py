@@ -4,10 +4,10 @@ from unittest.mock import patch
 
 import pytest
 
-from spica.hw.cluster.cluster import Cluster
 from spica.hw.emit.emitter import emit
 from spica.hw.lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
-from spica.hw.settings import PRESETS
+from spica.hw.machine.machine import Machine
+from spica.hw.presets import PRESETS
 from spica.synth.equivalence import require_equal
 from spica.synth.yosys import YosysError
 
@@ -30,7 +30,7 @@ def adders_of(preset: str) -> set[CarrySelectAddConfig]:
         return elaborate(self, platform)
 
     with patch.object(CarrySelectAdd, "elaborate", noted):
-        verilog = emit(Cluster(PRESETS[preset]), preset, simulated=True).verilog
+        verilog = emit(Machine(PRESETS[preset]), preset, simulated=True).verilog
     assert "without_" not in verilog
     return found
 

@@ -20,7 +20,7 @@ from spica.hw.isa.memory_map import UNIT_REGISTERS
 from spica.hw.isa.operations import Port, TensorOperation
 from spica.hw.lib.interfaces.execution_unit import operation_layout, result_layout
 from spica.hw.matrix.signature import unit_members
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.hw.styles.registry import MATRIX_STYLES, TENSOR_STYLES, matrix_style_of
 from spica.hw.styles.style import MatrixStyle
 from spica.kernels.attention import styles as attention

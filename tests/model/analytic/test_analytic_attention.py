@@ -3,7 +3,7 @@
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.attention.problem import AttentionProblem
 from spica.kernels.attention.register_fed.plan import attention_plan as register_fed_plan
 from spica.kernels.attention.shared_fed.plan import attention_plan as shared_fed_plan

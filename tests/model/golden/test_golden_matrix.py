@@ -12,7 +12,7 @@ from spica.hw.config import MatrixUnitConfig
 from spica.hw.config.formats import FloatFormat
 from spica.hw.isa.commands import Function, bounds_sizes, encode
 from spica.hw.isa.memory_map import DRAM_BASE, MATRIX_BASE, SHARED_BASE
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.elements import dtype_of
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.matrix.command.command_decoder import CommandModel

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spica.hw.isa.memory_map import ARGUMENTS, DRAM_BASE, STACK_BYTES, STACK_TOP
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.compile import compile_program
 from spica.kernels.program import Program
 from spica.sim.golden.matrix.systolic.systolic import read_out, systolic_ws

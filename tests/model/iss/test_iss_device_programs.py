@@ -16,7 +16,7 @@ from spica.hw.isa.memory_map import (
     SHARED_BASE,
 )
 from spica.hw.isa.program import assemble_program
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.golden.matrix.systolic.systolic import read_out, systolic_os, systolic_ws
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss

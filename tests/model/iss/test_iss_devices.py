@@ -15,7 +15,7 @@ from spica.hw.isa.memory_map import (
     MATRIX_STRIDE,
     SHARED_BASE,
 )
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.iss.device.region import Region
 from spica.sim.iss.devices import DeviceFault
 from support.cluster.unit_register_bench import DeviceBench

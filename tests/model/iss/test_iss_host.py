@@ -13,7 +13,7 @@ from spica.hw.isa.instructions import INSTRUCTIONS, Instruction
 from spica.hw.isa.memory_map import CONSOLE_BASE, DMA, DMA_BASE, ENTRY, SHARED_BASE
 from spica.hw.isa.operations import Unit
 from spica.hw.isa.program import assemble_program
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss import machine as machine_module
 from spica.sim.iss.library import build_library

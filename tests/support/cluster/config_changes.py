@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import ClusterConfig, DmaConfig, SystolicConfig
+from spica.hw.config import DmaConfig, MachineConfig, SystolicConfig
 from spica.hw.config.rtl_support import require_rtl
 from spica.hw.styles.register_fed.config import RegisterFedConfig
 
@@ -33,7 +33,7 @@ def field_paths(config) -> Iterator[str]:
             yield from (f"{path}.{inner}" for inner in field_paths(part))
 
 
-def changed(config: ClusterConfig, path: str) -> ClusterConfig | None:
+def changed(config: MachineConfig, path: str) -> MachineConfig | None:
     """Return the config with another value of the field at `path`; None if no other is legal."""
     for value in candidates(config, path):
         try:
@@ -58,7 +58,7 @@ def replaced(config: Any, path: list[str], value) -> Any:
     return dataclasses.replace(config, **{name: value})
 
 
-def candidates(config: ClusterConfig, path: str) -> list:
+def candidates(config: MachineConfig, path: str) -> list:
     """Return values to try for the field at `path`, of which some may be illegal."""
     value: Any = config
     for name in path.split("."):
@@ -66,7 +66,7 @@ def candidates(config: ClusterConfig, path: str) -> list:
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int):
-        return [2 * value, value // 2, value + 1, value - 1]
+        return [2 * value, value // 2, value + 1, value - 1, 4 * value]
     if isinstance(value, tuple):
         numbers = [n for n, part in enumerate(value) if isinstance(part, int)]
         scaled = [(*value[:n], 2 * value[n], *value[n + 1 :]) for n in numbers]
@@ -74,7 +74,7 @@ def candidates(config: ClusterConfig, path: str) -> list:
     return [*choices(config, path), 1, 2, 4, SMALL, DmaConfig(), RegisterFedConfig(), None]
 
 
-def choices(config: ClusterConfig, path: str) -> list[str]:
+def choices(config: MachineConfig, path: str) -> list[str]:
     """Return the choices that the refusal of an unknown one lists, last first; else none."""
     try:
         replaced(config, path.split("."), "?")

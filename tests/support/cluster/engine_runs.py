@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.harness.dram import DramConfig
 from spica.sim.machine.command_machine import CommandMachine

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from spica.hw.config import AxiConfig, ClusterConfig, DmaConfig, SharedMemoryConfig, SystolicConfig
+from spica.hw.config import AxiConfig, DmaConfig, MachineConfig, SharedMemoryConfig, SystolicConfig
 from spica.hw.config.arithmetic import ARITHMETIC
 from spica.kernels.commands import Host
 from spica.kernels.gemm.data import KINDS, operands
@@ -21,7 +21,7 @@ __all__ = ["NARROW", "GemmBench", "checked", "random_problem"]
 
 LIMIT = 10_000_000
 #: A minimal machine: smallest queues, banks and latencies; not square, int8.
-NARROW = ClusterConfig(
+NARROW = MachineConfig(
     shared=SharedMemoryConfig(size=2048, banks=1, subbanks=4, read_latency=1),
     units=(
         SystolicConfig(
@@ -40,7 +40,7 @@ NARROW = ClusterConfig(
 )
 
 
-def random_problem(config: ClusterConfig, rng: random.Random, limit: int = 50) -> GemmProblem:
+def random_problem(config: MachineConfig, rng: random.Random, limit: int = 50) -> GemmProblem:
     """Return a product of random sizes, pitches and addresses, often tiny in one dimension."""
     m, n, k = (rng.choice([1, rng.randint(1, 20), rng.randint(1, limit)]) for _ in range(3))
     return GemmProblem.placed(
@@ -59,7 +59,7 @@ def random_problem(config: ClusterConfig, rng: random.Random, limit: int = 50) -
 
 
 def checked(
-    config: ClusterConfig, problem: GemmProblem, a: np.ndarray, b: np.ndarray, kind: str, region
+    config: MachineConfig, problem: GemmProblem, a: np.ndarray, b: np.ndarray, kind: str, region
 ) -> Check:
     """Compare the region of C with the golden model and with float64."""
     depth = plan(config, problem).tiling.k
@@ -77,12 +77,12 @@ class GemmBench:
     Parameters
     ----------
     machine : Machine
-    config : ClusterConfig
+    config : MachineConfig
         Config of the machine.
 
     """
 
-    def __init__(self, machine: CommandMachine, config: ClusterConfig):
+    def __init__(self, machine: CommandMachine, config: MachineConfig):
         self.machine = machine
         self.config = config
         self.host = Host()

@@ -5,7 +5,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.kernels.commands import Host
 from spica.kernels.gemm.data import operands
 from spica.kernels.gemm.host.plan import Plan, plan
@@ -25,7 +25,7 @@ DRAM_PART = 1 << 24
 class UnitProduct:
     """A product, its operands, and the host commands that compute it on a matrix unit."""
 
-    config: ClusterConfig  # with only that unit, and its part of shared memory
+    config: MachineConfig  # with only that unit, and its part of shared memory
     problem: GemmProblem
     a: np.ndarray
     b: np.ndarray
@@ -48,7 +48,7 @@ class UnitProduct:
 
 
 def unit_products(
-    config: ClusterConfig, sizes, seed: int = 1, offset: int = 0
+    config: MachineConfig, sizes, seed: int = 1, offset: int = 0
 ) -> list[UnitProduct]:
     """Return a product of (M, N, K) per matrix unit, in separate DRAM parts from `offset` on."""
     products = []

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from spica.hw.config import CacheConfig, CoreConfig, L2Config
 from spica.hw.isa.memory_map import ENTRY
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.harness.dram import DramConfig
 from spica.sim.machine.command_machine import CommandMachine
 from spica.sim.machine.outcome import Execution

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from spica.hw.config import CoreConfig
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.machine.program_machine import ProgramMachine
 
 __all__ = ["TWO", "two_cores"]

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.isa.commands import (
     CISC_MAPS,
     ConfigKind,
@@ -58,7 +58,7 @@ def rocc_writes(function: Function, rs1: int = 0, rs2: int = 0) -> list[tuple[in
     return [*writes, (MATRIX["instruction"].offset, rocc_word(function))]
 
 
-def random_writes(config: ClusterConfig, rng: random.Random) -> list[tuple[int, int]]:
+def random_writes(config: MachineConfig, rng: random.Random) -> list[tuple[int, int]]:
     """Return the writes of a random command, mostly legal, with addresses in `DRAM_BYTES`."""
     matrix, size = config.units[0], config.shared.size
     assert matrix is not None
@@ -123,13 +123,13 @@ class DeviceBench:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
     **options
         Options of `Devices`.
 
     """
 
-    def __init__(self, config: ClusterConfig, **options):
+    def __init__(self, config: MachineConfig, **options):
         rng = np.random.default_rng(0)
         dram = rng.integers(0, 100, DRAM_BYTES, np.uint8)
         shared = rng.integers(100, 120, config.shared.size, np.uint8)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.isa.commands import Function, rocc_word
 from spica.hw.isa.memory_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE, SHARED_BASE
 from spica.sim.golden.memory.memory_steps import (
@@ -58,7 +58,7 @@ class LitmusProgram:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         With two or more cores, of two or more warps.
     shape : Shape
     rounds : int
@@ -71,7 +71,7 @@ class LitmusProgram:
 
     """
 
-    def __init__(self, config: ClusterConfig, shape: Shape, rounds: int, seed: int):
+    def __init__(self, config: MachineConfig, shape: Shape, rounds: int, seed: int):
         core = config.core
         assert core is not None and rounds <= 256
         self.config, self.shape, self.rounds = config, shape, rounds

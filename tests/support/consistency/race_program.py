@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.isa.memory_map import DMA, DMA_BASE, SHARED_BASE
 from spica.sim.iss.program_bench import END, START
 from support.programs.placed_program import PlacedProgram
@@ -58,7 +58,7 @@ class MemoryRaces:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         With cores and a DMA.
     seed : int
     epochs : int
@@ -80,7 +80,7 @@ class MemoryRaces:
     """
 
     def __init__(
-        self, config: ClusterConfig, seed: int, *, epochs: int = 3, bursts: int = 3, lines: int = 24
+        self, config: MachineConfig, seed: int, *, epochs: int = 3, bursts: int = 3, lines: int = 24
     ):
         core = config.core
         assert core is not None

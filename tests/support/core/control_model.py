@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.core.control.faults import FaultCause
 from spica.hw.isa.csr import COUNTER_NUMBERS
 from spica.hw.isa.instructions import INSTRUCTIONS
@@ -106,14 +106,14 @@ class ControlModel:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         Without matrix units: their command words are recorded.
     core : int
         Index of the core.
 
     """
 
-    def __init__(self, config: ClusterConfig, core: int = 0):
+    def __init__(self, config: MachineConfig, core: int = 0):
         assert config.core is not None
         self.config, self.shape, self.core = config, config.core, core
         self.all = (1 << self.shape.threads) - 1

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from spica.hw.config import ClusterConfig, CoreBlockConfig
+from spica.hw.config import CoreBlockConfig, MachineConfig
 from spica.hw.core.core import Core
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.program import assemble_program
@@ -32,7 +32,7 @@ class CoreRun:
     seen: list[tuple[int, ...]] = field(default_factory=list)
 
 
-def run_model(config: ClusterConfig, text: str, room: int, *, limit: int = 100_000) -> Iss:
+def run_model(config: MachineConfig, text: str, room: int, *, limit: int = 100_000) -> Iss:
     """Return the instruction-set model after it has run a program."""
     iss = Iss(config)
     iss.write(ENTRY, image(text, room))
@@ -49,7 +49,7 @@ def image(text: str, room: int) -> bytes:
 
 
 def run_core(
-    config: ClusterConfig,
+    config: MachineConfig,
     text: str,
     room: int,
     *,

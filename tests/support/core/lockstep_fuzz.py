@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 
 from spica.hw.base.errors import MachineError
-from spica.hw.config import ClusterConfig, CoreConfig
+from spica.hw.config import CoreConfig, MachineConfig
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import small_config
@@ -155,7 +155,7 @@ class Tally:
         self.configs.add(config_name(machine.config))
 
 
-def config_name(config: ClusterConfig) -> str:
+def config_name(config: MachineConfig) -> str:
     """Return a cluster's shape and the core parameters that differ from their defaults."""
     core, usual = config.core, CoreConfig()
     assert core is not None
@@ -167,13 +167,13 @@ def config_name(config: ClusterConfig) -> str:
     return " ".join(parts)
 
 
-def shape_name(config: ClusterConfig) -> str:
+def shape_name(config: MachineConfig) -> str:
     """Return cores, warps and threads of a cluster; unique among the clusters here."""
     assert config.core is not None
     return f"{config.cores}x{config.core.warps}x{config.core.threads}"
 
 
-def random_program(seed: int, config: ClusterConfig, rounds: int) -> PlacedProgram:
+def random_program(seed: int, config: MachineConfig, rounds: int) -> PlacedProgram:
     """Return a random program; every fourth seed gives one with uniform threads."""
     if seed % 4 == 3:
         return uniform_program(seed, config, length=60 * rounds)
@@ -182,7 +182,7 @@ def random_program(seed: int, config: ClusterConfig, rounds: int) -> PlacedProgr
 
 @contextmanager
 def fuzz_machine(
-    config: ClusterConfig, memory: CoreMemoryConfig | None = None, **options
+    config: MachineConfig, memory: CoreMemoryConfig | None = None, **options
 ) -> Iterator[ProgramMachine]:
     """Yield a machine in lockstep, with its model built for a short run."""
     settings = {"optimize": OPTIMIZE, "lockstep": True, "memory": memory, **options}
@@ -213,7 +213,7 @@ def check(
 
 
 def run_programs(
-    config: ClusterConfig,
+    config: MachineConfig,
     programs: Iterable[PlacedProgram],
     tally: Tally,
     memory: CoreMemoryConfig | None = None,

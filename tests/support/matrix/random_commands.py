@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from spica.hw.config import ClusterConfig, DmaBlockConfig, MatrixUnitConfig
+from spica.hw.config import DmaBlockConfig, MachineConfig, MatrixUnitConfig
 from spica.hw.isa.commands import (
     FLOAT_ONE,
     ConfigKind,
@@ -50,7 +50,7 @@ class CommandStream:
 
     Parameters
     ----------
-    cluster : ClusterConfig
+    cluster : MachineConfig
     seed : int
     groups : int
         Groups of related commands; most have several commands.
@@ -74,7 +74,7 @@ class CommandStream:
 
     def __init__(
         self,
-        cluster: ClusterConfig,
+        cluster: MachineConfig,
         seed: int,
         *,
         groups: int = 6,

@@ -7,7 +7,7 @@ from functools import lru_cache
 from amaranth import EnableInserter, Module
 from amaranth.lib.wiring import connect
 
-from spica.hw.config import ClusterConfig, DmaBlockConfig
+from spica.hw.config import DmaBlockConfig, MachineConfig
 from spica.hw.isa.memory_map import DMA
 from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.hw.memory.dma.dma import Dma
@@ -27,13 +27,13 @@ class SharedWatch:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
     dut : Dma
     memory : SparseMemory
 
     """
 
-    def __init__(self, config: ClusterConfig, dut, memory):
+    def __init__(self, config: MachineConfig, dut, memory):
         self.memory, self.size, self.masters = memory, config.axi.beat_bytes, config.axi.masters
         self.drives: list = []
         self.samples = []
@@ -56,7 +56,7 @@ class SharedWatch:
         return []
 
 
-def with_shared_memory(config: ClusterConfig, dut) -> Module:
+def with_shared_memory(config: MachineConfig, dut) -> Module:
     """Return a module with the DMA connected to the real shared memory."""
     m = Module()
     m.submodules.dma = dut
@@ -82,7 +82,7 @@ def words_of(descriptor: DmaDescriptor) -> dict[str, int]:
 
 
 @lru_cache(maxsize=8)
-def simulated_dma(config: ClusterConfig, real: bool, gated: bool) -> tuple[Dma, Simulation]:
+def simulated_dma(config: MachineConfig, real: bool, gated: bool) -> tuple[Dma, Simulation]:
     """Return a DMA and its simulation, which all benches of the config share."""
     dut = Dma(DmaBlockConfig.of(config))
     if real:
@@ -95,7 +95,7 @@ class DmaBench:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
     seed : int
     stall : float
         Probability of a pause, on all interfaces.
@@ -112,7 +112,7 @@ class DmaBench:
 
     def __init__(
         self,
-        config: ClusterConfig,
+        config: MachineConfig,
         seed: int = 0,
         stall: float = 0.0,
         shared_stall: float | None = None,

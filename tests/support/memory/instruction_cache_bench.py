@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from amaranth import Module, Value
 
-from spica.hw.config import ClusterConfig, MemoryUnitConfig
+from spica.hw.config import MachineConfig, MemoryUnitConfig
 from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END
 from spica.hw.lib.interfaces.core_memory import fetch_response_layout
 from spica.hw.memory.l1.instruction_cache import InstructionCache
@@ -56,7 +56,7 @@ class CacheBench:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
     rng : random.Random
     latency : int
         Cycles from an accepted read to its first beat.
@@ -84,7 +84,7 @@ class CacheBench:
 
     def __init__(
         self,
-        config: ClusterConfig,
+        config: MachineConfig,
         rng: random.Random,
         *,
         latency: int = 10,

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from amaranth import EnableInserter, Module, Value
 
-from spica.hw.config import WORD_BYTES, ClusterConfig, MemoryUnitConfig
+from spica.hw.config import WORD_BYTES, MachineConfig, MemoryUnitConfig
 from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END
 from spica.hw.lib.axi import RESPONSE_OKAY, RESPONSE_SLAVE_ERROR
 from spica.hw.lib.interfaces.core_memory import (
@@ -94,7 +94,7 @@ class MemoryUnitBench:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
     rng : random.Random
     stall : float
         Probability of a pause: of requests, every AXI channel and every port of shared memory.
@@ -114,7 +114,7 @@ class MemoryUnitBench:
 
     def __init__(
         self,
-        config: ClusterConfig,
+        config: MachineConfig,
         rng: random.Random,
         *,
         stall: float = 0.0,

@@ -4,7 +4,7 @@ import random
 
 from amaranth import Value
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.isa.memory_map import SHARED_BASE, unit_bases
 from spica.hw.lib.register_bus import register_request
 from spica.hw.memory.memory_unit.layouts import WINDOW_WIDTH
@@ -17,7 +17,7 @@ __all__ = ["REFUSED_OFFSET", "DeviceModel", "Registers", "register_address"]
 REFUSED_OFFSET = 0xC0
 
 
-def register_address(config: ClusterConfig, unit: str, offset: int) -> int:
+def register_address(config: MachineConfig, unit: str, offset: int) -> int:
     """Return the address of a unit's register, as seen by cores."""
     return SHARED_BASE + config.shared.size + unit_bases(len(config.units))[unit] + offset
 

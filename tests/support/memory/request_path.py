@@ -7,7 +7,7 @@ from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from spica.hw.config import WORD_BYTES, ClusterConfig, MemoryUnitConfig
+from spica.hw.config import WORD_BYTES, MachineConfig, MemoryUnitConfig
 from spica.hw.isa.memory_map import SHARED_BASE
 from spica.hw.lib.interfaces.core_memory import data_request_layout, data_response_layout
 from spica.hw.lib.streams import ResponseSignature
@@ -70,7 +70,7 @@ class LanesAndMemory(wiring.Component):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         With one core.
 
     Members
@@ -85,7 +85,7 @@ class LanesAndMemory(wiring.Component):
     o: wiring.PureInterface
     row: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MachineConfig):
         self.config, self.unit = config, MemoryUnitConfig.of(config)
         super().__init__({
             "i": In(stream.Signature(group_layout(self.unit))),
@@ -120,7 +120,7 @@ class RequestPath(wiring.Component):
     o: wiring.PureInterface
     row: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MachineConfig):
         self.inner = LanesAndMemory(config)
         request = stream.Signature(data_request_layout(self.inner.unit.core))
         members = self.inner.signature.members
@@ -137,7 +137,7 @@ class RequestPath(wiring.Component):
         return m
 
 
-def request_costs(config: ClusterConfig, requests: Sequence[CoreRequest]) -> list[tuple[int, bool]]:
+def request_costs(config: MachineConfig, requests: Sequence[CoreRequest]) -> list[tuple[int, bool]]:
     """Return for each request the cycles of its accesses, and whether it was a row.
 
     Each request finds the memory idle, which holds zeros at first. Every word of a response is

@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from spica.hw.config import ClusterConfig, MemoryUnitConfig
+from spica.hw.config import MachineConfig, MemoryUnitConfig
 from spica.hw.lib.interfaces.core_memory import data_response_layout
 from spica.hw.lib.register_slices import SkidBuffer
 from spica.hw.lib.streams import ResponseSignature
@@ -20,7 +20,7 @@ class SharedDispatch(wiring.Component):
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         With cores.
 
     Members
@@ -35,7 +35,7 @@ class SharedDispatch(wiring.Component):
     o: list
     busy: Signal
 
-    def __init__(self, config: ClusterConfig):
+    def __init__(self, config: MachineConfig):
         self.config = config
         self.unit = MemoryUnitConfig.of(config)
         group = stream.Signature(group_layout(self.unit))

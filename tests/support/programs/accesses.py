@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterator
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.isa.csr import COUNTER_NUMBERS, CSRS
 from spica.hw.isa.memory_map import SHARED_BASE
 from spica.sim.iss.program_bench import END, START
@@ -22,7 +22,7 @@ BRANCHES = ("beq", "bne", "blt", "bge", "bltu", "bgeu")
 TIMING = ("warp_mask",)
 
 
-def hart_width(config: ClusterConfig) -> int:
+def hart_width(config: MachineConfig) -> int:
     """Return the bits of a hart's index."""
     assert config.core is not None
     return (config.cores - 1).bit_length() + config.core.warp_width + config.core.thread_width
@@ -58,7 +58,7 @@ def accesses(base: str, lowest: int, rng: random.Random) -> Iterator[str]:
                     yield f"lw t2, {offset - byte}(t1)"
 
 
-def memory_program(config: ClusterConfig, *, seed: int = 1) -> PlacedProgram:
+def memory_program(config: MachineConfig, *, seed: int = 1) -> PlacedProgram:
     """Return a program of loads and stores to private and shared data of the threads."""
     core = config.core
     assert core is not None
@@ -122,7 +122,7 @@ def jumps() -> list[str]:
     ]  # fmt: skip
 
 
-def branch_program(config: ClusterConfig, *, rounds: int = 40, seed: int = 1) -> PlacedProgram:
+def branch_program(config: MachineConfig, *, rounds: int = 40, seed: int = 1) -> PlacedProgram:
     """Return a program of branches and jumps with operands that are uniform within a warp."""
     rng = random.Random(seed)
     lines = [START, "li gp, 6", *(f"li s{k}, 0" for k in range(2, 7)), f"li s1, {OWN}"]
@@ -146,7 +146,7 @@ def branch_program(config: ClusterConfig, *, rounds: int = 40, seed: int = 1) ->
     return PlacedProgram("\n".join(lines), ((OWN, data),), ((OWN, len(data)),))
 
 
-def register_program(config: ClusterConfig, *, counters: bool = True) -> PlacedProgram:
+def register_program(config: MachineConfig, *, counters: bool = True) -> PlacedProgram:
     """Return a program that accesses every control register in every way.
 
     Without `counters`, time-dependent ones are omitted.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.isa.memory_map import CONSOLE_BASE, DMA, DMA_BASE, ENTRY, SHARED_BASE
 from spica.kernels.commands import CommandList
 from spica.sim.machine.program_machine import ProgramMachine
@@ -143,7 +143,7 @@ end:    vx_tmc zero
 PROGRAMS = {"dma": DMA_PROGRAM, "meeting": MEETING_PROGRAM, "host": HOST_PROGRAM}
 
 
-def unit_program(name: str, config: ClusterConfig, entry: int) -> str:
+def unit_program(name: str, config: MachineConfig, entry: int) -> str:
     """Return a program for a cluster, to be placed at `entry`."""
     window = SHARED_BASE + config.shared.size
     registers = {register: DMA[register].offset for register in DMA}

@@ -14,7 +14,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from spica.hw.config import ClusterConfig, DmaBlockConfig
+from spica.hw.config import DmaBlockConfig, MachineConfig
 from spica.hw.isa.memory_map import DMA, MATRIX, SHARED_BASE, unit_bases
 from spica.sim.iss.program_bench import END, START
 from support.programs.placed_program import PlacedProgram
@@ -46,7 +46,7 @@ class ClusterStress:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         With cores; warps and threads are powers of two.
     seed : int
     epochs : int
@@ -69,7 +69,7 @@ class ClusterStress:
 
     def __init__(
         self,
-        config: ClusterConfig,
+        config: MachineConfig,
         seed: int,
         *,
         epochs: int = 4,

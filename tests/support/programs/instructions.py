@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.isa.assembly import ROUNDING_NAMES
 from spica.hw.isa.instructions import INSTRUCTIONS, Instruction
 from spica.hw.isa.operations import Unit
@@ -110,7 +110,7 @@ def planes(rng: random.Random, rows: int) -> list[list[int]]:
 
 
 def arithmetic_program(
-    config: ClusterConfig,
+    config: MachineConfig,
     names: Iterable[str] = COMPUTING,
     *,
     rounds: int = 8,

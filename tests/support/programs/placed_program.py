@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END, ENTRY
 from spica.hw.isa.program import Program, assemble_program
 from spica.sim.harness.stop_reason import StopReason
@@ -75,7 +75,7 @@ def complete(machine: Any, program: PlacedProgram) -> Any:
     return outcome
 
 
-def modelled(config: ClusterConfig, program: PlacedProgram, schedule="round_robin", seed=1) -> Iss:
+def modelled(config: MachineConfig, program: PlacedProgram, schedule="round_robin", seed=1) -> Iss:
     """Return the model with its engines after a program."""
     iss = Iss(config, schedule=schedule, seed=seed)
     complete(iss, program)

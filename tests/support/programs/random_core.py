@@ -8,7 +8,7 @@ instruction has one correct result; only counter values and the mask of active w
 
 import random
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.memory_map import SHARED_BASE
 from spica.hw.isa.operations import Unit
@@ -47,7 +47,7 @@ COUNTER_NAMES = ("mcycle", "minstret", "warp_mask", "mcycleh")
 class CoreWriter(SimtWriter):
     """Writer of a random program; without `timing`, nothing in it depends on time."""
 
-    def __init__(self, rng: random.Random, config: ClusterConfig, *, timing: bool = True):
+    def __init__(self, rng: random.Random, config: MachineConfig, *, timing: bool = True):
         super().__init__(rng, config)
         assert config.core is not None
         self.core = config.core
@@ -290,7 +290,7 @@ class CoreWriter(SimtWriter):
 
 
 def core_program(
-    seed: int, config: ClusterConfig, *, phases: int = 3, rounds: int = 2, timing: bool = True
+    seed: int, config: MachineConfig, *, phases: int = 3, rounds: int = 2, timing: bool = True
 ) -> PlacedProgram:
     """Return a random program for all threads of `config`; its phases run `rounds` times."""
     rng = random.Random(seed)

@@ -9,7 +9,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.program import Program, assemble_program
 from support.programs.corner_operands import float_operand, integer_operand
@@ -65,7 +65,7 @@ class SimtProgram:
 class SimtWriter:
     """Writer of a random program."""
 
-    def __init__(self, rng: random.Random, config: ClusterConfig):
+    def __init__(self, rng: random.Random, config: MachineConfig):
         self.rng = rng
         self.config = config
         self.lines: list[str] = []
@@ -293,7 +293,7 @@ class SimtWriter:
         return b"".join(word.to_bytes(4, "little") for word in words)
 
 
-def simt_program(seed: int, config: ClusterConfig, phases: int = 3) -> SimtProgram:
+def simt_program(seed: int, config: MachineConfig, phases: int = 3) -> SimtProgram:
     """Return a random program for all threads of `config`, with exchanges between its phases."""
     rng = random.Random(seed)
     writer = SimtWriter(rng, config)

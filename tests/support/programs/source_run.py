@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from spica.hw.base.errors import MachineError
-from spica.hw.config import ClusterConfig, CoreConfig
+from spica.hw.config import CoreConfig, MachineConfig
 from spica.hw.isa.memory_map import ARGUMENTS
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.compile import compile_program
 from spica.kernels.program import Program
 from spica.sim.harness.stop_reason import StopReason
@@ -24,7 +24,7 @@ PROGRAMS = Path(__file__).parents[1] / "c_programs"
 LIMIT = 1 << 32
 
 
-def cluster(cores: int, warps: int, threads: int, **fields) -> ClusterConfig:
+def cluster(cores: int, warps: int, threads: int, **fields) -> MachineConfig:
     """Return `core` with other numbers of cores, warps and threads, and other fields."""
     core = CoreConfig(warps=warps, threads=threads)
     return replace(PRESETS["core"], cores=cores, core=core, **fields)
@@ -32,7 +32,7 @@ def cluster(cores: int, warps: int, threads: int, **fields) -> ClusterConfig:
 
 def loaded(
     source: Path,
-    config: ClusterConfig,
+    config: MachineConfig,
     *,
     arguments: Sequence[int] = (),
     data: Mapping[int, bytes | np.ndarray] | None = None,
@@ -46,7 +46,7 @@ def loaded(
     ----------
     source : Path
         Source file in C, C++ or assembly.
-    config : ClusterConfig
+    config : MachineConfig
         Config of the machine.
     arguments : sequence of int
         Words at `ARGUMENTS`.
@@ -85,7 +85,7 @@ def require_done(outcome: Outcome, exit_code: int = 0) -> None:
 
 
 def run_source(
-    source: Path, config: ClusterConfig, *, exit_code: int = 0, **options
+    source: Path, config: MachineConfig, *, exit_code: int = 0, **options
 ) -> tuple[Iss, Outcome]:
     """Run a program to its end; return model and outcome. `options` are those of `loaded`."""
     _, iss = loaded(source, config, **options)
@@ -95,7 +95,7 @@ def run_source(
 
 
 def run_named(
-    name: str, config: ClusterConfig, arguments: Sequence[int] = (0,), **options
+    name: str, config: MachineConfig, arguments: Sequence[int] = (0,), **options
 ) -> tuple[Iss, Outcome]:
     """Run a test program to its end; return model and outcome."""
     return run_source(PROGRAMS / name, config, arguments=arguments, **options)

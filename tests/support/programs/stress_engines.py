@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.config.arithmetic import ARITHMETIC
 from spica.hw.isa.commands import COMPUTE, SPILL, STORE, Function, rocc_word
 from spica.hw.isa.memory_map import DMA, MATRIX, SHARED_BASE, numbered, unit_bases
@@ -34,7 +34,7 @@ class Errand:
 
 
 def dma_errand(
-    config: ClusterConfig, port: int, descriptors: int, shared: Territory, dram: Territory
+    config: MachineConfig, port: int, descriptors: int, shared: Territory, dram: Territory
 ) -> Errand:
     """Return loads and stores of a DMA port, with rows of any length at any address."""
     rng = shared.rng
@@ -83,14 +83,14 @@ class MatrixErrand:
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
     number : int
         Index of the unit.
     shared, dram : Territory
 
     """
 
-    def __init__(self, config: ClusterConfig, number: int, shared: Territory, dram: Territory):
+    def __init__(self, config: MachineConfig, number: int, shared: Territory, dram: Territory):
         self.matrix = config.units[number]
         self.number, self.shared, self.dram = number, shared, dram
         self.rng: random.Random = shared.rng
@@ -180,7 +180,7 @@ class MatrixErrand:
 
 
 def matrix_errand(
-    config: ClusterConfig, number: int, commands: int, shared: Territory, dram: Territory
+    config: MachineConfig, number: int, commands: int, shared: Territory, dram: Territory
 ) -> Errand:
     """Return computes of a matrix unit, with and without loads, and stores and spills."""
     matrix = MatrixErrand(config, number, shared, dram)

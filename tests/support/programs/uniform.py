@@ -1,6 +1,6 @@
 """Random programs of one thread, executed by all threads of all warps."""
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.sim.iss.program_bench import END, START
 from support.programs.placed_program import PlacedProgram
 from support.programs.scalar import MIDDLE, WINDOW, WINDOW_BYTES, scalar_program
@@ -8,7 +8,7 @@ from support.programs.scalar import MIDDLE, WINDOW, WINDOW_BYTES, scalar_program
 __all__ = ["uniform_program"]
 
 
-def uniform_program(seed: int, config: ClusterConfig, length: int = 60) -> PlacedProgram:
+def uniform_program(seed: int, config: MachineConfig, length: int = 60) -> PlacedProgram:
     """Return a random single-threaded program, executed by all threads of all warps.
 
     Each warp has its own data; its threads have equal registers. All registers are used, and the

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.isa.commands import Function, rocc_word
 from spica.hw.isa.memory_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE, SHARED_BASE
 from spica.sim.iss.program_bench import END, START
@@ -17,7 +17,7 @@ NAMES = {f"dma_{name}": f"{register.offset}(s0)" for name, register in DMA.items
 }
 
 
-def alone(config: ClusterConfig) -> str:
+def alone(config: MachineConfig) -> str:
     """Return the start of a program that ends all cores except core 0."""
     window = SHARED_BASE + config.shared.size
     return f"""
@@ -76,7 +76,7 @@ def keep(place: int, *registers: str) -> str:
     return "        la a1, kept\n" + "".join(reads)
 
 
-def tile_program(config: ClusterConfig) -> str:
+def tile_program(config: MachineConfig) -> str:
     """Return a program that multiplies two 4 x 4 matrices by register commands, and polls."""
     rng = np.random.default_rng(1)
     a, b = (rng.standard_normal((4, 4)).astype(np.float16) for _ in range(2))
@@ -108,7 +108,7 @@ def tile_program(config: ClusterConfig) -> str:
     )
 
 
-def cisc_program(config: ClusterConfig) -> str:
+def cisc_program(config: MachineConfig) -> str:
     """Return a program that multiplies by command words, written by register and by CSR."""
     m, n, k = config.units[0].tile
     rng = np.random.default_rng(2)
@@ -142,7 +142,7 @@ def cisc_program(config: ClusterConfig) -> str:
 KEPT = ("dma_dram", "dma_local", "matrix_rs1_low", "matrix_rs2_high")
 
 
-def mixed_program(config: ClusterConfig, seed: int, steps: int) -> str:
+def mixed_program(config: MachineConfig, seed: int, steps: int) -> str:
     """Return a program that mixes register, DRAM and shared-memory accesses at random.
 
     Each warp has its own register, and each thread its own words in DRAM and shared memory.
@@ -199,7 +199,7 @@ room:   {zeros(128)}
 """
 
 
-def held_program(config: ClusterConfig, loads: int, rounds: int) -> str:
+def held_program(config: MachineConfig, loads: int, rounds: int) -> str:
     """Return a program whose first warp starts loads until the queue stalls it; others count."""
     starts = "".join(store("dma_local", 512 * n) + store("dma_start", 0) for n in range(1, loads))
     return f"""

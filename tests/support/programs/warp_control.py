@@ -2,7 +2,7 @@
 
 import random
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.sim.iss.program_bench import END, START
 from support.programs.placed_program import PlacedProgram
 
@@ -56,7 +56,7 @@ def masks(threads: int) -> list[str]:
     return lines
 
 
-def control_program(config: ClusterConfig) -> PlacedProgram:
+def control_program(config: MachineConfig) -> PlacedProgram:
     """Return a program of splits, joins, masks and divergent loops in every warp."""
     core = config.core
     assert core is not None
@@ -88,7 +88,7 @@ PRODUCERS = {
 }
 
 
-def rejoin_program(config: ClusterConfig) -> PlacedProgram:
+def rejoin_program(config: MachineConfig) -> PlacedProgram:
     """Return a program in which all threads read results that some have just written.
 
     A result of one side of a split, or of the threads left by a predicate, is in flight when the
@@ -133,7 +133,7 @@ def meeting(number: int, first: int, warps: int) -> list[str]:
     return [*lines, f"{label}all: addi a1, a1, 1", "li t2, 15", f"li t1, {warps}", "vx_bar t2, t1"]
 
 
-def spawn_program(config: ClusterConfig, *, seed: int = 1) -> PlacedProgram:
+def spawn_program(config: MachineConfig, *, seed: int = 1) -> PlacedProgram:
     """Return a program that starts warps repeatedly, and lets some of them meet."""
     core = config.core
     assert core is not None

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from spica.hw.cluster.counters import counter_table
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.emit.emission import EmittedPort
+from spica.hw.machine.counters import counter_table
 from spica.sim.harness.binding import Layout
 from spica.sim.trace.overview.activity_records import ClusterRecords
 from spica.sim.trace.overview.cluster_signals import cluster_signals
@@ -12,7 +12,7 @@ from spica.sim.trace.overview.cluster_signals import cluster_signals
 __all__ = ["made_up"]
 
 
-def observed_layout(config: ClusterConfig) -> Layout:
+def observed_layout(config: MachineConfig) -> Layout:
     """Return a layout with the recorded outputs of an observed cluster, without building it."""
     names = [f"events_{counter.name}" for counter in counter_table(config)] + ["dma_busy"]
     for core in range(config.cores):
@@ -23,7 +23,7 @@ def observed_layout(config: ClusterConfig) -> Layout:
 
 
 def made_up(
-    config: ClusterConfig, cycles: int = 1000, bin_cycles: int = 8, seed: int = 3
+    config: MachineConfig, cycles: int = 1000, bin_cycles: int = 8, seed: int = 3
 ) -> ClusterRecords:
     """Return random records, with stretches without activity."""
     rng = np.random.default_rng(seed)

@@ -2,7 +2,7 @@
 
 import gc
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.isa.encoding import RegisterClass
 from spica.hw.isa.memory_map import ENTRY
 from spica.sim.harness.core_memory import CoreMemoryConfig
@@ -88,7 +88,7 @@ FAULTY = PROGRAM.replace("div a5, a3, a0", "lw a5, 0(zero)")
 
 def run_recorded(
     text: str,
-    config: ClusterConfig,
+    config: MachineConfig,
     *,
     engine: str = "verilator",
     memory: CoreMemoryConfig | None = None,
@@ -103,7 +103,7 @@ def run_recorded(
     return records, outcome
 
 
-def retired_on_model(config: ClusterConfig, text: str) -> dict[int, list[Told]]:
+def retired_on_model(config: MachineConfig, text: str) -> dict[int, list[Told]]:
     """Return the instructions that each warp of core 0 executes, in order: see `Told`."""
     iss = Iss(config)
     iss.write(ENTRY, image(text, ROOM))

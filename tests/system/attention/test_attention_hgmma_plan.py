@@ -7,7 +7,7 @@ import pytest
 
 from spica.hw.base.errors import UserError
 from spica.hw.config.memory import SharedMemoryConfig
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.hw.styles.shared_fed.config import SharedFedConfig
 from spica.kernels.attention.shared_fed.plan import attention_plan
 

@@ -8,8 +8,8 @@ import pytest
 
 from spica import Machine
 from spica.hw.base.errors import MachineError, UserError
-from spica.hw.settings import PRESETS
-from spica.hw.settings.override import override
+from spica.hw.presets import PRESETS
+from spica.hw.presets.override import override
 from spica.kernels.attention.cores import pose
 from spica.kernels.attention.register_fed.plan import attention_plan
 from spica.sim.report.result import result_schema

@@ -7,8 +7,8 @@ import pytest
 
 from spica.hw.base.errors import UserError
 from spica.hw.config.formats import FORMATS
-from spica.hw.settings import PRESETS
-from spica.hw.settings.override import override
+from spica.hw.presets import PRESETS
+from spica.hw.presets.override import override
 from spica.kernels.attention.problem import AttentionProblem
 from spica.kernels.elements import nearest, values_of
 from spica.kernels.gemm.target import product_unit

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.attention.data import operands
 from spica.kernels.attention.problem import AttentionProblem
 from spica.kernels.attention.reference import LEAST_BLOCK, reference

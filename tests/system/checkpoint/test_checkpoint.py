@@ -8,7 +8,7 @@ import pytest
 
 from spica.hw.base.errors import MachineError
 from spica.hw.isa.memory_map import CONSOLE_BASE, COUNTER_DUMP, ENTRY, SHARED_BASE
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.commands import Host
 from spica.kernels.gemm.data import operands
 from spica.kernels.gemm.host.plan import plan

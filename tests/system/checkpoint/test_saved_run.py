@@ -9,7 +9,7 @@ import pytest
 
 from spica import Machine
 from spica.hw.base.errors import UserError
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.program import Program
 from spica.sim.engine.amaranth_engine import AmaranthEngine
 from spica.sim.harness.core_memory import CoreMemoryConfig

@@ -6,11 +6,11 @@ import pytest
 from amaranth.back import rtlil
 
 from spica.hw.base.errors import MachineError
-from spica.hw.cluster.cluster import Cluster
-from spica.hw.config import AxiConfig, ClusterConfig, CoreConfig
+from spica.hw.config import AxiConfig, CoreConfig, MachineConfig
 from spica.hw.config.rtl_support import require_rtl
 from spica.hw.isa.memory_map import CONSOLE_BASE, CORES, CORES_BASE, ENTRY
-from spica.hw.settings import PRESETS
+from spica.hw.machine.machine import Machine
+from spica.hw.presets import PRESETS
 from spica.kernels.commands import CommandList
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.harness.dram import DramConfig
@@ -57,7 +57,7 @@ other:  addi gp, gp, 100
 @pytest.mark.full
 def test_it_converts():
     # Converted in one piece, so that loops through blocks are detected.
-    rtlil.convert(Cluster(small_config(warps=1, threads=1)))
+    rtlil.convert(Machine(small_config(warps=1, threads=1)))
 
 
 @pytest.mark.full
@@ -175,4 +175,4 @@ def test_limits_of_paths():
     with pytest.raises(ValueError, match="shared_ports must divide 8 memory lanes, not 3"):
         CoreConfig(shared_ports=3)
     with pytest.raises(ValueError, match="data_width must be at least 64 bits, two instructions"):
-        ClusterConfig(cores=1, core=CoreConfig(), units=(), axi=AxiConfig(data_width=32))
+        MachineConfig(cores=1, core=CoreConfig(), units=(), axi=AxiConfig(data_width=32))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spica.hw.base.errors import MachineError
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.isa.memory_map import ARGUMENTS, ENTRY
 from spica.sim.harness.dram import DramConfig
 from spica.sim.iss.program_bench import END, small_config
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.full
 ROOM = 4096
 
 
-def both(machine: CommandMachine, text: str, room: int = ROOM, config: ClusterConfig = TWO):
+def both(machine: CommandMachine, text: str, room: int = ROOM, config: MachineConfig = TWO):
     """Run a program on a machine; compare DRAM with the model's."""
     run = run_program(machine, text, room)
     model = run_model(config, text, room)

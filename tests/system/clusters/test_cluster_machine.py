@@ -8,12 +8,12 @@ import pytest
 from amaranth.hdl import UnusedElaboratable
 
 from spica.hw.base.errors import MachineError, UserError
-from spica.hw.cluster.cluster import Cluster
-from spica.hw.cluster.counters import counter_table
-from spica.hw.cluster.observation import observed_ports
 from spica.hw.core.control.faults import FaultCause
 from spica.hw.isa.memory_map import DMA_BASE, ENTRY, SHARED_BASE, WINDOW_BYTES
 from spica.hw.lib.interfaces.memory_fault import MemoryFault
+from spica.hw.machine.counters import counter_table
+from spica.hw.machine.machine import Machine
+from spica.hw.machine.observation import observed_ports
 from spica.kernels.commands import CommandList
 from spica.sim.harness.dram import DramConfig
 from spica.sim.harness.interface import HARNESS
@@ -70,7 +70,7 @@ def test_only_an_observed_cluster_has_ports_to_look_at():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnusedElaboratable)
         plain, observed = (
-            set(Cluster(TWO, observed=observed).signature.members) for observed in (False, True)
+            set(Machine(TWO, observed=observed).signature.members) for observed in (False, True)
         )
         gc.collect()
     shown = observed_ports(TWO)

@@ -10,7 +10,7 @@ import spica
 from spica.hw.base.errors import MachineError
 from spica.hw.isa.commands import LOAD, Function, bounds_sizes, encode, rocc_word
 from spica.hw.isa.memory_map import DRAM_BASE
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.commands import Host
 from spica.sim.golden.matrix.systolic.systolic import systolic_ws
 from spica.sim.harness.dram import DramConfig

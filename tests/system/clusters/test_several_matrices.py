@@ -4,13 +4,13 @@ import dataclasses
 
 import pytest
 
-from spica.hw.cluster.artifacts import sizes
 from spica.hw.cluster.cluster import gated_domains
-from spica.hw.cluster.counters import counter_table
 from spica.hw.config import DmaBlockConfig
 from spica.hw.isa.memory_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE, MATRIX_STRIDE, numbered
+from spica.hw.machine.artifacts import sizes
+from spica.hw.machine.counters import counter_table
 from spica.hw.memory.shared.shared_memory import cluster_ports, port_names
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.harness.error_registers import describe_faults, fault_registers
 from spica.sim.iss.cluster_model import ClusterModel
 from spica.sim.iss.devices import Devices

@@ -8,7 +8,7 @@ import pytest
 from spica.hw.base.errors import MachineError
 from spica.hw.isa.commands import COMPUTE, Function, encode_cisc, rocc_word
 from spica.hw.isa.memory_map import CONTROL, DRAM_BASE, DRAM_END
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.commands import Operation
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.rocc import Rocc

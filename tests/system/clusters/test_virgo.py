@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.exact_kernels import EXACT_KERNELS
 from support.runs import passed, run_kernel

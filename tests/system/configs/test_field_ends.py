@@ -8,13 +8,13 @@ import random
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.cluster.counters import counter_table
-from spica.hw.cluster.register_blocks import register_blocks
 from spica.hw.config.rtl_support import require_rtl
 from spica.hw.isa.memory_map import STACK_BYTES
-from spica.hw.settings import PRESETS
-from spica.hw.settings.ends import changes_to_ends
-from spica.hw.settings.override import override
+from spica.hw.machine.counters import counter_table
+from spica.hw.machine.register_blocks import register_blocks
+from spica.hw.presets import PRESETS
+from spica.hw.presets.ends import changes_to_ends
+from spica.hw.presets.override import override
 from spica.kernels.gemm.host.plan import plan
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.header import program_header

@@ -8,12 +8,12 @@ import pytest
 from spica.hw.config import (
     AxiConfig,
     CacheConfig,
-    ClusterConfig,
     CoreConfig,
+    MachineConfig,
     SharedMemoryConfig,
     SystolicConfig,
 )
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.harness.dram import DramConfig
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
@@ -82,7 +82,7 @@ def left(machine, program: PlacedProgram) -> list[bytes]:
     return [machine.read(*region).tobytes() for region in program.regions]
 
 
-def left_on_model(config: ClusterConfig, program: PlacedProgram, *order) -> list[bytes]:
+def left_on_model(config: MachineConfig, program: PlacedProgram, *order) -> list[bytes]:
     """Return the final memory of the model with its engines."""
     return left(modelled(config, program, *order), program)
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from spica.hw.lib.interfaces.memory_fault import MemoryFault
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.diagnose.core_diagnostics import core_diagnostics_text, explain_fault
 from spica.sim.harness import dram
 from spica.sim.harness.core_memory import CoreMemoryConfig

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.kernel import Buffer, Kernel, Problem
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.diagnose.diagnostics_text import diagnostics_text

@@ -7,7 +7,7 @@ import pytest
 
 import spica
 from spica.hw.base.errors import MachineError, UserError
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.compile import compile_program
 from spica.kernels.program import Program
 from spica.sim.diagnose.diagnostics import ProgramError

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.compile import compile_program
 from spica.kernels.kernel import every_kernel
 from spica.kernels.program import Program

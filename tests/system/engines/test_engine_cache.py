@@ -14,9 +14,9 @@ from spica.hw.base.build_cache import cache_directory
 from spica.hw.base.compiler import find_compiler
 from spica.hw.base.errors import UserError
 from spica.hw.base.zig import zig_environment
-from spica.hw.cluster.cluster import Cluster
 from spica.hw.emit.emitter import emit
-from spica.hw.settings import PRESETS
+from spica.hw.machine.machine import Machine
+from spica.hw.presets import PRESETS
 from spica.kernels import toolchain
 from spica.sim.engine.verilator_model import HARNESS_SOURCES, NATIVE, build_model
 from support.command_line import run_spica
@@ -81,7 +81,7 @@ def test_harness_compiles(name, source):
 def test_model_is_built(name, monkeypatch):
     monkeypatch.setenv("SPICA_CXX", name)
     assert find_compiler().command == (name,)
-    assert build_model(emit(Cluster(PRESETS["tiny"]), "tiny"), optimize=1).exists()
+    assert build_model(emit(Machine(PRESETS["tiny"]), "tiny"), optimize=1).exists()
 
 
 RUN = "run vecadd --preset tiny --engine iss --size 3"

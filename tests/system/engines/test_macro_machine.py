@@ -5,7 +5,7 @@ import functools
 import pytest
 
 from spica.hw.emit.sram_macros import MacroLimits
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.engine import engines
 from spica.sim.harness.dram import DramConfig

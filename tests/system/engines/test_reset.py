@@ -6,7 +6,7 @@ import random
 import pytest
 
 from spica.hw.base.errors import MachineError
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.engine import verilator_engine
 from spica.sim.harness.dram import DramConfig

@@ -6,8 +6,8 @@ import random
 import pytest
 
 from spica.hw.config.arithmetic import ARITHMETIC
-from spica.hw.settings import PRESETS
-from spica.hw.settings.override import override
+from spica.hw.presets import PRESETS
+from spica.hw.presets.override import override
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.harness.dram import DramConfig
 from spica.sim.machine.command_machine import CommandMachine

@@ -9,7 +9,7 @@ import pytest
 
 from spica.hw.config import SharedMemoryConfig
 from spica.hw.isa.memory_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.bodies import bodies_of
 from spica.kernels.compile import compile_program
 from spica.kernels.gemm.cluster_array.cores import pose

@@ -8,7 +8,7 @@ import pytest
 
 from spica.hw.config.arithmetic import ARITHMETIC
 from spica.hw.config.formats import FORMATS, FloatFormat
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.elements import dtype_of, nearest, values_of
 from spica.kernels.gemm.data import KINDS, operands
 from spica.kernels.gemm.problem import GemmProblem

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.isa.memory_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.bodies import bodies_of
 from spica.kernels.compile import compile_program
 from spica.kernels.program import Program
@@ -32,7 +32,7 @@ MOST = 20_000_000
 TINY = PRESETS["tiny"]
 
 
-def changed(config: ClusterConfig, *, core=None, matrix=None, **rest) -> ClusterConfig:
+def changed(config: MachineConfig, *, core=None, matrix=None, **rest) -> MachineConfig:
     """Return a machine with changed fields of itself, its cores and its matrix unit."""
     assert config.core is not None
     return dataclasses.replace(

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from spica.hw.settings import PRESETS
-from spica.hw.settings.override import override
+from spica.hw.presets import PRESETS
+from spica.hw.presets.override import override
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.gemm.shared_fed.cores import pose
 from spica.kernels.gemm.shared_fed.plan import shared_fed_plan

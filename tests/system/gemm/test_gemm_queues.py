@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.analytic.gemm import predict, product_of
 from support.gemm_runs import assert_right, run_product
 

@@ -9,13 +9,13 @@ import pytest
 
 from spica.hw.config import (
     AxiConfig,
-    ClusterConfig,
     DmaConfig,
+    MachineConfig,
     SharedMemoryConfig,
     SystolicConfig,
 )
 from spica.hw.config.arithmetic import ARITHMETIC
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.commands import CommandList, Host, Operation
 from spica.kernels.gemm.data import KINDS, operands
 from spica.kernels.gemm.host.plan import default_tile, loaded_elements, plan, tilings, unroll
@@ -62,7 +62,7 @@ def random_config(rng):
     line = max(matrix.a_bytes, matrix.b_bytes, matrix.drain_bytes, 16)
     banks = rng.choice([1, 2, 4])
     least = 1 << (matrix.a_bytes * rows + matrix.b_bytes * rows).bit_length()
-    return ClusterConfig(
+    return MachineConfig(
         shared=SharedMemoryConfig(
             size=max(least, line * banks * 2) * rng.choice([1, 2, 8, 32]),
             banks=banks,
@@ -234,7 +234,7 @@ def test_problems_beyond_dram_are_refused():
 def test_a_memory_without_room_for_two_blocks_is_refused():
     matrix = SystolicConfig(rows=32, columns=32, tile=(32, 32, 32))
     shared = SharedMemoryConfig(size=2048, banks=1, subbanks=16)
-    config = ClusterConfig(shared=shared, units=(matrix,))
+    config = MachineConfig(shared=shared, units=(matrix,))
     with pytest.raises(ValueError, match="a block of A and one of B, 2048 \\+ 2048 = 4096 bytes"):
         plan(config, GemmProblem.placed(m=1, n=1, k=1))
 

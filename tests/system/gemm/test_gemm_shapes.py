@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from spica.hw.config import AxiConfig, ClusterConfig, DmaConfig, SharedMemoryConfig, SystolicConfig
+from spica.hw.config import AxiConfig, DmaConfig, MachineConfig, SharedMemoryConfig, SystolicConfig
 from spica.sim.harness.dram import DramConfig
 from spica.sim.machine.command_machine import CommandMachine
 from support.cluster.gemm_bench import NARROW, GemmBench
@@ -39,7 +39,7 @@ class Shape:
         return f"{name}_os" if matrix.dataflow == "output_stationary" else name
 
     @property
-    def config(self) -> ClusterConfig:
+    def config(self) -> MachineConfig:
         """Config of the machine: as small as the array allows, except for given fields."""
         rows, columns = self.rows, self.columns
         matrix = SystolicConfig(**{
@@ -57,7 +57,7 @@ class Shape:
         axi = {"interleave_bytes": max(64, beat_bytes)} | axi
         widest = max(widest, beat_bytes)
         shared = {"banks": 2, "subbanks": widest // 4, "size": 512 * widest} | self.shared
-        return ClusterConfig(
+        return MachineConfig(
             shared=SharedMemoryConfig(**shared),
             units=(matrix,),
             axi=AxiConfig(**axi),

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.config import AxiConfig, ClusterConfig, CoreConfig, SharedMemoryConfig
-from spica.hw.settings import PRESETS
-from spica.hw.settings.override import override
+from spica.hw.config import AxiConfig, CoreConfig, MachineConfig, SharedMemoryConfig
+from spica.hw.presets import PRESETS
+from spica.hw.presets.override import override
 from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.gemm.register_fed.arrange import arranged_a, arranged_b
@@ -24,7 +24,7 @@ from support.gemm_runs import assert_fault_is_detected, assert_right, faults_of,
 MACHINES = ("ampere", "ampere_fp32", "volta")
 AMPERE, AMPERE_FP32, VOLTA = (PRESETS[name] for name in MACHINES)
 #: One core with rows of 32 bytes. The tile is 32 x 16, three instructions deep.
-TINY = ClusterConfig(
+TINY = MachineConfig(
     cores=1,
     core=CoreConfig(
         warps=4,

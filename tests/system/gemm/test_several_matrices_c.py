@@ -7,7 +7,7 @@ import pytest
 
 from spica.hw.base.errors import UserError
 from spica.hw.isa.memory_map import numbered
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.gemm.cluster_array.tiles import program_tiles
 from spica.kernels.gemm.pair import unit_view
 from spica.kernels.gemm.styles import tile_constants

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spica.hw.config import CoreConfig, SharedMemoryConfig
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from support.runs import passed, run_kernel
 
 #: Cores, warps, threads, bytes of shared memory: chunks of 8 to 32 keys.

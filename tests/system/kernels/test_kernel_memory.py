@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spica.hw.config import ClusterConfig, CoreConfig, SharedMemoryConfig
-from spica.hw.settings import PRESETS
+from spica.hw.config import CoreConfig, MachineConfig, SharedMemoryConfig
+from spica.hw.presets import PRESETS
 from spica.kernels.bodies import steps
 from spica.kernels.chase.kernel import ring
 from spica.kernels.compile import compile_program
@@ -49,7 +49,7 @@ def on_rtl(name, *extents, config=TINY, **memory):
 )
 @pytest.mark.quick(5)
 def test_right_on_any_number_of_cores(name, extents, cores):
-    config = ClusterConfig(
+    config = MachineConfig(
         cores=cores,
         core=CoreConfig(warps=4, threads=8),
         shared=SharedMemoryConfig(size=32 * 1024),

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from spica.hw.config import ClusterConfig, CoreConfig, SharedMemoryConfig
-from spica.hw.settings import PRESETS
+from spica.hw.config import CoreConfig, MachineConfig, SharedMemoryConfig
+from spica.hw.presets import PRESETS
 from spica.kernels.compile import compile_program
 from spica.kernels.inspection import inspect_program
 from spica.kernels.kernel import Kernel, Problem, every_kernel, find_kernel
@@ -19,7 +19,7 @@ KERNELS = [kernel.name for kernel in every_kernel()]
 
 
 def machine(cores, warps, threads, scope="cluster", kilobytes=128):
-    return ClusterConfig(
+    return MachineConfig(
         cores=cores,
         core=CoreConfig(warps=warps, threads=threads),
         barrier_scope=scope,

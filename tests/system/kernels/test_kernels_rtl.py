@@ -2,7 +2,7 @@
 
 import pytest
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.kernels.kernel import every_kernel, find_kernel
 from support.core.lockstep_fuzz import FUZZ_CONFIGS, OPTIMIZE, TIMINGS, shape_name
 from support.runs import passed, run_kernel
@@ -16,7 +16,7 @@ FAST = FUZZ_CONFIGS[2:3]
 BOTH_ENGINES = {"vecadd": (64,), "reduce": (64,), "mandelbrot": (8, 4)}
 
 
-def on_rtl(name: str, config: ClusterConfig, **options):
+def on_rtl(name: str, config: MachineConfig, **options):
     size = SIZES[len(find_kernel(name).dimensions)]
     options = {"engine": "verilator", "model_optimize": OPTIMIZE, **options}
     result = passed(run_kernel(name, size, config, **options))

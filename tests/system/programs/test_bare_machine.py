@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.program import Program
 from spica.sim.diagnose.diagnostics import ProgramError
 from spica.sim.harness.core_memory import CoreMemoryConfig

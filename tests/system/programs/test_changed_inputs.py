@@ -10,7 +10,7 @@ import pytest
 
 from spica.hw.base.errors import UserError
 from spica.hw.base.zig import zig_environment
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels import object_files
 from spica.kernels.compile import compile_program
 from spica.kernels.object_files import SourceFile

@@ -17,7 +17,7 @@ from spica.hw.isa.commands import CISC_MAPS
 from spica.hw.isa.csr import CSRS
 from spica.hw.isa.instructions import find
 from spica.hw.isa.memory_map import CONSOLE_BASE, ENTRY, SHARED_BASE, STACK_TOP
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels import compile as compiling
 from spica.kernels import toolchain
 from spica.kernels.bodies import steps
@@ -408,7 +408,7 @@ def test_other_flags_and_another_compiler_are_built_again(tmp_path, monkeypatch,
 def test_several_callers_at_a_time(tmp_path, empty_cache):
     path = source_file(tmp_path, HELLO)
     script = (
-        "import sys; from pathlib import Path; from spica.hw.config import PRESETS\n"
+        "import sys; from pathlib import Path; from spica.hw.presets import PRESETS\n"
         "from spica.kernels.compile import compile_program\n"
         "print(compile_program([Path(sys.argv[1])], PRESETS['core']))"
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels import toolchain
 from spica.kernels.compile import compile_program
 from spica.kernels.divergence.check import first_crossing

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spica.hw.isa.instructions import INSTRUCTIONS
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.bodies import steps
 from spica.kernels.compile import INCLUDE_DIRECTORY, compile_program
 from spica.kernels.header import program_header

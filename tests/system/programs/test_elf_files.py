@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.compile import compile_program
 from spica.kernels.inlining import CallChains
 from spica.kernels.inspection import inspect_program

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.compile import compile_program
 from spica.kernels.inspection import inspect_program
 from spica.kernels.program import Program

@@ -3,7 +3,7 @@
 import pytest
 
 from spica.cli.main import main
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.compile import compile_program
 from spica.kernels.demangle import demangled
 from spica.kernels.inlining import CallChains

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spica.hw.config import ClusterConfig
+from spica.hw.config import MachineConfig
 from spica.hw.isa.memory_map import COUNTER_DUMP, COUNTER_DUMP_BYTES, STACK_BYTES, STACK_TOP
 from spica.kernels.header import EXIT_CODES
 from support.programs import source_run
@@ -22,7 +22,7 @@ SHAPES = [
 FEW_SHAPES = [(1, 1, 1), (1, 8, 8), (3, 7, 3), (4, 2, 32), (8, 3, 5)]
 
 
-def cluster(cores: int, warps: int, threads: int, scope: str = "cluster") -> ClusterConfig:
+def cluster(cores: int, warps: int, threads: int, scope: str = "cluster") -> MachineConfig:
     return source_run.cluster(cores, warps, threads, barriers=4, barrier_scope=scope)
 
 

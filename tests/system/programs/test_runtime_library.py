@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spica.hw.config import ClusterConfig, CoreConfig
-from spica.hw.settings import PRESETS
+from spica.hw.config import CoreConfig, MachineConfig
+from spica.hw.presets import PRESETS
 from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.hw.styles.shared_fed.config import SharedFedConfig
 from spica.kernels.kernel import Buffer, Kernel, Problem
@@ -265,6 +265,6 @@ def test_every_thread_runs_each_block_once(shape, optimize, schedule, tmp_path):
         }
         return Problem(buffers=buffers, arguments=(3, "visits", "results"), operations=0)
 
-    config = ClusterConfig(cores=cores, core=CoreConfig(warps=warps, threads=threads), units=())
+    config = MachineConfig(cores=cores, core=CoreConfig(warps=warps, threads=threads), units=())
     kernel = Kernel(name="blocks", dimensions=(), pose=pose, files=(source,))
     passed(run_kernel(kernel, (), config, optimize=optimize, schedule=schedule))

@@ -9,7 +9,7 @@ import spica
 from spica.hw.base.errors import MachineError, UserError
 from spica.hw.isa.memory_map import STACK_TOP
 from spica.hw.isa.program import assemble_program
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.compile import compile_program
 from spica.kernels.program import Program
 from spica.sim.machine.stacks import require_stack_bytes

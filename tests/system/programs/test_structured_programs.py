@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spica.hw.config import CoreConfig
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from support.programs.source_run import read_words, run_source
 from support.programs.structured import CELLS, UNIFORMS, Structured, structured
 

@@ -7,7 +7,7 @@ import pytest
 from spica import Machine
 from spica.api.arrays import as_elements
 from spica.hw.base.errors import MachineError, UserError
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.report.check_report import check_lines
 
 

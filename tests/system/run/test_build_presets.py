@@ -2,7 +2,7 @@
 
 import pytest
 
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.kernel import find_kernel
 from spica.sim.engine.verilator_engine import GATINGS
 from spica.sim.harness.core_memory import CoreMemoryConfig

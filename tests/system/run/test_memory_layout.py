@@ -8,7 +8,7 @@ import pytest
 from spica.hw.base.errors import UserError
 from spica.hw.config import CoreConfig
 from spica.hw.isa.memory_map import ARGUMENTS
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.machine.memory_layout import (
     ARGUMENTS_BYTES,
     BUFFERS_BASE,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from spica.hw.base.errors import MachineError, UserError
-from spica.hw.cluster.counters import counter_table
-from spica.hw.settings import PRESETS
+from spica.hw.machine.counters import counter_table
+from spica.hw.presets import PRESETS
 from spica.sim.harness.dram import ChannelStatistics, DramConfig
 from spica.sim.iss.cluster_model import ClusterModel
 from spica.sim.machine.command_machine import Execution

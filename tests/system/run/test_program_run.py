@@ -9,7 +9,7 @@ import pytest
 
 from spica.api.own_programs import own_kernel
 from spica.hw.base.errors import UserError
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.compile import compile_program
 from spica.kernels.kernel import Buffer, Kernel, Problem, find_kernel
 from spica.kernels.program import Program

@@ -12,10 +12,10 @@ from jsonschema import Draft202012Validator
 
 from spica import Machine
 from spica.hw.base.errors import MachineError
-from spica.hw.cluster.counters import counter_table
 from spica.hw.core.issue.stall_reason import StallReason
 from spica.hw.isa.csr import COUNTERS
-from spica.hw.settings import PRESETS
+from spica.hw.machine.counters import counter_table
+from spica.hw.presets import PRESETS
 from spica.kernels.gemm.data import KINDS
 from spica.kernels.kernel import find_kernel
 from spica.sim.harness.core_memory import CoreMemoryConfig

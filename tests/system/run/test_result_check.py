@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.gemm.data import operands
 from spica.kernels.gemm.problem import GemmProblem
 from spica.kernels.gemm.reference import reference

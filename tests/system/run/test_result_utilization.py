@@ -2,8 +2,8 @@
 
 import pytest
 
-from spica.hw.cluster.counters import counter_table
-from spica.hw.settings import PRESETS
+from spica.hw.machine.counters import counter_table
+from spica.hw.presets import PRESETS
 from spica.kernels.compile import RUNTIME_DIRECTORY
 from spica.sim.harness.profile import POLLING, FunctionProfile, polled
 from spica.sim.report.tables import activity_table, text_of

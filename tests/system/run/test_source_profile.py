@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from spica.hw.core.issue.stall_reason import StallReason
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.kernel import find_kernel
 from spica.sim.diagnose.source_profile import STATES
 from spica.sim.harness.core_memory import CoreMemoryConfig

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from spica.hw.base.errors import MachineError, UserError
-from spica.hw.cluster.counters import counter_table
 from spica.hw.core.issue.stall_reason import StallReason
 from spica.hw.emit.emission import EmittedPort
 from spica.hw.isa.memory_map import ENTRY
-from spica.hw.settings import PRESETS
+from spica.hw.machine.counters import counter_table
+from spica.hw.presets import PRESETS
 from spica.kernels.commands import Host
 from spica.kernels.gemm.data import operands
 from spica.kernels.gemm.host.schedule import schedule

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spica.hw.base.errors import UserError
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.trace import OVERVIEW_SUFFIXES, write_overview
 from spica.sim.trace.overview.chrome import POINTS, SPANS, joined
 from spica.sim.trace.overview.overview_page import repeats

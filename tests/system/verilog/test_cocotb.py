@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spica.hw.emit.sram_macros import MacroLimits
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.gemm.data import operands
 from spica.kernels.gemm.host.schedule import schedule
 from spica.kernels.gemm.problem import GUARD_BYTES, GemmProblem

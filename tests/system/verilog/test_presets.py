@@ -10,10 +10,11 @@ from collections import Counter
 
 import pytest
 
-from spica.hw.cluster.cluster import Cluster, gated_domains
+from spica.hw.cluster.cluster import gated_domains
 from spica.hw.emit.emitter import emit
 from spica.hw.emit.sram_macros import MacroLimits
-from spica.hw.settings import PRESETS
+from spica.hw.machine.machine import Machine
+from spica.hw.presets import PRESETS
 from spica.sim.engine.emission_cache import emit_cached
 from support.verilog.lint import lint
 from support.verilog.readers import icarus_complaints, yosys_complaints
@@ -44,13 +45,13 @@ MASTER = {
 @pytest.mark.full
 def test_same_bytes_in_every_process(preset):
     program = (
-        "import hashlib; from spica.hw.config import PRESETS; "
+        "import hashlib; from spica.hw.presets import PRESETS; "
         "from spica.hw.emit.emitter import emit; "
-        "from spica.hw.cluster.cluster import Cluster; "
-        f"text = emit(Cluster(PRESETS[{preset!r}]), {preset!r}).verilog; "
+        "from spica.hw.machine.machine import Machine; "
+        f"text = emit(Machine(PRESETS[{preset!r}]), {preset!r}).verilog; "
         "print(hashlib.sha256(text.encode()).hexdigest())"
     )
-    here = hashlib.sha256(emit(Cluster(PRESETS[preset]), preset).verilog.encode()).hexdigest()
+    here = hashlib.sha256(emit(Machine(PRESETS[preset]), preset).verilog.encode()).hexdigest()
     for seed in ("0", "12345"):
         run = subprocess.run(
             [sys.executable, "-c", program],

@@ -7,7 +7,7 @@ import pytest
 from spica.explore.energy.event_data import read_energies
 from spica.explore.energy.event_table import event_blocks
 from spica.hw.base.errors import UserError
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from support.root_modules import root_module
 
 

@@ -14,7 +14,7 @@ from spica.hw.base.build_step import remember
 from spica.hw.base.entries_in_use import USE_FILE
 from spica.hw.base.working_folders import PREFIX
 from spica.hw.lib.arbiter import Arbiter
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.engine.emission_cache import emit_cached
 from support.command_line import refused, run_spica
 

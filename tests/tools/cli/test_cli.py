@@ -13,7 +13,7 @@ from spica import kernels
 from spica.cli import files
 from spica.cli.catalog import kernel_names
 from spica.hw.base.errors import MachineError, UserError
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.kernel import every_kernel, find_kernel
 from spica.sim.engine.engines import ENGINES
 from spica.sim.harness.dram import DramConfig

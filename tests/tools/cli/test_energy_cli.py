@@ -11,7 +11,7 @@ from spica.explore.energy.event_data import read_energies
 from spica.explore.energy.event_model import EventOptions, event_section
 from spica.explore.energy.event_table import EventCounts, event_blocks
 from spica.explore.energy.section import dram_entry, energy_section
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.report.energy_report import energy_lines, energy_table
 from spica.sim.report.result import result_schema
 from spica.sim.report.tables import text_of

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from spica.hw.isa.memory_map import DMA, DMA_BASE
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.commands import Operation
 from spica.kernels.gemm.host.exported import exported_product
 from spica.kernels.gemm.host.schedule import schedule

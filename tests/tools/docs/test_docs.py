@@ -8,7 +8,7 @@ import pytest
 
 from spica.cli.main import app, main
 from spica.hw.isa.instructions import INSTRUCTIONS
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.compile import INCLUDE_DIRECTORY
 from spica.kernels.header import program_header
 from spica.sim.report.result import result_schema

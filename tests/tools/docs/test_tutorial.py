@@ -1,5 +1,6 @@
 """Tests of pages: the tutorial runs as written, and measured tables are the stored results."""
 
+import importlib
 import json
 import os
 import re
@@ -136,6 +137,23 @@ def test_cycles_are_those_of_the_page(folder, capsys, result):
     if result == "divide":
         (limit,) = re.findall(r"```\n(PASS: weighted.c.*?)(?:…\n)?```", PAGE, re.DOTALL)[:1]
         assert report.startswith(limit)
+
+
+class CheckedError(Exception):
+    """The checks of a comparison have passed."""
+
+
+def test_the_comparison_of_the_page_is_not_refused(folder, monkeypatch):
+    def compared(plan, **options):
+        for point in plan.points:
+            point.run.require_possible()
+        raise CheckedError
+
+    module = importlib.import_module("spica.cli.compare.command")
+    monkeypatch.setattr(module, "compared", compared)
+    monkeypatch.setenv("SPICA_DEBUG", "1")
+    with pytest.raises(CheckedError):
+        main(command_of(["compare softmax"])[1:])
 
 
 record = root_module("bench.stored.record")

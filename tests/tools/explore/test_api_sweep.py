@@ -7,8 +7,8 @@ import pytest
 import spica
 from spica.cli.main import main
 from spica.hw.base.errors import UserError
-from spica.hw.settings import PRESETS
-from spica.hw.settings.override import override
+from spica.hw.presets import PRESETS
+from spica.hw.presets.override import override
 
 pytest.importorskip("pandas")
 

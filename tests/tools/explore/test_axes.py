@@ -4,7 +4,7 @@ import pytest
 
 from spica.explore.axes import Axis, combinations, on_machine, on_memory, parsed_axes, require_known
 from spica.hw.base.errors import UserError
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.options import RunOptions

@@ -16,7 +16,7 @@ from spica.explore.figure_definitions import PICOJOULES
 from spica.explore.figures import figures_of_rows, shown
 from spica.explore.record import FAIL
 from spica.explore.work import KernelRun
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
 from spica.sim.report.utilization import unit_section

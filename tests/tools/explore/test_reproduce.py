@@ -19,7 +19,7 @@ from spica.explore.reproduce.page import reproduction_page
 from spica.explore.reproduce.published import DESIGNS, SIZES
 from spica.explore.reproduce.reproduced import Reproduced
 from spica.explore.reproduce.runs import UNITS
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.synth.groups import GROUPS
 from support.browser import OVERFLOW, WIDTHS, opened
 from support.charts import texts_of

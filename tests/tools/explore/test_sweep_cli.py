@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.kernels.attention.problem import AttentionProblem
 from spica.sim.analytic.attention.prediction import predict_attention
 from spica.sim.analytic.gemm import predict, product_of

@@ -14,7 +14,7 @@ from spica.explore.reproduce.published import DESIGNS
 from spica.explore.reproduce.restrictions import RESTRICTIONS, restricted, tile_of
 from spica.explore.reproduce.runs import gemm_run
 from spica.explore.reproduce.waterfall import waterfall
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from support.charts import texts_of
 from support.results import made_up, row_of
 

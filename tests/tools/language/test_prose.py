@@ -11,8 +11,8 @@ import pytest
 
 from spica.hw.core.issue.stall_reason import StallReason
 from spica.hw.isa.csr import COUNTERS
-from spica.hw.settings import PRESETS
-from spica.hw.settings.override import field_names
+from spica.hw.machine.fields import field_names
+from spica.hw.presets import PRESETS
 from spica.sim.report.result import result_schema
 
 ROOT = Path(__file__).parents[3]

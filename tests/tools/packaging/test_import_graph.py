@@ -22,8 +22,8 @@ ROOM_IMPORTS = {
 }
 #: Layers of hw, the lowest first; blocks of one layer do not import each other.
 LAYERS = (
-    *(("base",), ("isa",), ("config",), ("emit",), ("lib",), ("arith",)),
-    *(("memory", "matrix"), ("styles",), ("settings",), ("core",), ("cluster",), ("fpga",)),
+    *(("base",), ("isa",), ("config",), ("emit",), ("lib",), ("arith",), ("memory", "matrix")),
+    *(("styles",), ("core",), ("cluster",), ("machine",), ("presets", "fpga")),
 )
 RANKS = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}
 #: Files of a folder, a C++ header and its source being one.

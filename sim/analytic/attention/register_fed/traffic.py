@@ -1,6 +1,6 @@
 """Exact work of ``attention`` on tensor units fed by registers."""
 
-from .....hw.config import WORD_BYTES, ClusterConfig
+from .....hw.config import WORD_BYTES, MachineConfig
 from .....kernels.attention.problem import AttentionProblem
 from .....kernels.attention.register_fed.plan import (
     CHUNK_ROWS,
@@ -18,7 +18,7 @@ __all__ = ["traffic_of"]
 EXCHANGED = 2
 
 
-def traffic_of(config: ClusterConfig, problem: AttentionProblem) -> Traffic:
+def traffic_of(config: MachineConfig, problem: AttentionProblem) -> Traffic:
     """Return the products, and the bytes of rows of shared memory that the cores read and write.
 
     Stores of lanes to several rows, powers of 16 bits and K, are not among them.

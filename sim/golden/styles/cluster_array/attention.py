@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from .....hw.config import ClusterConfig
+from .....hw.config import MachineConfig
 from .....hw.config.systolic import SystolicConfig
 from .....kernels.attention.cluster_array.plan import KEYS, AttentionPlan, attention_plan
 from .....kernels.attention.problem import AttentionProblem
@@ -26,13 +26,13 @@ __all__ = ["attention"]
 
 
 def attention(
-    config: ClusterConfig, problem: AttentionProblem, q, k, v
+    config: MachineConfig, problem: AttentionProblem, q, k, v
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return O and LSE as the program ``kernels/attention/cluster_array`` computes them.
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         A machine with a systolic array.
     problem : AttentionProblem
         Its operand format is that of the array.

@@ -4,7 +4,7 @@ from functools import partial, reduce
 
 import numpy as np
 
-from .....hw.config import ClusterConfig
+from .....hw.config import MachineConfig
 from .....hw.config.formats import FP32
 from .....hw.config.tensor import TensorNumerics
 from .....hw.styles.register_fed.config import RegisterFedConfig
@@ -19,13 +19,13 @@ __all__ = ["all_heads", "attention"]
 
 
 def attention(
-    config: ClusterConfig, problem: AttentionProblem, q, k, v
+    config: MachineConfig, problem: AttentionProblem, q, k, v
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return O and LSE as the program ``kernels/attention/register_fed`` computes them.
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         A machine with tensor units fed by registers.
     problem : AttentionProblem
         Its operand format is that of the tensor units.

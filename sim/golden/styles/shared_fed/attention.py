@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from .....hw.config import ClusterConfig
+from .....hw.config import MachineConfig
 from .....hw.styles.shared_fed.config import SharedFedConfig
 from .....kernels.attention.problem import AttentionProblem
 from .....kernels.attention.shared_fed.plan import GROUP, TILE, block_keys
@@ -18,13 +18,13 @@ __all__ = ["attention"]
 
 
 def attention(
-    config: ClusterConfig, problem: AttentionProblem, q, k, v
+    config: MachineConfig, problem: AttentionProblem, q, k, v
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return O and LSE as the program ``kernels/attention/shared_fed`` computes them.
 
     Parameters
     ----------
-    config : ClusterConfig
+    config : MachineConfig
         A machine with tensor units that read shared memory.
     problem : AttentionProblem
         Its operand format is that of the tensor units.

@@ -10,7 +10,7 @@ from spica.hw.core.control.warp_control import WarpControl
 from spica.hw.emit.emitter import emit
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.operations import ControlOperation as Operation
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.engine.testbench import put, require_no_loop, simulate
 from support.core.control_model import Instruction
 from support.core.small_core import small_core

@@ -18,7 +18,7 @@ from spica.hw.isa.commands import (
 )
 from spica.hw.isa.memory_map import DRAM_BASE, MATRIX, SHARED_BASE
 from spica.hw.matrix.command.command_port import Command
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.matrix.command.command_decoder import decode_commands
 from support.cluster.unit_register_bench import rocc_writes as fire

@@ -9,7 +9,7 @@ from spica.hw.config import MatrixUnitConfig
 from spica.hw.isa.commands import Function
 from spica.hw.isa.memory_map import DRAM_BASE
 from spica.hw.matrix.systolic.systolic_unit import SystolicUnit
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.engine.testbench import require_no_loop, simulate
 from support.matrix.random_commands import CommandStream
 from support.matrix.systolic_unit_bench import MatrixHost

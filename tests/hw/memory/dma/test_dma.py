@@ -9,7 +9,7 @@ from amaranth.back import rtlil
 from spica.hw.config import DmaBlockConfig
 from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.hw.memory.dma.dma import Dma
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.golden.memory.dma.dma import DmaDescriptor
 from support.memory.dma_descriptors import (
     SOURCE,

@@ -9,7 +9,7 @@ from spica.hw.config import DmaBlockConfig, DmaConfig
 from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END
 from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.hw.memory.dma.dma import Dma
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.memory.dma.dma import DmaDescriptor, drain_beats, is_refused
 from support.memory.dma_bench import DmaBench, words_of

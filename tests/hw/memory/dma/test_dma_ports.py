@@ -10,7 +10,7 @@ from spica.hw.config import DmaBlockConfig, DmaConfig, SystolicConfig
 from spica.hw.lib.interfaces.shared_memory import Direction
 from spica.hw.memory.dma.dma import Dma
 from spica.hw.memory.dma.load_order import LoadOrder
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.memory.dma.dma import DmaDescriptor
 from spica.synth.measure import measure

@@ -6,7 +6,7 @@ import pytest
 
 from spica.hw.isa.memory_map import DRAM_BASE
 from spica.hw.lib.interfaces.shared_memory import Direction
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.golden.memory.dma.dma import DmaDescriptor
 from support.memory.dma_bench import DmaBench
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from spica.hw.config import AxiConfig, CacheConfig, ClusterConfig, CoreConfig, MemoryUnitConfig
+from spica.hw.config import AxiConfig, CacheConfig, CoreConfig, MachineConfig, MemoryUnitConfig
 from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END
 from spica.hw.memory.l1.cluster_layouts import instruction_cache_events, instruction_mshr_config
 from spica.hw.memory.l1.instruction_cache import InstructionCache
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.harness.dram import DramConfig
 from spica.sim.iss.program_bench import END, START
 from spica.sim.machine.command_machine import CommandMachine
@@ -23,7 +23,7 @@ CELLS = 800
 BROKEN = range(DRAM_BASE + 0x8000, DRAM_BASE + 0x8020)
 
 
-def config_of(cache: CacheConfig, *, width: int = 128, masters: int = 2, **core) -> ClusterConfig:
+def config_of(cache: CacheConfig, *, width: int = 128, masters: int = 2, **core) -> MachineConfig:
     """Return a cluster whose core has this cache."""
     core = {"warps": 2, "threads": 4} | core
     return replace(
@@ -178,7 +178,7 @@ def test_waits_for_an_entry_and_for_memories_are_counted():
     assert bench.events["bank_waits"] == 2 + 7
 
 
-def replace_cache(config: ClusterConfig, **fields) -> ClusterConfig:
+def replace_cache(config: MachineConfig, **fields) -> MachineConfig:
     """Return the cluster with a different cache."""
     core = replace(config.core, l1i=replace(config.core.l1i, **fields))
     return replace(config, core=core)

@@ -22,7 +22,7 @@ from spica.hw.isa.memory_map import (
 from spica.hw.isa.operations import Port
 from spica.hw.memory.memory_unit.line_masters import PATIENCE
 from spica.hw.memory.memory_unit.memory_unit import MemoryUnit
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.iss.program_bench import small_config
 from spica.synth.budgets import too_deep
 from spica.synth.measure import measure

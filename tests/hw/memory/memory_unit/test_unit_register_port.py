@@ -7,7 +7,7 @@ import pytest
 
 from spica.hw.config import CacheConfig, SharedMemoryConfig
 from spica.hw.isa.memory_map import DMA_BASE, DRAM_BASE, SHARED_BASE
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.iss.program_bench import small_config
 from support.memory.memory_unit_bench import MemoryUnitBench, row
 from support.memory.memory_unit_models import register_address

@@ -6,7 +6,7 @@ import pytest
 
 from spica.hw.config import CoreConfig, SharedMemoryConfig
 from spica.hw.memory.memory_unit.layouts import Target
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.memory.memory_unit.shared_lanes import is_row
 from spica.sim.golden.memory.shared.shared_memory import conflict_degree

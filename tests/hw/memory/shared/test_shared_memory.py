@@ -14,7 +14,7 @@ from spica.hw.memory.shared.shared_memory import (
     cluster_ports,
     port_names,
 )
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.synth.measure import measure
 from support.memory.shared_memory_traffic import Traffic

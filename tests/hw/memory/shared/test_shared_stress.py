@@ -6,7 +6,7 @@ import pytest
 
 from spica.hw.config import SharedMemoryConfig
 from spica.hw.memory.shared.shared_memory import SharedMemoryPorts, cluster_ports
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.units.shared_memory.stress import SharedStress
 from support.memory.shared_memory_patterns import mixed_wishes
 

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from spica.hw.emit.emitter import emit
 from spica.hw.emit.shared_block import SharedBlock
 from spica.hw.emit.sram_macros import MacroLimits
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.sim.engine.blocks.partition import REST, TOP, partition
 from spica.sim.engine.blocks.schedule import Step, schedule
 from spica.sim.engine.emission_cache import emit_cached

@@ -13,8 +13,8 @@ from spica.explore.energy.event_fit import (
     non_negative,
 )
 from spica.explore.energy.event_table import GROUPS, EventCounts, event_blocks
-from spica.hw.settings import PRESETS
-from spica.hw.settings.override import override
+from spica.hw.presets import PRESETS
+from spica.hw.presets.override import override
 from spica.synth.groups import GROUPS as ALL_GROUPS
 
 ONE, TWO = PRESETS["tiny_matrix"], PRESETS["tiny_hetero"]

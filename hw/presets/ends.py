@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..config.ranges import Choices, Flag, OrNone, Range
-from .override import field_names, field_range, members, override
+from ..machine.fields import field_names, field_range, members
+from .override import override
 
 __all__ = ["changes_to_ends", "end_values", "range_of", "value_of"]
 

@@ -1,10 +1,10 @@
 """Tests of the core registers: start, end and flush of a run, first fault, console."""
 
-from spica.hw.cluster.run_control import CONSOLE_BYTES, RunControl
 from spica.hw.config import RunControlConfig
 from spica.hw.core.control.faults import FaultCause
 from spica.hw.isa.memory_map import core_registers
 from spica.hw.lib.interfaces.memory_fault import MemoryFault
+from spica.hw.machine.run_control import CONSOLE_BYTES, RunControl
 from spica.sim.engine.testbench import simulate
 from support.cluster.two_cores import TWO
 
@@ -41,11 +41,11 @@ def test_cores_are_started_once():
         assert ctx.get(dut.start)
         assert (await access(ctx, bus, "start", 1))[1] == 1
         assert await access(ctx, bus, "start") == (1, 0)
-        ctx.set(dut.busy, 0b10)
+        ctx.set(dut.cores[1].busy, 1)
         await ctx.tick()
         assert await access(ctx, bus, "busy") == (0b10, 0)
         assert (await access(ctx, bus, "state"))[0] & 1 and ctx.get(dut.runs)
-        ctx.set(dut.exit_codes[1], 99)
+        ctx.set(dut.cores[1].exit_code, 99)
         assert await access(ctx, bus, "exit_code_1") == (99, 0)
         assert (await access(ctx, bus, "exit_code_1", 1))[1] == 1
 
@@ -68,10 +68,10 @@ def test_a_run_ends_when_all_is_in_dram_and_the_host_may_ask_for_that():
         assert not ctx.get(dut.runs)  # nothing was started
 
         await access(ctx, bus, "start", 1)
-        ctx.set(dut.busy, 1)
+        ctx.set(dut.cores[0].busy, 1)
         ctx.set(dut.units_busy, 1)
         await ctx.tick().repeat(4)
-        ctx.set(dut.busy, 0)
+        ctx.set(dut.cores[0].busy, 0)
         await ctx.tick().repeat(9)
         assert ctx.get(dut.runs) and not ctx.get(dut.flush)
         ctx.set(dut.units_busy, 0)
@@ -94,9 +94,10 @@ def test_a_run_ends_when_all_is_in_dram_and_the_host_may_ask_for_that():
 
 def test_the_first_fault_is_kept():
     async def body(ctx, dut):
-        ctx.set(dut.busy, 3)
+        for core in dut.cores:
+            ctx.set(core.busy, 1)
         for core, pc in ((1, 0x100), (0, 0x200)):
-            fault = dut.memory_fault[core]
+            fault = dut.cores[core].memory_fault
             ctx.set(fault.valid, 1)
             ctx.set(fault.payload.kind, MemoryFault.REFUSED)
             ctx.set(fault.payload.pc, pc)
@@ -105,7 +106,7 @@ def test_the_first_fault_is_kept():
             ctx.set(fault.payload.address, 0x1234)
             await ctx.tick()
             ctx.set(fault.valid, 0)
-        ctx.set(dut.fault[0].valid, 1)
+        ctx.set(dut.cores[0].fault.valid, 1)
         await ctx.tick()
         names = ("fault", "fault_pc", "fault_address", "fault_lanes", "state")
         values = [(await access(ctx, dut.registers, name))[0] for name in names]
@@ -119,9 +120,9 @@ def test_the_first_fault_is_kept():
 def test_of_faults_of_one_cycle_the_lowest_core_is_first():
     async def body(ctx, dut):
         for core in (0, 1):
-            ctx.set(dut.fault[core].valid, 1)
-            ctx.set(dut.fault[core].payload.cause, FaultCause.STACK_OVERFLOW)
-            ctx.set(dut.fault[core].payload.pc, 8 * core)
+            ctx.set(dut.cores[core].fault.valid, 1)
+            ctx.set(dut.cores[core].fault.payload.cause, FaultCause.STACK_OVERFLOW)
+            ctx.set(dut.cores[core].fault.payload.pc, 8 * core)
         await ctx.tick()
         value, _ = await access(ctx, dut.registers, "fault")
         assert value == FaultCause.STACK_OVERFLOW.value
@@ -134,10 +135,10 @@ def test_the_console_keeps_what_fits_and_tells_what_was_lost():
         sent = [bytearray(), bytearray()]
         for n in range(CONSOLE_BYTES // 2 + 4):
             for core in (0, 1):
-                ctx.set(dut.console[core].payload, (n * 2 + core) & 0xFF)
-                ctx.set(dut.console[core].valid, 1)
-                await ctx.tick().until(dut.console[core].ready)
-                ctx.set(dut.console[core].valid, 0)
+                ctx.set(dut.cores[core].console.payload, (n * 2 + core) & 0xFF)
+                ctx.set(dut.cores[core].console.valid, 1)
+                await ctx.tick().until(dut.cores[core].console.ready)
+                ctx.set(dut.cores[core].console.valid, 0)
                 sent[core].append((n * 2 + core) & 0xFF)
         await ctx.tick().repeat(4)
         assert (await access(ctx, dut.registers, "state"))[0] == 0b1100

@@ -9,12 +9,13 @@ import pytest
 from amaranth import Module
 from amaranth.hdl import Fragment
 
-from spica.hw.cluster.cluster import Cluster
 from spica.hw.config import PipelineConfig
 from spica.hw.emit.amaranth_patches import patched_amaranth
 from spica.hw.emit.emitter import Emitter
 from spica.hw.emit.shared_block import EmissionPlatform, SharedBlock, module_name
-from spica.hw.settings import PRESETS
+from spica.hw.machine.machine import Machine
+from spica.hw.presets import PRESETS
+from spica.hw.styles.register_fed.config import RegisterFedConfig
 from support.cluster.config_changes import changed, field_paths
 
 #: Fields that set the widths of the AXI ids of a core, and those of a slice's requesters.
@@ -71,6 +72,7 @@ FIXED = {
     "core": "no config of cores without cores",
     "units": "no matrix units without a DMA",
     "core.tensor": "for warps of 8 or 32 threads only",
+    "core.threads": "8 only for tensor units that read shared memory",
     "core.tensor.operand": "one format with the default numerics",
     "core.tensor.threads": "those of the core",
     "core.l1d.prefetch": "data is not prefetched",
@@ -79,8 +81,17 @@ FIXED = {
     "l2.line_bytes": "equal to `axi.interleave_bytes` with cores",
 }
 
-#: The presets, and a cluster without a DMA.
-MACHINES = PRESETS | {"tiny_without_dma": dataclasses.replace(PRESETS["tiny"], units=(), dma=None)}
+#: The presets, a cluster without a DMA, and one whose core has a tensor unit.
+TINY = PRESETS["tiny"]
+TENSOR = RegisterFedConfig(numerics="nvidia(ampere)")
+MACHINES = PRESETS | {
+    "tiny_without_dma": dataclasses.replace(TINY, units=(), dma=None),
+    "tiny_tensor": dataclasses.replace(
+        TINY,
+        core=dataclasses.replace(TINY.core, threads=8, tensor=TENSOR),
+        shared=dataclasses.replace(TINY.shared, subbanks=16),
+    ),
+}
 LARGE = ("core", "virgo", "virgo_fp32", "virgo_hetero", "ampere", "ampere_fp32", "volta", "hopper")
 WITH_SLOW_LARGE = [
     pytest.param(preset, marks=pytest.mark.slow) if preset in LARGE else preset
@@ -112,7 +123,7 @@ class Recorder(EmissionPlatform):
 def blocks_of(config) -> dict[str, SharedBlock]:
     """Return the blocks of a cluster."""
     recorder = Recorder()
-    Fragment.get(Cluster(config), recorder)
+    Fragment.get(Machine(config), recorder)
     return recorder.blocks
 
 
@@ -179,7 +190,7 @@ def test_every_block_is_listed():
 @pytest.mark.full
 def test_every_own_field_matters():
     """No pattern of `OWN` is wider than the block: some field it matches renames the block."""
-    presets = ("tiny", "tiny_hetero", "tiny_without_dma")
+    presets = ("tiny", "tiny_hetero", "tiny_without_dma", "tiny_tensor")
     found = [each for preset in presets for each in renamed_blocks(preset).items()]
     idle = [
         (block, pattern)

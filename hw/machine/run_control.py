@@ -4,19 +4,18 @@ from functools import reduce
 from operator import or_
 
 from amaranth import *
-from amaranth.lib import data, stream
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from ..cluster.run_signature import RunSignature
 from ..config import RunControlConfig
-from ..core.control.faults import fault_layout
 from ..emit.shared_block import SharedBlock
 from ..isa.memory_map import core_registers
-from ..lib.interfaces.memory_fault import memory_fault_layout
 from ..lib.merge import Merge
 from ..lib.one_hot import lowest, select
 from ..lib.register_bridge import decode
 from ..lib.register_bus import RegisterSignature
-from ..lib.streams import Queue, ResponseSignature
+from ..lib.streams import Queue
 from .flush_control import FlushControl
 
 __all__ = ["CONSOLE_BYTES", "RunControl"]
@@ -56,11 +55,7 @@ class RunControl(SharedBlock):
     registers : In(RegisterSignature(8))
     start : Out(1)
         Starts all cores; stays high.
-    busy : In(cores)
-    exit_codes : In(32).array(cores)
-    fault : In(ResponseSignature(fault_layout(config))).array(cores)
-    memory_fault : In(ResponseSignature(memory_fault_layout(config))).array(cores)
-    console : In(stream.Signature(8)).array(cores)
+    cores : In(RunSignature(config)).array(cores)
     unheard : In(1)
         A command word reached no matrix unit.
     units_busy : In(1)
@@ -78,15 +73,10 @@ class RunControl(SharedBlock):
 
     def __init__(self, config: RunControlConfig):
         self.config = config
-        cores = config.cores
         super().__init__({
             "registers": In(RegisterSignature(8)),
             "start": Out(1),
-            "busy": In(cores),
-            "exit_codes": In(32).array(cores),
-            "fault": In(ResponseSignature(fault_layout(config))).array(cores),
-            "memory_fault": In(ResponseSignature(memory_fault_layout(config))).array(cores),
-            "console": In(stream.Signature(8)).array(cores),
+            "cores": In(RunSignature(config)).array(config.cores),
             "unheard": In(1),
             "units_busy": In(1),
             "flush": Out(1),
@@ -105,7 +95,7 @@ class RunControl(SharedBlock):
         text, lost = self.collect(m, takes)
         m.submodules.flusher = flusher = FlushControl(self.config.masters)
         m.d.sync += [
-            busy.eq(self.busy),
+            busy.eq(Cat(core.busy for core in self.cores)),
             unheard.eq(unheard | self.unheard),
             refused.eq(refused | self.refused),
             flusher.units_busy.eq(self.units_busy),
@@ -131,7 +121,7 @@ class RunControl(SharedBlock):
             "fault_address": record.address,
             "fault_lanes": record.lanes,
             "flush": flusher.requested,
-            **{f"exit_code_{core}": self.exit_codes[core] for core in cores},
+            **{f"exit_code_{core}": self.cores[core].exit_code for core in cores},
         }
         registers = core_registers(len(cores))
         addresses = [[register.offset] for register in registers.values()]
@@ -160,8 +150,8 @@ class RunControl(SharedBlock):
     def record(self, m: Module):
         """Latch the first fault; return its valid flag and its record."""
         found, offers = [], []
-        for core, faults in enumerate(zip(self.fault, self.memory_fault, strict=True)):
-            for of_memory, fault in enumerate(faults):
+        for core, run in enumerate(self.cores):
+            for of_memory, fault in enumerate((run.fault, run.memory_fault)):
                 payload = fault.payload
                 cause, lanes = (
                     (payload.kind, payload.mask)
@@ -194,8 +184,8 @@ class RunControl(SharedBlock):
         """Queue the bytes of the console; return the queue's output and whether bytes were lost."""
         m.submodules.merge = merge = Merge(8, self.config.cores)
         m.submodules.text = text = Queue(8, CONSOLE_BYTES)
-        for core, console in enumerate(self.console):
-            i = merge.i[core]
+        for core, run in enumerate(self.cores):
+            i, console = merge.i[core], run.console
             m.d.comb += [
                 i.valid.eq(console.valid),
                 i.payload.eq(console.payload),

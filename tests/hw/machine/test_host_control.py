@@ -1,4 +1,4 @@
-"""Tests of `hw.cluster.host_control` and `hw.lib.register_bridge` over AXI4-Lite."""
+"""Tests of `hw.machine.host_control` and `hw.lib.register_bridge` over AXI4-Lite."""
 
 import dataclasses
 import random
@@ -6,8 +6,6 @@ from unittest.mock import ANY
 
 import pytest
 
-from spica.hw.cluster.counters import counter_table
-from spica.hw.cluster.host_control import Control, ControlConfig, ControlRegisters
 from spica.hw.isa.memory_map import (
     CONTROL,
     COUNTERS_BASE,
@@ -17,7 +15,9 @@ from spica.hw.isa.memory_map import (
     MATRIX_BASE,
     unit_bases,
 )
-from spica.hw.settings import PRESETS
+from spica.hw.machine.counters import counter_table
+from spica.hw.machine.host_control import Control, ControlConfig, ControlRegisters
+from spica.hw.presets import PRESETS
 from spica.sim.engine.testbench import require_no_loop, simulate
 from support.cluster.axi_lite_master import read, send, write
 

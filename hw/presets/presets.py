@@ -5,10 +5,10 @@ from dataclasses import replace
 from ..config import (
     AxiConfig,
     CacheConfig,
-    ClusterConfig,
     CoreConfig,
     DmaConfig,
     L2Config,
+    MachineConfig,
     SharedMemoryConfig,
     SystolicConfig,
 )
@@ -17,14 +17,14 @@ from ..styles.shared_fed.config import SharedFedConfig
 
 __all__ = ["PRESETS"]
 
-TINY_MATRIX = ClusterConfig(
+TINY_MATRIX = MachineConfig(
     shared=SharedMemoryConfig(size=16 * 1024, banks=2, subbanks=4),
     units=(SystolicConfig(rows=4, columns=4, accumulator_bytes=2048, tile=(32, 16, 32)),),
     axi=AxiConfig(data_width=128),
     dma=DmaConfig(outstanding=16),
 )
 
-VIRGO = ClusterConfig(
+VIRGO = MachineConfig(
     cores=4, core=CoreConfig(shared_ports=2), units=(SystolicConfig(row_scale=True),)
 )
 
@@ -33,14 +33,14 @@ FP32_UNIT = SystolicConfig(
 )
 
 #: Shared memory and unit for FP32 operands.
-MATRIX_FP32 = ClusterConfig(shared=SharedMemoryConfig(size=256 * 1024, banks=8), units=(FP32_UNIT,))
+MATRIX_FP32 = MachineConfig(shared=SharedMemoryConfig(size=256 * 1024, banks=8), units=(FP32_UNIT,))
 
 #: A core that multiplies fragments in its registers.
 TENSOR_CORE = CoreConfig(tensor=RegisterFedConfig(), shared_ports=1)
 
 #: Products in the cores. A row port delivers a register per cycle, and 16 subbanks two rows per
 #: bank.
-AMPERE = ClusterConfig(
+AMPERE = MachineConfig(
     cores=8,
     core=TENSOR_CORE,
     shared=SharedMemoryConfig(subbanks=16),
@@ -56,7 +56,7 @@ AMPERE_FP32 = replace(
 )
 
 #: Products in the cores with operands in shared memory: each unit reads half a line per cycle.
-HOPPER = ClusterConfig(
+HOPPER = MachineConfig(
     cores=4,
     core=CoreConfig(tensor=SharedFedConfig(), shared_ports=1),
     units=(),
@@ -65,7 +65,7 @@ HOPPER = ClusterConfig(
 #: A small unit for products that would leave a tile of the larger one half empty.
 SMALL_MATRIX = SystolicConfig(rows=8, columns=8, accumulator_bytes=16 * 1024, tile=(64, 32, 128))
 
-PRESETS: dict[str, ClusterConfig] = {
+PRESETS: dict[str, MachineConfig] = {
     "tiny_matrix": TINY_MATRIX,
     "tiny_hetero": replace(
         TINY_MATRIX,
@@ -76,7 +76,7 @@ PRESETS: dict[str, ClusterConfig] = {
             ),
         ),
     ),
-    "matrix": ClusterConfig(),
+    "matrix": MachineConfig(),
     "matrix_fp32": MATRIX_FP32,
     "tiny": replace(
         TINY_MATRIX,
@@ -89,7 +89,7 @@ PRESETS: dict[str, ClusterConfig] = {
         ),
         l2=L2Config(size=4096, ways=4, mshrs=8, write_backs=8, prefetch=4),
     ),
-    "core": ClusterConfig(
+    "core": MachineConfig(
         cores=1, core=CoreConfig(), shared=SharedMemoryConfig(size=16 * 1024), units=()
     ),
     "virgo": VIRGO,

@@ -4,13 +4,12 @@ import dataclasses
 import difflib
 import types
 import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from ..config.ranges import Range, ranges_of
-from ..isa.memory_map import numbered
-from .variants import variant_part, variant_range, variant_type, variant_values
+from ..machine.fields import elements_of, field_names, field_type, members, variants_of
+from ..machine.variants import variant_part
 
-__all__ = ["SettingError", "field_names", "field_range", "members", "override", "plain_config"]
+__all__ = ["SettingError", "override"]
 
 
 ConfigT = typing.TypeVar("ConfigT")
@@ -18,71 +17,6 @@ ConfigT = typing.TypeVar("ConfigT")
 
 class SettingError(ValueError):
     """A setting names no field of the config, or its value cannot be parsed."""
-
-
-def field_names(config, prefix: str = "") -> Iterator[str]:
-    """Yield the dotted name of every leaf field of `config`."""
-    for name, value in members(config).items():
-        if members(value):
-            yield from field_names(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}"
-
-
-def members(part) -> dict[str, typing.Any]:
-    """Return the members of a config that a dotted name can select next.
-
-    They are its fields. A field with the metadata ``element`` is replaced by its elements, with
-    this name and their number; None stands for the first of no elements. One with the metadata
-    ``variants`` is replaced by its kind and fields, see `variants`.
-    """
-    found = {}
-    for field in dataclasses.fields(part) if dataclasses.is_dataclass(part) else ():
-        found |= (
-            _elements(part, field)
-            or _variants(part, field)
-            or {field.name: getattr(part, field.name)}
-        )
-    return found
-
-
-def plain_config(config) -> typing.Any:
-    """Return a config as dictionaries, in the form of results: elements in tuples, kinds by name.
-
-    Names are those of settings but for elements, which are in a tuple under the field's name.
-    """
-    if isinstance(config, tuple):
-        return tuple(map(plain_config, config))
-    if not dataclasses.is_dataclass(config):
-        return config
-    found = {}
-    for field in dataclasses.fields(config):
-        found |= _variants(config, field) or {field.name: plain_config(getattr(config, field.name))}
-    return found
-
-
-def field_range(part, name: str) -> Range | None:
-    """Return the range of a member of a config, None if it has none."""
-    for field in dataclasses.fields(part):
-        if name in _variants(part, field):
-            return variant_range(field.name, name)
-    return ranges_of(type(part)).get(name)
-
-
-def _variants(part, field: dataclasses.Field) -> dict[str, typing.Any]:
-    """Return kind and fields of a field by name; none if it has no variants."""
-    if "variants" not in field.metadata:
-        return {}
-    return variant_values(field.name, getattr(part, field.name))
-
-
-def _elements(part, field: dataclasses.Field) -> dict[str, typing.Any]:
-    """Return the elements of a field by name; none if a dotted name selects the field itself."""
-    name = field.metadata.get("element")
-    if name is None:
-        return {}
-    elements = getattr(part, field.name) or (None,)
-    return {numbered(name, number): element for number, element in enumerate(elements)}
 
 
 def override(config: ConfigT, settings: Iterable[str]) -> ConfigT:
@@ -131,16 +65,7 @@ def _add_change(changes: dict, config, name: str, text: str):
     if members(value) and text.lower() != "none":
         fields = ", ".join(field_names(value, f"{name}."))
         raise SettingError(f"{name} is a group of fields; set one of {fields}")
-    changes[last] = _parsed(name, text, _type_of(part, last))
-
-
-def _type_of(part, name: str):
-    """Return the type of a member of a config."""
-    for field in dataclasses.fields(part):
-        if name in _variants(part, field):
-            return variant_type(field.name, name)
-    # An element may be removed.
-    return typing.get_type_hints(type(part)).get(name, object | None)
+    changes[last] = _parsed(name, text, field_type(part, last))
 
 
 def _require_field(config, part, step: str, name: str):
@@ -213,13 +138,13 @@ def _replaced(config: typing.Any, changes: dict, prefix: str = "") -> typing.Any
         for name, value in changes.items()
     }
     for field in dataclasses.fields(config):
-        if elements := _elements(config, field):
+        if elements := elements_of(config, field):
             kept = [values.pop(name, element) for name, element in elements.items()]
             values[field.name] = tuple(element for element in kept if element is not None)
     try:
         for field in dataclasses.fields(config):
             if given := {
-                name: values.pop(name) for name in _variants(config, field) if name in values
+                name: values.pop(name) for name in variants_of(config, field) if name in values
             }:
                 values[field.name] = variant_part(field.name, getattr(config, field.name), given)
         return dataclasses.replace(config, **values)

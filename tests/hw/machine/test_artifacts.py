@@ -8,13 +8,13 @@ import pytest
 
 from spica.cli.main import main
 from spica.hw.base.compiler import find_compiler
-from spica.hw.cluster.artifacts import artifacts
-from spica.hw.cluster.counters import counter_table
 from spica.hw.emit.emission import Emission, EmittedModule, EmittedPort, EmittedSram
 from spica.hw.emit.sram_macros import SramShape
 from spica.hw.isa.memory_map import DMA, DMA_BASE, MATRIX_BASE
-from spica.hw.settings import PRESETS
-from spica.hw.settings.override import override
+from spica.hw.machine.artifacts import artifacts
+from spica.hw.machine.counters import counter_table
+from spica.hw.presets import PRESETS
+from spica.hw.presets.override import override
 
 TINY = PRESETS["tiny_matrix"]
 

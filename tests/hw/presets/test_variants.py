@@ -2,10 +2,11 @@
 
 import pytest
 
-from spica.hw.settings import PRESETS
-from spica.hw.settings.ends import end_values, range_of, value_of
-from spica.hw.settings.override import field_names, override, plain_config
-from spica.hw.settings.variants import tensor_of_result
+from spica.hw.machine.fields import field_names, plain_config
+from spica.hw.machine.variants import tensor_of_result
+from spica.hw.presets import PRESETS
+from spica.hw.presets.ends import end_values, range_of, value_of
+from spica.hw.presets.override import override
 from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.hw.styles.shared_fed.config import SharedFedConfig
 

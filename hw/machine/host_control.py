@@ -8,7 +8,8 @@ from amaranth import *
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ..config import ClusterConfig
+from ..cluster.counters import CounterRegister, counter_events
+from ..config import MachineConfig
 from ..emit.component import Component
 from ..emit.shared_block import SharedBlock
 from ..isa.memory_map import (
@@ -26,13 +27,7 @@ from ..isa.memory_map import (
 from ..lib.axi import Axi4LiteSignature
 from ..lib.register_bridge import RegisterBlock, RegisterBridge, RegisterBridgeConfig, decode
 from ..lib.register_bus import RegisterSignature
-from .counters import (
-    COUNTERS_ADDRESS_WIDTH,
-    CounterRegister,
-    Counters,
-    counter_events,
-    counter_table,
-)
+from .counters import COUNTERS_ADDRESS_WIDTH, Counters, counter_table
 
 __all__ = ["Control", "ControlConfig", "ControlRegisters", "control_map"]
 
@@ -58,7 +53,7 @@ class ControlConfig:
     counters: tuple[CounterRegister, ...]
 
     @classmethod
-    def of(cls, cluster: ClusterConfig) -> "ControlConfig":
+    def of(cls, cluster: MachineConfig) -> "ControlConfig":
         """Return the config of the control port of a cluster."""
         return cls(
             has_cores=cluster.cores > 0,

@@ -1,11 +1,12 @@
-"""Tests of `hw.cluster.l2_place`: numbers of the sources of the L2."""
+"""Tests of `hw.machine.l2_place`: numbers of the sources of the L2."""
 
 from dataclasses import replace
 
 import pytest
 
-from spica.hw.cluster.l2_place import cluster_l2, cluster_mux
-from spica.hw.settings import PRESETS
+from spica.hw.cluster.memory_masters import cluster_mux
+from spica.hw.machine.l2_place import machine_l2
+from spica.hw.presets import PRESETS
 
 TWO = replace(PRESETS["tiny"], cores=2, units=())
 
@@ -16,8 +17,8 @@ TWO = replace(PRESETS["tiny"], cores=2, units=())
 )
 def test_sources_of_the_config_are_the_same_without_a_dma(sources, with_dma, without_dma):
     config = replace(TWO, l2=replace(TWO.l2, no_allocate_sources=sources))
-    assert cluster_l2(config).l2.no_allocate_sources == with_dma
-    assert cluster_l2(replace(config, dma=None)).l2.no_allocate_sources == without_dma
+    assert machine_l2(config).l2.no_allocate_sources == with_dma
+    assert machine_l2(replace(config, dma=None)).l2.no_allocate_sources == without_dma
 
 
 def test_cores_alone_share_the_multiplexer_without_a_dma():

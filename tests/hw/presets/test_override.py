@@ -5,8 +5,9 @@ import re
 
 import pytest
 
-from spica.hw.settings import PRESETS
-from spica.hw.settings.override import field_names, members, override
+from spica.hw.machine.fields import field_names, members
+from spica.hw.presets import PRESETS
+from spica.hw.presets.override import override
 
 MATRIX = PRESETS["matrix"]
 

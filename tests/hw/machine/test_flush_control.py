@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 from amaranth import Module, ResetInserter, Signal
 
-from spica.hw.cluster.flush_control import FlushControl
+from spica.hw.machine.flush_control import FlushControl
 from spica.sim.engine.testbench import require_no_loop, simulate
 
 SLICES = 2

@@ -1,4 +1,4 @@
-"""Tests of `hw.cluster.counters`: table and counts."""
+"""Tests of `hw.machine.counters`: table and counts."""
 
 import dataclasses
 import random
@@ -7,16 +7,16 @@ import pytest
 from amaranth import Signal
 from amaranth.lib import data
 
-from spica.hw.cluster.counters import Counters, counter_table
-from spica.hw.cluster.host_control import ControlConfig
 from spica.hw.config import DmaBlockConfig, MemoryUnitConfig, SharedMemoryConfig
 from spica.hw.isa.memory_map import COUNTERS_END
+from spica.hw.machine.counters import Counters, counter_table
+from spica.hw.machine.host_control import ControlConfig
 from spica.hw.matrix.systolic.systolic_unit import systolic_unit_events
 from spica.hw.memory.dma.dma import dma_events
 from spica.hw.memory.l2.l2_slice import EVENTS
 from spica.hw.memory.memory_unit.layouts import memory_unit_events
 from spica.hw.memory.shared.shared_memory import cluster_ports, shared_events
-from spica.hw.settings import PRESETS
+from spica.hw.presets import PRESETS
 from spica.hw.styles.shared_fed.layouts import event_layout
 from spica.sim.engine.testbench import require_no_loop, simulate
 

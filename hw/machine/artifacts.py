@@ -6,13 +6,13 @@ import json
 import re
 from collections.abc import Iterator
 
-from ..config import ClusterConfig
+from ..config import MachineConfig
 from ..emit.emission import Emission
 from ..isa import memory_map as address_map
 from ..isa.memory_map import numbered
-from ..settings.override import members, plain_config
 from ..styles.registry import matrix_style_of
 from .counters import counter_table
+from .fields import members, plain_config
 from .register_blocks import register_blocks
 
 __all__ = ["MARK", "artifacts", "c_header", "description", "generator", "sizes"]
@@ -28,7 +28,7 @@ def generator() -> str:
 
 def description(emission: Emission) -> dict:
     """Return the JSON description of an emitted cluster for software and people."""
-    config: ClusterConfig = emission.config
+    config: MachineConfig = emission.config
     return {
         "generator": generator(),
         "name": emission.name,
@@ -86,14 +86,14 @@ def flat(value, prefix: str) -> Iterator[tuple[str, int]]:
         yield prefix, int(value)
 
 
-def sizes(config: ClusterConfig) -> Iterator[tuple[str, int]]:
+def sizes(config: MachineConfig) -> Iterator[tuple[str, int]]:
     """Yield the name and value of every integer of a cluster; matrix units by their names."""
     yield from flat(config.resolved, "config")
 
 
 def c_header(emission: Emission) -> str:
     """Return the C header: sizes, addresses, counters and command codes."""
-    config: ClusterConfig = emission.config
+    config: MachineConfig = emission.config
     guard = "SPICA_" + re.sub(r"\W", "_", emission.name).upper() + "_H"
     lines = [f"/* {generator()}: the cluster {emission.name}. */", f"#ifndef {guard}"]
 

@@ -1,0 +1,145 @@
+"""Machine: a cluster, the L2 slices before DRAM, and the control port of a host."""
+
+from amaranth import *
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ..cluster import observation
+from ..cluster.cluster import Cluster, gated_domains
+from ..cluster.counters import cluster_counters
+from ..config import MachineConfig, RunControlConfig
+from ..emit.component import Component
+from ..isa.memory_map import SLAVE_ADDRESS_WIDTH
+from ..lib.axi import Axi4LiteSignature, Axi4Signature
+from ..lib.probes import relay
+from ..memory.l2.l2_slice import L2Slice
+from .counters import l2_counters
+from .host_control import Control, ControlConfig
+from .l2_place import machine_l2
+from .observation import observed_ports, probe_events, probe_l2_reads
+from .run_control import RunControl
+
+__all__ = ["Machine"]
+
+
+class Machine(Component):
+    """Machine: controlled over AXI4-Lite, with operands and results in DRAM over AXI4.
+
+    ::
+
+        s_axil ─► control ─┬─ registers, events ─► cluster ─► L2 slices (bus) ─► m_axi0, m_axi1, …
+                           └─► run control ── run ──┘              ▲
+                                    └───────── flush ──────────────┘
+
+    Control and run control are in ``sync``, the slices in the domain ``bus`` of the cluster's
+    multiplexers, one before each master. Without cores the DMA drives the masters directly,
+    uncached. The domains of the cluster and their clocks: see `Cluster`.
+
+    When the cores have ended and the units are idle, the slices write all dirty data back to
+    DRAM. The run ends after that (`RunControl`).
+
+    Parameters
+    ----------
+    config : MachineConfig
+    observed : bool
+        Adds the ports of `observed_ports`, for checkers and traces.
+
+    Members
+    -------
+    s_axil : In(Axi4LiteSignature)
+        Registers of `address_map`.
+    m_axi{c} : Out(Axi4Signature)
+        DRAM, interleaved over the masters by `config.axi.interleave_bytes`. With cores, read IDs
+        number the pending requests of a slice and all writes have ID 0 (`L2Slice`).
+    {domain}_busy : Out(1)
+        Combinational: the domain needs its clock in this cycle, also for a reset.
+    """
+
+    def __init__(self, config: MachineConfig, *, observed: bool = False):
+        self.config, self.observed = config, observed
+        axi = config.axi
+        id_width = machine_l2(config).mshr_width if config.cores else axi.id_width
+        bus = Axi4Signature(address_width=32, data_width=axi.data_width, id_width=id_width)
+        super().__init__(
+            {"s_axil": In(Axi4LiteSignature(address_width=SLAVE_ADDRESS_WIDTH))}
+            | {f"m_axi{c}": Out(bus) for c in range(axi.masters)}
+            | {f"{domain}_busy": Out(1) for domain in gated_domains(config)}
+            | (observed_ports(config) if observed else {})
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.control = control = Control(ControlConfig.of(self.config))
+        cluster = Cluster(self.config.cluster, observed=self.observed)
+        cluster.add_to(m)
+        connect(m, flipped(self.s_axil), control.s_axil)
+        for port, registers in zip(control.units, cluster.registers, strict=True):
+            connect(m, port, registers)
+        m.d.comb += [
+            *(
+                getattr(self, f"{domain}_busy").eq(getattr(cluster, f"{domain}_busy"))
+                for domain in gated_domains(self.config)
+                if domain != "bus"
+            ),
+            *(
+                control.events[counter.name].eq(cluster.events[counter.name])
+                for counter in cluster_counters(self.config)
+            ),
+            control.dma_busy.eq(cluster.dma_busy),
+            control.matrix_busy.eq(cluster.matrix_busy),
+        ]
+        if self.config.cores:
+            self.add_run_control(m, control, cluster)
+        else:
+            m.d.comb += control.error.eq(cluster.error)
+            for inner, outer in zip(cluster.masters, self.masters, strict=True):
+                connect(m, inner, flipped(outer))
+        if self.observed:
+            probe_events(m, self, control.events)
+            for name in observation.observed_ports(self.config):
+                relay(m, getattr(cluster, name), getattr(self, name))
+        return m
+
+    @property
+    def masters(self) -> list:
+        """The AXI4 masters."""
+        return [getattr(self, f"m_axi{c}") for c in range(self.config.axi.masters)]
+
+    def add_run_control(self, m: Module, control: Control, cluster: Cluster) -> None:
+        """Add run control, and the L2, which writes dirty data back before the end of a run."""
+        m.submodules.run_control = run_control = RunControl(RunControlConfig.of(self.config))
+        connect(m, control.cores, run_control.registers)
+        for core, shown in zip(cluster.run, run_control.cores, strict=True):
+            connect(m, core, shown)
+        slices = self.add_l2(m, run_control, cluster)
+        m.d.comb += [
+            cluster.start.eq(run_control.start),
+            run_control.unheard.eq(cluster.unheard),
+            run_control.units_busy.eq(cluster.units_busy),
+            control.cores_run.eq(run_control.runs),
+            control.error.eq(cluster.error | run_control.error),
+            *(
+                control.events[counter.name].eq(counter.times([each.events for each in slices]))
+                for counter in l2_counters(self.config)
+            ),
+        ]
+
+    def add_l2(self, m: Module, run_control: RunControl, cluster: Cluster) -> list[L2Slice]:
+        """Put an L2 slice between each master of the cluster and DRAM; return the slices."""
+        slices = []
+        for c, (inner, outer) in enumerate(zip(cluster.masters, self.masters, strict=True)):
+            cache = L2Slice(machine_l2(self.config))
+            m.submodules[f"l2_{c}"] = DomainRenamer("bus")(cache)
+            connect(m, inner, cache.i)
+            connect(m, cache.o, flipped(outer))
+            m.d.comb += [
+                cache.flush.eq(run_control.flush),
+                run_control.flushed[c].eq(cache.flushed),
+            ]
+            slices.append(cache)
+            if self.observed:
+                probe_l2_reads(m, cache, getattr(self, f"l2_reads_{c}"))
+        m.d.comb += [
+            run_control.refused.eq(Cat(cache.failed for cache in slices).any()),
+            self.bus_busy.eq(cluster.bus_busy | Cat(cache.busy for cache in slices).any()),
+        ]
+        return slices
