@@ -44,7 +44,7 @@ class Entry:
         """Update the model with the events of a cycle."""
         m.d.sync += self.waiting.eq(
             (self.waiting & ~self.replayed)
-            | Mux(ports.wanted & (self.joins | self.begins), waiter, 0)
+            | Mux(ports.is_demand & (self.joins | self.begins), waiter, 0)
         )
         with m.If(self.begins):
             m.d.sync += [

@@ -36,11 +36,11 @@ class Waiters(Properties):
         }
         super().__init__(
             free={
-                "looks": 1,
+                "lookup": 1,
                 "present": 1,
                 "valids": cache.ways,
                 "line": cache.line_width,
-                "wanted": 1,
+                "is_demand": 1,
                 "waiter": range(config.waiters),
                 "place": config.place_width,
                 "filled": 1,
@@ -67,7 +67,7 @@ class Waiters(Properties):
     def state(self, m):
         config = self.config
         m.submodules.table = self.dut = dut = MshrFile(config)
-        given = ("looks", "present", "valids", "line", "wanted", "waiter", "place")
+        given = ("lookup", "present", "valids", "line", "is_demand", "waiter", "place")
         given += ("filled", "filled_entry", "error", "invalidate", "pause")
         m.d.comb += [getattr(dut, name).eq(getattr(self, name)) for name in given]
         self.entries = [Entry(config, number) for number in range(config.cache.mshrs)]
@@ -77,14 +77,14 @@ class Waiters(Properties):
             waiter.eq(1 << self.waiter),
             replayed.eq(dut.replay.valid << dut.replay.payload.waiter),
             waits.eq(joined(entry.waiting for entry in self.entries)),
-            Assume(~(self.looks & self.wanted & (waits & waiter & ~replayed).any())),
+            Assume(~(self.lookup & self.is_demand & (waits & waiter & ~replayed).any())),
             Assume(self.filled_entry < len(self.entries)),
         ]
         for number, entry in enumerate(self.entries):
             same = entry.line == self.line
             m.d.comb += [
                 entry.begins.eq(dut.begins & (dut.entry == number)),
-                entry.joins.eq(self.looks & same & entry.pending & ~entry.forgotten),
+                entry.joins.eq(self.lookup & same & entry.pending & ~entry.forgotten),
                 entry.filled.eq(self.filled & (self.filled_entry == number)),
                 entry.replayed.eq(Mux(entry.here, replayed, 0)),
                 Assume(~entry.filled | entry.pending),
@@ -99,21 +99,21 @@ class Waiters(Properties):
         """Assert that a lookup joins the MSHR of its line, or allocates one if there is room."""
         entries, joins = self.entries, Signal()
         free = [~entry.live for entry in entries]
-        usable = Cat(Mux(self.wanted, free[0], 0), *free[1:]).any()
+        usable = Cat(Mux(self.is_demand, free[0], 0), *free[1:]).any()
         in_set = [entry.live & (entry.set == self.line[: len(entry.set)]) for entry in entries]
         room = ones(in_set) < self.config.cache.ways
         m.d.comb += [
             joins.eq(Cat(entry.joins for entry in entries).any()),
             Assert(ones(entry.joins for entry in entries) <= 1),
             Assert(dut.joins == joins),
-            Assert(~dut.begins | (self.looks & ~self.present & ~joins & usable)),
-            Assert(dut.begins | ~(self.looks & ~self.present & ~joins & usable & room)),
+            Assert(~dut.begins | (self.lookup & ~self.present & ~joins & usable)),
+            Assert(dut.begins | ~(self.lookup & ~self.present & ~joins & usable & room)),
             Assert(dut.begins == ones(entry.begins for entry in entries)),
             Assert(dut.busy == ~Cat(free).all()),
             Assert(dut.spare == Cat(free[1:]).any()),
         ]
         for number, entry in enumerate(entries):
-            m.d.comb += Assert(~entry.begins | (free[number] & (self.wanted | (number != 0))))
+            m.d.comb += Assert(~entry.begins | (free[number] & (self.is_demand | (number != 0))))
 
     def judge_fill(self, m: Module, dut):
         """Assert that beats are written to ways that no other live entry uses."""
@@ -137,7 +137,7 @@ class Waiters(Properties):
         config, replay = self.config, dut.replay.payload
         here = Cat(entry.here for entry in self.entries)
         self.asked = asked = Signal(config.place_width)
-        with m.If(self.looks & self.wanted & (self.waiter == self.who)):
+        with m.If(self.lookup & self.is_demand & (self.waiter == self.who)):
             m.d.sync += asked.eq(self.place)
         m.d.comb += Assert(dut.replay.valid == (here.any() & ~self.pause))
         for number, entry in enumerate(self.entries):

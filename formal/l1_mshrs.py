@@ -32,9 +32,9 @@ class OneLine(Properties):
         self.config = config
         super().__init__(
             free={
-                "looks": 1,
+                "lookup": 1,
                 "line": config.cache.line_width,
-                "wanted": 1,
+                "is_demand": 1,
                 "waiter": range(config.waiters),
                 "begin": 1,
                 "way": config.cache.ways,
@@ -49,7 +49,7 @@ class OneLine(Properties):
     def state(self, m):
         config = self.config
         m.submodules.miss = self.dut = dut = Mshr(config)
-        given = ("looks", "line", "wanted", "begin", "way", "filled", "error", "invalidate")
+        given = ("lookup", "line", "is_demand", "begin", "way", "filled", "error", "invalidate")
         m.d.comb += [getattr(dut, name).eq(getattr(self, name)) for name in (*given, "replayed")]
         waiter = Signal(config.waiters)
         self.pending, self.waiting = pending, waiting = Signal(), Signal(config.waiters)
@@ -61,15 +61,15 @@ class OneLine(Properties):
             waiter.eq(1 << self.waiter),
             dut.waiter.eq(waiter),
             same.eq(kept.line == self.line),
-            joins.eq(self.looks & same & pending & ~kept.forgotten),
+            joins.eq(self.lookup & same & pending & ~kept.forgotten),
             here.eq(~pending & waiting.any()),
-            Assume(~self.begin | (self.looks & ~pending & ~waiting.any())),
+            Assume(~self.begin | (self.lookup & ~pending & ~waiting.any())),
             Assume(~self.filled | pending),
             Assume(~(self.replayed & ~Mux(here, waiting, 0)).any()),
-            Assume(~(self.looks & self.wanted & (waiting & waiter & ~self.replayed).any())),
+            Assume(~(self.lookup & self.is_demand & (waiting & waiter & ~self.replayed).any())),
         ]
         m.d.sync += waiting.eq(
-            (waiting & ~self.replayed) | Mux(self.wanted & (joins | self.begin), waiter, 0)
+            (waiting & ~self.replayed) | Mux(self.is_demand & (joins | self.begin), waiter, 0)
         )
         with m.If(self.begin):
             m.d.sync += [
@@ -78,11 +78,11 @@ class OneLine(Properties):
                 kept.way.eq(self.way),
                 kept.beat.eq(0),
                 errors.eq(0),
-                unused.eq(~self.wanted & ~self.invalidate),
+                unused.eq(~self.is_demand & ~self.invalidate),
                 kept.forgotten.eq(self.invalidate),
             ]
         with m.Else():
-            with m.If(self.invalidate | (self.looks & self.wanted & same)):
+            with m.If(self.invalidate | (self.lookup & self.is_demand & same)):
                 m.d.sync += unused.eq(0)
             with m.If(self.invalidate):
                 m.d.sync += kept.forgotten.eq(1)
@@ -106,7 +106,7 @@ class OneLine(Properties):
             Assert(~pending | (dut.fill.forgotten == kept.forgotten)),
             Assert(~live | (dut.fill.line == kept.line)),
             Assert(~live | (dut.fill.way == kept.way)),
-            Assert(~live | (dut.first_use == (self.looks & self.wanted & same & unused))),
+            Assert(~live | (dut.first_use == (self.lookup & self.is_demand & same & unused))),
         ]
 
     def relate(self, m):

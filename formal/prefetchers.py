@@ -1,4 +1,4 @@
-"""Proofs of the stream prefetcher: near requested lines, each line once, nothing after a forget."""
+"""Proofs of the stream prefetcher: near requested lines, each line once, nothing after a drop."""
 
 from amaranth import *
 
@@ -24,7 +24,7 @@ class Ahead(Properties):
         self.config = config
         layout = layout_of(config)
         super().__init__(
-            free={"asks": 1, "line": config.line_width, "missed": 1, "forget": 1, "takes": 1},
+            free={"demand": 1, "line": config.line_width, "missed": 1, "drop": 1, "takes": 1},
             fixed={"which": config.line_width},
             inside={f"stream_{n}": (f"ahead.stream_{n}", layout) for n in range(STREAMS)},
         )
@@ -37,10 +37,10 @@ class Ahead(Properties):
     def state(self, m):
         m.submodules.ahead = self.dut = dut = StreamPrefetcher(self.config)
         m.d.comb += [
-            dut.asks.eq(self.asks),
+            dut.demand.eq(self.demand),
             dut.line.eq(self.line),
             dut.missed.eq(self.missed),
-            dut.forget.eq(self.forget),
+            dut.drop.eq(self.drop),
             dut.o.ready.eq(self.takes),
         ]
         self.after = after = Signal(self.config.line_width)  # from a requested line to `which`
@@ -55,9 +55,9 @@ class Ahead(Properties):
         ]
         m.d.sync += [
             before.eq(dut.o.payload),
-            self.held.eq(dut.o.valid & ~self.takes & ~self.forget),
+            self.held.eq(dut.o.valid & ~self.takes & ~self.drop),
             self.near.eq(
-                ~self.forget & (self.near | (self.asks & (last < BEYOND + self.config.ahead)))
+                ~self.drop & (self.near | (self.demand & (last < BEYOND + self.config.ahead)))
             ),
         ]
 
@@ -95,19 +95,19 @@ class Once(Ahead):
             beyond.eq(self.line - self.which),
             self.offers.eq(self.shows & ~self.held),
             Assume((self.line != 0) & ~self.line.all()),
-            Assume(~(self.asks & self.missed & begun)),
+            Assume(~(self.demand & self.missed & begun)),
             Assert(~(self.offers & self.gone)),
         ]
-        m.d.sync += begun.eq(~self.forget & (begun | (self.asks & self.missed)))
-        is_far = self.asks & (beyond >= self.FAR[0]) & (beyond <= self.FAR[-1])
-        m.d.sync += self.gone.eq(~self.forget & ~is_far & (self.gone | self.offers))
-        with m.If(self.asks & self.missed):
+        m.d.sync += begun.eq(~self.drop & (begun | (self.demand & self.missed)))
+        is_far = self.demand & (beyond >= self.FAR[0]) & (beyond <= self.FAR[-1])
+        m.d.sync += self.gone.eq(~self.drop & ~is_far & (self.gone | self.offers))
+        with m.If(self.demand & self.missed):
             m.d.sync += self.beginning.eq(self.line + 1)
         # Request of the previous cycle, which the block processes now.
         self.asked, self.was_far, self.was_missed, self.was_begun = (Signal() for _ in range(4))
         m.d.sync += [
-            self.was_begun.eq(begun & ~self.forget),
-            self.asked.eq(self.asks & ~self.forget),
+            self.was_begun.eq(begun & ~self.drop),
+            self.asked.eq(self.demand & ~self.drop),
             self.was_far.eq(is_far),
             self.was_missed.eq(self.missed),
         ]

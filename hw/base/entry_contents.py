@@ -34,8 +34,8 @@ def is_whole(entry: Path) -> bool:
     try:
         recorded = json.loads((entry / RECORD).read_text())
         return all(
-            (entry / name).stat().st_size == size and checksum(entry / name) == wanted
-            for name, (size, wanted) in recorded.items()
+            (entry / name).stat().st_size == size and checksum(entry / name) == expected
+            for name, (size, expected) in recorded.items()
         )
     except (OSError, ValueError, TypeError, AttributeError):
         return False

@@ -54,12 +54,12 @@ class ClusterBarrier(Component):
         m = Module()
         config = self.config
         m.submodules.arbiter = arbiter = Arbiter(config.cores)
-        wants = Cat(request.valid for request in self.request)
+        requests = Cat(request.valid for request in self.request)
         chosen = Signal(barrier_request_layout(config.barriers, config.cores))
         payloads = [Value.cast(request.payload) for request in self.request]
         m.d.comb += [
-            arbiter.requests.eq(wants),
-            arbiter.taken.eq(wants.any()),
+            arbiter.requests.eq(requests),
+            arbiter.taken.eq(requests.any()),
             Value.cast(chosen).eq(select(arbiter.grant, payloads)),
         ]
         counts = [
@@ -67,7 +67,7 @@ class ClusterBarrier(Component):
         ]
         # Of every request, in parallel with the arbiter.
         found = [
-            self.look_up(m, number, request.payload, counts)
+            self.connect_counts(m, number, request.payload, counts)
             for number, request in enumerate(self.request)
         ]
         cores_here, refusals = zip(*found, strict=True)
@@ -75,7 +75,7 @@ class ClusterBarrier(Component):
         arrives, refused, opens = Signal(), Signal(), Signal()
         m.d.comb += [
             here.eq(select(arbiter.grant, cores_here)),
-            arrives.eq(wants.any() & ~refused),
+            arrives.eq(requests.any() & ~refused),
             refused.eq((arbiter.grant & Cat(refusals)).any()),
             opens.eq(arrives & (ones(here) + 1 == chosen.count)),
         ]
@@ -97,14 +97,16 @@ class ClusterBarrier(Component):
             ]
         return m
 
-    def look_up(self, m: Module, number: int, asked, counts: list) -> tuple[Signal, Signal]:
+    def connect_counts(
+        self, m: Module, number: int, payload, counts: list
+    ) -> tuple[Signal, Signal]:
         """Return the cores at a request's barrier, and whether their count refuses it."""
         here = Signal(self.config.cores, name=f"here_{number}")
         count = Signal.like(counts[0], name=f"kept_{number}")
         refused = Signal(name=f"refused_{number}")
-        with m.Switch(asked.barrier):
+        with m.Switch(payload.barrier):
             for barrier, kept in enumerate(counts):
                 with m.Case(barrier):
                     m.d.comb += [here.eq(self.waiting[barrier]), count.eq(kept)]
-        m.d.comb += refused.eq(here.any() & (count != asked.count))
+        m.d.comb += refused.eq(here.any() & (count != payload.count))
         return here, refused

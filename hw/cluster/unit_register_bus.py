@@ -73,33 +73,33 @@ class UnitRegisterBus(SharedBlock):
     def build(self, platform):
         m = Module()
         cores = range(self.config.cores)
-        asked = [self.ask(m, core) for core in cores]
+        requests = [self.select_request(m, core) for core in cores]
         # Per unit, one bit for the host and one for each core.
-        served = [self.serve(m, number, asked) for number, _ in enumerate(self.bases)]
+        served = [self.serve(m, number, requests) for number, _ in enumerate(self.bases)]
         for core in cores:
             is_taken = Cat(accepted[1 + core] for accepted, _ in served).any()
             answered = [answered[1 + core] for _, answered in served]
-            self.answer(m, core, asked[core], is_taken, answered)
+            self.answer(m, core, requests[core], is_taken, answered)
         return m
 
-    def ask(self, m: Module, core: int) -> "Asked":
+    def select_request(self, m: Module, core: int) -> "CoreRequest":
         """Select between a core's access and its command word; return the selected request."""
-        asked = Asked(core, list(self.bases))
+        request = CoreRequest(core, list(self.bases))
         access = self.core[core].request
         m.d.comb += [
-            asked.valid.eq(access.valid | asked.is_word),
-            asked.payload.eq(access.payload),
+            request.valid.eq(access.valid | request.is_word),
+            request.payload.eq(access.payload),
         ]
         if self.config.matrices:
-            self.keep_word(m, core, asked)
-        high = asked.payload.address[UNIT_WIDTH:]
+            self.keep_word(m, core, request)
+        high = request.payload.address[UNIT_WIDTH:]
         m.d.comb += [
-            hit.eq(asked.valid & (high == base >> UNIT_WIDTH))
-            for hit, base in zip(asked.units, self.bases.values(), strict=True)
+            hit.eq(request.valid & (high == base >> UNIT_WIDTH))
+            for hit, base in zip(request.units, self.bases.values(), strict=True)
         ]
-        return asked
+        return request
 
-    def keep_word(self, m: Module, core: int, asked: "Asked"):
+    def keep_word(self, m: Module, core: int, request: "CoreRequest"):
         """Hold a command word until its unit accepts it; request when it is next in order."""
         command, access = self.command[core], self.core[core].request
         units = self.config.matrices
@@ -111,14 +111,14 @@ class UnitRegisterBus(SharedBlock):
         m.d.comb += [
             command.ready.eq(~waits),
             # Earlier accesses go before the word, later ones after it.
-            asked.is_word.eq(waits & is_first),
+            request.is_word.eq(waits & is_first),
         ]
-        with m.If(asked.is_word):
+        with m.If(request.is_word):
             cisc = self.bases["matrix"] + UNIT_REGISTERS["cisc"].offset
             m.d.comb += [
-                asked.payload.address.eq(cisc + (unit << UNIT_WIDTH)),
-                asked.payload.write.eq(1),
-                asked.payload.data.eq(word),
+                request.payload.address.eq(cisc + (unit << UNIT_WIDTH)),
+                request.payload.write.eq(1),
+                request.payload.data.eq(word),
             ]
         with m.If(~waits):
             m.d.sync += [
@@ -131,16 +131,16 @@ class UnitRegisterBus(SharedBlock):
                 m.d.sync += word[UNIT_OF_WORD].eq(0)
         with m.Elif(access.ready):
             m.d.sync += is_first.eq(1)
-        with m.If(asked.is_word & asked.taken):
+        with m.If(request.is_word & request.taken):
             m.d.sync += waits.eq(0)
 
-    def serve(self, m: Module, number: int, asked: "list[Asked]") -> tuple[Signal, Signal]:
+    def serve(self, m: Module, number: int, requests: "list[CoreRequest]") -> tuple[Signal, Signal]:
         """Serve a unit's requesters round-robin; return one-hot `accepted` and `answered`."""
         host, bus, unit = self.host[number], self.unit[number], list(self.bases)[number]
-        m.submodules[f"arbiter_{unit}"] = arbiter = Arbiter(1 + len(asked))
+        m.submodules[f"arbiter_{unit}"] = arbiter = Arbiter(1 + len(requests))
         layout = register_request(UNIT_WIDTH)
         payloads: list[Value] = [Value.cast(host.request.payload)]
-        for source in asked:
+        for source in requests:
             payload = Signal(layout, name=f"asked_of_{unit}_{source.core}")
             m.d.comb += [
                 payload.address.eq(source.payload.address[:UNIT_WIDTH]),
@@ -148,8 +148,8 @@ class UnitRegisterBus(SharedBlock):
                 payload.data.eq(source.payload.data),
             ]
             payloads.append(Value.cast(payload))
-        wants = Cat(host.request.valid, *(source.units[number] for source in asked))
-        owner = Signal(1 + len(asked), name=f"owner_of_{unit}")
+        valid = Cat(host.request.valid, *(source.units[number] for source in requests))
+        owner = Signal(1 + len(requests), name=f"owner_of_{unit}")
         accepted = Signal.like(owner, name=f"accepted_by_{unit}")
         answered = Signal.like(owner, name=f"answered_by_{unit}")
         offered = Signal(name=f"offered_to_{unit}")
@@ -157,7 +157,7 @@ class UnitRegisterBus(SharedBlock):
         moves = ~offered | bus.request.ready
         m.d.comb += [
             # A requester accepted in this cycle still drives the same request.
-            arbiter.requests.eq(wants & ~owner),
+            arbiter.requests.eq(valid & ~owner),
             arbiter.taken.eq(moves),
             bus.request.valid.eq(offered),
             bus.request.payload.eq(offer),
@@ -172,14 +172,16 @@ class UnitRegisterBus(SharedBlock):
             m.d.sync += Value.cast(offer).eq(select(arbiter.grant, payloads))
         return accepted, answered
 
-    def answer(self, m: Module, core: int, asked: "Asked", is_taken: Value, answered: list[Value]):
+    def answer(
+        self, m: Module, core: int, request: "CoreRequest", is_taken: Value, answered: list[Value]
+    ):
         """Drive a core's response from the unit that answers it."""
         port = self.core[core]
         was_access, was_refused = Signal(name=f"was_access_{core}"), Signal(name=f"refused_{core}")
-        refuses = asked.valid & ~asked.units.any()
+        refuses = request.valid & ~request.units.any()
         m.d.comb += [
-            asked.taken.eq(is_taken | refuses),
-            port.request.ready.eq(asked.taken & ~asked.is_word),
+            request.taken.eq(is_taken | refuses),
+            port.request.ready.eq(request.taken & ~request.is_word),
             port.response.valid.eq(was_access),
             port.response.payload.error.eq(was_refused),
         ]
@@ -189,7 +191,7 @@ class UnitRegisterBus(SharedBlock):
         m.d.sync += [was_access.eq(port.request.ready), was_refused.eq(refuses)]
 
 
-class Asked:
+class CoreRequest:
     """Signals of a core's current request."""
 
     def __init__(self, core: int, units: list[str]):

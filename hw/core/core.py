@@ -162,8 +162,8 @@ class Core(SharedBlock):
         for number in range(core.writeback_buses):
             connect(m, writeback.write[number], registers.write[number])
             connect(m, writeback.bus[number], collectors.bus[number])
-        self.tell_scoreboard(m, issue, collectors, writeback, units)
-        self.tell_control(m, control, counters, writeback)
+        self.connect_scoreboard(m, issue, collectors, writeback, units)
+        self.connect_control(m, control, counters, writeback)
         if core.awaits_products:
             product = collectors.operation[Port.TENSOR]
             m.d.comb += control.product.eq(begins(product) << product.payload.warp)
@@ -246,25 +246,25 @@ class Core(SharedBlock):
             issue.resume.eq(control.resume),
         ]
 
-    def tell_scoreboard(self, m: Module, issue, collectors, writeback, units):
+    def connect_scoreboard(self, m: Module, issue, collectors, writeback, units):
         """Connect dispatched operations and arriving results to the scoreboard."""
-        for news, port in zip(issue.dispatched, FIXED_PORTS, strict=True):
+        for event, port in zip(issue.dispatched, FIXED_PORTS, strict=True):
             operation = collectors.operation[port]
             m.d.comb += [
-                news.valid.eq(operation.valid & operation.ready & operation.payload.writes),
-                news.warp.eq(operation.payload.warp),
-                news.rd.eq(operation.payload.rd),
+                event.valid.eq(operation.valid & operation.ready & operation.payload.writes),
+                event.warp.eq(operation.payload.warp),
+                event.rd.eq(operation.payload.rd),
             ]
-        for news, port in zip(issue.arriving, VARIABLE_PORTS, strict=True):
+        for event, port in zip(issue.arriving, VARIABLE_PORTS, strict=True):
             result = writeback.result[port]
             valid = result.valid & result.payload.writes
             if PORTS[port].announces:
                 result = units[port].arriving
                 valid = result.valid
             m.d.comb += [
-                news.valid.eq(valid),
-                news.warp.eq(result.payload.warp),
-                news.rd.eq(result.payload.rd),
+                event.valid.eq(valid),
+                event.warp.eq(result.payload.warp),
+                event.rd.eq(result.payload.rd),
             ]
         for done, bus in zip(issue.written, writeback.bus, strict=True):
             m.d.comb += [
@@ -274,7 +274,7 @@ class Core(SharedBlock):
                 done.writes.eq(bus.payload.writes),
             ]
 
-    def tell_control(self, m: Module, control, counters, writeback):
+    def connect_control(self, m: Module, control, counters, writeback):
         """Connect the flags and event counts to the control registers."""
         retired = Value.cast(0)
         for flags, bus in zip(control.flags, writeback.bus, strict=True):

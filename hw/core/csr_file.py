@@ -65,7 +65,7 @@ def count(m: Module, sum_low: Signal, events: Value) -> Value:
 class CsrFile(SharedBlock):
     """Control and status registers: reads all, writes the writable, keeps float CSRs per warp.
 
-    `answer` is combinational from `number` and the warp. `look` must have
+    `answer` is combinational from `number` and the warp. `lookup` must have
     selected the warp in an earlier cycle, with no write for it since. A write takes effect in the
     next cycle, and so do flags on the buses. Flags of a warp must not arrive while its registers
     are written.
@@ -78,11 +78,11 @@ class CsrFile(SharedBlock):
     -------
     core : In(core_shape(config.cores))
         Number of this core.
-    look : In(1)
-        Selects `look_warp` and mscratch or mepc for the following reads; in an earlier cycle
+    lookup : In(1)
+        Selects `lookup_warp` and mscratch or mepc for the following reads; in an earlier cycle
         than the read, and not in the cycle of a write.
-    look_warp : In(warp_shape(config.core))
-    look_scratch : In(1)
+    lookup_warp : In(warp_shape(config.core))
+    lookup_scratch : In(1)
         Selects mscratch, otherwise mepc.
     number : In(12)
     warp : In(warp_shape(config.core))
@@ -125,9 +125,9 @@ class CsrFile(SharedBlock):
         self.cycles, self.instructions = Signal(32), Signal(32)
         super().__init__({
             "core": In(core_shape(config.cores)),
-            "look": In(1),
-            "look_warp": In(warp_shape(shape)),
-            "look_scratch": In(1),
+            "lookup": In(1),
+            "lookup_warp": In(warp_shape(shape)),
+            "lookup_scratch": In(1),
             "number": In(12),
             "warp": In(warp_shape(shape)),
             "warps": In(shape.warps),
@@ -228,8 +228,8 @@ class CsrFile(SharedBlock):
             with m.Case(CSRS["fcsr"].number):
                 m.d.comb += [written.eq(self.write_value), writes.eq(self.write)]
         for w in warps:
-            told = (self.flags[bus] for bus in range(self.shape.writeback_buses))
-            raised = (Mux(bus.valid & (bus.warp == w), bus.flags, 0) for bus in told)
+            raising = (self.flags[bus] for bus in range(self.shape.writeback_buses))
+            raised = (Mux(bus.valid & (bus.warp == w), bus.flags, 0) for bus in raising)
             m.d.sync += flags[w].eq(reduce(or_, raised, flags[w]))
             with m.If(writes & self.warps[w]):
                 m.d.sync += [
@@ -239,7 +239,7 @@ class CsrFile(SharedBlock):
         return fcsr
 
     def keep_words(self, m: Module) -> Value:
-        """Keep mscratch and mepc of each warp; return the one selected by `look`."""
+        """Keep mscratch and mepc of each warp; return the one selected by `lookup`."""
         warps = self.shape.warps
         m.submodules.words = words = Sram(depth=2 * warps, width=32, ports=ONE_PORT)
         # The memory has no reset: a word reads 0 until it is written.
@@ -248,8 +248,8 @@ class CsrFile(SharedBlock):
         writes_scratch = self.write & is_scratch
         writes_return = self.write & (self.number == CSRS["mepc"].number)
         m.d.comb += [
-            words.read_enable.eq(self.look),
-            words.read_address.eq(Cat(self.look_scratch, self.look_warp)),
+            words.read_enable.eq(self.lookup),
+            words.read_address.eq(Cat(self.lookup_scratch, self.lookup_warp)),
             words.write_mask.eq(writes_scratch | writes_return),
             words.write_address.eq(Cat(writes_scratch, self.warp)),
             # Instructions are aligned to words.

@@ -133,10 +133,10 @@ class ArrayTest(Component):
         m.submodules.steps = played = Memory(
             shape=config.layout, depth=len(steps), init=[config.stored(step) for step in steps]
         )
-        m.submodules.expected = wanted = Memory(
+        m.submodules.reference = reference = Memory(
             shape=8 * config.matrix.drain_bytes, depth=len(expected), init=expected
         )
-        step, beat = played.read_port(), wanted.read_port()
+        step, beat = played.read_port(), reference.read_port()
         number, plays = Signal(range(len(steps) + 1)), Signal()
         beats, compares, is_last = Signal(range(len(expected) + 1)), Signal(), Signal()
         commanded = Signal()

@@ -155,7 +155,7 @@ class AxiRam(Component):
         self.read = memory.read_port()
         self.answer_reads(m)
         self.take_writes(m)
-        self.look(m)
+        self.compare(m)
         return m
 
     def find(self, m: Module, address: Value, name: str) -> tuple[Value, Signal]:
@@ -226,21 +226,21 @@ class AxiRam(Component):
         with m.If(axi.bvalid & axi.bready):
             m.d.sync += axi.bvalid.eq(0)
 
-    def look(self, m: Module):
+    def compare(self, m: Module):
         """Compare the memory with the expected contents while `verify` is high."""
         config, read = self.config, self.read
         m.submodules.expected = expected = Memory(
             shape=config.axi.data_width, depth=config.depth, init=config.words("after")
         )
-        wanted = expected.read_port()
+        reference = expected.read_port()
         place, compares = Signal(range(config.depth + 1)), Signal()
         more = self.verify & (place != config.depth)
-        m.d.comb += [wanted.addr.eq(place), wanted.en.eq(more)]
+        m.d.comb += [reference.addr.eq(place), reference.en.eq(more)]
         with m.If(self.verify):
             m.d.comb += [read.addr.eq(place), read.en.eq(more)]
         with m.If(more):
             m.d.sync += place.eq(place + 1)
         m.d.sync += compares.eq(more)
-        with m.If(compares & (read.data != wanted.data)):
+        with m.If(compares & (read.data != reference.data)):
             m.d.sync += self.differs.eq(1)
         m.d.comb += self.verified.eq((place == config.depth) & ~compares)

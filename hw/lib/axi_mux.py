@@ -110,10 +110,10 @@ class AxiMux(SharedBlock):
         self.pass_data(m, sources, order)
         for letter, fields in (("r", ("data", "resp", "last")), ("b", ("resp",))):
             self.pass_back(m, letter, fields, sources)
-        comes = [valid for s in sources for valid in (s.arvalid, s.awvalid, s.wvalid)]
+        valids = [valid for s in sources for valid in (s.arvalid, s.awvalid, s.wvalid)]
         o = self.o
         m.d.comb += self.busy.eq(
-            Cat(*comes, o.arvalid, o.awvalid, o.rvalid, o.bvalid, order.o.valid).any()
+            Cat(*valids, o.arvalid, o.awvalid, o.rvalid, o.bvalid, order.o.valid).any()
         )
         return m
 

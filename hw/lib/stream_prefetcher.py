@@ -69,7 +69,7 @@ class StreamPrefetcher(SharedBlock):
 
     | cycle | a line that is read                    |
     |-------|----------------------------------------|
-    | 0     | `asks`                                 |
+    | 0     | `demand`                                 |
     | 1     | its stream is found and advanced       |
     | 3     | the first line is proposed             |
 
@@ -81,11 +81,11 @@ class StreamPrefetcher(SharedBlock):
 
     Members
     -------
-    asks : In(1)
+    demand : In(1)
         `line` is read, and `missed` or not.
     line : In(config.line_width)
     missed : In(1)
-    forget : In(1)
+    drop : In(1)
         Drop all streams and proposals from the next cycle on.
     o : Out(stream.Signature(config.line_width))
     busy : Out(1)
@@ -95,10 +95,10 @@ class StreamPrefetcher(SharedBlock):
     def __init__(self, config: StreamConfig):
         self.config = config
         super().__init__({
-            "asks": In(1),
+            "demand": In(1),
             "line": In(config.line_width),
             "missed": In(1),
-            "forget": In(1),
+            "drop": In(1),
             "o": Out(stream.Signature(config.line_width)),
             "busy": Out(1),
         })
@@ -107,24 +107,24 @@ class StreamPrefetcher(SharedBlock):
         m = Module()
         layout = stream_layout(self.config)
         streams = [Signal(layout, name=f"stream_{n}") for n in range(STREAMS)]
-        asks, missed, line = Signal(), Signal(), Signal.like(self.line, reset_less=True)
+        demand, missed, line = Signal(), Signal(), Signal.like(self.line, reset_less=True)
         finds, first = Signal(STREAMS), Signal(STREAMS)
         turn, proposes = Signal(STREAMS, init=1), Signal(STREAMS)
         begins = Signal()
-        m.d.sync += [asks.eq(self.asks), missed.eq(self.missed), line.eq(self.line)]
+        m.d.sync += [demand.eq(self.demand), missed.eq(self.missed), line.eq(self.line)]
         m.submodules.turns = turns = Arbiter(STREAMS)
         moves = ~self.o.valid | self.o.ready
         m.d.comb += [
             first.eq(lowest(finds)),
             turns.requests.eq(Cat(s.left.any() for s in streams)),
-            proposes.eq(Mux(moves & ~asks, turns.grant, 0)),
+            proposes.eq(Mux(moves & ~demand, turns.grant, 0)),
             turns.taken.eq(proposes.any()),
-            begins.eq(asks & missed & ~finds.any()),
-            self.busy.eq(Cat(self.asks, asks, turns.requests, self.o.valid).any()),
+            begins.eq(demand & missed & ~finds.any()),
+            self.busy.eq(Cat(self.demand, demand, turns.requests, self.o.valid).any()),
         ]
         for number, one in enumerate(streams):
-            self.follow(m, one, asks & first[number], line, finds[number])
-            with m.If(asks & finds[number] & ~first[number]):
+            self.follow(m, one, demand & first[number], line, finds[number])
+            with m.If(demand & finds[number] & ~first[number]):
                 m.d.sync += one.eq(0)
             with m.If(proposes[number]):
                 m.d.sync += [one.front.eq(one.front + 1), one.left.eq(one.left - 1)]
@@ -139,8 +139,8 @@ class StreamPrefetcher(SharedBlock):
                 self.o.valid.eq(proposes.any()),
                 self.o.payload.eq(select(proposes, [one.front for one in streams])),
             ]
-        with m.If(self.forget):
-            m.d.sync += [asks.eq(0), self.o.valid.eq(0)]
+        with m.If(self.drop):
+            m.d.sync += [demand.eq(0), self.o.valid.eq(0)]
             m.d.sync += [one.eq(0) for one in streams]
         return m
 
@@ -148,13 +148,13 @@ class StreamPrefetcher(SharedBlock):
         """Match a line with a stream; advance the stream if `moves`."""
         ahead = self.config.ahead
         place = Signal(self.config.line_width)  # distance of `line` below the stream's last line
-        wanted, is_next, is_near = Signal.like(one.left), Signal(), Signal()
+        needed, is_next, is_near = Signal.like(one.left), Signal(), Signal()
         last = ahead + BEYOND
         m.d.comb += [
             place.eq(one.front - line + (BEYOND - 1)),
             is_near.eq(~place[exact_log2(BEHIND + BEYOND) :].any()),
             is_next.eq(place == BEYOND - 1),
-            wanted.eq(Mux(place < last, last - place, 0)),  # `front` up to `ahead` after `line`
+            needed.eq(Mux(place < last, last - place, 0)),  # `front` up to `ahead` after `line`
             finds.eq(is_near & (one.sure | is_next | (place == BEYOND))),
         ]
         with m.If(moves):
@@ -165,5 +165,5 @@ class StreamPrefetcher(SharedBlock):
                     one.left.eq(Mux(one.left > ahead, one.left - 1, ahead)),
                     one.sure.eq(1),
                 ]
-            with m.Elif(one.sure & (wanted > one.left)):
-                m.d.sync += one.left.eq(wanted)
+            with m.Elif(one.sure & (needed > one.left)):
+                m.d.sync += one.left.eq(needed)

@@ -129,8 +129,8 @@ class WriteCombiner(SharedBlock):
         config = self.config
         count, beats = config.lines, config.line_beats
         # One-hot: line allocated next, line whose burst is next, line whose beats are next.
-        following, asking, sending = (
-            Signal(count, init=1, name=name) for name in ("following", "asking", "sending")
+        following, requesting, sending = (
+            Signal(count, init=1, name=name) for name in ("following", "requesting", "sending")
         )
         waits, held = Signal(count), Signal(count)  # burst not accepted yet; beats not all read
         is_open = Signal(count)  # not offered yet; an offered burst must not change
@@ -145,9 +145,9 @@ class WriteCombiner(SharedBlock):
         same = Cat(address == self.i.payload.beat[config.place_width :] for address in addresses)
         matches, begins = Signal(count), Signal()
         in_use, offers = waits | held, Signal()
-        self.decide(m, offers, waits, in_use, following, asking, written, begins)
+        self.decide(m, offers, waits, in_use, following, requesting, written, begins)
         m.d.comb += [
-            is_open.eq(waits & ~Mux(offers, asking, 0)),
+            is_open.eq(waits & ~Mux(offers, requesting, 0)),
             matches.eq(is_open & same),
             self.burst.valid.eq(offers),
         ]
@@ -157,10 +157,10 @@ class WriteCombiner(SharedBlock):
             for number, address in enumerate(addresses):
                 with m.If(following[number]):
                     m.d.sync += address.eq(self.i.payload.beat[config.place_width :])
-        asked = self.ask(m, asking, addresses, written)
+        requested = self.offer_burst(m, requesting, addresses, written)
         sent = self.send(m, held & ~is_open, sending, written, memory)
         m.d.sync += [
-            waits.eq((waits & ~Mux(asked, asking, 0)) | Mux(begins, following, 0)),
+            waits.eq((waits & ~Mux(requested, requesting, 0)) | Mux(begins, following, 0)),
             held.eq((held & ~Mux(sent, sending, 0)) | Mux(begins, following, 0)),
         ]
         m.d.comb += self.busy.eq(waits.any() | held.any() | self.beat.valid)
@@ -195,20 +195,20 @@ class WriteCombiner(SharedBlock):
             ),
         ]
 
-    def decide(self, m: Module, offers, waits, in_use, following, asking, written, begins):
+    def decide(self, m: Module, offers, waits, in_use, following, requesting, written, begins):
         """Offer the oldest line when it need not wait for further writes."""
-        offered, comes, patience = Signal(), Signal(), self.config.patience
+        offered, is_due, patience = Signal(), Signal(), self.config.patience
         is_old, is_ripe = Signal.like(waits), Signal.like(waits)
-        m.d.comb += comes.eq(
+        m.d.comb += is_due.eq(
             Cat(
                 offered,
-                select(asking, written).all(),
+                select(requesting, written).all(),
                 (in_use & following.rotate_left(min(2, len(waits) - 1))).any(),
-                (is_ripe & asking).any(),
+                (is_ripe & requesting).any(),
                 C(not patience, 1),
             ).any()
         )
-        m.d.comb += offers.eq((waits & asking).any() & comes)
+        m.d.comb += offers.eq((waits & requesting).any() & is_due)
         m.d.sync += offered.eq(offers & ~self.burst.ready)
         if not patience:
             return
@@ -223,26 +223,26 @@ class WriteCombiner(SharedBlock):
         with m.Else():
             m.d.sync += [is_old.eq(is_old & ~begun), is_ripe.eq(is_ripe & ~begun)]
 
-    def ask(self, m: Module, asking, addresses, written) -> Value:
+    def offer_burst(self, m: Module, requesting, addresses, written) -> Value:
         """Drive the burst of the oldest line; return whether it is accepted."""
-        asked, count = Signal(), self.config.line_beats
+        requested, count = Signal(), self.config.line_beats
         # Signals, as a sliced expression would be emitted again for each slice.
         beats, backwards, first, last = (
             Signal(count, name=name) for name in ("beats", "backwards", "first", "last")
         )
         places = number_of(first), number_of(last[::-1])
         m.d.comb += [
-            beats.eq(select(asking, written)),
+            beats.eq(select(requesting, written)),
             backwards.eq(beats[::-1]),
             first.eq(lowest(beats)),
             last.eq(lowest(backwards)),
-            self.burst.payload.beat.eq(Cat(places[0], select(asking, addresses))),
+            self.burst.payload.beat.eq(Cat(places[0], select(requesting, addresses))),
             self.burst.payload.further.eq((places[1] - places[0])[: self.config.place_width]),
-            asked.eq(self.burst.valid & self.burst.ready),
+            requested.eq(self.burst.valid & self.burst.ready),
         ]
-        with m.If(asked):
-            m.d.sync += asking.eq(asking.rotate_left(1))
-        return asked
+        with m.If(requested):
+            m.d.sync += requesting.eq(requesting.rotate_left(1))
+        return requested
 
     def send(self, m: Module, ready, sending, written, memory) -> Value:
         """Read a beat of the next line to send; return whether it is its last."""

@@ -53,11 +53,11 @@ class FlushControl(SharedBlock):
     def build(self, platform):
         m = Module()
         # Cause of the current flush: the end of the run, the host, or both.
-        begun, asked, for_end, for_host = Signal(), Signal(), Signal(), Signal()
+        begun, pending, for_end, for_host = Signal(), Signal(), Signal(), Signal()
         quiet, ended = ~self.busy & ~self.units_busy, Signal()
         m.d.comb += [
             self.runs.eq(begun & ~ended),
-            self.requested.eq(asked | for_host),
+            self.requested.eq(pending | for_host),
         ]
         with m.If(self.start & self.busy):
             m.d.sync += begun.eq(1)
@@ -70,8 +70,8 @@ class FlushControl(SharedBlock):
             ]
         with m.Else():
             m.d.sync += for_end.eq(self.runs & quiet & ~self.faulty)
-            with m.If(asked | (self.runs & quiet & ~self.faulty)):
-                m.d.sync += [self.flush.eq(1), for_host.eq(asked), asked.eq(0)]
+            with m.If(pending | (self.runs & quiet & ~self.faulty)):
+                m.d.sync += [self.flush.eq(1), for_host.eq(pending), pending.eq(0)]
         with m.If(self.request):
-            m.d.sync += asked.eq(1)
+            m.d.sync += pending.eq(1)
         return m

@@ -106,15 +106,15 @@ class Barrier(SharedBlock):
             self.place.eq(Cat(self.number[:number_width], self.of_cores)),
             self.here.eq(self.waiting & Cat(place == self.place for place in self.places)),
         ]
-        self.judge(m)
-        self.meet(m)
+        self.check(m)
+        self.arrive_at_cluster(m)
 
         with m.If(self.release.valid & (config.cores > 1)):
-            met = Cat(place == released_place for place in self.places)
-            m.d.comb += self.let_go.eq(self.waiting & met)
+            is_released = Cat(place == released_place for place in self.places)
+            m.d.comb += self.let_go.eq(self.waiting & is_released)
         return m
 
-    def judge(self, m: Module):
+    def check(self, m: Module):
         """Check the arrival against the state of this core."""
         config = self.config
         index = self.number[:OF_CORES] if config.barrier_scope == "core" else self.number
@@ -140,27 +140,29 @@ class Barrier(SharedBlock):
                 self.cause.eq(FaultCause.BARRIER_DISAGREES),  # if the cluster barrier refuses
             ]
 
-    def meet(self, m: Module):
+    def arrive_at_cluster(self, m: Module):
         """Hold the arriving warp, or release all warps of the barrier."""
         config = self.config
         arrives = self.arrive.any() & ~self.is_wrong
         is_complete = self.of_cores | (self.arrived + 1 == self.count)
-        meets_cores = self.of_cores if config.barrier_scope == "core" else Const(1, 1)
-        asks = is_complete & meets_cores & (config.cores > 1)
+        spans_cores = self.of_cores if config.barrier_scope == "core" else Const(1, 1)
+        requests = is_complete & spans_cores & (config.cores > 1)
         opens, waits = Signal(), Signal()
         self.let_go = Signal(self.warps)  # released by the cluster barrier
         m.d.comb += [
-            self.request.valid.eq(arrives & asks),
+            self.request.valid.eq(arrives & requests),
             self.request.payload.barrier.eq(self.number),
             self.request.payload.count.eq(Mux(self.of_cores, self.count, config.cores)),
-            self.ready.eq(self.is_wrong | ~asks | self.request.ready),
-            self.refused.eq(self.is_wrong | (asks & self.request_refused)),
-            opens.eq(arrives & is_complete & ~asks),
+            self.ready.eq(self.is_wrong | ~requests | self.request.ready),
+            self.refused.eq(self.is_wrong | (requests & self.request_refused)),
+            opens.eq(arrives & is_complete & ~requests),
             waits.eq(arrives & ~opens & self.ready & ~self.refused),
             self.released.eq(self.let_go | Mux(opens, self.here | self.arrive, 0)),
         ]
-        comes = Mux(waits, self.arrive, 0)
-        m.d.sync += self.waiting.eq(Mux(self.clear, 0, (self.waiting & ~self.released) | comes))
+        arrives_here = Mux(waits, self.arrive, 0)
+        m.d.sync += self.waiting.eq(
+            Mux(self.clear, 0, (self.waiting & ~self.released) | arrives_here)
+        )
         for warp in range(self.warps):
             with m.If(self.arrive[warp]):
                 m.d.sync += [self.places[warp].eq(self.place), self.counts[warp].eq(self.count)]

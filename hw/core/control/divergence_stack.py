@@ -16,7 +16,7 @@ __all__ = ["DivergenceStack", "StackChange", "divergence_layout", "stack_answer_
 
 
 class StackChange(enum.Enum, shape=2):
-    """Change of the stack selected by the last look."""
+    """Change of the stack selected by the last look-up."""
 
     NONE = 0
     PUSH = 1
@@ -41,11 +41,11 @@ def stack_answer_layout(config: PipelineConfig) -> data.StructLayout:
 class DivergenceStack(SharedBlock):
     """Divergence stack: a stack of open splits for each warp, `stack_depth` deep.
 
-    `look` reads a warp's stack; `answer` is valid from the next cycle until the next look.
-    `change` applies to the stack of the last look, at most once per look, and not in the cycle of
-    the next look.
+    `lookup` reads a warp's stack; `answer` is valid from the next cycle until the next look-up.
+    `change` applies to the stack of the last look-up, at most once per look-up, and not in the
+    cycle of the next one.
 
-    | cycle | look | answer of  | change of |
+    | cycle | lookup | answer of  | change of |
     |-------|------|------------|-----------|
     | 0     | A    |            |           |
     | 1     |      | A          | A         |
@@ -59,8 +59,8 @@ class DivergenceStack(SharedBlock):
 
     Members
     -------
-    look : In(1)
-    look_warp : In(warp_shape(config))
+    lookup : In(1)
+    lookup_warp : In(warp_shape(config))
     answer : Out(stack_answer_layout(config))
         The innermost split, and whether the stack is empty or full.
     change : In(StackChange)
@@ -71,8 +71,8 @@ class DivergenceStack(SharedBlock):
     def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({
-            "look": In(1),
-            "look_warp": In(warp_shape(config)),
+            "lookup": In(1),
+            "lookup_warp": In(warp_shape(config)),
             "answer": Out(stack_answer_layout(config)),
             "change": In(StackChange),
             "push": In(divergence_layout(config)),
@@ -88,11 +88,11 @@ class DivergenceStack(SharedBlock):
         width = ceil_log2(config.stack_depth + 1)
         empty = (1 << width) - 1
         levels = [Signal(width, init=empty, name=f"level_{w}") for w in range(config.warps)]
-        looked = select((1 << self.look_warp)[: config.warps], levels)
+        lookup_level = select((1 << self.lookup_warp)[: config.warps], levels)
         warp = Signal(warp_shape(config), reset_less=True)
         level = Signal(width, reset_less=True)
-        with m.If(self.look):
-            m.d.sync += [warp.eq(self.look_warp), level.eq(looked)]
+        with m.If(self.lookup):
+            m.d.sync += [warp.eq(self.lookup_warp), level.eq(lookup_level)]
 
         is_push = self.change == StackChange.PUSH
         above, below = (level + 1)[:width], (level - 1)[:width]
@@ -107,8 +107,8 @@ class DivergenceStack(SharedBlock):
         top = data.View(divergence_layout(config), splits.read_data)
         changed = Signal(divergence_layout(config))
         m.d.comb += [
-            splits.read_enable.eq(self.look),
-            splits.read_address.eq(Cat(looked, self.look_warp)),
+            splits.read_enable.eq(self.lookup),
+            splits.read_address.eq(Cat(lookup_level, self.lookup_warp)),
             splits.write_mask.eq(is_push | (self.change == StackChange.SECOND)),
             splits.write_address.eq(Cat(Mux(is_push, above, level), warp)),
             changed.eq(Mux(is_push, self.push, top)),

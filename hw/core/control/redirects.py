@@ -114,7 +114,7 @@ class Redirects(SharedBlock):
         warps = Signal(config.warps)
         disagrees = branch.disagree.any() & (config.divergent_branch == "error")
         is_misaligned = branch.target[:2].any()
-        fails, goes_on, turns = Signal(), Signal(), Signal()
+        fails, continues, turns = Signal(), Signal(), Signal()
         m.d.comb += [
             warps.eq((self.branch.valid << branch.warp) & self.active),
             fails.eq(warps.any() & (disagrees | is_misaligned)),
@@ -129,7 +129,7 @@ class Redirects(SharedBlock):
                 )
             ),
             fault.address.eq(branch.target),
-            goes_on.eq(warps.any() & ~fails),
-            turns.eq(goes_on & (branch.target[2:] != (branch.pc[2:] + 1)[:30])),
+            continues.eq(warps.any() & ~fails),
+            turns.eq(continues & (branch.target[2:] != (branch.pc[2:] + 1)[:30])),
         ]
-        return Mux(goes_on, warps, 0), turns, fails
+        return Mux(continues, warps, 0), turns, fails

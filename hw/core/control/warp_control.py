@@ -162,26 +162,26 @@ class WarpControl(SharedBlock):
             self.invalidate.eq(self.commits & (given.operation == ControlOperation.FENCE_I)),
             self.invalidate_data.eq(self.commits & (given.operation == ControlOperation.FENCE)),
         ]
-        self.look(m, effects.situation)
+        self.read_state(m, effects.situation)
         if shape.awaits_products:
-            self.note_products(m, effects.situation)
+            self.track_products(m, effects.situation)
         self.change(m)
-        self.meet(m)
-        self.go_on(m)
-        self.tell(m)
+        self.synchronise(m)
+        self.resume_warps(m)
+        self.show_state(m)
         return m
 
-    def look(self, m: Module, found):
+    def read_state(self, m: Module, found):
         """Look up the state of the warp while its instruction is accepted."""
         accepted, warp = self.i.valid & self.i.ready, self.i.payload.warp
         for kept, answer in ((self.stack, found.stack), (self.registers, found.register)):
             m.d.comb += [
-                kept.look.eq(accepted),
-                kept.look_warp.eq(warp),
+                kept.lookup.eq(accepted),
+                kept.lookup_warp.eq(warp),
                 answer.eq(kept.answer),
             ]
         scratch = self.i.payload.immediate[:CSR_WIDTH] == CSRS["mscratch"].number
-        m.d.comb += self.registers.look_scratch.eq(scratch)
+        m.d.comb += self.registers.lookup_scratch.eq(scratch)
         for name in ("number", "warp", "warps", "mask"):
             m.d.comb += getattr(self.registers, name).eq(getattr(self.given, name))
         for name in ("core", "flags", "busy", "retired", "counter"):
@@ -194,7 +194,7 @@ class WarpControl(SharedBlock):
             self.frm.eq(self.registers.frm),
         ]
 
-    def note_products(self, m: Module, found):
+    def track_products(self, m: Module, found):
         """Note which warps have a product that they have not waited for."""
         having = Signal(self.shape.warps)
         waits = self.commits & (self.given.operation == ControlOperation.HGMMA_WAIT)
@@ -222,7 +222,7 @@ class WarpControl(SharedBlock):
         with m.If(commits & o.exits):
             m.d.sync += self.exit_code.eq(given.exit_code)
 
-    def meet(self, m: Module):
+    def synchronise(self, m: Module):
         """Connect arriving warps to their barrier."""
         given, barriers = self.given, self.barriers
         connect(m, barriers.request, flipped(self.barrier))
@@ -237,7 +237,7 @@ class WarpControl(SharedBlock):
             self.at_barrier.eq(barriers.waiting),
         ]
 
-    def go_on(self, m: Module):
+    def resume_warps(self, m: Module):
         """Resume, redirect and start warps, and report faults."""
         given, o, redirects = self.given, self.effects, self.redirects
         connect(m, flipped(self.branch), redirects.branch)
@@ -261,7 +261,7 @@ class WarpControl(SharedBlock):
             self.resume.eq(redirects.resume),
         ]
 
-    def tell(self, m: Module):
+    def show_state(self, m: Module):
         """Drive the result, or only the completion of an instruction without one."""
         given, result, threads = self.given, self.o.payload, self.shape.threads
         value = Signal(32, reset_less=True)

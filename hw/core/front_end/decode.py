@@ -162,7 +162,7 @@ class Decode(SharedBlock):
         m = Module()
         layout = choice_layout(self.config)
         found = Signal(layout, init=ILLEGAL)
-        self.look_up(m, found)
+        self.connect_table(m, found)
         rounding = self.word[12:15]
         is_reserved = RESERVED_ROUNDINGS.bit_select(rounding, 1)
         rd, rs1, rs2, rs3 = fields = [self.word[low : low + 5] for low in REGISTER_FIELDS.values()]
@@ -209,7 +209,7 @@ class Decode(SharedBlock):
         ]
         return m
 
-    def look_up(self, m: Module, found):
+    def connect_table(self, m: Module, found):
         """Set `found` to the decode result of the word, if it is an instruction."""
         layout = choice_layout(self.config)
         opcodes: dict[int, list[Rule]] = {}

@@ -63,11 +63,13 @@ class Fetch(SharedBlock):
         fetches = [WarpFetch(self.config) for _ in range(warps)]
         m.submodules.arbiter = arbiter = Arbiter(warps)
         chosen = Signal(fetch_request_layout(self.config))
-        wants, urgent = (Cat(getattr(f, name) for f in fetches) for name in ("wants", "urgent"))
+        requests, urgent = (
+            Cat(getattr(f, name) for f in fetches) for name in ("request", "urgent")
+        )
         waits = Signal()  # a request is stalled by memory
         m.d.comb += [
-            arbiter.requests.eq(Mux(urgent.any(), urgent, wants)),
-            arbiter.taken.eq(wants.any() & ~waits),
+            arbiter.requests.eq(Mux(urgent.any(), urgent, requests)),
+            arbiter.taken.eq(requests.any() & ~waits),
             chosen.address[3:].eq(select(arbiter.grant, [f.address for f in fetches])),
             chosen.tag.warp.eq(
                 select(arbiter.grant, [Const(w, warps.bit_length()) for w in range(warps)])
@@ -83,14 +85,14 @@ class Fetch(SharedBlock):
                 fetch.target.eq(redirect.pc[3:]),
                 fetch.position.eq(self.positions[warp]),
                 fetch.granted.eq(arbiter.grant[warp] & ~waits),
-                fetch.comes.eq(self.response.valid & (tag.warp == warp)),
+                fetch.arrives.eq(self.response.valid & (tag.warp == warp)),
                 fetch.pair.eq(tag.pair),
             ]
         m.d.comb += [
             self.fresh.eq(Cat(fetch.fresh for fetch in fetches).any()),
-            self.busy.eq(wants.any() | waits | Cat(fetch.busy for fetch in fetches).any()),
+            self.busy.eq(requests.any() | waits | Cat(fetch.busy for fetch in fetches).any()),
         ]
-        self.offer(m, chosen, wants.any(), waits)
+        self.offer(m, chosen, requests.any(), waits)
         return m
 
     def offer(self, m: Module, chosen, any_chosen: Value, waits: Signal):

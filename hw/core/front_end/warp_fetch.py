@@ -35,15 +35,15 @@ class WarpFetch(SharedBlock):
         Address in pairs.
     position : In(position_width(config))
         Lowest bits of the word address of the next instruction to take.
-    wants : Out(1)
+    request : Out(1)
         Requests the pair at `address`.
     urgent : Out(1)
         Requests it, and nothing of the warp is buffered or in flight.
     address : Out(29)
         In pairs.
     granted : In(1)
-        The pair is requested; only with `wants`.
-    comes : In(1)
+        The pair is requested; only with `request`.
+    arrives : In(1)
         The outstanding pair of slot `pair` arrives.
     pair : In(ceil_log2(pairs(config)))
     fresh : Out(1)
@@ -59,11 +59,11 @@ class WarpFetch(SharedBlock):
             "redirect": In(1),
             "target": In(29),
             "position": In(position_width(config)),
-            "wants": Out(1),
+            "request": Out(1),
             "urgent": Out(1),
             "address": Out(29),
             "granted": In(1),
-            "comes": In(1),
+            "arrives": In(1),
             "pair": In(ceil_log2(pairs(config))),
             "fresh": Out(1),
             "busy": Out(1),
@@ -73,29 +73,29 @@ class WarpFetch(SharedBlock):
         m = Module()
         count = pairs(self.config)
         pc = Signal(29, init=ENTRY >> 3)
-        asked = Signal(count)  # outstanding, by slot in the buffer
+        pending = Signal(count)  # outstanding, by slot in the buffer
         stale = Signal(count)  # of these, the pairs requested before the last redirect
-        asked_next = Signal(count)
+        pending_next = Signal(count)
         # Words buffered or in flight, plus one. If the warp starts at an odd word, the first
         # request begins one word before the head: the number of words is -1.
         level = Signal(position_width(self.config))
 
         place = Cat((pc & (count - 1)) == n for n in range(count))
-        coming = Cat(self.comes & (self.pair == n) for n in range(count))
+        coming = Cat(self.arrives & (self.pair == n) for n in range(count))
         m.d.comb += [
             level.eq(Cat(Const(1, 1), pc) - self.position),
             self.address.eq(pc),
-            self.wants.eq(
-                self.active & (level < self.config.instruction_buffer) & ~(asked & place).any()
+            self.request.eq(
+                self.active & (level < self.config.instruction_buffer) & ~(pending & place).any()
             ),
-            self.urgent.eq(self.wants & (level <= 1)),
-            asked_next.eq((asked | (place & self.granted.replicate(count))) & ~coming),
+            self.urgent.eq(self.request & (level <= 1)),
+            pending_next.eq((pending | (place & self.granted.replicate(count))) & ~coming),
             self.fresh.eq((coming & ~stale).any()),
-            self.busy.eq(asked.any()),
+            self.busy.eq(pending.any()),
         ]
         m.d.sync += [
-            asked.eq(asked_next),
-            stale.eq(Mux(self.redirect, asked_next, stale & asked_next)),
+            pending.eq(pending_next),
+            stale.eq(Mux(self.redirect, pending_next, stale & pending_next)),
         ]
         with m.If(self.redirect):
             m.d.sync += pc.eq(self.target)

@@ -165,7 +165,7 @@ class Scoreboard(Component):
         self.claim(m, boards)
         self.release(m, boards)
         self.retire(m, boards)
-        self.judge(m, boards)
+        self.select_ready(m, boards)
         return m
 
     def claim(self, m: Module, boards: list[WarpScoreboard]):
@@ -226,7 +226,7 @@ class Scoreboard(Component):
             for warp, board in enumerate(boards):
                 m.d.comb += [board.done[number].eq(warps[warp]), board.written[number].eq(written)]
 
-    def judge(self, m: Module, boards: list[WarpScoreboard]):
+    def select_ready(self, m: Module, boards: list[WarpScoreboard]):
         """Compute the warps that can issue, and the stall reasons of the others."""
         stopped = Signal(self.config.warps)  # stalled until the warp is resumed
         slots = [self.issue[slot] for slot in range(self.config.issue_width)]

@@ -139,11 +139,11 @@ class WarpScoreboard(SharedBlock):
         loaded = Signal(REGISTERS, reset_less=True)
         with m.If(self.issued.any()):
             m.d.sync += loaded.eq((loaded & ~self.claimed) | self.loaded)
-        self.look_up(m, pending, blocked, loaded)
+        self.find_hazards(m, pending, blocked, loaded)
         self.count(m, platform)
         return m
 
-    def look_up(self, m: Module, pending, blocked, loaded):
+    def find_hazards(self, m: Module, pending, blocked, loaded):
         """Compute the hazards of the next instructions."""
         sizes = self.config.group_sizes
         for slot in range(self.config.issue_width):

@@ -72,12 +72,12 @@ class BankRequests(SharedBlock):
     def build(self, platform):
         m = Module()
         if self.map.wide:
-            self.ask_one(m)
+            self.request_row(m)
         else:
-            self.ask_each(m)
+            self.request_words(m)
         return m
 
-    def ask_one(self, m):
+    def request_row(self, m):
         """Request the one bank that holds the register of all threads."""
         sizes, register = self.map, self.register
         bank = Signal(sizes.bank_width)
@@ -89,20 +89,20 @@ class BankRequests(SharedBlock):
             self.served.eq(self.finished.replicate(self.config.threads)),
         ]
 
-    def ask_each(self, m):
+    def request_words(self, m):
         """Request the bank of each unserved thread."""
         config, sizes, register = self.config, self.map, self.register
         low = register.register[: sizes.bank_width]
         done = Signal(config.threads)
-        wanted = Signal(config.threads)
+        needed = Signal(config.threads)
         left = Signal(config.threads)
         granted = Signal(config.banks)  # by offset in a part
         m.d.comb += [
-            wanted.eq(Mux(self.valid, register.mask & ~done, 0)),
-            self.offered.eq(self.first_parts(wanted)),
+            needed.eq(Mux(self.valid, register.mask & ~done, 0)),
+            self.offered.eq(self.first_parts(needed)),
             granted.eq(rotate_right(self.grants, low)),
             self.served.eq(self.offered & granted.replicate(sizes.parts)),
-            left.eq(wanted & ~self.served),
+            left.eq(needed & ~self.served),
             self.finished.eq(self.valid & ~left.any()),
         ]
         m.d.sync += done.eq(Mux(self.finished, 0, done | self.served))
@@ -131,16 +131,16 @@ class BankRequests(SharedBlock):
             union = union | part
         return union
 
-    def first_parts(self, wanted) -> Value:
-        """Return the lowest of the `wanted` threads of each bank."""
+    def first_parts(self, needed) -> Value:
+        """Return the lowest of the `needed` threads of each bank."""
         if self.map.parts == 1:
-            return wanted
+            return needed
         if self.config.banks == 1:
-            return lowest(wanted)
-        first = [self.part(wanted, 0)]
+            return lowest(needed)
+        first = [self.part(needed, 0)]
         before = first[0]
         for number in range(1, self.map.parts):
-            part = self.part(wanted, number)
+            part = self.part(needed, number)
             first.append(part & ~before)
             before = before | part
         return Cat(first)[: self.config.threads]

@@ -92,23 +92,23 @@ class Collector(SharedBlock):
     def build(self, platform):
         m = Module()
         held = self.hold_instruction(m)
-        wanted = Signal(OPERANDS)  # still to be requested from the banks
+        unread = Signal(OPERANDS)  # still to be requested from the banks
         waiting = Signal(OPERANDS)  # pending: expected on a bus
-        asked = Signal(OPERANDS, reset_less=True)  # requested in the last cycle
+        requested = Signal(OPERANDS, reset_less=True)  # requested in the last cycle
         again = Signal(OPERANDS)  # refused in the last cycle: the request must not change
-        asks, left = Signal(OPERANDS), Signal(OPERANDS)
+        requests, left = Signal(OPERANDS), Signal(OPERANDS)
         granted = (self.request.valid & self.request.ready).replicate(OPERANDS)
         takes, shown = self.watch_buses(m, held, waiting)
         taken, unseen = Signal(OPERANDS), Signal(OPERANDS)
         m.d.comb += [
-            again.eq(asked & wanted),
-            asks.eq(Mux(again.any(), again, lowest(wanted))),
+            again.eq(requested & unread),
+            requests.eq(Mux(again.any(), again, lowest(unread))),
             taken.eq(reduce(or_, takes, C(0))),
             unseen.eq(waiting & ~shown),
-            left.eq((wanted & ~(asks & granted)) | (waiting & ~taken)),
-            self.request.valid.eq(wanted.any()),
+            left.eq((unread & ~(requests & granted)) | (waiting & ~taken)),
+            self.request.valid.eq(unread.any()),
             self.request.payload.warp.eq(held.warp),
-            self.request.payload.register.eq(select(asks, [*held.sources])),
+            self.request.payload.register.eq(select(requests, [*held.sources])),
             self.request.payload.mask.eq(self.read_mask(held)),
             self.gathers.eq(left.any()),
             self.complete.eq(self.occupied & ~self.gathers),
@@ -118,16 +118,16 @@ class Collector(SharedBlock):
         if not self.config.snoop:
             pending = C(0, OPERANDS)
         # A result for fewer threads than read it can be read from the banks from the next cycle on.
-        m.d.sync += [asked.eq(asks), wanted.eq(left & ~unseen), waiting.eq(unseen)]
+        m.d.sync += [requested.eq(requests), unread.eq(left & ~unseen), waiting.eq(unseen)]
         with m.If(self.leaves):
             m.d.sync += self.occupied.eq(0)
         with m.If(self.allocate):
             m.d.sync += [
                 self.occupied.eq(1),
-                wanted.eq(reads & ~pending),
+                unread.eq(reads & ~pending),
                 waiting.eq(reads & pending),
             ]
-        self.keep_operands(m, asked, takes)
+        self.keep_operands(m, requested, takes)
         return m
 
     def read_mask(self, held) -> Value:
@@ -192,11 +192,11 @@ class Collector(SharedBlock):
             takes.append(take)
         return takes, reduce(or_, hits)
 
-    def keep_operands(self, m: Module, asked: Value, takes: list[Signal]):
+    def keep_operands(self, m: Module, requested: Value, takes: list[Signal]):
         """Drive operands from banks directly into `operation`, from buses through a register."""
         answer = self.data.payload
         arrives = Signal(OPERANDS)
-        m.d.comb += arrives.eq(asked & self.data.valid.replicate(OPERANDS))
+        m.d.comb += arrives.eq(requested & self.data.valid.replicate(OPERANDS))
         answered = Cat(answer.mask[t].replicate(32) for t in range(self.config.threads))
         values = Value.cast(answer.values)
         for k in range(OPERANDS):

@@ -63,18 +63,18 @@ class HazardMatrix(Component):
     def elaborate(self, platform):
         m = Module()
         collectors = range(self.config.collectors)
-        noted = [self.note(m, slot) for slot in range(self.config.issue_width)]
+        recorded = [self.record(m, slot) for slot in range(self.config.issue_width)]
         for c in collectors:
             before = Signal(self.config.collectors, name=f"before_{c}")
             gathering = Signal(self.config.collectors, name=f"gathering_before_{c}")
             m.d.comb += [gathering.eq(before & self.gathers), self.first[c].eq(~gathering.any())]
             m.d.sync += [before.eq(gathering), self.rivals[c].eq(self.rivals[c] & self.stays)]
-            for slot, (same_warp, same_port) in enumerate(noted):
+            for slot, (same_warp, same_port) in enumerate(recorded):
                 with m.If(self.allocate[slot][c]):
                     m.d.sync += [before.eq(same_warp), self.rivals[c].eq(same_port)]
         return m
 
-    def note(self, m: Module, slot: int) -> tuple[Signal, Signal]:
+    def record(self, m: Module, slot: int) -> tuple[Signal, Signal]:
         """Return masks of the collectors that the instruction of `slot` waits for, by kind."""
         same_warp = Signal(self.config.collectors, name=f"same_warp_{slot}")
         same_port = Signal(self.config.collectors, name=f"same_port_{slot}")

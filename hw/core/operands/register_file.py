@@ -93,7 +93,7 @@ class RegisterFile(SharedBlock):
     def connect_collectors(self, m, banks):
         """Connect the collectors' requests to the banks, and the read data back."""
         config = self.config
-        asking = []
+        requesters = []
         for number in range(config.collectors):
             request = self.request[number]
             m.submodules[f"read_{number}"] = read = BankRequests(config)
@@ -109,53 +109,61 @@ class RegisterFile(SharedBlock):
             ]
             m.d.comb += [crossbar.banks[n].eq(bank.read_data) for n, bank in enumerate(banks)]
             wiring.connect(m, crossbar.o, wiring.flipped(self.data[number]))
-            asking.append(read)
+            requesters.append(read)
         for number, bank in enumerate(banks):
             m.d.comb += [
-                bank.requests.eq(Cat(read.requests[number] for read in asking)),
-                bank.places.eq(self.places(asking, number)),
+                bank.requests.eq(Cat(read.requests[number] for read in requesters)),
+                bank.places.eq(self.places(requesters, number)),
             ]
         if config.bank_arbiter == "age":
             m.submodules.age_matrix = age_matrix = AgeMatrix(config.collectors)
-            m.d.comb += age_matrix.waiting.eq(Cat(read.valid & ~read.finished for read in asking))
+            m.d.comb += age_matrix.waiting.eq(
+                Cat(read.valid & ~read.finished for read in requesters)
+            )
             m.d.comb += [Value.cast(bank.older).eq(Value.cast(age_matrix.older)) for bank in banks]
 
-    def places(self, asking: list[BankRequests], bank: int) -> Value:
-        """Return the rows requested in a bank, one for each of `asking`."""
+    def places(self, requesters: list[BankRequests], bank: int) -> Value:
+        """Return the rows requested in a bank, one for each of `requesters`."""
         return Cat(
-            self.map.place(asks.register.register, asks.register.warp, asks.parts[bank])
-            for asks in asking
+            self.map.place(
+                requester.register.register, requester.register.warp, requester.parts[bank]
+            )
+            for requester in requesters
         )
 
     def connect_buses(self, m, banks):
         """Connect the results on the buses to the banks."""
-        asking, words = [], []
+        requesters, words = [], []
         for number in range(self.config.writeback_buses):
             write = self.write[number]
-            m.submodules[f"write_{number}"] = asks = BankRequests(self.config)
+            m.submodules[f"write_{number}"] = requester = BankRequests(self.config)
             m.d.comb += [
-                asks.valid.eq(write.valid & write.payload.writes),
-                asks.register.warp.eq(write.payload.warp),
-                asks.register.register.eq(write.payload.rd),
-                asks.register.mask.eq(write.payload.mask),
-                asks.grants.eq(Cat(bank.write_grant[number] for bank in banks)),
-                write.ready.eq(asks.finished | (write.valid & ~write.payload.writes)),
+                requester.valid.eq(write.valid & write.payload.writes),
+                requester.register.warp.eq(write.payload.warp),
+                requester.register.register.eq(write.payload.rd),
+                requester.register.mask.eq(write.payload.mask),
+                requester.grants.eq(Cat(bank.write_grant[number] for bank in banks)),
+                write.ready.eq(requester.finished | (write.valid & ~write.payload.writes)),
             ]
-            asking.append(asks)
-            words.append(self.values_at_banks(m, number, asks))
-        m.submodules.write_age_matrix = age_matrix = AgeMatrix(len(asking))
-        m.d.comb += age_matrix.waiting.eq(Cat(asks.valid & ~asks.finished for asks in asking))
+            requesters.append(requester)
+            words.append(self.values_at_banks(m, number, requester))
+        m.submodules.write_age_matrix = age_matrix = AgeMatrix(len(requesters))
+        m.d.comb += age_matrix.waiting.eq(
+            Cat(requester.valid & ~requester.finished for requester in requesters)
+        )
         for number, bank in enumerate(banks):
-            masks = [asks.register.mask if self.map.wide else Const(1) for asks in asking]
+            masks = [
+                requester.register.mask if self.map.wide else Const(1) for requester in requesters
+            ]
             m.d.comb += [
                 Value.cast(bank.write_older).eq(Value.cast(age_matrix.older)),
-                bank.write_requests.eq(Cat(asks.requests[number] for asks in asking)),
-                bank.write_places.eq(self.places(asking, number)),
+                bank.write_requests.eq(Cat(requester.requests[number] for requester in requesters)),
+                bank.write_places.eq(self.places(requesters, number)),
                 bank.write_masks.eq(Cat(masks)),
                 bank.write_data.eq(Cat(at_banks[number] for at_banks in words)),
             ]
 
-    def values_at_banks(self, m, number: int, asks: BankRequests) -> list[Value]:
+    def values_at_banks(self, m, number: int, requester: BankRequests) -> list[Value]:
         """Return for each bank the data that bus `number` would write to it."""
         payload = self.write[number].payload
         banks = self.config.banks
@@ -164,7 +172,7 @@ class RegisterFile(SharedBlock):
         m.submodules[f"distributor_{number}"] = distributor = Distributor(self.config)
         m.d.comb += [
             distributor.register.eq(payload.rd),
-            distributor.offered.eq(asks.offered),
+            distributor.offered.eq(requester.offered),
             distributor.values.eq(payload.values),
         ]
         return [distributor.banks[bank] for bank in range(banks)]

@@ -217,15 +217,15 @@ class Accumulator(Component):
         banks = self.banks(m)
         select = exact_log2(len(banks))
         is_read = Signal()
-        added, wanted = self.target.address[:select], self.read.payload[:select]
+        added, needed = self.target.address[:select], self.read.payload[:select]
         m.d.comb += [
             is_read.eq(self.target_valid & self.target.accumulate),
-            self.read.ready.eq(~(is_read & (added == wanted))),
+            self.read.ready.eq(~(is_read & (added == needed))),
         ]
         for number, rows in enumerate(banks):
             takes = is_read & (added == number)
             m.d.comb += [
-                rows.read_enable.eq(takes | (self.read.valid & (wanted == number))),
+                rows.read_enable.eq(takes | (self.read.valid & (needed == number))),
                 rows.read_address.eq(
                     Mux(takes, self.target.address[select:], self.read.payload[select:])
                 ),
@@ -240,7 +240,7 @@ class Accumulator(Component):
         data_of = Array(rows.read_data for rows in banks)
         m.d.sync += [
             added_from.eq(added),
-            read_from.eq(wanted),
+            read_from.eq(needed),
             accumulates.eq(self.target.accumulate),
             addends.eq(Mux(accumulates, data_of[added_from], identities)),
             stored.eq(data_of[read_from]),

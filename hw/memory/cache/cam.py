@@ -5,8 +5,8 @@ from amaranth import *
 __all__ = ["cam_matches", "in_flight"]
 
 
-def cam_matches(m: Module, put: Value, key: Value, looked_for: Value) -> Signal:
-    """Store `key` in the entries of the one-hot `put`; return the entries equal to `looked_for`.
+def cam_matches(m: Module, put: Value, key: Value, searched: Value) -> Signal:
+    """Store `key` in the entries of the one-hot `put`; return the entries equal to `searched`.
 
     The match covers every entry ever written: the caller masks those that are free.
     """
@@ -15,18 +15,18 @@ def cam_matches(m: Module, put: Value, key: Value, looked_for: Value) -> Signal:
     for n, each in enumerate(kept):
         with m.If(put[n]):
             m.d.sync += each.eq(key)
-    m.d.comb += found.eq(Cat(each == looked_for for each in kept))
+    m.d.comb += found.eq(Cat(each == searched for each in kept))
     return found
 
 
 def in_flight(
-    m: Module, begin: Value, end: Value, key: Value, looked_for: Value
+    m: Module, begin: Value, end: Value, key: Value, searched: Value
 ) -> tuple[Signal, Value]:
     """Hold `key` in entry `begin` from the next cycle on, up to the cycle of `end`; one-hot or 0.
 
-    Return the entries in use, and whether one of them holds `looked_for`.
+    Return the entries in use, and whether one of them holds `searched`.
     """
     used = Signal(len(begin), name="under_way")
-    same = cam_matches(m, begin, key, looked_for)
+    same = cam_matches(m, begin, key, searched)
     m.d.sync += used.eq((used & ~end) | begin)
     return used, (used & same).any()

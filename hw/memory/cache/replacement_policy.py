@@ -61,7 +61,7 @@ class ReplacementPolicy(SharedBlock):
     replaces : In(1)
         The victim is replaced, by a prefetched line if `ahead`.
     ahead : In(1)
-    wanted : In(config.ways)
+    needed : In(config.ways)
         One-hot: the way with a demand access.
     changes : Out(1)
     becomes : Out(config.layout)
@@ -72,7 +72,7 @@ class ReplacementPolicy(SharedBlock):
         self.config = config
         ways = config.ways
         super().__init__(
-            {name: In(ways) for name in ("valid", "pending", "wanted")}
+            {name: In(ways) for name in ("valid", "pending", "needed")}
             | {name: In(1) for name in ("replaces", "ahead")}
             | {name: Out(1) for name in ("has_way", "changes")}
             | {"chances": In(config.layout), "victim": Out(ways), "becomes": Out(config.layout)}
@@ -90,7 +90,7 @@ class ReplacementPolicy(SharedBlock):
             unkept.eq(allowed & ~kept),
             no_empty.eq(self.valid.all()),
             self.has_way.eq(allowed.any()),
-            self.changes.eq(self.replaces | (self.wanted & kept).any()),
+            self.changes.eq(self.replaces | (self.needed & kept).any()),
         ]
         with m.If(~no_empty):
             m.d.comb += self.victim.eq(lowest(~self.valid))
@@ -113,7 +113,7 @@ class ReplacementPolicy(SharedBlock):
         for way in range(self.config.ways):
             with m.If(self.replaces & self.victim[way]):
                 m.d.comb += self.becomes[way].eq(Mux(self.ahead, self.config.chances, 0))
-            with m.Elif(self.wanted[way]):
+            with m.Elif(self.needed[way]):
                 m.d.comb += self.becomes[way].eq(0)
             with m.Else():
                 m.d.comb += self.becomes[way].eq(self.chances[way] - (passed[way] & kept[way]))

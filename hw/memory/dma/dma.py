@@ -274,10 +274,10 @@ class Dma(SharedBlock):
         direction = writes.payload.descriptor.direction
         is_store = (direction == Direction.STORE) | (direction == Direction.REFILL)
         m.d.comb += writes.ready.eq(free)
-        for writer, mine in zip(writers, (is_store, ~is_store), strict=False):
+        for writer, is_own in zip(writers, (is_store, ~is_store), strict=False):
             m.d.comb += [
                 writer.work.payload.eq(writes.payload),
-                writer.work.valid.eq(writes.valid & free & mine),
+                writer.work.valid.eq(writes.valid & free & is_own),
             ]
 
     def retire(self, m, ports, loaded, writers):

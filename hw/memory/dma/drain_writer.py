@@ -105,7 +105,7 @@ class DrainWriter(SharedBlock):
         valid, second, taken = Signal(), Signal(), Signal()
         moves, crosses = Signal(), Signal()
         place = address_generator.o.payload
-        wanted = place.bytes.any() & ~tracker.done.payload.refused
+        is_needed = place.bytes.any() & ~tracker.done.payload.refused
         m.d.comb += [
             crosses.eq(mask[size:].any() & ~second),
             moves.eq(~valid | (taken & ~crosses)),
@@ -117,7 +117,7 @@ class DrainWriter(SharedBlock):
         with m.If(moves):
             beat = Cat(self.drain.payload, Const(0, 8 * size - len(self.drain.payload)))
             m.d.sync += [
-                valid.eq(self.drain.valid & address_generator.o.valid & wanted),
+                valid.eq(self.drain.valid & address_generator.o.valid & is_needed),
                 held.eq(rotate_bytes(beat, place.address, size)),
                 address.eq(place.address),
                 mask.eq(~bytes_from(place.bytes, size) << place.address[:width]),

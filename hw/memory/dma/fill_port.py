@@ -68,10 +68,10 @@ class FillPort(SharedBlock):
         """Forward lines of matrix unit `number` as rows of `size` bytes."""
         line, beat = merged.payload.payload.line, self.config.axi.beat_bytes
         row = getattr(self, numbered("fill", number))
-        mine = merged.payload.payload.unit == number
+        is_own = merged.payload.payload.unit == number
         words = Cat(line.mask[byte] for byte in range(0, beat, WORD_BYTES))
-        m.d.comb += row.valid.eq(merged.valid & mine)
-        with m.If(mine):
+        m.d.comb += row.valid.eq(merged.valid & is_own)
+        with m.If(is_own):
             m.d.comb += merged.ready.eq(row.ready)
         low, high = exact_log2(min(beat, size)), exact_log2(max(beat, size))
         if size >= beat:

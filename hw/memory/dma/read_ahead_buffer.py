@@ -57,18 +57,18 @@ class ReadAheadBuffer(SharedBlock):
         active = Signal()
         row = Signal(config.shared.address_width - width, reset_less=True)
         rows_left = Signal(range(config.axi.burst_beats + 1), reset_less=True)
-        asked = Signal(range(depth + 1))  # lines requested and not accepted at `o`
+        requested = Signal(range(depth + 1))  # lines requested and not accepted at `o`
         request, response = self.read.request, self.read.response
         moves = Signal()
         m.d.comb += [
-            request.valid.eq(active & (asked != depth)),
+            request.valid.eq(active & (requested != depth)),
             request.payload.eq(Cat(Const(0, width), row)),
             moves.eq(request.valid & request.ready),
             self.segment.ready.eq(~active | (moves & ~rows_left.any())),
             queue.i.valid.eq(response.valid),
             queue.i.payload.eq(response.payload),
         ]
-        m.d.sync += asked.eq(asked + moves - (self.o.valid & self.o.ready))
+        m.d.sync += requested.eq(requested + moves - (self.o.valid & self.o.ready))
         with m.If(moves):
             m.d.sync += [row.eq(row + 1), rows_left.eq(rows_left - 1)]
         with m.If(self.segment.ready):

@@ -85,11 +85,11 @@ class ReadChannel(SharedBlock):
         connect(m, byte_aligner.o, flipped(self.line))
 
         segment, plan = merge.o.payload.payload, flight.i.payload
-        wanted = Signal()
+        is_needed = Signal()
         m.d.comb += [
-            wanted.eq(merge.o.valid & ~segment.zero),
+            is_needed.eq(merge.o.valid & ~segment.zero),
             *request_burst(self.address.payload, segment.dram, segment.bytes, size),
-            self.address.valid.eq(wanted & flight.i.ready),
+            self.address.valid.eq(is_needed & flight.i.ready),
             flight.i.valid.eq(merge.o.valid & (segment.zero | self.address.ready)),
             merge.o.ready.eq(flight.i.ready & (segment.zero | self.address.ready)),
             plan.offset.eq(segment.dram),
@@ -97,7 +97,7 @@ class ReadChannel(SharedBlock):
             plan.bytes.eq(segment.bytes),
             plan.zero.eq(segment.zero),
             plan.owner.eq(merge.o.payload.source),
-            self.waits.eq(wanted & ~merge.o.ready),
+            self.waits.eq(is_needed & ~merge.o.ready),
         ]
         m.d.comb += [
             byte_aligner.i.payload.eq(self.beat.payload.data),

@@ -104,10 +104,10 @@ class DmaRegisters(SharedBlock):
         retired = self.retired.payload
         ends = self.retired.valid & retired.host
         # An error in the same cycle as a clear is kept.
-        news = Cat(retired.failed, retired.refused) & ends.replicate(2)
+        events = Cat(retired.failed, retired.refused) & ends.replicate(2)
         m.d.sync += [
             running.eq(running + started - ends),
-            error.eq(Mux(clears, 0, error) | news),
+            error.eq(Mux(clears, 0, error) | events),
         ]
         m.d.comb += self.failed.eq(error.any())
         with m.If(ends):

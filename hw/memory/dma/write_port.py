@@ -66,12 +66,12 @@ class WritePort(SharedBlock):
         for k in range(contexts):
             m.submodules[f"lines_{k}"] = lines = Queue(layout, LINES_AHEAD)
             connect(m, lines.o, merge.i[k])
-            mine = self.load.payload.owner == k
+            is_own = self.load.payload.owner == k
             m.d.comb += [
                 lines.i.payload.eq(self.load.payload),
-                lines.i.valid.eq(self.load.valid & mine),
+                lines.i.valid.eq(self.load.valid & is_own),
             ]
-            with m.If(mine):
+            with m.If(is_own):
                 m.d.comb += self.load.ready.eq(lines.i.ready)
         connect(m, flipped(self.spill), merge.i[contexts])
         line, request = merge.o.payload.payload, self.write.request

@@ -10,11 +10,11 @@ from .mshr import MshrConfig
 
 __all__ = [
     "PAIR_BYTES",
+    "context_layout",
     "data_mshr_config",
     "instruction_cache_events",
     "instruction_mshr_config",
     "line_layout",
-    "note_layout",
     "read_layout",
 ]
 
@@ -34,8 +34,8 @@ def instruction_mshr_config(config: MemoryUnitConfig) -> MshrConfig:
     )
 
 
-def note_layout(config: MemoryUnitConfig) -> data.StructLayout:
-    """Return the layout of the note of a read: the response's tag, and its lanes' words.
+def context_layout(config: MemoryUnitConfig) -> data.StructLayout:
+    """Return the layout of the context of a read: the response's tag, and its lanes' words.
 
     ``places`` are the numbers of the words in the beat.
     """
@@ -56,7 +56,7 @@ def data_mshr_config(config: MemoryUnitConfig) -> DataCacheConfig:
         beat_bytes=config.axi.beat_bytes,
         word_bytes=config.axi.beat_bytes,
         waiters=core.transactions,
-        note_width=note_layout(config).size,
+        context_width=context_layout(config).size,
     )
 
 

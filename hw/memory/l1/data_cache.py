@@ -22,7 +22,7 @@ from .data_mshrs import DataMshrs
 from .flushable_tag_array import FlushableTagArray
 from .mshr_file import replay_layout
 from .pending_stores import PendingStores
-from .refill import look_up_line, read_lines, take_beat
+from .refill import lookup_line, read_lines, take_beat
 
 __all__ = ["REFUSALS", "DataCache"]
 
@@ -116,45 +116,51 @@ class DataCache(SharedBlock):
         connect(m, answers.o, flipped(self.answer))
         connect(m, outgoing.o, flipped(self.line_write))
 
-        look = Signal(beat_write_layout(config), reset_less=True)
+        lookup = Signal(beat_write_layout(config), reset_less=True)
         # Of the read being looked up.
         number = Signal(config.waiter_width, reset_less=True)
-        note = Signal(config.note_width, reset_less=True)
+        context = Signal(config.context_width, reset_less=True)
         replayed = Signal()  # a forwarded beat or a replay is answered
-        self.insists = Signal()  # an arriving beat has been refused as often as allowed
+        self.must_fill = Signal()  # an arriving beat has been refused as often as allowed
         self.stalls = Signal()  # the look-up stalls: a beat that arrives for its set is accepted
         is_read, is_write = Signal(), Signal()  # kind of the look-up
         reads, writes, leaves = Signal(), Signal(), Signal()
-        is_present = self.look_up(m, look, number, is_read, tags, mshrs, stores)
+        is_present = self.connect_lookup(m, lookup, number, is_read, tags, mshrs, stores)
         stays = (is_read | is_write) & ~leaves
         is_free = ~stays & ~tags.sweeping
-        in_order = self.is_in_order(m, is_read & ~is_present, look, mshrs)
+        in_order = self.is_in_order(m, is_read & ~is_present, lookup, mshrs)
         passes = in_order & stores.room & outgoing.i.ready
         self.choose(
             m,
             is_free & answers.i.ready & self.finds_beats(mshrs),
-            self.is_stored(m, is_write, look),
+            self.is_stored(m, is_write, lookup),
             is_free & passes & self.finds_line(is_write, mshrs),
             reads,
             writes,
         )
-        self.tell_bank_waits(m, ~stays & answers.i.ready, ~stays & passes)
+        self.count_bank_waits(m, ~stays & answers.i.ready, ~stays & passes)
         with m.If(reads):
-            asked = self.read.payload
-            m.d.sync += [look.beat.eq(asked.beat), number.eq(asked.id), note.eq(asked.note)]
+            request = self.read.payload
+            m.d.sync += [
+                lookup.beat.eq(request.beat),
+                number.eq(request.id),
+                context.eq(request.context),
+            ]
         with m.If(writes):
-            m.d.sync += look.eq(self.write.payload)
+            m.d.sync += lookup.eq(self.write.payload)
         m.d.sync += [is_read.eq(reads | (is_read & ~leaves)), is_write.eq(writes)]
         m.d.comb += leaves.eq(
             is_write | (is_present & answers.i.ready & ~replayed) | mshrs.joins | mshrs.begins
         )
-        self.ask(m, reads, writes, tags, beats, mshrs)
-        read_lines(m, mshrs, self.line_of(look.beat), self.line_read)
+        self.read_arrays(m, reads, writes, tags, beats, mshrs)
+        read_lines(m, mshrs, self.line_of(lookup.beat), self.line_read)
         was_read = Signal()
         m.d.sync += was_read.eq(reads)
         m.d.comb += self.stalls.eq(is_read & ~was_read)
-        self.fill(m, look, was_read, is_write, tags, beats, mshrs)
-        self.reply(m, is_read & is_present, replayed, (number, note), tags, beats, mshrs, answers)
+        self.fill(m, lookup, was_read, is_write, tags, beats, mshrs)
+        self.reply(
+            m, is_read & is_present, replayed, (number, context), tags, beats, mshrs, answers
+        )
         self.pass_on(m, writes, tags, mshrs, stores, outgoing)
         m.d.comb += self.busy.eq(
             Cat(
@@ -198,72 +204,72 @@ class DataCache(SharedBlock):
         with m.If(reads | writes):
             m.d.sync += write_next.eq(reads)
 
-    def tell_bank_waits(self, m: Module, may_read: Value, may_write: Value):
+    def count_bank_waits(self, m: Module, may_read: Value, may_write: Value):
         """Drive `events.bank_waits`: a request stalls only because the arrays are in use."""
         m.d.comb += self.events.bank_waits.eq(
             (self.read.valid & ~self.read.ready & may_read)
             | (self.write.valid & ~self.write.ready & may_write)
         )
 
-    def is_stored(self, m: Module, is_write, look) -> Value:
+    def is_stored(self, m: Module, is_write, lookup) -> Value:
         """Return whether the array entry to be read may be written in this cycle."""
         index = self.config.place_width + self.config.cache.set_width  # bits of the array address
         is_same = Signal()
-        m.d.comb += is_same.eq(look.beat[:index] == self.read.payload.beat[:index])
+        m.d.comb += is_same.eq(lookup.beat[:index] == self.read.payload.beat[:index])
         return is_write & is_same
 
     def finds_beats(self, mshrs) -> Value:
         """Return whether a read may access the arrays: no replays, no beat written in its set."""
         is_filled = self.line.valid & self.fills_set_of(self.read.payload.beat, mshrs)
-        return ~mshrs.waits & ~(is_filled & (self.insists | self.stalls))
+        return ~mshrs.waits & ~(is_filled & (self.must_fill | self.stalls))
 
     def finds_line(self, is_write, mshrs) -> Value:
         """Return whether a write may look up its line, to write it in the next cycle."""
         is_filled = self.fills_set_of(self.write.payload.beat, mshrs)
-        return ~(self.line.valid & (self.insists | (is_filled & ~is_write)))
+        return ~(self.line.valid & (self.must_fill | (is_filled & ~is_write)))
 
     def fills_set_of(self, beat: Value, mshrs) -> Value:
         """Return whether the arriving beat is of the same set as `beat`."""
         return mshrs.fill.line[: self.config.cache.set_width] == self.set_of(beat)
 
-    def is_in_order(self, m: Module, is_missing, look, mshrs) -> Value:
+    def is_in_order(self, m: Module, is_missing, lookup, mshrs) -> Value:
         """Return whether no read waits, or is about to wait, for the line of the offered write."""
         line, will_wait = self.line_of(self.write.payload.beat), Signal()
         m.d.comb += [
             mshrs.written.eq(line),
-            will_wait.eq(is_missing & (self.line_of(look.beat) == line)),
+            will_wait.eq(is_missing & (self.line_of(lookup.beat) == line)),
         ]
-        return ~mshrs.meets & ~will_wait
+        return ~mshrs.conflict & ~will_wait
 
-    def look_up(self, m: Module, look, number, is_read, tags, mshrs, stores) -> Value:
+    def connect_lookup(self, m: Module, lookup, number, is_read, tags, mshrs, stores) -> Value:
         """Look up a line and allocate or join an MSHR on a miss; return whether the cache hits."""
         is_present, is_missing = Signal(), Signal()
-        line = self.line_of(look.beat)
-        look_up_line(m, mshrs, tags, line)
+        line = self.line_of(lookup.beat)
+        lookup_line(m, mshrs, tags, line)
         m.d.comb += [
             is_present.eq(tags.hits.any()),
             is_missing.eq(is_read & ~is_present),
             stores.line.eq(line),
-            mshrs.looks.eq(is_missing & ~stores.meets),
-            mshrs.wanted.eq(1),
+            mshrs.lookup.eq(is_missing & ~stores.conflict),
+            mshrs.is_demand.eq(1),
             mshrs.waiter.eq(number),
-            mshrs.place.eq(self.place_of(look.beat)),
+            mshrs.place.eq(self.place_of(lookup.beat)),
             self.events.misses.eq(mshrs.begins),
             self.events.joins.eq(mshrs.joins),
-            self.events.entry_waits.eq(mshrs.looks & ~mshrs.joins & ~mshrs.begins),
+            self.events.entry_waits.eq(mshrs.lookup & ~mshrs.joins & ~mshrs.begins),
             self.events.order_waits.eq(
-                (is_missing & stores.meets) | (self.write.valid & mshrs.meets)
+                (is_missing & stores.conflict) | (self.write.valid & mshrs.conflict)
             ),
         ]
         return is_present
 
-    def ask(self, m: Module, reads, writes, tags, beats, mshrs):
+    def read_arrays(self, m: Module, reads, writes, tags, beats, mshrs):
         """Read the arrays for a request or a replay."""
-        asked, replay = Signal.like(self.read.payload.beat), mshrs.replay
+        beat, replay = Signal.like(self.read.payload.beat), mshrs.replay
         m.d.comb += [
-            asked.eq(Mux(writes, self.write.payload.beat, self.read.payload.beat)),
+            beat.eq(Mux(writes, self.write.payload.beat, self.read.payload.beat)),
             tags.read.eq(reads | writes),
-            tags.read_set.eq(self.set_of(asked)),
+            tags.read_set.eq(self.set_of(beat)),
             beats.read.eq(
                 Mux(replay.valid, replay.payload.way, reads.replicate(self.config.cache.ways))
             ),
@@ -275,7 +281,7 @@ class DataCache(SharedBlock):
             ),
         ]
 
-    def admit(self, m: Module, look, was_read, is_write, mshrs) -> Value:
+    def admit(self, m: Module, lookup, was_read, is_write, mshrs) -> Value:
         """Accept an arriving beat or refuse it; return whether it is accepted.
 
         A beat waits for a write to the arrays, and for reads of its set that are offered or were
@@ -283,44 +289,44 @@ class DataCache(SharedBlock):
         It waits for no offered read while the look-up stalls.
         """
         refusals, yields = Signal(range(REFUSALS + 1)), Signal()
-        asks = self.read.valid & ~mshrs.waits & ~self.insists & ~self.stalls
+        waits_to_read = self.read.valid & ~mshrs.waits & ~self.must_fill & ~self.stalls
         m.d.comb += [
-            self.insists.eq(refusals >= REFUSALS - 1),
+            self.must_fill.eq(refusals >= REFUSALS - 1),
             yields.eq(
-                (asks & self.fills_set_of(self.read.payload.beat, mshrs))
-                | (was_read & (refusals != REFUSALS) & self.fills_set_of(look.beat, mshrs))
+                (waits_to_read & self.fills_set_of(self.read.payload.beat, mshrs))
+                | (was_read & (refusals != REFUSALS) & self.fills_set_of(lookup.beat, mshrs))
             ),
             self.line.ready.eq(~is_write & ~yields),
         ]
         m.d.sync += refusals.eq(Mux(self.line.valid & ~self.line.ready, refusals + 1, 0))
         return self.line.valid & self.line.ready
 
-    def fill(self, m: Module, look, was_read, is_write, tags, beats, mshrs):
+    def fill(self, m: Module, lookup, was_read, is_write, tags, beats, mshrs):
         """Write an arriving beat or a store to the arrays."""
-        came, fill, comes = self.line.payload, mshrs.fill, Signal()
-        m.d.comb += comes.eq(self.admit(m, look, was_read, is_write, mshrs))
-        ways = take_beat(m, mshrs, tags, comes, came)
+        beat, fill, takes = self.line.payload, mshrs.fill, Signal()
+        m.d.comb += takes.eq(self.admit(m, lookup, was_read, is_write, mshrs))
+        ways = take_beat(m, mshrs, tags, takes, beat)
         with m.If(is_write):
             m.d.comb += [
                 beats.write.eq(tags.hits),
-                beats.write_set.eq(self.set_of(look.beat)),
-                beats.write_beat.eq(self.place_of(look.beat)),
-                beats.write_data.eq(look.data),
-                beats.write_strobes.eq(look.strobes),
+                beats.write_set.eq(self.set_of(lookup.beat)),
+                beats.write_beat.eq(self.place_of(lookup.beat)),
+                beats.write_data.eq(lookup.data),
+                beats.write_strobes.eq(lookup.strobes),
             ]
         with m.Else():
             m.d.comb += [
                 beats.write.eq(ways),
                 beats.write_set.eq(fill.line[: self.config.cache.set_width]),
                 beats.write_beat.eq(fill.beat),
-                beats.write_data.eq(came.data),
+                beats.write_data.eq(beat.data),
                 beats.write_strobes.eq(~0),
             ]
 
     def reply(
-        self, m: Module, hits, replayed: Signal, looked, tags, beats, mshrs: DataMshrs, answers
+        self, m: Module, hits, replayed: Signal, read, tags, beats, mshrs: DataMshrs, answers
     ):
-        """Answer a forwarded beat or a replay, else a hit: one whose id and note are `looked`.
+        """Answer a forwarded beat or a replay, else a hit: one whose id and context are `read`.
 
         A hit that stalls pauses replays, since they would replace the beat that it has read.
         """
@@ -328,15 +334,15 @@ class DataCache(SharedBlock):
         forwarded = Signal.like(self.line.payload, reset_less=True)
         is_forwarded = Signal(reset_less=True)
         forward, replay, answer = mshrs.forward, mshrs.replay, answers.i.payload
-        note = self.keep_notes(m, looked, mshrs)
+        context = self.store_contexts(m, read, mshrs)
         m.d.comb += [
             mshrs.forwards.eq(answers.i.ready),
             mshrs.pause.eq(~answers.i.ready | mshrs.filled | (hits & replayed)),
             answers.i.valid.eq(hits | replayed),
             beats.way.eq(Mux(replayed & ~is_forwarded, chosen.way, tags.hits)),
             answer.data.eq(Mux(replayed & is_forwarded, forwarded.data, beats.word)),
-            answer.id.eq(Mux(replayed, chosen.waiter, looked[0])),
-            answer.note.eq(Mux(replayed, note, looked[1])),
+            answer.id.eq(Mux(replayed, chosen.waiter, read[0])),
+            answer.context.eq(Mux(replayed, context, read[1])),
             answer.error.eq(replayed & Mux(is_forwarded, forwarded.error, chosen.error)),
         ]
         with m.If(answers.i.ready):
@@ -349,23 +355,25 @@ class DataCache(SharedBlock):
             with m.If(forward.valid):
                 m.d.sync += chosen.waiter.eq(forward.payload)
 
-    def keep_notes(self, m: Module, looked, mshrs: DataMshrs) -> Value:
-        """Store the notes of waiting reads; return that of the read selected in the last cycle."""
+    def store_contexts(self, m: Module, read, mshrs: DataMshrs) -> Value:
+        """Store the contexts of waiting reads; return that of the one selected a cycle ago."""
         config, forward, replay = self.config, mshrs.forward, mshrs.replay
-        m.submodules.notes = notes = Sram(depth=max(2, config.waiters), width=config.note_width)
-        number, note = looked
+        m.submodules.contexts = contexts = Sram(
+            depth=max(2, config.waiters), width=config.context_width
+        )
+        number, context = read
         m.d.comb += [
-            notes.write_mask.eq(mshrs.joins | mshrs.begins),
-            notes.write_address.eq(number),
-            notes.write_data.eq(note),
-            notes.read_enable.eq(forward.valid | replay.valid),
-            notes.read_address.eq(Mux(forward.valid, forward.payload, replay.payload.waiter)),
+            contexts.write_mask.eq(mshrs.joins | mshrs.begins),
+            contexts.write_address.eq(number),
+            contexts.write_data.eq(context),
+            contexts.read_enable.eq(forward.valid | replay.valid),
+            contexts.read_address.eq(Mux(forward.valid, forward.payload, replay.payload.waiter)),
         ]
-        return notes.read_data
+        return contexts.read_data
 
     def pass_on(self, m: Module, writes, tags, mshrs, stores, outgoing):
         """Forward writes and their completions; invalidate all lines after a failed write."""
-        forgets = Signal()
+        invalidates = Signal()
         m.d.comb += [
             outgoing.i.valid.eq(writes),
             outgoing.i.payload.eq(self.write.payload),
@@ -375,7 +383,7 @@ class DataCache(SharedBlock):
             self.written.payload.eq(self.line_written.payload),
             self.line_written.ready.eq(self.written.ready),
             stores.done.eq(self.line_written.valid & self.line_written.ready),
-            forgets.eq(self.invalidate | (stores.done & self.line_written.payload)),
-            tags.invalidate.eq(forgets),
-            mshrs.invalidate.eq(forgets),
+            invalidates.eq(self.invalidate | (stores.done & self.line_written.payload)),
+            tags.invalidate.eq(invalidates),
+            mshrs.invalidate.eq(invalidates),
         ]

@@ -31,12 +31,12 @@ class DataCacheConfig(MshrConfig):
         Bytes of a refill beat and of a request; equal. A power of two.
     waiters : int
         Reads in flight at a time, and as many writes.
-    note_width : int
+    context_width : int
         Bits that accompany a read and are returned with its answer.
 
     """
 
-    note_width: int = 1
+    context_width: int = 1
 
     def __post_init__(self):
         if self.word_bytes != self.beat_bytes:
@@ -61,11 +61,11 @@ def beat_width(config: DataCacheConfig) -> int:
 
 
 def beat_read_layout(config: DataCacheConfig) -> data.StructLayout:
-    """Return the layout of a read of one beat; the answer returns its id and its note."""
+    """Return the layout of a read of one beat; the answer returns its id and its context."""
     return data.StructLayout({
         "id": config.waiter_width,
         "beat": beat_width(config),
-        "note": config.note_width,
+        "context": config.context_width,
     })
 
 
@@ -73,7 +73,7 @@ def beat_answer_layout(config: DataCacheConfig) -> data.StructLayout:
     """Return the layout of the answer to a read: a beat, or an error."""
     return data.StructLayout({
         "id": config.waiter_width,
-        "note": config.note_width,
+        "context": config.context_width,
         "data": 8 * config.beat_bytes,
         "error": 1,
     })

@@ -25,7 +25,7 @@ class DataMshrs(MshrFile):
     Members
     -------
     written : In(config.cache.line_width)
-    meets : Out(1)
+    conflict : Out(1)
         Combinational: the line is being read, or a request still waits for it.
     forwards : In(1)
         The arriving beat may be forwarded.
@@ -39,7 +39,7 @@ class DataMshrs(MshrFile):
         super().__init__(
             config,
             written=In(config.cache.line_width),
-            meets=Out(1),
+            conflict=Out(1),
             forwards=In(1),
             forward=Out(ResponseSignature(config.waiter_width)),
             waits=Out(1),
@@ -47,7 +47,7 @@ class DataMshrs(MshrFile):
 
     def watch(self, m: Module, lines):
         m.d.comb += [
-            self.meets.eq(
+            self.conflict.eq(
                 Cat(~line.free & (line.fill.line == self.written) for line in lines).any()
             ),
             self.waits.eq(Cat(line.replays for line in lines).any()),

@@ -20,20 +20,20 @@ from .cluster_layouts import (
 from .data_array import DataArray
 from .mshr_file import MshrFile, replay_layout
 from .prefetcher import Prefetcher
-from .refill import look_up_line, read_lines, take_beat
+from .refill import lookup_line, read_lines, take_beat
 from .tag_array import TagArray
 
 __all__ = ["InstructionCache"]
 
 
-def look_layout(config: MemoryUnitConfig) -> data.StructLayout:
-    """Return the layout of a look-up: a request ``tag`` if ``wanted``, else a prefetch.
+def lookup_layout(config: MemoryUnitConfig) -> data.StructLayout:
+    """Return the layout of a look-up: a request ``tag`` if ``is_demand``, else a prefetch.
 
     ``pair`` is the address, in pairs of instructions.
     """
     request = fetch_request_layout(config.core).members
     return data.StructLayout({
-        "wanted": 1,
+        "is_demand": 1,
         "tag": request["tag"],
         "pair": 32 - exact_log2(PAIR_BYTES),
     })
@@ -95,31 +95,31 @@ class InstructionCache(SharedBlock):
         m.submodules.tags = tags = TagArray(self.core.l1i)
         m.submodules.words = words = DataArray(self.mshr_config)
         m.submodules.mshr_file = mshr_file = MshrFile(self.mshr_config)
-        look, look_valid = Signal(look_layout(self.config), reset_less=True), Signal()
-        is_outside, is_served = self.look_up(m, look, look_valid, tags, mshr_file)
-        read_lines(m, mshr_file, self.line_of(look.pair), self.read)
+        lookup, lookup_valid = Signal(lookup_layout(self.config), reset_less=True), Signal()
+        is_outside, is_served = self.connect_lookup(m, lookup, lookup_valid, tags, mshr_file)
+        read_lines(m, mshr_file, self.line_of(lookup.pair), self.read)
         self.fill(m, tags, words, mshr_file)
 
         accepted, probed, proposed = Signal(), Signal(), Signal(self.core.l1i.line_width)
         leaves, is_idle, proposes = Signal(), Signal(), Signal()
         m.d.comb += [
-            leaves.eq(~look.wanted | is_served),
-            is_idle.eq((~look_valid | leaves) & ~self.line.valid & ~tags.sweeping),
+            leaves.eq(~lookup.is_demand | is_served),
+            is_idle.eq((~lookup_valid | leaves) & ~self.line.valid & ~tags.sweeping),
             self.fetch.ready.eq(is_idle & ~mshr_file.replay.valid & ~proposes),
             accepted.eq(self.fetch.valid & self.fetch.ready),
-            proposes.eq(self.prefetch(m, look, look_valid, mshr_file, is_served, proposed)),
+            proposes.eq(self.prefetch(m, lookup, lookup_valid, mshr_file, is_served, proposed)),
             probed.eq(proposes & is_idle),
         ]
         with m.If(leaves):
-            m.d.sync += look_valid.eq(0)
-        self.ask(m, accepted, probed, proposed, tags, words, mshr_file)
+            m.d.sync += lookup_valid.eq(0)
+        self.read_arrays(m, accepted, probed, proposed, tags, words, mshr_file)
         with m.If(accepted | probed):
-            m.d.sync += [look_valid.eq(1), look.eq(self.asked(accepted, proposed))]
-        replayed = self.answer(m, look, look_valid, tags, words, mshr_file, is_outside)
-        self.tell(m, accepted, look_valid & ~leaves)
+            m.d.sync += [lookup_valid.eq(1), lookup.eq(self.request_of(accepted, proposed))]
+        replayed = self.answer(m, lookup, lookup_valid, tags, words, mshr_file, is_outside)
+        self.count_events(m, accepted, lookup_valid & ~leaves)
         m.d.comb += self.busy.eq(
             Cat(
-                (self.fetch.valid, self.line.valid, look_valid, replayed, proposes),
+                (self.fetch.valid, self.line.valid, lookup_valid, replayed, proposes),
                 (tags.sweeping, mshr_file.busy),
             ).any()
         )
@@ -133,41 +133,41 @@ class InstructionCache(SharedBlock):
         """Return the set of a line."""
         return line[: self.core.l1i.set_width]
 
-    def asked(self, accepted: Value, proposed: Value) -> Value:
+    def request_of(self, accepted: Value, proposed: Value) -> Value:
         """Return the next look-up: the accepted request, else the proposed line."""
-        asked, first = self.fetch.payload, Cat(C(0, self.mshr_config.place_width), proposed)
-        pair = asked.address[exact_log2(PAIR_BYTES) :]
-        return Cat(accepted, asked.tag, Mux(accepted, pair, first))
+        request, first = self.fetch.payload, Cat(C(0, self.mshr_config.place_width), proposed)
+        pair = request.address[exact_log2(PAIR_BYTES) :]
+        return Cat(accepted, request.tag, Mux(accepted, pair, first))
 
-    def ask(self, m: Module, accepted, probed, proposed, tags, words, mshr_file):
+    def read_arrays(self, m: Module, accepted, probed, proposed, tags, words, mshr_file):
         """Read the arrays for a request, the tags for a proposed line, or the word of a replay."""
         pair, replay = self.fetch.payload.address[exact_log2(PAIR_BYTES) :], mshr_file.replay
         replays = replay.valid
-        asked = Signal(self.core.l1i.set_width)
+        fetch_set = Signal(self.core.l1i.set_width)
         m.d.comb += [
-            asked.eq(self.set_of(self.line_of(pair))),
+            fetch_set.eq(self.set_of(self.line_of(pair))),
             tags.read.eq(accepted | probed),
-            tags.read_set.eq(Mux(probed, self.set_of(proposed), asked)),
+            tags.read_set.eq(Mux(probed, self.set_of(proposed), fetch_set)),
             # A beat of the same number may be written to other ways in this cycle.
             words.read.eq(Mux(replays, replay.payload.way, accepted.replicate(self.core.l1i.ways))),
-            words.read_set.eq(Mux(replays, replay.payload.set, asked)),
+            words.read_set.eq(Mux(replays, replay.payload.set, fetch_set)),
             words.read_place.eq(Mux(replays, replay.payload.place, pair)),
         ]
 
-    def look_up(self, m: Module, look, look_valid, tags, mshr_file):
+    def connect_lookup(self, m: Module, lookup, lookup_valid, tags, mshr_file):
         """Look up a line; return whether it is outside DRAM, and whether the look-up completes."""
-        line, is_outside, is_served = self.line_of(look.pair), Signal(), Signal()
-        present, tag = Signal(), look.tag
-        look_up_line(m, mshr_file, tags, line)
+        line, is_outside, is_served = self.line_of(lookup.pair), Signal(), Signal()
+        present, tag = Signal(), lookup.tag
+        lookup_line(m, mshr_file, tags, line)
         m.d.comb += [
             tags.invalidate.eq(self.invalidate),
             present.eq(tags.hits.any()),
-            is_outside.eq(~is_dram(Cat(C(0, exact_log2(PAIR_BYTES)), look.pair))),
-            mshr_file.looks.eq(look_valid & ~is_outside),
+            is_outside.eq(~is_dram(Cat(C(0, exact_log2(PAIR_BYTES)), lookup.pair))),
+            mshr_file.lookup.eq(lookup_valid & ~is_outside),
             mshr_file.present.eq(present),
-            mshr_file.wanted.eq(look.wanted),
+            mshr_file.is_demand.eq(lookup.is_demand),
             mshr_file.waiter.eq(Cat(tag.pair, tag.warp)),
-            mshr_file.place.eq(look.pair),
+            mshr_file.place.eq(lookup.pair),
             mshr_file.invalidate.eq(self.invalidate),
             is_served.eq(is_outside | present | mshr_file.joins | mshr_file.begins),
         ]
@@ -184,22 +184,22 @@ class InstructionCache(SharedBlock):
         ]
 
     def prefetch(
-        self, m: Module, look, look_valid, mshr_file, is_served, proposed: Signal
+        self, m: Module, lookup, lookup_valid, mshr_file, is_served, proposed: Signal
     ) -> Value:
         """Return whether the line at `proposed` is to be looked up for a prefetch."""
         if not self.core.l1i.prefetch:
             return C(0, 1)
         m.submodules.prefetcher = prefetcher = Prefetcher(self.core.l1i)
-        is_probe = look_valid & ~look.wanted
+        is_probe = lookup_valid & ~lookup.is_demand
         m.d.comb += [
-            prefetcher.line.eq(self.line_of(look.pair)),
-            prefetcher.trigger.eq(look.wanted & (mshr_file.begins | mshr_file.first_use)),
+            prefetcher.line.eq(self.line_of(lookup.pair)),
+            prefetcher.trigger.eq(lookup.is_demand & (mshr_file.begins | mshr_file.first_use)),
             prefetcher.served.eq(is_probe & is_served),
             proposed.eq(prefetcher.proposed),
         ]
         return prefetcher.proposes & mshr_file.spare & ~is_probe
 
-    def answer(self, m: Module, look, look_valid, tags, words, mshr_file, is_outside) -> Value:
+    def answer(self, m: Module, lookup, lookup_valid, tags, words, mshr_file, is_outside) -> Value:
         """Answer a hit or a replay; return whether a replay is answered.
 
         Never both, as no request is accepted in the cycle of a replay.
@@ -212,18 +212,18 @@ class InstructionCache(SharedBlock):
             replayed.eq(mshr_file.replay.payload),
         ]
         m.d.comb += [
-            answers.eq(look_valid & look.wanted & (tags.hits.any() | is_outside)),
+            answers.eq(lookup_valid & lookup.is_demand & (tags.hits.any() | is_outside)),
             self.fetched.valid.eq(answers | replayed_valid),
             words.way.eq(Mux(replayed_valid, replayed.way, tags.hits)),
             answer.data.eq(words.word),
             answer.error.eq(Mux(replayed_valid, replayed.error, is_outside)),
             Cat(tag.pair, tag.warp).eq(
-                Mux(replayed_valid, replayed.waiter, Cat(look.tag.pair, look.tag.warp))
+                Mux(replayed_valid, replayed.waiter, Cat(lookup.tag.pair, lookup.tag.warp))
             ),
         ]
         return replayed_valid
 
-    def tell(self, m: Module, accepted: Signal, waits: Value):
+    def count_events(self, m: Module, accepted: Signal, waits: Value):
         """Drive `events`; `waits`: the look-up stalls."""
         events, was_accepted = self.events, Signal()
         m.d.sync += was_accepted.eq(accepted)

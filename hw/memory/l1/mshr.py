@@ -85,10 +85,10 @@ class Mshr(SharedBlock):
 
     Members
     -------
-    looks : In(1)
+    lookup : In(1)
         `line` is looked up.
     line : In(config.cache.line_width)
-    wanted : In(1)
+    is_demand : In(1)
         A request needs the line; otherwise it is a prefetch.
     waiter : In(config.waiters)
         Number of the request, one-hot.
@@ -122,9 +122,9 @@ class Mshr(SharedBlock):
     def __init__(self, config: MshrConfig):
         self.config = config
         super().__init__({
-            "looks": In(1),
+            "lookup": In(1),
             "line": In(config.cache.line_width),
-            "wanted": In(1),
+            "is_demand": In(1),
             "waiter": In(config.waiters),
             "joins": Out(1),
             "first_use": Out(1),
@@ -155,8 +155,8 @@ class Mshr(SharedBlock):
             same_set.eq(line[: cache.set_width] == self.line[: cache.set_width]),
             same.eq(same_set & (line[cache.set_width :] == self.line[cache.set_width :])),
             waits.eq(waiting.any()),
-            self.joins.eq(self.looks & same & pending & ~doomed),
-            self.first_use.eq(self.looks & self.wanted & same & unused),
+            self.joins.eq(self.lookup & same & pending & ~doomed),
+            self.first_use.eq(self.lookup & self.is_demand & same & unused),
             self.free.eq(~pending & ~waits),
             self.taken.eq(Mux(~self.free & same_set, way, 0)),
             self.replays.eq(~pending & waits),
@@ -169,10 +169,12 @@ class Mshr(SharedBlock):
         ]
         m.d.sync += [
             doomed.eq(self.invalidate | (doomed & ~self.begin)),
-            unused.eq(Mux(self.begin, ~self.wanted, unused & ~self.first_use) & ~self.invalidate),
+            unused.eq(
+                Mux(self.begin, ~self.is_demand, unused & ~self.first_use) & ~self.invalidate
+            ),
             waiting.eq(
                 (waiting & ~self.replayed)
-                | Mux(self.wanted & (self.joins | self.begin), self.waiter, 0)
+                | Mux(self.is_demand & (self.joins | self.begin), self.waiter, 0)
             ),
         ]
         last = self.count(m, errors)

@@ -49,14 +49,14 @@ class MshrFile(SharedBlock):
 
     Members
     -------
-    looks : In(1)
+    lookup : In(1)
         `line` is looked up.
     present : In(1)
         The cache holds the line.
     valids : In(config.cache.ways)
         Ways of its set that hold a valid line.
     line : In(config.cache.line_width)
-    wanted : In(1)
+    is_demand : In(1)
         Request `waiter` needs word `place` of the line; otherwise it is a prefetch.
     waiter : In(config.waiter_width)
         A number waits at most once at a time.
@@ -85,11 +85,11 @@ class MshrFile(SharedBlock):
     def __init__(self, config: MshrConfig, **more: Member):
         self.config = config
         super().__init__({
-            "looks": In(1),
+            "lookup": In(1),
             "present": In(1),
             "valids": In(config.cache.ways),
             "line": In(config.cache.line_width),
-            "wanted": In(1),
+            "is_demand": In(1),
             "waiter": In(config.waiter_width),
             "place": In(config.place_width),
             "joins": Out(1),
@@ -123,7 +123,7 @@ class MshrFile(SharedBlock):
         joins = Signal()
         m.d.comb += [
             free.eq(Cat(line.free for line in lines)),
-            arbiter.requests.eq(free & (self.wanted.replicate(count) | ~C(1, count))),
+            arbiter.requests.eq(free & (self.is_demand.replicate(count) | ~C(1, count))),
             grant.eq(arbiter.grant),
             arbiter.taken.eq(self.begins),
             waiter.eq(C(1, len(waiter)) << self.waiter),
@@ -139,13 +139,15 @@ class MshrFile(SharedBlock):
             ),
             replacement.valid.eq(self.valids | replacement.pending),
             replacement.replaces.eq(self.begins),
-            self.begins.eq(self.looks & ~self.present & ~joins & replacement.has_way & grant.any()),
+            self.begins.eq(
+                self.lookup & ~self.present & ~joins & replacement.has_way & grant.any()
+            ),
         ]
         for number, line in enumerate(lines):
             m.d.comb += [
-                line.looks.eq(self.looks),
+                line.lookup.eq(self.lookup),
                 line.line.eq(self.line),
-                line.wanted.eq(self.wanted),
+                line.is_demand.eq(self.is_demand),
                 line.waiter.eq(waiter),
                 line.begin.eq(self.begins & grant[number]),
                 line.way.eq(replacement.victim),
@@ -174,7 +176,7 @@ class MshrFile(SharedBlock):
         places = []
         for number in range(self.config.waiters):
             place = Signal(self.config.place_width, name=f"place_{number}", reset_less=True)
-            with m.If(self.looks & self.wanted & waiter[number]):
+            with m.If(self.lookup & self.is_demand & waiter[number]):
                 m.d.sync += place.eq(self.place)
             places.append(place)
         return places

@@ -30,7 +30,7 @@ class PendingStores(SharedBlock):
     done : In(1)
         The oldest write is complete.
     line : In(config.cache.line_width)
-    meets : Out(1)
+    conflict : Out(1)
         A write to `line` is in flight.
     busy : Out(1)
         Any write is in flight.
@@ -44,7 +44,7 @@ class PendingStores(SharedBlock):
             "begun": In(config.cache.line_width),
             "done": In(1),
             "line": In(config.cache.line_width),
-            "meets": Out(1),
+            "conflict": Out(1),
             "busy": Out(1),
         })
 
@@ -53,12 +53,12 @@ class PendingStores(SharedBlock):
         count = self.config.waiters
         oldest, following = Signal(count, init=1), Signal(count, init=1)  # one-hot
         begins, ends = Signal(count), Signal(count)
-        used, meets = in_flight(m, begins, ends, self.begun, self.line)
+        used, conflict = in_flight(m, begins, ends, self.begun, self.line)
         m.d.comb += [
             begins.eq(Mux(self.begin, following, 0)),
             ends.eq(Mux(self.done, oldest, 0)),
             self.room.eq(~(used & following).any()),
-            self.meets.eq(meets),
+            self.conflict.eq(conflict),
             self.busy.eq(used.any()),
         ]
         with m.If(self.begin):

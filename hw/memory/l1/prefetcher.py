@@ -48,18 +48,18 @@ class Prefetcher(SharedBlock):
         most = self.config.prefetch
         left = Signal(range(most + 1))
         following = Signal(self.config.line_width)
-        behind, goes_on = Signal(self.config.line_width), Signal()
+        behind, continues = Signal(self.config.line_width), Signal()
         is_new = Signal()  # `served` belongs to a proposal of the run before
         m.d.comb += [
             self.proposes.eq(left.any()),
             self.proposed.eq(following),
             behind.eq(following + ~self.line),  # lines between
-            goes_on.eq(~behind[len(left) :].any() & (behind[: len(left)] <= most)),
+            continues.eq(~behind[len(left) :].any() & (behind[: len(left)] <= most)),
         ]
-        m.d.sync += is_new.eq(self.trigger & ~goes_on)
+        m.d.sync += is_new.eq(self.trigger & ~continues)
         with m.If(self.trigger):
             m.d.sync += left.eq(most)
-            with m.If(goes_on):
+            with m.If(continues):
                 m.d.sync += left.eq(most - behind[: len(left)])
             with m.Else():
                 m.d.sync += following.eq(self.line + 1)

@@ -8,10 +8,10 @@ from ...lib.streams import Queue
 from .mshr_file import MshrFile
 from .tag_array import TagArray
 
-__all__ = ["look_up_line", "read_lines", "take_beat"]
+__all__ = ["lookup_line", "read_lines", "take_beat"]
 
 
-def look_up_line(m: Module, mshrs: MshrFile, tags: TagArray, line: Value):
+def lookup_line(m: Module, mshrs: MshrFile, tags: TagArray, line: Value):
     """Compare the tags with a line, and offer the line to the MSHRs."""
     m.d.comb += [
         tags.tag.eq(line[mshrs.config.cache.set_width :]),
@@ -32,8 +32,8 @@ def read_lines(m: Module, mshrs: MshrFile, line: Value, port):
     connect(m, line_reads.o, flipped(port))
 
 
-def take_beat(m: Module, mshrs: MshrFile, tags: TagArray, comes: Value, beat) -> Signal:
-    """Count a `beat` of a line if it `comes`; return the ways to write it to, one-hot or 0.
+def take_beat(m: Module, mshrs: MshrFile, tags: TagArray, takes: Value, beat) -> Signal:
+    """Count a `beat` of a line if it `takes`; return the ways to write it to, one-hot or 0.
 
     The line becomes valid with its last beat.
     """
@@ -41,8 +41,8 @@ def take_beat(m: Module, mshrs: MshrFile, tags: TagArray, comes: Value, beat) ->
     last = C(1, 1) if mshrs.config.beats == 1 else fill.beat.all()
     ways = Signal.like(fill.way, name="filled_ways")
     m.d.comb += [
-        ways.eq(Mux(comes, fill.way, 0)),
-        mshrs.filled.eq(comes),
+        ways.eq(Mux(takes, fill.way, 0)),
+        mshrs.filled.eq(takes),
         mshrs.filled_entry.eq(beat.id),
         mshrs.error.eq(beat.error),
         tags.write.eq(Mux(fill.forgotten, 0, ways)),

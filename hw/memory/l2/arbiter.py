@@ -39,9 +39,9 @@ class L2Arbiter(SharedBlock):
         The set of `read` is cleared.
     done, undone : In(1)
         The write that is looked up is done, or not; in that case the next one is not either.
-    asks : Out(1)
-        Look up `asked` next.
-    asked : Out(operation_layout(config))
+    lookup_valid : Out(1)
+        Look up `lookup` next.
+    lookup : Out(operation_layout(config))
     mshr_stall : Out(1)
         A read stalls because no MSHR is free.
     pipeline_stall : Out(1)
@@ -57,8 +57,8 @@ class L2Arbiter(SharedBlock):
         super().__init__(
             {name: In(stream.Signature(operation)) for name in offers}
             | {name: In(1) for name in flags}
-            | {name: Out(1) for name in ("asks", "mshr_stall", "pipeline_stall")}
-            | {"asked": Out(operation)}
+            | {name: Out(1) for name in ("lookup_valid", "mshr_stall", "pipeline_stall")}
+            | {"lookup": Out(operation)}
         )
 
     def build(self, platform):
@@ -68,10 +68,13 @@ class L2Arbiter(SharedBlock):
         may_read, may_write, prefers_write, holds_reads = Signal(), Signal(), Signal(), Signal()
         leads, prefers_ahead = Signal(), Signal()  # a prefetch takes the turn of a write
         may_lead, others, read_goes = Signal(), Signal(), Signal()
-        asked, pauses = Signal(), Signal()  # in the last cycle; none begins, to let the sweep go on
-        m.d.sync += asked.eq(self.asks)
+        was_valid, pauses = (
+            Signal(),
+            Signal(),
+        )  # in the last cycle; none begins, to let the sweep go on
+        m.d.sync += was_valid.eq(self.lookup_valid)
         m.d.comb += [
-            pauses.eq(self.sweeping & asked),
+            pauses.eq(self.sweeping & was_valid),
             again.ready.eq(self.may_answer & ~pauses),
             repeats.eq(again.valid & again.ready),
             walk.ready.eq(~repeats & ~self.sweeping),
@@ -87,7 +90,7 @@ class L2Arbiter(SharedBlock):
             self.ahead.ready.eq(others & leads),
             write.ready.eq(others & may_write & ~leads),
             self.early.ready.eq(others & ~may_write & ~leads & ~self.sweeping),
-            self.asks.eq(
+            self.lookup_valid.eq(
                 Cat(
                     (repeats, walks, read_goes, self.ahead.ready, write.ready & ~self.undone),
                     self.early.valid & self.early.ready,
@@ -99,17 +102,17 @@ class L2Arbiter(SharedBlock):
             ),
         ]
         with m.If(repeats):
-            m.d.comb += self.asked.eq(again.payload)
+            m.d.comb += self.lookup.eq(again.payload)
         with m.Elif(walk.valid):
-            m.d.comb += self.asked.eq(walk.payload)
+            m.d.comb += self.lookup.eq(walk.payload)
         with m.Elif(read_goes):
-            m.d.comb += self.asked.eq(read.payload)
+            m.d.comb += self.lookup.eq(read.payload)
         with m.Elif(leads):
-            m.d.comb += self.asked.eq(self.ahead.payload)
+            m.d.comb += self.lookup.eq(self.ahead.payload)
         with m.Elif(may_write):
-            m.d.comb += self.asked.eq(write.payload)
+            m.d.comb += self.lookup.eq(write.payload)
         with m.Else():
-            m.d.comb += self.asked.eq(self.early.payload)
+            m.d.comb += self.lookup.eq(self.early.payload)
         with m.If(read_goes | self.ahead.ready | write.ready):
             m.d.sync += prefers_write.eq(read_goes)
         with m.If(self.ahead.ready | write.ready):

@@ -74,7 +74,7 @@ def answer(m: Module, i, answers):
     ]
 
 
-def ask_dram(m: Module, config: L2SliceConfig, o, letter: str, burst):
+def connect_address(m: Module, config: L2SliceConfig, o, letter: str, burst):
     """Drive an address channel from a stream of line, first beat and beats after it."""
     offset, address = C(0, exact_log2(config.beat_bytes)), channel(o, letter)
     m.d.comb += [
@@ -88,21 +88,21 @@ def ask_dram(m: Module, config: L2SliceConfig, o, letter: str, burst):
 
 def read_dram(m: Module, config: L2SliceConfig, o, mshrs):
     """Connect the fetches and refill data of an `L2MshrFile` to DRAM."""
-    ask_dram(m, config, o, "ar", mshrs.fetch)
+    connect_address(m, config, o, "ar", mshrs.fetch)
     m.d.comb += [
         o.arid.eq(mshrs.fetch.payload.mshr),
         o.rready.eq(1),  # each beat has its place in the refill buffer
-        mshrs.came_valid.eq(o.rvalid),
-        mshrs.came.mshr.eq(o.rid),
-        mshrs.came.data.eq(o.rdata),
-        mshrs.came.code.eq(o.rresp),
-        mshrs.came.last.eq(o.rlast),
+        mshrs.arrival_valid.eq(o.rvalid),
+        mshrs.arrival.mshr.eq(o.rid),
+        mshrs.arrival.data.eq(o.rdata),
+        mshrs.arrival.code.eq(o.rresp),
+        mshrs.arrival.last.eq(o.rlast),
     ]
 
 
 def write_dram(m: Module, config: L2SliceConfig, o, writebacks):
     """Connect the bursts and responses of an `L2WritebackBuffer` to DRAM."""
-    ask_dram(m, config, o, "aw", writebacks.address)
+    connect_address(m, config, o, "aw", writebacks.address)
     m.d.comb += [
         o.wvalid.eq(writebacks.beat.valid),
         writebacks.beat.ready.eq(o.wready),

@@ -36,12 +36,12 @@ class L2EarlyWritebacks(SharedBlock):
     line : In(config.l2.line_width)
     queued : Out(1)
         Its set is queued.
-    asked, came : In(1)
+    requested, returned : In(1)
         A read of DRAM begins; one ends.
     flush : In(1)
     walk : Out(stream.Signature(operation_layout(config)))
         Walk over a set; not withdrawn unless DRAM is loaded.
-    looked, clean : In(1)
+    lookup, clean : In(1)
         The set accepted in the last cycle is looked up; it was `clean`.
     empty : Out(1)
         No set is queued.
@@ -52,7 +52,10 @@ class L2EarlyWritebacks(SharedBlock):
     def __init__(self, config: L2SliceConfig):
         self.config = config
         super().__init__(
-            {name: In(1) for name in ("written", "asked", "came", "flush", "looked", "clean")}
+            {
+                name: In(1)
+                for name in ("written", "requested", "returned", "flush", "lookup", "clean")
+            }
             | {name: Out(1) for name in ("queued", "empty", "busy")}
             | {
                 "line": In(config.l2.line_width),
@@ -75,12 +78,12 @@ class L2EarlyWritebacks(SharedBlock):
             self.walk.valid.eq(sets.o.valid & ~taken & (self.flush | (runs & is_light))),
             self.walk.payload.walk.eq(1),
             self.walk.payload.line.eq(config.line_of(C(0, l2.tag_width), sets.o.payload)),
-            sets.o.ready.eq(taken & self.looked & self.clean),
+            sets.o.ready.eq(taken & self.lookup & self.clean),
             self.empty.eq(~sets.level.any()),
             self.busy.eq(begins | runs),
         ]
         m.d.sync += [
-            reads.eq(reads + self.asked - self.came),
+            reads.eq(reads + self.requested - self.returned),
             taken.eq(self.walk.valid & self.walk.ready),
             runs.eq((runs | begins) & ~self.empty),
         ]

@@ -37,7 +37,7 @@ class L2Flush(SharedBlock):
     settled : In(1)
         No write-back is in flight.
     walk : Out(stream.Signature(operation_layout(config)))
-    looked : In(1)
+    lookup : In(1)
         The set accepted in the last cycle is looked up; it was `clean`, or is repeated.
     clean : In(1)
     written : In(1)
@@ -54,7 +54,7 @@ class L2Flush(SharedBlock):
             "idle": In(1),
             "settled": In(1),
             "walk": Out(stream.Signature(operation_layout(config))),
-            "looked": In(1),
+            "lookup": In(1),
             "clean": In(1),
             "written": In(1),
             "line": In(config.l2.line_width),
@@ -98,7 +98,7 @@ class L2Flush(SharedBlock):
                         taken_set.eq(set_number),
                         set_number.eq(set_number + 1),
                     ]
-                with m.If(self.looked & taken & ~self.clean):
+                with m.If(self.lookup & taken & ~self.clean):
                     m.d.sync += [set_number.eq(taken_set), taken.eq(0)]
                 with m.Elif(is_over & ~taken):
                     m.d.sync += written.eq(0)

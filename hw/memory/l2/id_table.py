@@ -1,4 +1,4 @@
-"""State of each id in an L2 slice: order of its reads and its owed replies."""
+"""State of each id in an L2 slice: order of its reads and its pending replies."""
 
 from amaranth import *
 from amaranth.lib import data
@@ -16,19 +16,19 @@ def identity_layout(config: L2SliceConfig) -> data.StructLayout:
 
     Its reads have tickets: ``next_ticket`` is for the next that waits, ``turn`` is the one to be
     answered next; if they are equal, none waits. ``youngest`` is the MSHR of the last read taken.
-    ``owed``: a reply is outstanding, the last of them with write-back ``back``.
+    ``reply_pending``: a reply is outstanding, the last of them with write-back ``back``.
     """
     return data.StructLayout({
         "turn": config.ticket_width,
         "next_ticket": config.ticket_width,
         "youngest": config.mshr_width,
-        "owed": 1,
+        "reply_pending": 1,
         "back": config.back_width,
     })
 
 
 class L2Ids(SharedBlock):
-    """Order of each id: tickets of its reads, and replies owed to it.
+    """Order of each id: tickets of its reads, and its pending replies.
 
     State read in one cycle is available, and updated, in the next.
 
@@ -48,7 +48,7 @@ class L2Ids(SharedBlock):
     free : In(1)
         It waited, and is answered.
     promise : In(1)
-        It is owed a reply, with write-back `back`.
+        A reply to it is pending, with write-back `back`.
     back, oldest_back : In(config.back_width)
         Numbers of the next write-back, and of the oldest in flight.
     next_ticket : Out(config.ticket_width)
@@ -61,8 +61,8 @@ class L2Ids(SharedBlock):
         A read of its id is after it.
     youngest : Out(config.mshr_width)
         MSHR of the last read of its id.
-    owes : Out(1)
-        Its id is owed a reply.
+    reply_pending : Out(1)
+        A reply to its id is pending.
     sweeping : Out(1)
         The ids are being cleared after a reset.
     swept : Out(config.id_width)
@@ -75,7 +75,10 @@ class L2Ids(SharedBlock):
             {name: In(1) for name in ("read", "take", "free", "promise")}
             | {name: In(config.mshr_width) for name in ("mshr", "taken_mshr")}
             | {name: In(config.back_width) for name in ("back", "oldest_back")}
-            | {name: Out(1) for name in ("is_ordered", "follows", "leads", "owes", "sweeping")}
+            | {
+                name: Out(1)
+                for name in ("is_ordered", "follows", "leads", "reply_pending", "sweeping")
+            }
             | {
                 "read_id": In(config.id_width),
                 "ticket": In(config.ticket_width),
@@ -104,15 +107,21 @@ class L2Ids(SharedBlock):
             self.follows.eq(found.turn != self.ticket),
             self.leads.eq(found.youngest != self.mshr),
             self.youngest.eq(found.youngest),
-            self.owes.eq(found.owed & (age < ages)),
+            self.reply_pending.eq(found.reply_pending & (age < ages)),
             becomes.turn.eq(found.turn + self.free),
             becomes.next_ticket.eq(found.next_ticket + self.take),
             becomes.youngest.eq(Mux(self.take, self.taken_mshr, found.youngest)),
-            becomes.owed.eq(self.promise | self.owes),
+            becomes.reply_pending.eq(self.promise | self.reply_pending),
             becomes.back.eq(Mux(self.promise, self.back, found.back)),
             # Clear a debt that is paid before its number is reused.
             table.write.eq(
-                valid & (self.take | self.free | self.promise | (found.owed & ~self.owes))
+                valid
+                & (
+                    self.take
+                    | self.free
+                    | self.promise
+                    | (found.reply_pending & ~self.reply_pending)
+                )
             ),
             table.written.eq(becomes),
             self.sweeping.eq(table.sweeping),

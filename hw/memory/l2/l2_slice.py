@@ -111,20 +111,20 @@ class L2Slice(SharedBlock):
         m.submodules.responder = self.responder = L2Responder(config)
         m.submodules.flusher = self.flusher = L2Flush(config)
 
-        looked, looked_valid = Signal(operation_layout(config), reset_less=True), Signal()
-        m.d.sync += [looked_valid.eq(self.arbiter.asks), looked.eq(self.arbiter.asked)]
-        m.d.comb += self.mshrs.idle.eq(~looked_valid)
+        lookup, lookup_valid = Signal(operation_layout(config), reset_less=True), Signal()
+        m.d.sync += [lookup_valid.eq(self.arbiter.lookup_valid), lookup.eq(self.arbiter.lookup)]
+        m.d.comb += self.mshrs.idle.eq(~lookup_valid)
         take_writes(m, config, self.i, self.gather)
         has_replies = self.reply(m)
-        self.ask(m)
-        self.look_up(m, looked, looked_valid)
-        leads = read_ahead(m, self, looked, looked_valid)
-        cleans, is_settled = write_early(m, self, looked, looked_valid)
+        self.arbitrate(m)
+        self.connect_lookup(m, lookup, lookup_valid)
+        leads = read_ahead(m, self, lookup, lookup_valid)
+        cleans, is_settled = write_early(m, self, lookup, lookup_valid)
         self.access(m)
         answer(m, self.i, self.responder.o)
         read_dram(m, config, self.o, self.mshrs)
         write_dram(m, config, self.o, self.writebacks)
-        under_way = Cat(looked_valid, self.data_array.done, self.mshrs.busy).any()
+        under_way = Cat(lookup_valid, self.data_array.done, self.mshrs.busy).any()
         m.d.comb += [
             self.flusher.flush.eq(self.flush),
             self.flushed.eq(self.flusher.flushed),
@@ -170,7 +170,7 @@ class L2Slice(SharedBlock):
             cleared.append(~table.sweeping | (row[group] < table.swept[group]))
         return Cat(cleared).all()
 
-    def ask(self, m: Module):
+    def arbitrate(self, m: Module):
         """Connect the arbiter of the next operation."""
         config, arbiter = self.config, self.arbiter
         take_reads(m, config, self.i, arbiter.read)
@@ -187,15 +187,15 @@ class L2Slice(SharedBlock):
             arbiter.cleared.eq(self.is_cleared(arbiter.read.payload)),
             arbiter.done.eq(self.tag_stage.done),
             arbiter.undone.eq(self.tag_stage.undone),
-            self.tag_array.ask.eq(arbiter.asks),
-            self.tag_array.asked.eq(arbiter.asked.line),
-            self.ids.read.eq(arbiter.asks & ~arbiter.asked.walk),
-            self.ids.read_id.eq(arbiter.asked.id),
+            self.tag_array.read.eq(arbiter.lookup_valid),
+            self.tag_array.line.eq(arbiter.lookup.line),
+            self.ids.read.eq(arbiter.lookup_valid & ~arbiter.lookup.walk),
+            self.ids.read_id.eq(arbiter.lookup.id),
             self.events.mshr_stall.eq(arbiter.mshr_stall),
             self.events.pipeline_stall.eq(arbiter.pipeline_stall),
         ]
 
-    def look_up(self, m: Module, looked, looked_valid):
+    def connect_lookup(self, m: Module, lookup, lookup_valid):
         """Connect the tag stage to the parts that it reads and updates."""
         tag_stage, mshrs, writebacks, events = (
             self.tag_stage,
@@ -203,21 +203,21 @@ class L2Slice(SharedBlock):
             self.writebacks,
             self.events,
         )
-        self.order(m, looked)
+        self.order(m, lookup)
         connect(m, tag_stage.tags, self.tag_array.stage)
         connect(m, tag_stage.mshrs, mshrs.stage)
         connect(m, tag_stage.writebacks, writebacks.stage)
         m.d.comb += [
-            *(part.valid.eq(looked_valid) for part in (self.tag_array, tag_stage)),
-            *(part.operation.eq(looked) for part in (self.tag_array, tag_stage, mshrs)),
-            mshrs.back_came.eq(writebacks.came),
-            writebacks.line.eq(looked.line),
+            *(part.valid.eq(lookup_valid) for part in (self.tag_array, tag_stage)),
+            *(part.operation.eq(lookup) for part in (self.tag_array, tag_stage, mshrs)),
+            mshrs.writeback_done.eq(writebacks.completed),
+            writebacks.line.eq(lookup.line),
             self.gather.done.eq(tag_stage.done),
             self.gather.undone.eq(tag_stage.undone),
-            self.flusher.looked.eq(looked_valid & looked.walk),
+            self.flusher.lookup.eq(lookup_valid & lookup.walk),
             self.flusher.clean.eq(tag_stage.clean),
-            self.flusher.line.eq(looked.line),
-            events.read.eq(looked_valid & looked.read & looked.beats.any()),
+            self.flusher.line.eq(lookup.line),
+            events.read.eq(lookup_valid & lookup.read & lookup.beats.any()),
             events.write.eq(tag_stage.done),
             events.write_stall.eq(tag_stage.undone),
             events.read_miss.eq(tag_stage.read_miss),
@@ -225,26 +225,26 @@ class L2Slice(SharedBlock):
             events.write_back.eq(tag_stage.write_back),
         ]
 
-    def order(self, m: Module, looked):
+    def order(self, m: Module, lookup):
         """Connect the order of each id."""
         ids, tag_stage, mshrs, writebacks = self.ids, self.tag_stage, self.mshrs, self.writebacks
-        wants = looked.beats.any()  # prefetches take no part in the order
+        is_demand = lookup.beats.any()  # prefetches take no part in the order
         m.d.comb += [
-            ids.ticket.eq(looked.ticket),
-            ids.mshr.eq(looked.mshr),
-            ids.take.eq((tag_stage.mshrs.take | tag_stage.mshrs.adopt) & wants),
+            ids.ticket.eq(lookup.ticket),
+            ids.mshr.eq(lookup.mshr),
+            ids.take.eq((tag_stage.mshrs.take | tag_stage.mshrs.adopt) & is_demand),
             ids.taken_mshr.eq(mshrs.mshr),
-            ids.free.eq(tag_stage.mshrs.free & wants),
-            ids.promise.eq(tag_stage.writebacks.what.owes),
+            ids.free.eq(tag_stage.mshrs.free & is_demand),
+            ids.promise.eq(tag_stage.writebacks.what.has_reply),
             ids.back.eq(writebacks.stage.number),
             ids.oldest_back.eq(writebacks.oldest),
             tag_stage.is_ordered.eq(ids.is_ordered),
-            tag_stage.follows.eq(ids.follows & wants),
-            tag_stage.owes.eq(ids.owes),
+            tag_stage.follows.eq(ids.follows & is_demand),
+            tag_stage.reply_pending.eq(ids.reply_pending),
             mshrs.ticket.eq(ids.next_ticket),
             mshrs.youngest.eq(ids.youngest),
-            mshrs.is_oldest.eq(Mux(looked.read, ids.is_ordered, ~ids.follows) | ~wants),
-            mshrs.leads.eq(ids.leads & wants),
+            mshrs.is_oldest.eq(Mux(lookup.read, ids.is_ordered, ~ids.follows) | ~is_demand),
+            mshrs.leads.eq(ids.leads & is_demand),
         ]
 
     def access(self, m: Module):

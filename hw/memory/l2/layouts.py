@@ -199,11 +199,11 @@ def found_layout(config: L2SliceConfig) -> data.StructLayout:
 def change_layout(config: L2SliceConfig) -> data.StructLayout:
     """Return the layout of the update of a set after a look-up.
 
-    ``wanted``: a request needs the line. ``write``: the entry of its way becomes ``entry``.
+    ``needed``: a request needs the line. ``write``: the entry of its way becomes ``entry``.
     ``replaces``: the line replaces the victim; it is a prefetch if ``ahead``.
     """
     return data.StructLayout({
-        "wanted": 1,
+        "needed": 1,
         "write": 1,
         "entry": entry_layout(config),
         "replaces": 1,

@@ -11,7 +11,7 @@ from ...lib.sram import Sram
 from .fetches import L2Fetches, fetch_layout
 from .layouts import L2SliceConfig, operation_layout
 from .mshr_states import L2MshrStates
-from .refill import L2Refill, came_layout
+from .refill import L2Refill, arrival_layout
 from .signatures import MshrUpdateSignature
 
 __all__ = ["L2MshrFile", "waiting_layout"]
@@ -51,7 +51,7 @@ class L2MshrFile(SharedBlock):
     operation : In(operation_layout(config))
         Operation that is looked up. The members below refer to it.
     stage : In(MshrUpdateSignature(config))
-    back_came : In(1)
+    writeback_done : In(1)
         A write-back reached DRAM.
     idle : In(1)
         Look-ups are available for deferred fills.
@@ -66,8 +66,8 @@ class L2MshrFile(SharedBlock):
         An MSHR is in use.
     again : Out(stream.Signature(operation_layout(config)))
     fetch : Out(stream.Signature(fetch_layout(config)))
-    came_valid : In(1)
-    came : In(came_layout(config))
+    arrival_valid : In(1)
+    arrival : In(arrival_layout(config))
     read : In(1)
         Data that arrived for MSHR `read_mshr` is at `line` in the next cycle.
     read_mshr : In(config.mshr_width)
@@ -77,8 +77,8 @@ class L2MshrFile(SharedBlock):
     def __init__(self, config: L2SliceConfig):
         self.config = config
         super().__init__(
-            {name: In(1) for name in ("back_came", "idle", "is_oldest", "leads")}
-            | {name: In(1) for name in ("came_valid", "read")}
+            {name: In(1) for name in ("writeback_done", "idle", "is_oldest", "leads")}
+            | {name: In(1) for name in ("arrival_valid", "read")}
             | {name: In(config.mshr_width) for name in ("youngest", "read_mshr")}
             | {name: Out(1) for name in ("room", "busy")}
             | {
@@ -88,7 +88,7 @@ class L2MshrFile(SharedBlock):
                 "mshr": Out(config.mshr_width),
                 "again": Out(stream.Signature(operation_layout(config))),
                 "fetch": Out(stream.Signature(fetch_layout(config))),
-                "came": In(came_layout(config)),
+                "arrival": In(arrival_layout(config)),
                 "line": Out(8 * config.l2.line_bytes),
             }
         )
@@ -123,12 +123,12 @@ class L2MshrFile(SharedBlock):
             states.idle.eq(self.idle | crowded),
             states.outcome.eq(self.stage.outcome),
             states.is_oldest.eq(self.is_oldest),
-            states.line_came.eq(self.stage.line_came),
-            states.back_came.eq(self.back_came),
-            states.came.eq(refill.ends),
+            states.line_filled.eq(self.stage.line_filled),
+            states.writeback_done.eq(self.writeback_done),
+            states.refilled.eq(refill.ends),
             states.failed.eq(refill.fails),
-            refill.came_valid.eq(self.came_valid),
-            refill.came.eq(self.came),
+            refill.arrival_valid.eq(self.arrival_valid),
+            refill.arrival.eq(self.arrival),
             refill.read.eq(self.read),
             refill.read_mshr.eq(self.read_mshr),
             self.line.eq(refill.line),
@@ -158,7 +158,7 @@ class L2MshrFile(SharedBlock):
         m.submodules.fetches = fetches = L2Fetches(config)
         fetch, fetches_it = fetches.i.payload, Signal()
         first = Signal(config.beats)
-        wanted = sum((beats[n] for n in range(1, config.beats)), start=beats[0])
+        needed = sum((beats[n] for n in range(1, config.beats)), start=beats[0])
         m.d.comb += [
             first.eq(lowest(beats)),
             fetches_it.eq(self.stage.settle & self.stage.outcome.fetches),
@@ -166,7 +166,7 @@ class L2MshrFile(SharedBlock):
             fetch.mshr.eq(its_mshr),
             fetch.line.eq(self.operation.line),
             fetch.first.eq(Mux(keeps, 0, number_of(first))),
-            fetch.more.eq(Mux(keeps, config.beats - 1, wanted - 1)),
+            fetch.more.eq(Mux(keeps, config.beats - 1, needed - 1)),
             self.refill.begin.eq(Mux(fetches_it, chosen, 0)),
             self.refill.first.eq(fetch.first),
         ]

@@ -39,15 +39,15 @@ class L2MshrStates(SharedBlock):
         No earlier read of its id waits.
     free : In(config.l2.mshrs)
         The read of this MSHR is answered.
-    line_came : In(1)
+    line_filled : In(1)
         The line that is looked up arrives.
-    back_came : In(1)
+    writeback_done : In(1)
         A write-back reached DRAM.
     wake : In(config.l2.mshrs)
         Its turn is reached, or will be by its look-up; a look-up before its turn clears this.
     pick : In(config.l2.mshrs)
         Its look-up is issued.
-    came, failed : In(config.l2.mshrs)
+    refilled, failed : In(config.l2.mshrs)
         Its last beat arrived; a beat with an error arrived.
     idle : In(1)
         Deferred fills request look-ups.
@@ -71,9 +71,9 @@ class L2MshrStates(SharedBlock):
         mshrs = config.l2.mshrs
         super().__init__(
             {name: In(mshrs) for name in ("take", "settle", "free", "wake", "pick")}
-            | {name: In(mshrs) for name in ("came", "failed")}
+            | {name: In(mshrs) for name in ("refilled", "failed")}
             | {name: In(1) for name in ("ahead", "adopt", "idle")}
-            | {name: In(1) for name in ("is_oldest", "line_came", "back_came")}
+            | {name: In(1) for name in ("is_oldest", "line_filled", "writeback_done")}
             | {name: Out(mshrs) for name in ("used", "ready", "waits", "here", "passing")}
             | {name: Out(1) for name in ("passes", "arrived")}
             | {"line": In(config.l2.line_width), "outcome": In(outcome_layout(config))}
@@ -103,18 +103,18 @@ class L2MshrStates(SharedBlock):
         m.d.sync += [
             self.used.eq((self.used & ~self.free) | self.take),
             picked.eq((picked & ~ends) | self.pick),
-            fetching.eq((fetching & ~self.came) | where(settle, outcome.fetches)),
-            self.here.eq((self.here & ~ends) | self.came | where(settle, outcome.stays)),
+            fetching.eq((fetching & ~self.refilled) | where(settle, outcome.fetches)),
+            self.here.eq((self.here & ~ends) | self.refilled | where(settle, outcome.stays)),
             self.passing.eq(
                 (self.passing & ~ends)
                 | where(settle, outcome.stays | (outcome.fetches & ~outcome.keeps))
             ),
             for_line.eq(
-                (for_line & ~settle & ~where(same, self.line_came))
+                (for_line & ~settle & ~where(same, self.line_filled))
                 | where(settle, outcome.for_line)
             ),
             for_back.eq(
-                where((for_back & ~settle) | where(settle, outcome.for_back), ~self.back_came)
+                where((for_back & ~settle) | where(settle, outcome.for_back), ~self.writeback_done)
             ),
             woken.eq((woken & ~settle) | where(settle, self.is_oldest) | self.wake),
         ]

@@ -25,12 +25,12 @@ class L2Prefetcher(SharedBlock):
 
     Members
     -------
-    asks, missed : In(1)
+    demand, missed : In(1)
         A read that allocates is looked up for the first time, and misses.
     line : In(config.l2.line_width)
-    begun, came : In(1)
+    begun, finished : In(1)
         A prefetch begins. One is filled, or a demand read adopts or claims it.
-    forget : In(1)
+    drop : In(1)
         See `StreamPrefetcher`.
     o : Out(stream.Signature(operation_layout(config)))
         A read of no beats, whose outcome needs no report.
@@ -41,12 +41,12 @@ class L2Prefetcher(SharedBlock):
     def __init__(self, config: L2SliceConfig):
         self.config = config
         super().__init__({
-            "asks": In(1),
+            "demand": In(1),
             "missed": In(1),
             "line": In(config.l2.line_width),
             "begun": In(1),
-            "came": In(1),
-            "forget": In(1),
+            "finished": In(1),
+            "drop": In(1),
             "o": Out(stream.Signature(operation_layout(config))),
             "busy": Out(1),
         })
@@ -61,13 +61,13 @@ class L2Prefetcher(SharedBlock):
         under_way, is_dram = Signal(range(l2.mshrs + 1)), Signal()
         slice_number = Signal(low)  # common to all lines of this slice
         proposed, may_go = Cat(slice_number, streams.o.payload), Signal()
-        with m.If(self.asks):
+        with m.If(self.demand):
             m.d.sync += slice_number.eq(self.line)
         m.d.comb += [
-            streams.asks.eq(self.asks),
+            streams.demand.eq(self.demand),
             streams.missed.eq(self.missed),
             streams.line.eq(self.line[low:]),
-            streams.forget.eq(self.forget),
+            streams.drop.eq(self.drop),
             is_dram.eq(proposed < DRAM_END // l2.line_bytes),
             # Offers of this cycle and of the last are not counted yet.
             may_go.eq(under_way < most - 1),
@@ -78,5 +78,5 @@ class L2Prefetcher(SharedBlock):
             self.o.payload.allocates.eq(1),
             self.busy.eq(streams.busy),
         ]
-        m.d.sync += under_way.eq(under_way + self.begun - self.came)
+        m.d.sync += under_way.eq(under_way + self.begun - self.finished)
         return m

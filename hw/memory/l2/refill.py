@@ -9,10 +9,10 @@ from ...lib.one_hot import one_hot
 from ...lib.sram import Sram
 from .layouts import L2SliceConfig
 
-__all__ = ["L2Refill", "came_layout"]
+__all__ = ["L2Refill", "arrival_layout"]
 
 
-def came_layout(config: L2SliceConfig) -> data.StructLayout:
+def arrival_layout(config: L2SliceConfig) -> data.StructLayout:
     """Return the layout of a beat from DRAM."""
     return data.StructLayout({
         "mshr": config.mshr_width,
@@ -36,8 +36,8 @@ class L2Refill(SharedBlock):
     begin : In(config.l2.mshrs)
         The line of this MSHR will be read, from beat `first` on.
     first : In(config.beat_width)
-    came_valid : In(1)
-    came : In(came_layout(config))
+    arrival_valid : In(1)
+    arrival : In(arrival_layout(config))
     ends, fails : Out(config.l2.mshrs)
         The last beat for this MSHR arrives; a beat with an error does.
     read : In(1)
@@ -55,8 +55,8 @@ class L2Refill(SharedBlock):
         super().__init__({
             "begin": In(config.l2.mshrs),
             "first": In(config.beat_width),
-            "came_valid": In(1),
-            "came": In(came_layout(config)),
+            "arrival_valid": In(1),
+            "arrival": In(arrival_layout(config)),
             "ends": Out(config.l2.mshrs),
             "fails": Out(config.l2.mshrs),
             "read": In(1),
@@ -69,19 +69,19 @@ class L2Refill(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        config, came = self.config, self.came
+        config, arrival = self.config, self.arrival
         mshrs, beats = config.l2.mshrs, config.beats
         m.submodules.data = words = Sram(
             depth=mshrs, width=8 * config.l2.line_bytes, granularity=config.data_width
         )
         m.submodules.codes = codes = Sram(depth=mshrs, width=2 * beats, granularity=2)
-        whose = Mux(self.came_valid, one_hot(m, came.mshr, mshrs, "whose"), 0)
+        whose = Mux(self.arrival_valid, one_hot(m, arrival.mshr, mshrs, "whose"), 0)
         beat = one_hot(m, self.place(m, whose), beats, "beat")
         m.d.comb += [
-            self.ends.eq(Mux(came.last, whose, 0)),
-            self.fails.eq(Mux(came.code[1], whose, 0)),
-            words.write_data.eq(came.data.replicate(beats)),
-            codes.write_data.eq(came.code.replicate(beats)),
+            self.ends.eq(Mux(arrival.last, whose, 0)),
+            self.fails.eq(Mux(arrival.code[1], whose, 0)),
+            words.write_data.eq(arrival.data.replicate(beats)),
+            codes.write_data.eq(arrival.code.replicate(beats)),
             words.read_enable.eq(self.read),
             words.read_address.eq(self.read_mshr),
             self.line.eq(words.read_data),
@@ -91,8 +91,8 @@ class L2Refill(SharedBlock):
         ]
         for memory in (words, codes):
             m.d.comb += [
-                memory.write_mask.eq(Mux(self.came_valid, beat, 0)),
-                memory.write_address.eq(came.mshr),
+                memory.write_mask.eq(Mux(self.arrival_valid, beat, 0)),
+                memory.write_address.eq(arrival.mshr),
             ]
         return m
 

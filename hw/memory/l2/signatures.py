@@ -25,13 +25,13 @@ def outcome_layout(config: L2SliceConfig) -> data.StructLayout:
 
 
 def put_layout(config: L2SliceConfig) -> data.StructLayout:
-    """Return the layout of a write-back: a ``line`` if ``has_line``; ``owes`` a reply to ``id``.
+    """Return the layout of a write-back: ``line`` if `has_line`, a reply to ``id`` if `has_reply`.
 
     An entry without a line only keeps the replies to an id in order.
     """
     return data.StructLayout({
         "has_line": 1,
-        "owes": 1,
+        "has_reply": 1,
         "line": config.l2.line_width,
         "id": config.id_width,
     })
@@ -75,7 +75,7 @@ class MshrUpdateSignature(wiring.Signature):
     outcome : Out(outcome_layout(config))
     free : Out(1)
         It is the read of an MSHR, and is answered.
-    line_came : Out(1)
+    line_filled : Out(1)
         Its line is valid from now on.
     spare : In(config.mshr_width)
         MSHR of the read if it is taken.
@@ -94,7 +94,7 @@ class MshrUpdateSignature(wiring.Signature):
             "settle": Out(1),
             "outcome": Out(outcome_layout(config)),
             "free": Out(1),
-            "line_came": Out(1),
+            "line_filled": Out(1),
             "spare": In(config.mshr_width),
             "passes": In(1),
             "arrived": In(1),

@@ -28,9 +28,9 @@ class L2TagArray(SharedBlock):
 
     Members
     -------
-    ask : In(1)
-        Look up `asked`.
-    asked : In(config.l2.line_width)
+    read : In(1)
+        Look up `line`.
+    line : In(config.l2.line_width)
     valid : In(1)
         A look-up was requested in the last cycle. The members below refer to it.
     operation : In(operation_layout(config))
@@ -45,8 +45,8 @@ class L2TagArray(SharedBlock):
     def __init__(self, config: L2SliceConfig):
         self.config = config
         super().__init__({
-            "ask": In(1),
-            "asked": In(config.l2.line_width),
+            "read": In(1),
+            "line": In(config.l2.line_width),
             "valid": In(1),
             "operation": In(operation_layout(config)),
             "stage": In(TagUpdateSignature(config)),
@@ -67,8 +67,8 @@ class L2TagArray(SharedBlock):
         )
         tag, found, change = config.tag_of(self.operation.line), self.stage.found, self.stage.change
         m.d.comb += [
-            tags.read.eq(self.ask),
-            tags.row.eq(config.set_of(self.asked)),
+            tags.read.eq(self.read),
+            tags.row.eq(config.set_of(self.line)),
             Cat(Value.cast(entry) for entry in entries).eq(tags.found),
             hits.eq(Cat(entry.valid & (entry.tag == tag) for entry in entries)),
             # A line in flight is not written back: its refill would replace the written bytes.
@@ -88,7 +88,7 @@ class L2TagArray(SharedBlock):
             self.swept.eq(tags.swept),
             victims.valid.eq(Cat(entry.valid for entry in entries)),
             victims.pending.eq(Cat(entry.valid & entry.pending for entry in entries)),
-            victims.wanted.eq(Mux(self.valid & change.wanted, hits, 0)),
+            victims.needed.eq(Mux(self.valid & change.needed, hits, 0)),
             victims.replaces.eq(change.replaces),
             victims.ahead.eq(change.ahead),
         ]

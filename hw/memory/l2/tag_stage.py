@@ -38,7 +38,7 @@ class L2TagStage(SharedBlock):
         To `L2MshrFile`.
     writebacks : Out(WritebackSignature(config))
         To `L2WritebackBuffer`.
-    is_ordered, follows, owes : In(1)
+    is_ordered, follows, reply_pending : In(1)
         State of its id, from `L2Ids`.
     access : Out(access_layout(config))
         Access to the data array; valid with `accesses`.
@@ -54,7 +54,7 @@ class L2TagStage(SharedBlock):
 
     def __init__(self, config: L2SliceConfig):
         self.config = config
-        inputs = ("valid", "is_ordered", "follows", "owes")
+        inputs = ("valid", "is_ordered", "follows", "reply_pending")
         outputs = ("accesses", "done", "undone", "replies", "clean")
         outputs += ("read_miss", "write_miss", "write_back")
         super().__init__(
@@ -79,11 +79,11 @@ class L2TagStage(SharedBlock):
             self.clean.eq(self.valid & operation.walk & ~self.tags.found.dirty),
             fresh.eq((begins | allocates) & ~self.tags.found.present),
             evicts.eq((fresh & self.tags.found.given_up) | walks),
-            self.tags.change.wanted.eq(operation.write | operation.beats.any()),
+            self.tags.change.needed.eq(operation.write | operation.beats.any()),
             self.tags.change.replaces.eq(fresh),
             self.tags.change.ahead.eq(begins & ~operation.beats.any()),
             self.tags.change.write.eq(
-                begins | allocates | self.mshrs.adopt | self.mshrs.line_came | walks
+                begins | allocates | self.mshrs.adopt | self.mshrs.line_filled | walks
             ),
         ]
         self.enter(m, begins, allocates, walks)
@@ -100,21 +100,22 @@ class L2TagStage(SharedBlock):
             Signal(name=n)
             for n in ("reads", "whole", "answers", "read_begins", "read_passes", "is_ahead")
         )
-        waits, fills, goes_on = (Signal(name=n) for n in ("read_waits", "fills", "goes_on"))
+        waits, fills, continues = (Signal(name=n) for n in ("read_waits", "fills", "continues"))
         room = ~self.tags.found.given_up | self.writebacks.room
-        wants = operation.beats.any()
+        is_demand = operation.beats.any()
         m.d.comb += [
             reads.eq(self.valid & (operation.read | operation.retry)),
             whole.eq(present & ~(operation.beats & ~found.full).any()),
             answers.eq(
-                reads & wants & whole & Mux(operation.retry, ~self.follows, self.is_ordered)
+                reads & is_demand & whole & Mux(operation.retry, ~self.follows, self.is_ordered)
             ),
             begins.eq(
                 reads & ~whole & ~going
                 & Mux(present, ~found.pending, operation.allocates & self.tags.found.has_way & room)
             ),
             passes.eq(
-                reads & wants & ~present & ~going & ~(operation.allocates & self.tags.found.has_way)
+                (reads & is_demand & ~present & ~going)
+                & ~(operation.allocates & self.tags.found.has_way)
             ),
             outcome.fetches.eq(begins | passes),
             outcome.keeps.eq(begins),
@@ -122,21 +123,21 @@ class L2TagStage(SharedBlock):
             outcome.for_back.eq(reads & ~whole & ~outcome.for_line & ~outcome.fetches),
             outcome.stays.eq(self.valid & operation.fill & ~operation.keeps),
             is_ahead.eq(
-                reads & operation.read & wants & present & ~whole & found.pending & found.ahead
+                reads & operation.read & is_demand & present & ~whole & found.pending & found.ahead
             ),
             mshrs.claim.eq(is_ahead & mshrs.arrived & self.is_ordered),
             mshrs.adopt.eq(is_ahead & ~mshrs.claim),
             mshrs.ahead.eq(found.mshr),
-            waits.eq(reads & ~answers & (wants | begins) & ~is_ahead),
+            waits.eq(reads & ~answers & (is_demand | begins) & ~is_ahead),
             fills.eq(self.valid & operation.fill),
             # Adopted after it was chosen: the MSHR stays in use, its new read is answered later.
-            goes_on.eq(self.follows | (operation.keeps & ~wants & ~found.ahead)),
+            continues.eq(self.follows | (operation.keeps & ~is_demand & ~found.ahead)),
             mshrs.take.eq(waits & operation.read),
-            mshrs.settle.eq(waits | (fills & goes_on)),
-            mshrs.free.eq((answers & operation.retry) | (fills & ~goes_on)),
-            mshrs.line_came.eq((fills & operation.keeps) | mshrs.claim),
-            self.read_miss.eq(self.valid & operation.read & wants & ~whole & ~mshrs.claim),
-            self.access.responds.eq(answers | (fills & wants & ~self.follows) | mshrs.claim),
+            mshrs.settle.eq(waits | (fills & continues)),
+            mshrs.free.eq((answers & operation.retry) | (fills & ~continues)),
+            mshrs.line_filled.eq((fills & operation.keeps) | mshrs.claim),
+            self.read_miss.eq(self.valid & operation.read & is_demand & ~whole & ~mshrs.claim),
+            self.access.responds.eq(answers | (fills & is_demand & ~self.follows) | mshrs.claim),
         ]  # fmt: skip
         return begins
 
@@ -156,7 +157,7 @@ class L2TagStage(SharedBlock):
             writes.eq(self.valid & operation.write),
             into.eq(~operation.is_empty & (found.present | (operation.allocates & found.has_way))),
             past.eq(~operation.is_empty & ~into),
-            keeps_order.eq(self.owes & ~past),
+            keeps_order.eq(self.reply_pending & ~past),
             needs_room.eq(evicts | past | keeps_order),
             allows.eq(
                 ~(self.mshrs.passes & ~operation.is_empty)
@@ -169,13 +170,13 @@ class L2TagStage(SharedBlock):
             self.write_miss.eq(self.done & ~found.present & ~operation.is_empty),
             through.eq(self.replies & is_whole & ~evicts & self.writebacks.is_light),
             self.access.passes.eq((self.done & past) | through),
-            self.writebacks.what.owes.eq(self.done & (past | keeps_order)),
+            self.writebacks.what.has_reply.eq(self.done & (past | keeps_order)),
         ]
         return self.done & into
 
     def enter(self, m: Module, begins, allocates, walks):
         """Drive the new tag entry."""
-        operation, written, fills = self.operation, self.tags.change.entry, self.mshrs.line_came
+        operation, written, fills = self.operation, self.tags.change.entry, self.mshrs.line_filled
         present, found = self.tags.found.present, self.tags.found.entry
         arrived = Cat(~operation.codes[2 * n + 1] for n in range(self.config.beats))
         with m.If(walks):
@@ -206,7 +207,7 @@ class L2TagStage(SharedBlock):
         operation, config = self.operation, self.config
         old_line = config.line_of(self.tags.found.gone.tag, config.set_of(operation.line))
         m.d.comb += [
-            self.writebacks.put.eq(evicts | self.access.passes | self.writebacks.what.owes),
+            self.writebacks.put.eq(evicts | self.access.passes | self.writebacks.what.has_reply),
             self.writebacks.what.has_line.eq(evicts | self.access.passes),
             self.writebacks.what.line.eq(Mux(evicts, old_line, operation.line)),
             self.writebacks.what.id.eq(operation.id),
@@ -219,10 +220,10 @@ class L2TagStage(SharedBlock):
         reads = operation.read | operation.retry
         m.d.comb += [
             access.touches.eq(
-                (reads & access.responds) | fresh | self.mshrs.line_came | allocates | walks
+                (reads & access.responds) | fresh | self.mshrs.line_filled | allocates | walks
             ),
             access.writes.eq(allocates),
-            access.fills.eq(self.mshrs.line_came),
+            access.fills.eq(self.mshrs.line_filled),
             access.from_dram.eq(access.responds & operation.fill & ~operation.keeps),
             access.cleans.eq(walks | self.through),
             access.fresh.eq(fresh),

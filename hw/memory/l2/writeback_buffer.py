@@ -72,10 +72,10 @@ class L2WritebackBuffer(SharedBlock):
     response : In(stream.Signature(2))
         Responses of DRAM, in order.
     reply : Out(stream.Signature(reply_layout(config)))
-    came : Out(1)
+    completed : Out(1)
         A write-back has reached DRAM.
     failed : Out(1)
-        DRAM reported an error, and no reply is owed for the write-back.
+        DRAM reported an error, and the write-back has no reply.
     busy : Out(1)
         A write-back is in flight.
     """
@@ -94,7 +94,7 @@ class L2WritebackBuffer(SharedBlock):
             "beat": Out(stream.Signature(beat_layout(config))),
             "response": In(stream.Signature(2)),
             "reply": Out(stream.Signature(reply_layout(config))),
-            "came": Out(1),
+            "completed": Out(1),
             "failed": Out(1),
             "busy": Out(1),
         })
@@ -118,7 +118,7 @@ class L2WritebackBuffer(SharedBlock):
         m.d.sync += [
             newest.eq(newest + self.stage.put),
             stored.eq(stored + self.store),
-            oldest.eq(oldest + self.came),
+            oldest.eq(oldest + self.completed),
         ]
         self.remember(m, newest[:-1], oldest[:-1])
         self.send(m, newest[:-1], stored, sent)
@@ -130,7 +130,7 @@ class L2WritebackBuffer(SharedBlock):
         count, key_of = self.config.l2.write_backs, self.config.key_of
         puts = self.stage.put & self.stage.what.has_line
         new = Mux(puts, one_hot(m, newest, count, "new"), 0)
-        old = Mux(self.came, one_hot(m, oldest, count, "old"), 0)
+        old = Mux(self.completed, one_hot(m, oldest, count, "old"), 0)
         _, going = in_flight(m, new, old, key_of(self.stage.what.line), key_of(self.line))
         m.d.comb += self.stage.going.eq(going)
 
@@ -183,19 +183,21 @@ class L2WritebackBuffer(SharedBlock):
             m.d.sync += [sent.eq(sent + 1), holds.eq(1)]
 
     def retire(self, m: Module, is_sent: Value):
-        """Send owed replies in the order of the write-backs."""
-        layout = data.StructLayout({"has_line": 1, "owes": 1, "id": self.config.id_width})
-        m.submodules.owed = owed = Queue(layout, self.config.l2.write_backs)
-        what, reply, ends = owed.o.payload, self.reply.payload, Signal()
+        """Send replies in the order of the write-backs."""
+        layout = data.StructLayout({"has_line": 1, "has_reply": 1, "id": self.config.id_width})
+        m.submodules.replies = replies = Queue(layout, self.config.l2.write_backs)
+        what, reply, ends = replies.o.payload, self.reply.payload, Signal()
         m.d.comb += [
-            owed.i.valid.eq(self.stage.put),
-            *(owed.i.payload[name].eq(self.stage.what[name]) for name in layout.members),
-            ends.eq(owed.o.valid & is_sent & (~what.has_line | self.response.valid)),
-            self.reply.valid.eq(ends & what.owes),
+            replies.i.valid.eq(self.stage.put),
+            *(replies.i.payload[name].eq(self.stage.what[name]) for name in layout.members),
+            ends.eq(replies.o.valid & is_sent & (~what.has_line | self.response.valid)),
+            self.reply.valid.eq(ends & what.has_reply),
             reply.id.eq(what.id),
             reply.code.eq(Mux(what.has_line, self.response.payload, 0)),
-            self.came.eq(ends & (~what.owes | self.reply.ready)),
-            owed.o.ready.eq(self.came),
-            self.response.ready.eq(self.came & what.has_line),
-            self.failed.eq(self.came & ~what.owes & what.has_line & self.response.payload[1]),
+            self.completed.eq(ends & (~what.has_reply | self.reply.ready)),
+            replies.o.ready.eq(self.completed),
+            self.response.ready.eq(self.completed & what.has_line),
+            self.failed.eq(
+                self.completed & ~what.has_reply & what.has_line & self.response.payload[1]
+            ),
         ]

@@ -14,7 +14,7 @@ from ...lib.register_bus import RegisterSignature
 from ...lib.register_slices import SkidBuffer
 from ...lib.streams import Queue, ResponseSignature
 from ..l1.cache_reads import CacheReadsSignature, probe_reads
-from ..l1.cluster_layouts import data_mshr_config, note_layout
+from ..l1.cluster_layouts import context_layout, data_mshr_config
 from ..l1.data_cache import DataCache
 from ..l1.data_cache_layouts import (
     beat_write_layout,
@@ -108,9 +108,9 @@ class DataMemoryUnit(SharedBlock):
         m.submodules.replies = replies = Merge(reply_layout(config), 3 if config.has_dma else 2)
         here, stores, *registers = replies.i
         # The coalescer's `ready` is known late; the skid buffer keeps it out of the core's path.
-        m.submodules.asked = asked = SkidBuffer(self.request.payload.shape())
-        connect(m, flipped(self.request), asked.i)
-        connect(m, asked.o, coalescer.i)
+        m.submodules.requests = requests = SkidBuffer(self.request.payload.shape())
+        connect(m, flipped(self.request), requests.i)
+        connect(m, requests.o, coalescer.i)
         group = coalescer.o
         connect(m, cache.line_read, flipped(self.line_read))
         connect(m, flipped(self.line), cache.line)
@@ -140,7 +140,7 @@ class DataMemoryUnit(SharedBlock):
         self.respond(m, part, answer, replies.o)
         m.d.comb += self.busy.eq(
             Cat(
-                asked.o.valid,
+                requests.o.valid,
                 coalescer.busy,
                 transactions.busy,
                 replies.o.valid,
@@ -156,36 +156,36 @@ class DataMemoryUnit(SharedBlock):
         """Access the cache and reply to its stores; return whether it accepts the group."""
         beat = BeatConfig(unit=self.config, size=self.config.axi.beat_bytes)
         m.submodules.stored = stored = BeatOfLanes(beat)
-        asked, note = group.payload, Signal(note_layout(self.config))
+        access, context = group.payload, Signal(context_layout(self.config))
         done = data.StructLayout({
             "number": len(transactions.number),
-            "tag": len(asked.tag),
-            "lanes": len(asked.lanes),
+            "tag": len(access.tag),
+            "lanes": len(access.lanes),
         })
         # One entry per transaction, so never full.
         m.submodules.order = order = Queue(done, self.config.core.transactions)
         may_go, read, write = Signal(), cache.read, cache.write
         load, store = transactions.ended
         m.d.comb += [
-            may_go.eq(group.valid & transactions.free & (asked.target == Target.DRAM)),
-            note.tag.eq(asked.tag),
-            note.lanes.eq(asked.lanes),
-            *(note.places[n].eq(asked.places[n]) for n in range(len(asked.lanes))),
-            stored.group.eq(asked),
-            read.valid.eq(may_go & ~asked.is_store),
+            may_go.eq(group.valid & transactions.free & (access.target == Target.DRAM)),
+            context.tag.eq(access.tag),
+            context.lanes.eq(access.lanes),
+            *(context.places[n].eq(access.places[n]) for n in range(len(access.lanes))),
+            stored.group.eq(access),
+            read.valid.eq(may_go & ~access.is_store),
             read.payload.id.eq(transactions.number),
-            read.payload.beat.eq(asked.beat),
-            read.payload.note.eq(note),
-            write.valid.eq(may_go & asked.is_store),
-            write.payload.beat.eq(asked.beat),
+            read.payload.beat.eq(access.beat),
+            read.payload.context.eq(context),
+            write.valid.eq(may_go & access.is_store),
+            write.payload.beat.eq(access.beat),
             write.payload.data.eq(stored.data),
             write.payload.strobes.eq(stored.strobes),
             load.valid.eq(cache.answer.valid & cache.answer.ready),
             load.payload.eq(cache.answer.payload.id),
             order.i.valid.eq(write.valid & write.ready),
             order.i.payload.number.eq(transactions.number),
-            order.i.payload.tag.eq(asked.tag),
-            order.i.payload.lanes.eq(asked.lanes),
+            order.i.payload.tag.eq(access.tag),
+            order.i.payload.lanes.eq(access.lanes),
             stores.valid.eq(cache.written.valid),
             stores.payload.tag.eq(order.o.payload.tag),
             stores.payload.lanes.eq(order.o.payload.lanes),
@@ -217,7 +217,7 @@ class DataMemoryUnit(SharedBlock):
 
     def answer_here(self, m: Module, group, answer) -> Value:
         """Reply to a group that needs no memory; return whether it is accepted."""
-        asked = group.payload
+        access = group.payload
         numbers = range(self.config.core.request_lanes)
         m.submodules.printed = printed = Queue(8, 2)
         connect(m, printed.o, flipped(self.console))
@@ -225,24 +225,24 @@ class DataMemoryUnit(SharedBlock):
         prints = Signal()
         m.d.comb += [
             # A group of the console is one lane.
-            strobes.eq(select(asked.lanes, [asked.strobes[n] for n in numbers])),
+            strobes.eq(select(access.lanes, [access.strobes[n] for n in numbers])),
             is_byte.eq(strobes == lowest(strobes)),
             is_here.eq(
-                (asked.target != Target.DRAM)
-                & (asked.target != Target.SHARED)
-                & (asked.target != Target.DEVICE)
+                (access.target != Target.DRAM)
+                & (access.target != Target.SHARED)
+                & (access.target != Target.DEVICE)
             ),
-            prints.eq((asked.target == Target.CONSOLE) & is_byte),
+            prints.eq((access.target == Target.CONSOLE) & is_byte),
             answer.valid.eq(group.valid & is_here & (printed.i.ready | ~prints)),
-            answer.payload.tag.eq(asked.tag),
-            answer.payload.lanes.eq(asked.lanes),
-            answer.payload.error.eq(~prints & (asked.target != Target.FORGOTTEN)),
+            answer.payload.tag.eq(access.tag),
+            answer.payload.lanes.eq(access.lanes),
+            answer.payload.error.eq(~prints & (access.target != Target.FORGOTTEN)),
             printed.i.valid.eq(group.valid & prints & answer.ready),
             printed.i.payload.eq(
                 select(
                     strobes,
                     [
-                        select(asked.lanes, [asked.data[n].word_select(byte, 8) for n in numbers])
+                        select(access.lanes, [access.data[n].word_select(byte, 8) for n in numbers])
                         for byte in range(WORD_BYTES)
                     ],
                 )
@@ -273,11 +273,11 @@ class DataMemoryUnit(SharedBlock):
 
     def respond(self, m: Module, part, answer, replies):
         """Respond to lanes of shared memory first, else to loads of DRAM and others in turn."""
-        response, note = self.response.payload, Signal(note_layout(self.config))
+        response, context = self.response.payload, Signal(context_layout(self.config))
         is_reply, replies_next = Signal(), Signal()
         lanes, reply = range(self.config.core.request_lanes), replies.payload.payload
         m.d.comb += [
-            note.eq(answer.payload.note),
+            context.eq(answer.payload.context),
             is_reply.eq(replies.valid & (replies_next | ~answer.valid)),
             replies.ready.eq(~part.valid & is_reply),
             answer.ready.eq(~part.valid & ~is_reply),
@@ -294,11 +294,11 @@ class DataMemoryUnit(SharedBlock):
             ]
         with m.Else():
             m.d.comb += [
-                response.tag.eq(note.tag),
-                response.mask.eq(note.lanes),
-                response.error.eq(Mux(answer.payload.error, note.lanes, 0)),
+                response.tag.eq(context.tag),
+                response.mask.eq(context.lanes),
+                response.error.eq(Mux(answer.payload.error, context.lanes, 0)),
                 *(
-                    response.data[lane].eq(word_of(answer.payload.data, note.places[lane]))
+                    response.data[lane].eq(word_of(answer.payload.data, context.places[lane]))
                     for lane in lanes
                 ),
             ]

@@ -104,35 +104,35 @@ class LineMasters(SharedBlock):
         waits = [self.fetch_read.valid, self.line_read.valid, self.line_write.valid, order.o.valid]
         for c, axi in enumerate(masters):
             self.write(m, c, axi, combiners[c])
-            waits += [self.ask(m, c, axi), combiners[c].busy, axi.rvalid, axi.bvalid]
+            waits += [self.connect_reads(m, c, axi), combiners[c].busy, axi.rvalid, axi.bvalid]
         self.bring_instructions(m, masters)
         waits.append(self.bring_data(m, masters))
-        self.tell(m, order, masters, combiners)
+        self.acknowledge(m, order, masters, combiners)
         m.d.comb += self.busy.eq(Cat(waits).any())
         return m
 
-    def ask(self, m: Module, c: int, axi) -> Value:
+    def connect_reads(self, m: Module, c: int, axi) -> Value:
         """Merge the reads of both caches at a master; return whether a read waits."""
         config = self.config
         m.submodules[f"reads_{c}"] = reads = Merge(read_layout(config), len(SIDES))
         for side, read in enumerate((self.fetch_read, self.line_read)):
-            i, mine = reads.i[side], Signal(name=f"{SIDES[side]}_at_{c}")
+            i, is_here = reads.i[side], Signal(name=f"{SIDES[side]}_at_{c}")
             m.d.comb += [
-                mine.eq(self.master_of(read.payload.beat) == c),
-                i.valid.eq(read.valid & mine),
+                is_here.eq(self.master_of(read.payload.beat) == c),
+                i.valid.eq(read.valid & is_here),
                 i.payload.id.eq(read.payload.id),
                 i.payload.beat.eq(read.payload.beat),
             ]
-            with m.If(mine):
+            with m.If(is_here):
                 m.d.comb += read.ready.eq(i.ready)
-        asked = reads.o.payload
+        request = reads.o.payload
         beats = instruction_mshr_config(config).beats, self.mshr_config.beats
         m.d.comb += [
-            axi.arid.eq(Cat(asked.payload.id, asked.source)),
+            axi.arid.eq(Cat(request.payload.id, request.source)),
             axi.arvalid.eq(reads.o.valid),
             reads.o.ready.eq(axi.arready),
-            *self.burst(axi, "ar", asked.payload.beat),
-            axi.arlen.eq(Mux(asked.source, beats[1] - 1, beats[0] - 1)),
+            *self.burst(axi, "ar", request.payload.beat),
+            axi.arlen.eq(Mux(request.source, beats[1] - 1, beats[0] - 1)),
         ]
         return reads.o.valid
 
@@ -155,10 +155,10 @@ class LineMasters(SharedBlock):
         """Connect a master's write combiner; address and data move independently."""
         m.submodules[f"writes_{c}"] = combiner
         write, burst, beat = self.line_write, combiner.burst, combiner.beat
-        mine = Signal(name=f"write_at_{c}")
+        is_here = Signal(name=f"write_at_{c}")
         m.d.comb += [
-            mine.eq(self.master_of(write.payload.beat) == c),
-            combiner.i.valid.eq(write.valid & mine),
+            is_here.eq(self.master_of(write.payload.beat) == c),
+            combiner.i.valid.eq(write.valid & is_here),
             combiner.i.payload.eq(write.payload),
             axi.awvalid.eq(burst.valid),
             burst.ready.eq(axi.awready),
@@ -170,12 +170,12 @@ class LineMasters(SharedBlock):
             axi.wstrb.eq(beat.payload.strobes),
             axi.wlast.eq(beat.payload.last),
         ]
-        with m.If(mine):
+        with m.If(is_here):
             m.d.comb += write.ready.eq(combiner.i.ready)
 
     def bring_instructions(self, m: Module, masters):
         """Accept one beat for the instruction cache per cycle."""
-        offered, chosen, came = Signal(len(masters)), Signal(len(masters)), []
+        offered, chosen, arrived = Signal(len(masters)), Signal(len(masters)), []
         for c, axi in enumerate(masters):
             value = Signal(line_layout(self.config), name=f"came_{c}")
             m.d.comb += [
@@ -184,13 +184,13 @@ class LineMasters(SharedBlock):
                 value.error.eq(axi.rresp[1]),
                 offered[c].eq(axi.rvalid & ~axi.rid[-1]),
             ]
-            came.append(Value.cast(value))
+            arrived.append(Value.cast(value))
             with m.If(~axi.rid[-1]):
                 m.d.comb += axi.rready.eq(chosen[c])
         m.d.comb += [
             chosen.eq(lowest(offered)),
             self.fetch_line.valid.eq(offered.any()),
-            Value.cast(self.fetch_line.payload).eq(select(chosen, came)),
+            Value.cast(self.fetch_line.payload).eq(select(chosen, arrived)),
         ]
 
     def bring_data(self, m: Module, masters) -> Value:
@@ -217,17 +217,17 @@ class LineMasters(SharedBlock):
         connect(m, offered.o, flipped(self.line))
         return offered.o.valid
 
-    def tell(self, m: Module, order: Queue, masters, combiners):
+    def acknowledge(self, m: Module, order: Queue, masters, combiners):
         """Queue the write responses of each master, and forward them in the order of the writes.
 
         The first write of a burst waits for its response. Writes that joined the burst come later
         and reuse that response; no other burst of the same line begins before them.
         """
-        asked, first, told = order.i.payload, order.o.payload, self.line_written
+        written, first, acknowledged = order.i.payload, order.o.payload, self.line_written
         m.d.comb += [
             order.i.valid.eq(self.line_write.valid & self.line_write.ready),
-            asked.master.eq(self.master_of(self.line_write.payload.beat)),
-            order.o.ready.eq(told.valid & told.ready),
+            written.master.eq(self.master_of(self.line_write.payload.beat)),
+            order.o.ready.eq(acknowledged.valid & acknowledged.ready),
         ]
         for c, (axi, combiner) in enumerate(zip(masters, combiners, strict=True)):
             m.submodules[f"responses_{c}"] = responses = Queue(1, self.mshr_config.waiters)
@@ -237,19 +237,19 @@ class LineMasters(SharedBlock):
                 responses.i.payload.eq(axi.bresp[1]),
                 axi.bready.eq(responses.i.ready),
             ]
-            with m.If(asked.master == c):
-                m.d.comb += [asked.line.eq(combiner.line), asked.joins.eq(combiner.joins)]
+            with m.If(written.master == c):
+                m.d.comb += [written.line.eq(combiner.line), written.joins.eq(combiner.joins)]
             with m.If(order.o.valid & (first.master == c)):
                 with m.If(first.joins):
                     m.d.comb += [
-                        told.valid.eq(1),
-                        told.payload.eq(failed.bit_select(first.line, 1)),
+                        acknowledged.valid.eq(1),
+                        acknowledged.payload.eq(failed.bit_select(first.line, 1)),
                     ]
                 with m.Else():
                     m.d.comb += [
-                        told.valid.eq(responses.o.valid),
-                        told.payload.eq(responses.o.payload),
-                        responses.o.ready.eq(told.ready),
+                        acknowledged.valid.eq(responses.o.valid),
+                        acknowledged.payload.eq(responses.o.payload),
+                        responses.o.ready.eq(acknowledged.ready),
                     ]
-                    with m.If(responses.o.valid & told.ready):
+                    with m.If(responses.o.valid & acknowledged.ready):
                         m.d.sync += failed.bit_select(first.line, 1).eq(responses.o.payload)

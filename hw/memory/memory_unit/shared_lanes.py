@@ -137,36 +137,36 @@ class SharedLanes(SharedBlock):
 
     def offer(self, m: Module, p: int, group, left, entering, taken, allowed) -> Value:
         """Offer the lowest lane of a port; return whether none is left after this cycle."""
-        mine = range(p, len(left), self.ports)
-        first = Signal(len(mine), name=f"first_{p}")
+        own = range(p, len(left), self.ports)
+        first = Signal(len(own), name=f"first_{p}")
         place = Signal.like(group.places[0], name=f"place_{p}", reset_less=True)
-        later, accepted = Signal(len(mine), name=f"later_{p}"), Signal(name=f"accepted_{p}")
+        later, accepted = Signal(len(own), name=f"later_{p}"), Signal(name=f"accepted_{p}")
         request = self.port[p].request
         low = exact_log2(WORD_BYTES)
         m.d.comb += [
-            later.eq(Cat(left[lane] for lane in mine) & ~first),
+            later.eq(Cat(left[lane] for lane in own) & ~first),
             accepted.eq(request.valid & request.ready),
-            request.valid.eq((first & Cat(allowed[lane] for lane in mine)).any()),
+            request.valid.eq((first & Cat(allowed[lane] for lane in own)).any()),
             request.payload.address.eq(Cat(C(0, low), place)),
             request.payload.write.eq(group.is_store),
-            request.payload.data.eq(select(first, [group.data[lane] for lane in mine])),
-            request.payload.mask.eq(select(first, [group.strobes[lane] for lane in mine])),
+            request.payload.data.eq(select(first, [group.data[lane] for lane in own])),
+            request.payload.mask.eq(select(first, [group.strobes[lane] for lane in own])),
         ]
         # The lane offered next and its address are selected in parallel with the grant.
         for goes, lanes, places in (
             (accepted, later, group.places),
-            (self.i.ready, Cat(entering[lane] for lane in mine), self.i.payload.places),
+            (self.i.ready, Cat(entering[lane] for lane in own), self.i.payload.places),
         ):
             chosen = lowest(lanes)
             with m.If(goes):
                 m.d.sync += first.eq(chosen)
-                m.d.sync += place.eq(select(chosen, [places[lane] for lane in mine]))
-        for number, lane in enumerate(mine):
+                m.d.sync += place.eq(select(chosen, [places[lane] for lane in own]))
+        for number, lane in enumerate(own):
             m.d.comb += taken[lane].eq(first[number] & accepted)
         # Not from `taken`, as grants are known late.
         return ~first.any() | (~later.any() & accepted)
 
-    def asked_layout(self) -> data.StructLayout:
+    def access_layout(self) -> data.StructLayout:
         """Return the layout of accepted lanes: their tag, and of a row the word of each lane."""
         core, size = self.config.core, self.config.row_bytes
         fields: dict = {"tag": core.tag_width}
@@ -177,29 +177,29 @@ class SharedLanes(SharedBlock):
 
     def respond(self, m: Module, group, waits, taken):
         """Drive `busy`, and the response to lanes accepted `read_latency` cycles ago."""
-        layout = self.asked_layout()
-        asked, lanes, under_way = Signal(layout, name="asked"), taken, []
-        m.d.comb += asked.tag.eq(group.tag)
+        layout = self.access_layout()
+        access, lanes, under_way = Signal(layout, name="access"), taken, []
+        m.d.comb += access.tag.eq(group.tag)
         if self.has_rows:
-            m.d.comb += asked.is_row.eq(group.is_row)
+            m.d.comb += access.is_row.eq(group.is_row)
             m.d.comb += [
-                word.eq(place) for word, place in zip(asked.words, group.places, strict=True)
+                word.eq(place) for word, place in zip(access.words, group.places, strict=True)
             ]
         for stage in range(self.config.shared.read_latency):
             later = Signal(layout, name=f"asked_{stage}", reset_less=True)
             later_lanes = Signal(len(lanes), name=f"lanes_{stage}")
-            m.d.sync += [later.eq(asked), later_lanes.eq(lanes)]
-            asked, lanes = later, later_lanes
+            m.d.sync += [later.eq(access), later_lanes.eq(lanes)]
+            access, lanes = later, later_lanes
             under_way.append(lanes.any())
         m.d.comb += [
             self.busy.eq(waits | Cat(under_way).any()),
             self.o.valid.eq(lanes.any()),
-            self.o.payload.tag.eq(asked.tag),
+            self.o.payload.tag.eq(access.tag),
             self.o.payload.mask.eq(lanes),
         ]
         for lane in range(len(taken)):
             word = self.port[lane % self.ports].response.payload
             if self.has_rows:
-                in_row = word_of(self.row.response.payload, asked.words[lane])
-                word = Mux(asked.is_row, in_row, word)
+                in_row = word_of(self.row.response.payload, access.words[lane])
+                word = Mux(access.is_row, in_row, word)
             m.d.comb += self.o.payload.data[lane].eq(word)

@@ -75,11 +75,11 @@ class UnitRegisterPort(SharedBlock):
         # The window may start at an address that is no multiple of its size: subtract the offset.
         ahead = (SHARED_BASE + config.shared.size) % WINDOW_BYTES
         low = exact_log2(WORD_BYTES)
-        asked, kept = Signal(), Signal()
+        requested, kept = Signal(), Signal()
         kept_answer = Signal.like(response.payload, reset_less=True)
         answer = Signal.like(response.payload)
         m.d.comb += [
-            request.valid.eq(waiting.o.valid & ~asked & ~kept),
+            request.valid.eq(waiting.o.valid & ~requested & ~kept),
             request.payload.address.eq(Cat(C(0, low), first.place) - ahead),
             request.payload.write.eq(first.is_store),
             request.payload.data.eq(Mux(first.is_store, first.data, 0)),
@@ -93,7 +93,7 @@ class UnitRegisterPort(SharedBlock):
             self.busy.eq(waiting.level.any()),
         ]
         m.d.sync += [
-            asked.eq(request.valid & request.ready),
+            requested.eq(request.valid & request.ready),
             kept.eq(self.o.valid & ~self.o.ready),
         ]
         with m.If(response.valid):

@@ -81,7 +81,7 @@ class Bank(SharedBlock):
         clash = Signal()
         read_first = Signal()
         m.d.comb += [
-            clash.eq(self.meet(reader.grant, writer.grant)),
+            clash.eq(self.collide(reader.grant, writer.grant)),
             reader.taken.eq(reader.requests.any() & ~(clash & ~read_first)),
             writer.taken.eq(writer.requests.any() & ~(clash & read_first)),
         ]
@@ -112,7 +112,7 @@ class Bank(SharedBlock):
             self.connect_row(m, n, slices)
         return m
 
-    def meet(self, reads: Value, writes: Value) -> Value:
+    def collide(self, reads: Value, writes: Value) -> Value:
         """Return whether the selected read and the selected write access one line.
 
         All pairs are compared in parallel with the selection of a read, which is known late.
@@ -125,11 +125,11 @@ class Bank(SharedBlock):
             self.line_of(getattr(self, f"write_{i}").payload.address)
             for i, _ in enumerate(self.config.write_sizes)
         ]
-        met = [
+        collisions = [
             Cat(writes[j] & (line == written) for j, written in enumerate(write_lines)).any()
             for line in read_lines
         ]
-        return (reads & Cat(met)).any()
+        return (reads & Cat(collisions)).any()
 
     def choose_read(self, m):
         """Return the arbiter of the wide reads, the selected line and its subbanks."""

@@ -253,19 +253,19 @@ class SharedMemory(SharedBlock):
     def report(self, m, kind: str) -> Value:
         """Drive the events of narrow or row ports; return whether some are still to be counted."""
         requests = [port.request for port in self.ports(kind)]
-        asked = Cat(request.valid for request in requests)
+        valid = Cat(request.valid for request in requests)
         ready = Cat(request.ready for request in requests)
         writes = Cat(request.payload.write for request in requests)
         found = {
-            "reads": asked & ready & ~writes,
-            "writes": asked & ready & writes,
-            "waits": asked & ~ready,
+            "reads": valid & ready & ~writes,
+            "writes": valid & ready & writes,
+            "waits": valid & ~ready,
         }
         uncounted = []
         for name, happened in found.items():
             # A register before the sum, as the grants of all lanes are a deep path already.
-            noted = Signal(len(requests), name=f"{kind}_{name}")
-            m.d.sync += noted.eq(happened)
-            m.d.comb += self.events[f"{kind}_{name}"].eq(ones(noted))
-            uncounted.append(noted)
+            counted = Signal(len(requests), name=f"{kind}_{name}")
+            m.d.sync += counted.eq(happened)
+            m.d.comb += self.events[f"{kind}_{name}"].eq(ones(counted))
+            uncounted.append(counted)
         return Cat(uncounted).any()

@@ -23,13 +23,13 @@ def make(**config):
 
 async def read(ctx, dut, warp, number):
     """Return the value of a warp's register, and its flags."""
-    ctx.set(dut.look, 1)
-    ctx.set(dut.look_warp, warp)
-    ctx.set(dut.look_scratch, number == MSCRATCH)
+    ctx.set(dut.lookup, 1)
+    ctx.set(dut.lookup_warp, warp)
+    ctx.set(dut.lookup_scratch, number == MSCRATCH)
     await ctx.tick()
-    ctx.set(dut.look, 0)
-    ctx.set(dut.look_warp, 0)
-    ctx.set(dut.look_scratch, 0)
+    ctx.set(dut.lookup, 0)
+    ctx.set(dut.lookup_warp, 0)
+    ctx.set(dut.lookup_scratch, 0)
     ctx.set(dut.number, number)
     ctx.set(dut.warp, warp)
     ctx.set(dut.warps, 1 << warp)

@@ -105,7 +105,7 @@ class DataCacheBench:
         self.responses: deque[int] = deque()  # due cycles of their responses
         self.offers: dict[str, dict | None] = {name: None for name in INPUTS}
         self.since: dict[int, int] = {}
-        self.notes: dict[int, int] = {}  # of the reads in flight, by id
+        self.contexts: dict[int, int] = {}  # of the reads in flight, by id
         self.lines_read: list[int] = []
         self.latencies: list[int] = []
         self.cycles: list[int] = []
@@ -143,9 +143,9 @@ class DataCacheBench:
                 reads.popleft()
             elif free:
                 number = self.rng.choice(free)
-                note = self.rng.getrandbits(self.config.note_width)
+                context = self.rng.getrandbits(self.config.context_width)
                 beat = self.first + reads.popleft()
-                offers["read"] = {"id": number, "beat": beat, "note": note}
+                offers["read"] = {"id": number, "beat": beat, "context": context}
         if offers["write"] is None and writes and not self.pauses():
             write = writes.popleft()
             if write is not None:
@@ -193,7 +193,7 @@ class DataCacheBench:
         """Account for a read accepted by the cache."""
         self.model.read(got["id"], got["beat"] - self.first)
         self.since[got["id"]] = self.cycle
-        self.notes[got["id"]] = got["note"]
+        self.contexts[got["id"]] = got["context"]
 
     def accept_write(self, got: dict):
         """Account for a write accepted by the cache."""
@@ -228,7 +228,7 @@ class DataCacheBench:
         """Check an answer to a read."""
         beat = self.model.pending[got["id"]].beat
         assert got["error"] == (beat in self.broken), f"beat {beat}"
-        assert got["note"] == self.notes.pop(got["id"]), f"beat {beat}"
+        assert got["context"] == self.contexts.pop(got["id"]), f"beat {beat}"
         value = got["data"].to_bytes(self.config.beat_bytes, "little")
         self.model.answer(got["id"], None if got["error"] else value)
         self.errors["reads"] += got["error"]

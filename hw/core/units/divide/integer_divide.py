@@ -11,7 +11,7 @@ from amaranth.lib import data
 __all__ = ["START_LAYOUT", "integer_result", "integer_start", "is_integer"]
 
 #: Properties of an integer result that are known before its digits.
-START_LAYOUT = data.StructLayout({"wants_remainder": 1, "is_negative": 1})
+START_LAYOUT = data.StructLayout({"is_remainder": 1, "is_negative": 1})
 
 
 def is_integer(operation) -> Value:
@@ -31,7 +31,7 @@ def integer_start(m: Module, operation, a, b):
         b_sign.eq(b[-1] & is_signed),
         a_magnitude.eq(magnitude(a, a_sign)),
         b_magnitude.eq(magnitude(b, b_sign)),
-        start.wants_remainder.eq(operation[1]),
+        start.is_remainder.eq(operation[1]),
         # The quotient by zero is -1 or the largest number: all ones, regardless of the signs.
         start.is_negative.eq(Mux(operation[1], a_sign, (a_sign ^ b_sign) & b.any())),
     ]
@@ -40,7 +40,7 @@ def integer_start(m: Module, operation, a, b):
 
 def integer_result(start, remainder, quotient) -> Value:
     """Return the result as stored."""
-    return magnitude(Mux(start.wants_remainder, remainder, quotient), start.is_negative)
+    return magnitude(Mux(start.is_remainder, remainder, quotient), start.is_negative)
 
 
 def magnitude(value, is_negative) -> Value:

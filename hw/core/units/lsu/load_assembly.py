@@ -102,12 +102,12 @@ class LoadAssembly(Component):
         self.announce(m, self.part.valid & part.completes & ~order.level.any())
         return m
 
-    def announce(self, m: Module, comes: Value):
-        """Announce the access of the part that `comes`, or else the result that is offered."""
+    def announce(self, m: Module, arrives: Value):
+        """Announce the access of the part that `arrives`, or else the result that is offered."""
         access = self.part.payload.access
         is_next = Signal()
         m.d.comb += [
-            is_next.eq(comes & access.writes),
+            is_next.eq(arrives & access.writes),
             self.arriving.valid.eq(is_next | (self.o.valid & self.o.payload.writes)),
             *(
                 self.arriving.payload[name].eq(Mux(is_next, access[name], self.o.payload[name]))

@@ -90,16 +90,16 @@ class OperandFetch(Component):
         taken = queue.o.valid & queue.o.ready
         # Isolates the walk from the arbitration of the memory banks.
         line = data.StructLayout({"address": len(address), "zero": 1, "tags": tags.shape()})
-        m.submodules.asked = asked = RegisterSlice(line)
+        m.submodules.requests = requests = RegisterSlice(line)
         m.d.comb += [
-            asked.i.valid.eq(self.i.valid & room.any()),
-            asked.i.p.address.eq(address),
-            asked.i.p.zero.eq(zero),
-            asked.i.p.tags.eq(tags),
-            step.eq(asked.i.valid & asked.i.ready),
+            requests.i.valid.eq(self.i.valid & room.any()),
+            requests.i.p.address.eq(address),
+            requests.i.p.zero.eq(zero),
+            requests.i.p.tags.eq(tags),
+            step.eq(requests.i.valid & requests.i.ready),
         ]
         m.d.sync += room.eq(room - step + taken)
-        arrived, arrived_zero = self.ask(m, asked.o)
+        arrived, arrived_zero = self.read_line(m, requests.o)
         beyond = Signal(self.elements)
         m.d.comb += [
             beyond.eq(C(-1, self.elements) << arrived.count),
@@ -117,7 +117,7 @@ class OperandFetch(Component):
         self.deliver(m, queue, walks | (room != self.depth))
         return m
 
-    def ask(self, m, line):
+    def read_line(self, m, line):
         """Request a line; return the tags of the arriving line, and whether it is zeros."""
         request, latency = self.memory.request, self.config.shared.read_latency
         m.d.comb += [

@@ -61,7 +61,7 @@ def test_ways_give_way_as_in_the_model(chances):
             wanted = rng.randrange(WAYS) if not replaces and rng.random() < 0.5 else None
             ctx.set(dut.replaces, replaces)
             ctx.set(dut.ahead, ahead)
-            ctx.set(dut.wanted, 0 if wanted is None else 1 << wanted)
+            ctx.set(dut.needed, 0 if wanted is None else 1 << wanted)
             before = list(model.chances)
             if replaces:
                 chosen.add(victim)

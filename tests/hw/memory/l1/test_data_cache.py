@@ -24,7 +24,7 @@ def config_of(*, beat_bytes: int = 16, waiters: int = 8, **cache) -> DataCacheCo
         beat_bytes=beat_bytes,
         word_bytes=beat_bytes,
         waiters=waiters,
-        note_width=5,
+        context_width=5,
     )
 
 
