@@ -1,7 +1,7 @@
 """Events that are counted in a cluster: a table of names, units and meanings."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 
@@ -9,6 +9,7 @@ from amaranth import *
 from amaranth.lib import data
 
 from ..config import WORD_BYTES, ClusterConfig
+from ..config.parts import part_of
 from ..isa.memory_map import COUNTERS_BASE
 from ..memory.shared.ports import SharedMemoryPorts
 from ..memory.shared.shared_memory import cluster_ports, port_names
@@ -67,8 +68,7 @@ class Counter(CounterRegister):
     @property
     def register(self) -> CounterRegister:
         """The counter without its event."""
-        own = (each.name for each in fields(CounterRegister))
-        return CounterRegister(**{name: getattr(self, name) for name in own})
+        return part_of(self, CounterRegister)
 
     def happened(self, events) -> Value:
         """Return the event among the `events` of its unit."""

@@ -1,6 +1,6 @@
 """Config of a SIMT core."""
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from math import gcd
 from typing import Annotated
 
@@ -9,6 +9,7 @@ from amaranth.utils import ceil_log2
 from ..isa.operations import PORTS, ControlOperation, Port, groups_of
 from .cache import CacheConfig
 from .checks import require_integer
+from .parts import part_of
 from .ranges import Choices, Integers, PowersOfTwo, require_ranges
 from .tensor import TensorUnitConfig
 
@@ -239,5 +240,4 @@ class CoreConfig(PipelineConfig):
     @property
     def pipeline(self) -> PipelineConfig:
         """The core without its side of memory."""
-        own = (each.name for each in fields(PipelineConfig))
-        return PipelineConfig(**{name: getattr(self, name) for name in own})
+        return part_of(self, PipelineConfig)

@@ -1,9 +1,10 @@
 """Config of a machine: a cluster and what is around it."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from .cluster import ClusterConfig
 from .l2 import L2Config
+from .parts import part_of
 
 __all__ = ["MachineConfig"]
 
@@ -46,5 +47,4 @@ class MachineConfig(ClusterConfig):
     @property
     def cluster(self) -> ClusterConfig:
         """The cluster without what is around it."""
-        own = (each.name for each in fields(ClusterConfig))
-        return ClusterConfig(**{name: getattr(self, name) for name in own})
+        return part_of(self, ClusterConfig)

@@ -97,10 +97,14 @@ class Core(SharedBlock):
         tensor = {}
         if core.tensor is not None:
             tensor["tensor_events"] = Out(tensor_style_of(core.tensor).events)
-        for port, size in core.tensor_reads.items():
-            if config.shared is None:
-                raise ValueError("shared must not be none with a tensor unit that reads it")
-            tensor[port] = Out(WideReadSignature(config.shared, size))
+        if bool(core.tensor_reads) != (config.shared is not None):
+            raise ValueError(
+                "shared must describe shared memory with a tensor unit that reads it only, not be "
+                f"{config.shared} with {core.tensor}"
+            )
+        if config.shared is not None:
+            for port, size in core.tensor_reads.items():
+                tensor[port] = Out(WideReadSignature(config.shared, size))
         super().__init__({
             **tensor,
             "number": In(core_shape(config.cores)),

@@ -69,7 +69,7 @@ class StreamPrefetcher(SharedBlock):
 
     | cycle | a line that is read                    |
     |-------|----------------------------------------|
-    | 0     | `demand`                                 |
+    | 0     | `demand`                               |
     | 1     | its stream is found and advanced       |
     | 3     | the first line is proposed             |
 

@@ -8,6 +8,7 @@ or that no kind has because the part is none, shows its default value, and takes
 
 import dataclasses
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, get_type_hints
 
 from ..config import TensorUnitConfig
@@ -19,6 +20,7 @@ __all__ = ["tensor_of_result", "variant_part", "variant_range", "variant_type", 
 KINDS: dict[str, type[TensorUnitConfig]] = {kind.name: kind for kind in TENSOR_STYLES}
 
 
+@cache
 def variant_names(name: str) -> dict[str, dataclasses.Field]:
     """Return the fields of all kinds by their names beside field `name`; bound ones have none."""
     found: dict[str, dataclasses.Field] = {}

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...hw.base.errors import UserError
 from ...hw.config import MachineConfig, SystolicConfig, TensorUnitConfig, UnitConfig
 from ...hw.styles.register_fed.config import RegisterFedConfig
 from ...hw.styles.shared_fed.config import SharedFedConfig
-from ..gemm.target import product_unit
+from ..gemm.target import style_in
 from .cluster_array.plan import attention_plan as cluster_array_plan
 from .register_fed.plan import attention_plan as register_fed_plan
 from .shared_fed.plan import attention_plan as shared_fed_plan
@@ -45,7 +44,4 @@ STYLES: dict[type[UnitConfig | TensorUnitConfig], AttentionStyle] = {
 
 def style_of(config: MachineConfig, user: str = "attention") -> AttentionStyle:
     """Return the style of the unit on which a machine multiplies matrices, or raise `UserError`."""
-    unit = product_unit(config, user)
-    if type(unit) not in STYLES:
-        raise UserError(f"{user} has no program for units of {type(unit).__name__}")
-    return STYLES[type(unit)]
+    return style_in(STYLES, config, user)

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...hw.base.errors import UserError
 from ...hw.config import MachineConfig, SystolicConfig, TensorUnitConfig, UnitConfig
 from ...hw.styles.register_fed.config import RegisterFedConfig
 from ...hw.styles.shared_fed.config import SharedFedConfig
@@ -19,7 +18,7 @@ from .register_fed.plan import register_fed_plan
 from .shared_fed import cores as shared_fed_cores
 from .shared_fed import unit as shared_fed
 from .shared_fed.plan import shared_fed_plan
-from .target import product_unit
+from .target import style_in
 
 __all__ = [
     "ARRANGEMENTS",
@@ -110,10 +109,7 @@ ARRANGEMENTS = tuple(
 
 def style_of(config: MachineConfig, user: str = "a product") -> GemmStyle:
     """Return the style of the unit on which a machine multiplies matrices, or raise `UserError`."""
-    unit = product_unit(config, user)
-    if type(unit) not in STYLES:
-        raise UserError(f"{user} has no program for units of {type(unit).__name__}")
-    return STYLES[type(unit)]
+    return style_in(STYLES, config, user)
 
 
 def header_sizes(config: MachineConfig) -> Definitions:

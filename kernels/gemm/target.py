@@ -1,5 +1,8 @@
 """Unit that a product runs on: a matrix unit of the cluster, or the tensor units of the cores."""
 
+from collections.abc import Mapping
+from typing import TypeVar
+
 from ...hw.base.errors import UserError
 from ...hw.config import MachineConfig, SystolicConfig, TensorUnitConfig, UnitConfig
 
@@ -8,8 +11,12 @@ __all__ = [
     "product_macs",
     "product_operand",
     "product_unit",
+    "style_in",
     "systolic_unit",
 ]
+
+
+Style = TypeVar("Style")
 
 
 def is_on_tensor_units(config: MachineConfig) -> bool:
@@ -27,6 +34,19 @@ def product_unit(config: MachineConfig, user: str = "a product") -> UnitConfig |
     if config.tensor is None:
         raise UserError(f"{user} needs a matrix unit; this machine has none")
     return config.tensor
+
+
+def style_in(
+    table: Mapping[type[UnitConfig | TensorUnitConfig], Style], config: MachineConfig, user: str
+) -> Style:
+    """Return the entry of a table of styles for the unit on which a machine multiplies matrices.
+
+    Raise `UserError`, which names `user`, if there is no unit or no entry for it.
+    """
+    kind = type(product_unit(config, user))
+    if kind not in table:
+        raise UserError(f"{user} has no program for units of {kind.__name__}")
+    return table[kind]
 
 
 def product_operand(config: MachineConfig, user: str = "a product") -> str:

@@ -8,7 +8,7 @@ from ...hw.config import MachineConfig, SystolicConfig, TensorUnitConfig, UnitCo
 from ...hw.styles.register_fed.config import RegisterFedConfig
 from ...hw.styles.shared_fed.config import SharedFedConfig
 from ...kernels.gemm.problem import GemmProblem
-from ...kernels.gemm.target import product_unit
+from ...kernels.gemm.target import style_in
 from ..harness.dram import DramConfig
 from .cluster_array import product as cluster_array
 from .cluster_array.finished import finished_traffic
@@ -70,4 +70,4 @@ STYLES: dict[type[UnitConfig | TensorUnitConfig], AnalyticStyle] = {
 
 def style_of(config: MachineConfig, user: str = "a product") -> AnalyticStyle:
     """Return the models of the unit on which a machine multiplies matrices."""
-    return STYLES[type(product_unit(config, user))]
+    return style_in(STYLES, config, user)

@@ -14,7 +14,7 @@ from ...kernels.gemm.finished import finished_kernel
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.product import stored_operands, wide_problem, with_bits
 from ...kernels.gemm.styles import style_of
-from ...kernels.gemm.target import product_unit
+from ...kernels.gemm.target import product_unit, style_in
 from ...kernels.kernel import Kernel, Problem, find_kernel, kernel_folders
 from ..golden.matrix.gemm_finish import add_to, finished
 from ..golden.styles.registry import GOLDEN_ATTENTION
@@ -102,7 +102,7 @@ def exact_attention_kernel(config: MachineConfig, **options) -> Kernel:
 
     Bits are those of the golden model of the machine's kind of unit.
     """
-    golden = GOLDEN_ATTENTION[type(product_unit(config, "attention"))]
+    golden = style_in(GOLDEN_ATTENTION, config, "attention")
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, attention = attention_cores.pose(config, rng, **sizes, **options)

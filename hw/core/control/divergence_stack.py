@@ -46,10 +46,10 @@ class DivergenceStack(SharedBlock):
     cycle of the next one.
 
     | cycle | lookup | answer of  | change of |
-    |-------|------|------------|-----------|
-    | 0     | A    |            |           |
-    | 1     |      | A          | A         |
-    | 2     | B    | A          |           |
+    |-------|--------|------------|-----------|
+    | 0     | A      |            |           |
+    | 1     |        | A          | A         |
+    | 2     | B      | A          |           |
 
     With one thread no split diverges: the stack reports both empty and full.
 

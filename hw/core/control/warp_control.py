@@ -195,7 +195,7 @@ class WarpControl(SharedBlock):
         ]
 
     def track_products(self, m: Module, found):
-        """Note which warps have a product that they have not waited for."""
+        """Record which warps have a product that they have not waited for."""
         having = Signal(self.shape.warps)
         waits = self.commits & (self.given.operation == ControlOperation.HGMMA_WAIT)
         waited = Mux(waits, self.given.warps, 0)

@@ -68,10 +68,8 @@ class L2Arbiter(SharedBlock):
         may_read, may_write, prefers_write, holds_reads = Signal(), Signal(), Signal(), Signal()
         leads, prefers_ahead = Signal(), Signal()  # a prefetch takes the turn of a write
         may_lead, others, read_goes = Signal(), Signal(), Signal()
-        was_valid, pauses = (
-            Signal(),
-            Signal(),
-        )  # in the last cycle; none begins, to let the sweep go on
+        was_valid = Signal()  # in the last cycle
+        pauses = Signal()  # no look-up begins, to let the sweep go on
         m.d.sync += was_valid.eq(self.lookup_valid)
         m.d.comb += [
             pauses.eq(self.sweeping & was_valid),

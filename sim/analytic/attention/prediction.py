@@ -3,7 +3,7 @@
 from ....hw.base.errors import UserError
 from ....hw.config import MachineConfig
 from ....kernels.attention.problem import AttentionProblem
-from ....kernels.gemm.target import is_on_tensor_units, product_unit
+from ....kernels.gemm.target import is_on_tensor_units, style_in
 from ...harness.dram import DramConfig
 from ..limits import limits_of
 from ..work import Prediction
@@ -38,7 +38,7 @@ def predict_attention(
     """
     if problem.overwrites:
         raise UserError(f"{WHAT} needs an O that accumulates, not overwrites=True")
-    traffic = TRAFFIC[type(product_unit(config, "attention"))](config, problem)
+    traffic = style_in(TRAFFIC, config, "attention")(config, problem)
     levels = None if is_on_tensor_units(config) else attention_levels(config, problem, traffic)
     limits = limits_of(config, traffic, levels, memory or DramConfig())
     return Prediction(traffic=traffic, limits=limits, levels=levels)
