@@ -208,18 +208,24 @@ def test_a_flush_looks_at_a_set_per_cycle_where_something_was_written():
 
 
 @pytest.mark.full
-def test_a_read_waits_for_bytes_that_are_on_their_way():
-    """Line 0 is evicted by line 4 and requested again, until its write-back ends and as it ends."""
+@pytest.mark.parametrize("evicts", ["reads", "writes"])
+def test_a_read_waits_for_bytes_that_are_on_their_way(evicts):
+    """Line 0 is evicted by line 4 and requested again, until its write-back ends and as it ends.
+
+    Line 4 is in flight after a read of it, so the request passes the cache; a write allocates it at
+    once, so line 0 is refilled.
+    """
     config = config_of(L2Config(size=256, ways=1, mshrs=4))
     bench = L2Bench(config, random.Random(3), latency=1, jitter=8)
     hit, phases = bench.reads(CORE, [1], beats=1), []
     for hits in [*range(13)] * 3:
+        evicting = bench.reads(CORE, [4], beats=1) if evicts == "reads" else bench.writes(CORE, [4])
         phases += [
             bench.writes(CORE, [0], strobes=1),
-            [*bench.reads(CORE, [4], beats=1), *bench.reads(OTHER, [1] * hits + [0])],
+            [*evicting, *bench.reads(OTHER, [1] * hits + [0])],
         ]
     bench.run(hit, *phases)
-    assert bench.events["write_back"] == 39
+    assert bench.events["write_back"] == {"reads": 39, "writes": 74}[evicts]
 
 
 @pytest.mark.full
