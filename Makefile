@@ -168,6 +168,8 @@ $(VENV)/docs.stamp: pyproject.toml | $(VENV)/bin/python
 
 docs-site: $(VENV)/docs.stamp
 	$(BIN)/python docs/website.py
+	@echo "The search needs a server: $(BIN)/python -m http.server --directory build/site"
+	@echo "Then open http://localhost:8000"
 
 clean:
 	rm -rf $(VENV) build dist spica.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -19,6 +19,8 @@ ROOT = Path(__file__).parents[1]
 STAGED = ROOT / "build" / "site-pages"
 INDEX = Path("docs/README.md")
 API = Path("docs/api.md")
+#: Script of the pages with diagrams. The theme's own breaks the search of a page without network.
+DIAGRAMS = Path("docs/diagrams.js")
 OUTER = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 #: Names of the public interface, in the order of their page.
 NAMES = ("Machine", "Run", "Dram", "Attention", "Unwritten", "sweep", "compare", "Comparison")
@@ -47,7 +49,8 @@ def api_page() -> str:
 def stage() -> None:
     """Copy pages and linked files to the folder of staged files."""
     shutil.rmtree(STAGED, ignore_errors=True)
-    for path in {*pages(), *(target for page in pages() for target in linked(page))}:
+    targets = {target for page in pages() for target in linked(page)}
+    for path in {*pages(), *targets, DIAGRAMS}:
         if (ROOT / path).is_file():
             (STAGED / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / path, STAGED / path)
@@ -69,9 +72,9 @@ def navigation() -> list[dict]:
     text = (ROOT / INDEX).read_text()
     sections: list[dict] = [{"Spica": "README.md"}]
     for heading, entries in re.findall(r"^(.+):\n\n((?:- .*\n)+)", text, re.MULTILINE):
-        found = [Path(normpath(INDEX.parent / target)) for target in LINK.findall(entries)]
-        found = [page for page in dict.fromkeys(found) if page.suffix == ".md"]
-        sections.append({heading: [{title(page): page.as_posix()} for page in found]})
+        targets = [Path(normpath(INDEX.parent / target)) for target in LINK.findall(entries)]
+        listed = [page for page in dict.fromkeys(targets) if page.suffix == ".md"]
+        sections.append({heading: [{title(page): page.as_posix()} for page in listed]})
     sections[1]["Using Spica"].append({"Python interface": API.as_posix()})
     others = [Path(name) for name in OUTER[1:]]
     index = {"All pages": INDEX.as_posix()}
@@ -81,7 +84,7 @@ def navigation() -> list[dict]:
 
 def settings(output: Path) -> dict:
     """Return the configuration of MkDocs."""
-    fences = [{"name": "mermaid", "class": "mermaid"}]
+    fences = [{"name": "mermaid", "class": "diagram"}]
     for fence in fences:
         fence["format"] = "tag:yaml.org,2002:python/name:pymdownx.superfences.fence_code_format"
     docstrings = {
@@ -101,6 +104,7 @@ def settings(output: Path) -> dict:
             "font": False,
             "features": ["navigation.sections", "content.code.copy", "search.highlight"],
         },
+        "extra_javascript": [DIAGRAMS.as_posix()],
         "plugins": [
             "search",
             {"mkdocstrings": {"handlers": {"python": {"options": docstrings}}}},
