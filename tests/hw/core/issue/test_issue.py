@@ -40,7 +40,7 @@ def programs(config, length, seed=1):
 
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("timing", [Timing(), ROUGH], ids=["smooth", "rough"])
-@pytest.mark.quick(1)
+@pytest.mark.quick(1, "rough-two_level")
 def test_programs_run_without_hazard(name, timing):
     config = CONFIGS[name]
     require_no_loop(Issue, config)

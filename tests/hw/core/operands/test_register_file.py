@@ -76,7 +76,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.quick(1)
+@pytest.mark.quick(1, "wide, by age-0.5")
 def test_random_accesses(shape, stall):
     config = CoreConfig(**SHAPES[shape])
     traffic = Traffic(config, random.Random(f"{shape} {stall}"), stall)

@@ -292,7 +292,7 @@ def run(config, *, tiles, seed=1, bubbles=0.0, stall=0.0, gated=False):
 
 @pytest.mark.parametrize(("bubbles", "stall"), [(0.0, 0.0), (0.0, 0.7), (0.4, 0.3)])
 @pytest.mark.parametrize("name", ["2x2", "4x8 int8", "8x4 int8"])
-@pytest.mark.quick(1)
+@pytest.mark.quick("2x2-0.4-0.3")
 def test_matches_golden_model(name, bubbles, stall):
     require_no_loop(MatrixArray, CONFIGS[name])
     run(CONFIGS[name], tiles=8, bubbles=bubbles, stall=stall)

@@ -146,7 +146,7 @@ def run(config, operations, **options):
 
 
 @pytest.mark.parametrize(("name", "stall"), pairs(CONFIGS, [0.4, 0.0]))
-@pytest.mark.quick(4)
+@pytest.mark.quick(3, "memory latency 5-0.0")
 def test_random_operations(name, stall):
     config = CONFIGS[name]
     rng = random.Random(name)

@@ -59,7 +59,7 @@ def filling(config, **unit):
 @pytest.mark.parametrize("stall", [0.0, 0.4])
 @pytest.mark.parametrize("directions", [[FILL], [REFILL], [FILL, REFILL], list(Direction)])
 @pytest.mark.parametrize("columns", [2, 4, 8])
-@pytest.mark.quick(1)
+@pytest.mark.quick("8-directions2-0.0")
 def test_accumulators_are_filled(columns, directions, stall):
     """Rows of an accumulator are part of a beat of 16 bytes, or a beat, or several."""
     config = filling(TINY, columns=columns)

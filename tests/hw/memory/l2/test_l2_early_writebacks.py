@@ -191,7 +191,7 @@ def test_a_flush_does_not_look_at_sets_that_were_written_early(lines, latency):
 
 
 @pytest.mark.parametrize(("number", "stall"), pairs([1, 2, 5], [0, 0.3]))
-@pytest.mark.full
+@pytest.mark.quick("5-0")
 def test_one_order_of_writes(number, stall):
     """Mostly whole lines of few sets, so that walks meet writes, evictions and a full queue."""
     config, rng = with_early(SMALL, number), random.Random(number)

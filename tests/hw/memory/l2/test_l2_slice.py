@@ -207,7 +207,6 @@ def test_a_flush_looks_at_a_set_per_cycle_where_something_was_written():
     assert bench.cycle <= before + 3 * GROUPS + 2 * sets // GROUPS + 2 * 50
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("evicts", ["reads", "writes"])
 def test_a_read_waits_for_bytes_that_are_on_their_way(evicts):
     """Line 0 is evicted by line 4 and requested again, until its write-back ends and as it ends.

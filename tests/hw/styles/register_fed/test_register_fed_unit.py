@@ -61,7 +61,6 @@ def test_wide_products_match_the_golden_model(tensor):
     check(tensor, 2, pause=0.2, stall=0.4, overlap=True)
 
 
-@pytest.mark.full
 def test_slow_operands():
     """Steps wait for the registers of two warps whose micro-operations alternate."""
     check(VOLTA, 4, seed=6, pause=0.7, overlap=True)

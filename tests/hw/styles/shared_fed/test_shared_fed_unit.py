@@ -73,7 +73,7 @@ def test_products_match_the_golden_model(bench_of, stalls):
 
 
 @pytest.mark.parametrize("operand", ["fp16", "tf32"])
-@pytest.mark.full
+@pytest.mark.quick("tf32")
 def test_swizzled_operands(bench_of, operand):
     """Rows of B of 32 and of 64 bytes, A and B side by side in rows of 128 bytes."""
     tile = replace(SWIZZLED, operand=operand)
