@@ -15,8 +15,8 @@ __all__ = [
     "Body",
     "Step",
     "bodies_of",
+    "location",
     "parallel_block",
-    "place",
     "references",
     "steps",
 ]
@@ -68,12 +68,12 @@ class Body:
 
     def successors(self, step: Step) -> list[int]:
         """Return the addresses in this function that can execute after `step`."""
-        found = [] if step.leaves else [step.pc + 4]
+        targets = [] if step.leaves else [step.pc + 4]
         if step.name == "jal" and not step.field("rd"):
-            found = [step.pc + step.immediate("j")]
+            targets = [step.pc + step.immediate("j")]
         elif step.name in ("beq", "bne", "blt", "bge", "bltu", "bgeu"):
-            found.append(step.pc + step.immediate("b"))
-        return [pc for pc in found if pc in self.steps]
+            targets.append(step.pc + step.immediate("b"))
+        return [pc for pc in targets if pc in self.steps]
 
     def count(self, name: str) -> int:
         """Return the number of instructions with this name."""
@@ -82,16 +82,16 @@ class Body:
 
 def steps(program: Program, start: int, end: int) -> list[Step]:
     """Return the instructions between two addresses."""
-    found = []
+    instructions = []
     for address, data in program.text:
         for pc in range(max(start, address), min(end, address + len(data)), 4):
             word = int.from_bytes(data[pc - address : pc - address + 4], "little")
             instruction = find(word)
-            found.append(Step(pc, word, instruction.name if instruction else ""))
-    return found
+            instructions.append(Step(pc, word, instruction.name if instruction else ""))
+    return instructions
 
 
-def place(program: Program, step: Step) -> str:
+def location(program: Program, step: Step) -> str:
     """Return an instruction's location for a message."""
     line = program.line_of(step.pc)
     return f"{line} ({step.pc:#x})" if line else f"{step.pc:#x}"
@@ -111,18 +111,18 @@ def bodies_of(program: Program, *, with_runtime: bool = False) -> dict[int, Body
 def references(some: Iterable[Step]) -> tuple[set[int], set[int]]:
     """Return two sets of addresses: jump and call targets, and addresses built from constants."""
     calls: set[int] = set()
-    taken: set[int] = set()
+    addresses: set[int] = set()
     constants: dict[int, int] = {}  # constants of registers set by lui or auipc
     for step in some:
         if step.name == "jal":
             calls.add(step.pc + step.immediate("j"))
         elif step.name in ("jalr", "addi") and step.field("rs1") in constants:
             value = constants[step.field("rs1")] + step.immediate("i") & 0xFFFF_FFFF
-            (calls if step.name == "jalr" else taken).add(value)
+            (calls if step.name == "jalr" else addresses).add(value)
         elif step.name in ("lui", "auipc"):
             base = step.pc if step.name == "auipc" else 0
             constants[step.field("rd")] = base + (step.immediate("u") << 12) & 0xFFFF_FFFF
-    return calls, taken
+    return calls, addresses
 
 
 def parallel_block(body: Body) -> list[Step]:

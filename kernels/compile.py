@@ -105,12 +105,12 @@ class ProgramBuild:
 
     def objects(self, warnings: list[str]) -> dict[str, bytes]:
         """Return the objects of the sources, by file name; add warnings of the compiler."""
-        found = {}
+        compiled = {}
         for index, source in enumerate(self.sources):
             name = f"{index}_{SPECIAL.sub('_', source.path.stem)[:100]}.o"
-            found[name], said = object_of(source, self.progress)
+            compiled[name], said = object_of(source, self.progress)
             warnings += said
-        return found
+        return compiled
 
     def link(self, contents: Mapping[str, bytes], directory: Path) -> Program:
         """Link objects and the runtime to ``program.elf`` in a directory."""
@@ -130,7 +130,9 @@ class ProgramBuild:
         """Raise if paths or values of a program cross what they must not."""
         if crossing := first_crossing(program):
             # Unoptimised code has each path as in the source, with its line.
-            plain = replace(self, sources=tuple(replace(each, optimize=0) for each in self.sources))
+            plain = replace(
+                self, sources=tuple(replace(source, optimize=0) for source in self.sources)
+            )
             with scratch_folder() as folder:
                 in_source = first_crossing(plain.link(plain.objects([]), folder))
             raise structure_error(crossing, in_source, self.sources[0].optimize)
@@ -231,12 +233,12 @@ def compile_program(
     return cached("program", digest(key), build, progress) / "program.elf"
 
 
-def structure_error(found: Crossing, in_source: Crossing | None, optimize: int) -> UserError:
+def structure_error(crossing: Crossing, in_source: Crossing | None, optimize: int) -> UserError:
     """Return the error for a path over the bounds of a construct.
 
     Parameters
     ----------
-    found : Crossing
+    crossing : Crossing
         The path in the program.
     in_source : Crossing or None
         The same without optimisation, None if there is none: the compiler made the path.
@@ -246,8 +248,8 @@ def structure_error(found: Crossing, in_source: Crossing | None, optimize: int) 
     """
     if in_source is None:
         return UserError(
-            f"the compiler must keep {found.name} in one piece; at -O{optimize} it does not in "
-            f"{found.construct}: compile with --optimize 0, or change the loops around it"
+            f"the compiler must keep {crossing.name} in one piece; at -O{optimize} it does not in "
+            f"{crossing.construct}: compile with --optimize 0, or change the loops around it"
         )
     end = in_source.name.replace("SPICA_", "SPICA_END_")
     return UserError(

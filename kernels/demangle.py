@@ -27,6 +27,6 @@ def demangled(symbol: str) -> str:
         except ValueError:
             name = symbol
     for block in BLOCKS:
-        if found := block.fullmatch(name):
-            return BLOCK + found[1]
+        if match := block.fullmatch(name):
+            return BLOCK + match[1]
     return name

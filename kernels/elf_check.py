@@ -83,9 +83,9 @@ def checked_segments(image: bytes, name: str) -> list[Segment]:
         )
     if not any(entry in part for part in segments):
         raise UserError(f"{name} has no instructions at {entry:#x}, where it begins")
-    if header[7] & COMPRESSED and (found := compressed_at(segments, entry)) is not None:
+    if header[7] & COMPRESSED and (at := compressed_at(segments, entry)) is not None:
         raise UserError(
-            f"{name} has compressed instructions, which the cores do not have, at {found:#x}: "
+            f"{name} has compressed instructions, which the cores do not have, at {at:#x}: "
             "compile it without C, for example with -march=rv32imf"
         )
     return segments

@@ -28,14 +28,14 @@ TAIL_CALL = re.compile(
 LINE = re.compile(
     r"^\s*(?:f?[sl]w\s+(?P<moved>ra|f?s\d+), (?P<place>\d+)\(sp\)\s+"
     r"# 4-byte Folded (?:Spill|Reload)"
-    r"|\.cfi_(?:offset|restore) (?P<told>ra|f?s\d+)\b.*"
+    r"|\.cfi_(?:offset|restore) (?P<directive>ra|f?s\d+)\b.*"
     r"|(?P<ends>ret))$"
 )
 
 
 def dropped_saves(text: str) -> str:
     """Return assembly text in which functions that threads enter save no registers."""
-    return FUNCTION.sub(lambda found: without_saves(found[0]), text) if MARK in text else text
+    return FUNCTION.sub(lambda match: without_saves(match[0]), text) if MARK in text else text
 
 
 def without_saves(function: str) -> str:
@@ -49,20 +49,20 @@ def without_saves(function: str) -> str:
         return function  # the called function returns by `ra`
     (size,) = sizes
     places = {name: size + int(offset) for name, offset in SAVED.findall(compiled)}
-    lines = [kept(line, places) for line in function.splitlines(keepends=True)]
+    lines = [rewritten(line, places) for line in function.splitlines(keepends=True)]
     if all(MOVED.match(line) for line in lines if STACK.search(line)):
         lines = [line for line in lines if not MOVED.match(line) and not FRAME.match(line)]
     return "".join(lines)
 
 
-def kept(line: str, places: dict[str, int]) -> str:
+def rewritten(line: str, places: dict[str, int]) -> str:
     """Return a line of a function that saves registers at these places; "" if it is not needed."""
-    found = LINE.match(line)
-    if found is None:
+    match = LINE.match(line)
+    if match is None:
         return line
-    if found["ends"]:
+    if match["ends"]:
         # Without `ra` the function ends where its caller would go on.
         return line.replace("ret", "tail\tspica_leave") if "ra" in places else line
-    name = found["moved"] or found["told"]
-    is_save = found["told"] or places.get(name) == int(found["place"])
+    name = match["moved"] or match["directive"]
+    is_save = match["directive"] or places.get(name) == int(match["place"])
     return "" if name in places and is_save else line

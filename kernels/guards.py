@@ -44,8 +44,8 @@ def guarded_script(script: str, objects: Sequence[Path]) -> str:
         head = re.search(rf"^ *{re.escape(output)}( \(NOLOAD\))? : ALIGN\(16\) {{", script, re.M)
         assert head is not None, f"the linker script has no {output}"
         # Flags come first: reports know them by the symbols around them.
-        place = script.index("__flags_end = .;") + 16 if output == ".bss" else head.end()
-        script = "\n".join((script[:place], *lines, script[place:]))
+        position = script.index("__flags_end = .;") + 16 if output == ".bss" else head.end()
+        script = "\n".join((script[:position], *lines, script[position:]))
     return script
 
 

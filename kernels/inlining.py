@@ -96,16 +96,16 @@ class CallChains:
             return []
         around = self.bodies_at(pc)
         around.sort(key=lambda body: -body.depth)
-        places = []
-        place = (line.file, line.line)
+        lines = []
+        file_and_line = (line.file, line.line)
         for body in around:
             # Debug information has a function's short name only.
             whole = self.program.function_of(pc) if body.call is None else None
-            places.append(SourceLine(*place, whole or body.name))
+            lines.append(SourceLine(*file_and_line, whole or body.name))
             if body.call is None:
                 break
-            place = body.call
-        return places or [line]
+            file_and_line = body.call
+        return lines or [line]
 
 
 def bodies(die: DIE, names: dict[int, str], depth: int) -> Iterator[Body]:

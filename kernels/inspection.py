@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .bodies import Body, Step, bodies_of, parallel_block, place, references, steps
+from .bodies import Body, Step, bodies_of, location, parallel_block, references, steps
 from .divergence.control_flow import ControlFlow
 from .forks.check import crossing_values
 from .launches import task_functions
@@ -29,17 +29,17 @@ def odd_words(program: Program) -> Iterator[str]:
                 what = "atomic instructions, which the cores do not support"
             else:
                 what = f"the word {step.word:#010x}, which is not an instruction"
-            yield f"the program contains {what}, at {place(program, step)}"
+            yield f"the program contains {what}, at {location(program, step)}"
             break  # later words may only be misaligned
 
 
 def spills(program: Program, body: Body) -> Iterator[str]:
     """Yield a complaint if a task function stores to its stack."""
-    found = [step for step in body.steps.values() if step.stores_to_stack]
-    if found:
+    stores = [step for step in body.steps.values() if step.stores_to_stack]
+    if stores:
         yield (
-            f"{body.function.name}, which every thread runs, stores to its stack in {len(found)} "
-            f"instructions, first at {place(program, found[0])}: keep fewer values live and "
+            f"{body.function.name}, which every thread runs, stores to its stack in {len(stores)} "
+            f"instructions, first at {location(program, stores[0])}: keep fewer values live and "
             "inline the functions it calls"
         )
 
@@ -86,14 +86,14 @@ def divergence(flow: ControlFlow, body: Body) -> Iterator[str]:
         step = body.steps[waiting.pop()]
         after = depths[step.pc] + (step.name == "vx_split") - (step.name == "vx_join")
         if after < 0 or (step.leaves and after):
-            yield f"{name} has a path to {place(program, step)} on which splits and joins differ"
+            yield f"{name} has a path to {location(program, step)} on which splits and joins differ"
             return
         for pc in flow.successors(body, step):
             if pc not in depths:
                 depths[pc] = after
                 waiting.append(pc)
             elif depths[pc] != after:
-                where = place(program, body.steps[pc])
+                where = location(program, body.steps[pc])
                 yield f"{name} has two paths to {where}, inside a split and outside it"
                 return
 

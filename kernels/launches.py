@@ -40,8 +40,8 @@ def task_functions(program: Program, bodies: dict[int, Body]) -> list[Body]:
         address = waiting.pop()
         if address in bodies and address not in reached:
             reached[address] = bodies[address]
-            calls, taken = references(bodies[address].steps.values())
-            waiting += [*calls, *taken]
+            calls, addresses = references(bodies[address].steps.values())
+            waiting += [*calls, *addresses]
     return [reached[address] for address in sorted(reached)]
 
 

@@ -33,13 +33,13 @@ class Rocc:
 
     def __init__(self, host: Host):
         self.host = host
-        self.kept: dict[int, tuple[int, int]] = {}
+        self.configured: dict[int, tuple[int, int]] = {}
 
     def keep(self, function: Function, rs1: int, rs2: int):
         """Send a configuration that stays until the next one."""
-        if self.kept.get(function) != (rs1, rs2):
+        if self.configured.get(function) != (rs1, rs2):
             self.host.instruction(rocc_word(function), rs1, rs2)
-            self.kept[function] = (rs1, rs2)
+            self.configured[function] = (rs1, rs2)
 
     def bounds(self, blocks: tuple[int, int, int], pads: tuple[int, int, int]):
         """Set the tile's blocks along I, J, K and the padding of the last block of each."""

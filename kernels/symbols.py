@@ -80,12 +80,12 @@ def labels(table: list[Symbol], text: list[tuple[int, bytes]]) -> list[tuple[int
 
 def functions(table: list[Symbol], kind: int = FUNCTION_KIND) -> list[Function]:
     """Return the functions, in the order of their addresses."""
-    found = {
+    by_address = {
         symbol.value: Function(demangled(symbol.name), symbol.value, symbol.value + symbol.size)
         for symbol in table
         if symbol.kind == kind and symbol.size
     }
-    return [found[start] for start in sorted(found)]
+    return [by_address[start] for start in sorted(by_address)]
 
 
 def variables(table: list[Symbol]) -> list[Function]:

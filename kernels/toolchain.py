@@ -118,10 +118,10 @@ def environment(*, searched: bool = False, private: Path | None = None) -> dict[
 
     """
     names = (*VISIBLE, *(SEARCHED if searched else ()))
-    found = {name: value for name, value in zig_environment().items() if name.upper() in names}
+    variables = {name: value for name, value in zig_environment().items() if name.upper() in names}
     if private is not None:
-        found |= {f"ZIG_{kind}_CACHE_DIR": str(private) for kind in ("GLOBAL", "LOCAL")}
-    return found
+        variables |= {f"ZIG_{kind}_CACHE_DIR": str(private) for kind in ("GLOBAL", "LOCAL")}
+    return variables
 
 
 def tool(
@@ -143,10 +143,11 @@ def tool(
         if unmet := ASSERTION.search(run.stderr):
             raise UnmetAssertionError(message, **unmet.groupdict())
         raise UserError(message)
-    found = (
-        f"{Path(file).name}{place}: {text}" for file, place, text in WARNING.findall(run.stderr)
+    warnings = (
+        f"{Path(file).name}{location}: {text}"
+        for file, location, text in WARNING.findall(run.stderr)
     )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(warnings))
 
 
 def first_errors(output: str) -> str:

@@ -53,14 +53,14 @@ SPICA_INLINE uint32_t hidden(uint32_t number) {
 typedef float Parked;
 
 SPICA_INLINE Parked parked(uint32_t number) {
-    Parked place;
-    __asm__ volatile("fmv.w.x %0, %1" : "=f"(place) : "r"(number));
-    return place;
+    Parked parked;
+    __asm__ volatile("fmv.w.x %0, %1" : "=f"(parked) : "r"(number));
+    return parked;
 }
 
-SPICA_INLINE uint32_t fetched(Parked place) {
+SPICA_INLINE uint32_t fetched(Parked parked) {
     uint32_t number;
-    __asm__ volatile("fmv.x.w %0, %1" : "=r"(number) : "f"(place));
+    __asm__ volatile("fmv.x.w %0, %1" : "=r"(number) : "f"(parked));
     return number;
 }
 
@@ -151,7 +151,7 @@ SPICA_INLINE void merge_group_below(Place all, Group group, uint32_t n) {
 }
 
 // Waits for all warps. Not inlined, or its operands would stay in registers of the caller.
-static __attribute__((noinline)) void meet(void) { spica_barrier(); }
+static __attribute__((noinline)) void barrier(void) { spica_barrier(); }
 
 SPICA_INLINE uint32_t warp_of_all(void) { return vx_core_id() * SPICA_WARPS + vx_warp_id(); }
 
@@ -173,7 +173,7 @@ SPICA_INLINE void pass(uint32_t apart, int is_mirrored) {
             } SPICA_END_IF
         } SPICA_END_IF
     }
-    meet();
+    barrier();
 }
 
 // The warp's chunk in shared memory.
@@ -299,7 +299,7 @@ SPICA_INLINE void in_chunks(Parked size, Parked workers, Parked distance) {
             first = fetched(chunk) + fetched(workers) * fetched(size);
         }
     }
-    meet();
+    barrier();
 }
 
 SPICA_INLINE void bitonic_sort(void) {

@@ -11,21 +11,21 @@ typedef struct {
     uint32_t *last;
 } Arguments;
 
-SPICA_INLINE uint32_t step(const char *nodes, uint32_t place) {
-    return *(const volatile uint32_t *)(nodes + place);
+SPICA_INLINE uint32_t step(const char *nodes, uint32_t offset) {
+    return *(const volatile uint32_t *)(nodes + offset);
 }
 
 // Returns the offset after `steps` steps. One function for both walks, so that its instructions are
 // cached when the second starts.
-static __attribute__((noinline)) uint32_t walk(const char *nodes, uint32_t place, uint32_t steps) {
+static __attribute__((noinline)) uint32_t walk(const char *nodes, uint32_t offset, uint32_t steps) {
 #pragma unroll 1
     for (; steps >= UNROLL; steps -= UNROLL) {
 #pragma unroll
-        for (int i = 0; i < UNROLL; i++) place = step(nodes, place);
+        for (int i = 0; i < UNROLL; i++) offset = step(nodes, offset);
     }
 #pragma unroll 1
-    for (; steps > 0; steps--) place = step(nodes, place);
-    return place;
+    for (; steps > 0; steps--) offset = step(nodes, offset);
+    return offset;
 }
 
 int main(void) {
@@ -33,10 +33,10 @@ int main(void) {
     if (vx_core_id() > 0) return 0;
     const char *nodes = arguments->nodes;
     const uint32_t steps = arguments->steps;
-    uint32_t place = walk(nodes, 0, arguments->n);
+    uint32_t offset = walk(nodes, 0, arguments->n);
     spica_begin();
-    place = walk(nodes, place, steps);
-    *arguments->last = place;
+    offset = walk(nodes, offset, steps);
+    *arguments->last = offset;
     spica_end();
     return 0;
 }

@@ -31,8 +31,8 @@ def pose(rng: np.random.Generator, *, n: int, stride: int, steps: int) -> Proble
     order = ring(rng, n)
     nodes = random_words(rng, n * stride)
     nodes[order * stride] = np.roll(order, -1) * stride * WORD_BYTES
-    place = order[steps % n] * stride * WORD_BYTES
-    last = Buffer(data=np.full(1, 0xFFFFFFFF, np.uint32), expected=np.array([place], np.uint32))
+    offset = order[steps % n] * stride * WORD_BYTES
+    last = Buffer(data=np.full(1, 0xFFFFFFFF, np.uint32), expected=np.array([offset], np.uint32))
     return Problem(
         buffers={"nodes": Buffer(data=nodes), "last": last},
         arguments=(n, steps, "nodes", "last"),

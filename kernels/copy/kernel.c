@@ -26,9 +26,9 @@ SPICA_INLINE void copy(void) {
     const uint32_t block = UNROLL * SPICA_THREADS, round = block * ALL_WARPS;
     const uint32_t warp = vx_core_id() * SPICA_WARPS + vx_warp_id();
     const uint32_t n = ARGUMENTS->n, whole = n - n % SPICA_CONSTANT(round);
-    const uint32_t mine = warp * SPICA_CONSTANT(block) + vx_thread_id();
-    const Word *a = ARGUMENTS->a + mine;
-    Word *c = ARGUMENTS->c + mine;
+    const uint32_t start = warp * SPICA_CONSTANT(block) + vx_thread_id();
+    const Word *a = ARGUMENTS->a + start;
+    Word *c = ARGUMENTS->c + start;
 #pragma unroll 1
     for (const Word *end = a + whole; a != end; c += round) {
         Word words[UNROLL];

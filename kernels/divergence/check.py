@@ -64,18 +64,20 @@ def first_crossing(program: Program) -> Crossing | None:
     flow = ControlFlow(program)
     for function, own in functions.items():
         if function is None:  # code without a symbol, which has no bounds
-            found = (min(own), min(own))
+            crossing = (min(own), min(own))
         else:
-            found = Walk(flow, flow.bodies[function.start], own).crossing()
-        if found is not None:
-            construct, path = found
+            crossing = Walk(flow, flow.bodies[function.start], own).crossing()
+        if crossing is not None:
+            construct, path = crossing
             return Crossing(
-                NAMES[records[construct].kind], place(program, construct), place(program, path)
+                NAMES[records[construct].kind],
+                location(program, construct),
+                location(program, path),
             )
     return None
 
 
-def place(program: Program, pc: int) -> str:
+def location(program: Program, pc: int) -> str:
     """Return the source line of an instruction."""
     return str(program.line_of(pc) or f"{pc:#x}")
 
@@ -85,7 +87,7 @@ class CrossingError(Exception):
 
     def __init__(self, construct: int, path: int):
         super().__init__(construct, path)
-        self.found = construct, path
+        self.crossing = construct, path
 
 
 @dataclass
@@ -127,7 +129,7 @@ class Walk:
                         waiting.append(pc)
                     self.arrive(pc, stack, step.pc)
         except CrossingError as error:
-            return error.found
+            return error.crossing
         # A path that meets another one before the end has its line there.
         return self.ways_out[0] if self.ways_out else None
 
@@ -196,6 +198,6 @@ class Walk:
         if not jumps:
             return
         inside = set(self.body.steps) - {self.body.function.start}
-        taken = words_of_data(self.flow.program) | references(self.body.steps.values())[1]
-        if inside & taken:
+        addresses = words_of_data(self.flow.program) | references(self.body.steps.values())[1]
+        if inside & addresses:
             raise CrossingError(min(self.records), jumps[0].pc)

@@ -1,6 +1,6 @@
 """Complaints about values that cross the start of threads."""
 
-from ..bodies import Body, bodies_of, place
+from ..bodies import Body, bodies_of, location
 from ..program import Program
 from .lanes import Defined
 from .state import ALWAYS, FLOAT_BASE, STACK_POINTER, State, entered
@@ -60,10 +60,10 @@ def follow_starts(walk: Walk) -> None:
 
 def sentences(program: Program, own: list[Body], faults: dict[int, str]) -> list[str]:
     """Return the first fault of each function, with its place."""
-    found = []
+    texts = []
     for body in own:
         at = min((pc for pc in faults if pc in body.steps), default=None)
         if at is not None:
             what = f"{body.function.name} {faults[at]}"
-            found.append(f"{what}, at {place(program, body.steps[at])}")
-    return found
+            texts.append(f"{what}, at {location(program, body.steps[at])}")
+    return texts

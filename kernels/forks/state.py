@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from ...hw.isa.assembly import INTEGER_NAMES
 from .lanes import Defined, Lanes, joined_lanes
 
-__all__ = ["ALWAYS", "FLOAT_BASE", "KEPT", "PASSED", "STACK_POINTER", "State", "entered"]
+__all__ = ["ALWAYS", "FLOAT_BASE", "PASSED", "PRESERVED", "STACK_POINTER", "State", "entered"]
 
 #: Places of values: integer registers, float registers, and slots of the stack as negative numbers
 #: (bytes from the stack pointer at the start of the function, which grows down).
@@ -18,7 +18,7 @@ ARGUMENTS = tuple(INTEGER_NAMES.index(f"a{number}") for number in range(8))
 PASSED = (*ARGUMENTS, *range(FLOAT_BASE + 10, FLOAT_BASE + 18))
 SAVED_INTEGERS = tuple(INTEGER_NAMES.index(f"s{number}") for number in range(12))
 #: Registers that a function preserves: s0 to s11 and fs0 to fs11, which are f8, f9, f18 to f27.
-KEPT = (
+PRESERVED = (
     *SAVED_INTEGERS,
     *(FLOAT_BASE + number for number in (8, 9, *range(18, 28))),
     *ALWAYS,

@@ -33,11 +33,11 @@ def reads(step: Step, state: State) -> list[int]:
     if not step.name or (step.name == "slti" and step.field("rd") == 0):
         return []
     registers = INSTRUCTIONS[step.name].registers
-    found = [place_of(step, name) for name in registers if name != "rd"]
+    places = [place_of(step, name) for name in registers if name != "rd"]
     place = slot(step, state)
     if place is not None and step.loads_from_stack:
-        found.append(place)
-    return found
+        places.append(place)
+    return places
 
 
 def accumulators(step: Step) -> range:

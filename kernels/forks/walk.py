@@ -7,7 +7,7 @@ from ..bodies import RETURN_ADDRESS, Body, Step
 from ..demangle import BLOCK
 from ..program import Program
 from .lanes import Defined, Lanes
-from .state import FLOAT_BASE, KEPT, STACK_POINTER, State, entered
+from .state import FLOAT_BASE, PRESERVED, STACK_POINTER, State, entered
 from .step import after, decided, reads
 
 __all__ = ["Walk"]
@@ -118,11 +118,11 @@ class Walk:
             if entry is not None:
                 self.started.setdefault(entry, body)
         following = after(step, state, self.every)
-        found, branches = body.successors(step), decided(step, state)
+        addresses, branches = body.successors(step), decided(step, state)
         if branches is not None:
             only = step.pc + (step.immediate("b") if branches else 4)
-            found = [pc for pc in found if pc == only]
-        return [(pc, following) for pc in found]
+            addresses = [pc for pc in addresses if pc == only]
+        return [(pc, following) for pc in addresses]
 
     def after_mask(self, body: Body, step: Step, state: State) -> list[tuple[int, State]]:
         """Return what follows `vx_tmc`."""
@@ -184,12 +184,14 @@ def is_return(step: Step) -> bool:
 
 def returned(state: State, lanes: Lanes, every: int) -> State:
     """Return the state after a call, when these threads are active."""
-    kept = {place: where for place, where in state.places.items() if place < 0 or place in KEPT}
+    places = {
+        place: where for place, where in state.places.items() if place < 0 or place in PRESERVED
+    }
     if lanes != every:
-        lost = (place for place in range(1, 2 * FLOAT_BASE) if place not in KEPT)
-        kept.update(dict.fromkeys(lost, Defined.of(lanes)))
-    values = {place: v for place, v in state.values.items() if place < 0 or place in KEPT}
-    return replace(state, lanes=lanes, places=kept, values=values)
+        lost = (place for place in range(1, 2 * FLOAT_BASE) if place not in PRESERVED)
+        places.update(dict.fromkeys(lost, Defined.of(lanes)))
+    values = {place: v for place, v in state.values.items() if place < 0 or place in PRESERVED}
+    return replace(state, lanes=lanes, places=places, values=values)
 
 
 def named(place: int) -> str:

@@ -55,20 +55,20 @@ SPICA_INLINE GemmBegun gemm_begin(const Gemm *from, const Gemm *gemm)
  * in memory, and its size moves them. */
 static __attribute__((noinline)) void gemm_fence(void)
 {
-    const volatile uint32_t *place = (const volatile uint32_t *)SPICA_OF_UNIT(MATRIX, RUNNING);
-    uint32_t first = *place;
-    __asm__ volatile("mul %0, %0, %1" : "+r"(place) : "r"(1));
-    uint32_t second = *place;
-    __asm__ volatile("mul %0, %0, %1" : "+r"(place) : "r"(1));
-    uint32_t third = *place;
+    const volatile uint32_t *address = (const volatile uint32_t *)SPICA_OF_UNIT(MATRIX, RUNNING);
+    uint32_t first = *address;
+    __asm__ volatile("mul %0, %0, %1" : "+r"(address) : "r"(1));
+    uint32_t second = *address;
+    __asm__ volatile("mul %0, %0, %1" : "+r"(address) : "r"(1));
+    uint32_t third = *address;
     while (first != 0) {
-        first = *place;
+        first = *address;
         if (second == 0)
             break;
-        second = *place;
+        second = *address;
         if (third == 0)
             break;
-        third = *place;
+        third = *address;
     }
 }
 #else

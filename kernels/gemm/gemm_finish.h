@@ -3,10 +3,10 @@
  * One thread commands as in gemm.h. The others read tiles of C from shared memory, in the
  * accumulator's format, and write the results to DRAM. A kernel includes this file and defines f:
  *
- *     // Value kept for a column of C.
+ *     // Value of a column of C.
  *     float finish_column(const void *more, uint32_t column);
- *     // Result element: from the product, the kept value, and the previous C if FINISH_READS_C.
- *     float finish_element(float sum, float kept, float before);
+ *     // Result element: from the product, its column's value, and the previous C if FINISH_READS_C.
+ *     float finish_element(float sum, float column, float before);
  *
  * C is FP16, or has the accumulator's format if options say so. A lane has two columns of a tile, a
  * warp its share of the rows. Two FP16 elements next to each other are one word of a lane, and the
@@ -39,7 +39,7 @@ typedef struct {
 } Finish;
 
 SPICA_INLINE float finish_column(const void *more, uint32_t column);
-SPICA_INLINE float finish_element(float sum, float kept, float before);
+SPICA_INLINE float finish_element(float sum, float column, float before);
 
 /* A lane's part of a tile: two columns, adjacent or as many apart as there are lanes. */
 typedef struct {
@@ -192,7 +192,7 @@ SPICA_INLINE void finish_tile(FinishPlace at, int is_half)
     for (uint32_t group = finish_number() % SPICA_CONSTANT(FINISH_ACROSS); group < FINISH_GROUPS;) {
         FinishPart part = finish_part(at, group, is_half);
         if (group < FINISH_ACROSS)
-            gemm_meet();
+            gemm_barrier();
         if (is_half && part.in_words)
             finish_words(part);
         else
@@ -213,7 +213,7 @@ SPICA_INLINE void finish_tiles(int is_half)
         finish_tile(at, is_half);
         if (!finish_next(&at))
             return;
-        gemm_meet();
+        gemm_barrier();
     }
 }
 

@@ -44,7 +44,7 @@ SPICA_INLINE void gemm_start(GemmTarget *target, GemmKnown *known, uint32_t m, u
     gemm_await_loads(known, loads);
     gemm_await_computes(known, step - 1);
     virgo_start();
-    gemm_note_started(&known->handed, step + 1);
+    gemm_record_started(&known->handed, step + 1);
 }
 
 /* The compute of the first step, which is the same for both plans. */
@@ -62,7 +62,7 @@ SPICA_INLINE void gemm_multiply(const GemmPlan *plan, GemmTarget *target, const 
     uint32_t m = gemm_least(gemm_of(plan->m) - gemm_row(plan, at), GEMM_M);
     uint32_t n = gemm_least(gemm_of(plan->n) - gemm_column(plan, at), GEMM_N);
     gemm_start(target, known, m, n, gemm_least(at->rest, GEMM_K),
-               plan->keeps_b ? at->swept : at->kept, plan->keeps_b ? at->kept : at->swept,
+               plan->keeps_b ? at->swept : at->resident, plan->keeps_b ? at->resident : at->swept,
                at->rest != gemm_of(plan->k) ? VIRGO_ACCUMULATE : 0, at->loads, at->step);
 }
 

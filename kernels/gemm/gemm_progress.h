@@ -16,26 +16,26 @@ typedef struct {
 } GemmHanded;
 
 /* Barrier of all warps except the loading one. */
-SPICA_INLINE void gemm_meet(void)
+SPICA_INLINE void gemm_barrier(void)
 {
     virgo_meet_of(SPICA_WARPS - (GEMM_LOADERS && vx_core_id() == 0));
 }
 
-SPICA_INLINE void gemm_note_started(GemmHanded *handed, uint32_t started)
+SPICA_INLINE void gemm_record_started(GemmHanded *handed, uint32_t started)
 {
     handed->started = started;
 }
 
 /* Releases the cores if the tile they wait for is ready. */
-SPICA_INLINE void gemm_look(GemmHanded *handed)
+SPICA_INLINE void gemm_poll(GemmHanded *handed)
 {
-    const volatile uint32_t *place = (const volatile uint32_t *)SPICA_OF_UNIT(MATRIX, RUNNING);
+    const volatile uint32_t *address = (const volatile uint32_t *)SPICA_OF_UNIT(MATRIX, RUNNING);
     /* Among the running commands, the one that is not a compute is the tile. It is read before the
      * number of finished computes, so the tile can only appear to run longer than it does. */
-    uint32_t running = virgo_look_again(&place);
+    uint32_t running = virgo_look_again(&address);
     uint32_t done = spica_load_register(SPICA_OF_UNIT(MATRIX, COMPUTES_DONE));
     if (running <= handed->started - done) {
-        gemm_meet();
+        gemm_barrier();
         handed->is_awaited = 0;
     }
 }
@@ -44,7 +44,7 @@ SPICA_INLINE void gemm_look(GemmHanded *handed)
 SPICA_INLINE uint32_t gemm_wait(GemmHanded *handed, uint32_t counter, uint32_t count)
 {
     while (handed->is_awaited && (int32_t)(spica_load_register(counter) - count) < 0)
-        gemm_look(handed);
+        gemm_poll(handed);
     return virgo_await(counter, count);
 }
 
@@ -52,7 +52,7 @@ SPICA_INLINE uint32_t gemm_wait(GemmHanded *handed, uint32_t counter, uint32_t c
 SPICA_INLINE void gemm_hand_over(GemmHanded *handed)
 {
     while (handed->is_awaited)
-        gemm_look(handed);
+        gemm_poll(handed);
 }
 
 /* Stores a tile of C to shared memory for the cores, as soon as they have read the previous one. */
@@ -60,7 +60,7 @@ SPICA_INLINE void gemm_hand(GemmHanded *handed)
 {
     gemm_hand_over(handed);
     if (handed->is_handed)
-        gemm_meet();
+        gemm_barrier();
     virgo_spill(SPICA_CONSTANT(GEMM_FIRST + GEMM_C_PLACE), VIRGO_WIDE);
     handed->is_handed = handed->is_awaited = 1;
 }
@@ -71,7 +71,7 @@ SPICA_INLINE void gemm_hand(GemmHanded *handed)
 typedef struct {
 } GemmHanded;
 
-SPICA_INLINE void gemm_note_started(GemmHanded *handed, uint32_t started)
+SPICA_INLINE void gemm_record_started(GemmHanded *handed, uint32_t started)
 {
     (void)handed, (void)started;
 }

@@ -38,7 +38,7 @@ typedef struct {
 
 /* A product and its chosen plan. */
 typedef struct {
-    GemmSlots kept, swept;
+    GemmSlots resident, swept;
     GemmAside outer, inner; /* panels of the operand kept, of the one swept */
     GemmAside m, n, k, a, b, a_pitch, b_pitch; /* copies of Gemm's fields */
     int keeps_b;
@@ -50,9 +50,9 @@ typedef struct {
     GemmAside panel, sweep, position; /* panel kept; steps of the sweep; panel swept */
     uint32_t step;                    /* computes before it */
     uint32_t rest;                    /* rest of K, this step included */
-    uint32_t kept, swept;             /* slot addresses */
+    uint32_t resident, swept;         /* slot addresses */
     uint32_t loads;                   /* loads that it and earlier steps need */
-    uint32_t loads_kept, loads_swept, distance;
+    uint32_t loads_resident, loads_swept, distance;
 } GemmStep;
 
 #define GEMM_LIKELY(condition) __builtin_expect(!!(condition), 1)
@@ -79,11 +79,11 @@ SPICA_INLINE GemmSlots gemm_slots(uint32_t first, uint32_t room, uint32_t bytes,
     };
 }
 
-/* Elements loaded along the sides if one panel of `kept` is kept at a time. */
-SPICA_INLINE uint32_t gemm_loaded(uint32_t kept, uint32_t swept, uint32_t outer, uint32_t inner,
+/* Elements loaded along the sides if one panel of `resident` is kept at a time. */
+SPICA_INLINE uint32_t gemm_loaded(uint32_t resident, uint32_t swept, uint32_t outer, uint32_t inner,
                                   uint32_t fits, uint32_t held)
 {
-    return (fits ? kept : kept * inner) + swept * outer - held * (outer - 1);
+    return (fits ? resident : resident * inner) + swept * outer - held * (outer - 1);
 }
 
 /* Whether to keep panels of B rather than of A. */
@@ -108,7 +108,7 @@ SPICA_INLINE GemmPlan gemm_plan(const Gemm *gemm, int keeps_b)
     GemmSlots b = gemm_slots(GEMM_FIRST + GEMM_A_ROOM, GEMM_B_ROOM, GEMM_B_BYTES, depth,
                              keeps_b ? rows : 0);
     return (GemmPlan){
-        .kept = keeps_b ? b : a,
+        .resident = keeps_b ? b : a,
         .swept = keeps_b ? a : b,
         .outer = gemm_aside(keeps_b ? columns : rows),
         .inner = gemm_aside(keeps_b ? rows : columns),
@@ -130,10 +130,10 @@ SPICA_INLINE void gemm_enter(const GemmPlan *plan, GemmStep *at, uint32_t panel,
     at->panel = gemm_aside(panel);
     at->sweep = gemm_aside(sweep);
     at->rest = gemm_of(plan->k);
-    at->loads_kept = !gemm_of(plan->kept.panels) || sweep == 0;
+    at->loads_resident = !gemm_of(plan->resident.panels) || sweep == 0;
     at->loads_swept = panel == 0 || sweep >= gemm_of(plan->swept.panels);
     uint32_t swept_distance = gemm_of(plan->swept.distance);
-    at->distance = at->loads_kept ? gemm_of(plan->kept.distance) : swept_distance;
+    at->distance = at->loads_resident ? gemm_of(plan->resident.distance) : swept_distance;
     if (at->loads_swept)
         at->distance = gemm_least(at->distance, swept_distance);
 }
@@ -144,7 +144,7 @@ SPICA_INLINE GemmStep gemm_first(const GemmPlan *plan, uint32_t loads, uint32_t 
     GemmStep at = {
         .position = gemm_aside(0),
         .step = computes,
-        .kept = plan->kept.first,
+        .resident = plan->resident.first,
         .swept = plan->swept.first,
         .loads = loads + 2,
     };
@@ -152,26 +152,26 @@ SPICA_INLINE GemmStep gemm_first(const GemmPlan *plan, uint32_t loads, uint32_t 
     return at;
 }
 
-SPICA_INLINE uint32_t gemm_following(const GemmSlots *slots, uint32_t place)
+SPICA_INLINE uint32_t gemm_following(const GemmSlots *slots, uint32_t slot)
 {
-    place += slots->bytes;
-    return place == slots->end ? slots->first : place;
+    slot += slots->bytes;
+    return slot == slots->end ? slots->first : slot;
 }
 
 /* From the last slot of a panel to its first. */
-SPICA_INLINE uint32_t gemm_again(const GemmSlots *slots, uint32_t place)
+SPICA_INLINE uint32_t gemm_again(const GemmSlots *slots, uint32_t slot)
 {
-    return gemm_of(slots->panels) ? place - gemm_of(slots->back) : gemm_following(slots, place);
+    return gemm_of(slots->panels) ? slot - gemm_of(slots->back) : gemm_following(slots, slot);
 }
 
 /* From the last slot of a panel to the first of the previous panel. */
-SPICA_INLINE uint32_t gemm_preceding(const GemmSlots *slots, uint32_t place)
+SPICA_INLINE uint32_t gemm_preceding(const GemmSlots *slots, uint32_t slot)
 {
     if (!gemm_of(slots->panels))
-        return gemm_following(slots, place);
+        return gemm_following(slots, slot);
     uint32_t back = gemm_of(slots->back);
-    place -= back;
-    return (place == slots->first ? slots->end : place) - back - slots->bytes;
+    slot -= back;
+    return (slot == slots->first ? slots->end : slot) - back - slots->bytes;
 }
 
 /* Advances to the first step of the next tile of C; returns whether there is one. */
@@ -179,7 +179,7 @@ SPICA_INLINE int gemm_turn(const GemmPlan *plan, GemmStep *at)
 {
     uint32_t panel = gemm_of(at->panel), sweep = gemm_of(at->sweep) + 1;
     if (sweep < gemm_of(plan->inner)) {
-        at->kept = gemm_again(&plan->kept, at->kept);
+        at->resident = gemm_again(&plan->resident, at->resident);
         if (panel & 1) {
             at->position = gemm_aside(gemm_of(at->position) - 1);
             at->swept = gemm_preceding(&plan->swept, at->swept);
@@ -191,7 +191,7 @@ SPICA_INLINE int gemm_turn(const GemmPlan *plan, GemmStep *at)
         sweep = 0;
         if (++panel == gemm_of(plan->outer))
             return 0;
-        at->kept = gemm_following(&plan->kept, at->kept);
+        at->resident = gemm_following(&plan->resident, at->resident);
         at->swept = gemm_again(&plan->swept, at->swept);
     }
     gemm_enter(plan, at, panel, sweep);
@@ -203,13 +203,13 @@ SPICA_INLINE int gemm_next(const GemmPlan *plan, GemmStep *at)
 {
     if (GEMM_LIKELY(at->rest > GEMM_K)) {
         at->rest -= GEMM_K;
-        at->kept = gemm_following(&plan->kept, at->kept);
+        at->resident = gemm_following(&plan->resident, at->resident);
         at->swept = gemm_following(&plan->swept, at->swept);
     } else if (!gemm_turn(plan, at)) {
         return 0;
     }
     at->step++;
-    at->loads += at->loads_kept + at->loads_swept;
+    at->loads += at->loads_resident + at->loads_swept;
     return 1;
 }
 

@@ -10,9 +10,9 @@ SPICA_INLINE float finish_column(const void *more, uint32_t column)
 
 /* Rounds the product to the accumulator's format, the sum to the same, the result to the format of
  * C. */
-SPICA_INLINE float finish_element(float sum, float kept, float before)
+SPICA_INLINE float finish_element(float sum, float column, float before)
 {
-    (void)kept;
+    (void)column;
     if (FINISH_INTEGERS)
         return spica_float(spica_bits(sum) + spica_bits(before));
     return sum + before;

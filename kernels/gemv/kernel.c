@@ -72,13 +72,13 @@ SPICA_INLINE Sums sums_of_lane(uint32_t first, uint32_t lane) {
 // Sums over all lanes, returned in each of them. A warp runs in lockstep: all lanes write their
 // slots before any is read.
 SPICA_INLINE Sums sums_of_lanes(Sums sums, volatile float *slots, uint32_t lane) {
-    volatile float *mine = slots + lane;
+    volatile float *slot = slots + lane;
     if ((SPICA_THREADS & (SPICA_THREADS - 1)) == 0) {
 #pragma unroll
         for (uint32_t distance = 1; distance < SPICA_THREADS; distance *= 2) {
             const volatile float *other = slots + (lane ^ distance);
 #pragma unroll
-            for (int r = 0; r < ROWS; r++) mine[r * SPICA_THREADS] = sums.of[r];
+            for (int r = 0; r < ROWS; r++) slot[r * SPICA_THREADS] = sums.of[r];
             float others[ROWS];
 #pragma unroll
             for (int r = 0; r < ROWS; r++) others[r] = other[r * SPICA_THREADS];
@@ -88,7 +88,7 @@ SPICA_INLINE Sums sums_of_lanes(Sums sums, volatile float *slots, uint32_t lane)
         return sums;
     }
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) mine[r * SPICA_THREADS] = sums.of[r];
+    for (int r = 0; r < ROWS; r++) slot[r * SPICA_THREADS] = sums.of[r];
     Sums totals = {0};
 #pragma unroll 1
     for (uint32_t other = 0; other < SPICA_THREADS; other++)

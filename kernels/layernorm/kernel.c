@@ -81,8 +81,8 @@ SPICA_INLINE void layernorm(void) {
     for (uint32_t row = worker; row < arguments->rows; row += WORKERS) {
         const float *x = arguments->x + row * columns + lane;
         const float mean = share * across_lanes(sum(x, columns, lane), slots, lane, add);
-        const float mine = sum_of_squares(x, columns, lane, mean);
-        const float squares = across_lanes(mine, slots, lane, add);
+        const float lane_squares = sum_of_squares(x, columns, lane, mean);
+        const float squares = across_lanes(lane_squares, slots, lane, add);
         const float scale = spica_rsqrtf(fmaf(squares, share, arguments->epsilon));
         normalise(arguments, row, lane, mean, scale);
     }

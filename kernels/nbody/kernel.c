@@ -38,16 +38,16 @@ typedef struct {
 // Copies bodies from `first` on; pads the tile with bodies of mass 0.
 SPICA_INLINE void load_tile(Tile *tile, uint32_t first) {
     const uint32_t lane = vx_thread_id();
-    uint32_t place = spica_thread();
-    for (; place - lane < TILE; place += THREADS) {
-        const uint32_t i = first + place;
+    uint32_t slot = spica_thread();
+    for (; slot - lane < TILE; slot += THREADS) {
+        const uint32_t i = first + slot;
         float x = 0.0f, y = 0.0f, z = 0.0f, mass = 0.0f;
         SPICA_IF (i < ARGUMENTS->n) {
             x = ARGUMENTS->x[i], y = ARGUMENTS->y[i], z = ARGUMENTS->z[i];
             mass = ARGUMENTS->mass[i];
         } SPICA_END_IF
-        SPICA_IF (place < TILE) {
-            tile->x[place] = x, tile->y[place] = y, tile->z[place] = z, tile->mass[place] = mass;
+        SPICA_IF (slot < TILE) {
+            tile->x[slot] = x, tile->y[slot] = y, tile->z[slot] = z, tile->mass[slot] = mass;
         } SPICA_END_IF
     }
 }
@@ -62,7 +62,7 @@ SPICA_INLINE Vector pulled(Vector sum, Vector at, Vector other, float mass, floa
 
 // Adds the pull of a tile's bodies on one or two bodies; a few bodies of mass 0 may follow the
 // last.
-SPICA_INLINE void meet(const Tile *tile, uint32_t bodies, const Vector *at, Vector *sums,
+SPICA_INLINE void add_pulls(const Tile *tile, uint32_t bodies, const Vector *at, Vector *sums,
                        int count) {
     const float softening = ARGUMENTS->softening;
     const int unroll = UNROLL / count;
@@ -106,9 +106,9 @@ SPICA_INLINE void nbody(void) {
             // Lanes without a body also compute but do not store; warps without a body skip the
             // tile.
             if (i + THREADS - vx_thread_id() < n)
-                meet(tile, bodies, at, sums, 2);
+                add_pulls(tile, bodies, at, sums, 2);
             else if (i - vx_thread_id() < n)
-                meet(tile, bodies, at, sums, 1);
+                add_pulls(tile, bodies, at, sums, 1);
             tile = (Tile *)((uint32_t)tile ^ sizeof(Tile));
         }
         ANEW(i);

@@ -60,19 +60,19 @@ SPICA_INLINE float sum_of_thread(void) {
 
 // Stores all threads' sums in `words`.
 SPICA_INLINE void gather(volatile float *words, uint32_t warp, float sum) {
-    volatile float *mine = words + warp % ROWS * SPICA_THREADS + vx_thread_id();
+    volatile float *slot = words + warp % ROWS * SPICA_THREADS + vx_thread_id();
     for (uint32_t first = 0; first < SPICA_WARPS; first += ROWS) {
-        if (warp - first < ROWS) *mine = first == 0 ? sum : *mine + sum;
+        if (warp - first < ROWS) *slot = first == 0 ? sum : *slot + sum;
         vx_barrier(0, SPICA_WARPS);
     }
 }
 
 // First warp of a core: the sum of `words`, in lane 0.
 SPICA_INLINE float sum_of_core(volatile float *words) {
-    volatile float *mine = words + vx_thread_id(), *tree = mine + ROWS * SPICA_THREADS;
-    float sum = mine[0];
+    volatile float *column = words + vx_thread_id(), *tree = column + ROWS * SPICA_THREADS;
+    float sum = column[0];
 #pragma unroll 8
-    for (int row = 1; row < ROWS; row++) sum += mine[row * SPICA_THREADS];
+    for (int row = 1; row < ROWS; row++) sum += column[row * SPICA_THREADS];
     // A warp runs in lockstep: each lane's word is written before its neighbour reads it.
     tree[SPICA_THREADS] = 0.0f;
 #pragma unroll

@@ -77,8 +77,8 @@ SPICA_INLINE void softmax(void) {
         float *y = arguments->y + row * columns + lane;
         // One shift for the whole row cancels in the quotient, so its rounding does not matter.
         const float shift = LOG2_E * across_lanes(maximum(x, columns, lane), slots, lane, larger);
-        const float mine = exponentials(x, y, columns, lane, shift);
-        const float total = across_lanes(mine, slots, lane, add);
+        const float lane_sum = exponentials(x, y, columns, lane, shift);
+        const float total = across_lanes(lane_sum, slots, lane, add);
         scale(y, columns, lane, spica_rcpf(total));
     }
 }

@@ -20,17 +20,17 @@ SPICA_INLINE float add(float a, float b) { return a + b; }
 
 // Combines the values of all lanes; every lane returns the same. A warp runs in lockstep: all lanes
 // write their slots before any is read.
-SPICA_INLINE float across_lanes(float mine, volatile float *slots, uint32_t lane,
+SPICA_INLINE float across_lanes(float value, volatile float *slots, uint32_t lane,
                                 float (*combine)(float, float)) {
     if ((SPICA_THREADS & (SPICA_THREADS - 1)) == 0) {
 #pragma unroll
         for (uint32_t distance = 1; distance < SPICA_THREADS; distance *= 2) {
-            slots[lane] = mine;
-            mine = combine(mine, slots[lane ^ distance]);
+            slots[lane] = value;
+            value = combine(value, slots[lane ^ distance]);
         }
-        return mine;
+        return value;
     }
-    slots[lane] = mine;
+    slots[lane] = value;
     float all = slots[0];
 #pragma unroll
     for (uint32_t other = 1; other < SPICA_THREADS; other++) all = combine(all, slots[other]);

@@ -79,7 +79,7 @@ SPICA_INLINE void step(const Arguments *arguments, const float *from, float *to)
 
 // Waits for all warps; their writes are visible afterwards. Not inlined, or its operands would stay
 // in registers of the caller.
-static __attribute__((noinline)) void meet(void) { spica_barrier(); }
+static __attribute__((noinline)) void barrier(void) { spica_barrier(); }
 
 SPICA_INLINE void jacobi(void) {
     const Arguments *arguments = spica_arguments();
@@ -87,7 +87,7 @@ SPICA_INLINE void jacobi(void) {
     if (arguments->height < 3 || arguments->width < 3) return;
     for (uint32_t steps = arguments->steps; steps > 0; steps--) {
         step(arguments, from, to);
-        meet();
+        barrier();
         float *const written = to;
         to = from, from = written;
     }

@@ -15,10 +15,10 @@ SPICA_INLINE uint32_t attention_head(const Attention *attention, const Attention
 }
 
 /* Starts a load with the pitch and shape that are set. */
-SPICA_INLINE void attention_load(const char *from, uint32_t place)
+SPICA_INLINE void attention_load(const char *from, uint32_t local)
 {
     spica_store_register(SPICA_OF_UNIT(DMA, DRAM), (uint32_t)from);
-    spica_store_register(SPICA_OF_UNIT(DMA, LOCAL), place);
+    spica_store_register(SPICA_OF_UNIT(DMA, LOCAL), local);
     spica_store_register(SPICA_OF_UNIT(DMA, START), 0);
 }
 
@@ -36,10 +36,10 @@ SPICA_INLINE void attention_usual_shape(void)
 
 /* Loads a block of K or V. */
 SPICA_INLINE void attention_load_block(const Attention *attention, const AttentionStep *step,
-                                       const char *from, uint32_t place)
+                                       const char *from, uint32_t local)
 {
     attention_shape(ATTENTION_ANEW(ROW_BYTES), attention_keys(attention, step));
-    attention_load(from + attention_head(attention, step) + step->key * ROW_BYTES, place);
+    attention_load(from + attention_head(attention, step) + step->key * ROW_BYTES, local);
 }
 
 /* Loads Q of a block: queries with an equal place in their sets follow each other. */
@@ -47,14 +47,14 @@ SPICA_INLINE void attention_load_queries(const Attention *attention, const Atten
                                          uint32_t block)
 {
     const uint32_t rows = attention_rows(attention, step);
-    uint32_t place = ATTENTION_PLACE(block, Q);
+    uint32_t local = ATTENTION_PLACE(block, Q);
     const char *from =
         attention->q + (step->problem * attention->queries + step->query) * ROW_BYTES;
 #pragma clang loop unroll(disable)
     for (uint32_t i = 0; i < PER_LANE && i < rows; i++) {
         attention_shape(PER_LANE * ROW_BYTES, (rows - i + PER_LANE - 1) / PER_LANE);
-        attention_load(from, place);
-        place += SETS * ROW_BYTES;
+        attention_load(from, local);
+        local += SETS * ROW_BYTES;
         from += ROW_BYTES;
     }
 }

@@ -39,9 +39,9 @@ enum {
 #define ATTENTION_P2_PLACE (ATTENTION_P_PLACE + 2 * POWER_BYTES)
 
 /* Word of shared memory at a place. */
-SPICA_INLINE volatile float *attention_at(uint32_t place)
+SPICA_INLINE volatile float *attention_at(uint32_t offset)
 {
-    return (volatile float *)(SPICA_SHARED_BASE + place);
+    return (volatile float *)(SPICA_SHARED_BASE + offset);
 }
 
 /* A constant that is loaded at its use: the compiler would keep it in a register of all warps. */

@@ -108,10 +108,10 @@ SPICA_INLINE AttentionScores attention_read(const AttentionPlace *at, uint32_t n
 }
 
 /* Address of this lane among the values that warps exchange, first those of the first queries. */
-SPICA_INLINE volatile float *attention_exchanged(const AttentionPlace *at, uint32_t place,
+SPICA_INLINE volatile float *attention_exchanged(const AttentionPlace *at, uint32_t offset,
                                                  uint32_t part)
 {
-    return attention_at(place) + part * BLOCK_ROWS + at->set;
+    return attention_at(offset) + part * BLOCK_ROWS + at->set;
 }
 
 /* Maxima of this warp's scores. */
@@ -126,9 +126,9 @@ SPICA_INLINE void attention_maxima(const AttentionScores *scores, float *maxima)
     }
 }
 
-SPICA_INLINE void attention_write(const AttentionPlace *at, uint32_t place, const float *values)
+SPICA_INLINE void attention_write(const AttentionPlace *at, uint32_t offset, const float *values)
 {
-    volatile float *to = attention_exchanged(at, place, at->warp);
+    volatile float *to = attention_exchanged(at, offset, at->warp);
 #pragma unroll
     for (int i = 0; i < PER_LANE; i++)
         to[i * SETS] = values[i];

@@ -50,7 +50,8 @@ SPICA_INLINE void attention_soften_lazily(AttentionState *state, const Attention
 }
 
 /* Ends a step: all warps meet. The warp that commands the unit prepares its next commands. */
-SPICA_INLINE void attention_meet(const Attention *attention, AttentionState *state, const int role)
+SPICA_INLINE void attention_end_step(const Attention *attention, AttentionState *state,
+                                     const int role)
 {
     if (role & UNIT) {
         const uint32_t block = attention_warm(state->block);
@@ -103,7 +104,7 @@ SPICA_INLINE uint32_t attention_step(const Attention *attention, AttentionState 
                 attention_write(at, ATTENTION_ANEW(ATTENTION_SUMS_PLACE), total);
             }
         }
-        attention_meet(attention, state, role);
+        attention_end_step(attention, state, role);
         if (attention_flags()[state->phase & 1] == 0) {
             for (int i = 0; i < PER_LANE; i++)
                 rows->sum[i] += sum[i];
@@ -118,7 +119,7 @@ SPICA_INLINE uint32_t attention_step(const Attention *attention, AttentionState 
     attention_soften(state, at, raised, role);
     if (is_last && (role & SOFTMAX))
         attention_write(at, ATTENTION_ANEW(ATTENTION_SUMS_PLACE), rows->sum);
-    attention_meet(attention, state, role);
+    attention_end_step(attention, state, role);
     return state->key != 0;
 }
 

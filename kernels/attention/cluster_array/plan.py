@@ -182,7 +182,7 @@ def place_all(
     places: dict[str, int] = {}
     for name, use, size in arrays:
         rounded = -(-size // ALIGNMENT) * ALIGNMENT
-        free = [bank for bank, taken in enumerate(used) if taken + rounded <= bank_bytes]
+        free = [bank for bank, filled in enumerate(used) if filled + rounded <= bank_bytes]
         if not free:
             return in_sequence(memory, arrays)
         bank = min(free, key=lambda b: (sum(conflict(use, other) for other in held[b]), -used[b]))

@@ -77,7 +77,7 @@ SPICA_INLINE void attention_finish_output(const char *from, char *to, AttentionP
             } SPICA_END_IF
         }
         from += CHUNK_BYTES;
-        to += CHUNK * 4 / ATTENTION_EACH;
+        to += CHUNK * 4 / ATTENTION_PER_WORD;
     }
 }
 
@@ -88,17 +88,17 @@ SPICA_INLINE void attention_finish(const AttentionRows *rows, char *scores,
     const uint32_t lane = vx_thread_id(), queries = ATTENTION->queries;
     const float first = attention_total(rows->sum[0][0], scores);
     const float second = attention_total(rows->sum[1][0], scores);
-    const uint32_t own = row + (lane & 5), place = problem * queries + own;
+    const uint32_t own = row + (lane & 5), index = problem * queries + own;
     const uint32_t lse_first = attention_lse(rows->maximum[0][0], first);
     const uint32_t lse_second = attention_lse(rows->maximum[1][0], second);
     const AttentionPair inverse = {attention_inverse(first), attention_inverse(second)};
     const AttentionExisting has = {own < queries, own + 2 < queries};
-    char *to = ATTENTION->o + place * ROW_BYTES + 4 * (lane & 2);
+    char *to = ATTENTION->o + index * ROW_BYTES + 4 * (lane & 2);
     if (row + 8 <= queries)
         attention_finish_output(attention_output_place(scores), to, inverse, has, 1);
     else
         attention_finish_output(attention_output_place(scores), to, inverse, has, 0);
-    volatile uint32_t *lse = (volatile uint32_t *)ATTENTION->lse + place;
+    volatile uint32_t *lse = (volatile uint32_t *)ATTENTION->lse + index;
     SPICA_IF (has.first) {
         lse[0] = lse_first;
     } SPICA_END_IF

@@ -31,8 +31,8 @@
 
 enum {
     ATTENTION_LANES = 8,
-    ATTENTION_EACH = 32 / SPICA_TENSOR_OPERAND_BITS, /* elements of a word */
-    ROW_WORDS = ATTENTION_DEPTH / ATTENTION_EACH,
+    ATTENTION_PER_WORD = 32 / SPICA_TENSOR_OPERAND_BITS, /* elements of a word */
+    ROW_WORDS = ATTENTION_DEPTH / ATTENTION_PER_WORD,
     ROW_BYTES = 4 * ROW_WORDS,
     REGISTER_BYTES = 4 * ATTENTION_LANES,
     FRAGMENT_BYTES = 8 * REGISTER_BYTES,
@@ -42,11 +42,11 @@ enum {
     OUTPUT_CHUNKS = ATTENTION_DEPTH / CHUNK,
     /* Instructions along d for scores, and along the keys of a block for O. */
     SCORE_STEPS = ROW_WORDS / 8,
-    OUTPUT_STEPS = ATTENTION_KEYS / ATTENTION_EACH / 8,
+    OUTPUT_STEPS = ATTENTION_KEYS / ATTENTION_PER_WORD / 8,
     /* Bytes between the fragments of powers: those of 16 keys are where their scores were. */
-    POWER_STRIDE = FRAGMENT_BYTES * ATTENTION_EACH,
+    POWER_STRIDE = FRAGMENT_BYTES * ATTENTION_PER_WORD,
     K_PANEL_BYTES = ROW_WORDS * REGISTER_BYTES,
-    V_PANEL_BYTES = ATTENTION_KEYS / ATTENTION_EACH * REGISTER_BYTES,
+    V_PANEL_BYTES = ATTENTION_KEYS / ATTENTION_PER_WORD * REGISTER_BYTES,
     ATTENTION_BANKS = SPICA_CONFIG_SHARED_BANKS,
     BANK_BYTES = SPICA_SHARED_BYTES / ATTENTION_BANKS,
     /* In each bank, for each of two buffers. */
@@ -82,9 +82,9 @@ static char attention_rest[ALL_WARPS * ((HAS_QUERIES ? 0 : QUERY_BYTES) +
 
 SPICA_INLINE char *attention_rest_place(void)
 {
-    char *place;
-    __asm__ volatile("la %0, %1" : "=r"(place) : "i"(attention_rest));
-    return place;
+    char *address;
+    __asm__ volatile("la %0, %1" : "=r"(address) : "i"(attention_rest));
+    return address;
 }
 
 /* Number of the warp; warps of different cores follow each other. */

@@ -99,7 +99,7 @@ SPICA_INLINE AttentionPair attention_kept(AttentionPair old, AttentionPair new)
 /* Stores the maxima that a block uses. */
 SPICA_INLINE void attention_keep_maximum(AttentionRows *rows, AttentionPair maximum)
 {
-    if (ATTENTION_EACH > 1)
+    if (ATTENTION_PER_WORD > 1)
         maximum = attention_kept(attention_pair(rows->maximum), maximum);
     rows->next[0][0] = maximum.first;
     rows->next[1][0] = maximum.second;
@@ -182,7 +182,7 @@ SPICA_INLINE void attention_store_powers(char *scores)
 {
     const uint32_t lane = vx_thread_id();
     char *to = scores - 4 * lane + 4 * (lane & 5) +
-               (lane & 2) / ATTENTION_EACH * REGISTER_BYTES;
+               (lane & 2) / ATTENTION_PER_WORD * REGISTER_BYTES;
 #if SPICA_TENSOR_OPERAND_BITS == 32
     uint32_t mask;
     __asm__ volatile("li %0, 0x33\n\t" SPICA_INSN("x0, %0, x0", SPICA_INSN_VX_TMC) "\n\t"

@@ -101,7 +101,7 @@ SPICA_INLINE void attention_output(char *scores, uint32_t buffer, uint32_t is_fi
 {
     char *output = attention_output_place(scores);
     const char *even = attention_first_v(buffer);
-    if (ATTENTION_EACH > 1 && !is_first)
+    if (ATTENTION_PER_WORD > 1 && !is_first)
         attention_rescale(output, factor);
 #pragma unroll 1
     for (uint32_t chunk = 0; chunk < OUTPUT_CHUNKS; chunk++, output += CHUNK_BYTES) {
@@ -110,7 +110,7 @@ SPICA_INLINE void attention_output(char *scores, uint32_t buffer, uint32_t is_fi
             attention_clear();
         } else {
             attention_load(output);
-            if (ATTENTION_EACH == 1)
+            if (ATTENTION_PER_WORD == 1)
                 attention_scale(factor.first, factor.second);
         }
         ATTENTION_STEPS(OUTPUT_STEPS, scores, POWER_STRIDE, even, odd)
@@ -149,15 +149,15 @@ SPICA_INLINE void attention_use(AttentionRows *rows, char *scores, uint32_t is_f
                                 uint32_t buffer)
 {
     const AttentionPair factor = attention_begin_powers(rows);
-    char *place = scores + (SCORE_CHUNKS - 1) * CHUNK_BYTES;
+    char *chunk = scores + (SCORE_CHUNKS - 1) * CHUNK_BYTES;
     attention_powers();
-    attention_store_powers(place);
+    attention_store_powers(chunk);
 #pragma unroll 1
-    while (place != scores) {
-        place -= CHUNK_BYTES;
-        attention_load(place);
+    while (chunk != scores) {
+        chunk -= CHUNK_BYTES;
+        attention_load(chunk);
         attention_powers();
-        attention_store_powers(place);
+        attention_store_powers(chunk);
     }
     attention_end_powers(rows);
     attention_output(scores, buffer, is_first, factor);

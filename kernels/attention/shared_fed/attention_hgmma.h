@@ -193,7 +193,7 @@ SPICA_INLINE void attention_all(AttentionWarp *warp)
     attention_at(warp)->loads = attention_loads()->begin;
 #pragma unroll 1
     while (!attention_is_over(attention_at(warp))) {
-        attention_meet(vx_warp_id());
+        attention_barrier(vx_warp_id());
         const uint32_t loads = attention_at(warp)->loads + BLOCK_LOADS;
         attention_at(warp)->loads = loads;
         spica_tile_await(loads);

@@ -65,7 +65,7 @@ SPICA_INLINE void attention_begin_loads(const AttentionWarp *warp)
 }
 
 /* Meets the helper of the core and the warps of the same number of other cores before a block. */
-SPICA_INLINE void attention_meet(uint32_t number)
+SPICA_INLINE void attention_barrier(uint32_t number)
 {
     spica_meet(number, 2);
 }
@@ -82,7 +82,7 @@ SPICA_INLINE void attention_help(AttentionWarp *warp)
     while (!attention_is_over(at)) {
 #pragma unroll 1
         for (uint32_t number = 0; number < WARPS; number++)
-            attention_meet(number);
+            attention_barrier(number);
         if (loads) {
             spica_tile_await(attention_loads()->loads);
             attention_load();

@@ -104,14 +104,14 @@ SPICA_INLINE float attention_inverse(uint32_t sum)
     return spica_float(spica_select(sum == 0, 0, inverse));
 }
 
-SPICA_INLINE void attention_store_lse(uint32_t maximum, uint32_t sum, uint32_t place)
+SPICA_INLINE void attention_store_lse(uint32_t maximum, uint32_t sum, uint32_t index)
 {
     const uint32_t ln_2 = SPICA_CONSTANT(0x3F317218);
     float exponent = __builtin_fmaf(spica_float(maximum), ATTENTION->scale_log2,
                                     spica_log2f(spica_float(sum)));
     if (ATTENTION_BIAS)
         exponent += spica_float(SPICA_CONSTANT(ATTENTION_BIAS));
-    ((volatile float *)ATTENTION->lse)[place] = exponent * spica_float(ln_2);
+    ((volatile float *)ATTENTION->lse)[index] = exponent * spica_float(ln_2);
 }
 
 #define DIVIDE_(even, odd, factor)                                                             \
@@ -141,12 +141,12 @@ SPICA_INLINE void attention_divide(const char *from, const volatile float *facto
 SPICA_INLINE void attention_finish(AttentionWarp *warp, uint32_t problem, uint32_t row)
 {
     volatile AttentionRows *rows = attention_rows(warp);
-    const uint32_t queries = ATTENTION->queries, place = problem * queries + row;
+    const uint32_t queries = ATTENTION->queries, index = problem * queries + row;
     const uint32_t lane = warp->lane, own = row + 2 * lane;
     attention_share(warp, attention_inverse(rows->sum[0][0]), attention_inverse(rows->sum[1][0]));
     const char *from = attention_output(warp);
     const char *const end = from + OUTPUT_BYTES;
-    uint32_t to = (uint32_t)ATTENTION->o + place * ROW_BYTES + 4 * lane;
+    uint32_t to = (uint32_t)ATTENTION->o + index * ROW_BYTES + 4 * lane;
 #pragma unroll 1
     for (uint32_t half = 0; from != end; half ^= 1, from += TILE_BYTES / 2) {
         const int32_t left = (int32_t)(queries - row - half * SIDE / 2);
@@ -157,10 +157,10 @@ SPICA_INLINE void attention_finish(AttentionWarp *warp, uint32_t problem, uint32
     }
     rows = attention_rows(warp);
     SPICA_IF (own < queries) {
-        attention_store_lse(rows->maximum[0][0], rows->sum[0][0], place + 2 * lane);
+        attention_store_lse(rows->maximum[0][0], rows->sum[0][0], index + 2 * lane);
     } SPICA_END_IF
     SPICA_IF (own + 1 < queries) {
-        attention_store_lse(rows->maximum[1][0], rows->sum[1][0], place + 2 * lane + 1);
+        attention_store_lse(rows->maximum[1][0], rows->sum[1][0], index + 2 * lane + 1);
     } SPICA_END_IF
 }
 

@@ -106,7 +106,8 @@ def c_text(name: str, problem: GemmProblem, rows: Rows, names: Names) -> str:
             lines.append(f"#define SPICA_GEMM_{matrix.upper()}_{fact.upper()} {text}")
     lines += ["", "/* Operations of a command, which a host executes in order. */"]
     lines += [
-        f"#define SPICA_{each.name} {each.value}u /* {MEANINGS[each]} */" for each in Operation
+        f"#define SPICA_{operation.name} {operation.value}u /* {MEANINGS[operation]} */"
+        for operation in Operation
     ]
     lines += ["", "struct spica_command {", "    uint32_t operation, address, data, mask;", "};"]
     lines += ["", "static const struct spica_command spica_gemm_commands[] = {"]

@@ -120,18 +120,20 @@ def plan(config: MachineConfig, problem: GemmProblem) -> Plan:
 def loaded_elements(problem: GemmProblem, tiling: Tiling) -> int:
     """Return an estimate of the elements of A and B loaded under `tiling`."""
     rows, columns = ceil_div(problem.m, tiling.m), ceil_div(problem.n, tiling.n)
-    kept_size, swept_size = problem.m, problem.n
-    kept_tiles, swept_tiles = rows, columns
-    kept_slots, swept_slots = len(tiling.a_slots), len(tiling.b_slots)
+    resident_size, swept_size = problem.m, problem.n
+    resident_tiles, swept_tiles = rows, columns
+    resident_slots, swept_slots = len(tiling.a_slots), len(tiling.b_slots)
     if tiling.keep == "b":
-        kept_size, swept_size = swept_size, kept_size
-        kept_tiles, swept_tiles = columns, rows
-        kept_slots, swept_slots = swept_slots, kept_slots
+        resident_size, swept_size = swept_size, resident_size
+        resident_tiles, swept_tiles = columns, rows
+        resident_slots, swept_slots = swept_slots, resident_slots
     depth = ceil_div(problem.k, tiling.k)
-    kept = kept_size * (1 if depth <= kept_slots else swept_tiles)
+    resident = resident_size * (1 if depth <= resident_slots else swept_tiles)
     # The sweep turns back at each end, so the tiles seen last are still present.
     reused = min(1.0, swept_slots // depth / swept_tiles) * swept_size
-    return round(problem.k * (kept + swept_size * kept_tiles - reused * (kept_tiles - 1)))
+    return round(
+        problem.k * (resident + swept_size * resident_tiles - reused * (resident_tiles - 1))
+    )
 
 
 def unroll(problem: GemmProblem, tiling: Tiling) -> Plan:
@@ -186,20 +188,20 @@ def tilings(config: MachineConfig, problem: GemmProblem, limits) -> list[Tiling]
     """Return the tilings that fit shared memory; those with more slots come first."""
     m, n, k, a_size, b_size = tile_sizes(config, problem, limits)
     depth = ceil_div(problem.k, k)
-    kept_counts = sorted({depth, 4, 3, 2, 1}, reverse=True)
+    resident_counts = sorted({depth, 4, 3, 2, 1}, reverse=True)
     for least, apart in ((2, True), (2, False), (1, False)):
-        found = []
-        for kept, keep in product(kept_counts, "ab"):
+        choices = []
+        for resident, keep in product(resident_counts, "ab"):
             for swept in range(MOST_SWEPT_SLOTS, least - 1, -1):
-                counts = (kept, swept) if keep == "a" else (swept, kept)
+                counts = (resident, swept) if keep == "a" else (swept, resident)
                 slots = place(config, counts[0], a_size, counts[1], b_size, apart=apart)
-                if slots and kept >= least:
-                    found.append(
+                if slots and resident >= least:
+                    choices.append(
                         Tiling(m=m, n=n, k=k, a_slots=slots[0], b_slots=slots[1], keep=keep)
                     )
                     break
-        if found:
-            return found
+        if choices:
+            return choices
     raise AssertionError("`tile_sizes` ensures that one slot of each fits")
 
 

@@ -15,17 +15,17 @@ __all__ = ["arranged_a", "arranged_b"]
 
 def arranged_a(a: np.ndarray, plan: RegisterFedPlan) -> np.ndarray:
     """Return A, in stored elements, as panels of words (panels, steps, registers, lanes)."""
-    each = plan.depth // BLOCK
+    per_word = plan.depth // BLOCK
     padded = with_zeros(a, plan.m, plan.depth)
-    panels = padded.reshape(len(padded) // BLOCK, BLOCK, -1, BLOCK, each)
+    panels = padded.reshape(len(padded) // BLOCK, BLOCK, -1, BLOCK, per_word)
     return words(panels.transpose(0, 2, 3, 1, 4))
 
 
 def arranged_b(b: np.ndarray, plan: RegisterFedPlan) -> np.ndarray:
     """Return B in the same way."""
-    each = plan.depth // BLOCK
+    per_word = plan.depth // BLOCK
     padded = with_zeros(b, plan.depth, plan.n)
-    shape = (-1, BLOCK, each, padded.shape[1] // plan.n, plan.across, BLOCK, 2)
+    shape = (-1, BLOCK, per_word, padded.shape[1] // plan.n, plan.across, BLOCK, 2)
     panels = padded.reshape(shape).transpose(3, 6, 4, 0, 1, 5, 2)
     return words(panels.reshape(-1, *panels.shape[3:]))
 

@@ -11,13 +11,13 @@
 
 #include "tensor_rounds.h"
 
-_Static_assert(TENSOR_EACH <= 2,
+_Static_assert(TENSOR_PER_WORD <= 2,
                "[other core.tensor_operand] words of operands must have one or two elements");
 
 enum {
     TENSOR_RUN = 4, /* steps along k that a warp arranges at a time */
     REGISTER_BYTES = 4 * TENSOR_LANES,
-    ELEMENT_BYTES = 4 / TENSOR_EACH,
+    ELEMENT_BYTES = 4 / TENSOR_PER_WORD,
 };
 
 #if SPICA_TENSOR_OPERAND_BITS == 32
@@ -31,8 +31,8 @@ SPICA_INLINE uint32_t tensor_element(const char *at, uint32_t pitch, uint32_t ro
                                      uint32_t columns, uint32_t row, uint32_t column)
 {
     const uint32_t is_inside = (row < rows) & (column < columns);
-    const uint32_t place = spica_minu(row, rows - 1) * pitch + spica_minu(column, columns - 1);
-    return ((const TensorElement *)at)[place] & -is_inside;
+    const uint32_t index = spica_minu(row, rows - 1) * pitch + spica_minu(column, columns - 1);
+    return ((const TensorElement *)at)[index] & -is_inside;
 }
 
 SPICA_INLINE uint32_t tensor_of_a(uint32_t row, uint32_t column)
@@ -49,23 +49,23 @@ SPICA_INLINE uint32_t tensor_of_b(uint32_t row, uint32_t column)
 SPICA_INLINE uint32_t tensor_word_of_a(uint32_t row, uint32_t column)
 {
     const uint32_t word = tensor_of_a(row, column);
-    return TENSOR_EACH == 1 ? word : word | tensor_of_a(row, column + 1) << 16;
+    return TENSOR_PER_WORD == 1 ? word : word | tensor_of_a(row, column + 1) << 16;
 }
 
 SPICA_INLINE uint32_t tensor_word_of_b(uint32_t row, uint32_t column)
 {
     const uint32_t word = tensor_of_b(row, column);
-    return TENSOR_EACH == 1 ? word : word | tensor_of_b(row + 1, column) << 16;
+    return TENSOR_PER_WORD == 1 ? word : word | tensor_of_b(row + 1, column) << 16;
 }
 
 /* Arranges a step of a panel of A: 8 rows from `row` on, the columns of a step from `column` on. */
 SPICA_INLINE void tensor_arrange_a(uint32_t row, uint32_t column, char *to)
 {
     const uint32_t own = row + vx_thread_id(), pitch = TENSOR->a_pitch;
-    if (row + 8 > TENSOR->m || column + TENSOR_DEPTH > TENSOR->k || pitch % TENSOR_EACH) {
+    if (row + 8 > TENSOR->m || column + TENSOR_DEPTH > TENSOR->k || pitch % TENSOR_PER_WORD) {
         const char *end = to + FRAGMENT_BYTES;
 #pragma unroll 1
-        for (; to != end; to += REGISTER_BYTES, column += TENSOR_EACH)
+        for (; to != end; to += REGISTER_BYTES, column += TENSOR_PER_WORD)
             *(uint32_t *)to = tensor_word_of_a(own, column);
         return;
     }
@@ -81,9 +81,9 @@ SPICA_INLINE void tensor_arrange_a(uint32_t row, uint32_t column, char *to)
 SPICA_INLINE void tensor_arrange_b(uint32_t row, uint32_t column, char *even, char *odd)
 {
     const uint32_t own = column + 2 * vx_thread_id(), pitch = TENSOR->b_pitch;
-    if (row + TENSOR_DEPTH > TENSOR->k || column + 16 > TENSOR->n || pitch % TENSOR_EACH) {
+    if (row + TENSOR_DEPTH > TENSOR->k || column + 16 > TENSOR->n || pitch % TENSOR_PER_WORD) {
 #pragma unroll 1
-        for (const char *end = even + FRAGMENT_BYTES; even != end; row += TENSOR_EACH) {
+        for (const char *end = even + FRAGMENT_BYTES; even != end; row += TENSOR_PER_WORD) {
             *(uint32_t *)even = tensor_word_of_b(row, own);
             *(uint32_t *)odd = tensor_word_of_b(row, own + 1);
             even += REGISTER_BYTES, odd += REGISTER_BYTES;

@@ -32,8 +32,8 @@ typedef struct {
 enum {
     TENSOR_LANES = 8,
     TENSOR_WARPS = SPICA_WARPS * SPICA_CORES,
-    TENSOR_EACH = 32 / SPICA_TENSOR_OPERAND_BITS, /* elements of a word */
-    TENSOR_DEPTH = 8 * TENSOR_EACH,               /* elements of k of an instruction */
+    TENSOR_PER_WORD = 32 / SPICA_TENSOR_OPERAND_BITS, /* elements of a word */
+    TENSOR_DEPTH = 8 * TENSOR_PER_WORD,               /* elements of k of an instruction */
     FRAGMENT_BYTES = 8 * 4 * TENSOR_LANES,
     TENSOR_DOWN = TENSOR_WARPS / TENSOR_ACROSS, /* warps of a tile, one below the other */
     TENSOR_M = 8 * TENSOR_DOWN,

@@ -48,12 +48,12 @@ SPICA_INLINE volatile HgmmaCommands *hgmma_at(void)
 
 /* An operand that is loaded in parts, A along m or B along n. */
 typedef struct {
-    uint32_t dram;        /* address of its first element in this step */
-    uint32_t unit;        /* bytes from an element to the next along m or n */
-    uint32_t first, size; /* first element of the tile, and all elements */
-    uint32_t each, count; /* elements of a part, and parts */
-    uint32_t bytes;       /* of a part in shared memory */
-    uint32_t shape, one;  /* descriptor's shape of no elements, and of one element in addition */
+    uint32_t dram;          /* address of its first element in this step */
+    uint32_t unit;          /* bytes from an element to the next along m or n */
+    uint32_t first, size;   /* first element of the tile, and all elements */
+    uint32_t extent, count; /* elements of a part, and parts */
+    uint32_t bytes;         /* of a part in shared memory */
+    uint32_t shape, one;    /* descriptor's shape of no elements, and of one element in addition */
 } HgmmaOperand;
 
 /* Loads an operand part by part. Rows and columns outside the matrix are zeros. A part that is
@@ -62,9 +62,10 @@ SPICA_INLINE void hgmma_load(HgmmaOperand operand, uint32_t local)
 {
     for (uint32_t part = 0; part < operand.count; part++) {
         SPICA_ANEW(part); /* or each of its multiples occupies a register */
-        uint32_t at = operand.first + part * operand.each;
+        uint32_t at = operand.first + part * operand.extent;
         at = at < operand.size ? at : operand.size - 1;
-        const uint32_t rest = operand.size - at, elements = rest < operand.each ? rest : operand.each;
+        const uint32_t rest = operand.size - at;
+        const uint32_t elements = rest < operand.extent ? rest : operand.extent;
         spica_tile_load(local + hgmma_place(part, operand.bytes), operand.dram + at * operand.unit,
                         operand.shape + elements * operand.one);
     }
@@ -89,7 +90,7 @@ static __attribute__((noinline)) void hgmma_copy_a(void)
         .unit = pitch,
         .first = at->row,
         .size = product->m,
-        .each = HGMMA_CORE_M,
+        .extent = HGMMA_CORE_M,
         .count = SPICA_CORES,
         .bytes = HGMMA_ROWS_BYTES,
         .shape = hgmma_depth(product->k - k) * HGMMA_BYTES << 16,
@@ -111,7 +112,7 @@ static __attribute__((noinline)) void hgmma_copy_b(void)
         .unit = HGMMA_BYTES,
         .first = at->column,
         .size = product->n,
-        .each = HGMMA_SIDE,
+        .extent = HGMMA_SIDE,
         .count = HGMMA_ACROSS,
         .bytes = HGMMA_OPERAND,
         .shape = hgmma_depth(product->k - k),

@@ -27,8 +27,8 @@ SPICA_INLINE uint32_t hgmma_first_a(uint32_t row, uint32_t column)
 {
     const int is_within =
         (row + hgmma_first_row() < HGMMA->m) & (column + hgmma_first_column() < HGMMA->n);
-    const uint32_t place = hgmma_place(vx_core_id(), SPICA_CONSTANT(HGMMA_ROWS_BYTES));
-    uint32_t a = is_within ? SPICA_SHARED_BASE + place + hgmma_down() * HGMMA_OPERAND : 0;
+    const uint32_t offset = hgmma_place(vx_core_id(), SPICA_CONSTANT(HGMMA_ROWS_BYTES));
+    uint32_t a = is_within ? SPICA_SHARED_BASE + offset + hgmma_down() * HGMMA_OPERAND : 0;
     SPICA_ANEW(a); /* or its terms occupy registers */
     return a;
 }

@@ -94,29 +94,29 @@ SPICA_INLINE void virgo_dma_store(void *dram, uint32_t local, uint32_t dram_pitc
 
 /* Reads a register again after a delay. Division of the address by 1 takes several cycles and one
  * instruction, so the waiting warp leaves the core and the path to the devices to others. */
-SPICA_INLINE uint32_t virgo_look_again(const volatile uint32_t **place)
+SPICA_INLINE uint32_t virgo_look_again(const volatile uint32_t **address)
 {
-    __asm__ volatile("divu %0, %0, %1" : "+r"(*place) : "r"(1));
-    return **place;
+    __asm__ volatile("divu %0, %0, %1" : "+r"(*address) : "r"(1));
+    return **address;
 }
 
 /* Waits until the counter at an address, modulo 2^32, is at or past `count`; returns its value. */
 SPICA_INLINE uint32_t virgo_await(uint32_t counter, uint32_t count)
 {
-    const volatile uint32_t *place = (const volatile uint32_t *)counter;
-    uint32_t value = *place;
+    const volatile uint32_t *address = (const volatile uint32_t *)counter;
+    uint32_t value = *address;
     while ((int32_t)(value - count) < 0)
-        value = virgo_look_again(&place);
+        value = virgo_look_again(&address);
     return value;
 }
 
 /* Waits until at most `descriptors` DMA loads and stores of programs are running. */
 SPICA_INLINE void virgo_dma_fence(uint32_t descriptors)
 {
-    const volatile uint32_t *place = (const volatile uint32_t *)SPICA_OF_UNIT(DMA, RUNNING);
-    uint32_t value = *place;
+    const volatile uint32_t *address = (const volatile uint32_t *)SPICA_OF_UNIT(DMA, RUNNING);
+    uint32_t value = *address;
     while (value > descriptors)
-        value = virgo_look_again(&place);
+        value = virgo_look_again(&address);
 }
 
 /* Sets rows and columns of C for the following computes and stores, and the depth k of a compute;
@@ -212,9 +212,9 @@ SPICA_INLINE void virgo_store(void *c, uint32_t options)
 
 /* Stores to shared memory instead, at a multiple of VIRGO_A_BLOCK bytes: the rows set by
  * virgo_tile, dense, each as long as its blocks. */
-SPICA_INLINE void virgo_spill(uint32_t place, uint32_t options)
+SPICA_INLINE void virgo_spill(uint32_t local, uint32_t options)
 {
-    spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_HIGH), place / VIRGO_A_BLOCK);
+    spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_HIGH), local / VIRGO_A_BLOCK);
     virgo_instruction(SPICA_CONSTANT(SPICA_ROCC_LOOP_WS), options, SPICA_ONLY_SPILL);
     spica_store_register(SPICA_OF_UNIT(MATRIX, RS2_HIGH), 0);
 }

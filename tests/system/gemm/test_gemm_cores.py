@@ -104,8 +104,8 @@ def test_values_that_break_arithmetic_come_out_to_the_bit():
         ("if ((int32_t)(count - known->loads_done) > 0)", "if (0)"),
         ("least(at->distance, swept_distance)", "least(at->distance + 1, 99)"),
         (
-            "loads_kept ? gemm_of(plan->kept.distance)",
-            "loads_kept ? 1 + gemm_of(plan->kept.distance)",
+            "loads_resident ? gemm_of(plan->resident.distance)",
+            "loads_resident ? 1 + gemm_of(plan->resident.distance)",
         ),
         ("GEMM_A_ROOM, GEMM_B_ROOM, GEMM_B", "GEMM_A_ROOM - GEMM_A_BYTES, GEMM_B_ROOM, GEMM_B"),
     ],

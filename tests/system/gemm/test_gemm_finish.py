@@ -155,11 +155,11 @@ def broken(tmp_path, name, *changes, **options):
 MISTAKES = {
     "a tile is taken before it is there": [("running <= handed->started - done", "running < 9")],
     "a tile comes before the last was read": [
-        ("    if (handed->is_handed)\n        gemm_meet();\n", ""),
-        ("            return;\n        gemm_meet();\n", "            return;\n"),
+        ("    if (handed->is_handed)\n        gemm_barrier();\n", ""),
+        ("            return;\n        gemm_barrier();\n", "            return;\n"),
     ],
     "one barrier too many": [
-        ("        if (!finish_next(&at))", "gemm_meet();\n        if (!finish_next(&at))")
+        ("        if (!finish_next(&at))", "gemm_barrier();\n        if (!finish_next(&at))")
     ],
     "the other way through the tiles": [("at.panel & 1 ? last", "0 ? last")],
     "a bias of the neighbour": [("column + first + apart, end", "column + first, end")],
