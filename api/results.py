@@ -8,7 +8,7 @@ import numpy as np
 
 from ..explore.metrics import RUN_METRICS, figures_of
 from ..explore.work import failure_of
-from ..sim.report.check_report import infinity_notes
+from ..sim.report.check_report import infinity_remarks
 from .frames import required_pandas
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Run(Mapping[str, np.ndarray]):
 def warn_of_infinities(runs: Sequence[Run]) -> None:
     """Warn the caller of a method of results beyond the range of their format."""
     for run in runs:
-        for note in infinity_notes(run.result["check"]["buffers"]):
+        for note in infinity_remarks(run.result["check"]["buffers"]):
             warnings.warn(note, RuntimeWarning, stacklevel=3)
 
 

@@ -41,14 +41,14 @@ def limits_of(
 
     """
     units = 1 if config.units else config.cores
-    found = {"unit": ceil_div(traffic.active, units) if active is None else active}
+    bounds = {"unit": ceil_div(traffic.active, units) if active is None else active}
     if config.row_bytes:
         rows = max(
             traffic.shared_read_bytes.get("rows", 0), traffic.shared_written_bytes.get("rows", 0)
         )
-        found["row_ports"] = ceil_div(rows, config.cores * config.row_bytes)
+        bounds["row_ports"] = ceil_div(rows, config.cores * config.row_bytes)
     beat = config.axi.masters * config.axi.beat_bytes
-    found["dma"] = ceil_div(traffic.dma_read_bytes, beat)
+    bounds["dma"] = ceil_div(traffic.dma_read_bytes, beat)
     if levels is not None and levels.dram_read_bytes is not None:
-        found["dram"] = int(levels.dram_read_bytes // memory.bytes_per_cycle)
-    return {name: cycles for name, cycles in found.items() if cycles or name == "unit"}
+        bounds["dram"] = int(levels.dram_read_bytes // memory.bytes_per_cycle)
+    return {name: cycles for name, cycles in bounds.items() if cycles or name == "unit"}

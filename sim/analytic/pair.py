@@ -34,8 +34,8 @@ def products_of(config: MachineConfig, product: GemmProblem) -> list[GemmProblem
 def works_of(config: MachineConfig, product: GemmProblem) -> list[Traffic]:
     """Return the exact work of each product."""
     return [
-        style_of(view := unit_view(config, number)).traffic(view, each)
-        for number, each in enumerate(products_of(config, product))
+        style_of(view := unit_view(config, number)).traffic(view, problem)
+        for number, problem in enumerate(products_of(config, product))
     ]
 
 
@@ -43,17 +43,17 @@ def traffic_of(config: MachineConfig, product: GemmProblem) -> Traffic:
     """Return the exact work of both products; requesters of the second unit end in 1."""
     both = works_of(config, product)
     return Traffic(
-        active=sum(each.active for each in both),
+        active=sum(traffic.active for traffic in both),
         shared_read_bytes={
             f"{name}{number or ''}": count
-            for number, each in enumerate(both)
-            for name, count in each.shared_read_bytes.items()
+            for number, traffic in enumerate(both)
+            for name, count in traffic.shared_read_bytes.items()
         },
-        dma_read_bytes=sum(each.dma_read_bytes for each in both),
-        dma_written_bytes=sum(each.dma_written_bytes for each in both),
+        dma_read_bytes=sum(traffic.dma_read_bytes for traffic in both),
+        dma_written_bytes=sum(traffic.dma_written_bytes for traffic in both),
     )
 
 
 def most_active(config: MachineConfig, product: GemmProblem) -> int:
     """Return the cycles in which the unit with most work computes."""
-    return max(each.active for each in works_of(config, product))
+    return max(traffic.active for traffic in works_of(config, product))

@@ -13,15 +13,15 @@ __all__ = ["in_dram"]
 def in_dram(config: MachineConfig, products: Sequence[GemmProblem]) -> list[GemmProblem]:
     """Return the products of a program with the places in DRAM that their matrices have."""
     sizes = {
-        f"{name}{number or ''}": rows * columns * each.element_bytes(name)
-        for number, each in enumerate(products)
-        for name, (rows, columns, _) in each.shapes.items()
+        f"{name}{number or ''}": rows * columns * problem.element_bytes(name)
+        for number, problem in enumerate(products)
+        for name, (rows, columns, _) in problem.shapes.items()
     }
     places = place_buffers(sizes, config)
     return [
         dataclasses.replace(
-            each,
-            **{f"{name}_base": places[f"{name}{number or ''}"].address for name in each.shapes},
+            problem,
+            **{f"{name}_base": places[f"{name}{number or ''}"].address for name in problem.shapes},
         )
-        for number, each in enumerate(products)
+        for number, problem in enumerate(products)
     ]

@@ -85,7 +85,7 @@ def explain_core(
     only the RTL has the fault: the model's units refuse nothing.
     """
     locator = Locator(program)
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "stop": outcome.stop.text,
         "cycles": outcome.cycles,
         "instructions": outcome.instructions,
@@ -98,17 +98,17 @@ def explain_core(
         "race": None if outcome.missed is None else explain_race(outcome.missed, locator),
         "trace": None if trace is None else str(trace),
     }
-    if found["race"]:
-        found["sentence"] = "race: a load missed a store for want of a fence"
+    if result["race"]:
+        result["sentence"] = "race: a load missed a store for want of a fence"
     if outcome.fault is not None:
-        found |= explain_fault(outcome.fault, locator, memory_layout)
+        result |= explain_fault(outcome.fault, locator, memory_layout)
     if machine.iss is not None and outcome.stop in ALIKE:
         stop, code, instructions = outcome.stop, outcome.exit_code, outcome.instructions
         fault = machine.iss.fault() if stop is StopReason.FAULT else None
         ended = Outcome(stop, code, instructions, fault, outcome.seconds)
         if outcome.fault is None or (fault is not None and fault.pc == outcome.fault.pc):
-            found["program"] = explain(machine.iss, program, memory_layout, ended)
-    return found
+            result["program"] = explain(machine.iss, program, memory_layout, ended)
+    return result
 
 
 def explain_fault(
@@ -161,8 +161,8 @@ def cores(machine: ProgramMachine, locator: Locator) -> Iterator[dict[str, Any]]
         warps = [warp for warp in range(machine.core.warps) if state.active >> warp & 1]
         yield {
             "core": number,
-            "fetches_under_way": state.owed_fetches,
-            "accesses_under_way": state.owed_requests,
+            "fetches_under_way": state.pending_fetches,
+            "accesses_under_way": state.pending_requests,
             "warps": [
                 {
                     "warp": warp,

@@ -48,16 +48,16 @@ def explain(
     iss: Iss, program: Program, memory_layout: MemoryLayout, outcome: Outcome
 ) -> dict[str, Any]:
     """Return the report on the end of a run; without ``sentence`` if that is no failure."""
-    found: dict[str, Any] = {"stop": outcome.stop.text, "instructions": outcome.instructions}
+    result: dict[str, Any] = {"stop": outcome.stop.text, "instructions": outcome.instructions}
     if outcome.stop is StopReason.DONE:
-        return found | {"exit_code": outcome.exit_code}
+        return result | {"exit_code": outcome.exit_code}
     locator = Locator(program)
     if outcome.stop is StopReason.FAULT:
         assert outcome.fault is not None
         fault = outcome.fault
         state = iss.warp(fault.core, fault.warp)
         strays = strayed(memory_layout, fault.core, fault.warp, state, fault)
-        return found | explain_fault(iss, locator, memory_layout, fault) | strays
+        return result | explain_fault(iss, locator, memory_layout, fault) | strays
     if outcome.stop is StopReason.DEADLOCK:
         sentence = "deadlock: every warp that has not ended waits at a barrier"
     else:
@@ -68,7 +68,7 @@ def explain(
         stands |= strayed(memory_layout, core, warp, state)
         group = groups.setdefault(repr(stands), stands | {"warps": []})
         group["warps"].append([core, warp])
-    return found | {
+    return result | {
         "sentence": sentence,
         "groups": list(groups.values()),
         "barriers": list(barriers(iss, memory_layout)),
@@ -183,9 +183,9 @@ def near_addresses(
 def registers(state: WarpState, word: int, lanes: list[int]) -> dict[str, list[int]]:
     """Return the source register values of an instruction in these lanes, by register name."""
     instruction = find(word) if word else None
-    found: dict[str, list[int]] = {}
+    by_register: dict[str, list[int]] = {}
     if instruction is None:
-        return found
+        return by_register
     for field, file in instruction.registers.items():
         number = word >> REGISTER_FIELDS[field] & 0x1F
         if field == "rd" or (file is RegisterClass.INTEGER and number == 0):
@@ -193,8 +193,8 @@ def registers(state: WarpState, word: int, lanes: list[int]) -> dict[str, list[i
         integer = file is RegisterClass.INTEGER
         name = (INTEGER_NAMES if integer else FLOAT_NAMES)[number]
         values = (state.integers if integer else state.floats)[number]
-        found[name] = [int(values[lane]) for lane in lanes]
-    return found
+        by_register[name] = [int(values[lane]) for lane in lanes]
+    return by_register
 
 
 def where_it_stands(

@@ -98,8 +98,8 @@ def fault_lines(diagnostics: dict[str, Any], after: str) -> Iterator[str]:
     yield from split_lines(diagnostics)
     if diagnostics["history"]:
         yield f"  last instructions of core {diagnostics['core']}, warp {diagnostics['warp']}"
-    for each in diagnostics["history"]:
-        yield history_line(each)
+    for instruction in diagnostics["history"]:
+        yield history_line(instruction)
 
 
 def partner_lines(partner: dict[str, Any] | None) -> Iterator[str]:
@@ -121,14 +121,14 @@ def split_lines(diagnostics: dict[str, Any]) -> Iterator[str]:
         yield f"    {count} at {where}"
 
 
-def history_line(each: dict[str, Any]) -> str:
+def history_line(instruction: dict[str, Any]) -> str:
     """Return the line of one instruction before a fault."""
-    where = each["location"]
+    where = instruction["location"]
     line = ""
     if where is not None and where["line"] is not None:
         line = f"{Path(where['file']).name}:{where['line']}"
-    lanes = lane_text(mask_of(each["lanes"]))
-    return f"    {each['pc']:#010x}  {lanes:12} {each['assembly']:30} {line}"
+    lanes = lane_text(mask_of(instruction["lanes"]))
+    return f"    {instruction['pc']:#010x}  {lanes:12} {instruction['assembly']:30} {line}"
 
 
 def address_lines(addresses: list[list]) -> Iterator[str]:
@@ -187,9 +187,9 @@ def group_lines(diagnostics: dict[str, Any]) -> Iterator[str]:
     texts = [barrier_text(barrier) for barrier in diagnostics["barriers"]]
     yield from (f"  {text}" for text in drawn_together(texts, "barriers"))
     missing = [
-        f"missing at barrier {each['number']}: {warps_text(each['missing'])}"
-        for each in diagnostics["barriers"]
-        if each["missing"]
+        f"missing at barrier {barrier['number']}: {warps_text(barrier['missing'])}"
+        for barrier in diagnostics["barriers"]
+        if barrier["missing"]
     ]
     yield from (f"  {text}" for text in drawn_together(missing, "barriers"))
     groups = sorted(diagnostics["groups"], key=telling)

@@ -20,16 +20,16 @@ def findings_sentence(findings: Sequence[dict[str, Any]]) -> str:
 
 def finding_lines(findings: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yield the report of findings."""
-    for each in findings[:SHOWN]:
-        times = f", {each['count']:,} times" if each["count"] > 1 else ""
-        size = amount(each["size"]) + (" in a row" if each["work"] else "")
-        yield f"  {each['kind']}: {size} at {each['address']:#010x}{times}"
-        who = f"core {each['core']}, warp {each['warp']}"
-        if each["work"]:
-            yield f"    {each['work']}, started by {who}"
+    for finding in findings[:SHOWN]:
+        times = f", {finding['count']:,} times" if finding["count"] > 1 else ""
+        size = amount(finding["size"]) + (" in a row" if finding["work"] else "")
+        yield f"  {finding['kind']}: {size} at {finding['address']:#010x}{times}"
+        who = f"core {finding['core']}, warp {finding['warp']}"
+        if finding["work"]:
+            yield f"    {finding['work']}, started by {who}"
         else:
-            yield f"    first by {who}, lane {each['lane']}, at {each['pc']:#010x}"
-        yield from place_lines(each["location"], "    ")
-        yield f"    {each['address']:#010x} is {each['near']}"
+            yield f"    first by {who}, lane {finding['lane']}, at {finding['pc']:#010x}"
+        yield from place_lines(finding["location"], "    ")
+        yield f"    {finding['address']:#010x} is {finding['near']}"
     if len(findings) > SHOWN:
         yield f"  and {len(findings) - SHOWN} more lines; --json FILE has all of them"

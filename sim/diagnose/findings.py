@@ -22,20 +22,20 @@ def explain_findings(
     user's, ``object``, the variable at the address or closest to it, and ``near``, in words.
     """
     locator = Locator(program)
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for each in findings:
-        at_call = locator.own(each.pc) is None and locator.own(each.link - 4) is not None
-        location = locator.at(each.link - 4 if at_call else each.pc)
-        spot = (each.pc,) if location is None else (location["file"], location["line"])
-        name, near = near_address(each.address, program, memory_layout)
-        line = found.setdefault(
-            (each.kind, *spot),
-            vars(each)
-            | {"kind": each.kind.value, "location": location, "object": name, "near": near}
+    lines: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for finding in findings:
+        at_call = locator.own(finding.pc) is None and locator.own(finding.link - 4) is not None
+        location = locator.at(finding.link - 4 if at_call else finding.pc)
+        spot = (finding.pc,) if location is None else (location["file"], location["line"])
+        name, near = near_address(finding.address, program, memory_layout)
+        line = lines.setdefault(
+            (finding.kind, *spot),
+            vars(finding)
+            | {"kind": finding.kind.value, "location": location, "object": name, "near": near}
             | {"count": 0},
         )
-        line["count"] += each.count
-    return list(found.values())
+        line["count"] += finding.count
+    return list(lines.values())
 
 
 def near_address(
@@ -43,13 +43,17 @@ def near_address(
 ) -> tuple[str | None, str]:
     """Return the variable at an address or closest to it, None elsewhere, and a text on it."""
     variables = program.variables
-    for each in variables:
-        if each.start <= address < each.end:
-            return each.name, f"byte {address - each.start:,} of {described(each)}"
+    for variable in variables:
+        if variable.start <= address < variable.end:
+            return variable.name, f"byte {address - variable.start:,} of {described(variable)}"
     if not any(address in guard for guard in guards_of(program.symbols)):
         return None, memory_layout.describe(address)
-    before = max((each for each in variables if each.end <= address), key=end_of, default=None)
-    behind = min((each for each in variables if each.start > address), key=start_of, default=None)
+    before = max(
+        (variable for variable in variables if variable.end <= address), key=end_of, default=None
+    )
+    behind = min(
+        (variable for variable in variables if variable.start > address), key=start_of, default=None
+    )
     # The nearer one; an index that runs off an end is more often too large than negative.
     if before and not (behind and behind.start - address < address - before.end):
         beyond = address - before.end

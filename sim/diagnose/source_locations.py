@@ -52,14 +52,14 @@ class Locator:
     def __init__(self, program: Program):
         self.program = program
         self.chains = CallChains(program)
-        self.found: dict[int, list[SourceLine]] = {}
+        self.chain_of: dict[int, list[SourceLine]] = {}
 
     def chain(self, pc: int) -> list[SourceLine]:
         """Return an instruction's source lines in the user's files: innermost first, then calls."""
-        if pc not in self.found:
+        if pc not in self.chain_of:
             places = () if pc in self.program.runtime else self.chains.at(pc)
-            self.found[pc] = [place for place in places if is_own(place.file)]
-        return self.found[pc]
+            self.chain_of[pc] = [place for place in places if is_own(place.file)]
+        return self.chain_of[pc]
 
     def own(self, pc: int) -> SourceLine | None:
         """Return an instruction's innermost source line in the user's files, or None."""
@@ -83,8 +83,8 @@ class Locator:
 
     def latest(self, pcs: Sequence[int]) -> dict[str, Any] | None:
         """Return the location of the last instruction in the user's files, else of the last one."""
-        mine = [pc for pc in pcs if self.own(pc) is not None] or pcs
-        return self.at(mine[-1]) if mine else None
+        own = [pc for pc in pcs if self.own(pc) is not None] or pcs
+        return self.at(own[-1]) if own else None
 
     def lines(self, pcs: Iterable[int]) -> list[dict[str, Any]]:
         """Return the source lines of instructions by file and function, the user's files first."""

@@ -48,8 +48,8 @@ def source_profile(program: Program, profiling: Profiling) -> dict[str, Any]:
     waits = waits_by_reader(profiling)
     for number in map(int, np.flatnonzero(done + stalls.sum(axis=1).astype(np.uint64))):
         pc, is_code = profiling.first + 4 * number, number < len(done) - 1
-        found = locator.at(pc) if is_code else None
-        place = found or {"file": None, "line": None, "function": None, "text": None}
+        location = locator.at(pc) if is_code else None
+        place = location or {"file": None, "line": None, "function": None, "text": None}
         places.add(
             (place["file"], place["line"], place["function"], place["text"]),
             int(done[number]),
@@ -81,10 +81,10 @@ def source_profile(program: Program, profiling: Profiling) -> dict[str, Any]:
 
 def waits_by_reader(profiling: Profiling) -> defaultdict[int, Counter[int]]:
     """Return the cycles that instructions waited for results, by place and by the writer's."""
-    found: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    waits: defaultdict[int, Counter[int]] = defaultdict(Counter)
     for (place, producer), cycles in profiling.waits().items():
-        found[place][producer] = cycles
-    return found
+        waits[place][producer] = cycles
+    return waits
 
 
 def assembly(program: Program, pc: int) -> dict[str, Any]:
@@ -118,5 +118,5 @@ class Places:
         for place, count in self.done.items():
             done[key(place)] += count
             stalls[key(place)] = stalls.get(key(place), 0) + self.stalls[place]
-        found = [(each, summed(count, stalls[each])) for each, count in done.items()]
-        return sorted(found, key=lambda item: -item[1]["cycles"])
+        rows = [(place, summed(count, stalls[place])) for place, count in done.items()]
+        return sorted(rows, key=lambda item: -item[1]["cycles"])

@@ -66,9 +66,9 @@ class ProgramHarness(Harness):
         """Start the cores, or continue a run."""
         self.library.harness_cores_begin(self.handle, starts, max_cycles, watchdog)
 
-    def forget_observers(self) -> None:
+    def remove_observers(self) -> None:
         """Free all observers of the cores."""
-        self.library.harness_forget_observers(self.handle)
+        self.library.harness_remove_observers(self.handle)
 
     def cores_state(self) -> NativeStructure:
         """Return the state of the run, a `CoresState` of the C++."""

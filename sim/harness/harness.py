@@ -78,9 +78,9 @@ class Harness:
             self.handle, commands, len(commands), max_cycles, watchdog, stop_on_error
         )
 
-    def go_on(self, max_cycles: int) -> None:
+    def resume(self, max_cycles: int) -> None:
         """Continue a list that reached its cycle limit, up to a new limit."""
-        self.library.harness_go_on(self.handle, max_cycles)
+        self.library.harness_resume(self.handle, max_cycles)
 
     def commands(self) -> np.ndarray:
         """Return the host's command list."""
@@ -100,12 +100,12 @@ class Harness:
 
     def errors(self) -> list[tuple[int, int, int]]:
         """Return command, address and response of every refused access."""
-        found = []
+        errors = []
         for index in range(self.state().errors):
             triple = (ctypes.c_uint32 * 3)()
             self.library.harness_error(self.handle, index, triple)
-            found.append((triple[0], triple[1], triple[2]))
-        return found
+            errors.append((triple[0], triple[1], triple[2]))
+        return errors
 
     def violation(self) -> str:
         """Return the first violation of the AXI rules, or an empty string."""

@@ -42,7 +42,7 @@ class LoadLatency:
         return cls(tuple(counts.bins), counts.least, counts.most)
 
     def __add__(self, other: "LoadLatency") -> "LoadLatency":
-        least = [each.least for each in (self, other) if each.loads]
+        least = [latency.least for latency in (self, other) if latency.loads]
         bins = tuple(a + b for a, b in zip(self.bins, other.bins, strict=True))
         return LoadLatency(bins, min(least, default=0), max(self.most, other.most))
 
@@ -55,10 +55,8 @@ class LoadLatency:
         """Return the cycles within which this share of loads was done, rounded up to their bin."""
         if not self.loads:
             return 0
-        wanted = max(1, math.ceil(share * self.loads))
-        place = next(
-            place for place, so_far in enumerate(accumulate(self.bins)) if so_far >= wanted
-        )
+        rank = max(1, math.ceil(share * self.loads))
+        place = next(place for place, so_far in enumerate(accumulate(self.bins)) if so_far >= rank)
         return min(bin_range(place)[1], self.most)
 
     def as_dict(self) -> dict[str, Any]:
@@ -86,7 +84,7 @@ def bin_range(place: int) -> tuple[int, int]:
 
 def summed(parts: Sequence[LoadLatency], by: str = "core") -> dict[str, Any]:
     """Return the figures of all parts together, and those of each without its histogram."""
-    each = [part.as_dict() for part in parts]
-    for part in each:
+    figures = [part.as_dict() for part in parts]
+    for part in figures:
         del part["histogram"]
-    return functools.reduce(LoadLatency.__add__, parts).as_dict() | {f"by_{by}": each}
+    return functools.reduce(LoadLatency.__add__, parts).as_dict() | {f"by_{by}": figures}

@@ -88,10 +88,10 @@ class Profiling:
         """
         places = self.library.profile_places(self.profiles[0])
         reasons = HARNESS.constant("CoreState::kReasons")
-        found = np.zeros((len(self.profiles), places, reasons), np.uint64)
+        stalls = np.zeros((len(self.profiles), places, reasons), np.uint64)
         for core, profile in enumerate(self.profiles):
-            self.library.profile_copy_stalls(profile, found[core])
-        return found
+            self.library.profile_copy_stalls(profile, stalls[core])
+        return stalls
 
     def waits(self) -> Counter[tuple[int, int]]:
         """Return the cycles that warps waited for a register, by its reader and its writer.
@@ -99,17 +99,17 @@ class Profiling:
         Both are places. They are cycles of the reasons `SCOREBOARD` and `MEMORY` before the issue
         of the reader; the writer is the last to complete of those of its registers.
         """
-        found: Counter[tuple[int, int]] = Counter()
+        cycles_of: Counter[tuple[int, int]] = Counter()
         for profile in self.profiles:
             rows = (HARNESS.structure("RegisterWait") * self.library.profile_waits(profile))()
             self.library.profile_copy_waits(profile, rows)
             for row in rows:
-                found[row.place, row.producer] += row.cycles
-        return found
+                cycles_of[row.place, row.producer] += row.cycles
+        return cycles_of
 
     def functions(self) -> dict[str, FunctionProfile]:
         """Return the profile of each function over all warps, most cycles first."""
-        done, cycles = (each.sum(axis=0) for each in self.counts())
+        done, cycles = (counts.sum(axis=0) for counts in self.counts())
         chains = CallChains(self.program)
         spent: Counter[str] = Counter()
         count: Counter[str] = Counter()
@@ -124,9 +124,9 @@ class Profiling:
 
 def polled(profile: Mapping[str, FunctionProfile]) -> FunctionProfile:
     """Return the sum of a profile over the functions of `POLLING`."""
-    found = [profile[name] for name in POLLING if name in profile]
+    entries = [profile[name] for name in POLLING if name in profile]
     return FunctionProfile(
-        sum(each.instructions for each in found), sum(each.cycles for each in found)
+        sum(entry.instructions for entry in entries), sum(entry.cycles for entry in entries)
     )
 
 

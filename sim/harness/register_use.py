@@ -23,12 +23,12 @@ def register_use(program: Program, threads: int) -> np.ndarray:
     matrices in warps of `threads` threads, has a bit for each register.
     """
     first = program.text_addresses.start
-    found = np.zeros((len(program.text_addresses) // 4, 2), np.uint64)
+    use = np.zeros((len(program.text_addresses) // 4, 2), np.uint64)
     for address, data in program.text:
         start = (address - first) // 4
         words = np.frombuffer(data[: len(data) // 4 * 4], "<u4")
-        found[start : start + len(words)] = [masks(int(word), threads) for word in words]
-    return found
+        use[start : start + len(words)] = [masks(int(word), threads) for word in words]
+    return use
 
 
 def registers_of(word: int | None) -> dict[str, int]:

@@ -30,7 +30,7 @@ class Devices:
 
     Descriptors and commands are queued without limit. Each read of a status register executes one
     queued item after its value was taken, so polling makes progress, and a program that does not
-    wait sees the old contents of memory. With ``schedule="random"``, a random number of items is
+    wait reads the old contents of memory. With ``schedule="random"``, a random number of items is
     executed before each access and after each poll, in any order that the machine permits.
 
     Commands that the hardware rejects set the error registers. `DeviceFault` is raised for
@@ -117,7 +117,7 @@ class Devices:
         self.agenda.before_access()
         value = self.units[unit].read(name)
         if name in POLLED:
-            self.agenda.tell(unit, POLLED[name])
+            self.agenda.report_awaited(unit, POLLED[name])
             self.agenda.after_poll()
         return value
 

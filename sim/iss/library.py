@@ -25,11 +25,11 @@ FLAGS = ("-std=c++20", "-fPIC", "-ffp-contract=off", "-fno-fast-math", "-Wall", 
 
 def texts() -> list[str]:
     """Return names and texts of all C++ sources and headers."""
-    found = []
+    contents = []
     for path in sorted(NATIVE.rglob("*")):
         if path.suffix in (".cpp", ".hpp"):
-            found += [path.name, path.read_text()]
-    return found
+            contents += [path.name, path.read_text()]
+    return contents
 
 
 def build_library(

@@ -51,7 +51,7 @@ class Iss:
     checks_races : bool
         Whether two conflicting accesses without an order between them are a fault of `run`.
     checks_memory : bool
-        Whether `run` looks for accesses between objects and for reads of what nothing wrote; see
+        Whether `run` checks for accesses between objects and for reads of unwritten bytes; see
         `memory_check`.
 
     Attributes
@@ -193,7 +193,7 @@ class Iss:
         native = self.native.call("iss_fault")
         reason = REASONS[native.reason]
         if reason is Reason.ACCESS_RACE and self.races is not None:
-            return fault_of(native, *self.races.found())
+            return fault_of(native, *self.races.latest())
         return fault_of(native, self.link.take() if reason is Reason.DEVICE else "")
 
     def sender(self, word: int) -> tuple[int, int, int] | None:
@@ -274,8 +274,8 @@ class Iss:
         """Return (pc, word, mask) of a warp's last instructions, oldest first."""
         self.require_warp(core, warp)
         words = np.zeros((ISS.constant("kHistory"), 3), np.uint32)
-        kept = self.native.call("iss_history", core, warp, words)
-        return [(pc, word, mask) for pc, word, mask in words[:kept].tolist()]
+        count = self.native.call("iss_history", core, warp, words)
+        return [(pc, word, mask) for pc, word, mask in words[:count].tolist()]
 
     def require_warp(self, core: int, warp: int) -> None:
         for name, number, count in (

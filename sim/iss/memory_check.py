@@ -102,9 +102,9 @@ class MemoryCheck:
     def findings(self) -> list[Finding]:
         """Return the findings since the last reset, in the order of their first accesses."""
         count = self.native.call("iss_findings", None, 0)
-        found = (ISS.structure("Finding") * count)()
-        self.native.call("iss_findings", found, count)
-        return [self.finding(each) for each in found]
+        findings = (ISS.structure("Finding") * count)()
+        self.native.call("iss_findings", findings, count)
+        return [self.finding(finding) for finding in findings]
 
     def finding(self, native: NativeStructure) -> Finding:
         """Return a finding from its C++ structure."""

@@ -90,9 +90,9 @@ def merged(mask: int, new: int, row: int, threads: int = 4) -> list[int]:
 
 def run_warp(iss: Iss, *, core: int = 0, warp: int = 0, limit: int = 100_000) -> list[Retired]:
     """Execute a single warp as long as it can run; return its instructions."""
-    found: list[Retired] = []
+    instructions: list[Retired] = []
     while retired := iss.step(core, warp):
         assert retired.fault is None, retired.fault.sentence
-        found.append(retired)
-        assert len(found) < limit
-    return found
+        instructions.append(retired)
+        assert len(instructions) < limit
+    return instructions

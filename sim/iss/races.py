@@ -39,7 +39,7 @@ class Races:
         self.native, self.watch, self.warps = native, watch, config.core.warps
         self.all_warps = config.cores * config.core.warps
 
-    def found(self) -> tuple[str, Partner]:
+    def latest(self) -> tuple[str, Partner]:
         """Return the last race in words, and its earlier access."""
         race = self.native.call("iss_race")
         lack = ISS.enumeration("Lack")(race.lack).name
@@ -52,11 +52,11 @@ class Races:
         before = f"core {core}, warp {warp}"
         advice = ADVICE[lack].format(before=before)
         partner = Partner(what + before, core, warp, race.pc, advice)
-        mine = f"{'store' if race.with_store else 'load'} of {race.size} bytes"
+        own = f"{'store' if race.with_store else 'load'} of {race.size} bytes"
         if race.later >= self.all_warps:
             work = self.watch.name(race.later - self.all_warps, race.later_time)
-            mine = f"{'write' if race.with_store else 'read'} by {work}"
+            own = f"{'write' if race.with_store else 'read'} by {work}"
         if lack == "Update":
-            mine += f" at 0x{race.address:08x} by several lanes that loaded its old value"
-            return f"{mine}: all but one update are lost", partner
-        return f"{mine} at 0x{race.address:08x}, in no order with {partner.what}", partner
+            own += f" at 0x{race.address:08x} by several lanes that loaded its old value"
+            return f"{own}: all but one update are lost", partner
+        return f"{own} at 0x{race.address:08x}, in no order with {partner.what}", partner

@@ -60,7 +60,7 @@ def immediate_case(name: str, immediate: Immediate) -> str:
 
 def immediate_decoder() -> str:
     """Return the C++ function that decodes all immediates."""
-    cases = "".join(immediate_case(name, each) for name, each in IMMEDIATES.items())
+    cases = "".join(immediate_case(name, immediate) for name, immediate in IMMEDIATES.items())
     return (
         enumeration("Immediate", ["None", *map(camel, IMMEDIATES)], "uint8_t")
         + "inline uint32_t immediate_of(Immediate kind, uint32_t word) {\n"
@@ -72,7 +72,11 @@ def immediate_decoder() -> str:
 
 def row(instruction: Instruction) -> str:
     """Return the table row of an instruction."""
-    numbers = [each for each in instruction.operands if each in IMMEDIATES and each not in FIELDS]
+    numbers = [
+        operand
+        for operand in instruction.operands
+        if operand in IMMEDIATES and operand not in FIELDS
+    ]
     files = [
         f"File::{camel(ROWS[file]) if file else 'None'}"
         for file in (instruction.registers.get(field) for field in ("rd", "rs1", "rs2", "rs3"))
@@ -95,7 +99,7 @@ def instruction_table(instructions: Mapping[str, Instruction]) -> str:
         + "struct Pattern {\n    uint32_t mask, match;\n    Op op;\n    Immediate immediate;\n"
         + "    File files[4];  // of rd, rs1, rs2, rs3\n    bool rounds, has_zimm;\n};\n"
         + "inline constexpr Pattern kPatterns[] = {\n"
-        + "".join(row(each) for each in instructions.values())
+        + "".join(row(instruction) for instruction in instructions.values())
         + "};\n"
         + f"inline constexpr uint32_t kOps = {len(instructions) + 1};\n"
     )
@@ -105,7 +109,7 @@ def csr_table(csrs: Mapping[str, Csr]) -> str:
     """Return the enum of registers and how each may be accessed."""
     numbers = ", ".join(f"{camel(csr.name)} = {csr.number:#x}" for csr in csrs.values())
     ranges = " || ".join(
-        f"(number >= {each.start:#x} && number < {each.stop:#x})" for each in COUNTER_NUMBERS
+        f"(number >= {block.start:#x} && number < {block.stop:#x})" for block in COUNTER_NUMBERS
     )
     writable = " || ".join(
         f"number == {csr.number:#x}" for csr in csrs.values() if csr.access != "read"

@@ -1,4 +1,4 @@
-"""Watcher of the units' works: it tells the C++ of the model, which checks their accesses."""
+"""Watcher of the units' works: it reports them to the C++ model, which checks their accesses."""
 
 from collections.abc import Sequence
 
@@ -30,7 +30,7 @@ class WorkWatch:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all works."""
+        """Drop all works."""
         self.streams: dict[tuple[str, str], int] = {}
         self.names: list[list[str]] = []  # of the works of each stream
         self.numbers: dict[int, tuple[int, int]] = {}  # of pending works: stream and number
@@ -43,8 +43,8 @@ class WorkWatch:
         self.names[stream].append(work.what)
         before = [self.numbers[id(other)] for other in work.awaited]
         self.numbers[id(work)] = (stream, len(self.names[stream]))
-        regions = [region_of(each, is_store=False) for each in work.reads]
-        regions += [region_of(each, is_store=True) for each in work.writes]
+        regions = [region_of(region, is_store=False) for region in work.reads]
+        regions += [region_of(region, is_store=True) for region in work.writes]
         areas = (ISS.structure("UnitRegion") * len(regions))(*regions)
         works = np.array(before, np.uint32).reshape(-1, 2)
         self.native.call("iss_work_starts", stream, areas, len(areas), works, len(works))

@@ -62,8 +62,8 @@ class Lockstep:
     placed : sequence of (int, int)
         Addresses and sizes of the regions of a cluster's DRAM compared at the end.
     ignores_races : bool
-        Whether a load of a cluster that missed a store for want of a fence is no difference: the
-        model continues with the value of the core.
+        Whether a load of a cluster that missed a store, as a fence is missing, is no difference:
+        the model continues with the value of the core.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class Lockstep:
 
     @property
     def ignored_races(self) -> int:
-        """Loads so far that missed a store for want of a fence, if these are ignored."""
+        """Loads so far that missed a store because a fence is missing, if these are ignored."""
         return sum(self.library.harness_lockstep_ignored(handle) for handle in self.handles)
 
     def end_text(self, exit_codes: list[int] | None, console: bytes | None) -> str:
@@ -155,15 +155,15 @@ class Lockstep:
 
     def memory_text(self, address: int, nbytes: int) -> str:
         """Return the difference of a region of DRAM from the model's as text, "" if equal."""
-        mine, expected = self.harness.read(address, nbytes), self.iss.read(address, nbytes)
-        wrong = np.flatnonzero(mine != expected)
+        actual, expected = self.harness.read(address, nbytes), self.iss.read(address, nbytes)
+        wrong = np.flatnonzero(actual != expected)
         if not len(wrong):
             return ""
         first = int(wrong[0])
         return (
             f"after the run, {len(wrong)} bytes of DRAM differ from the model, the first at "
-            f"{address + first:#010x}: {expected[first]:#04x} of the model, {mine[first]:#04x} of "
-            "the RTL"
+            f"{address + first:#010x}: {expected[first]:#04x} of the model, {actual[first]:#04x} "
+            "of the RTL"
         )
 
     def lines(self, handle: int, difference: NativeStructure) -> list[str]:

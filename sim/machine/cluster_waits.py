@@ -26,10 +26,10 @@ def waiting_caches(harness: ClusterHarness, outputs: dict[str, int]) -> Iterator
     """Yield the outstanding accesses of each core and of the L2."""
     states = [harness.core_state(core) for core in range(harness.config.cores)]
     for core, state in enumerate(states):
-        if state.owed_fetches or state.owed_requests:
+        if state.pending_fetches or state.pending_requests:
             yield (
-                f"core{core} has {state.owed_fetches} outstanding fetches and "
-                f"{state.owed_requests} outstanding lanes of loads and stores"
+                f"core{core} has {state.pending_fetches} outstanding fetches and "
+                f"{state.pending_requests} outstanding lanes of loads and stores"
             )
     for master in range(harness.channels):
         held = [

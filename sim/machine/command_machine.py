@@ -98,7 +98,7 @@ class CommandMachine(Machine[Harness, DramConfig]):
 
         `execution` returns the reason.
         """
-        self.harness.go_on(max_cycles)
+        self.harness.resume(max_cycles)
         self.clock()
         return not self.is_paused
 

@@ -218,7 +218,7 @@ class ProgramMachine(Machine[ProgramHarness, CoreMemoryConfig | DramConfig]):
 
     def attach(self) -> None:
         """Attach lockstep, recording and profile to the cores, as far as requested."""
-        self.harness.forget_observers()
+        self.harness.remove_observers()
         if self.iss is not None:
             if self.has_run:
                 self.iss.reset()

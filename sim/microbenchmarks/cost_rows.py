@@ -2,7 +2,15 @@
 
 from ...hw.arith.special.special_function import SpecialFunctionConfig
 from ...hw.core.units.divide.divide_lane import DivideLaneConfig
-from .definition import CONTROL, control, load_chain, not_taken, taken, to_port, variable_chain
+from .definition import (
+    CONTROL,
+    control,
+    load_chain,
+    not_taken,
+    taken_branch,
+    to_port,
+    variable_chain,
+)
 from .row import Row, core_of, exactly
 from .unrolled_code import Stream, repeated
 
@@ -32,15 +40,19 @@ def branches() -> dict[str, tuple[Stream, int, str]]:
     return {
         "branch taken, two operands": (
             repeated("beq x8, x8, 8\nebreak"),
-            taken(2, fetch),
+            taken_branch(2, fetch),
             "port after 4, redirect after 1 more, fetched in 1 + 2",
         ),
         "branch taken, no operands": (
             repeated("beq x0, x0, 8\nebreak"),
-            taken(0, fetch),
+            taken_branch(0, fetch),
             "port after 3, redirect after 1 more, fetched in 1 + 2",
         ),
-        "jump": (repeated("jal x0, 8\nebreak"), taken(0, fetch), "as a branch that is taken"),
+        "jump": (
+            repeated("jal x0, 8\nebreak"),
+            taken_branch(0, fetch),
+            "as a branch that is taken",
+        ),
         "branch not taken, two operands": (
             repeated("bne x8, x8, 8"),
             not_taken(2),
@@ -125,13 +137,13 @@ def divergence_row() -> Row:
         "split": control(1),
         "branch": not_taken(1),
         "sum": 1,
-        "jump": taken(0, fetch),
+        "jump": taken_branch(0, fetch),
         "join to the others": to_port(1) + 2 + fetch + 2,
         "their sum": 1,
         "join": control(1),
     }
     # The branch is also the first instruction of the second side, and taken by all of it.
-    parts["their branch"] = taken(1, fetch)
+    parts["their branch"] = taken_branch(1, fetch)
     return Row(
         group="costs",
         name="split, both ways, join",

@@ -16,7 +16,7 @@ __all__ = [
     "load_chain",
     "not_taken",
     "slots_held",
-    "taken",
+    "taken_branch",
     "to_port",
     "variable_chain",
 ]
@@ -81,7 +81,7 @@ def not_taken(operands: int) -> int:
     return to_port(operands) + 2
 
 
-def taken(operands: int, latency: int) -> int:
+def taken_branch(operands: int, latency: int) -> int:
     """Return the cycles from a taken branch to its target, with a fetch of `latency` cycles.
 
     The decision is the redirect; the target is in the buffer `latency` + 2 cycles later.

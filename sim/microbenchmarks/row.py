@@ -100,7 +100,7 @@ class Row:
         """Return the measured figure; options are those of `ProgramMachine`."""
         return self.measure(Workbench(small_config(**SHAPE | dict(self.change)), **options))
 
-    def met(self, value: float) -> bool:
+    def is_within(self, value: float) -> bool:
         """Return True if a measured value is within the limits."""
         least, most = self.limits
         return least * (1 - ROUNDING) <= value <= most * (1 + ROUNDING)

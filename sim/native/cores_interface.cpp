@@ -25,7 +25,7 @@ void harness_cores_begin(Harness* harness, int starts, uint64_t max_cycles, uint
     harness->begin_cores(starts != 0, max_cycles, watchdog);
 }
 
-void harness_forget_observers(Harness* harness) { harness->forget_observers(); }
+void harness_remove_observers(Harness* harness) { harness->remove_observers(); }
 
 spica::CoresState harness_cores_state(const Harness* harness) { return harness->cores->state(); }
 

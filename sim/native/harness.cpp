@@ -51,7 +51,7 @@ void Harness::begin(const Host::Command* commands, size_t count, uint64_t max_cy
     idle_cycles_ = 0;
 }
 
-void Harness::go_on(uint64_t max_cycles) {
+void Harness::resume(uint64_t max_cycles) {
     limit_ = max_cycles;
     if (stop_ == StopReason::kLimit) stop_ = StopReason::kNone;
 }
@@ -78,9 +78,9 @@ void Harness::mirror(const MirrorSetup& setup) {
     cores->observe(std::move(made));
 }
 
-void Harness::forget_observers() {
+void Harness::remove_observers() {
     mirrored = nullptr;
-    cores->forget_observers();
+    cores->remove_observers();
 }
 
 void Harness::begin_cores(bool starts, uint64_t max_cycles, uint64_t watchdog) {
@@ -118,7 +118,7 @@ void Harness::step(const uint32_t* outputs, uint32_t* inputs) {
     moved |= progressed;
     watch_dma(outputs);
     if (moved) last_progress_ = cycle_;
-    StopReason stop = judge(outputs, moved, progressed);
+    StopReason stop = stop_reason(outputs, moved, progressed);
     cycle_++;
     if (stopped()) return;
     if (!violation().empty()) {
@@ -133,10 +133,10 @@ void Harness::step(const uint32_t* outputs, uint32_t* inputs) {
 }
 
 // Stop reason of this cycle, apart from AXI violations and host errors.
-StopReason Harness::judge(const uint32_t* outputs, bool moved, bool progressed) {
+StopReason Harness::stop_reason(const uint32_t* outputs, bool moved, bool progressed) {
     if (runs_program_) {
-        bool owes = !host.done() || !masters_idle();
-        StopReason stop = cluster->step(outputs, {moved, progressed, owes});
+        bool is_outstanding = !host.done() || !masters_idle();
+        StopReason stop = cluster->step(outputs, {moved, progressed, is_outstanding});
         for (size_t k = 0; cluster->marks_begin() && k < masters.size(); k++) {
             marked_[k] = masters[k]->statistics();
         }
@@ -149,8 +149,8 @@ StopReason Harness::judge(const uint32_t* outputs, bool moved, bool progressed) 
 }
 
 void Harness::watch_dma(const uint32_t* outputs) {
-    for (const DmaWrites& each : dma_) {
-        if (each.is_answered(outputs)) dma_response_ = cycle_;
+    for (const DmaWrites& writes : dma_) {
+        if (writes.is_answered(outputs)) dma_response_ = cycle_;
     }
 }
 
@@ -211,7 +211,7 @@ void harness_begin(Harness* harness, const uint32_t* commands, uint64_t count, u
                    watchdog, stop_on_error);
 }
 
-void harness_go_on(Harness* harness, uint64_t max_cycles) { harness->go_on(max_cycles); }
+void harness_resume(Harness* harness, uint64_t max_cycles) { harness->resume(max_cycles); }
 
 // Returns whether the run continues.
 int harness_step(Harness* harness, const uint32_t* outputs, uint32_t* inputs) {

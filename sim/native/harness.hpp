@@ -36,7 +36,7 @@ public:
     void begin(const Host::Command* commands, size_t count, uint64_t max_cycles,
                uint64_t watchdog, bool stop_on_error);
     // Continues a list that stopped at its limit, up to cycle `max_cycles` of the list.
-    void go_on(uint64_t max_cycles);
+    void resume(uint64_t max_cycles);
     void step(const uint32_t* outputs, uint32_t* inputs);
 
     // Declares the design as cores alone, with the simple memory.
@@ -51,7 +51,7 @@ public:
     void observe(std::unique_ptr<Observer> observer) { cores->observe(std::move(observer)); }
     // Adds the mirror of the model's memory as an observer, before the locksteps of the cores.
     void mirror(const MirrorSetup& setup);
-    void forget_observers();
+    void remove_observers();
     void begin_cores(bool starts, uint64_t max_cycles, uint64_t watchdog);
     // Adds a passive observer of any design, called in every cycle from the next on.
     void watch(std::unique_ptr<Observer> watcher) { watchers_.push_back(std::move(watcher)); }
@@ -78,7 +78,7 @@ public:
 private:
     bool idle(const uint32_t* outputs) const;
     bool masters_idle() const;
-    StopReason judge(const uint32_t* outputs, bool moved, bool progressed);
+    StopReason stop_reason(const uint32_t* outputs, bool moved, bool progressed);
     void watch_dma(const uint32_t* outputs);
 
     const PortTable ports_;

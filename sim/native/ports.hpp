@@ -42,8 +42,8 @@ public:
 private:
     using Map = std::unordered_map<std::string, Field>;
     static Field find(const Map& map, const std::string& name) {
-        auto found = map.find(name);
-        return found == map.end() ? Field{} : found->second;
+        auto entry = map.find(name);
+        return entry == map.end() ? Field{} : entry->second;
     }
     Map inputs_, outputs_;
 };

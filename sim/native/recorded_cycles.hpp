@@ -13,7 +13,7 @@ public:
         next_ = 0;
     }
 
-    // Returns whether a cycle belongs to a window; cycles are asked for in ascending order.
+    // Returns whether a cycle belongs to a window; cycles must be passed in ascending order.
     bool contains(uint64_t cycle) {
         while (next_ < bounds_.size() && cycle >= bounds_[next_ + 1]) next_ += 2;
         return next_ < bounds_.size() && cycle >= bounds_[next_];

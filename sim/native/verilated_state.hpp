@@ -32,11 +32,11 @@ public:
     }
 
     void fill() override {
-        size_t kept = static_cast<size_t>(m_endp - m_cp);
-        std::memmove(m_bufp, m_cp, kept);
-        size_t count = std::min(bufferSize() - kept, bytes_.size() - next_);
-        if (count) std::memcpy(m_bufp + kept, bytes_.data() + next_, count);
-        std::memset(m_bufp + kept + count, 0, bufferSize() - kept - count);
+        size_t rest = static_cast<size_t>(m_endp - m_cp);
+        std::memmove(m_bufp, m_cp, rest);
+        size_t count = std::min(bufferSize() - rest, bytes_.size() - next_);
+        if (count) std::memcpy(m_bufp + rest, bytes_.data() + next_, count);
+        std::memset(m_bufp + rest + count, 0, bufferSize() - rest - count);
         next_ += count;
         m_cp = m_bufp;
         m_endp = m_bufp + bufferSize();

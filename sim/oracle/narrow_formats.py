@@ -104,7 +104,7 @@ def encode_by_gfloat(
     unspecified = beyond(values, form)
     if not form.signed:
         unspecified |= np.signbit(values) & ~np.isnan(values)
-    asked = np.where(unspecified, 1.0, values)
+    defined = np.where(unspecified, 1.0, values)
     clamp = saturate or not form.has_nan
     result = np.zeros(values.shape)
     # Arrays only: the scalar function adds 0.5 in floating point and so mistakes values just
@@ -113,7 +113,7 @@ def encode_by_gfloat(
         chosen = modes == mode
         round_mode = getattr(gfloat.RoundMode, name)
         with np.errstate(all="ignore"):
-            result[chosen] = gfloat.round_ndarray(info, asked[chosen], round_mode, clamp)
+            result[chosen] = gfloat.round_ndarray(info, defined[chosen], round_mode, clamp)
     with np.errstate(all="ignore"):
         stored = gfloat.encode_ndarray(info, result).astype(np.uint32)
     return finish(stored, np.isnan(result), unspecified, form)

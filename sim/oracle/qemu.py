@@ -162,9 +162,9 @@ def checked_columns(operation: str, operands: Sequence, rounding) -> list[np.nda
     """Return checked operands and modes as columns of equal length."""
     if operation not in OPERATIONS:
         raise ValueError(f"operation must be one of {', '.join(OPERATIONS)}, not {operation!r}")
-    wanted = OPERATIONS[operation][0][1]
-    if len(operands) != wanted:
-        raise ValueError(f"{operation} must have {wanted} operands, not {len(operands)}")
+    count = OPERATIONS[operation][0][1]
+    if len(operands) != count:
+        raise ValueError(f"{operation} must have {count} operands, not {len(operands)}")
     modes = np.asarray(rounding)
     if modes.size and not set(np.unique(modes).tolist()) <= set(Rounding):
         raise ValueError(f"rounding must be 0 to 4, not {modes.max()}")

@@ -68,8 +68,8 @@ def measured_sets(folder: Path) -> Iterator[MeasuredSet]:
         for key in arrays.files:
             gpu, factors, _, result = f"{key}__".split("_")[:4]
             if f"{gpu}_{factors}_d_{result}" == key:
-                found = {name: arrays[f"{gpu}_{factors}_{name}"] for name in "abc"}
-                yield measured_set(gpu, factors, result, found, arrays[key])
+                operands = {name: arrays[f"{gpu}_{factors}_{name}"] for name in "abc"}
+                yield measured_set(gpu, factors, result, operands, arrays[key])
 
 
 def measured_set(gpu: str, factors: str, result: str, arrays: dict, results) -> MeasuredSet:

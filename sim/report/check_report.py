@@ -6,7 +6,7 @@ from typing import Any
 from ...kernels.header import EXIT_CODES
 from .result import PASS
 
-__all__ = ["check_lines", "infinity_notes", "lost_elements"]
+__all__ = ["check_lines", "infinity_remarks", "lost_elements"]
 
 
 def check_lines(result: Mapping[str, Any]) -> Iterator[str]:
@@ -107,15 +107,17 @@ def agreement(buffers: Mapping[str, Mapping[str, Any]]) -> str:
     """Return how closely the results agree with the expected values."""
     results = {name: buffer for name, buffer in buffers.items() if buffer["is_result"]}
     parts = [f"{name} {buffer['elements']:,} values" for name, buffer in results.items()]
-    kept = len(buffers) - len(results)
-    others = f"; {kept} input buffer{'s' if kept != 1 else ''} unchanged" if kept else ""
+    unchanged = len(buffers) - len(results)
+    others = (
+        f"; {unchanged} input buffer{'s' if unchanged != 1 else ''} unchanged" if unchanged else ""
+    )
     if not results:
         return f"no buffer has expected contents{others}"
-    infinite = "".join(map("; {}".format, infinity_notes(results)))
+    infinite = "".join(map("; {}".format, infinity_remarks(results)))
     return f"{', '.join(parts)}, {closeness(results.values())}{infinite}{others}"
 
 
-def infinity_notes(results: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def infinity_remarks(results: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yield how many correct results left the range of the format, and for which reason."""
     for name, buffer in results.items():
         if rounded := buffer["rounded_to_infinity"]:

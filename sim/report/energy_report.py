@@ -24,8 +24,8 @@ def energy_text(picojoules: float) -> str:
 def energy_lines(energy: Mapping[str, Any]) -> Iterator[str]:
     """Yield totals and power, samples or fit, and rules."""
     mac = energy["pj_per_mac"]
-    each = "" if mac is None else f", {mac:.4g} pJ per MAC"
-    yield f"Energy of the whole run: {energy_text(energy['total_pj'])}{each}, without leakage"
+    per_mac = "" if mac is None else f", {mac:.4g} pJ per MAC"
+    yield f"Energy of the whole run: {energy_text(energy['total_pj'])}{per_mac}, without leakage"
     yield (
         f"With a clock in every cycle: {energy_text(energy['ungated_total_pj'])}; clock pins "
         f"{energy_text(energy['ungated_clock_pj'])} instead of {energy_text(energy['clock_pj'])}"
@@ -52,16 +52,16 @@ def fit_lines(energy: Mapping[str, Any]) -> Iterator[str]:
         f"{source['liberty']} at {source['voltage']:g} V; memories: {memories}"
     )
     uses = {"fit": "fitted to", "check": "not fitted to"}
-    for each in fit["runs"]:
+    for run in fit["runs"]:
         yield (
-            f"Difference from gates of {each['runs']} runs of this preset that it is "
-            f"{uses[each['use']]}: at most {percent(abs(each['total']))}, {each['run']}"
+            f"Difference from gates of {run['runs']} runs of this preset that it is "
+            f"{uses[run['use']]}: at most {percent(abs(run['total']))}, {run['run']}"
         )
     if not fit["runs"]:
         yield "Difference from gates: not measured on this preset"
-    for name, each in fit["data_factors"].items():
-        groups = ", ".join(f"{group} {factor:.2f}" for group, factor in each["groups"].items())
-        yield f"With {name} gates have {each['total']:.2f} of this energy ({groups})"
+    for name, factors in fit["data_factors"].items():
+        groups = ", ".join(f"{group} {factor:.2f}" for group, factor in factors["groups"].items())
+        yield f"With {name} gates have {factors['total']:.2f} of this energy ({groups})"
     yield from source["rules"]
 
 
@@ -80,15 +80,15 @@ def source_lines(energy: Mapping[str, Any]) -> Iterator[str]:
         f"{energy['cycles']:,} cycles, {source['instances_sampled']:,} of "
         f"{source['instances']:,} instances of {len(energy['blocks']):,} blocks by group{sampling}"
     )
-    lost = [each for each in energy["blocks"] if each["windows_counted"] < each["windows"]]
+    lost = [block for block in energy["blocks"] if block["windows_counted"] < block["windows"]]
     if not lost:
         yield "Windows that do not count: none, the netlists compute every recorded value"
-    for each in lost:
+    for block in lost:
         yield (
-            f"Windows that do not count: {each['windows'] - each['windows_counted']} of "
-            f"{each['windows']} of {each['block']} ({each['group']}); different values in "
-            f"{', '.join(each['differing'][:3])}"
-            + ("" if each["windows_counted"] else "; its dynamic energy is missing")
+            f"Windows that do not count: {block['windows'] - block['windows_counted']} of "
+            f"{block['windows']} of {block['block']} ({block['group']}); different values in "
+            f"{', '.join(block['differing'][:3])}"
+            + ("" if block["windows_counted"] else "; its dynamic energy is missing")
         )
     yield from source["rules"]
 

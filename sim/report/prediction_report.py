@@ -35,7 +35,7 @@ def prediction_lines(prediction: Mapping[str, Any]) -> Iterator[str]:
 
 
 def prediction_table(prediction: Mapping[str, Any]) -> Table:
-    """Return the table of the predicted work beside that of the counters."""
+    """Return the table of the predicted work next to that of the counters."""
     table = Table(title="Analytic model", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("quantity")
     for column in ("predicted", "measured", "difference"):

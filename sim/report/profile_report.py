@@ -14,7 +14,7 @@ __all__ = ["profile_tables"]
 
 #: Functions and lines shown; the JSON result has all.
 FUNCTIONS, LINES = 12, 20
-#: States of a warp shown beside a function or line, those with the most of its cycles: one, or two
+#: States of a warp shown next to a function or line, those with the most of its cycles: one, or two
 #: in tables of this width.
 WIDE = 120
 #: Columns of numbers, the first ones.

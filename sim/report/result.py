@@ -132,7 +132,7 @@ def new_result(
 
 
 def complete(result: dict[str, Any], **sections: Any) -> dict[str, Any]:
-    """Return the result of a run that came to its end, with the sections it has measured."""
+    """Return the result of a completed run, with the sections it has measured."""
     return updated(result, sections | {"status": COMPLETE})
 
 

@@ -118,7 +118,7 @@ def detail_lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def cycle_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """Yield cycles beside those measured, and shares of them."""
+    """Yield cycles in addition to those measured, and shares of them."""
     if result["options"]["lockstep"]:
         yield "Lockstep: every instruction matches the instruction-set model"
     if result["region"] is not None:
@@ -138,16 +138,17 @@ def cycle_lines(result: Mapping[str, Any]) -> Iterator[str]:
 def latency_lines(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the latency of loads and of reads of caches."""
     loads = [
-        f"{PLACES[place]} {each['min']:,} / {each['p50']:,} / {each['p99']:,} / {each['max']:,}"
-        for place, each in (result["load_latency"] or {}).items()
-        if each["count"]
+        f"{PLACES[place]} {figures['min']:,} / {figures['p50']:,} / {figures['p99']:,} "
+        f"/ {figures['max']:,}"
+        for place, figures in (result["load_latency"] or {}).items()
+        if figures["count"]
     ]
     if loads:
         yield f"Load latency, min / p50 / p99 / max (cycles): {', '.join(loads)}"
     reads = [
-        f"{CACHES[cache]} {each['p50']:,} / {each['p99']:,}"
-        for cache, each in (result["cache_latency"] or {}).items()
-        if each["count"]
+        f"{CACHES[cache]} {figures['p50']:,} / {figures['p99']:,}"
+        for cache, figures in (result["cache_latency"] or {}).items()
+        if figures["count"]
     ]
     if reads:
         yield f"Read latency, p50 / p99 (cycles): {', '.join(reads)}"

@@ -38,11 +38,13 @@ def issue_slots_of(result: Mapping[str, Any]) -> Counter[str]:
 
 def charged_losses(result: Mapping[str, Any]) -> Counter[str]:
     """Return the issue slots of all cores by outcome in words, with the unit that is charged."""
-    found = Counter({outcome.replace("_", " "): n for outcome, n in issue_slots_of(result).items()})
+    slots_by_reason = Counter({
+        outcome.replace("_", " "): n for outcome, n in issue_slots_of(result).items()
+    })
     for name, (_, lost) in uses(result).items():
-        found.update({f"{reason} ({name})": slots for reason, slots in lost.items()})
-        found.subtract(lost)
-    return found
+        slots_by_reason.update({f"{reason} ({name})": slots for reason, slots in lost.items()})
+        slots_by_reason.subtract(lost)
+    return slots_by_reason
 
 
 def limit_lines(result: Mapping[str, Any]) -> Iterator[str]:

@@ -27,7 +27,7 @@ def copied(problem: AttentionProblem, rows: int, block: int) -> int:
     """Return the bytes of K and V that the DMA copies, for `rows` queries at a time.
 
     Such queries read each row of K and V up to the end of the last block of `block` keys that any
-    of them sees, but at least one block.
+    of them attends to, but at least one block.
     """
     keys = sum(keys_read(problem, first, rows, block) for first in range(0, problem.queries, rows))
     return 2 * problem.problems * keys * row_bytes(problem)

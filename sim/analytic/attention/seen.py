@@ -1,4 +1,4 @@
-"""Keys that a query of ``attention`` sees, as programs compute them, and blocks of keys."""
+"""Keys that a query of ``attention`` attends to, as programs compute them, and blocks of keys."""
 
 from ....kernels.attention.problem import AttentionProblem
 
@@ -6,7 +6,7 @@ __all__ = ["blocks_of", "keys_read", "seen"]
 
 
 def seen(problem: AttentionProblem, row: int) -> int:
-    """Return the keys that the query of a row sees."""
+    """Return the keys that the query of a row attends to."""
     if not problem.causal:
         return problem.keys
     return max(0, min(problem.keys, row + 1 + problem.keys - problem.queries))

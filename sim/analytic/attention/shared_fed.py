@@ -36,7 +36,7 @@ def core_blocks(config: MachineConfig, problem: AttentionProblem) -> list[int]:
     """Return for each core the blocks of keys that its warps process, of all heads.
 
     The warps of all cores have a tile of queries at a time, warp by warp side by side. A warp
-    leaves out a block, unless it is the first, if its last query sees none of it.
+    leaves out a block, unless it is the first, if its last query attends to none of it.
     """
     plan = attention_plan(config, problem.depth)
     rows, counts = TILE * plan.warps * config.cores, [0] * config.cores

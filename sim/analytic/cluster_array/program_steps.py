@@ -85,8 +85,8 @@ def keeps_b(tiles: ProgramTiles, problem: GemmProblem) -> bool:
     a_panels = tiles.a_room // tiles.a_bytes // depth
     b_panels = tiles.b_room // tiles.b_bytes // depth
 
-    def loaded(kept, swept, outer, inner, fits, held):
-        return (kept if fits else kept * inner) + swept * outer - held * (outer - 1)
+    def loaded(resident, swept, outer, inner, fits, held):
+        return (resident if fits else resident * inner) + swept * outer - held * (outer - 1)
 
     b_held, a_held = min(b_panels * tiles.n, problem.n), min(a_panels * tiles.m, problem.m)
     keeping_a = loaded(problem.m, problem.n, rows, columns, a_panels, b_held)
@@ -107,26 +107,29 @@ def program_steps(
     rows, columns = ceil_div(problem.m, tiles.m), ceil_div(problem.n, tiles.n)
     a_slots = OperandSlots(0, tiles.a_room, tiles.a_bytes, depth, 0 if keeps else columns)
     b_slots = OperandSlots(tiles.a_room, tiles.b_room, tiles.b_bytes, depth, rows if keeps else 0)
-    kept, swept = (b_slots, a_slots) if keeps else (a_slots, b_slots)
+    resident, swept = (b_slots, a_slots) if keeps else (a_slots, b_slots)
     outer, inner = (columns, rows) if keeps else (rows, columns)
-    kept_at, swept_at, position, step = kept.first, swept.first, 0, 0
+    resident_at, swept_at, position, step = resident.first, swept.first, 0, 0
     for panel in range(outer):
         for sweep in range(inner):
             if sweep:
-                kept_at = kept.again(kept_at)
+                resident_at = resident.again(resident_at)
                 swept_at = (swept.preceding if panel & 1 else swept.following)(swept_at)
                 position += -1 if panel & 1 else 1
             elif panel:
-                kept_at, swept_at = kept.following(kept_at), swept.again(swept_at)
-            loads_kept = not kept.panels or sweep == 0
+                resident_at, swept_at = resident.following(resident_at), swept.again(swept_at)
+            loads_resident = not resident.panels or sweep == 0
             loads_swept = panel == 0 or sweep >= swept.panels
-            distance = kept.distance if loads_kept else swept.distance
+            distance = resident.distance if loads_resident else swept.distance
             if loads_swept:
                 distance = min(distance, swept.distance)
             row, column = (position, panel) if keeps else (panel, position)
             for k in range(0, problem.k, tiles.k):
                 if k:
-                    kept_at, swept_at = kept.following(kept_at), swept.following(swept_at)
+                    resident_at, swept_at = (
+                        resident.following(resident_at),
+                        swept.following(swept_at),
+                    )
                 yield ProgramStep(
                     row=row * tiles.m,
                     column=column * tiles.n,
@@ -134,10 +137,10 @@ def program_steps(
                     m=min(tiles.m, problem.m - row * tiles.m),
                     n=min(tiles.n, problem.n - column * tiles.n),
                     depth=min(tiles.k, problem.k - k),
-                    a=swept_at if keeps else kept_at,
-                    b=kept_at if keeps else swept_at,
-                    loads_a=loads_swept if keeps else loads_kept,
-                    loads_b=loads_kept if keeps else loads_swept,
+                    a=swept_at if keeps else resident_at,
+                    b=resident_at if keeps else swept_at,
+                    loads_a=loads_swept if keeps else loads_resident,
+                    loads_b=loads_resident if keeps else loads_swept,
                     after=max(0, step + 1 - distance),
                     accumulates=k > 0,
                     last=k + tiles.k >= problem.k,

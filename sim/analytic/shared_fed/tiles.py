@@ -37,17 +37,17 @@ def tile_loads(
     tensor, axi, banks = plan.tensor, config.axi, config.shared.banks
     size, k = tensor.operand_width // 8, step * tensor.depth
     depth, loads = min(tensor.depth, product.k - k), []
-    each = tensor.side * plan.down
+    part_rows = tensor.side * plan.down
     for part in range(plan.cores):
-        at = min(tile.row + part * each, product.m - 1)
+        at = min(tile.row + part * part_rows, product.m - 1)
         load = load_of(
             axi,
             dram=phase_of(axi, product.a_base + (at * product.a_pitch + k) * size),
             pitch=product.a_pitch * size,
             local_pitch=tensor.a_row_bytes,
-            rows=min(each, product.m - at),
+            rows=min(part_rows, product.m - at),
             row_bytes=depth * size,
-            fill_rows=each,
+            fill_rows=part_rows,
         )
         loads.append((load, part % banks))
     for part in range(plan.across):

@@ -18,8 +18,8 @@ def require_stored(
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold stored bits as integers, not {array.dtype}")
     if shape is not None and not fits(array.shape, shape):
-        wanted = ", ".join("any" if length is None else str(length) for length in shape)
-        raise ValueError(f"{name} must have shape ({wanted}), not {array.shape}")
+        lengths = ", ".join("any" if length is None else str(length) for length in shape)
+        raise ValueError(f"{name} must have shape ({lengths}), not {array.shape}")
     if array.size:
         for value in (int(array.min()), int(array.max())):
             if not 0 <= value < 1 << width:
@@ -27,10 +27,10 @@ def require_stored(
     return array
 
 
-def fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
-    """Return whether a shape has the wanted lengths."""
-    return len(shape) == len(wanted) and all(
-        length in (None, found) for found, length in zip(shape, wanted, strict=True)
+def fits(shape: tuple[int, ...], lengths: tuple[int | None, ...]) -> bool:
+    """Return whether a shape has these lengths; None stands for any."""
+    return len(shape) == len(lengths) and all(
+        length in (None, given) for given, length in zip(shape, lengths, strict=True)
     )
 
 

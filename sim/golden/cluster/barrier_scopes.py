@@ -8,7 +8,7 @@ from ....hw.core.control.faults import FaultCause
 from ..core.control.barrier import BarrierModel, RefusedError
 from .cluster_barrier import Arrival, ClusterBarrierModel
 
-__all__ = ["BarrierSystemModel", "Coming", "Told"]
+__all__ = ["BarrierResponse", "BarrierSystemModel", "Coming"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Coming:
 
 
 @dataclass
-class Told:
+class BarrierResponse:
     """Response to a core in a cycle: its arrival is accepted or refused; released warps."""
 
     ready: bool = False
@@ -47,53 +47,55 @@ class BarrierSystemModel:
 
     def __init__(self, config: CoreBlockConfig):
         self.config = config
-        self.cores = [BarrierModel(config, self.ask) for _ in range(config.cores)]
+        self.cores = [BarrierModel(config, self.request_cluster) for _ in range(config.cores)]
         self.cluster_barrier = ClusterBarrierModel(config.cores, config.barriers)
         self.opened: int | None = None
         self.answer: bool | None = None
         self.question: Arrival | None = None
 
-    def ask(self, index: int, count: int) -> bool:
+    def request_cluster(self, index: int, count: int) -> bool:
         """Answer for the cluster barrier, whose decision needs the arrivals of all cores."""
         if self.answer is None:
             self.question = Arrival(index, count)
             raise UndecidedError
         return self.answer
 
-    def step(self, coming: Sequence[Coming | None]) -> list[Told]:
+    def step(self, coming: Sequence[Coming | None]) -> list[BarrierResponse]:
         """Advance one cycle; an arrival that is not `ready` is repeated in the next."""
-        told = [Told() for _ in self.cores]
+        responses = [BarrierResponse() for _ in self.cores]
         scope = self.config.barrier_scope == "core"
         leaving = [
             [warp for warp, (where, _) in core.waiting.items() if where == (scope, self.opened)]
             for core in self.cores
         ]
         requests: list[Arrival | None] = [None] * len(self.cores)
-        for number, each in enumerate(coming):
-            if each is not None and not self.arrive(number, each, told[number], None):
+        for number, arriving in enumerate(coming):
+            if arriving is not None and not self.arrive(number, arriving, responses[number], None):
                 requests[number] = self.question
-        taken = self.cluster_barrier.step(requests)
+        grant = self.cluster_barrier.step(requests)
         self.opened = None
-        if taken.core is not None:
-            each, arrival = coming[taken.core], requests[taken.core]
-            assert each is not None
+        if grant.core is not None:
+            arriving, arrival = coming[grant.core], requests[grant.core]
+            assert arriving is not None
             assert arrival is not None
-            self.arrive(taken.core, each, told[taken.core], not taken.refused)
-            self.opened = arrival.barrier if taken.opens else None
-        for core, warps, one in zip(self.cores, leaving, told, strict=True):
+            self.arrive(grant.core, arriving, responses[grant.core], not grant.refused)
+            self.opened = arrival.barrier if grant.opens else None
+        for core, warps, one in zip(self.cores, leaving, responses, strict=True):
             for warp in warps:
                 del core.waiting[warp]
                 one.released |= 1 << warp
-        return told
+        return responses
 
-    def arrive(self, core: int, coming: Coming, told: Told, answer: bool | None) -> bool:
+    def arrive(
+        self, core: int, coming: Coming, response: BarrierResponse, answer: bool | None
+    ) -> bool:
         """Process a warp's arrival with the cluster barrier's answer; return if it is decided."""
         self.answer = answer
         try:
-            told.released |= self.cores[core].arrive(coming.warp, coming.number, coming.count)
+            response.released |= self.cores[core].arrive(coming.warp, coming.number, coming.count)
         except UndecidedError:
             return False
         except RefusedError as refused:
-            told.cause = refused.cause
-        told.ready = True
+            response.cause = refused.cause
+        response.ready = True
         return True

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Arrival", "ClusterBarrierModel", "Taken"]
+__all__ = ["Arrival", "ClusterBarrierModel", "Grant"]
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Arrival:
 
 
 @dataclass(frozen=True)
-class Taken:
+class Grant:
     """Result of a cycle: the core whose request is accepted, and whether it is refused or opens."""
 
     core: int | None = None
@@ -39,22 +39,22 @@ class ClusterBarrierModel:
         self.counts = [0] * barriers
         self.last = cores - 1  # core whose request was accepted last
 
-    def step(self, requests: Sequence[Arrival | None]) -> Taken:
+    def step(self, requests: Sequence[Arrival | None]) -> Grant:
         """Accept the next request after the one accepted last, in circular order."""
         circle = [(self.last + 1 + k) % self.cores for k in range(self.cores)]
         core = next((core for core in circle if requests[core] is not None), None)
         if core is None:
-            return Taken()
+            return Grant()
         self.last = core
         arrival = requests[core]
         assert arrival is not None
         here = self.waiting[arrival.barrier]
         assert core not in here, "a core arrives at most once at a barrier"
         if here and self.counts[arrival.barrier] != arrival.count:
-            return Taken(core, refused=True)
+            return Grant(core, refused=True)
         self.counts[arrival.barrier] = arrival.count
         here.add(core)
         if len(here) < arrival.count:
-            return Taken(core)
+            return Grant(core)
         here.clear()
-        return Taken(core, opens=True)
+        return Grant(core, opens=True)

@@ -83,19 +83,19 @@ class Search:
     def run(self) -> set[Outcome]:
         """Return the outcomes of all final states."""
         first = self.first()
-        seen, waits, found = {first}, [first], set()
+        seen, waits, outcomes = {first}, [first], set()
         while waits:
             state = waits.pop()
             if not state.pending and all(
                 at == len(agent.steps) for at, agent in zip(state.at, self.agents, strict=True)
             ):
-                found.add((state.registers, state.memory))
+                outcomes.add((state.registers, state.memory))
                 continue
             for following in self.following(state):
                 if following not in seen:
                     seen.add(following)
                     waits.append(following)
-        return found
+        return outcomes
 
     def following(self, state: State) -> Iterator[State]:
         """Yield every possible next state."""
@@ -136,7 +136,7 @@ class Search:
 
     def stores(self, state: State, core: int, place: str) -> bool:
         """Return whether a store of a core to a beat is incomplete."""
-        return any(isinstance(each.step, Store) for each in self.of_beat(state, core, place))
+        return any(isinstance(access.step, Store) for access in self.of_beat(state, core, place))
 
     def fill(self, state: State, core: int, place: str) -> State:
         """Return the state after a core copies a beat from memory."""
@@ -150,9 +150,9 @@ class Search:
         core = self.agents[number].core
         moved = replace(state, at=put(state.at, number, state.at[number] + 1))
         waits = replace(moved, pending=(*moved.pending, Access(number, step)))
-        mine = [access.step for access in state.pending if access.agent == number]
+        own_pending = [access.step for access in state.pending if access.agent == number]
         none: Values = (None,) * len(self.index)
-        is_done = not any(isinstance(other, Load | Store) for other in mine)
+        is_done = not any(isinstance(other, Load | Store) for other in own_pending)
         match step:
             case Fence():
                 if is_done:
@@ -161,7 +161,7 @@ class Search:
                 if is_done:
                     yield replace(moved, code=put(state.code, number, none))
             case Await():
-                if not any(isinstance(other, Copy) for other in mine):
+                if not any(isinstance(other, Copy) for other in own_pending):
                     yield moved
             case Fetch():
                 index = self.index[step.place]
@@ -183,7 +183,7 @@ class Search:
 
     def loads(self, state: State, core: int, place: str) -> bool:
         """Return whether a load of a beat is incomplete."""
-        return any(isinstance(each.step, Load) for each in self.of_beat(state, core, place))
+        return any(isinstance(access.step, Load) for access in self.of_beat(state, core, place))
 
     def know(self, state: State, register: str, value: int) -> State:
         """Return the state after a register is set to a value."""
@@ -203,7 +203,7 @@ class Search:
         step, core = access.step, self.agents[access.agent].core
         left = replace(state, pending=(*state.pending[:number], *state.pending[number + 1 :]))
         if isinstance(step, Copy):
-            yield from self.go_on(state, number, access)
+            yield from self.step_copy(state, number, access)
             return
         assert isinstance(step, Load | Store)
         older = self.of_beat(replace(state, pending=state.pending[:number]), core, step.place)
@@ -220,7 +220,7 @@ class Search:
             if self.places.beats[step.place] is not None:
                 yield self.fill(known, core, step.place)
 
-    def go_on(self, state: State, number: int, access: Access) -> Iterator[State]:
+    def step_copy(self, state: State, number: int, access: Access) -> Iterator[State]:
         """Yield the possible next states after the DMA reads or writes one word of a copy."""
         assert isinstance(access.step, Copy)
         words = access.step.words

@@ -35,12 +35,12 @@ def each_head(
         head(q[number], k[number // problem.group], v[number // problem.group])
         for number in range(problem.problems)
     ]
-    o, lse = (np.stack(each) for each in zip(*heads, strict=True))
+    o, lse = (np.stack(parts) for parts in zip(*heads, strict=True))
     return o, lse
 
 
 def keys_seen(problem: AttentionProblem, rows: np.ndarray) -> np.ndarray:
-    """Return how many keys each query sees."""
+    """Return the number of keys that each query attends to."""
     if not problem.causal:
         return np.full(len(rows), problem.keys)
     return np.clip(rows + 1 + problem.keys - problem.queries, 0, problem.keys)

@@ -34,7 +34,7 @@ class Region:
         """Whether the rows have no gaps between them."""
         return self.rows == 1 or self.pitch <= self.width
 
-    def meets(self, other: "Region") -> bool:
+    def overlaps(self, other: "Region") -> bool:
         """Return whether the two regions overlap."""
         if self.end <= other.start or other.end <= self.start:
             return False

@@ -12,7 +12,7 @@ __all__ = ["KINDS", "SCHEDULES", "Agenda", "DeviceFault", "Watcher", "Work"]
 SCHEDULES = ("round_robin", "random")
 KINDS = ("load", "store", "compute", "nothing")
 #: Maximum number of pending items in a report.
-TOLD = 8
+SHOWN = 8
 
 
 class DeviceFault(Exception):  # noqa: N818  named as the machine's other faults are
@@ -59,14 +59,14 @@ class Work:
 
     def follows(self, other: "Work") -> bool:
         """Return whether the pending `other` ends before this begins."""
-        seen, found = set(), list(self.after)
-        while found:
-            work = found.pop()
+        seen, waiting = set(), list(self.after)
+        while waiting:
+            work = waiting.pop()
             if work is other:
                 return True
             if id(work) not in seen:
                 seen.add(id(work))
-                found += work.awaited
+                waiting += work.awaited
         return False
 
 
@@ -74,15 +74,15 @@ class Watcher(Protocol):
     """Observer of an agenda and of the waits for its work."""
 
     def started(self, work: Work) -> None:
-        """Note work that was queued; earlier work of its unit and kind ends before it ends."""
+        """Record work that was queued; earlier work of its unit and kind ends before it ends."""
         ...
 
     def ended(self, work: Work) -> None:
-        """Note that work has been executed."""
+        """Record that work has been executed."""
         ...
 
     def awaited(self, unit: str, kinds: Sequence[str]) -> None:
-        """Note that a program has read that the ended work of these kinds is done."""
+        """Record that a program has read that the ended work of these kinds is done."""
         ...
 
 
@@ -143,8 +143,8 @@ class Agenda:
         while self.is_random and self.rng.random() < self.haste and self.advance():
             pass
 
-    def tell(self, unit: str, kinds: Sequence[str]):
-        """Tell the watcher that a program has read that ended work of these kinds is done."""
+    def report_awaited(self, unit: str, kinds: Sequence[str]):
+        """Report to the watcher that a program has read that ended work of these kinds is done."""
         if self.watcher is not None:
             self.watcher.awaited(unit, kinds)
 
@@ -156,23 +156,23 @@ class Agenda:
     def describe(self) -> str:
         """Return the pending work and its dependencies as text."""
         parts = []
-        for work in self.pending[:TOLD]:
+        for work in self.pending[:SHOWN]:
             awaited = " and ".join(other.what for other in work.awaited)
             parts.append(f"{work.what}, after {awaited}" if awaited else work.what)
-        if len(self.pending) > TOLD:
-            parts.append(f"{len(self.pending) - TOLD} more")
+        if len(self.pending) > SHOWN:
+            parts.append(f"{len(self.pending) - SHOWN} more")
         return "; ".join(parts)
 
 
 def describe_hazard(work: Work, other: Work) -> str | None:
     """Return the conflict of `work` with the pending `other` as text, None without one."""
-    for verb, mine, does, theirs in (
+    for verb, own, does, theirs in (
         ("writes", work.writes, "reads", other.reads),
         ("writes", work.writes, "writes", other.writes),
         ("reads", work.reads, "writes", other.writes),
     ):
-        for region in mine:
-            if any(region.meets(used) for used in theirs) and not work.follows(other):
+        for region in own:
+            if any(region.overlaps(used) for used in theirs) and not work.follows(other):
                 return (
                     f"{work.what} {verb} {region}, which {other.what} {does} and has not finished: "
                     f"the two are not ordered; wait for the first"

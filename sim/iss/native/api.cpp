@@ -94,8 +94,8 @@ void iss_warp(Machine* machine, uint32_t core, uint32_t number, uint32_t* words)
     std::memcpy(words, &head, sizeof head);
     words = rows_out(*machine, warp, words + sizeof head / 4);
     for (uint32_t k = 0; k < warp.depth; ++k) {
-        const Divergence& each = warp.stack[k];
-        const uint32_t entry[] = {each.both, each.rest, each.pc, each.is_second};
+        const Divergence& split = warp.stack[k];
+        const uint32_t entry[] = {split.both, split.rest, split.pc, split.is_second};
         words = std::copy_n(entry, 4, words);
     }
 }
@@ -142,11 +142,11 @@ int iss_sender(Machine* machine, uint32_t word, uint32_t* place) {
 // Copies the last retired instructions of a warp into `past`, oldest first; returns their number.
 uint64_t iss_history(Machine* machine, uint32_t core, uint32_t number, Past* past) {
     Warp& warp = machine->warp(core, number);
-    uint64_t kept = std::min<uint64_t>(warp.retired, kHistory);
-    for (uint64_t k = 0; k < kept; ++k) {
-        past[k] = warp.history[(warp.retired - kept + k) % kHistory];
+    uint64_t length = std::min<uint64_t>(warp.retired, kHistory);
+    for (uint64_t k = 0; k < length; ++k) {
+        past[k] = warp.history[(warp.retired - length + k) % kHistory];
     }
-    return kept;
+    return length;
 }
 
 // Barrier at which a warp waits: whether it is a barrier of cores, arrivals, count, and mask of the
@@ -194,7 +194,7 @@ void iss_mark_written(Machine* machine, uint32_t address, uint64_t size) {
 }
 
 void iss_mark_unwritten(Machine* machine, uint32_t address, uint64_t size) {
-    machine->memory_check->states.forget(address, size);
+    machine->memory_check->states.clear(address, size);
 }
 
 void iss_guard(Machine* machine, uint32_t address, uint64_t size) {
@@ -214,9 +214,9 @@ void iss_copying_code(Machine* machine, uint32_t first, uint32_t last) {
 
 // Copies the first findings; returns the number of all.
 uint64_t iss_findings(const Machine* machine, Finding* findings, uint64_t most) {
-    const auto& found = machine->memory_check->findings();
-    std::copy_n(found.begin(), std::min<uint64_t>(most, found.size()), findings);
-    return found.size();
+    const auto& known = machine->memory_check->findings();
+    std::copy_n(known.begin(), std::min<uint64_t>(most, known.size()), findings);
+    return known.size();
 }
 
 // Counts by operation number, then thread instructions and divergent splits.

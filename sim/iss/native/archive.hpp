@@ -46,13 +46,13 @@ public:
     }
     // A value that must be equal in the reader.
     void same(uint64_t value) {
-        uint64_t found = value;
-        one(found);
-        is_wrong_ |= found != value;
+        uint64_t archived = value;
+        one(archived);
+        is_wrong_ |= archived != value;
     }
-    // Non-null pointers of a vector: `make` creates an object, `each` archives it.
-    template <typename Pointer, typename Make, typename Each>
-    void sparse(std::vector<Pointer>& pointers, Make make, Each each) {
+    // Non-null pointers of a vector: `make` creates an object, `action` archives it.
+    template <typename Pointer, typename Make, typename Action>
+    void sparse(std::vector<Pointer>& pointers, Make make, Action action) {
         std::vector<uint32_t> places;
         for (uint32_t place = 0; !reads() && place < pointers.size(); place++) {
             if (pointers[place]) places.push_back(place);
@@ -65,7 +65,7 @@ public:
             is_wrong_ |= place >= pointers.size();
             if (is_wrong_) return;
             if (reads()) pointers[place] = make();
-            each(pointers[place].get());
+            action(pointers[place].get());
         }
     }
 

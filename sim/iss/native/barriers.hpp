@@ -74,11 +74,11 @@ public:
     uint32_t expected(uint32_t core, uint32_t id) { return at(core, id).count; }
     // Mask of the cores whose warps have all arrived.
     uint32_t complete_cores(uint32_t index) {
-        uint32_t found = 0;
+        uint32_t full = 0;
         for (uint32_t core = 0; core < config_.cores; ++core) {
-            if (warps_at(core, index).is_full()) found |= 1u << core;
+            if (warps_at(core, index).is_full()) full |= 1u << core;
         }
-        return found;
+        return full;
     }
     void archive(Archive& archive) { archive(of_warps_, of_cores_); }
 
@@ -113,7 +113,7 @@ private:
         } else if (config_.has_core_barriers) {
             release(core, index);
         } else if (std::popcount(complete_cores(index)) == static_cast<int>(config_.cores)) {
-            for (uint32_t each = 0; each < config_.cores; ++each) release(each, index);
+            for (uint32_t core = 0; core < config_.cores; ++core) release(core, index);
         }
     }
     void release(uint32_t core, uint32_t index) {

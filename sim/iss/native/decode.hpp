@@ -42,15 +42,15 @@ inline bool exists(Op op, Tensor tensor) {
 // Size of a load or store in bytes, 0 for other instructions.
 inline uint32_t access_size(Op op, bool& is_store) {
     constexpr auto sizes = [] {
-        std::array<int8_t, kOps> found{};  // negative for stores
-        auto set = [&](Op each, int8_t size) { found[static_cast<uint32_t>(each)] = size; };
-        for (Op each : {Op::Lb, Op::Lbu}) set(each, 1);
-        for (Op each : {Op::Lh, Op::Lhu}) set(each, 2);
-        for (Op each : {Op::Lw, Op::Flw}) set(each, 4);
-        for (Op each : {Op::Sw, Op::Fsw}) set(each, -4);
+        std::array<int8_t, kOps> by_op{};  // negative for stores
+        auto set = [&](Op op, int8_t size) { by_op[static_cast<uint32_t>(op)] = size; };
+        for (Op op : {Op::Lb, Op::Lbu}) set(op, 1);
+        for (Op op : {Op::Lh, Op::Lhu}) set(op, 2);
+        for (Op op : {Op::Lw, Op::Flw}) set(op, 4);
+        for (Op op : {Op::Sw, Op::Fsw}) set(op, -4);
         set(Op::Sb, -1);
         set(Op::Sh, -2);
-        return found;
+        return by_op;
     }();
     int8_t size = sizes[static_cast<uint32_t>(op)];
     is_store = size < 0;
@@ -61,7 +61,7 @@ inline uint32_t access_size(Op op, bool& is_store) {
 inline Decoded decode(uint32_t word, Tensor tensor, Reason& why) {
     constexpr uint32_t atomic = 0x2F;
     why = (word & 0x7F) == atomic ? Reason::Atomic : Reason::Illegal;
-    Decoded found{};
+    Decoded decoded{};
     for (const Pattern& pattern : kPatterns) {
         if ((word & pattern.mask) != pattern.match) continue;
         if (!exists(pattern.op, tensor)) {
@@ -69,22 +69,22 @@ inline Decoded decode(uint32_t word, Tensor tensor, Reason& why) {
             continue;
         }
         uint32_t rd = word >> 7 & 31;
-        found.op = pattern.op;
-        found.d = destination_row(pattern.files[0], rd);
-        found.a = row_of(pattern.files[1], word >> 15 & 31);
-        found.b = row_of(pattern.files[2], word >> 20 & 31);
-        found.c = row_of(pattern.files[3], word >> 27 & 31);
-        found.rounding = static_cast<uint8_t>(word >> 12 & 7);
-        found.zimm = static_cast<uint8_t>(word >> 15 & 31);
-        found.destination = static_cast<uint8_t>(rd);
-        found.immediate = immediate_of(pattern.immediate, word);
-        found.word = word;
+        decoded.op = pattern.op;
+        decoded.d = destination_row(pattern.files[0], rd);
+        decoded.a = row_of(pattern.files[1], word >> 15 & 31);
+        decoded.b = row_of(pattern.files[2], word >> 20 & 31);
+        decoded.c = row_of(pattern.files[3], word >> 27 & 31);
+        decoded.rounding = static_cast<uint8_t>(word >> 12 & 7);
+        decoded.zimm = static_cast<uint8_t>(word >> 15 & 31);
+        decoded.destination = static_cast<uint8_t>(rd);
+        decoded.immediate = immediate_of(pattern.immediate, word);
+        decoded.word = word;
         for (uint32_t k = 0; k < 3; ++k) {
-            found.reads |= static_cast<uint8_t>((pattern.files[k + 1] != File::None) << k);
+            decoded.reads |= static_cast<uint8_t>((pattern.files[k + 1] != File::None) << k);
         }
         break;
     }
-    return found;
+    return decoded;
 }
 
 }  // namespace spica

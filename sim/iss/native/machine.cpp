@@ -69,9 +69,9 @@ Warp* Machine::next_in_turn() {
     for (uint32_t tried = 0; tried <= config.cores; ++tried) {
         uint32_t later = turn_warp_ < 32 ? cores[turn_core_].runnable() >> turn_warp_ : 0;
         if (later != 0) {
-            uint32_t found = turn_warp_ + static_cast<uint32_t>(std::countr_zero(later));
-            turn_warp_ = found + 1;
-            return &warp(turn_core_, found);
+            uint32_t number = turn_warp_ + static_cast<uint32_t>(std::countr_zero(later));
+            turn_warp_ = number + 1;
+            return &warp(turn_core_, number);
         }
         turn_warp_ = 0;
         turn_core_ = turn_core_ + 1 == config.cores ? 0 : turn_core_ + 1;
@@ -182,7 +182,7 @@ uint32_t flags_of(const Decoded& code) {
 }
 
 // Records the access of a load or store before it executes; loaded data is added afterwards.
-void note_access(Machine& machine, Warp& warp, const Decoded& code, Access& access) {
+void record_access(Machine& machine, Warp& warp, const Decoded& code, Access& access) {
     bool is_store;
     access.size = access_size(code.op, is_store);
     if (access.size == 0) return;
@@ -200,7 +200,7 @@ void note_access(Machine& machine, Warp& warp, const Decoded& code, Access& acce
 }
 
 // Records the accumulators of a tensor instruction after it executed.
-void note_accumulators(Warp& warp, const Config& config, const Decoded& code, Retired& retired) {
+void record_accumulators(Warp& warp, const Config& config, const Decoded& code, Retired& retired) {
     uint32_t first = kFloatRow;
     retired.results = kFloats;
     if (code.op == Op::Hmma) {
@@ -236,10 +236,10 @@ Machine::Stepped Machine::step(uint32_t core, uint32_t number, Retired& retired)
     Decoded copy = *code;
     retired.word = copy.word;
     retired.flags = flags_of(copy);
-    note_access(*this, stepped, copy, retired.access);
+    record_access(*this, stepped, copy, retired.access);
     if (!execute_one<false>(stepped)) return Stepped::Fault;
     if (copy.op == Op::Hmma || copy.op == Op::Hgmma) {
-        note_accumulators(stepped, config, copy, retired);
+        record_accumulators(stepped, config, copy, retired);
         return Stepped::Retired;
     }
     retired.row = copy.d;

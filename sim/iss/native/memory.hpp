@@ -49,7 +49,7 @@ public:
     }
     void allow(uint32_t first, uint32_t last) {
         regions_.allow(first, last);
-        forget_code();
+        invalidate_code();
     }
 
     // Accesses of the host, not limited by regions; false for unmapped addresses.
@@ -62,15 +62,15 @@ public:
         return pieces(address, size, [&](uint8_t* memory, uint64_t done, uint64_t n) {
             std::memcpy(memory, data + done, n);
             uint32_t at = address + static_cast<uint32_t>(done);
-            for (Operand& each : operands_) {
-                if (each.written != 0) continue;
-                uint32_t first = each.tile.first();
-                uint32_t end = std::min(at + static_cast<uint32_t>(n), first + each.tile.span());
+            for (Operand& operand : operands_) {
+                if (operand.written != 0) continue;
+                uint32_t first = operand.tile.first();
+                uint32_t end = std::min(at + static_cast<uint32_t>(n), first + operand.tile.span());
                 uint32_t from = std::max(at, first);
-                while (from < end && !each.tile.has(from)) ++from;
-                if (from < end) each.written = from;
+                while (from < end && !operand.tile.has(from)) ++from;
+                if (from < end) operand.written = from;
             }
-            forget_code(at, at + static_cast<uint32_t>(n) - 1);
+            invalidate_code(at, at + static_cast<uint32_t>(n) - 1);
         });
     }
     // Whether these bytes are shared memory or placed DRAM, not buffers of the host behind it.
@@ -89,8 +89,8 @@ public:
     const std::vector<Operand>& operands() const { return operands_; }
     void hold(const Operand& operand) { operands_.push_back(operand); }
     void release_operands(uint32_t core, uint32_t warp) {
-        std::erase_if(operands_, [&](const Operand& each) {
-            return each.core == core && each.warp == warp;
+        std::erase_if(operands_, [&](const Operand& operand) {
+            return operand.core == core && operand.warp == warp;
         });
     }
 
@@ -108,7 +108,7 @@ public:
         return value;
     }
     // Invalidates the decoded instructions of changed bytes.
-    void forget_code(uint32_t first, uint32_t last) {
+    void invalidate_code(uint32_t first, uint32_t last) {
         if (first - DRAM_BASE >= DRAM_END - DRAM_BASE) return;
         Page& page = *pages_[(first - DRAM_BASE) / kPageBytes];
         if (!page.code) return;
@@ -116,7 +116,7 @@ public:
             page.code[k].op = Op::Undecoded;
         }
     }
-    void forget_code() {
+    void invalidate_code() {
         for (auto& page : pages_) {
             if (page) page->code.reset();
         }

@@ -17,11 +17,11 @@ public:
         std::sort(regions_.begin(), regions_.end(),
                   [](const Region& a, const Region& b) { return a.first < b.first; });
         std::vector<Region> merged;
-        for (const Region& each : regions_) {
-            if (!merged.empty() && each.first <= merged.back().last + 1) {
-                merged.back().last = std::max(merged.back().last, each.last);
+        for (const Region& region : regions_) {
+            if (!merged.empty() && region.first <= merged.back().last + 1) {
+                merged.back().last = std::max(merged.back().last, region.last);
             } else {
-                merged.push_back(each);
+                merged.push_back(region);
             }
         }
         regions_ = merged;
@@ -33,7 +33,7 @@ public:
         if (first >= regions_[recent_].first && last <= regions_[recent_].last) return true;
         auto after = std::upper_bound(
             regions_.begin(), regions_.end(), first,
-            [](uint64_t address, const Region& each) { return address < each.first; });
+            [](uint64_t address, const Region& region) { return address < region.first; });
         if (after == regions_.begin() || last > (after - 1)->last) return false;
         recent_ = static_cast<size_t>(after - regions_.begin()) - 1;
         return true;

@@ -31,7 +31,7 @@ private:
     std::vector<SentWord>::iterator first_from(uint32_t word) {
         return std::lower_bound(
             words_.begin(), words_.end(), word,
-            [](const SentWord& sent, uint32_t wanted) { return sent.word < wanted; });
+            [](const SentWord& sent, uint32_t key) { return sent.word < key; });
     }
 
     std::vector<SentWord> words_;  // ascending

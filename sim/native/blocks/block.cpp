@@ -57,7 +57,7 @@ const spica::BlockPort* ports(void* block, uint32_t* count) {
 
 void evaluate(void* block) {
 #if VM_TRACE
-    static_cast<Block*>(block)->top->eval();  // also notes that values may have changed
+    static_cast<Block*>(block)->top->eval();  // also records that values may have changed
 #else
     Vtop___024root___eval(static_cast<Block*>(block)->top->rootp);
 #endif

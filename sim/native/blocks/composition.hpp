@@ -10,7 +10,7 @@
 //                                    input words, in which a port begins at a word
 //   output WORD WIDTH                output of the design; its copies follow as `piece` lines
 //   piece FROM PORT BIT BIT WIDTH    bits of the output, from its first bit on
-//   busy WORD                        output word that tells whether the next domain needs its
+//   busy WORD                        output word: nonzero if the next domain needs its
 //                                    clock; -1 if it always does
 //   words INPUTS OUTPUTS             sizes of the arrays; one more input word holds all resets
 //   input WORD WIDTH                 input of the design

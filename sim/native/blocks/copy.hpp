@@ -1,4 +1,4 @@
-// Copies of bits from ports to ports, which tell whether a target changed.
+// Copies of bits from ports to ports, which return whether a target changed.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -35,7 +35,7 @@ public:
 
     void reset() {
         counts_ = {};
-        for (Begun& each : under_way_) each.cycles.clear();
+        for (Begun& read : under_way_) read.cycles.clear();
     }
     void step(uint64_t now, const uint32_t* outputs) {
         // Responses first: a response frees its id for a request of the same cycle.

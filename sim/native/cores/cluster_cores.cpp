@@ -18,10 +18,10 @@ bool contains(const std::string& text, const char* part) {
 }  // namespace
 
 void ClusterCores::Traffic::reset() {
-    asking.clear();
-    has_asked = false;
+    requesters.clear();
+    has_requested = false;
     fetches = loads = stores = 0;
-    owed_fetches = owed_lanes = 0;
+    pending_fetches = pending_lanes = 0;
     latency.reset();
 }
 
@@ -64,9 +64,9 @@ void ClusterCores::begin(bool starts, uint64_t max_cycles, uint64_t watchdog) {
     starts_ = false;
     if (!starts) return;
     console_.clear();
-    for (Traffic& each : traffic_) each.reset();
+    for (Traffic& traffic : traffic_) traffic.reset();
     for (auto& level : caches_) {
-        for (CacheLatency& each : level) each.reset();
+        for (CacheLatency& latency : level) latency.reset();
     }
     std::fill(counted_.begin(), counted_.end(), 0);
     has_begun_ = false;
@@ -79,16 +79,16 @@ void ClusterCores::archive(Archive& archive) {
     archive(regions_, traffic_, counted_, console_);
     archive(has_begun_, cores_end_, idle_cycles_);
     for (auto& level : caches_) {
-        for (CacheLatency& each : level) each.archive(archive);
+        for (CacheLatency& latency : level) latency.archive(archive);
     }
 }
 
 StopReason ClusterCores::step(const uint32_t* outputs, const Surroundings& surroundings) {
     for (uint32_t core = 0; core < count(); core++) follow(core, outputs);
     for (auto& level : caches_) {
-        for (CacheLatency& each : level) each.step(now_, outputs);
+        for (CacheLatency& latency : level) latency.step(now_, outputs);
     }
-    bool agrees = look(outputs, outputs);
+    bool agrees = step_observers(outputs, outputs);
     Motion motion = monitor(outputs), events = count_events(outputs);
     motion.moved |= surroundings.moved || events.moved;
     motion.progressed |= surroundings.progressed || events.progressed;
@@ -97,7 +97,9 @@ StopReason ClusterCores::step(const uint32_t* outputs, const Surroundings& surro
     record(motion);
     has_begun_ |= is_busy();
     if (is_busy()) cores_end_ = now_ + 1;
-    return count_cycle(agrees ? judge(outputs, surroundings.owes) : StopReason::kMismatch, outputs);
+    StopReason stop = StopReason::kMismatch;
+    if (agrees) stop = stop_reason(outputs, surroundings.is_outstanding);
+    return count_cycle(stop, outputs);
 }
 
 Motion ClusterCores::count_events(const uint32_t* outputs) {
@@ -117,12 +119,12 @@ void ClusterCores::follow(uint32_t core, const uint32_t* outputs) {
     Traffic& traffic = traffic_[core];
     if (ports.fetch.valid.get(outputs) && ports.fetch.ready.get(outputs)) {
         traffic.fetches++;
-        traffic.owed_fetches++;
+        traffic.pending_fetches++;
     }
-    traffic.owed_fetches -= ports.fetch.answer.get(outputs);
+    traffic.pending_fetches -= ports.fetch.answer.get(outputs);
     const PlacePorts& dispatched = ports.dispatched[parameters_.memory_port];
     if (dispatched.valid.get(outputs)) {
-        traffic.asking.push_back({dispatched.warp.get(outputs), dispatched.pc.get(outputs)});
+        traffic.requesters.push_back({dispatched.warp.get(outputs), dispatched.pc.get(outputs)});
     }
     // Responses first: a response frees its tag for a request of the same cycle.
     if (ports.data.answer.get(outputs)) follow_answer(core, outputs);
@@ -140,14 +142,16 @@ void ClusterCores::follow_request(uint32_t core, const uint32_t* outputs) {
     Traffic& traffic = traffic_[core];
     uint32_t tag = port.tag.get(outputs), mask = port.mask.get(outputs);
     uint32_t slot = tag & ((1u << parameters_.slot_bits) - 1), part = tag >> parameters_.slot_bits;
-    bool is_same = traffic.has_asked && slot == traffic.slot && part > traffic.part;
-    if (traffic.has_asked && !is_same && !traffic.asking.empty()) traffic.asking.pop_front();
-    traffic.has_asked = true;
+    bool is_same = traffic.has_requested && slot == traffic.slot && part > traffic.part;
+    if (traffic.has_requested && !is_same && !traffic.requesters.empty()) {
+        traffic.requesters.pop_front();
+    }
+    traffic.has_requested = true;
     traffic.slot = slot;
     traffic.part = part;
     (port.is_store.get(outputs) ? traffic.stores : traffic.loads)++;
     if (!port.is_store.get(outputs)) follow_load(core, outputs);
-    traffic.owed_lanes += static_cast<uint32_t>(std::popcount(mask));
+    traffic.pending_lanes += static_cast<uint32_t>(std::popcount(mask));
     uint32_t wrong = 0, address = 0;
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         uint32_t lane = static_cast<uint32_t>(std::countr_zero(rest));
@@ -157,9 +161,9 @@ void ClusterCores::follow_request(uint32_t core, const uint32_t* outputs) {
         if (wrong == 0) address = at;
         wrong |= 1u << lane;
     }
-    if (wrong == 0 || traffic.asking.empty()) return;
-    const Asking& asking = traffic.asking.front();
-    cores_[core]->monitor.refuse(asking.warp, asking.pc, parameters_.refused,
+    if (wrong == 0 || traffic.requesters.empty()) return;
+    const Requester& requester = traffic.requesters.front();
+    cores_[core]->monitor.refuse(requester.warp, requester.pc, parameters_.refused,
                                  wrong << part * port.lanes(), address);
 }
 
@@ -178,21 +182,21 @@ void ClusterCores::follow_load(uint32_t core, const uint32_t* outputs) {
 void ClusterCores::follow_answer(uint32_t core, const uint32_t* outputs) {
     const DataPorts& port = cores_[core]->ports.data;
     uint32_t lanes = port.answer_mask.get(outputs);
-    traffic_[core].owed_lanes -= static_cast<uint32_t>(std::popcount(lanes));
+    traffic_[core].pending_lanes -= static_cast<uint32_t>(std::popcount(lanes));
     traffic_[core].latency.answer(now_, port.answer_tag.get(outputs), lanes);
 }
 
-StopReason ClusterCores::judge(const uint32_t* outputs, bool owes) {
+StopReason ClusterCores::stop_reason(const uint32_t* outputs, bool is_outstanding) {
     if (has_fault()) return StopReason::kFault;
     bool units_busy = std::any_of(busy_.begin(), busy_.end(),
-                                  [&](const Field& each) { return each.get(outputs) != 0; });
-    bool is_idle = has_begun_ && !is_busy() && !units_busy && !owes;
+                                  [&](const Field& busy) { return busy.get(outputs) != 0; });
+    bool is_idle = has_begun_ && !is_busy() && !units_busy && !is_outstanding;
     idle_cycles_ = is_idle ? idle_cycles_ + 1 : 0;
     if (idle_cycles_ >= kQuietCycles) {
         now_ -= kQuietCycles - 1;  // the run ended with the first idle cycle
         return StopReason::kDone;
     }
-    bool may_wait_forever = has_begun_ && is_busy() && !units_busy && !owes;
+    bool may_wait_forever = has_begun_ && is_busy() && !units_busy && !is_outstanding;
     if (may_wait_forever && still() >= kBarrierCycles && all_at_barrier(outputs)) {
         return StopReason::kDeadlock;
     }
@@ -202,8 +206,8 @@ StopReason ClusterCores::judge(const uint32_t* outputs, bool owes) {
 CoreState ClusterCores::core_state(uint32_t number) const {
     CoreState state = Cores::core_state(number);
     const Traffic& traffic = traffic_[number];
-    state.owed_fetches = traffic.owed_fetches;
-    state.owed_requests = traffic.owed_lanes;
+    state.pending_fetches = traffic.pending_fetches;
+    state.pending_requests = traffic.pending_lanes;
     state.fetches = traffic.fetches;
     state.loads = traffic.loads;
     state.stores = traffic.stores;

@@ -36,7 +36,7 @@ enum CacheLevel : uint32_t { kL1Instructions, kL1Data, kL2, kCacheLevels };
 struct Surroundings {
     bool moved;       // something was transferred
     bool progressed;  // DRAM was written, or the host has completed a command
-    bool owes;   // a host access or a DRAM transfer is outstanding
+    bool is_outstanding;  // a host access or a DRAM transfer has no response yet
 };
 
 class ClusterCores : public Cores {
@@ -64,23 +64,23 @@ public:
 
 private:
     // An instruction with accesses still to be requested.
-    struct Asking {
+    struct Requester {
         uint32_t warp, pc;
     };
     struct Traffic {
         explicit Traffic(size_t tags = 0) : latency(tags) {}
 
         LoadLatency latency;
-        std::deque<Asking> asking;
-        bool has_asked = false;  // whether the first of `asking` has been requested
+        std::deque<Requester> requesters;
+        bool has_requested = false;  // whether the first of `requesters` has been requested
         uint32_t slot = 0, part = 0;
         uint64_t fetches = 0, loads = 0, stores = 0;
-        uint32_t owed_fetches = 0, owed_lanes = 0;
+        uint32_t pending_fetches = 0, pending_lanes = 0;
 
         void reset();
         void archive(Archive& archive) {
-            archive(asking, has_asked, slot, part, fetches, loads, stores);
-            archive(owed_fetches, owed_lanes, latency);
+            archive(requesters, has_requested, slot, part, fetches, loads, stores);
+            archive(pending_fetches, pending_lanes, latency);
         }
     };
     struct Event {
@@ -93,7 +93,7 @@ private:
     void follow_request(uint32_t core, const uint32_t* outputs);
     void follow_answer(uint32_t core, const uint32_t* outputs);
     void follow_load(uint32_t core, const uint32_t* outputs);
-    StopReason judge(const uint32_t* outputs, bool owes);
+    StopReason stop_reason(const uint32_t* outputs, bool is_outstanding);
 
     const ClusterCoresParameters parameters_;
     Memory& dram_;

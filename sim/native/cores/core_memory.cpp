@@ -5,21 +5,21 @@
 
 namespace spica {
 
-bool Owed::has(uint32_t tag) const {
+bool PendingResponses::has(uint32_t tag) const {
     return std::any_of(entries_.begin(), entries_.end(),
-                       [&](const Entry& each) { return each.tag == tag; });
+                       [&](const Entry& entry) { return entry.tag == tag; });
 }
 
-void Owed::add(uint32_t tag, uint64_t now) {
+void PendingResponses::add(uint32_t tag, uint64_t now) {
     entries_.push_back({tag, now + parameters_.latency + chance.below(parameters_.jitter + 1)});
 }
 
-int Owed::choose(uint64_t next) {
+int PendingResponses::choose(uint64_t next) {
     if (entries_.empty()) return -1;
     int place = 0;
     if (parameters_.is_shuffled) {
         uint64_t due = 0;
-        for (const Entry& each : entries_) due += each.due <= next;
+        for (const Entry& entry : entries_) due += entry.due <= next;
         if (due == 0) return -1;
         uint64_t skipped = chance.below(due);
         while (entries_[static_cast<size_t>(place)].due > next || skipped-- != 0) place++;

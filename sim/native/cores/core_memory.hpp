@@ -34,9 +34,9 @@ private:
 };
 
 // Outstanding responses, in the order of their requests.
-class Owed {
+class PendingResponses {
 public:
-    Owed(const CoreMemoryParameters& parameters, uint64_t seed)
+    PendingResponses(const CoreMemoryParameters& parameters, uint64_t seed)
         : chance(seed), parameters_(parameters), seed_(seed) {}
 
     bool willing() { return !chance.happens(parameters_.stall); }
@@ -77,8 +77,8 @@ public:
     // Drops all outstanding responses and restarts the random sequence.
     void reset();
 
-    uint32_t owed_fetches() const { return fetches_.size(); }
-    uint32_t owed_requests() const { return requests_.size(); }
+    uint32_t pending_fetches() const { return fetches_.size(); }
+    uint32_t pending_requests() const { return requests_.size(); }
     const std::string& violation() const { return violation_; }
     void archive(Archive& archive) {
         archive(fetches_, requests_, words_, answers_, violation_, fetches, loads, stores);
@@ -106,7 +106,7 @@ private:
     const DataPorts data_;
     CoreImage& image_;
     const double split_;
-    Owed fetches_, requests_;
+    PendingResponses fetches_, requests_;
     std::vector<Words> words_;     // by tag
     std::vector<Answer> answers_;  // by tag
     std::string violation_;

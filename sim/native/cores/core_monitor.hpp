@@ -24,7 +24,7 @@ extern "C" struct CoreState {
     // By `Port`: cycles in which its unit has an instruction, and those of `slots` lost to it, by
     // `StallReason`.
     uint64_t unit_cycles[kPorts], lost[kPorts][kReasons];
-    uint32_t owed_fetches, owed_requests;
+    uint32_t pending_fetches, pending_requests;
     uint32_t busy, active, at_barrier;
     int32_t exit_code;
     uint32_t fault;  // 0 none, 1 control, 2 memory
@@ -58,30 +58,30 @@ public:
         for (uint32_t warp = 0; warp < reasons_.size(); warp++) {
             reasons_[warp] = static_cast<uint8_t>(ports_.reason(outputs, warp));
         }
-        for (const CollectedPorts& each : ports_.collected) {
-            if (!each.valid.get(outputs)) continue;
-            uint32_t warp = each.warp.get(outputs);
+        for (const CollectedPorts& collected : ports_.collected) {
+            if (!collected.valid.get(outputs)) continue;
+            uint32_t warp = collected.warp.get(outputs);
             state_.collected++;
             state_.last_collected = now;
-            state_.pc[warp] = each.pc.get(outputs);
-            state_.port[warp] = each.port.get(outputs);
+            state_.pc[warp] = collected.pc.get(outputs);
+            state_.port[warp] = collected.port.get(outputs);
             state_.under_way[warp]++;
             motion.moved = true;
         }
         for (size_t bus = 0; bus < ports_.done.size(); bus++) {
-            const DonePorts& each = ports_.done[bus];
-            bool completes = each.valid.get(outputs);
+            const DonePorts& done = ports_.done[bus];
+            bool completes = done.valid.get(outputs);
             if (!completes && !ports_.partial[bus].get(outputs)) continue;
-            uint32_t warp = each.warp.get(outputs);
+            uint32_t warp = done.warp.get(outputs);
             Repetition& repetition = repetitions_[warp];
-            if (each.writes.get(outputs)) repetition.write(each, outputs);
+            if (done.writes.get(outputs)) repetition.write(done, outputs);
             if (!completes) continue;
             state_.instructions++;
             state_.last_done = now;
             state_.under_way[warp]--;
             motion.moved = true;
             motion.progressed |=
-                repetition.complete(each.pc.get(outputs), each.mask.get(outputs));
+                repetition.complete(done.pc.get(outputs), done.mask.get(outputs));
         }
         if (ports_.fault.valid.get(outputs)) {
             take_fault(1, ports_.fault, outputs);

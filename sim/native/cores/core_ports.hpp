@@ -166,12 +166,12 @@ struct CorePorts {
 private:
     template <typename Group>
     static std::vector<Group> all(const PortTable& ports, const std::string& name) {
-        std::vector<Group> found;
+        std::vector<Group> groups;
         for (int number = 0; ports.output(name + std::to_string(number) + "_valid").exists();
              number++) {
-            found.emplace_back(ports, name + std::to_string(number));
+            groups.emplace_back(ports, name + std::to_string(number));
         }
-        return found;
+        return groups;
     }
 };
 

@@ -36,12 +36,12 @@ void Cores::archive(Archive& archive) {
     archive(markers_, starts_, now_, limit_, watchdog_, outputs_, stop_);
     archive(last_movement_, last_progress_);
     archive.same(observers_.size());
-    for (auto& each : observers_) archive(*each);
+    for (auto& observer : observers_) archive(*observer);
 }
 
-bool Cores::look(const uint32_t* outputs, const uint32_t* inputs) {
+bool Cores::step_observers(const uint32_t* outputs, const uint32_t* inputs) {
     bool agrees = true;
-    for (auto& each : observers_) agrees &= each->step(now_, outputs, inputs);
+    for (auto& observer : observers_) agrees &= observer->step(now_, outputs, inputs);
     return agrees;
 }
 

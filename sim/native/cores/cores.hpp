@@ -46,7 +46,7 @@ public:
     void keep(const uint32_t* outputs);
 
     void observe(std::unique_ptr<Observer> observer) { observers_.push_back(std::move(observer)); }
-    void forget_observers() { observers_.clear(); }
+    void remove_observers() { observers_.clear(); }
 
     uint32_t count() const { return static_cast<uint32_t>(cores_.size()); }
     const CorePorts& ports(uint32_t core) const { return cores_[core]->ports; }
@@ -58,7 +58,7 @@ protected:
     };
 
     // Calls all observers; returns whether none found a difference.
-    bool look(const uint32_t* outputs, const uint32_t* inputs);
+    bool step_observers(const uint32_t* outputs, const uint32_t* inputs);
     // Updates all monitors and markers; returns the movement of all cores.
     Motion monitor(const uint32_t* outputs);
     // Whether any active warp repeats itself.

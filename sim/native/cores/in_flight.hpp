@@ -18,16 +18,17 @@ public:
     explicit InFlight(const CorePorts& ports) : ports_(ports), warps_(ports.warps()) {}
 
     void step(const uint32_t* outputs) {
-        for (const CollectedPorts& each : ports_.collected) {
-            if (!each.valid.get(outputs)) continue;
-            uint32_t port = each.port.get(outputs);
-            warps_[each.warp.get(outputs)].push_back({next_++, each.pc.get(outputs), port, false});
+        for (const CollectedPorts& collected : ports_.collected) {
+            if (!collected.valid.get(outputs)) continue;
+            uint32_t port = collected.port.get(outputs);
+            warps_[collected.warp.get(outputs)].push_back(
+                {next_++, collected.pc.get(outputs), port, false});
             collected_[port]++;
         }
         for (uint32_t port = 0; port < ports_.dispatched.size(); port++) {
-            const PlacePorts& each = ports_.dispatched[port];
-            if (!each.valid.get(outputs)) continue;
-            for (Instruction& one : warps_[each.warp.get(outputs)]) {
+            const PlacePorts& dispatched = ports_.dispatched[port];
+            if (!dispatched.valid.get(outputs)) continue;
+            for (Instruction& one : warps_[dispatched.warp.get(outputs)]) {
                 if (one.is_dispatched || one.port != port) continue;
                 one.is_dispatched = true;
                 collected_[port]--;
@@ -35,16 +36,16 @@ public:
                 break;
             }
         }
-        for (const DonePorts& each : ports_.done) {
-            if (!each.valid.get(outputs)) continue;
-            auto& warp = warps_[each.warp.get(outputs)];
-            uint32_t pc = each.pc.get(outputs);
-            auto found = std::find_if(warp.begin(), warp.end(), [&](const Instruction& one) {
+        for (const DonePorts& done : ports_.done) {
+            if (!done.valid.get(outputs)) continue;
+            auto& warp = warps_[done.warp.get(outputs)];
+            uint32_t pc = done.pc.get(outputs);
+            auto instruction = std::find_if(warp.begin(), warp.end(), [&](const Instruction& one) {
                 return one.is_dispatched && one.pc == pc;
             });
-            if (found == warp.end()) continue;
-            executing_[found->port]--;
-            warp.erase(found);
+            if (instruction == warp.end()) continue;
+            executing_[instruction->port]--;
+            warp.erase(instruction);
         }
     }
 

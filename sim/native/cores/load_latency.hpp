@@ -40,7 +40,7 @@ public:
 
     void reset() {
         counts_ = {};
-        for (Request& each : under_way_) each = {};
+        for (Request& request : under_way_) request = {};
     }
     // Begins a request, with its lanes by place; one with lanes in both counts in both.
     void request(uint64_t now, uint32_t tag, uint32_t dram, uint32_t shared) {
@@ -49,10 +49,10 @@ public:
     void answer(uint64_t now, uint32_t tag, uint32_t lanes) {
         Request& request = under_way_[tag];
         for (uint32_t place = 0; place < kPlaces; place++) {
-            uint32_t& owed = request.owed[place];
-            if ((owed & lanes) == 0) continue;
-            owed &= ~lanes;
-            if (owed == 0) counts_[place].add(now - request.began);
+            uint32_t& pending = request.pending[place];
+            if ((pending & lanes) == 0) continue;
+            pending &= ~lanes;
+            if (pending == 0) counts_[place].add(now - request.began);
         }
     }
     const LoadCounts& counts(uint32_t place) const { return counts_[place]; }
@@ -61,7 +61,7 @@ public:
 private:
     struct Request {
         uint64_t began;
-        uint32_t owed[kPlaces];
+        uint32_t pending[kPlaces];
     };
 
     std::vector<Request> under_way_;  // by tag

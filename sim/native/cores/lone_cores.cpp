@@ -32,10 +32,10 @@ StopReason LoneCores::step(const uint32_t* outputs, uint32_t* inputs) {
         start_.set(inputs, 1);
         return StopReason::kNone;
     }
-    bool agrees = look(outputs, inputs);
+    bool agrees = step_observers(outputs, inputs);
     record(move(outputs, inputs));
     start_.set(inputs, 0);
-    return count_cycle(agrees ? judge(outputs) : StopReason::kMismatch, outputs);
+    return count_cycle(agrees ? stop_reason(outputs) : StopReason::kMismatch, outputs);
 }
 
 Motion LoneCores::move(const uint32_t* outputs, uint32_t* inputs) {
@@ -47,15 +47,15 @@ Motion LoneCores::move(const uint32_t* outputs, uint32_t* inputs) {
     return motion;
 }
 
-StopReason LoneCores::judge(const uint32_t* outputs) {
-    bool is_owed = false;
+StopReason LoneCores::stop_reason(const uint32_t* outputs) {
+    bool is_pending = false;
     for (auto& memory : memories_) {
         if (!memory->violation().empty()) return StopReason::kViolation;
-        is_owed |= memory->owed_fetches() != 0 || memory->owed_requests() != 0;
+        is_pending |= memory->pending_fetches() != 0 || memory->pending_requests() != 0;
     }
     if (has_fault()) return StopReason::kFault;
-    if (!is_busy() && !is_owed) return StopReason::kDone;
-    if (still() >= kBarrierCycles && all_at_barrier(outputs) && !is_owed) {
+    if (!is_busy() && !is_pending) return StopReason::kDone;
+    if (still() >= kBarrierCycles && all_at_barrier(outputs) && !is_pending) {
         return StopReason::kDeadlock;
     }
     return stalled() >= watchdog_ ? StopReason::kHang : StopReason::kNone;
@@ -64,8 +64,8 @@ StopReason LoneCores::judge(const uint32_t* outputs) {
 CoreState LoneCores::core_state(uint32_t number) const {
     CoreState state = Cores::core_state(number);
     const CoreMemory& memory = *memories_[number];
-    state.owed_fetches = memory.owed_fetches();
-    state.owed_requests = memory.owed_requests();
+    state.pending_fetches = memory.pending_fetches();
+    state.pending_requests = memory.pending_requests();
     state.fetches = memory.fetches;
     state.loads = memory.loads;
     state.stores = memory.stores;

@@ -27,7 +27,7 @@ public:
 
 private:
     Motion move(const uint32_t* outputs, uint32_t* inputs);
-    StopReason judge(const uint32_t* outputs);
+    StopReason stop_reason(const uint32_t* outputs);
 
     Field start_;
     std::vector<std::unique_ptr<CoreMemory>> memories_;

@@ -30,9 +30,9 @@ public:
     // Takes the instructions of a core that complete in this cycle.
     void follow(uint32_t core, const CorePorts& ports, uint64_t now, const uint32_t* outputs) {
         CoreMarks& marks = marks_[core];
-        for (const DonePorts& each : ports.done) {
-            if (!each.valid.get(outputs)) continue;
-            uint32_t pc = each.pc.get(outputs);
+        for (const DonePorts& done : ports.done) {
+            if (!done.valid.get(outputs)) continue;
+            uint32_t pc = done.pc.get(outputs);
             if (!dram_.contains(pc, 4)) continue;
             uint32_t word = dram_.word(pc);
             if (word == begin_) {

@@ -1,8 +1,8 @@
 // Detection of warps that repeat themselves: loops that change no register, as polling does.
 //
 // The state of a warp is its registers, with the place and mask of the instruction that completes.
-// A warp that comes back to an earlier state repeats itself until something else changes memory or
-// a register of a unit: it makes no progress. A loop that counts comes back to no state, nor does
+// A warp that returns to an earlier state repeats itself until something else changes memory or
+// a register of a unit: it makes no progress. A loop that counts returns to no state, nor does
 // one that reads a clock. Brent's algorithm compares with one saved state, which is renewed after
 // 1, 2, 4 … instructions, so a loop of n instructions is found within 4 n, up to `kLongest`.
 #pragma once

@@ -30,18 +30,18 @@ bool Lockstep::step(uint64_t now, const uint32_t* outputs, const uint32_t* input
     if (!agrees_) return false;
     // Loaded values first, since later instructions use them.
     if (mirror_) take_over(outputs);
-    for (const CollectedPorts& each : ports_.collected) {
-        if (each.valid.get(outputs)) collect(each, outputs);
+    for (const CollectedPorts& collected : ports_.collected) {
+        if (collected.valid.get(outputs)) collect(collected, outputs);
     }
     if (ports_.dispatched[setup_.control_port].valid.get(outputs)) dispatch_control(outputs);
     if (ports_.dispatched[setup_.memory_port].valid.get(outputs)) dispatch_memory(outputs);
     // A fault reported here belongs to a request of an earlier cycle, or to a suppressed request.
     if (ports_.memory_fault.valid.get(outputs)) memory_fault(outputs);
     if (ports_.data.valid.get(outputs) && ports_.data.ready.get(inputs)) request(outputs);
-    if (ports_.data.answer.get(inputs)) note_refusals(inputs);
+    if (ports_.data.answer.get(inputs)) record_refusals(inputs);
     if (mirror_) see_sent(outputs);
     for (size_t bus = 0; bus < ports_.done.size(); bus++) {
-        if (ports_.partial[bus].get(outputs)) note_part(ports_.done[bus], outputs);
+        if (ports_.partial[bus].get(outputs)) record_part(ports_.done[bus], outputs);
         if (ports_.done[bus].valid.get(outputs)) retire(ports_.done[bus], outputs);
     }
     if (ports_.fault.valid.get(outputs)) fault(outputs);
@@ -141,7 +141,7 @@ void Lockstep::request(const uint32_t* outputs) {
 }
 
 // Every error response must be reported as a fault, in the order of the responses.
-void Lockstep::note_refusals(const uint32_t* inputs) {
+void Lockstep::record_refusals(const uint32_t* inputs) {
     const DataPorts& port = ports_.data;
     uint32_t refused = port.error.get(inputs) & port.answer_mask.get(inputs);
     if (refused != 0) {
@@ -151,7 +151,7 @@ void Lockstep::note_refusals(const uint32_t* inputs) {
 }
 
 // Results of an instruction arrive in order; they are compared with the last one.
-void Lockstep::note_part(const DonePorts& port, const uint32_t* outputs) {
+void Lockstep::record_part(const DonePorts& port, const uint32_t* outputs) {
     Warp& warp = warps_[port.warp.get(outputs)];
     uint32_t pc = port.pc.get(outputs), mask = port.mask.get(outputs);
     Flight* flight = find_done(warp, pc, mask);
@@ -310,10 +310,10 @@ uint64_t Lockstep::in_flight(uint32_t number, FlightState* states, uint64_t most
     const Flights& flights = warps_[number].flights;
     uint64_t count = 0;
     for (uint64_t k = flights.begin(); k != flights.end() && count < most; k++) {
-        const Flight& each = flights[k];
-        if (each.is_over()) continue;
-        states[count++] = {each.collected, each.pc, each.mask, each.port, each.is_executed,
-                           each.is_done};
+        const Flight& flight = flights[k];
+        if (flight.is_over()) continue;
+        states[count++] = {flight.collected, flight.pc,          flight.mask,
+                           flight.port,      flight.is_executed, flight.is_done};
     }
     return count;
 }

@@ -51,7 +51,7 @@ struct LockstepSetup {
     uint32_t misaligned_jump;  // cause with an address
     uint32_t misaligned, unaddressable, refused;
     uint32_t first_address;  // lowest address of memory
-    uint32_t ignores_races;  // a load that missed a store for want of a fence is no difference
+    uint32_t ignores_races;  // a load that missed an unfenced store is no difference
     uint32_t causes[kReasons];
 };
 
@@ -96,7 +96,7 @@ public:
 
     bool agrees() const { return agrees_; }
     const Difference& difference() const { return difference_; }
-    // Loads that missed a store for want of a fence, if these are ignored.
+    // Loads that missed a store because a fence is missing, if these are ignored.
     uint64_t ignored() const { return ignored_; }
     uint64_t in_flight(uint32_t warp, FlightState* states, uint64_t most) const;
 
@@ -132,8 +132,8 @@ private:
     void dispatch_control(const uint32_t* outputs);
     void dispatch_memory(const uint32_t* outputs);
     void request(const uint32_t* outputs);
-    void note_refusals(const uint32_t* inputs);
-    void note_part(const DonePorts& port, const uint32_t* outputs);
+    void record_refusals(const uint32_t* inputs);
+    void record_part(const DonePorts& port, const uint32_t* outputs);
     bool compare_parts(const Warp& warp, const Flight& flight);
     void retire(const DonePorts& port, const uint32_t* outputs);
     void fault(const uint32_t* outputs);

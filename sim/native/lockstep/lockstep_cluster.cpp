@@ -37,7 +37,7 @@ void Lockstep::take_over(const Warp& warp, Flight& flight, const uint32_t* value
     const iss::Access& access = retired.access;
     if (access.size == 0 || access.is_store || flight.model_faults) return;
     if (retired.row == iss::kDroppedRow) return;
-    uint32_t taken = 0;
+    uint32_t replaced = 0;
     bool is_ignored = false;
     for (uint32_t rest = retired.mask; rest != 0; rest &= rest - 1) {
         uint32_t lane = static_cast<uint32_t>(std::countr_zero(rest));
@@ -57,11 +57,11 @@ void Lockstep::take_over(const Warp& warp, Flight& flight, const uint32_t* value
             is_ignored |= is_stale;
         }
         retired.values[lane] = got;
-        taken |= 1u << lane;
+        replaced |= 1u << lane;
     }
-    if (taken == 0) return;
+    if (replaced == 0) return;
     ignored_ += is_ignored;
-    model_.write_register(model_.machine, setup_.core, warp.number, retired.row, taken,
+    model_.write_register(model_.machine, setup_.core, warp.number, retired.row, replaced,
                           retired.values.data());
 }
 
@@ -75,19 +75,19 @@ void Lockstep::follow_store(const Warp& warp, Flight& flight) {
     }
     const iss::Access& access = flight.retired.access;
     if (access.size == 0 || !access.is_store) return;
-    uint32_t kept = 0;
+    uint32_t stored = 0;
     for (uint32_t rest = flight.retired.mask; rest != 0; rest &= rest - 1) {
         uint32_t lane = static_cast<uint32_t>(std::countr_zero(rest));
         uint32_t address = access.addresses[lane];
         if (mirror_->is_console(address)) {
             bytes_.expected.push_back({warp.number, flight.pc, access.data[lane] & 0xFF});
         } else if (!mirror_->is_device(address)) {
-            kept |= 1u << lane;
+            stored |= 1u << lane;
         }
     }
     compare_sent(bytes_);
-    flight.first_write = mirror_->begin_store(flight.retired, flight.began, kept);
-    flight.writes_made = static_cast<uint32_t>(std::popcount(kept));
+    flight.first_write = mirror_->begin_store(flight.retired, flight.began, stored);
+    flight.writes_made = static_cast<uint32_t>(std::popcount(stored));
     if (flight.is_done) end_store(flight);
 }
 

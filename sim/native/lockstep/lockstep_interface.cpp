@@ -28,7 +28,7 @@ int harness_lockstep_finish(Lockstep* lockstep, int is_over, spica::Difference* 
     return lockstep->agrees();
 }
 
-// Loads that missed a store for want of a fence and took over the core's value.
+// Loads that missed a store because a fence is missing and took over the core's value.
 uint64_t harness_lockstep_ignored(const Lockstep* lockstep) { return lockstep->ignored(); }
 
 uint64_t harness_lockstep_in_flight(const Lockstep* lockstep, uint32_t warp,

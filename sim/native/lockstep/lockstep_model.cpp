@@ -72,31 +72,31 @@ void Lockstep::import_counter(Warp& warp, const Flight& flight) {
 void Lockstep::end_core() {
     has_ended_ = true;
     requests_.clear();
-    for (Warp& each : warps_) each.flights.cut(each.next);
+    for (Warp& warp : warps_) warp.flights.cut(warp.next);
 }
 
 // Oldest flight at this pc that is not done; one with this mask is preferred.
 Flight* Lockstep::find_done(Warp& warp, uint32_t pc, uint32_t mask) {
-    Flight* found = nullptr;
+    Flight* oldest = nullptr;
     for (uint64_t number = warp.flights.begin(); number != warp.flights.end(); number++) {
         Flight& flight = warp.flights[number];
         if (flight.is_done || flight.pc != pc) continue;
         if (flight.mask == mask) return &flight;
-        if (found == nullptr) found = &flight;
+        if (oldest == nullptr) oldest = &flight;
     }
-    return found;
+    return oldest;
 }
 
 // Oldest flight at this pc that can still fault; one that faults in the model is preferred.
 Flight* Lockstep::find_fault(Warp& warp, uint32_t pc) {
-    Flight* found = nullptr;
+    Flight* oldest = nullptr;
     for (uint64_t number = warp.flights.begin(); number != warp.flights.end(); number++) {
         Flight& flight = warp.flights[number];
         if (flight.pc != pc) continue;
         if (flight.model_faults) return &flight;
-        if (found == nullptr && !flight.is_over()) found = &flight;
+        if (oldest == nullptr && !flight.is_over()) oldest = &flight;
     }
-    return found;
+    return oldest;
 }
 
 // Threads whose addresses cannot be requested, as the core reports them. Sets `kind` to the reason;

@@ -51,7 +51,7 @@ public:
         if (!is_answered(outputs)) return;
         uint32_t id = bid_.get(outputs);
         auto burst = std::find_if(bursts_.begin(), bursts_.end(),
-                                  [&](const Burst& each) { return each.id == id; });
+                                  [&](const Burst& burst) { return burst.id == id; });
         if (burst == bursts_.end()) return;
         answer(burst->numbers, (bresp_.get(outputs) & 2) != 0);
         bursts_.erase(burst);
@@ -61,10 +61,10 @@ public:
 
 private:
     struct Burst {
-        uint32_t address, id, beats, taken;
+        uint32_t address, id, beats, written;
         std::vector<uint64_t> numbers;
 
-        void archive(Archive& archive) { archive(address, id, beats, taken, numbers); }
+        void archive(Archive& archive) { archive(address, id, beats, written, numbers); }
     };
     struct Beat {
         uint32_t data[32], strobes[4];
@@ -76,14 +76,14 @@ private:
     void pair(Take take) {
         uint32_t size = wdata_.width / 8;
         for (Burst& burst : bursts_) {
-            for (; burst.taken < burst.beats && !beats_.empty(); beats_.pop_front()) {
+            for (; burst.written < burst.beats && !beats_.empty(); beats_.pop_front()) {
                 const Beat& beat = beats_.front();
-                uint32_t address = burst.address / size * size + burst.taken++ * size;
+                uint32_t address = burst.address / size * size + burst.written++ * size;
                 auto made = take(address, reinterpret_cast<const uint8_t*>(beat.data),
                                  beat.strobes, size);
                 burst.numbers.insert(burst.numbers.end(), made.begin(), made.end());
             }
-            if (burst.taken < burst.beats) return;
+            if (burst.written < burst.beats) return;
         }
     }
 

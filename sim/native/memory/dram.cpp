@@ -57,16 +57,16 @@ int Channel::pick(const std::deque<Burst>& queue, bool ordered, uint64_t now) co
 }
 
 void Channel::choose_direction() {
-    bool wanted = draining_;
+    bool drains = draining_;
     if (writes_.empty()) {
-        if (!reads_.empty()) wanted = false;
+        if (!reads_.empty()) drains = false;
     } else if (reads_.empty() || 4 * write_beats_ >= 3 * write_capacity_) {
-        wanted = true;
+        drains = true;
     } else if (4 * write_beats_ <= write_capacity_) {
-        wanted = false;
+        drains = false;
     }
-    if (wanted != draining_) {
-        draining_ = wanted;
+    if (drains != draining_) {
+        draining_ = drains;
         bus_free_ += p_.turnaround * kCycle;  // no loss if the bus has been idle since
     }
 }

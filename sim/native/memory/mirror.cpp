@@ -53,8 +53,8 @@ bool Mirror::step(uint64_t now, const uint32_t* outputs, const uint32_t*) {
              reinterpret_cast<const uint8_t*>(outputs + port.data.offset),
              outputs + port.mask.offset, port.mask.width, now + 1);
     }
-    for (DmaWrites& each : dma_) {
-        each.step(
+    for (DmaWrites& writes : dma_) {
+        writes.step(
             outputs,
             [&](uint32_t address, const uint8_t* bytes, const uint32_t* strobes, uint32_t size) {
                 return take(address, bytes, strobes, size, kOpen);
@@ -162,10 +162,10 @@ void Mirror::end_store(uint64_t first, uint32_t count, uint64_t end) {
 
 bool Mirror::explains(uint32_t core, uint64_t from, uint64_t to, uint32_t address, uint32_t size,
                       uint32_t expected, uint32_t got) const {
-    uint32_t found = 0;  // bytes for which memory may have held the core's value
+    uint32_t explained = 0;  // bytes for which memory may have held the core's value
     for (uint32_t byte = 0; byte < size; byte++) {
         uint32_t shift = 8 * byte;
-        if ((expected >> shift & 0xFF) == (got >> shift & 0xFF)) found |= 1u << byte;
+        if ((expected >> shift & 0xFF) == (got >> shift & 0xFF)) explained |= 1u << byte;
     }
     for (const Write& write : writes_) {
         // A core's own stores and loads take effect in program order.
@@ -173,10 +173,11 @@ bool Mirror::explains(uint32_t core, uint64_t from, uint64_t to, uint32_t addres
         for (uint32_t byte = 0, place; byte < size; byte++) {
             if (!write.has(address + byte, place)) continue;
             uint8_t value = static_cast<uint8_t>(got >> 8 * byte);
-            if (value == write.before[place] || value == write.after[place]) found |= 1u << byte;
+            bool is_held = value == write.before[place] || value == write.after[place];
+            if (is_held) explained |= 1u << byte;
         }
     }
-    return found == (1u << size) - 1;
+    return explained == (1u << size) - 1;
 }
 
 Missed Mirror::missed(uint32_t core, uint64_t from, uint32_t address, uint32_t size,
@@ -185,9 +186,9 @@ Missed Mirror::missed(uint32_t core, uint64_t from, uint32_t address, uint32_t s
     for (uint32_t byte = 0, place; byte < size; byte++) {
         uint8_t value = static_cast<uint8_t>(got >> 8 * byte);
         if (value == static_cast<uint8_t>(expected >> 8 * byte)) continue;
-        auto write = std::find_if(writes_.rbegin(), writes_.rend(), [&](const Write& each) {
-            return each.core != core && each.end < from && each.has(address + byte, place) &&
-                   each.before[place] == value && each.after[place] != value;
+        auto write = std::find_if(writes_.rbegin(), writes_.rend(), [&](const Write& other) {
+            return other.core != core && other.end < from && other.has(address + byte, place) &&
+                   other.before[place] == value && other.after[place] != value;
         });
         if (write == writes_.rend()) return {};
         if (!missed.is_found || write->end > missed.cycle) {

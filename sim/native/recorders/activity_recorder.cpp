@@ -16,12 +16,12 @@ void ActivityRecorder::add(size_t series, uint64_t cycle, uint32_t value, bool h
 
     if (!has_intervals) return;
     Track& track = tracks_[series];
-    if (!track.found.empty() && cycle < track.found.back().end + track.gap) {
-        track.found.back().end = cycle + 1;
+    if (!track.intervals.empty() && cycle < track.intervals.back().end + track.gap) {
+        track.intervals.back().end = cycle + 1;
         return;
     }
-    track.found.push_back({cycle, cycle + 1});
-    while (track.found.size() > limits_.intervals) join_intervals(track);
+    track.intervals.push_back({cycle, cycle + 1});
+    while (track.intervals.size() > limits_.intervals) join_intervals(track);
 }
 
 void ActivityRecorder::join_bins() {
@@ -39,15 +39,15 @@ void ActivityRecorder::join_bins() {
 
 void ActivityRecorder::join_intervals(Track& track) const {
     track.gap *= 2;
-    size_t kept = 0;
-    for (const Interval& each : track.found) {
-        if (kept && each.start < track.found[kept - 1].end + track.gap) {
-            track.found[kept - 1].end = each.end;
+    size_t count = 0;
+    for (const Interval& interval : track.intervals) {
+        if (count && interval.start < track.intervals[count - 1].end + track.gap) {
+            track.intervals[count - 1].end = interval.end;
         } else {
-            track.found[kept++] = each;
+            track.intervals[count++] = interval;
         }
     }
-    track.found.resize(kept);
+    track.intervals.resize(count);
 }
 
 }  // namespace spica
@@ -77,8 +77,8 @@ uint64_t activity_intervals(const ActivityRecorder* recorder, uint64_t series, u
 }
 
 void activity_copy(const ActivityRecorder* recorder, uint64_t series, spica::Interval* intervals) {
-    const auto& found = recorder->intervals(series);
-    std::copy(found.begin(), found.end(), intervals);
+    const auto& recorded = recorder->intervals(series);
+    std::copy(recorded.begin(), recorded.end(), intervals);
 }
 
 }  // extern "C"

@@ -39,7 +39,9 @@ public:
     size_t series() const { return tracks_.size(); }
     // One row per bin, one column per series.
     const std::vector<uint32_t>& sums() const { return sums_; }
-    const std::vector<Interval>& intervals(size_t series) const { return tracks_[series].found; }
+    const std::vector<Interval>& intervals(size_t series) const {
+        return tracks_[series].intervals;
+    }
     // Intervals fewer cycles apart than this are merged.
     uint64_t gap(size_t series) const { return tracks_[series].gap; }
 
@@ -57,10 +59,10 @@ protected:
 
 private:
     struct Track {
-        std::vector<Interval> found;
+        std::vector<Interval> intervals;
         uint64_t gap = 1;
 
-        void archive(Archive& archive) { archive(found, gap); }
+        void archive(Archive& archive) { archive(intervals, gap); }
     };
 
     void join_bins();

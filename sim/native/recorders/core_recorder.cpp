@@ -23,7 +23,7 @@ Recorder::Recorder(const CorePorts& ports, uint32_t core, uint64_t first, uint64
       limit_(limit),
       seen_(first),
       slots_seen_(first),
-      asked_(size_t{1} << ports.fetch.tag.width, Pair{kNoWarp, 0}),
+      requested_(size_t{1} << ports.fetch.tag.width, Pair{kNoWarp, 0}),
       offers_(ports.offered.size(), kNothing),
       reasons_(ports.warps(), kUnknown),
       slot_reasons_(ports.slots.size(), kUnknown),
@@ -31,14 +31,14 @@ Recorder::Recorder(const CorePorts& ports, uint32_t core, uint64_t first, uint64
       at_barrier_(kUnknown) {}
 
 void Recorder::archive(Archive& archive) {
-    archive(now_, seen_, slots_seen_, is_cut_, asked_, offers_, reasons_, slot_reasons_);
+    archive(now_, seen_, slots_seen_, is_cut_, requested_, offers_, reasons_, slot_reasons_);
     archive(active_, at_barrier_, records_, values_);
 }
 
 bool Recorder::step(uint64_t now, const uint32_t* outputs, const uint32_t* inputs) {
     // The outcome of the issue slots is visible one cycle later.
     if (now < first_ || now > end_ || is_cut_) return true;
-    size_t kept = records_.size(), kept_values = values_.size();
+    size_t count = records_.size(), kept_values = values_.size();
     now_ = now;
     if (now > first_) slots(outputs);
     if (now < end_) {
@@ -50,7 +50,7 @@ bool Recorder::step(uint64_t now, const uint32_t* outputs, const uint32_t* input
     }
     if (records_.size() > limit_) {
         is_cut_ = true;
-        records_.resize(kept);
+        records_.resize(count);
         values_.resize(kept_values);
         return true;
     }
@@ -74,7 +74,7 @@ bool Recorder::changes(uint32_t& state, uint32_t value) const {
 void Recorder::front(const uint32_t* outputs, const uint32_t* inputs) {
     const FetchPorts& fetch = ports_.fetch;
     if (fetch.answer.get(inputs)) {
-        const Pair& pair = asked_[fetch.answer_tag.get(inputs)];
+        const Pair& pair = requested_[fetch.answer_tag.get(inputs)];
         const uint32_t* words = inputs + fetch.answer_data.offset;
         add(RecordKind::kFetched, pair.warp, fetch.error.get(inputs), pair.address, words[0],
             words[1]);
@@ -82,7 +82,7 @@ void Recorder::front(const uint32_t* outputs, const uint32_t* inputs) {
     if (fetch.valid.get(outputs) && fetch.ready.get(inputs)) {
         uint32_t tag = fetch.tag.get(outputs), address = fetch.address.get(outputs);
         uint32_t warp = tag & ((1u << warp_width_) - 1);
-        asked_[tag] = {warp, address};
+        requested_[tag] = {warp, address};
         add(RecordKind::kFetch, warp, 0, address, 0, tag);
     }
 }

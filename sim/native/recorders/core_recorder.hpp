@@ -80,7 +80,7 @@ private:
     uint64_t first_, end_, limit_;
     uint64_t now_ = 0, seen_, slots_seen_;
     bool is_cut_ = false;
-    std::vector<Pair> asked_;            // by tag
+    std::vector<Pair> requested_;            // by tag
     std::vector<uint64_t> offers_;       // by port: instruction offered in the last cycle
     std::vector<uint32_t> reasons_, slot_reasons_;
     uint32_t active_, at_barrier_;

@@ -101,11 +101,11 @@ void Profile::complete(uint64_t now, const uint32_t* outputs) {
 }
 
 std::vector<RegisterWait> Profile::waits() const {
-    std::vector<RegisterWait> found;
+    std::vector<RegisterWait> rows;
     for (const auto& [places, cycles] : blocked_) {
-        found.push_back({places.first, places.second, cycles});
+        rows.push_back({places.first, places.second, cycles});
     }
-    return found;
+    return rows;
 }
 
 void Profile::archive(Archive& archive) {
@@ -113,7 +113,7 @@ void Profile::archive(Archive& archive) {
     archive(active_, done_, cycles_, last_, stalls_, waited_, latest_, waits);
     for (auto& writers : writers_) archive.raw(writers.data(), sizeof writers);
     blocked_.clear();
-    for (const RegisterWait& each : waits) blocked_[{each.place, each.producer}] = each.cycles;
+    for (const RegisterWait& wait : waits) blocked_[{wait.place, wait.producer}] = wait.cycles;
 }
 
 }  // namespace spica

@@ -101,17 +101,17 @@ def fetched(
     )
     for number, name in enumerate(names):
         if name in with_intervals:
-            found, gap = fetched_intervals(library, recorder, number)
-            records.intervals[name], records.gaps[name] = found, gap
+            intervals, gap = fetched_intervals(library, recorder, number)
+            records.intervals[name], records.gaps[name] = intervals, gap
     return records
 
 
 def fetched_intervals(library: NativeLibrary, recorder: int, number: int) -> tuple[np.ndarray, int]:
     """Return the intervals of a series and the minimum gap between them."""
     gap = ctypes.c_uint64()
-    found = np.empty((library.activity_intervals(recorder, number, gap), 2), np.int64)
-    library.activity_copy(recorder, number, found)
-    return found, gap.value
+    intervals = np.empty((library.activity_intervals(recorder, number, gap), 2), np.int64)
+    library.activity_copy(recorder, number, intervals)
+    return intervals, gap.value
 
 
 def merged(records: ClusterRecords, others: Sequence[ClusterRecords]) -> ClusterRecords:
@@ -119,21 +119,21 @@ def merged(records: ClusterRecords, others: Sequence[ClusterRecords]) -> Cluster
 
     All have the cycles of the first.
     """
-    bin_cycles = max(each.bin_cycles for each in (records, *others))
+    bin_cycles = max(part.bin_cycles for part in (records, *others))
     sums: dict[str, np.ndarray] = {}
     intervals, gaps = dict(records.intervals), dict(records.gaps)
-    for each in (records, *others):
-        sums |= joined_bins(each.sums, bin_cycles // each.bin_cycles)
-        intervals |= each.intervals
-        gaps |= each.gaps
+    for part in (records, *others):
+        sums |= joined_bins(part.sums, bin_cycles // part.bin_cycles)
+        intervals |= part.intervals
+        gaps |= part.gaps
     return replace(records, bin_cycles=bin_cycles, sums=sums, intervals=intervals, gaps=gaps)
 
 
 def joined_bins(sums: Mapping[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
     """Return sums over `count` bins each."""
     return {
-        name: np.add.reduceat(each, np.arange(0, len(each), count), dtype=np.uint32)
-        if len(each)
-        else each
-        for name, each in sums.items()
+        name: np.add.reduceat(values, np.arange(0, len(values), count), dtype=np.uint32)
+        if len(values)
+        else values
+        for name, values in sums.items()
     }

@@ -73,12 +73,12 @@ def counter_events(track: Track, records: ClusterRecords) -> Iterator[Event]:
     ]
     last = None
     for number, cycle in enumerate(first.tolist()):
-        told = {
+        values_now = {
             series.label: float(value[number]) for series, value in zip(drawn, values, strict=True)
         }
-        if told != last:
-            yield {"ph": "C", "name": track.title, "ts": cycle, "pid": COUNTS, "args": told}
-        last = told
+        if values_now != last:
+            yield {"ph": "C", "name": track.title, "ts": cycle, "pid": COUNTS, "args": values_now}
+        last = values_now
     if last is not None:
         over = dict.fromkeys(last, 0)
         yield {"ph": "C", "name": track.title, "ts": records.end, "pid": COUNTS, "args": over}

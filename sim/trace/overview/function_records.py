@@ -49,11 +49,11 @@ class FunctionRecording:
 
     def fetch(self) -> list[ClusterRecords]:
         """Return the records of each core so far; series have the names of `series_name`."""
-        found = []
+        records = []
         for core, recorder in enumerate(self.recorders):
             names = [series_name(core, name) for name in self.names]
-            found.append(fetched(self.library, recorder, names, names))
-        return found
+            records.append(fetched(self.library, recorder, names, names))
+        return records
 
 
 def series_name(core: int, function: str) -> str:

@@ -58,7 +58,7 @@ def track_data(track: Track, records: ClusterRecords) -> dict[str, Any]:
 
 def series_data(series: Series, records: ClusterRecords) -> dict[str, Any]:
     """Return the page data of a series."""
-    found = series.intervals(records)
+    intervals = series.intervals(records)
     return {
         "label": series.label,
         "colour": series.colour,
@@ -67,7 +67,7 @@ def series_data(series: Series, records: ClusterRecords) -> dict[str, Any]:
         "drawing": series.drawing.name.lower(),
         "sums": repeats(series.sums(records)),
         # Distances between successive bounds are far shorter than cycles.
-        "intervals": np.diff(found.reshape(-1), prepend=records.first).tolist(),
+        "intervals": np.diff(intervals.reshape(-1), prepend=records.first).tolist(),
         "gap": records.gaps.get(series.signals[0], 1),
     }
 
@@ -78,7 +78,7 @@ def repeats(values: np.ndarray) -> list[int]:
         return []
     starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
     counts = np.diff(np.append(starts, len(values)))
-    told = []
+    encoded = []
     for value, count in zip(values[starts].tolist(), counts.tolist(), strict=True):
-        told += [value] if count == 1 else [value, 1 - count]
-    return told
+        encoded += [value] if count == 1 else [value, 1 - count]
+    return encoded

@@ -65,8 +65,8 @@ class Series:
 
     def intervals(self, records: ClusterRecords) -> np.ndarray:
         """Return the active intervals, of shape (n, 2), if they are recorded."""
-        kept = records.intervals if len(self.names) == 1 else {}
-        return kept.get(self.signals[0], np.empty((0, 2), np.int64))
+        intervals = records.intervals if len(self.names) == 1 else {}
+        return intervals.get(self.signals[0], np.empty((0, 2), np.int64))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -53,22 +53,22 @@ def cluster_tracks(
         *(track for number in range(shown) for track in core_tracks(config, number)),
         *function_tracks(config, records, shown),
     ]
-    kept = (
+    drawn = (
         replace(track, series=tuple(one for one in track.series if one.names <= {*records.sums}))
         for track in tracks
     )
-    return [track for track in kept if any(one.sums(records).any() for one in track.series)]
+    return [track for track in drawn if any(one.sums(records).any() for one in track.series)]
 
 
 def dma_tracks(config: MachineConfig, events: dict[str, Counter], kind: str) -> Iterator[Track]:
     """Yield a track per AXI master for its reads or writes."""
     beat = config.axi.data_width // 8
     for event, counter in events.items():
-        if found := re.fullmatch(rf"{kind}_beats_(\d+)", event):
+        if match := re.fullmatch(rf"{kind}_beats_(\d+)", event):
             moved = counted(counter, f"{kind}s", kind, event_bytes=beat)
-            held = events[f"{kind}_wait_{found[1]}"]
+            held = events[f"{kind}_wait_{match[1]}"]
             waits = counted(held, "stalled", "held", drawing=Drawing.LINE)
-            title = f"DRAM {kind} m_axi{found[1]}"
+            title = f"DRAM {kind} m_axi{match[1]}"
             yield Track(title=title, manual=UNITS_AND_DMA, series=(moved, waits))
 
 
@@ -91,8 +91,8 @@ def descriptor_tracks(events: dict[str, Counter]) -> Iterator[Track]:
 def shared_tracks(config: MachineConfig, events: dict[str, Counter]) -> Iterator[Track]:
     """Yield a track per wide port of shared memory, one for all rows and one for all lanes."""
     for event, counter in events.items():
-        if found := re.fullmatch(r"(read|write)_(\d+)", event):
-            kind, number = found.groups()
+        if match := re.fullmatch(r"(read|write)_(\d+)", event):
+            kind, number = match.groups()
             port = counter.name.removeprefix(f"shared_{kind}_words_")
             moved = counted(counter, f"{kind}s", kind, event_bytes=counter.scale * WORD_BYTES)
             held = counted(events[f"{kind}_wait_{number}"], "stalled", "held")

@@ -68,8 +68,8 @@ def span_event(span: Span, process: int, thread: int) -> Event:
         "pid": process,
         "tid": thread,
     }
-    told = {key: value for key, value in arguments.items() if key != "inside"}
-    return event | {"args": told} if told else event
+    details = {key: value for key, value in arguments.items() if key != "inside"}
+    return event | {"args": details} if details else event
 
 
 def track(process: int, number: int, title: str, spans: Iterable[Span]) -> Iterator[Event]:
@@ -101,7 +101,7 @@ def in_rows(spans: Iterable[Span]) -> Iterator[tuple[int, Span]]:
 def arguments_of(life: Life, names: Names) -> Event:
     """Return the details of an instruction for the viewer."""
     function, line = names.place(life.pc)
-    told = {
+    details = {
         "pc": f"{life.pc:#010x}",
         "warp": life.warp,
         "mask": f"{life.mask:#x}",
@@ -112,25 +112,25 @@ def arguments_of(life: Life, names: Names) -> Event:
         "function": function,
         "line": line,
     }
-    return {key: value for key, value in told.items() if value != ""}
+    return {key: value for key, value in details.items() if value != ""}
 
 
 def warps(pipeline: Pipeline, names: Names) -> Iterator[tuple[str, list[Span]]]:
     """Yield a track of instructions per warp."""
-    found: dict[int, list[Span]] = {warp: [] for warp in range(len(pipeline.warps))}
+    spans_of: dict[int, list[Span]] = {warp: [] for warp in range(len(pipeline.warps))}
     for life in pipeline.lives:
         stages = stages_of(life, pipeline.end)
         inside = [
             (start, end, STAGES[letter].partition(":")[0], {}) for letter, start, end in stages
         ]
         arguments = arguments_of(life, names) | {"inside": inside}
-        found[life.warp].append((
+        spans_of[life.warp].append((
             stages[0][1],
             stages[-1][2],
             names.text(life.pc, life.word),
             arguments,
         ))
-    for warp, spans in found.items():
+    for warp, spans in spans_of.items():
         yield f"warp {warp}", spans
 
 
@@ -188,5 +188,5 @@ def transfer_span(one: Transfer, end: int) -> Span:
     """Return the span of a memory request; without a response it lasts until the end."""
     answered = end if one.answered is None else one.answered + 1
     name = f"{'store' if one.is_store else 'load'} {one.address:08x}"
-    told = {"lanes": f"{one.mask:#x}", "tag": one.tag, "refused": one.is_refused}
-    return one.accepted, answered, name, told
+    details = {"lanes": f"{one.mask:#x}", "tag": one.tag, "refused": one.is_refused}
+    return one.accepted, answered, name, details

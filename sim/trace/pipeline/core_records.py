@@ -45,7 +45,7 @@ class CoreRecords:
 
     @property
     def sentence(self) -> str:
-        """Note about missing cycles, or an empty string."""
+        """Remark on missing cycles, or an empty string."""
         if not self.is_cut:
             return ""
         return (

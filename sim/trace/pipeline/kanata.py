@@ -75,10 +75,10 @@ def details(core: int, life: Life, names: Names) -> str:
 def timed(lines: Sequence[Line]) -> list[str]:
     """Return the log: commands, with the number of elapsed cycles between them."""
     now = lines[0][0] if lines else 0
-    found = ["Kanata\t0004", f"C=\t{now}"]
+    commands = ["Kanata\t0004", f"C=\t{now}"]
     for cycle, _, command in lines:
         if cycle != now:
-            found.append(f"C\t{cycle - now}")
+            commands.append(f"C\t{cycle - now}")
             now = cycle
-        found.append(command)
-    return found
+        commands.append(command)
+    return commands

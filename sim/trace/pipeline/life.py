@@ -36,7 +36,7 @@ class Life:
         The instruction word.
     port : Port
     slot, collector, pending : int
-        Issue slot; collector; mask of the operands that came over a bus.
+        Issue slot; collector; mask of the operands received over a bus.
     requested, fetched : int or None
         Cycle of the fetch request, and of its response.
     issued : int or None
@@ -190,7 +190,7 @@ def held_up(pipeline: Pipeline) -> dict[int, list[tuple[str, int, int]]]:
     waits = [iter(runs) for runs in pipeline.warps]
     run = [next(runs, None) for runs in waits]
     ahead: dict[int, int | None] = {}  # issue cycle of the previous instruction, by warp
-    found = {}
+    holds_of = {}
     for life in pipeline.lives:
         holds = []
         before = ahead.get(life.warp)
@@ -202,8 +202,8 @@ def held_up(pipeline: Pipeline) -> dict[int, list[tuple[str, int, int]]]:
             holds.append(("collectors_full", life.issued + 1, life.collected))
         if life.offered is not None and life.done is not None:
             holds.append(("bus", life.offered, life.done))
-        found[life.number] = [hold for hold in holds if hold[1] < hold[2]]
-    return found
+        holds_of[life.number] = [hold for hold in holds if hold[1] < hold[2]]
+    return holds_of
 
 
 def reasons_of(

@@ -37,15 +37,15 @@ def operands_of(pipeline: Pipeline, names: Names, registers: Mapping[int, np.nda
         warp: {number: values.copy() for number, values in enumerate(rows)}
         for warp, rows in registers.items()
     }
-    found: Operands = {}
+    operands: Operands = {}
     for life in pipeline.lives:
         file = files.setdefault(life.warp, {})
         numbers = sources(names.word(life.pc, life.word))
-        found[life.number] = {
+        operands[life.number] = {
             number: file[number].copy() for number in numbers if number in file and number
         }
         apply(life, file, names.word(life.pc, life.word))
-    return found
+    return operands
 
 
 def sources(word: int | None) -> list[int]:

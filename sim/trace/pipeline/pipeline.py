@@ -20,7 +20,7 @@ class _Tracker:
         self.records = records
         self.pipeline = Pipeline(records.core, records.first, records.end, records.sentence)
         # Cycle of the fetch request, by warp and address of the pair; then also of its response.
-        self.asked: dict[tuple[int, int], int] = {}
+        self.requests: dict[tuple[int, int], int] = {}
         self.pairs: dict[tuple[int, int], tuple[int | None, int]] = {}
         self.waiting: dict[int, deque[int]] = defaultdict(deque)  # issue cycles, by slot
         self.orders: dict[int, int] = defaultdict(int)
@@ -61,16 +61,16 @@ class _Tracker:
         return pipeline
 
     def fetch(self, cycle, warp, place, pc, mask, extra):
-        self.asked[warp, pc] = cycle
+        self.requests[warp, pc] = cycle
 
     def fetched(self, cycle, warp, place, pc, mask, extra):
         if warp == HARNESS.constant("kNoWarp"):  # requested before the window
             return
-        asked = self.asked.pop((warp, pc), None)
-        self.pairs[warp, pc] = (asked, cycle)
+        requested = self.requests.pop((warp, pc), None)
+        self.pairs[warp, pc] = (requested, cycle)
         self.pipeline.words.update({pc: mask, pc + 4: extra})
-        if asked is not None:
-            self.pipeline.fetches.append((asked, cycle, warp, pc))
+        if requested is not None:
+            self.pipeline.fetches.append((requested, cycle, warp, pc))
 
     def slot(self, cycle, warp, place, pc, mask, extra):
         self.tally(place, cycle)
@@ -87,7 +87,7 @@ class _Tracker:
         # The last issue of a slot is recorded after this event, and collected later.
         self.tally(place, cycle)
         issued = self.waiting[place].popleft() if self.waiting[place] else None
-        asked, fetched = self.pairs.get((warp, pc & ~7), (None, None))
+        requested, fetched = self.pairs.get((warp, pc & ~7), (None, None))
         life = Life(
             number=len(self.pipeline.lives),
             order=self.orders[warp],
@@ -99,7 +99,7 @@ class _Tracker:
             slot=place,
             collector=extra >> 16,
             pending=extra >> 8 & 0xFF,
-            requested=asked,
+            requested=requested,
             fetched=fetched,
             issued=issued,
             collected=cycle,
@@ -154,14 +154,14 @@ def pipeline_of(records: CoreRecords) -> Pipeline:
 
 def runs_of(rows: np.ndarray, name: str, end: int) -> list[list[Run]]:
     """Return the runs of each warp or slot: states that last until the next, or until `end`."""
-    found = []
+    runs = []
     for number in range(int(rows[name].max()) + 1 if len(rows) else 0):
         own = rows[rows[name] == number]
         starts = own["cycle"].tolist()
         states = own["extra"].tolist()
-        found.append([
+        runs.append([
             Run(start, stop, state)
             for start, stop, state in zip(starts, [*starts[1:], end], states, strict=True)
             if start < stop
         ])
-    return found
+    return runs

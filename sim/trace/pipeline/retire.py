@@ -56,7 +56,7 @@ def line(
     if life.writes and life.values is not None:
         text += f"; {register_text(life.rd, life.values, life.result_mask)}"
     if operands:
-        known = (register_text(number, each, life.mask) for number, each in operands.items())
+        known = (register_text(number, operand, life.mask) for number, operand in operands.items())
         text += f"; from {', '.join(known)}"
     function, source = names.place(life.pc)
     places = ", ".join(filter(None, (function, source)))

@@ -170,8 +170,8 @@ def every_half() -> dict[str, np.ndarray]:
         half = 1 << FP32.fraction_width - form.fraction_width - 1
         parts.append((operation, a, a + np.uint32(half)))
     operation, a, b = (
-        np.concatenate(each)
-        for each in zip(*((np.full(len(a), one), a, b) for one, a, b in parts), strict=True)
+        np.concatenate(columns)
+        for columns in zip(*((np.full(len(a), one), a, b) for one, a, b in parts), strict=True)
     )
     rounding = np.arange(len(a)) % len(Rounding)
     lanes = {name: x[:, np.newaxis] for name, x in (("a", a), ("b", b), ("c", b))}
@@ -181,10 +181,10 @@ def every_half() -> dict[str, np.ndarray]:
 def outputs(model, operation, rounding, **lanes) -> dict[str, np.ndarray]:
     """Return the outputs of the one lane by a model of single operations."""
     operands = (lanes[name][:, 0] for name in "abc")
-    found = per_operation(
+    results = per_operation(
         lambda one, *arrays: model(FloatOperation(one), *arrays), operation, *operands, rounding
     )
-    return {name: values[:, np.newaxis] for name, values in found.items()}
+    return {name: values[:, np.newaxis] for name, values in results.items()}
 
 
 def units() -> list[Unit]:

@@ -140,8 +140,8 @@ def windowed(rng: np.random.Generator, values: np.ndarray, form: FloatFormat, ce
     """Return `values` with exponents near `centre`, at most that of the largest number."""
     width = rng.choice([1, 2, 4, 12, 25], (len(values), 1))
     exponent = np.clip(centre + rng.integers(0, width, values.shape), 0, form.exponent_mask - 1)
-    kept = values & ~np.uint32(form.exponent_mask << form.fraction_width)
-    return (kept | exponent << form.fraction_width).astype(np.uint32)
+    without_exponent = values & ~np.uint32(form.exponent_mask << form.fraction_width)
+    return (without_exponent | exponent << form.fraction_width).astype(np.uint32)
 
 
 def cancelled(rng: np.random.Generator, where, a, b, form: FloatFormat):

@@ -117,7 +117,7 @@ class Acceptance:
         subbanks, paths = range(part * size, part * size + size), (False, True)
         rivals = {"row": [("narrow", n) for n in subbanks], "narrow": [("row", part)]}
         takes_turns = any(
-            (name, each, n) in queues for name, n in rivals.get(kind, ()) for each in paths
+            (name, any_path, n) in queues for name, n in rivals.get(kind, ()) for any_path in paths
         )
         if other is not None and other.line == first.line:
             lost = self.lost.pop((kind, place), None)
@@ -126,5 +126,5 @@ class Acceptance:
             self.lost[kind, place] = path
             return lost != path
         if takes_turns:
-            return any((each, n) in used for each in paths for n in subbanks)
+            return any((any_path, n) in used for any_path in paths for n in subbanks)
         return kind != "wide" and first.line in {used.get((not path, word)) for word in words}

@@ -101,11 +101,11 @@ class Rule:
 
     def places(self) -> dict[str, tuple[Place, int]]:
         """Return the place of each port, and its lane."""
-        found = {f"row_{n}": (place, 0) for n, place in enumerate(self.rows)}
-        found |= {name: (place, 0) for name, place in (self.wide or {}).items()}
+        places = {f"row_{n}": (place, 0) for n, place in enumerate(self.rows)}
+        places |= {name: (place, 0) for name, place in (self.wide or {}).items()}
         if self.lanes is not None:
-            found |= {f"narrow_{n}": (self.lanes, n) for n in range(LANES)}
-        return found
+            places |= {f"narrow_{n}": (self.lanes, n) for n in range(LANES)}
+        return places
 
 
 def accesses_per_cycle(stress: SharedStress, rule: Rule, cycles: int = 256) -> dict[str, float]:

@@ -88,25 +88,28 @@ class SharedStress:
 
     def run(self, wishes: Mapping[str, Wishes]) -> StressRun:
         """Run one cycle for each wish, and further cycles until all accesses are done; check."""
-        cycles = max(len(each.address) for each in wishes.values())
+        cycles = max(len(port_wishes.address) for port_wishes in wishes.values())
         # The last accesses of all ports are done within this many further cycles.
         total = cycles + 4 * len(self.sizes) + self.config.memory.read_latency
         inputs: dict[str, Any] = {}
-        for name, each in wishes.items():
-            inputs |= port_inputs(name, each, total, self.sizes[name])
-        found = self.bench.run(total, **inputs)
+        for name, port_wishes in wishes.items():
+            inputs |= port_inputs(name, port_wishes, total, self.sizes[name])
+        outputs = self.bench.run(total, **inputs)
         run = StressRun(total)
-        self.expect(found, self.accesses_of(wishes), run)
+        self.expect(outputs, self.accesses_of(wishes), run)
         return run
 
     def accesses_of(self, wishes: Mapping[str, Wishes]) -> dict[int, dict[str, Access]]:
         """Return the wished accesses of each cycle."""
         wished: dict[int, dict[str, Access]] = defaultdict(dict)
-        for name, each in wishes.items():
-            address = each.address.tolist()
-            write = np.broadcast_to(each.write, len(address)).tolist()
-            data, mask = each.data, None if each.mask is None else bits_of(each.mask)
-            for cycle in np.flatnonzero(each.address >= 0).tolist():
+        for name, port_wishes in wishes.items():
+            address = port_wishes.address.tolist()
+            write = np.broadcast_to(port_wishes.write, len(address)).tolist()
+            data, mask = (
+                port_wishes.data,
+                None if port_wishes.mask is None else bits_of(port_wishes.mask),
+            )
+            for cycle in np.flatnonzero(port_wishes.address >= 0).tolist():
                 access = Access(address[cycle], write[cycle])
                 if write[cycle]:
                     assert data is not None
@@ -116,12 +119,12 @@ class SharedStress:
                 wished[cycle][name] = access
         return wished
 
-    def expect(self, found, wished, run: StressRun) -> None:
+    def expect(self, outputs, wished, run: StressRun) -> None:
         """Check all outputs."""
         names = list(self.sizes)
-        words = {name: words_of(found[f"{name}_word"], self.sizes[name]) for name in self.readers}
-        answers = {name: found[f"{name}_answer"].tolist() for name in self.readers}
-        done, busy, events = (found[name] for name in ("done", "busy", "events"))
+        words = {name: words_of(outputs[f"{name}_word"], self.sizes[name]) for name in self.readers}
+        answers = {name: outputs[f"{name}_answer"].tolist() for name in self.readers}
+        done, busy, events = (outputs[name] for name in ("done", "busy", "events"))
         done, busy, events = done.tolist(), busy.tolist(), words_of(events, 0)
         waits = Counter[str]()
         for cycle in range(run.cycles):
@@ -146,7 +149,7 @@ class SharedStress:
                 run.longest_wait[name] = max(run.longest_wait[name], waits[name])
             for name, access in wished.get(cycle, {}).items():
                 self.offered.setdefault(name, access)
-        run.accesses = Counter({name: len(each) for name, each in run.accepted.items()})
+        run.accesses = Counter({name: len(accesses) for name, accesses in run.accepted.items()})
         assert not (self.offered or self.due), "the run must end without accesses in progress"
 
     @property
@@ -169,20 +172,20 @@ class SharedStress:
 
     def count(self, accepted: list[str]) -> None:
         """Count the accesses of lanes and rows, which are reported a cycle later."""
-        taken = set(accepted)
+        granted = set(accepted)
         self.counted = Counter(
-            f"{kind}_{'waits' if name not in taken else 'writes' if access.write else 'reads'}"
+            f"{kind}_{'waits' if name not in granted else 'writes' if access.write else 'reads'}"
             for name, access in self.offered.items()
             if (kind := name.partition("_")[0]) in ("narrow", "row")
         )
 
     def events(self, accepted: list[str]) -> int:
         """Return the expected events as a number; see `shared_events`."""
-        taken, value, at = set(accepted), 0, 0
+        granted, value, at = set(accepted), 0, 0
         for kind, sizes in (("read", self.config.read_sizes), ("write", self.config.write_sizes)):
             for i, _ in enumerate(sizes):
-                value |= (f"{kind}_{i}" in taken) << at + i
-                waits = f"{kind}_{i}" in self.offered and f"{kind}_{i}" not in taken
+                value |= (f"{kind}_{i}" in granted) << at + i
+                waits = f"{kind}_{i}" in self.offered and f"{kind}_{i}" not in granted
                 value |= waits << at + len(sizes) + i
             at += 2 * len(sizes)
         for kind, ports in (

@@ -305,7 +305,7 @@ def test_dram_that_was_not_placed_is_a_fault():
 
 def test_regions_meet_where_they_share_a_byte():
     rng = random.Random(5)
-    met = 0
+    overlapping = 0
     for _ in range(3000):
         one, other = (
             Region(rng.randrange(60), rng.randrange(12), rng.randint(1, 6), rng.randint(1, 9))
@@ -315,6 +315,6 @@ def test_regions_meet_where_they_share_a_byte():
             {r.start + i * r.pitch + j for i in range(r.rows) for j in range(r.width)}
             for r in (one, other)
         ]
-        assert one.meets(other) == bool(bytes_of[0] & bytes_of[1]), (one, other)
-        met += one.meets(other)
-    assert 500 < met < 2500
+        assert one.overlaps(other) == bool(bytes_of[0] & bytes_of[1]), (one, other)
+        overlapping += one.overlaps(other)
+    assert 500 < overlapping < 2500

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from spica.hw.config import CoreBlockConfig
-from spica.sim.golden.cluster.barrier_scopes import BarrierSystemModel, Coming, Told
+from spica.sim.golden.cluster.barrier_scopes import BarrierResponse, BarrierSystemModel, Coming
 from spica.sim.golden.core.control.barrier import OF_CORES
 
 __all__ = ["Meeting", "MeetingPlan", "Moment", "step"]
@@ -45,7 +45,7 @@ class Moment:
     coming: tuple[Coming | None, ...]
     waiting: tuple[int, ...]
     cores_waiting: tuple[int, ...]
-    told: tuple[Told, ...]
+    told: tuple[BarrierResponse, ...]
 
 
 def step(model: BarrierSystemModel, coming: Sequence[Coming | None]) -> Moment:

@@ -342,7 +342,7 @@ class DataCacheBench:
                 if self.cycle in changes:
                     self.change()
                 if forgets:
-                    self.model.forget()
+                    self.model.drop_old()
                 self.cycle += 1
 
         self.simulation.run(bench, timeout=timeout)

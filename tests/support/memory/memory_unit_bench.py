@@ -217,7 +217,7 @@ class MemoryUnitBench:
                     self.invalidations.append(self.cycle)
                 is_fence = self.cycle in fences and fences.pop(self.cycle)()
                 if is_fence:
-                    self.golden.forget()
+                    self.golden.drop_old()
                 self.choose()
                 values = [
                     self.offered is not None,

@@ -305,7 +305,7 @@ def test_a_hang_tells_what_is_waited_for():
         assert "outstanding lanes of loads and stores" in outcome.waits
         # The next lines of both cores have no MSHR until the first lines have arrived.
         assert "still counting: l2_mshr_stalls" in outcome.waits
-        assert [state.owed_fetches > 0 for state in machine.core_states()] == [True, True]
+        assert [state.pending_fetches > 0 for state in machine.core_states()] == [True, True]
 
 
 @pytest.mark.slow

@@ -73,7 +73,7 @@ def test_programs_end_as_on_the_model(machine_of, name, shape, memory):
     ):
         assert sum(slots.values()) == cycles <= outcome.cycles
         assert slots["NONE"] == state.collected == state.instructions
-        assert (state.owed_fetches, state.owed_requests, state.active) == (0, 0, 0)
+        assert (state.pending_fetches, state.pending_requests, state.active) == (0, 0, 0)
         assert not any(state.under_way)
     assert max(outcome.core_cycles) == outcome.cycles
 
@@ -301,7 +301,7 @@ def test_nothing_moving_is_a_hang():
         assert outcome.stop is StopReason.HANG
         assert 500 <= outcome.cycles < 510
         (state,) = machine.core_states()
-        assert (state.owed_fetches, state.instructions, state.active) == (2, 0, 1)
+        assert (state.pending_fetches, state.instructions, state.active) == (2, 0, 1)
     with ProgramMachine(config, memory=memory, optimize=0, watchdog=2100) as machine:
         assert execute(machine, sample("integers"), 1 << 20).stop is StopReason.DONE
 

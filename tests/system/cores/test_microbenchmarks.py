@@ -14,7 +14,7 @@ from spica.sim.iss.machine import Iss
 from spica.sim.iss.program_bench import small_config
 from spica.sim.microbenchmarks import memory_rows
 from spica.sim.microbenchmarks.cost_rows import BOTH_WAYS, cost_rows
-from spica.sim.microbenchmarks.definition import chain, gathering, taken
+from spica.sim.microbenchmarks.definition import chain, gathering, taken_branch
 from spica.sim.microbenchmarks.issue_rows import (
     chain_rows,
     dual_issue_rows,
@@ -48,7 +48,9 @@ def name_of(row):
 
 def check(row):
     value = row.measured(optimize=0)
-    assert row.met(value), f"{row.name}, {row.changes}: {value}, not {row.expected}: {row.why}"
+    assert row.is_within(value), (
+        f"{row.name}, {row.changes}: {value}, not {row.expected}: {row.why}"
+    )
 
 
 @pytest.mark.parametrize("row", USUAL, ids=name_of)
@@ -103,21 +105,21 @@ def test_a_core_that_is_slower_than_defined_is_found():
     bench = Workbench(slower, engine="amaranth")
     step = bench.run(STREAMS["dependent products"], lengths=(4, 12)).step
     assert step == row.limits[0] + 1
-    assert not row.met(step)
+    assert not row.is_within(step)
 
 
 def test_what_rows_say():
     words = {"group": "g", "name": "n", "unit": "cycles", "why": ""}
     row = Row(**words, limits=exactly(6), measure=lambda bench: 6)
     assert (row.expected, row.changes) == ("= 6", "")
-    assert [row.met(value) for value in (5.99, 6, 6.01)] == [False, True, False]
+    assert [row.is_within(value) for value in (5.99, 6, 6.01)] == [False, True, False]
     assert replace(row, limits=(0.5, 1)).expected == "0.5 to 1"
     assert replace(row, change={"banks": 4, "snoop": False}).changes == "banks 4, snoop False"
 
 
 def test_formulas():
     assert [gathering(operands) for operands in range(4)] == [2, 2, 3, 4]
-    assert taken(2, latency=1) == 8
+    assert taken_branch(2, latency=1) == 8
     assert ratio(3, 4) == 0.75 and ratio(5, 4) == 1
     steady = Steady(cycles=30, instructions=20, lines=10)
     assert (steady.ipc, steady.step) == (2 / 3, 3)

@@ -14,21 +14,20 @@ COLLOQUIAL = re.compile(
 )
 #: Names of the act of getting a thing, which do not say what the thing is.
 ACTS = ("found", "taken", "each", "kept")
-ROOMS = ("hw", "kernels")
-ROOMS_WITHOUT_ACTS = ("kernels",)
+ROOMS = ("hw", "kernels", "sim")
+ROOMS_WITHOUT_ACTS = ("kernels", "sim")
+#: Folders of a room that are not checked yet.
+LEFT = ("sim/run/", "sim/engine/", "sim/machine/")
 #: Names that are fixed elsewhere: functions of the headers that users include, and remarks.
 FIXED = {
     "hw": (),
     "kernels": (
-        *(
-            "spica_meet",
-            "spica_meet_h",
-            "virgo_meet",
-            "virgo_meet_of",
-            "virgo_look_again",
-        ),  # of user headers
-        *("note", "notes"),  # remarks on a program
+        # Functions of user headers.
+        *("spica_meet", "spica_meet_h", "virgo_meet", "virgo_meet_of", "virgo_look_again"),
+        # Remarks on a program.
+        *("note", "notes"),
     ),
+    "sim": ("came_from", "notes"),  # keys of result files
 }
 SOURCES = (".py", ".c", ".cpp", ".h", ".hpp")
 #: Comments and strings of C and C++.
@@ -55,6 +54,7 @@ def names_in(room: str) -> dict[str, set[str]]:
     return {
         path: {name for name in some if name.lower() not in FIXED[room]}
         for path, some in names.items()
+        if not path.startswith(LEFT)
     }
 
 

@@ -48,26 +48,26 @@ def rows_read(plan: RegisterFedAttentionPlan, core: CoreHalf) -> int:
     """Return the rows that a core reads in a half, besides copies."""
     keys = FRAGMENT_ROWS * plan.score_products
     queries = keys // 2 if plan.has_queries else 0
-    kept = (plan.score_chunks - 1) * CHUNK_ROWS
+    stored_rows = (plan.score_chunks - 1) * CHUNK_ROWS
     factors = 3 * FRAGMENT_ROWS * plan.output_products // 2
     output = plan.output_chunks * CHUNK_ROWS if plan.has_output else 0
     return (
         core.scores * (keys + queries + EXCHANGED)
         + core.masked * 2 * CHUNK_ROWS
-        + core.outputs * (kept + factors + (0 if core.first else output))
+        + core.outputs * (stored_rows + factors + (0 if core.first else output))
         + core.ends * (EXCHANGED + output)
     )
 
 
 def rows_written(plan: RegisterFedAttentionPlan, core: CoreHalf) -> int:
     """Return the rows that a core writes in a half, besides copies of K and V."""
-    kept = (plan.score_chunks - 1) * CHUNK_ROWS
+    stored_rows = (plan.score_chunks - 1) * CHUNK_ROWS
     queries = plan.score_steps * FRAGMENT_ROWS if plan.has_queries else 0
     # Words of powers of 32 bits are stored for half the lanes, and then for the others.
     powers = 2 * plan.score_chunks * CHUNK_ROWS if plan.per_word == 1 else 0
     output = plan.output_chunks * CHUNK_ROWS if plan.has_output else 0
     return (
-        core.scores * (kept + EXCHANGED)
+        core.scores * (stored_rows + EXCHANGED)
         + core.begins * queries
         + core.masked * 2 * CHUNK_ROWS
         + core.outputs * (powers + output)

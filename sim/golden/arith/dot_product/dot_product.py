@@ -9,7 +9,7 @@ by Khattak and Mikaitis (arXiv 2512.07004):
    `config.alignment_floor`.
 4. Each term's magnitude is truncated to a number of fraction bits at that exponent.
 5. The terms are added exactly and the sum is rounded once: toward zero to FP32, to nearest even to
-   FP16. Beyond the largest number comes infinity.
+   FP16. Values beyond the largest number become infinity.
 
 A sum of zero is +0; one that is rounded to zero keeps its sign. The exponents of scaled terms
 include those of their scales. In the FP4 kinds a term is the exact sum of a group times the
@@ -55,10 +55,10 @@ def dot_product(config: DotProductConfig, a, b, c, a_scale=None, b_scale=None) -
     a, b, result = require_operands(config, a, b, c)
     scales = require_scales(config, a_scale, b_scale, len(a))
     form = config.addend_format
-    each, is_separate = config.chunks_per_addend, config.fused.separate_addend
-    for first in range(0, config.chunks, each):
+    per_sum, is_separate = config.chunks_per_addend, config.fused.separate_addend
+    for first in range(0, config.chunks, per_sum):
         total = np.zeros_like(result) if is_separate else result
-        for chunk in range(first, first + each):
+        for chunk in range(first, first + per_sum):
             columns = np.array(config.chunk_columns[chunk])
             chosen = [
                 scale[:, columns[:: config.offer.block] // config.offer.block] for scale in scales
@@ -96,18 +96,18 @@ def fused_sum(config: DotProductConfig, a, b, c, addend: FloatFormat, scales) ->
     """Return one fused sum of all columns of `a` and `b`, and of `c`."""
     signs, magnitudes, exponents, fraction_width, present = fused_terms(config, a, b, scales)
     c_sign, c_magnitude, c_exponent = fields(c, addend)
-    kept = config.fused.fraction_width
+    fused_width = config.fused.fraction_width
 
     all_present = np.column_stack([present, c_magnitude != 0])
     all_exponents = np.column_stack([exponents, c_exponent])
     floor = config.alignment_floor
     largest = np.maximum(np.where(all_present, all_exponents, floor).max(axis=1), floor)
-    terms = aligned(magnitudes, exponents - largest[:, None] + kept - fraction_width)
+    terms = aligned(magnitudes, exponents - largest[:, None] + fused_width - fraction_width)
     total = np.where(signs, -terms, terms).sum(axis=1)
-    addend_term = aligned(c_magnitude, c_exponent - largest + kept - addend.fraction_width)
+    addend_term = aligned(c_magnitude, c_exponent - largest + fused_width - addend.fraction_width)
     total += np.where(c_sign, -addend_term, addend_term)
 
-    stored = rounded_sum(config, total, largest - kept)
+    stored = rounded_sum(config, total, largest - fused_width)
     return with_specials(config, stored, a, b, c, addend, scales)
 
 
@@ -146,11 +146,11 @@ def fused_terms(config: DotProductConfig, a, b, scales):
         signs, products = sums < 0, np.abs(sums)
         exponents = np.full(products.shape, least)
     present = (products != 0) | (group > 1 and config.zero_groups)
-    each = config.offer.block // group
+    repeats = config.offer.block // group
     for scale in scales:
         assert config.scale_format is not None
         _, significand, exponent = fields(scale, config.scale_format)
-        significand, exponent = (np.repeat(x, each, axis=1) for x in (significand, exponent))
+        significand, exponent = (np.repeat(x, repeats, axis=1) for x in (significand, exponent))
         products, exponents = products * significand, exponents + exponent
         present = present & (significand != 0)
         fraction_width += config.scale_format.fraction_width

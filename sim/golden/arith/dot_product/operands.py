@@ -73,9 +73,9 @@ def finite(rng: Rng, values: np.ndarray, form: FloatFormat) -> np.ndarray:
 def with_exponent(values: np.ndarray, exponent, form: FloatFormat) -> np.ndarray:
     """Return `values` with new stored exponents, limited to finite numbers."""
     field = np.clip(exponent, 0, form.largest >> form.fraction_width) << form.fraction_width
-    kept = values & ~np.int64(form.exponent_mask << form.fraction_width)
-    sign = kept & ~np.int64(form.fraction_mask)
-    return sign | np.minimum(field | (kept & form.fraction_mask), form.largest)
+    without_exponent = values & ~np.int64(form.exponent_mask << form.fraction_width)
+    sign = without_exponent & ~np.int64(form.fraction_mask)
+    return sign | np.minimum(field | (without_exponent & form.fraction_mask), form.largest)
 
 
 def windowed(rng: Rng, values: np.ndarray, form: FloatFormat) -> np.ndarray:

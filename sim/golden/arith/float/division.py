@@ -10,8 +10,8 @@ __all__ = ["divide", "square_root"]
 
 #: Significant bits that are kept of a quotient or root before its remainder is computed. The kept
 #: part times a divisor of up to 24 bits, or its square, is exact in float64.
-KEPT = 26
-DROPPED = 53 - KEPT
+PRECISION = 26
+DROPPED = 53 - PRECISION
 
 
 def divide(
@@ -59,23 +59,23 @@ def square_root(
 
 
 def require_short(form: FloatFormat) -> None:
-    """Raise unless float64 can hold `KEPT` bits times a significand."""
-    if form.significand_width > KEPT - 2:
+    """Raise unless float64 can hold `PRECISION` bits times a significand."""
+    if form.significand_width > PRECISION - 2:
         raise ValueError(
-            f"form must have at most {KEPT - 2} significand bits, not {form.significand_width}"
+            f"form must have at most {PRECISION - 2} significand bits, not {form.significand_width}"
         )
 
 
 def without_end(values: np.ndarray) -> np.ndarray:
-    """Return float64 `values` truncated to `KEPT` significant bits."""
+    """Return float64 `values` truncated to `PRECISION` significant bits."""
     return (values.view(np.int64) >> DROPPED << DROPPED).view(np.float64)
 
 
 def moved(cut: np.ndarray, direction: np.ndarray) -> np.ndarray:
     """Return `cut` moved by one float64 step toward the exact value, if that differs.
 
-    Between `cut` and its neighbours of `KEPT` bits there is neither a number of a narrower format
-    nor the middle of two such numbers. The result therefore rounds like the exact value.
+    Between `cut` and its neighbours of `PRECISION` bits there is neither a number of a narrower
+    format nor the middle of two such numbers. The result therefore rounds like the exact value.
     """
     beside = np.nextafter(cut, np.where(direction > 0, np.inf, -np.inf))
     return np.where(direction == 0, cut, beside)

@@ -129,9 +129,9 @@ def near_borders(rng, a, b, form: FloatFormat, addend: FloatFormat) -> np.ndarra
     exponent = a >> form.fraction_width & form.exponent_mask
     least = 1 - addend.bias + rng.integers(-addend.significand_width - 3, 3, len(a))
     most = addend.bias + rng.integers(-2, 3, len(a))
-    wanted = np.where(rng.random(len(a)) < 0.6, least, most) + 2 * form.bias - exponent
-    wanted = np.clip(wanted, 0, form.exponent_mask - form.has_infinity)
-    return b & ~(form.exponent_mask << form.fraction_width) | wanted << form.fraction_width
+    field = np.where(rng.random(len(a)) < 0.6, least, most) + 2 * form.bias - exponent
+    field = np.clip(field, 0, form.exponent_mask - form.has_infinity)
+    return b & ~(form.exponent_mask << form.fraction_width) | field << form.fraction_width
 
 
 def nearly_opposite(rng, a, b, kind, form: FloatFormat, addend: FloatFormat) -> np.ndarray:

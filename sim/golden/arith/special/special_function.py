@@ -32,7 +32,7 @@ def coefficients(name: str) -> np.ndarray:
     return np.array(COEFFICIENTS[name], np.int64).T.copy()
 
 
-def look_up(name: str, v: np.ndarray) -> np.ndarray:
+def lookup(name: str, v: np.ndarray) -> np.ndarray:
     """Return the value of table `name` at the arguments `v`."""
     segment = np.zeros_like(v)
     x = np.zeros_like(v)
@@ -49,11 +49,11 @@ def look_up(name: str, v: np.ndarray) -> np.ndarray:
     return interpolate(c0, c1, c2, x)
 
 
-def look_up_either(name: str, other: str, choice: np.ndarray, v: np.ndarray) -> np.ndarray:
+def lookup_either(name: str, other: str, choice: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return the value of table `other` if `choice`, else of `name`."""
     result = np.empty_like(v)
-    result[~choice] = look_up(name, v[~choice])
-    result[choice] = look_up(other, v[choice])
+    result[~choice] = lookup(name, v[~choice])
+    result[choice] = lookup(other, v[choice])
     return result
 
 
@@ -112,13 +112,13 @@ def argument(significand: np.ndarray) -> np.ndarray:
 
 def reciprocal(a: np.ndarray) -> np.ndarray:
     significand, exponent = split(a)
-    return value_of(look_up("rcp", argument(significand)), -exponent)
+    return value_of(lookup("rcp", argument(significand)), -exponent)
 
 
 def reciprocal_root(a: np.ndarray) -> np.ndarray:
     significand, exponent = split(a)
     is_odd = exponent & 1 == 1
-    value = look_up_either("rsqrt", "rsqrt_odd", is_odd, argument(significand))
+    value = lookup_either("rsqrt", "rsqrt_odd", is_odd, argument(significand))
     return value_of(value, -(exponent >> 1))
 
 
@@ -130,7 +130,7 @@ def exponential(a: np.ndarray) -> np.ndarray:
     limit = 1 << (special.ARGUMENT_WIDTH + 8)
     units = np.clip(units, -limit, limit).astype(np.int64)
     whole, v = units >> special.ARGUMENT_WIDTH, units & ((1 << special.ARGUMENT_WIDTH) - 1)
-    return value_of(look_up("exp2", v), whole + 1)
+    return value_of(lookup("exp2", v), whole + 1)
 
 
 def logarithm(a: np.ndarray) -> np.ndarray:
@@ -147,7 +147,7 @@ def logarithm(a: np.ndarray) -> np.ndarray:
     factor, carry, exponent = normalised(v, special.ARGUMENT_WIDTH)
     is_near = e == 0
     factor = np.where(is_near, factor, v << (special.FACTOR_WIDTH - special.ARGUMENT_WIDTH))
-    value = look_up_either("log2", "log2_upper", is_upper, v)
+    value = lookup_either("log2", "log2_upper", is_upper, v)
     negative = ~is_near & (is_upper ^ (e < 0))
     half = np.abs(e) << (special.PRODUCT_WIDTH - 1)
     magnitude = half + multiply(value, factor, carry, negative.astype(np.int64))
@@ -206,7 +206,7 @@ def circular_of(significand, exponent, is_cosine: bool) -> np.ndarray:
     quadrant = (octant >> 1) + is_cosine
     is_cosine_table = (quadrant & 1 == 1) ^ (octant & 1 == 1)
     factor, carry, factor_exponent = normalised(word, special.TURN_WIDTH)
-    value = look_up_either("sin", "cos", is_cosine_table, v)
+    value = lookup_either("sin", "cos", is_cosine_table, v)
     magnitude = np.where(
         is_cosine_table,
         value_of(value, 0),

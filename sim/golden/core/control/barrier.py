@@ -22,14 +22,14 @@ class RefusedError(Exception):
 class BarrierModel:
     """Golden model of `Barrier`.
 
-    ``ask`` stands for the cluster barrier: called with a barrier and a count, it returns True if it
-    accepts the arrival.
+    `request_cluster` stands for the cluster barrier: called with a barrier and a count, it returns
+    True if it accepts the arrival.
     """
 
-    def __init__(self, config: CoreBlockConfig, ask: Callable[[int, int], bool]):
+    def __init__(self, config: CoreBlockConfig, request_cluster: Callable[[int, int], bool]):
         self.config = config
         self.warps = config.core.warps
-        self.ask = ask
+        self.request_cluster = request_cluster
         self.waiting: dict[int, tuple[tuple[bool, int], int]] = {}
 
     def arrive(self, warp: int, number: int, count: int) -> int:
@@ -42,15 +42,15 @@ class BarrierModel:
         if not 1 <= count <= (config.cores if of_cores else self.warps):
             raise RefusedError(FaultCause.BARRIER_COUNT)
         place = (of_cores, index)
-        others = {w: each for w, (where, each) in self.waiting.items() if where == place}
-        if any(each != count for each in others.values()):
+        others = {w: expected for w, (where, expected) in self.waiting.items() if where == place}
+        if any(expected != count for expected in others.values()):
             raise RefusedError(FaultCause.BARRIER_DISAGREES)
         if len(others) == (1 if of_cores else count):
             raise RefusedError(FaultCause.BARRIER_FULL)
         if of_cores or len(others) + 1 == count:
             if config.cores == 1 or (config.barrier_scope == "core" and not of_cores):
                 return self.leave(place) | 1 << warp
-            if not self.ask(index, count if of_cores else config.cores):
+            if not self.request_cluster(index, count if of_cores else config.cores):
                 raise RefusedError(FaultCause.BARRIER_DISAGREES)
         self.waiting[warp] = (place, count)
         return 0

@@ -63,7 +63,7 @@ def decode(
     groups = None if rule is None else rule.groups(config.threads)
     is_refused = failed or reserved or (groups is not None and _misses_groups(word, groups))
     if rule is None or is_refused:
-        found = _fields(
+        decoded = _fields(
             word,
             pc,
             (Port.CONTROL, ControlOperation.ILLEGAL),
@@ -72,14 +72,14 @@ def decode(
             serialises=1,
         )
     elif word & 0x7F in CUSTOM and rule.instruction.unit is not Unit.WARP:
-        found = _by_table(word, pc, rule)
+        decoded = _by_table(word, pc, rule)
         if groups:
-            found = _with_groups(word, found, groups)
+            decoded = _with_groups(word, decoded, groups)
     else:
-        found = _by_opcode(word, pc)
+        decoded = _by_opcode(word, pc)
     waits = rule is not None and rule.instruction.name == "hgmma_wait" and not is_refused
     products = dict.fromkeys(product_field(config), int(waits))
-    return dict.fromkeys(group_fields(config), 0) | found | products
+    return dict.fromkeys(group_fields(config), 0) | decoded | products
 
 
 def _rule_of(word: int, config: PipelineConfig) -> Rule | None:

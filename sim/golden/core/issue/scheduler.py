@@ -18,10 +18,10 @@ class RoundRobin:
         circle = [*range(self.last + 1, self.warps), *range(self.last + 1)]
         return next((warp for warp in circle if warp in ready), None)
 
-    def step(self, taken: int | None, long_wait: set[int], started: set[int]):
-        """End the cycle in which `taken` issued."""
-        if taken is not None:
-            self.last = taken
+    def step(self, issued: int | None, long_wait: set[int], started: set[int]):
+        """End the cycle in which warp `issued` issued, if there is one."""
+        if issued is not None:
+            self.last = issued
 
 
 class Oldest:
@@ -34,7 +34,7 @@ class Oldest:
         """Return the oldest, None if none is ready."""
         return next((warp for warp in self.by_age if warp in ready), None)
 
-    def step(self, taken: int | None, long_wait: set[int], started: set[int]):
+    def step(self, issued: int | None, long_wait: set[int], started: set[int]):
         """End a cycle: `started` become the youngest."""
         stayed = [warp for warp in self.by_age if warp not in started]
         self.by_age = stayed + sorted(started)
@@ -51,11 +51,11 @@ class GreedyThenOldest(Oldest):
         """Return the same warp or the oldest."""
         return self.last if self.last in ready else super().choose(ready)
 
-    def step(self, taken: int | None, long_wait: set[int], started: set[int]):
+    def step(self, issued: int | None, long_wait: set[int], started: set[int]):
         """End a cycle."""
-        super().step(taken, long_wait, started)
-        if taken is not None:
-            self.last = taken
+        super().step(issued, long_wait, started)
+        if issued is not None:
+            self.last = issued
 
 
 class TwoLevel:
@@ -72,7 +72,7 @@ class TwoLevel:
         """Return the next member in cyclic order."""
         return self.inside.choose(ready & self.active)
 
-    def step(self, taken: int | None, long_wait: set[int], started: set[int]):
+    def step(self, issued: int | None, long_wait: set[int], started: set[int]):
         """End a cycle: exchange at most one member for an outside warp."""
         waiting = self.active & long_wait
         candidate = self.outside.choose(set(range(self.warps)) - self.active - long_wait)
@@ -83,8 +83,8 @@ class TwoLevel:
             self.active = self.active - {leaver} | {candidate}
             self.outside.last = candidate
         self.cycle += 1
-        if taken is not None:
-            self.inside.last = self.last = taken
+        if issued is not None:
+            self.inside.last = self.last = issued
 
 
 POLICIES = {

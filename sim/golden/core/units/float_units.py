@@ -80,8 +80,8 @@ def divide_operation(
     quotient = np.where((dividend < 0) != (divisor < 0), -quotient, quotient)
     quotient = np.where(is_number, quotient, -1)
     remainder = np.where(is_number, dividend - quotient * divisor, dividend)
-    wanted = remainder if operation in (DivideOperation.REM, DivideOperation.REMU) else quotient
-    return (wanted & 0xFFFF_FFFF).astype(np.uint32), np.zeros(a.shape, np.uint32)
+    result = remainder if operation in (DivideOperation.REM, DivideOperation.REMU) else quotient
+    return (result & 0xFFFF_FFFF).astype(np.uint32), np.zeros(a.shape, np.uint32)
 
 
 def fp32_result(config: PipelineConfig, payload: dict) -> dict:

@@ -110,9 +110,9 @@ def execute(warps: Warps) -> Executed:
     for operation in map(Op, np.unique(warps.operation)):
         here = warps.operation == operation
         if operation in BRANCHES:
-            taken = is_taken(operation, a[here], b[here])
-            goes_to[here] = np.where(taken, (pc + immediate)[here], following[here])
-            is_unlike[here] = taken != np.take_along_axis(taken, last[here], axis=1)
+            taken_lanes = is_taken(operation, a[here], b[here])
+            goes_to[here] = np.where(taken_lanes, (pc + immediate)[here], following[here])
+            is_unlike[here] = taken_lanes != np.take_along_axis(taken_lanes, last[here], axis=1)
         elif operation in JUMPS:
             values[here] = following[here]
             goes_to[here] = pc[here] + immediate[here]

@@ -76,8 +76,8 @@ class CommandModel:
         """Write one register."""
         if 0x10 <= offset < 0x20:
             which, shift = (offset - 0x10) // 8, offset % 8 * 8
-            kept = self.rs[which] & ~(0xFFFFFFFF << shift)
-            self.rs[which] = kept | data << shift
+            other_half = self.rs[which] & ~(0xFFFFFFFF << shift)
+            self.rs[which] = other_half | data << shift
         elif offset == 0x38:
             self.error = 0
         elif offset in (0x00, 0x30):

@@ -160,14 +160,14 @@ def expected_d(config: MatrixUnitConfig, operation: dict) -> list[dict]:
     if not operation.get("load_d"):
         return []
     size = 4 * matrix.columns
-    found = []
+    descriptors = []
     for block in range(operation["j_blocks"]):
         outside = (operation["d_address"] + block * size, operation["d_pitch"])
         row = operation["base"] + block * operation["i_blocks"] * matrix.rows
         inside = (row * size, size)
         from_shared = operation["d_shared"]
         dram, local = (inside, outside) if from_shared else (outside, inside)
-        found.append({
+        descriptors.append({
             "direction": "REFILL" if from_shared else "FILL",
             "dram": dram[0],
             "dram_pitch": dram[1],
@@ -178,4 +178,4 @@ def expected_d(config: MatrixUnitConfig, operation: dict) -> list[dict]:
             "fill_rows": 0,
             "fill_bytes": 0,
         })
-    return found
+    return descriptors

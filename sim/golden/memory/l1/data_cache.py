@@ -16,7 +16,7 @@ class PendingRead:
 class OrderedMemory:
     """Memory in which requests take effect in the order of their acceptance.
 
-    Writes of other masters, and the data of a failed write, may be visible or not until `forget`.
+    Writes of other masters, and the data of a failed write, may be visible or not until `drop_old`.
 
     Parameters
     ----------
@@ -82,6 +82,6 @@ class OrderedMemory:
                 for n, may_be in enumerate(read.may_be):
                     may_be.add(value[n])
 
-    def forget(self):
+    def drop_old(self):
         """Allow only current contents for later reads."""
         self.others.clear()

@@ -25,7 +25,7 @@ __all__ = ["ClusterMemory"]
 class ClusterMemory:
     """DRAM, shared memory and console after requests in sequence.
 
-    Writes of other masters to DRAM may become visible late, until `forget`.
+    Writes of other masters to DRAM may become visible late, until `drop_old`.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class ClusterMemory:
         self.suspect(address, self.dram.read(address, len(values)), ~0)
         self.dram.write(address, values)
 
-    def forget(self):
+    def drop_old(self):
         """Exclude stale values from requests that are executed later."""
         self.stale.clear()
 

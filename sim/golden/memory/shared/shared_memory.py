@@ -37,7 +37,7 @@ class SharedMemoryModel:
     """Contents of shared memory, with the sequential semantics of accepted accesses.
 
     Accesses are applied in the order of acceptance. In one cycle reads are applied first; the
-    hardware accepts no accesses that could tell the difference.
+    hardware accepts no accesses whose results would differ.
 
     Parameters
     ----------

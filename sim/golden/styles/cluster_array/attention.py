@@ -75,7 +75,7 @@ def head(
 
 
 def masked_scores(matrix: SystolicConfig, q, k, seen) -> np.ndarray:
-    """Return the scores of a block of `KEYS` keys, -infinity for keys that a query does not see."""
+    """Return the scores of a block of `KEYS` keys, -infinity for keys that a query skips."""
     scores = np.full((len(q), KEYS), MINUS_INFINITY)
     scores[:, : len(k)] = systolic_ws(
         np.ascontiguousarray(q), np.ascontiguousarray(k.T), matrix.rows, operand=matrix.operand
@@ -105,8 +105,8 @@ def new_maxima(
 
 def part_sums(powers: np.ndarray, parts: int) -> np.ndarray:
     """Return the sums of equal parts of each row, in the order of the columns."""
-    each = powers.reshape(len(powers), parts, -1)
-    total = each[..., 0]
-    for key in range(1, each.shape[2]):
-        total = total + each[..., key]
+    groups = powers.reshape(len(powers), parts, -1)
+    total = groups[..., 0]
+    for key in range(1, groups.shape[2]):
+        total = total + groups[..., key]
     return total

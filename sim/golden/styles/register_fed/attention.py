@@ -87,7 +87,7 @@ def all_heads(
 
 
 def masked_scores(tensor: TensorNumerics, q, k, seen) -> np.ndarray:
-    """Return the scores of a block, -infinity for keys that a query does not see."""
+    """Return the scores of a block, -infinity for keys that a query skips."""
     zeros = np.zeros((len(q), len(k)), np.uint32)
     scores = matrix_product(q, np.ascontiguousarray(k.T), zeros, tensor).view(np.float32)
     return np.where(np.arange(len(k)) < seen[:, None], scores, MINUS_INFINITY)

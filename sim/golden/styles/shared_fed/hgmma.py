@@ -64,7 +64,8 @@ def hgmma_operands(a, b, config: SharedFedConfig = VIRGO_TILE) -> tuple[np.ndarr
     )
     shapes = (config.side, config.depth), (config.depth, config.side)
     left, right = (
-        each.reshape(*each.shape[:-1], *shape) for each, shape in zip(numbers, shapes, strict=True)
+        array.reshape(*array.shape[:-1], *shape)
+        for array, shape in zip(numbers, shapes, strict=True)
     )
     return left, right
 

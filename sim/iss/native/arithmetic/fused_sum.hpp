@@ -80,16 +80,16 @@ inline uint32_t fused_sum(const TensorNumerics& numerics, const Factor* a, const
     }
     if (nan || (plus && minus)) return kFusedNan;
     if (plus || minus) return minus ? kSign | kInfinity : kInfinity;
-    int32_t kept = numerics.fraction_width;
-    int64_t total = aligned(c_significand, c_exponent - largest + kept - kFraction);
+    int32_t width = numerics.fraction_width;
+    int64_t total = aligned(c_significand, c_exponent - largest + width - kFraction);
     if (c & kSign) total = -total;
     int32_t fraction = 2 * static_cast<int32_t>(numerics.number_fraction);
     for (uint32_t k = 0; k < numerics.terms; ++k) {
         int64_t term = aligned(a[k].significand * b[k].significand,
-                               a[k].exponent + b[k].exponent - largest + kept - fraction);
+                               a[k].exponent + b[k].exponent - largest + width - fraction);
         total += a[k].is_negative != b[k].is_negative ? -term : term;
     }
-    return truncated32(total, largest - kept, numerics.result_fraction);
+    return truncated32(total, largest - width, numerics.result_fraction);
 }
 
 // Products rounded to FP32, added in pairs, each sum rounded, then added to c.

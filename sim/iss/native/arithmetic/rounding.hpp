@@ -76,11 +76,11 @@ uint32_t rounded(bool negative, int exponent, uint64_t significand, Rounding rou
         significand = shift_right_jam(significand, 1 - field);
         field = 1;
     }
-    uint64_t kept = significand >> dropped, rest = significand & rest_mask;
+    uint64_t high = significand >> dropped, rest = significand & rest_mask;
     if (rest != 0) flags |= tiny ? flag::underflow | flag::inexact : flag::inexact;
-    kept += rounds_up(rounding, negative, kept & 1, rest, half);
+    high += rounds_up(rounding, negative, high & 1, rest, half);
     // The hidden bit, if set, and a rounding carry add to the exponent.
-    uint64_t magnitude = (static_cast<uint64_t>(field - 1) << form.fraction_width) + kept;
+    uint64_t magnitude = (static_cast<uint64_t>(field - 1) << form.fraction_width) + high;
     if (magnitude >= form.infinity()) return overflowed<form>(negative, rounding, flags);
     return static_cast<uint32_t>(magnitude) | (negative ? form.sign() : 0);
 }

@@ -56,7 +56,7 @@ inline int64_t interpolate(const Coefficients& row, int64_t x) {
 }
 
 template <typename Table>
-int64_t look_up(int64_t v) {
+int64_t lookup(int64_t v) {
     int64_t segment = 0, x = 0;
     for (const Piece& piece : Table::pieces) {
         int length = kArgumentWidth - piece.index_width;
@@ -115,13 +115,13 @@ struct Split {
 
 inline uint32_t reciprocal(uint32_t a) {
     Split x(a);
-    return nearest(a >> 31, look_up<Rcp>(x.argument), -x.exponent - kValueWidth);
+    return nearest(a >> 31, lookup<Rcp>(x.argument), -x.exponent - kValueWidth);
 }
 
 inline uint32_t reciprocal_root(uint32_t a) {
     Split x(a);
     bool odd = x.exponent & 1;
-    int64_t value = odd ? look_up<RsqrtOdd>(x.argument) : look_up<Rsqrt>(x.argument);
+    int64_t value = odd ? lookup<RsqrtOdd>(x.argument) : lookup<Rsqrt>(x.argument);
     return nearest(false, value, -(x.exponent >> 1) - kValueWidth);
 }
 
@@ -135,7 +135,7 @@ inline uint32_t exponential(uint32_t a) {
           : places > -63 ? units >> -places : units >> 63;
     int whole = static_cast<int>(units >> kArgumentWidth);
     int64_t v = units & ((int64_t{1} << kArgumentWidth) - 1);
-    return nearest(false, look_up<Exp2>(v), whole + 1 - kValueWidth);
+    return nearest(false, lookup<Exp2>(v), whole + 1 - kValueWidth);
 }
 
 inline uint32_t logarithm(uint32_t a) {
@@ -153,7 +153,7 @@ inline uint32_t logarithm(uint32_t a) {
     if (near && v == 0) return 0;
     Factor factor(v, kArgumentWidth);
     if (!near) factor.value = v << (kFactorWidth - kArgumentWidth);
-    int64_t value = upper ? look_up<Log2Upper>(v) : look_up<Log2>(v);
+    int64_t value = upper ? lookup<Log2Upper>(v) : lookup<Log2>(v);
     int64_t complement = !near && upper != (e < 0);
     int64_t magnitude = static_cast<int64_t>(e < 0 ? -e : e) << (kProductWidth - 1);
     magnitude += multiply(value, factor.value, factor.carry, complement);
@@ -189,9 +189,9 @@ inline uint32_t circular(uint32_t a, bool cosine) {
     int64_t v = word >> shift >> (kTurnWidth - kArgumentWidth);
     int64_t quadrant = (octant >> 1) + cosine;
     negative ^= (quadrant & 2) != 0;
-    if ((quadrant & 1) != (octant & 1)) return nearest(negative, look_up<Cos>(v), -kValueWidth);
+    if ((quadrant & 1) != (octant & 1)) return nearest(negative, lookup<Cos>(v), -kValueWidth);
     Factor factor(word, kTurnWidth);
-    int64_t product = multiply(look_up<Sin>(v), factor.value, factor.carry);
+    int64_t product = multiply(lookup<Sin>(v), factor.value, factor.carry);
     return nearest(negative, product, factor.exponent - shift - kProductWidth);
 }
 

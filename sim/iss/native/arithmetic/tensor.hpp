@@ -70,15 +70,16 @@ struct Fragments {
 
 inline Fragments unpacked(const TensorNumerics& numerics, const uint32_t* f, FragmentMap map,
                           unsigned tile) {
-    Fragments found;
+    Fragments fragments;
     for (unsigned k = 0; k < kTile; ++k) {
-        found.depth = 0;
+        fragments.depth = 0;
         for (unsigned word = 0; word < kTile; ++word) {
-            unpack(numerics, f[map.a(tile, k, word)], found.rows[k] + found.depth);
-            found.depth += unpack(numerics, f[map.b(k, word)], found.columns[k] + found.depth);
+            unpack(numerics, f[map.a(tile, k, word)], fragments.rows[k] + fragments.depth);
+            fragments.depth +=
+                unpack(numerics, f[map.b(k, word)], fragments.columns[k] + fragments.depth);
         }
     }
-    return found;
+    return fragments;
 }
 
 // c += A . B with FP16 trees.

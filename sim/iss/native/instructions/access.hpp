@@ -52,7 +52,7 @@ struct Verdict {
     Reason reason;
 };
 
-inline Verdict judge(Step& step, uint32_t address, uint32_t size, bool is_store) {
+inline Verdict check_access(Step& step, uint32_t address, uint32_t size, bool is_store) {
     if (address & (size - 1)) return {true, Reason::Misaligned};
     if (step.machine.memory.span(address, address + size - 1)) return {false, {}};
     if (is_console(address)) {
@@ -72,7 +72,7 @@ inline bool all_may(Step& step, const Addresses& addresses, uint32_t size, bool 
     uint32_t wrong = 0, wrong_for_any_reason = 0;
     Reason reason{};
     for_lanes(step.warp.mask(), [&](uint32_t lane) {
-        Verdict verdict = judge(step, addresses.lane[lane], size, is_store);
+        Verdict verdict = check_access(step, addresses.lane[lane], size, is_store);
         if (!verdict.is_wrong) return;
         wrong_for_any_reason |= 1u << lane;
         if (wrong == 0) reason = verdict.reason;
@@ -168,13 +168,13 @@ bool load_lanes(Step& step) {
 inline bool spares_operands(Step& step, const Addresses& addresses) {
     const std::vector<Operand>& operands = step.machine.memory.operands();
     bool is_legal = true;
-    for (const Operand& each : operands) {
-        uint32_t first = each.tile.first();
-        if (addresses.largest < first || addresses.least >= first + each.tile.span()) continue;
+    for (const Operand& operand : operands) {
+        uint32_t first = operand.tile.first();
+        if (addresses.largest < first || addresses.least >= first + operand.tile.span()) continue;
         for_lanes(step.warp.mask(), [&](uint32_t lane) {
             uint32_t address = addresses.lane[lane];
-            if (!is_legal || !each.tile.has(address)) return;
-            is_legal = step.fault_at(Reason::OperandWritten, 1u << lane, address, each.pc);
+            if (!is_legal || !operand.tile.has(address)) return;
+            is_legal = step.fault_at(Reason::OperandWritten, 1u << lane, address, operand.pc);
         });
     }
     return is_legal;
@@ -214,7 +214,7 @@ bool store_slowly(Step& step, const Addresses& addresses) {
         }
         std::memcpy(machine.memory.span(address, address + sizeof(Type) - 1), &values[lane],
                     sizeof(Type));
-        machine.memory.forget_code(address, address);
+        machine.memory.invalidate_code(address, address);
     });
     return true;
 }
@@ -237,7 +237,7 @@ bool store_lanes(Step& step) {
         std::memcpy(memory + (addresses.lane[lane] - addresses.least), &values[lane],
                     sizeof(Type));
     });
-    step.machine.memory.forget_code(addresses.least, last);
+    step.machine.memory.invalidate_code(addresses.least, last);
     return true;
 }
 

@@ -13,9 +13,9 @@ inline bool jump(Step& step, uint32_t target, uint32_t lanes) {
 template <typename Predicate>
 bool branch(Step& step, Predicate predicate) {
     Warp& warp = step.warp;
-    uint32_t taken = lanes_where(step, predicate);
-    bool is_taken = taken >> warp.last_lane() & 1;
-    uint32_t others = is_taken ? warp.mask() & ~taken : taken;
+    uint32_t taken_lanes = lanes_where(step, predicate);
+    bool is_taken = taken_lanes >> warp.last_lane() & 1;
+    uint32_t others = is_taken ? warp.mask() & ~taken_lanes : taken_lanes;
     if (others != 0 && !step.machine.config.follows_last_lane) {
         return step.fault(Reason::DivergentBranch, others, warp.last_lane());
     }

@@ -14,8 +14,8 @@ inline bool end_of_core(Step& step) {
     Core& core = step.core();
     core.exit_code = static_cast<int32_t>(step.warp.scalar(3));
     core.active = core.waiting = 0;
-    for (uint32_t each = 0; each < step.machine.config.warps; ++each) {
-        Warp& ended = step.machine.warp(step.warp.core, each);
+    for (uint32_t number = 0; number < step.machine.config.warps; ++number) {
+        Warp& ended = step.machine.warp(step.warp.core, number);
         ended.set_mask(0);
         drop_products(step, ended);
     }
@@ -46,12 +46,12 @@ inline bool spawn_warps(Step& step) {
     uint32_t warps = step.machine.config.warps;
     if (count > warps) return step.fault(Reason::WspawnCount, warp.mask(), count, warps);
     if (pc & 3) return step.fault_at(Reason::MisalignedJump, warp.mask(), pc);
-    for (uint32_t each = 0; each < count; ++each) {
-        if (each == warp.number) continue;
-        Warp& other = step.machine.warp(warp.core, each);
+    for (uint32_t number = 0; number < count; ++number) {
+        if (number == warp.number) continue;
+        Warp& other = step.machine.warp(warp.core, number);
         other.set_mask(other.mask() | 1);
         other.pc = pc;
-        step.core().active |= 1u << each;
+        step.core().active |= 1u << number;
     }
     return true;
 }
@@ -63,8 +63,8 @@ inline uint32_t lanes_true(Step& step) {
 
 inline bool split(Step& step) {
     Warp& warp = step.warp;
-    uint32_t taken = lanes_true(step), rest = warp.mask() & ~taken;
-    bool is_divergent = taken != 0 && rest != 0;
+    uint32_t first = lanes_true(step), rest = warp.mask() & ~first;
+    bool is_divergent = first != 0 && rest != 0;
     if (is_divergent) {
         uint32_t depth = step.machine.config.stack_depth;
         if (warp.depth == depth) return step.fault(Reason::StackOverflow, warp.mask(), depth);
@@ -72,7 +72,7 @@ inline bool split(Step& step) {
     fill(step, is_divergent);
     if (is_divergent) {
         warp.stack[warp.depth++] = {warp.mask(), rest, step.next, false};
-        warp.set_mask(taken);
+        warp.set_mask(first);
         ++step.machine.counts.divergent_splits;
     }
     return true;
@@ -95,8 +95,8 @@ inline bool join(Step& step) {
 }
 
 inline bool predicate(Step& step) {
-    uint32_t taken = lanes_true(step);
-    return change_mask(step, taken != 0 ? taken : step.warp.scalar(step.code.b));
+    uint32_t lanes = lanes_true(step);
+    return change_mask(step, lanes != 0 ? lanes : step.warp.scalar(step.code.b));
 }
 
 inline bool barrier(Step& step) {

@@ -9,10 +9,10 @@ inline constexpr uint32_t kFloats = 32, kFirstAccumulator = 16;
 
 // Writes a computed fragment to the float registers of a warp.
 inline void take(Warp& warp, const uint32_t* values) {
-    for (uint32_t each = 0; each < kFloats; ++each) {
+    for (uint32_t number = 0; number < kFloats; ++number) {
         for (uint32_t at = 0; at < warp.stride; at += kChunk) {
-            merge(warp.row(kFloatRow + each) + at, warp.lanes() + at,
-                  load(values + each * warp.stride + at));
+            merge(warp.row(kFloatRow + number) + at, warp.lanes() + at,
+                  load(values + number * warp.stride + at));
         }
     }
 }
@@ -41,9 +41,10 @@ inline bool multiply_fragments(Step& step) {
 inline bool release_operands(Step& step) {
     Warp& warp = step.warp;
     Memory& memory = step.machine.memory;
-    for (const Operand& each : memory.operands()) {
-        if (each.core != warp.core || each.warp != warp.number || each.written == 0) continue;
-        return step.fault_at(Reason::OperandChanged, warp.mask(), each.written, each.pc);
+    for (const Operand& operand : memory.operands()) {
+        bool is_own = operand.core == warp.core && operand.warp == warp.number;
+        if (!is_own || operand.written == 0) continue;
+        return step.fault_at(Reason::OperandChanged, warp.mask(), operand.written, operand.pc);
     }
     memory.release_operands(warp.core, warp.number);
     return true;

@@ -68,16 +68,16 @@ void for_lanes(uint32_t mask, Action action) {
 template <typename Predicate>
 uint32_t lanes_where(Step& step, Predicate predicate) {
     Warp& warp = step.warp;
-    uint32_t found = 0;
+    uint32_t lanes = 0;
     for (uint32_t at = 0; at < warp.stride; at += kChunk) {
         Chunk a = load(warp.row(step.code.a) + at), b = load(warp.row(step.code.b) + at);
         uint32_t bits = 0;
         for (uint32_t k = 0; k < kChunk; ++k) {
             bits |= static_cast<uint32_t>(predicate(a.lane[k], b.lane[k])) << k;
         }
-        found |= bits << at;
+        lanes |= bits << at;
     }
-    return found & warp.mask();
+    return lanes & warp.mask();
 }
 
 inline uint32_t lowest_lane(uint32_t mask) {

@@ -1,7 +1,7 @@
 // State of each byte of memory: written or not, and guarded or not.
 //
 // Guarded bytes lie between the objects of a program and are never written in this sense, so one
-// look at the written bits finds accesses without a fault.
+// check of the written bits finds accesses without a fault.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -48,7 +48,7 @@ public:
             page.written[k] |= mask & ~page.guarded[k];
         });
     }
-    void forget(uint32_t address, uint64_t size) {
+    void clear(uint32_t address, uint64_t size) {
         change(address, size,
                [](Page& page, uint32_t k, uint64_t mask) { page.written[k] &= ~mask; });
     }
@@ -94,25 +94,26 @@ private:
             for (uint32_t k = from; k <= to; ++k) change(*page, k, part(first, last, k, from, to));
         });
     }
-    template <typename Wanted>
-    std::optional<uint32_t> find(uint32_t address, uint64_t size, Wanted wanted, bool absent) const {
-        std::optional<uint32_t> found;
+    template <typename Selection>
+    std::optional<uint32_t> find(uint32_t address, uint64_t size, Selection selected,
+                                 bool absent) const {
+        std::optional<uint32_t> hit_address;
         for_pages(address, size, [&](uint32_t first, uint32_t last) {
             const Page* page = pages_[first / kPageBytes].get();
-            if (found || (page == nullptr && !absent)) return;
+            if (hit_address || (page == nullptr && !absent)) return;
             if (page == nullptr) {
-                found = first;
+                hit_address = first;
                 return;
             }
             uint32_t from = first % kPageBytes / 64, to = last % kPageBytes / 64;
-            for (uint32_t k = from; k <= to && !found; ++k) {
-                uint64_t hit = wanted(*page, k) & part(first, last, k, from, to);
+            for (uint32_t k = from; k <= to && !hit_address; ++k) {
+                uint64_t hit = selected(*page, k) & part(first, last, k, from, to);
                 if (hit == 0) continue;
                 uint32_t base = first / kPageBytes * kPageBytes + 64 * k;
-                found = base + static_cast<uint32_t>(std::countr_zero(hit));
+                hit_address = base + static_cast<uint32_t>(std::countr_zero(hit));
             }
         });
-        return found;
+        return hit_address;
     }
 
     std::vector<std::unique_ptr<Page>> pages_ =

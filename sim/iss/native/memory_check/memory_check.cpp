@@ -62,7 +62,7 @@ bool MemoryCheck::is_below_stack(uint32_t address) {
 // Code that copies bytes one by one copies padding too.
 bool MemoryCheck::copies_bytes(uint32_t pc, uint32_t size) const {
     return size < 4 && std::any_of(copies_.begin(), copies_.end(),
-                                   [&](const Range& each) { return each.has(pc); });
+                                   [&](const Range& range) { return range.has(pc); });
 }
 
 // What a stack pointer leaves above it is gone: a later frame finds it unwritten. A fault if it moves
@@ -82,7 +82,7 @@ bool MemoryCheck::move_stack(Step& step) {
         uint32_t b = code.op == Op::Addi ? code.immediate : warp.row(code.b)[lane];
         uint32_t now = code.op == Op::Sub ? a - b : a + b;
         if (old < end || old > top || now > top) return;
-        if (now > old) states.forget(old, now - old);
+        if (now > old) states.clear(old, now - old);
         if (now >= end) return;
         strayed |= 1u << lane;
         furthest = std::max(furthest, end - now);
@@ -141,7 +141,7 @@ void MemoryCheck::use(Step& step, uint32_t row, uint32_t lane) {
     Marks& marks = marks_of(step.warp);
     if (marks.bytes(row, lane) == 0) return;
     const Mark mark = marks.of(row);
-    note(Mishap::LoadOfUnwritten, step.warp, lane, mark.pc, mark.addresses[lane], mark.size);
+    record(Mishap::LoadOfUnwritten, step.warp, lane, mark.pc, mark.addresses[lane], mark.size);
     marks.clear(row, lane);
 }
 
@@ -161,14 +161,14 @@ void MemoryCheck::load_lane(Step& step, uint32_t lane, uint32_t address, uint32_
     uint32_t unwritten = states.unwritten(address, size);
     if (unwritten == 0) return;
     if (states.guarded(address, size) != 0) {
-        return note(Mishap::LoadOfGuard, step.warp, lane, pc, address, size);
+        return record(Mishap::LoadOfGuard, step.warp, lane, pc, address, size);
     }
     bool is_on_stack = this->is_on_stack(address);
     if (is_on_stack && step.code.a != kStackPointer && is_below_stack(address)) {
-        return note(Mishap::LoadBelowStack, step.warp, lane, pc, address, size);
+        return record(Mishap::LoadBelowStack, step.warp, lane, pc, address, size);
     }
     if (step.code.d == kDroppedRow) {
-        return note(Mishap::LoadOfUnwritten, step.warp, lane, pc, address, size);
+        return record(Mishap::LoadOfUnwritten, step.warp, lane, pc, address, size);
     }
     // The sign fills the bytes behind the last one.
     bool is_signed = step.code.op == Op::Lb || step.code.op == Op::Lh;
@@ -198,10 +198,10 @@ void MemoryCheck::store(Step& step, uint32_t size) {
 void MemoryCheck::store_lane(Step& step, uint32_t lane, uint32_t address, uint32_t size) {
     uint32_t pc = step.warp.pc, all = (1u << size) - 1;
     bool is_guarded = states.guarded(address, size) != 0 && !clearing_.has(pc);
-    if (is_guarded) note(Mishap::StoreToGuard, step.warp, lane, pc, address, size);
+    if (is_guarded) record(Mishap::StoreToGuard, step.warp, lane, pc, address, size);
     bool is_on_stack = this->is_on_stack(address);
     if (is_on_stack && step.code.a != kStackPointer && is_below_stack(address)) {
-        return note(Mishap::StoreBelowStack, step.warp, lane, pc, address, size);
+        return record(Mishap::StoreBelowStack, step.warp, lane, pc, address, size);
     }
     const Marks& marks = marks_of(step.warp);
     uint32_t unwritten = marks.bytes(step.code.b, lane) & all;
@@ -214,7 +214,7 @@ void MemoryCheck::store_lane(Step& step, uint32_t lane, uint32_t address, uint32
     }
     states.write(address, size);
     for (uint32_t k = 0; k < size; ++k) {
-        if (unwritten >> k & 1) states.forget(address + k, 1);
+        if (unwritten >> k & 1) states.clear(address + k, 1);
     }
 }
 
@@ -226,7 +226,7 @@ void MemoryCheck::operand(Step& step, uint32_t row, uint32_t row_bytes) {
     for (uint32_t byte = 0; byte < kTileOperandBytes; byte += 4) {
         uint32_t at = tile.place(byte);
         if (at % 4 != 0 || states.unwritten(at, 4) == 0) continue;
-        note(Mishap::OperandUnwritten, warp, warp.last_lane(), warp.pc, at, kTileOperandBytes);
+        record(Mishap::OperandUnwritten, warp, warp.last_lane(), warp.pc, at, kTileOperandBytes);
         return;
     }
 }
@@ -259,8 +259,8 @@ void MemoryCheck::end(uint32_t number) {
     }
 }
 
-void MemoryCheck::note(Mishap kind, Warp& warp, uint32_t lane, uint32_t pc, uint32_t address,
-                       uint32_t size) {
+void MemoryCheck::record(Mishap kind, Warp& warp, uint32_t lane, uint32_t pc, uint32_t address,
+                         uint32_t size) {
     uint32_t link = warp.row(kReturnAddress)[lane];
     add({kind, warp.core, warp.number, lane, pc, link, address, size, 1, 0, 0});
 }

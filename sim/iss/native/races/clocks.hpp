@@ -1,4 +1,4 @@
-// Vector clocks: the accesses of each agent that another agent comes after.
+// Vector clocks: the accesses of each agent that happen before another agent.
 //
 // An agent is a warp or a stream, the work of one kind of a unit. The time of a warp is the number
 // of its instructions that wait for its accesses; that of a stream is the number of its works.

@@ -49,9 +49,9 @@ bool Races::enter(Step& step) {
     if (waits_for_accesses(op)) drain(current_, op == Op::Fence);
     if (op == Op::Hgmma || op == Op::HgmmaWait) {
         // The unit reads the operands of the previous product until now.
-        for (const Operand& each : step.machine.memory.operands()) {
-            bool is_own = each.core == warp.core && each.warp == warp.number;
-            if (is_own && !touch_operand(step, each.tile)) return false;
+        for (const Operand& operand : step.machine.memory.operands()) {
+            bool is_own = operand.core == warp.core && operand.warp == warp.number;
+            if (is_own && !touch_operand(step, operand.tile)) return false;
         }
     }
     if (op == Op::Hgmma) {
@@ -72,12 +72,12 @@ bool Races::access(Step& step, uint32_t size, bool is_store) {
     if (current_pc_ >= clearing_.first && current_pc_ <= clearing_.last) return true;
     Addresses addresses(step);
     if (is_store && !keeps_updates(step, addresses, size)) return false;
-    if (!is_store) note_load(step, addresses);
+    if (!is_store) record_load(step, addresses);
     const uint32_t last = addresses.largest + size - 1;
     const bool is_plain = addresses.low_bits % size == 0 &&
                           step.machine.memory.span(addresses.least, last) != nullptr &&
-                          std::none_of(flag_ranges_.begin(), flag_ranges_.end(), [&](Range each) {
-                              return addresses.least <= each.last && last >= each.first;
+                          std::none_of(flag_ranges_.begin(), flag_ranges_.end(), [&](Range range) {
+                              return addresses.least <= range.last && last >= range.first;
                           });
     const Accessor accessor = accessor_of(step, is_store);
     bool is_free = true;
@@ -102,17 +102,17 @@ bool Races::leave(Step& step) {
     } else if (op == Op::VxJoin) {
         updates_[current_].join(warp.depth, warp.scalar(step.code.a) & 1);
     } else if (op == Op::VxBar) {
-        meet(step);
+        join_arrived(step);
     } else if (op == Op::VxWspawn) {
         uint32_t first = warp.core * config_.warps, count = warp.scalar(step.code.a);
-        for (uint32_t each = first; each < first + count; ++each) {
-            if (each != current_) warps_[each].join(warps_[current_]);
-            snapshots_[each] = nullptr;
+        for (uint32_t number = first; number < first + count; ++number) {
+            if (number != current_) warps_[number].join(warps_[current_]);
+            snapshots_[number] = nullptr;
         }
     } else if (is_csr(op) && step.code.immediate == static_cast<uint32_t>(Csr::WarpMask)) {
-        for (uint32_t each = 0; each < config_.warps; ++each) {
-            if (step.core().active >> each & 1) continue;
-            warps_[current_].join(warps_[warp.core * config_.warps + each]);
+        for (uint32_t number = 0; number < config_.warps; ++number) {
+            if (step.core().active >> number & 1) continue;
+            warps_[current_].join(warps_[warp.core * config_.warps + number]);
         }
         snapshots_[current_] = nullptr;
     } else if (op == Op::Ecall || op == Op::Ebreak) {
@@ -132,9 +132,9 @@ void Races::drain(uint32_t agent, bool is_fence) {
     core.fenced.join(known.fenced);
 }
 
-// All warps that the arrival of the current one has released come after what each of them did.
-void Races::meet(Step& step) {
-    std::vector<uint32_t> met;
+// The past of every warp that the current arrival releases happens before all of them continue.
+void Races::join_arrived(Step& step) {
+    std::vector<uint32_t> arrived;
     for (uint32_t core = 0; core < config_.cores; ++core) {
         uint32_t waiting = step.machine.cores[core].waiting;
         uint32_t before = cores_[core].waiting;
@@ -142,14 +142,14 @@ void Races::meet(Step& step) {
         cores_[core].waiting = waiting;
         for (uint32_t left = before & ~waiting; left != 0; left &= left - 1) {
             uint32_t number = static_cast<uint32_t>(std::countr_zero(left));
-            met.push_back(core * config_.warps + number);
+            arrived.push_back(core * config_.warps + number);
         }
     }
     Knowledge all;
-    for (uint32_t each : met) all.join(warps_[each]);
-    for (uint32_t each : met) {
-        warps_[each] = all;
-        snapshots_[each] = nullptr;
+    for (uint32_t agent : arrived) all.join(warps_[agent]);
+    for (uint32_t agent : arrived) {
+        warps_[agent] = all;
+        snapshots_[agent] = nullptr;
     }
 }
 
@@ -186,12 +186,12 @@ bool Races::touch_bytes(Step& step, const Accessor& accessor, uint32_t address, 
 }
 
 bool Races::is_flag(uint32_t address) const {
-    return std::any_of(flag_ranges_.begin(), flag_ranges_.end(), [&](const Range& each) {
-        return address >= each.first && address <= each.last;
+    return std::any_of(flag_ranges_.begin(), flag_ranges_.end(), [&](const Range& range) {
+        return address >= range.first && address <= range.last;
     });
 }
 
-// A flag passes on what the storing warp knows; returns whether the address is that of a flag.
+// A flag carries the clock of the storing warp; returns whether the address is that of a flag.
 bool Races::touch_flag(uint32_t agent, uint32_t address, bool is_store) {
     if (!is_flag(address)) return false;
     Knowledge& flag = flags_[address / 4];
@@ -212,22 +212,24 @@ bool Races::check(const Accessor& accessor, uint32_t address, uint8_t bytes) {
                 accessor.is_store};
     bool is_load_of_warp = accessor.core && !accessor.is_store;
     if (is_load_of_warp && has_copies_ && is_dram(address)) copied(accessor.agent, address);
-    for (const Entry& each : word) {
-        // Nobody knows an access of this time yet, so nothing has come after it.
-        bool is_same = each.agent == entry.agent && each.time == entry.time &&
-                       each.is_store == entry.is_store && (bytes & ~each.bytes) == 0;
+    for (const Entry& earlier : word) {
+        // No agent has an access of this time in its clock yet, so nothing happened after it.
+        bool is_same = earlier.agent == entry.agent && earlier.time == entry.time &&
+                       earlier.is_store == entry.is_store && (bytes & ~earlier.bytes) == 0;
         if (is_same) return true;
-        if (!each.conflicts(bytes, accessor.is_store)) continue;
-        Lack found = lack(accessor, each, address, known);
-        if (found == Lack::None) continue;
-        report_ = {each.agent,     each.time,     each.pc,           each.is_store, address,
-                   static_cast<uint32_t>(found), accessor.agent, accessor.time,
+        if (!earlier.conflicts(bytes, accessor.is_store)) continue;
+        Lack missing = lack(accessor, earlier, address, known);
+        if (missing == Lack::None) continue;
+        report_ = {earlier.agent,     earlier.time,
+                   earlier.pc,        earlier.is_store,
+                   address,           static_cast<uint32_t>(missing),
+                   accessor.agent,    accessor.time,
                    accessor.is_store, 4};
         return false;
     }
-    word.add(entry, [&](const Entry& each) {
-        return entry.is_store || each.agent == entry.agent ||
-               each.time <= known.complete[each.agent];
+    word.add(entry, [&](const Entry& earlier) {
+        return entry.is_store || earlier.agent == entry.agent ||
+               earlier.time <= known.complete[earlier.agent];
     });
     return true;
 }

@@ -119,7 +119,7 @@ private:
     bool access(Step& step, uint32_t size, bool is_store);
     bool touch(Step& step, uint32_t address, uint32_t size, bool is_store, uint32_t lane);
     bool keeps_updates(Step& step, const Addresses& addresses, uint32_t size);
-    void note_load(Step& step, const Addresses& addresses);
+    void record_load(Step& step, const Addresses& addresses);
     bool touch_flag(uint32_t agent, uint32_t address, bool is_store);
     bool touch_operand(Step& step, const TileOperand& tile);
     bool is_flag(uint32_t address) const;
@@ -127,7 +127,7 @@ private:
     Lack lack(const Accessor& accessor, const Entry& entry, uint32_t address,
               const Knowledge& known);
     const Clock* copied(uint32_t agent, uint32_t address);
-    void meet(Step& step);
+    void join_arrived(Step& step);
 
     const Config& config_;
     std::vector<Knowledge> warps_;

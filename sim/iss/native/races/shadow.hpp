@@ -27,26 +27,26 @@ public:
     public:
         const Entry* begin() const { return many_.empty() ? few_.data() : many_.data(); }
         const Entry* end() const { return begin() + size_; }
-        // Adds an access. It replaces those with no other bytes that come before it, which
-        // `is_earlier` determines: what comes after it comes after them too. Of these, a load
+        // Adds an access. It replaces those with no other bytes that happen before it, which
+        // `is_earlier` determines: accesses after it are after them too. Of these, a load
         // replaces loads only.
         template <typename Earlier>
         void add(const Entry& entry, Earlier is_earlier) {
             Entry* all = many_.empty() ? few_.data() : many_.data();
-            uint32_t kept = 0;
+            uint32_t size = 0;
             for (uint32_t k = 0; k < size_; ++k) {
-                const Entry& each = all[k];
-                bool is_replaced = (each.bytes & ~entry.bytes) == 0 &&
-                                   (entry.is_store || !each.is_store) && is_earlier(each);
-                if (!is_replaced) all[kept++] = each;
+                const Entry& other = all[k];
+                bool is_replaced = (other.bytes & ~entry.bytes) == 0 &&
+                                   (entry.is_store || !other.is_store) && is_earlier(other);
+                if (!is_replaced) all[size++] = other;
             }
-            if (kept == (many_.empty() ? few_.size() : many_.size())) {
+            if (size == (many_.empty() ? few_.size() : many_.size())) {
                 if (many_.empty()) many_.assign(few_.begin(), few_.end());
                 many_.resize(2 * many_.size());
                 all = many_.data();
             }
-            all[kept] = entry;
-            size_ = kept + 1;
+            all[size] = entry;
+            size_ = size + 1;
         }
 
     private:

@@ -35,11 +35,11 @@ void for_shared_words(uint32_t mask, const Addresses& addresses, Action action) 
 }  // namespace
 
 // Records a load by which several lanes have the value of one word.
-void Races::note_load(Step& step, const Addresses& addresses) {
+void Races::record_load(Step& step, const Addresses& addresses) {
     Updates& updates = updates_[current_];
     uint32_t lanes = 0;
     for_shared_words(step.warp.mask(), addresses, [&](uint32_t, uint32_t alike) { lanes |= alike; });
-    if (lanes == 0) return updates.forget(step.code.d);
+    if (lanes == 0) return updates.clear(step.code.d);
     Updates::Load& load = updates.begin(step.code.d);
     load.pc = current_pc_;
     load.lanes = lanes;

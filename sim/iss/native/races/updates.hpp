@@ -36,17 +36,17 @@ public:
         return (code.reads & 1 ? of(code.a) : 0) | (code.reads & 2 ? of(code.b) : 0) |
                (code.reads & 4 ? of(code.c) : 0);
     }
-    void forget(uint32_t row) {
+    void clear(uint32_t row) {
         if (rows_ != 0) set(row, 0);
     }
     // Adds a load to `row`; the caller fills in the result.
     Load& begin(uint32_t row) {
         uint32_t bit = 1u << next_;
         for (uint64_t rest = rows_; rest != 0; rest &= rest - 1) {
-            uint32_t each = static_cast<uint32_t>(std::countr_zero(rest));
-            set(each, of_[each] & ~bit);
+            uint32_t load = static_cast<uint32_t>(std::countr_zero(rest));
+            set(load, of_[load] & ~bit);
         }
-        for (Split& each : splits_) each.loads &= ~bit;
+        for (Split& split : splits_) split.loads &= ~bit;
         set(row, bit);
         Load& load = loads_[next_];
         next_ = (next_ + 1) % kLoads;
@@ -61,7 +61,7 @@ public:
     // Loads that decide which lanes are active.
     uint32_t conditions() const {
         uint32_t all = 0;
-        for (const Split& each : splits_) all |= each.loads;
+        for (const Split& split : splits_) all |= split.loads;
         return all;
     }
 

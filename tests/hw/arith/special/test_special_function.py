@@ -19,7 +19,7 @@ from spica.sim.golden.arith.float import floats
 from spica.sim.golden.arith.special import fit as special_fit
 from spica.sim.golden.arith.special import truncated_products as special_arithmetic
 from spica.sim.golden.arith.special.errors import SWEEPS, exact, measured
-from spica.sim.golden.arith.special.special_function import look_up, special_function, turns
+from spica.sim.golden.arith.special.special_function import lookup, special_function, turns
 from spica.sim.units.arith.special_function import special_operands
 from support.vectors import evaluate, require_equal
 
@@ -219,7 +219,7 @@ def test_errors_of_every_power():
     before = 0.0
     for start in range(0, count, 1 << 18):
         v = np.arange(start, start + (1 << 18))
-        result = np.ldexp(look_up("exp2", v).astype(np.float64), 1 - special.VALUE_WIDTH)
+        result = np.ldexp(lookup("exp2", v).astype(np.float64), 1 - special.VALUE_WIDTH)
         rounded = floats.decode(stored(result), FP32)
         for place in (0.0, 1.0):
             error = np.abs(rounded - np.exp2((v + place) / count))
@@ -318,7 +318,7 @@ def test_coefficients_fit_their_widths(name):
 def test_values_are_from_a_half_to_one(name):
     """Or a few units beyond, which rounding removes."""
     end = TABLES[name].pieces[-1].end
-    values = look_up(name, np.append(np.arange(0, end, 97), end - 1))
+    values = lookup(name, np.append(np.arange(0, end, 97), end - 1))
     assert values.min() >= (1 << (special.VALUE_WIDTH - 1)) - 4
     assert values.max() <= (1 << special.VALUE_WIDTH) + 4
 

@@ -120,7 +120,7 @@ def test_what_others_write_is_right_either_way_until_it_is_forgotten():
     for number, answer in enumerate((b"a", b"b", b"x")):
         model.read(number, 0)
         model.answer(number, answer)
-    model.forget()
+    model.drop_old()
     model.read(0, 0)
     with pytest.raises(AssertionError, match="wrong bytes"):
         model.answer(0, b"a")
