@@ -179,7 +179,7 @@ def compile_program(
     Parameters
     ----------
     sources : sequence of Path
-        C, C++ and assembly files, told apart by suffix.
+        C, C++ and assembly files, distinguished by suffix.
     config : MachineConfig
         The machine; the program gets its sizes from ``spica.h``.
     optimize : int

@@ -1,7 +1,7 @@
 """Functions that threads enter from assembly: the registers that they would save for a caller.
 
 Such a function begins with the statement ``SPICA_ENTRY_`` (``spica_parallel.h``). Its caller needs
-no register and calls ``spica_leave`` next, but the compiler does not know that: every thread would
+no register and calls ``spica_leave`` next, but the compiler cannot infer that: every thread would
 store up to 25 registers to its stack. `dropped_saves` takes these stores and loads out of the
 compiler's assembly text, and a frame that holds nothing else. A function in another form than the
 compiler usually produces is left alone: its saves cost time and nothing else.
@@ -61,7 +61,7 @@ def rewritten(line: str, places: dict[str, int]) -> str:
     if match is None:
         return line
     if match["ends"]:
-        # Without `ra` the function ends where its caller would go on.
+        # Without `ra` the function ends where its caller would continue.
         return line.replace("ret", "tail\tspica_leave") if "ra" in places else line
     name = match["moved"] or match["directive"]
     is_save = match["directive"] or places.get(name) == int(match["place"])

@@ -43,7 +43,7 @@ def guarded_script(script: str, objects: Sequence[Path]) -> str:
         count += 1
         head = re.search(rf"^ *{re.escape(output)}( \(NOLOAD\))? : ALIGN\(16\) {{", script, re.M)
         assert head is not None, f"the linker script has no {output}"
-        # Flags come first: reports know them by the symbols around them.
+        # Flags are first: reports identify them by the symbols around them.
         position = script.index("__flags_end = .;") + 16 if output == ".bss" else head.end()
         script = "\n".join((script[:position], *lines, script[position:]))
     return script

@@ -1,4 +1,4 @@
-"""Compiler of programs: flags of the cores, the variables that it sees, and its messages."""
+"""Compiler of programs: flags of the cores, the variables passed to it, and its messages."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -84,7 +84,7 @@ ASSERTION = re.compile(
     r"error: static assertion failed.*: \[(?P<change>larger|other) (?P<field>[\w.]+)\] (?P<rule>.*)"
 )
 
-#: Variables that the compiler sees: folders of its own files, and folders that sources search. Any
+#: Variables passed to the compiler: folders of its own files, and folders that sources search. Any
 #: other could change an object without a trace in its source.
 VISIBLE = (
     *("PATH", "HOME", "TMPDIR", "TMP", "TEMP", "ZIG_GLOBAL_CACHE_DIR"),
@@ -94,7 +94,7 @@ SEARCHED = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH")
 
 
 class UnmetAssertionError(UserError):
-    """A machine does not meet a static assertion of a program about it.
+    """A machine does not satisfy a static assertion of a program about it.
 
     Such an assertion has a text as in ``[larger shared.size] shared memory must hold a tile``: the
     change, ``larger`` or ``other``, the field of the config, and the rule.

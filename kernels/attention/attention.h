@@ -18,7 +18,7 @@
 
 /* Arguments of the programs. Arrays are dense: Q and O have problems x queries rows, K and V have
  * problems / group x keys rows, of ATTENTION_DEPTH elements; LSE has problems x queries numbers.
- * Head h of Q uses head h / group of K and V. With causal, query i sees key j if
+ * Head h of Q uses head h / group of K and V. With causal, query i attends to key j if
  * j <= i + keys - queries, as signed numbers. */
 typedef struct {
     const char *q, *k, *v;

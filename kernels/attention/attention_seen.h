@@ -1,4 +1,4 @@
-/* Arguments of a program for tensor units, and the keys that a query sees. */
+/* Arguments of a program for tensor units, and the keys that a query attends to. */
 #ifndef ATTENTION_SEEN_H
 #define ATTENTION_SEEN_H
 
@@ -8,7 +8,7 @@
 
 #define ATTENTION ((const Attention *)spica_arguments())
 
-/* Keys that a query sees. */
+/* Keys that a query attends to. */
 SPICA_INLINE int32_t attention_seen(int32_t row)
 {
     const int32_t keys = (int32_t)ATTENTION->keys;

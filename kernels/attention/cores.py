@@ -135,7 +135,7 @@ def pose(
     heads, kv_heads, batch : int
         Heads of Q, heads of K and V, and sequences; `kv_heads` None for as many as `heads`.
     causal : bool
-        Whether a query sees only the keys up to its own place, aligned at the end.
+        Whether a query attends only to the keys up to its own place, aligned at the end.
     scale : float or None
         Factor of the scores; None for 1 / sqrt(depth).
     data : str

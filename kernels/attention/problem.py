@@ -37,7 +37,7 @@ class AttentionProblem:
     columns : int or None
         Head dimension d, at most `depth`: further columns are 0 in Q, K and V. None for `depth`.
     causal : bool
-        Whether query i sees only keys j <= i + keys - queries, so that the last query sees all.
+        Whether query i attends only to keys j <= i + keys - queries: the last query attends to all.
     scale : float or None
         Positive factor of the scores; None for 1 / sqrt(d).
     operand : str
@@ -118,10 +118,10 @@ class AttentionProblem:
 
     @property
     def visible_pairs(self) -> int:
-        """Pairs of a query and a key that it sees, in one head."""
+        """Pairs of a query and a key that it attends to, in one head."""
         if not self.causal:
             return self.queries * self.keys
-        # Query i sees i + keys - queries + 1 keys, if that is positive.
+        # Query i attends to i + keys - queries + 1 keys, if that is positive.
         first = max(0, self.keys - self.queries + 1)
         rows = self.keys - first + 1
         return rows * (first + self.keys) // 2

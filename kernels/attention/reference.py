@@ -124,7 +124,7 @@ class Weights:
     grown : ndarray
         Softmax times ``exp(e)``, the largest computed weights of the same row.
     visible : ndarray
-        Whether a query sees a key with a score above minus infinity.
+        Whether a query attends to a key with a score above minus infinity.
     most, total : ndarray
         Largest score times scale, and sum of the exponentials of the distances from it, by row.
     least_total : ndarray

@@ -8,7 +8,7 @@
 // A merge of two sorted runs of `half` keys compares each key of one with its mirror image in the
 // other, then keys half / 2 apart, half / 4, ... 1. A thread does up to three such steps at a time,
 // with eight keys in registers. One warp does the steps within a chunk, in its part of shared
-// memory. Its lanes run in lockstep, so it needs no barriers. In all other steps, all warps meet
+// memory. Its lanes run in lockstep, so it needs no barriers. In all other steps, all warps wait
 // after each pass over memory.
 enum {
     MOST = 8, // keys of a thread at a time

@@ -1,6 +1,6 @@
 """Proof that every path of a program pairs the instructions of `SPICA_IF` and `SPICA_WHILE`.
 
-The threads of a warp that wait in a construct go on at the instruction that masked them. Their
+The threads of a warp that wait in a construct resume at the instruction that masked them. Their
 registers are right there if this instruction exists once for each construct and inlined copy, and
 if all threads reach its partner. An abstract execution of each function shows both. Its state is
 the stack of the constructs around an instruction, by the addresses of their first instructions:
@@ -130,7 +130,7 @@ class Walk:
                     self.arrive(pc, stack, step.pc)
         except CrossingError as error:
             return error.crossing
-        # A path that meets another one before the end has its line there.
+        # A path that joins another one before the end has its line there.
         return self.ways_out[0] if self.ways_out else None
 
     def after(self, step: Step) -> list[tuple[int, Stack]]:

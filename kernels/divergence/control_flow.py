@@ -75,7 +75,7 @@ class ControlFlow:
         return self.returning[address]
 
     def has_return(self, body: Body) -> bool:
-        """Return whether a path through a function returns, or goes on after its last step."""
+        """Return whether a path through a function returns, or continues after its last step."""
         waiting = [body.function.start]
         visited = set(waiting)
         while waiting:

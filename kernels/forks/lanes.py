@@ -43,7 +43,7 @@ class Defined:
 
 
 def joined_lanes(one: Lanes, other: Lanes, every: int) -> Lanes:
-    """Return the threads that may be active after two paths meet."""
+    """Return the threads that may be active after two paths join."""
     if one == other:
         return one
     return every if isinstance(one, str) or isinstance(other, str) else one | other

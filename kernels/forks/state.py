@@ -67,7 +67,7 @@ class State:
         return replace(self, places=places, values=values)
 
     def joined(self, other: "State", every: int) -> "State":
-        """Return what is known where two paths meet."""
+        """Return the known state where two paths join."""
         whole = Defined(every)
         places = {
             place: self.places.get(place, whole).joined(other.places.get(place, whole), every)

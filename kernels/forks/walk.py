@@ -16,7 +16,7 @@ __all__ = ["Walk"]
 ALONE = 1
 #: Functions that start threads and return in the thread that called them.
 LAUNCH = ("spica_run_warps", "spica_spawn_tasks", "spica_run_block")
-#: The function at which a parallel block ends, and the place of the address where it goes on.
+#: The function at which a parallel block ends, and the place of the address where it continues.
 LEAVE, LEAVE_PLACE, LEAVE_BYTES = "spica_leave", 12, 16
 
 CROSSES = (
@@ -92,7 +92,7 @@ class Walk:
         return returns
 
     def check(self, step: Step, state: State) -> None:
-        """Note a fault if threads read what they do not have, or if several start others."""
+        """Record a fault if threads read undefined values, or if several start others."""
         for place in reads(step, state):
             if not state.defined(place, self.every):
                 self.faults.setdefault(step.pc, f"uses {named(place)} {CROSSES}")
@@ -153,7 +153,7 @@ class Walk:
         return [(step.pc + 4, returned(state, end.lanes, self.every))]
 
     def after_block(self, body: Body, state: State) -> list[tuple[int, State]]:
-        """Return what follows the end of a parallel block, in the thread that goes on."""
+        """Return the state after a parallel block, in the thread that continues."""
         if state.depth is None:
             return []
         place = state.values.get(LEAVE_PLACE - state.depth)

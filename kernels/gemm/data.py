@@ -63,7 +63,7 @@ def corners(form: FloatFormat) -> np.ndarray:
 
 
 def make_extreme(vectors: np.ndarray, operand: str, rng: np.random.Generator):
-    """Replace whole vectors, one kind of value each, so that all kinds meet.
+    """Replace whole vectors, one kind of value each, so that products have all pairs of kinds.
 
     A NaN or an infinity spoils a whole row or column of C, so most vectors stay free of them.
     """

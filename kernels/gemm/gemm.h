@@ -10,7 +10,7 @@
  * other is swept in alternating directions, so that the tiles swept last are reused first. The
  * amount of data to load decides which operand is kept.
  *
- * If the cores finish C (gemm_finish.h), a tile of C goes to shared memory instead. All warps meet
+ * If the cores finish C (gemm_finish.h), a tile of C goes to shared memory instead. All warps wait
  * twice per tile: when the tile is ready, and when all have read it and the next may overwrite it.
  * The commanding thread arrives at these barriers last, unless K is so short that it must wait for
  * them before the next tile. */

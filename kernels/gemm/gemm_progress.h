@@ -1,7 +1,7 @@
 /* Progress of a product: waits for loads and computes, and hand-over of C tiles from the commanding
  * thread to the cores, if these finish C.
  *
- * All warps meet twice per tile: when it is ready, and when it has been read and the next may
+ * A tile has two barriers of all warps: when it is ready, and when it has been read and the next may
  * overwrite it. The thread checks for a tile only while it waits for something else. */
 #ifndef GEMM_PROGRESS_H
 #define GEMM_PROGRESS_H

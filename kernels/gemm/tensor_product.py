@@ -1,4 +1,4 @@
-"""Problem of a product on tensor units of cores, whatever their operands come from."""
+"""Problem of a product on tensor units of cores, for every source of their operands."""
 
 from dataclasses import replace
 

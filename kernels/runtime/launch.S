@@ -124,7 +124,7 @@ spica_run_block:
 1:  li t0, -1
     .insn r SPICA_INSN_VX_TMC, x0, t0, x0
     call spica_enter
-    /* Goes on. */
+    /* Continues. */
     .size spica_run_block, . - spica_run_block
 
 /* Block literals point to these; nothing reads them. */
@@ -133,7 +133,7 @@ spica_run_block:
     .set _NSConcreteStackBlock, 0
 
 /* All threads of a warp, after a parallel block: all but thread 0 of warp 0 end. That one waits for
- * the other warps and goes on at the address at 12(sp), with sp before it was pushed. */
+ * the other warps and continues at the address at 12(sp), with sp before it was pushed. */
     .globl spica_leave
     .type spica_leave, @function
 spica_leave:

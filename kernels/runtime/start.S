@@ -4,14 +4,14 @@
  * and tp, which they keep; then main runs in thread 0 of warp 0 of every core.
  *
  * Initial memory contents are undefined, also for variables with initial value 0. All warps of core
- * 0 clear these variables. The cores then meet at a barrier, so that no core reads a variable before
+ * 0 clear these variables. The cores then wait at a barrier, so that no core reads a variable before
  * it is cleared. Programs without such variables, and machines with one core, have no barrier.
  *
  * In a program without markers of its own the measured region begins here, before constructors and
  * main. */
 #include "spica.h"
 
-/* Reports know stacks of this size by this symbol. */
+/* Reports identify stacks of this size by this symbol. */
     .globl spica_stack_bytes
     .set spica_stack_bytes, SPICA_STACK_BYTES
 
@@ -64,7 +64,7 @@ spica_prepare_threads:
     li sp, SPICA_STACK_TOP
     sub sp, sp, t0
     la tp, _end
-    /* Goes on. */
+    /* Continues. */
     .size spica_prepare_threads, . - spica_prepare_threads
 
 /* All threads of all warps of core 0: each clears a word, then the one as far on as they are

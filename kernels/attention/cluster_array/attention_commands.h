@@ -5,8 +5,8 @@
  * rows in the accumulator are scaled by the unit whenever their maximum rises. After the last block
  * a product of zeros scales them by the inverses of the sums.
  *
- * After the meeting that ends step t, the warp commands the scores of step t + 2 and P V of step t.
- * At this meeting the scores of step t + 1 are complete. The unit executes in order, so also P V of
+ * After the barrier that ends step t, the warp commands the scores of step t + 2 and P V of step t.
+ * At this barrier the scores of step t + 1 are complete. The unit executes in order, so also P V of
  * step t - 2 is. So no command waits for another: it overwrites what was last used at those times. */
 #ifndef ATTENTION_COMMANDS_H
 #define ATTENTION_COMMANDS_H

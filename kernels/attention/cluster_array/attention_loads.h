@@ -1,8 +1,8 @@
 /* Loads of Q, K and V by the DMA, commanded by one warp.
  *
- * After the meeting that ends step t, the warp loads K of step t + 3, with Q if a block of queries
+ * After the barrier that ends step t, the warp loads K of step t + 3, with Q if a block of queries
  * begins, and V of step t + 1. The scores of step t + 1 and P V of step t - 2 are complete then, so
- * these places are free. The warp waits for the loads before the next meeting. */
+ * these places are free. The warp waits for the loads before the next barrier. */
 #ifndef ATTENTION_LOADS_H
 #define ATTENTION_LOADS_H
 
@@ -93,7 +93,7 @@ SPICA_INLINE void attention_load_keys_after(const Attention *attention, Attentio
     attention_load_keys(attention, &step, number, block);
 }
 
-/* Loads after the meeting of a step, in the usual case: all blocks have the same head, at offset
+/* Loads after the barrier of a step, in the usual case: all blocks have the same head, at offset
  * `head`, and BLOCK_KEYS keys. */
 SPICA_INLINE void attention_load_usual(const Attention *attention, uint32_t key, uint32_t phase,
                                        uint32_t head)

@@ -3,7 +3,7 @@
  * The core of a group holds its queries, PER_LANE in each lane; each warp has a part of the keys. The
  * maxima of rows change in two ways:
  *
- * - Always: warps exchange the maxima of their scores and meet, then compute the powers.
+ * - Always: warps exchange the maxima of their scores at a barrier, then compute the powers.
  * - With 16-bit operands powers are computed with the maxima of the block before, in the first block
  *   with those of its first part. If the sum of a part of a row exceeds MOST_SUM, all warps compute
  *   the step again as above, and the rows with such sums change their maximum.

@@ -4,7 +4,8 @@
 
 #include "attention_sizes.h"
 
-/* A step: head, first query, first key, and the end of the keys that the block of queries sees. */
+/* A step: head, first query, first key, and the end of the keys to which its block of queries
+ * attends. */
 typedef struct {
     uint32_t problem, query, key, end;
 } AttentionStep;
@@ -21,7 +22,7 @@ SPICA_INLINE uint32_t attention_least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Number of keys that a query sees, negative if it is before the first key. */
+/* Number of keys that a query attends to, negative if it is before the first key. */
 SPICA_INLINE int32_t attention_seen(const Attention *attention, uint32_t query)
 {
     uint32_t seen = query + 1 + attention->keys - attention->queries;

@@ -1,7 +1,8 @@
 /* Attention on a matrix unit: the unit multiplies, and the cores compute the softmax of one block
  * while the unit computes the scores of the next.
  *
- * A step ends with a meeting of all warps: P is complete, and the next scores are in shared memory. */
+ * A step ends with a barrier of all warps, when P is complete and the next scores are in shared
+ * memory. */
 #include "attention_commands.h"
 #include "attention_loads.h"
 #include "attention_state.h"
@@ -49,7 +50,8 @@ SPICA_INLINE void attention_soften_lazily(AttentionState *state, const Attention
     attention_check(&state->rows, sum, raised, state->phase);
 }
 
-/* Ends a step: all warps meet. The warp that commands the unit prepares its next commands. */
+/* Ends a step with a barrier of all warps. The warp that commands the unit prepares its next
+ * commands. */
 SPICA_INLINE void attention_end_step(const Attention *attention, AttentionState *state,
                                      const int role)
 {
@@ -76,7 +78,7 @@ SPICA_INLINE void attention_mask_scores(const Attention *attention, const Attent
         attention_mask(attention, &step, at, state->phase);
 }
 
-/* A step up to its meeting; returns whether O must be scaled. */
+/* A step up to its barrier; returns whether O must be scaled. */
 SPICA_INLINE uint32_t attention_step(const Attention *attention, AttentionState *state,
                                      AttentionPlace *at, const int role)
 {
@@ -131,7 +133,7 @@ SPICA_INLINE void attention_store_block(const Attention *attention, AttentionSta
     state->computes = attention_cool(attention_warm(state->computes) + 1);
 }
 
-/* Commands after the meeting of a step. */
+/* Commands after the barrier of a step. */
 SPICA_INLINE void attention_continue(const Attention *attention, AttentionState *state,
                                      uint32_t scales, const int role)
 {

@@ -2,7 +2,7 @@
  *
  * Warps with even and with odd numbers are two groups in ping-pong: one computes scores while the
  * other computes powers and O, so that tensor units work on the products of one group during the
- * softmax of the other. All warps meet twice per block, before each half:
+ * softmax of the other. All warps wait at a barrier before each half of a block:
  *
  *   half of block b   copied before   even warps          odd warps
  *   first             K of b          scores of b         powers and O of b - 1
@@ -10,7 +10,7 @@
  *
  * K and V have two buffers each: a warp copies its pieces of a block while others still read the
  * block before. Scores are computed for 16 keys after the other, O for 16 columns after the other.
- * A block of keys that no query of a warp sees is skipped, unless it is the first. */
+ * A block of keys that no query of a warp attends to is skipped, unless it is the first. */
 #ifndef ATTENTION_TENSOR_H
 #define ATTENTION_TENSOR_H
 

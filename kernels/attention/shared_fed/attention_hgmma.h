@@ -6,13 +6,13 @@
 #include "attention_rows.h"
 
 /* Whether the warp with the queries from `row` on processes the block of keys from `key` on. A block
- * that none of them sees is skipped, unless it is the first. */
+ * that none of them attends to is skipped, unless it is the first. */
 SPICA_INLINE uint32_t attention_has_block(uint32_t row, uint32_t key)
 {
     return key == 0 || (int32_t)key < attention_seen((int32_t)(row + SIDE - 1));
 }
 
-/* Passes over the tiles of a block. */
+/* Skips the tiles of a block. */
 enum {
     ATTENTION_POWERS, /* powers, the sums of which may exceed the limit */
     ATTENTION_MAXIMA, /* maxima, if a sum exceeds it */
@@ -47,7 +47,7 @@ SPICA_INLINE void attention_replace(AttentionWarp *warp, AttentionPair sum, uint
     }
 }
 
-/* Hides scores of a tile that its queries do not see. */
+/* Masks scores of a tile to which its queries do not attend. */
 SPICA_INLINE void attention_hide(AttentionWarp *warp, uint32_t tile)
 {
     const volatile AttentionPosition *at = attention_at(warp);

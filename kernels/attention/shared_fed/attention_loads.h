@@ -1,9 +1,10 @@
 /* Copies of K and V to shared memory by the DMA, commanded by the helper of core 0.
  *
- * Each core has a helper, a warp without queries. Before a block, each warp meets the helper and the
- * warps of the same number of all cores; helpers meet one warp after the other. When they have met
- * all, all warps have finished the block before, whose buffer the loads of the next one overwrite.
- * So warps need not be in the same part of a block: some multiply while others compute powers. */
+ * Each core has a helper, a warp without queries. Before a block, each warp waits at a barrier for
+ * the helpers and the warps of the same number of all cores; helpers wait for one warp after the
+ * other. After the last barrier, all warps have finished the previous block, whose buffer the next
+ * loads overwrite. So warps need not be in the same part of a block: some multiply while others
+ * compute powers. */
 #ifndef ATTENTION_LOADS_H
 #define ATTENTION_LOADS_H
 
@@ -50,7 +51,8 @@ static __attribute__((noinline)) void attention_load(void)
     attention_advance(&loads->at, attention_is_last(&loads->at));
 }
 
-/* Begin of the loads. All warps meet, so that they know the number of loads before the first one. */
+/* Begin of the loads. A barrier makes the number of loads before the first one visible to all
+ * warps. */
 SPICA_INLINE void attention_begin_loads(const AttentionWarp *warp)
 {
     volatile AttentionLoads *loads = attention_loads();
@@ -64,13 +66,14 @@ SPICA_INLINE void attention_begin_loads(const AttentionWarp *warp)
     vx_fence();
 }
 
-/* Meets the helper of the core and the warps of the same number of other cores before a block. */
+/* Barrier of warp `number`, in all cores, and the helpers before a block. */
 SPICA_INLINE void attention_barrier(uint32_t number)
 {
     spica_meet(number, 2);
 }
 
-/* Helper of a core: meets its warps before each block. That of core 0 also commands the loads. */
+/* Helper of a core: waits for each of its warps before a block. That of core 0 also commands the
+ * loads. */
 SPICA_INLINE void attention_help(AttentionWarp *warp)
 {
     volatile AttentionPosition *at = attention_at(warp);

@@ -20,7 +20,7 @@ SPICA_INLINE volatile AttentionPosition *attention_at(AttentionWarp *warp)
                                           warp->number * (uint32_t)sizeof(AttentionPosition));
 }
 
-/* Whether a block is the last of its tile of queries; a tile that sees no key has one block. */
+/* Whether a block is the last of its tile of queries; a tile without keys has one block. */
 SPICA_INLINE uint32_t attention_is_last(volatile AttentionPosition *at)
 {
     const uint32_t last = spica_minu(at->row + ALL_ROWS, ATTENTION->queries) - 1;

@@ -185,7 +185,7 @@ def default_tile(config: MachineConfig) -> tuple[int, int, int]:
 
 
 def tilings(config: MachineConfig, problem: GemmProblem, limits) -> list[Tiling]:
-    """Return the tilings that fit shared memory; those with more slots come first."""
+    """Return the tilings that fit shared memory; those with more slots first."""
     m, n, k, a_size, b_size = tile_sizes(config, problem, limits)
     depth = ceil_div(problem.k, k)
     resident_counts = sorted({depth, 4, 3, 2, 1}, reverse=True)

@@ -12,7 +12,7 @@
 #include "tensor_positions.h"
 
 enum {
-    TENSOR_GROUPS = 1, /* all warps copy for all, so all meet */
+    TENSOR_GROUPS = 1, /* all warps copy for all, so a barrier has all warps */
     TENSOR_A_PIECES = PANEL_PIECES / TENSOR_ACROSS,
     TENSOR_B_PIECES = 2 * PANEL_PIECES / TENSOR_DOWN,
     /* Whether every warp has a few whole pieces, whose position fits its registers. With few warps
@@ -155,7 +155,7 @@ SPICA_INLINE int tensor_copy_error(void)
     return 0;
 }
 
-/* Meets the other warps: the next tile is there, and the one after it can be copied. */
+/* Barrier of all warps: the next tile is there, and the one after it can be copied. */
 SPICA_INLINE void tensor_turn(TensorCopies *at, int group)
 {
     (void)group;

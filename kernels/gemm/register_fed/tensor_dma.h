@@ -7,7 +7,7 @@
 
 #include "tensor_rounds.h"
 
-/* Groups of warps that meet at different steps of a tile, so that one multiplies while the other
+/* Groups of warps with barriers at different steps of a tile, so that one multiplies while the other
  * waits: warps with even and with odd numbers. */
 enum { TENSOR_GROUPS = SPICA_WARPS % 2 == 0 && SPICA_BARRIERS > 1 ? 2 : 1 };
 
@@ -24,8 +24,8 @@ typedef struct {
     uint32_t needed[TENSOR_GROUPS], read[TENSOR_GROUPS];
 } TensorCommands;
 
-/* In memory: a warp has no registers for it. The leading warps of the groups share it without meeting,
- * so it consists of flags. Start-up does not clear it. */
+/* In memory: a warp has no registers for it. The leading warps of the groups share it without a
+ * barrier, so it consists of flags. Start-up does not clear it. */
 static volatile TensorCommands tensor_at __attribute__((section(".unset.flags")));
 
 /* Commands loads of `count` panels, one to each bank at a time. */
@@ -137,7 +137,7 @@ SPICA_INLINE TensorCopies tensor_begin(void)
     return (TensorCopies){};
 }
 
-/* Meets the other warps of the group: the next tile is there, and all have read the previous one.
+/* Barrier of the warps of the group: the next tile is there, and all have read the previous one.
  * Commands further loads. */
 SPICA_INLINE void tensor_turn(TensorCopies *copies, int group)
 {

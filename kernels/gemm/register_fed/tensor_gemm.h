@@ -1,9 +1,9 @@
 /* Product on tensor units: C = A * B.
  *
  * All warps multiply tile by tile. Fragments of a step are fetched while the tensor unit works on
- * other warps' steps. In each tile the warps of all cores meet once: the next tile is in shared
- * memory then, and all have read the previous one, whose slot is free. Fragments are already
- * fetched, so that the tensor units resume at once. Group 0 meets before the last step of a tile,
+ * other warps' steps. In each tile the warps of all cores have one barrier: the next tile is in
+ * shared memory then, and all have read the previous one, whose slot is free. Fragments are already
+ * fetched, so that the tensor units resume at once. Group 0 waits before the last step of a tile,
  * group 1 before the second. Copies run ahead across tiles of C. */
 #ifndef TENSOR_GEMM_H
 #define TENSOR_GEMM_H

@@ -1,10 +1,10 @@
 /* Copies of operands from DRAM to slots of shared memory by the DMA, commanded by one warp.
  *
- * All warps meet when they have started the product of each of the first HGMMA_SHORT steps, and then
- * of every HGMMA_TURN steps. A product starts when the previous one of its warp is complete. At a
- * meeting therefore the slots of all previous steps are read, and the steps up to the next meeting
- * are in shared memory, while the tensor units are busy with the products just started. The first
- * warp of core 0 leads: it waits for the DMA and commands it. */
+ * All warps wait at a barrier when they have started the product of each of the first HGMMA_SHORT
+ * steps, and then of every HGMMA_TURN steps. A product starts when the previous one of its warp is
+ * complete. At a barrier therefore the slots of all previous steps are read, and the steps up to the
+ * next barrier are in shared memory, while the tensor units are busy with the products just started.
+ * The first warp of core 0 leads: it waits for the DMA and commands it. */
 #ifndef HGMMA_DMA_H
 #define HGMMA_DMA_H
 
@@ -15,7 +15,7 @@
 #include "hgmma_sizes.h"
 
 enum {
-    /* With two slots, products are complete when warps meet: the next step is in the other slot. */
+    /* With two slots, products are complete at the barrier: the next step is in the other slot. */
     HGMMA_IS_AHEAD = HGMMA_SLOTS > 2,
     HGMMA_TURN = HGMMA_SLOTS < 5 ? 1 : HGMMA_SLOTS < 9 ? 2 : 4,
     /* Steps at the beginning that are turns of their own, while copies get ahead. */
@@ -31,7 +31,7 @@ typedef struct {
     uint32_t run, left;   /* steps of a run with descriptors in regular distances, and those left */
     uint32_t commanded;   /* steps whose loads are commanded */
     uint32_t limit;       /* steps whose loads may be commanded: their slots are free */
-    uint32_t needed;      /* steps that are in shared memory when warps meet next */
+    uint32_t needed;      /* steps that are in shared memory at the next barrier */
     uint32_t loads;       /* loads of the DMA before the first */
     uint32_t rounds;      /* all steps */
 } HgmmaCommands;
@@ -212,7 +212,7 @@ SPICA_INLINE void hgmma_begin(void)
     hgmma_copy_ahead();
 }
 
-/* Waits until the steps are there that warps need from their next meeting on. */
+/* Waits until the steps are there that warps need after their next barrier. */
 SPICA_INLINE void hgmma_await(void)
 {
     while (hgmma_at()->commanded < hgmma_at()->needed)
@@ -220,7 +220,7 @@ SPICA_INLINE void hgmma_await(void)
     spica_tile_await(hgmma_at()->loads + hgmma_at()->needed * SPICA_CONSTANT(HGMMA_LOADS));
 }
 
-/* Frees the slots that warps have read when they have met. */
+/* Frees the slots that warps have read before the barrier. */
 SPICA_INLINE void hgmma_free(void)
 {
     const uint32_t rounds = hgmma_at()->rounds, needed = hgmma_at()->needed;
@@ -230,7 +230,7 @@ SPICA_INLINE void hgmma_free(void)
     hgmma_at()->needed = next < rounds ? next : rounds;
 }
 
-/* Meets the other warps. The steps up to the next turn are in shared memory then. */
+/* Barrier of all warps. The steps up to the next turn are in shared memory then. */
 SPICA_INLINE void hgmma_turn(int leads)
 {
     if (leads)

@@ -1,9 +1,9 @@
 /* Product on tensor units that read shared memory: C = A * B.
  *
- * A warp starts a product per step and meets the others from time to time. Its next product stalls
- * until the previous one is complete, while those of seven other warps keep the unit busy. Copies
+ * A warp starts a product per step, with a barrier from time to time. Its next product stalls until
+ * the previous one is complete, while those of seven other warps keep the unit busy. Copies
  * run ahead across tiles of C. Warps complete their tiles one after the other: one stores its
- * elements of C while the others multiply. Warps whose elements are outside C only meet. */
+ * elements of C while the others multiply. Warps whose elements are outside C only wait. */
 #ifndef HGMMA_GEMM_H
 #define HGMMA_GEMM_H
 

@@ -1,5 +1,5 @@
 /* Console output. If several threads call a function, they print one after the other, in any order of
- * warps and cores; only characters of putchar may come in between. */
+ * warps and cores; only characters of putchar may be in between. */
 #include "spica.h" /* before the guard: includes all headers in order */
 
 #ifndef SPICA_CONSOLE_H

@@ -15,7 +15,7 @@
  * branch after it. The compiler may therefore optimise as usual, with two exceptions.
  *
  * It must not duplicate or merge a split, join or pred on its own: a thread that a first copy masks
- * would go on after a second one, with registers of another place. They are volatile and, with
+ * would continue after a second one, with registers of another place. They are volatile and, with
  * -fconvergent-functions, convergent; nomerge and their identities keep them apart. Copies of whole
  * constructs, as of an inlined function or of a uniform loop that is unrolled, are sound. Each
  * instruction has a record of its address, kind and identity in section .spica.constructs. After

@@ -96,8 +96,8 @@ SPICA_INLINE uint32_t spica_threads(void)
     return vx_num_cores() * vx_num_warps() * vx_num_threads();
 }
 
-/* Attribute of variables by which warps synchronise: a load that returns a stored value comes after
- * what the storing warp did before its last fence. Start-up clears them. They never race
+/* Attribute of variables by which warps synchronise: a load that returns a stored value is ordered
+ * after the accesses of the storing warp before its last fence. Start-up clears them. They never race
  * (`spica run --check races`); other variables do, unless barriers, launches or waits for units
  * order the accesses. */
 #define SPICA_FLAG __attribute__((section(".bss.flags")))

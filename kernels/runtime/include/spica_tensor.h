@@ -4,7 +4,7 @@
  * in f8-f15, and C in f16-f23. The compiler moves the arrays there.
  *
  * spica_hgmma, of cores with these instructions: A and B are in shared memory, C in f0-f31, a tile
- * of 16 x 16 FP32 values. The compiler does not know of C. Between SPICA_HGMMA_CLEAR or _LOAD and the
+ * of 16 x 16 FP32 values. The compiler does not track C. Between SPICA_HGMMA_CLEAR or _LOAD and the
  * last _STORE a program must use no floating-point values. Thread t has columns 2 t and 2 t + 1
  * of row r in registers f(2 r) and f(2 r + 1).
  *
