@@ -19,7 +19,7 @@ class Order(Properties):
         self.width = width
         super().__init__(
             free={"valid": 1, "payload": width, "ready": 1},
-            inside={"is_full": (f"{skid}.is_full", 1), "kept": (f"{skid}.kept", width)},
+            inside={"is_full": (f"{skid}.is_full", 1), "kept": (f"{skid}.stored", width)},
         )
 
     def drive(self, m, cut, places: int):

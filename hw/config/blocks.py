@@ -120,7 +120,7 @@ class MatrixUnitConfig(Generic[Kind]):
 
 @dataclass(frozen=True, kw_only=True)
 class CoreAccessConfig:
-    """A core as its memory unit sees it.
+    """A core from the view of its memory unit.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ class TensorBlockConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterBarrierConfig:
-    """The barriers at which the cores of a cluster meet.
+    """The barriers across the cores of a cluster.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ class ClusterBarrierConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class RunControlConfig:
-    """The cores of a cluster as run control sees them.
+    """The cores of a cluster from the view of run control.
 
     Parameters
     ----------

@@ -150,10 +150,10 @@ class ClusterConfig:
     @property
     def product_numerics(self) -> list[str]:
         """Numerics and operand format of each kind of unit that multiplies matrices."""
-        found = [f"{unit.numerics} {unit.operand}" for unit in self.units]
+        names = [f"{unit.numerics} {unit.operand}" for unit in self.units]
         if self.tensor is not None:
-            found.append(f"{self.tensor.numerics} {self.tensor.operand}")
-        return list(dict.fromkeys(found))
+            names.append(f"{self.tensor.numerics} {self.tensor.operand}")
+        return list(dict.fromkeys(names))
 
     @property
     def has_product_units(self) -> bool:

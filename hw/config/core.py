@@ -112,7 +112,7 @@ class PipelineConfig:
 
     @property
     def awaits_products(self) -> bool:
-        """Whether a warp goes on while its products are computed, and awaits them later."""
+        """Whether a warp continues while its products are computed, and awaits them later."""
         return self.tensor is not None and self.tensor.is_asynchronous
 
     @property
@@ -146,13 +146,13 @@ class PipelineConfig:
     @property
     def group_sizes(self) -> list[int]:
         """Sizes of the register groups of its operations, ascending; none without any."""
-        found = {
+        sizes = {
             groups.size
             for port in self.ports
             for operation, groups in groups_of(port, self.threads).items()
             if self.executes(port, operation)
         }
-        return sorted(found)
+        return sorted(sizes)
 
     def lanes(self, port: Port) -> int:
         """Return the number of threads that `port` accepts per cycle."""

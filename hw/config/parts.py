@@ -11,4 +11,4 @@ Part = TypeVar("Part")
 def part_of(config: Any, kind: type[Part]) -> Part:
     """Return the fields that `config` has from `kind`, one of its base classes."""
     own: Any = kind  # a class of configs, as `fields` needs
-    return kind(**{each.name: getattr(config, each.name) for each in fields(own)})
+    return kind(**{field.name: getattr(config, field.name) for field in fields(own)})

@@ -153,15 +153,15 @@ def ranges_of(kind: type) -> dict[str, Range]:
     and tuples have none.
     """
     hints = typing.get_type_hints(kind, include_extras=True)
-    found = {}
+    by_name = {}
     for field in fields(kind):
         hint = hints[field.name]
         ranges = [Flag()] if hint is bool else []
-        ranges += [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Range)]
-        for each in ranges:
+        ranges += [item for item in getattr(hint, "__metadata__", ()) if isinstance(item, Range)]
+        for limits in ranges:
             is_optional = type(None) in typing.get_args(getattr(hint, "__origin__", hint))
-            found[field.name] = OrNone(each) if is_optional else each
-    return found
+            by_name[field.name] = OrNone(limits) if is_optional else limits
+    return by_name
 
 
 def require_ranges(config: typing.Any) -> None:

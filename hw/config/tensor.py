@@ -31,14 +31,14 @@ def _takes_addend(offer: Offer) -> bool:
 
 def _offers(numerics: str) -> dict[str, Offer]:
     """Return the offer for each operand format of tensor instructions with these numerics."""
-    found: dict[str, Offer] = {}
+    offers: dict[str, Offer] = {}
     for offer in NUMERICS[numerics]:
         for name in offer.formats:
             is_known = name in TREE_TERMS.get(numerics, FORMAT_NAMES) and name in FORMAT_NAMES
             is_plain = offer.scale is None and ("fp32", "fp32") in offer.accumulators
             if is_known and is_plain and _takes_addend(offer):
-                found.setdefault(name, offer)
-    return found
+                offers.setdefault(name, offer)
+    return offers
 
 
 #: Operand formats of tensor instructions by their numerics.
@@ -109,7 +109,7 @@ class TensorUnitConfig(TensorNumerics, ABC):
     name: ClassVar[str]
     #: Its instruction.
     operation: ClassVar[TensorOperation]
-    #: Whether a warp goes on while its products are computed, and awaits them by an instruction.
+    #: Whether a warp continues while its products are computed, and awaits them by an instruction.
     is_asynchronous: ClassVar[bool] = False
 
     threads: int = field(default=8, metadata={"bound": True})

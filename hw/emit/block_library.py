@@ -36,8 +36,8 @@ def classes_of(value: Any) -> Iterator[type]:
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = [getattr(value, field.name) for field in dataclasses.fields(value)]
     if isinstance(value, list | tuple | set | frozenset):
-        for each in value:
-            yield from classes_of(each)
+        for item in value:
+            yield from classes_of(item)
 
 
 class BlockLibrary:
@@ -89,19 +89,19 @@ class BlockLibrary:
 
         The result is None if any of them or its Verilog is missing.
         """
-        found: dict[str, EmittedBlock] = {}
+        entries: dict[str, EmittedBlock] = {}
         waiting = [key]
         while waiting:
-            each = waiting.pop()
-            if each in found or each in self.known:
+            block_key = waiting.pop()
+            if block_key in entries or block_key in self.known:
                 continue
-            entry = load_value("blocks", each)
+            entry = load_value("blocks", block_key)
             if entry is None or not self.has_verilog(entry[0].verilog):
                 return None
-            found[each], children = entry
+            entries[block_key], children = entry
             waiting += children
-        self.known |= found.keys()
-        return found
+        self.known |= entries.keys()
+        return entries
 
     def has_verilog(self, key: str) -> bool:
         """Return whether the Verilog text of a key is known; read it from the cache."""

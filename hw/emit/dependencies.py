@@ -83,7 +83,7 @@ class Dependencies:
                     begun.remove(node)
                     ended.add(node)
                     continue
-                missing = [each for each in before(node) if each not in ended]
+                missing = [earlier for earlier in before(node) if earlier not in ended]
                 if not missing:
                     ended.add(node)
                     continue

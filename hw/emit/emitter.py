@@ -7,7 +7,7 @@ from amaranth import *
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]  # no stub
 from amaranth.hdl import Fragment
 
-# Private, and there is no public way to learn the domains of a fragment in a fixed order.
+# Private, and there is no public way to get the domains of a fragment in a fixed order.
 from amaranth.hdl._ir import PortDirection
 from amaranth.hdl._xfrm import DomainCollector
 from amaranth.lib import wiring
@@ -172,14 +172,14 @@ class Emitter(EmissionPlatform):
     def add(self, block: SharedBlock, name: str) -> None:
         """Add a block that is not known yet: from the library, or converted."""
         key = self.library.key(block) if self.library else None
-        found = self.library.find(key) if self.library and key else None
-        if found is None:
+        entries = self.library.find(key) if self.library and key else None
+        if entries is None:
             self.record(self.convert_block(block, name), key)
             return
-        for each, known in found.items():
+        for block_key, known in entries.items():
             if known.name in self.blocks:
                 refuse_clash(known.classes, self.blocks[known.name].classes)
-            self.record(known, each)
+            self.record(known, block_key)
             self.macros |= {shape.name: shape for shape in known.macros}
 
     def record(self, block: EmittedBlock, key: str | None) -> None:

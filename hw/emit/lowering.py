@@ -36,10 +36,10 @@ class SharingLowerer(DomainLowerer):
         # Operators are cheap to repeat, and synthesis then finds shallower logic.
         if type(value) is Operator:
             return super().on_value(value)
-        found = self.known.get(id(value))
-        if found is None:
-            found = self.known[id(value)] = (value, super().on_value(value))
-        return found[1]
+        entry = self.known.get(id(value))
+        if entry is None:
+            entry = self.known[id(value)] = (value, super().on_value(value))
+        return entry[1]
 
 
 def give_domains(fragment, domains: list):

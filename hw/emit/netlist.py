@@ -82,7 +82,7 @@ class Tracer:
         self.paths = paths
         #: Sources that were found, each a bit of an integer, in the order of their names.
         self.names: list[tuple[str, str]] = []
-        self.found: dict[int, int] = {0: 0, 1: 0}
+        self.source_bits: dict[int, int] = {0: 0, 1: 0}
         self.ports: dict[int, tuple[str, str, int]] = {}
         for index, cell in enumerate(self.cells):
             is_top = isinstance(cell, nir.Top)
@@ -95,7 +95,7 @@ class Tracer:
                     for bit in range(width):
                         self.ports[first + bit] = (name, port, bit)
                     if ends:
-                        self.found.update(
+                        self.source_bits.update(
                             dict.fromkeys(range(first, first + width), 1 << len(self.names))
                         )
                         self.names.append((name, port))
@@ -125,24 +125,24 @@ class Tracer:
         Paths through instances of modules with known paths are followed to the inputs of the
         module; without them the outputs of the instance are the sources.
         """
-        found = self.found
-        if net in found:
-            return found[net]
+        source_bits = self.source_bits
+        if net in source_bits:
+            return source_bits[net]
         waiting, union = [(net, iter(self.before(net)))], [0]
         while waiting:
             node, earlier = waiting[-1]
             for one in earlier:
-                if one not in found:
+                if one not in source_bits:
                     waiting.append((one, iter(self.before(one))))
                     union.append(0)
                     break
-                union[-1] |= found[one]
+                union[-1] |= source_bits[one]
             else:
                 waiting.pop()
-                found[node] = known = union.pop()
+                source_bits[node] = known = union.pop()
                 if union:
                     union[-1] |= known
-        return found[net]
+        return source_bits[net]
 
     def names_of(self, nets: Iterable[int]) -> frozenset[tuple[str, str]]:
         """Return instance and port of all sources of nets."""
@@ -160,7 +160,7 @@ class Tracer:
             return None if port is None else (*port[:2], port[2] - number)
 
         for kind, run in groupby(enumerate(bits), origin):
-            members = [each for _, each in run]
+            members = [member for _, member in run]
             if kind is None:
                 sources = self.names_of(net for _, net in members)
                 yield NetPiece(len(members), None, sources=sources)

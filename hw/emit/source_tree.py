@@ -23,7 +23,7 @@ class SourceTree:
     """Sources of one package, read once.
 
     A parser of Python would take longer than an emission from a warm cache, so imports are found
-    by their text. A line of a docstring that looks like an import may add a file, never hide one.
+    by their text. A line of a docstring with the form of an import may add a file, never hide one.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class SourceTree:
     def imports(self, name: str) -> frozenset[str]:
         """Return the modules of the package that a module imports, and the packages around it."""
         text = COMMENT.sub("", self.texts[name])
-        found = {name}
+        modules = {name}
         for dots, module, names in FROM.findall(text):
             base = module
             if dots:
@@ -65,22 +65,22 @@ class SourceTree:
                 around = name.split(".")[: len(name.split(".")) - drop]
                 base = ".".join([*around, *filter(None, [module])])
             imported = re.findall(r"\w+", names)
-            found |= {base, *(f"{base}.{each}" for each in imported)}
+            modules |= {base, *(f"{base}.{item}" for item in imported)}
         for names in IMPORT.findall(text):
-            found |= set(re.findall(r"[\w.]+", names))
-        levels = {each[:end] for each in found for end in cuts(each)}
+            modules |= set(re.findall(r"[\w.]+", names))
+        levels = {module[:end] for module in modules for end in cuts(module)}
         return frozenset(levels & self.texts.keys()) - {name}
 
     def reach(self, names: Iterable[str]) -> frozenset[str]:
         """Return `names` and all modules of the package that they import directly or indirectly."""
-        found: set[str] = set()
+        reached: set[str] = set()
         waiting = [name for name in names if name in self.texts]
         while waiting:
             name = waiting.pop()
-            if name not in found:
-                found.add(name)
+            if name not in reached:
+                reached.add(name)
                 waiting += self.imports(name)
-        return frozenset(found)
+        return frozenset(reached)
 
     def digest(self, names: Iterable[str]) -> str:
         """Return a hash of the names and texts of all modules that `names` reach."""

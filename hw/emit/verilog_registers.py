@@ -57,7 +57,7 @@ def whole_in(module: str) -> str:
 
     module = COMPUTED.sub(merge, module)
     module = COPY.sub(lambda copy: "" if copy[3] in merged else copy[0], module)
-    module = DECLARATION.sub(lambda each: "" if each[1] in merged else each[0], module)
+    module = DECLARATION.sub(lambda match: "" if match[1] in merged else match[0], module)
     return WAKE.sub(lambda wake: "" if module.count(wake[1]) == 2 else wake[0], module)
 
 

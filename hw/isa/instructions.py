@@ -46,13 +46,13 @@ class Instruction:
     @cached_property
     def mask(self) -> int:
         """Mask of the bits outside all operands, which identify the instruction."""
-        taken = 0
+        operand_bits = 0
         for operand in self.operands:
             if operand in IMMEDIATES:
-                taken |= IMMEDIATES[operand].mask
+                operand_bits |= IMMEDIATES[operand].mask
             else:
-                taken |= 0x1F << REGISTER_FIELDS[field_of(operand)]
-        return 0xFFFF_FFFF & ~taken
+                operand_bits |= 0x1F << REGISTER_FIELDS[field_of(operand)]
+        return 0xFFFF_FFFF & ~operand_bits
 
     @cached_property
     def registers(self) -> dict[str, RegisterClass]:
@@ -85,29 +85,29 @@ def _word(opcode: int, funct3: int = 0, funct7: int = 0, rs2: int = 0) -> int:
 def _integer() -> list[Instruction]:
     """Return RV32I except memory and control instructions."""
     names = ["add", "sll", "slt", "sltu", "xor", "srl", "or", "and"]
-    found = [
+    instructions = [
         Instruction(name, Unit.INT, _word(0x33, funct3), "rd, rs1, rs2")
         for funct3, name in enumerate(names)
     ]
-    found += [
+    instructions += [
         Instruction("sub", Unit.INT, _word(0x33, 0, 0x20), "rd, rs1, rs2"),
         Instruction("sra", Unit.INT, _word(0x33, 5, 0x20), "rd, rs1, rs2"),
     ]
     immediates = {"addi": 0, "slti": 2, "sltiu": 3, "xori": 4, "ori": 6, "andi": 7}
-    found += [
+    instructions += [
         Instruction(name, Unit.INT, _word(0x13, funct3), "rd, rs1, i")
         for name, funct3 in immediates.items()
     ]
     shifts = {"slli": (1, 0), "srli": (5, 0), "srai": (5, 0x20)}
-    found += [
+    instructions += [
         Instruction(name, Unit.INT, _word(0x13, *functs), "rd, rs1, shamt")
         for name, functs in shifts.items()
     ]
-    found += [
+    instructions += [
         Instruction("lui", Unit.INT, 0x37, "rd, u"),
         Instruction("auipc", Unit.INT, 0x17, "rd, u"),
     ]
-    return found
+    return instructions
 
 
 def _control() -> list[Instruction]:
@@ -169,7 +169,7 @@ def _csr() -> list[Instruction]:
 def _float() -> list[Instruction]:
     """Return extension F except loads and stores, and conversions of 16-bit floats."""
     fused = {"fmadd.s": 0x43, "fmsub.s": 0x47, "fnmsub.s": 0x4B, "fnmadd.s": 0x4F}
-    found = [
+    instructions = [
         Instruction(name, Unit.FP32, opcode, "fd, fs1, fs2, fs3, rm")
         for name, opcode in fused.items()
     ]
@@ -181,7 +181,7 @@ def _float() -> list[Instruction]:
         "fdiv.s": (0x0C, Unit.FP32_DIVIDE, "fd, fs1, fs2, rm"),
         "fsqrt.s": (0x2C, Unit.FP32_DIVIDE, "fd, fs1, rm"),
     }
-    found += [
+    instructions += [
         Instruction(name, unit, _word(0x53, 0, funct7), syntax)
         for name, (funct7, unit, syntax) in rounded.items()
     ]
@@ -196,7 +196,7 @@ def _float() -> list[Instruction]:
         "fcvt.h.s": (0x22, 0, "fd, fs1, rm"),
         "fcvt.bf16.s": (0x22, 8, "fd, fs1, rm"),
     }
-    found += [
+    instructions += [
         Instruction(name, Unit.FP32, _word(0x53, 0, funct7, rs2), syntax)
         for name, (funct7, rs2, syntax) in conversions.items()
     ]
@@ -214,11 +214,11 @@ def _float() -> list[Instruction]:
         "fmv.x.w": (0x70, 0, "rd, fs1"),
         "fmv.w.x": (0x78, 0, "fd, rs1"),
     }
-    found += [
+    instructions += [
         Instruction(name, Unit.FP32, _word(0x53, funct3, funct7), syntax)
         for name, (funct7, funct3, syntax) in exact.items()
     ]
-    return found
+    return instructions
 
 
 def _packed() -> list[Instruction]:
@@ -257,8 +257,8 @@ def _warp() -> list[Instruction]:
 def _special() -> list[Instruction]:
     """Return the special functions of the SFU."""
     return [
-        Instruction(f"f{each.name.lower()}.s", Unit.SFU, _word(0x0B, each, 0x40), "fd, fs1")
-        for each in SpecialOperation
+        Instruction(f"f{kind.name.lower()}.s", Unit.SFU, _word(0x0B, kind, 0x40), "fd, fs1")
+        for kind in SpecialOperation
     ]
 
 

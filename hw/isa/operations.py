@@ -188,7 +188,7 @@ class TensorOperation(enum.IntEnum, shape=OPERATION_WIDTH):
 
 
 class Latency(enum.Enum):
-    """Moment at which the scoreboard learns of a port's result."""
+    """Moment at which the scoreboard is notified of a port's result."""
 
     FIXED = "fixed"  #: a known number of cycles after dispatch
     ANNOUNCED = "announced"  #: when the unit announces or offers it, before it is written

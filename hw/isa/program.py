@@ -91,11 +91,11 @@ def assemble_program(text: str, base: int = ENTRY) -> Program:
     for number, line in enumerate(text.splitlines(), 1):
         rest = line.partition("#")[0].strip()
         try:
-            while found := re.match(rf"({LABEL})\s*:\s*", rest):
-                if found[1] in labels:
-                    raise ValueError(f"label must be defined once, not again: {found[1]}")
-                labels[found[1]] = base + 4 * len(places)
-                rest = rest[found.end() :]
+            while match := re.match(rf"({LABEL})\s*:\s*", rest):
+                if match[1] in labels:
+                    raise ValueError(f"label must be defined once, not again: {match[1]}")
+                labels[match[1]] = base + 4 * len(places)
+                rest = rest[match.end() :]
             places += [Place(number, word) for word in words_of(rest)]
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from None

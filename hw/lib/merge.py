@@ -34,10 +34,10 @@ class Merge(Component):
         if inputs < 1:
             raise ValueError(f"inputs must be at least 1, not {inputs!r}")
         self.inputs = inputs
-        taken = data.StructLayout({"payload": shape, "source": ceil_log2(inputs)})
+        output = data.StructLayout({"payload": shape, "source": ceil_log2(inputs)})
         super().__init__({
             "i": In(stream.Signature(shape)).array(inputs),
-            "o": Out(stream.Signature(taken)),
+            "o": Out(stream.Signature(output)),
         })
 
     def elaborate(self, platform):

@@ -71,5 +71,5 @@ def unflatten(m: Module, port, sink) -> None:
 
 def relay(m: Module, inner, outer) -> None:
     """Drive a port whose members are all outputs from one of the same signature inside."""
-    values, ports = (each.signature.flatten(each) for each in (inner, outer))
+    values, ports = (interface.signature.flatten(interface) for interface in (inner, outer))
     m.d.comb += [port.eq(value) for (*_, value), (*_, port) in zip(values, ports, strict=True)]

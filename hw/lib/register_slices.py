@@ -41,17 +41,17 @@ class SkidBuffer(Slice):
     def elaborate(self, platform):
         m = Module()
         is_full = Signal()
-        kept = Signal(self.shape, reset_less=True)
+        stored = Signal(self.shape, reset_less=True)
         m.d.comb += [
             self.i.ready.eq(~is_full),
             self.o.valid.eq(is_full | self.i.valid),
             Value.cast(self.o.payload).eq(
-                Mux(is_full, Value.cast(kept), Value.cast(self.i.payload))
+                Mux(is_full, Value.cast(stored), Value.cast(self.i.payload))
             ),
         ]
         m.d.sync += is_full.eq(self.o.valid & ~self.o.ready)
         with m.If(~is_full):
-            m.d.sync += kept.eq(self.i.payload)
+            m.d.sync += stored.eq(self.i.payload)
         return m
 
 

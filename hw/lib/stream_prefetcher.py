@@ -63,7 +63,7 @@ class StreamPrefetcher(SharedBlock):
     A missed line outside all streams begins a stream. A read of the next line confirms it; from
     then on lines are proposed up to `ahead` of each line read. Lines up to `BEHIND` before the
     front of a confirmed stream belong to it, in any order, and so do `BEYOND` lines from the
-    front on; lines skipped in between are proposed too. Streams that meet are merged. Isolated,
+    front on; lines skipped in between are proposed too. Streams that overlap are merged. Isolated,
     random or descending lines propose nothing. A new stream replaces one of `STREAMS` that was
     not used for a round (the clock algorithm).
 

@@ -170,22 +170,22 @@ class WriteCombiner(SharedBlock):
         """Accept a write into its held line, or into a new one if it `begins`."""
         config, write = self.config, self.i.payload
         place = one_hot(m, write.beat[: config.place_width], config.line_beats, "place")
-        where, taken, is_over = Signal(config.lines), Signal(), Signal()
+        where, accepted, is_over = Signal(config.lines), Signal(), Signal()
         m.d.comb += [
             self.joins.eq(matches.any()),
             where.eq(Mux(self.joins, matches, following)),
             self.line.eq(number_of(where)),
             self.i.ready.eq(self.joins | ~(in_use & following).any()),
-            taken.eq(self.i.valid & self.i.ready),
-            begins.eq(taken & ~self.joins),
+            accepted.eq(self.i.valid & self.i.ready),
+            begins.eq(accepted & ~self.joins),
             is_over.eq(self.joins & (select(matches, written) & place).any()),
         ]
         for number, beats in enumerate(written):
-            with m.If(taken & where[number]):
+            with m.If(accepted & where[number]):
                 m.d.sync += beats.eq(Mux(self.joins, beats, 0) | place)
         into = Mux(is_over, write.strobes, ~C(0, config.beat_bytes))
         m.d.comb += [
-            memory.write_mask.eq(Mux(taken, into, 0)),
+            memory.write_mask.eq(Mux(accepted, into, 0)),
             memory.write_address.eq(Cat(write.beat[: config.place_width], self.line)),
             memory.write_data.eq(
                 Cat(

@@ -37,11 +37,13 @@ def end_values(config: Any, name: str) -> list[Any]:
     if values is None:
         return []
     inner = values.range if isinstance(values, OrNone) else values
-    found: list[Any] = [None] if isinstance(values, OrNone) and accepts(config, name, None) else []
+    optional: list[Any] = (
+        [None] if isinstance(values, OrNone) and accepts(config, name, None) else []
+    )
     if isinstance(inner, Choices | Flag):
-        return found + [value for value in inner.values if accepts(config, name, value)]
+        return optional + [value for value in inner.values if accepts(config, name, value)]
     ends = [first_accepted(config, name, inner.values[::step]) for step in (1, -1)]
-    return found + [end for end in dict.fromkeys(ends) if end is not None]
+    return optional + [end for end in dict.fromkeys(ends) if end is not None]
 
 
 def accepts(config: Any, name: str, value: Any) -> bool:

@@ -139,8 +139,8 @@ def _replaced(config: typing.Any, changes: dict, prefix: str = "") -> typing.Any
     }
     for field in dataclasses.fields(config):
         if elements := elements_of(config, field):
-            kept = [values.pop(name, element) for name, element in elements.items()]
-            values[field.name] = tuple(element for element in kept if element is not None)
+            remaining = [values.pop(name, element) for name, element in elements.items()]
+            values[field.name] = tuple(element for element in remaining if element is not None)
     try:
         for field in dataclasses.fields(config):
             if given := {

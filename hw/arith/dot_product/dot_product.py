@@ -49,13 +49,13 @@ class DotProduct(SharedBlock):
             m.d.comb += [tree.a.eq(self.a), tree.b.eq(self.b), tree.c.eq(self.c)]
             m.d.comb += self.o.eq(tree.o)
             return m
-        total, waited, each = self.c, 0, config.chunks_per_addend
-        for first in range(0, config.chunks, each):
+        total, waited, per_sum = self.c, 0, config.chunks_per_addend
+        for first in range(0, config.chunks, per_sum):
             if config.fused.separate_addend:
                 total = self.added(m, first, total, waited)
                 waited += addition(config).latency
             else:
-                total = self.chain(m, range(first, first + each), total, waited)
+                total = self.chain(m, range(first, first + per_sum), total, waited)
         m.d.comb += self.o.eq(self.with_nan(total) if config.fused.separate_addend else total)
         return m
 

@@ -42,7 +42,7 @@ def carry_save(m: Module, words: list, carries: list, width: int) -> tuple[Value
 def largest_two(m: Module, values: list) -> tuple[Value, Value]:
     """Return two of the unsigned `values`, one of them the largest.
 
-    It is a tree of comparisons without its root. A single value comes with a zero.
+    It is a tree of comparisons without its root. A single value is paired with a zero.
     """
     level = 0
     while len(values) > 2:

@@ -234,8 +234,8 @@ class TreeProduct(SharedBlock):
             count = 1 << step
             is_shifted = places[step] | is_far
             # Bits that later steps can shift into the result, and the result.
-            kept = min(len(word), fill + len(product) + count - 1)
-            following = Signal(kept, name=f"shifted_{count}")
+            remaining = min(len(word), fill + len(product) + count - 1)
+            following = Signal(remaining, name=f"shifted_{count}")
             following_sticky = Signal(name=f"sticky_{count}")
             m.d.comb += [
                 following.eq(Mux(is_shifted, word >> count, word)),

@@ -33,7 +33,7 @@ class MagnitudeSum(Component):
     """Magnitude adder: ``o = a + b``, which must not overflow, or ``o = abs(a - ~b)``.
 
     The inputs are ``a ^ b`` and ``a & b``, so that a register can precede the adder. The
-    subtrahend comes complemented.
+    subtrahend is complemented on input.
 
     Combinational: a parallel-prefix adder with end-around carry. The carry out of ``a + b`` is 1
     if a is greater than ``~b``. Then adding it gives the difference; otherwise the result is the

@@ -112,12 +112,12 @@ class Sum(Component):
             align.a_exponent.eq(self.a.exponent),
             align.b.eq(self.b[:-1]),
         ]
-        kept, is_kept = self.unrounded(m)
-        kept, is_kept, sign, is_difference, exponent, big, small = self.cut(
+        bypass, is_bypassed = self.unrounded(m)
+        bypass, is_bypassed, sign, is_difference, exponent, big, small = self.cut(
             m,
             "align",
-            kept=kept,
-            is_kept=is_kept,
+            bypass=bypass,
+            is_bypassed=is_bypassed,
             sign=Mux(align.is_b_big, self.b[-1], self.a.sign),
             is_difference=self.a.sign ^ self.b[-1],
             exponent=align.exponent,
@@ -125,27 +125,29 @@ class Sum(Component):
             small=align.small,
         )
         total, is_negative = self.exact(m, big, small, is_difference)
-        kept, is_kept, sign, exponent, total = self.cut(
+        bypass, is_bypassed, sign, exponent, total = self.cut(
             m,
             "add",
-            kept=kept,
-            is_kept=is_kept,
+            bypass=bypass,
+            is_bypassed=is_bypassed,
             sign=sign ^ is_negative,
             exponent=exponent,
             total=total,
         )
         significand, exponent = self.normalised(m, total, exponent)
-        kept, is_kept, sign, exponent, significand = self.cut(
+        bypass, is_bypassed, sign, exponent, significand = self.cut(
             m,
             "normalise",
-            kept=kept,
-            is_kept=is_kept,
+            bypass=bypass,
+            is_bypassed=is_bypassed,
             sign=sign,
             exponent=exponent,
             significand=significand,
         )
         rounded = Signal(form.width, reset_less=True)
-        m.d.sync += rounded.eq(Mux(is_kept, kept, self.rounded(m, significand, exponent, sign)))
+        m.d.sync += rounded.eq(
+            Mux(is_bypassed, bypass, self.rounded(m, significand, exponent, sign))
+        )
         m.d.comb += self.o.eq(rounded)
         return m
 
@@ -161,10 +163,10 @@ class Sum(Component):
             is_opposite = is_b_special & (a.sign ^ b[-1])
             is_nan = is_b_nan | (a.is_special & (~a.is_number | is_opposite))
             infinity = Cat(C(form.infinity, form.width - 1), a.sign)
-            kept = Mux(is_nan, form.nan, Mux(a.is_special, infinity, zero_or_b))
+            bypass = Mux(is_nan, form.nan, Mux(a.is_special, infinity, zero_or_b))
         else:
-            kept = Mux(is_b_nan | a.is_special, form.nan, zero_or_b)
-        return kept, a.is_special | is_b_special | ~a.is_number
+            bypass = Mux(is_b_nan | a.is_special, form.nan, zero_or_b)
+        return bypass, a.is_special | is_b_special | ~a.is_number
 
     def exact(self, m, big, small, is_difference):
         """Return the magnitude of the sum, and whether it has the small addend's sign."""

@@ -54,13 +54,13 @@ def product_rows(
             ),
         ]
         places = 2 * digit - dropped
-        kept = Cat(C(0, places), multiple) if places >= 0 else multiple[-places:]
-        kept = kept[:width]
+        row_bits = Cat(C(0, places), multiple) if places >= 0 else multiple[-places:]
+        row_bits = row_bits[:width]
         row = Signal(width, name=f"{name}_{digit}_row")
         # Instead of a sign extension, the inverted sign adds 2**n, which `constant` subtracts.
-        m.d.comb += row.eq(Cat(kept ^ is_negative.replicate(len(kept)), ~is_negative))
-        if len(kept) < width:
-            constant -= 1 << len(kept)
+        m.d.comb += row.eq(Cat(row_bits ^ is_negative.replicate(len(row_bits)), ~is_negative))
+        if len(row_bits) < width:
+            constant -= 1 << len(row_bits)
         rows.append(row)
     return rows, constant % (1 << width)
 

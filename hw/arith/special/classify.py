@@ -1,4 +1,4 @@
-"""Special cases of the special functions, whose results come from no table."""
+"""Special cases of the special functions, whose results are not interpolated from a table."""
 
 from amaranth import *
 from amaranth.lib import enum

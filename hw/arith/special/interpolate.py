@@ -145,16 +145,16 @@ class Interpolate(Component):
 
     def elaborate(self, platform):
         m = Module()
-        found = Signal(COEFFICIENTS_LAYOUT)
+        selected = Signal(COEFFICIENTS_LAYOUT)
         offset = Signal(special.OFFSET_WIDTH)
         with m.Switch(self.select):
             for name in TABLES:
                 m.submodules[name] = table = Coefficients(name)
                 m.d.comb += table.argument.eq(self.argument)
                 with m.Case(selection(name)):
-                    m.d.comb += [found.eq(table.coefficients), offset.eq(table.offset)]
+                    m.d.comb += [selected.eq(table.coefficients), offset.eq(table.offset)]
             with m.Default():
-                m.d.comb += found.c0.eq(1 << special.C0_WIDTH)
+                m.d.comb += selected.c0.eq(1 << special.C0_WIDTH)
         m.submodules.square = square = Square()
         m.d.comb += square.i.eq(offset)
 
@@ -162,9 +162,9 @@ class Interpolate(Component):
             m,
             "coefficients",
             registered="coefficients" in self.cuts,
-            c0=found.c0,
-            c1=found.c1,
-            c2=found.c2,
+            c0=selected.c0,
+            c1=selected.c1,
+            c2=selected.c2,
             x=offset,
             x_square=square.o,
         )

@@ -114,14 +114,14 @@ class SpecialFunction(SharedBlock):
             beside = self.cut(m, stage, **beside)
 
         product = self.product(m, interpolate.o, beside)
-        kept = {name: beside[name] for name in ("kind", "sign", "exponent")}
-        kept = self.cut(m, "product", **kept, product=product)
-        kept["significand"], shift = self.normalised(m, kept.pop("product"))
-        kept["exponent"] = (kept["exponent"] - shift)[:EXPONENT_WIDTH].as_signed()
-        kept = self.cut(m, "normalised", **kept)
+        fields = {name: beside[name] for name in ("kind", "sign", "exponent")}
+        fields = self.cut(m, "product", **fields, product=product)
+        fields["significand"], shift = self.normalised(m, fields.pop("product"))
+        fields["exponent"] = (fields["exponent"] - shift)[:EXPONENT_WIDTH].as_signed()
+        fields = self.cut(m, "normalised", **fields)
 
         rounded = Signal(FP32.width, reset_less=True)
-        m.d.sync += rounded.eq(self.rounded(m, **kept))
+        m.d.sync += rounded.eq(self.rounded(m, **fields))
         m.d.comb += self.o.eq(rounded)
         return m
 

@@ -19,14 +19,14 @@ __all__ = ["kept_netlist"]
 def kept_netlist() -> Iterator[list[Any]]:
     """Yield a list that receives the netlist of each conversion inside the context."""
     module: Any = _ir
-    build, kept = module.build_netlist, []
+    build, netlists = module.build_netlist, []
 
     def build_netlist(*arguments, **options):
-        kept.append(build(*arguments, **options))
-        return kept[-1]
+        netlists.append(build(*arguments, **options))
+        return netlists[-1]
 
     module.build_netlist = build_netlist
     try:
-        yield kept
+        yield netlists
     finally:
         module.build_netlist = build

@@ -47,7 +47,7 @@ def is_integer(value: Any) -> bool:
             return any(map(is_integer, value.operands))
         return value.operator in INTEGERS
     if type(value) is ast.SwitchValue:
-        return all(is_integer(each) for _, each in value.cases)
+        return all(is_integer(branch) for _, branch in value.cases)
     return type(value) in (ast.Const, ast.Signal, ast.Slice, ast.Part, ast.Concat)
 
 
@@ -142,7 +142,7 @@ def compiled(text: str, filename: str, mode: str):
     often = sorted(place for place, count in reads.items() if count >= READ_ONCE)
     text = UPDATE.sub(r"\1if slots[\2].next != \3: slots[\2].update(\3, ", text)
     text = CURRENT.sub(
-        lambda found: f"c{found[1]}" if reads[found[1]] >= READ_ONCE else found[0], text
+        lambda match: f"c{match[1]}" if reads[match[1]] >= READ_ONCE else match[0], text
     )
     loads = "".join(f"    c{place} = slots[{place}].curr\n" for place in often)
     text = text.replace(HEADER, HEADER + loads, 1)
@@ -159,8 +159,8 @@ def remembered(shape):
         try:
             return self.__dict__["_known_shape"]
         except KeyError:
-            self.__dict__["_known_shape"] = found = shape(self)
-            return found
+            self.__dict__["_known_shape"] = known = shape(self)
+            return known
 
     return remembering
 

@@ -15,12 +15,16 @@ COLLOQUIAL = re.compile(
 #: Names of the act of getting a thing, which do not say what the thing is.
 ACTS = ("found", "taken", "each", "kept")
 ROOMS = ("hw", "kernels", "sim")
-ROOMS_WITHOUT_ACTS = ("kernels", "sim")
+ROOMS_WITHOUT_ACTS = (
+    *("kernels", "sim"),
+    *("hw/arith", "hw/config", "hw/emit", "hw/isa", "hw/lib", "hw/presets"),
+)
 #: Folders of a room that are not checked yet.
 LEFT = ("sim/run/", "sim/engine/", "sim/machine/")
-#: Names that are fixed elsewhere: functions of the headers that users include, and remarks.
+#: Names that are fixed elsewhere, by room: functions of the headers that users include, keys of
+#: results, ports with users in other rooms.
 FIXED = {
-    "hw": (),
+    "hw/lib": ("taken",),  # port of `Arbiter`: its grant is used
     "kernels": (
         # Functions of user headers.
         *("spica_meet", "spica_meet_h", "virgo_meet", "virgo_meet_of", "virgo_look_again"),
@@ -52,7 +56,7 @@ def names_in(room: str) -> dict[str, set[str]]:
     paths = (path for path in (ROOT / room).rglob("*") if path.suffix in SOURCES)
     names = {path.relative_to(ROOT).as_posix(): {*names_of(path)} for path in paths}
     return {
-        path: {name for name in some if name.lower() not in FIXED[room]}
+        path: {name for name in some if name.lower() not in FIXED.get(room, ())}
         for path, some in names.items()
         if not path.startswith(LEFT)
     }
