@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from ..explore.comparison import Comparison, comparable, compared
-from ..explore.machines import parsed_machines
-from ..explore.plan import planned
+from ..explore.points.machines import parsed_machines
+from ..explore.points.plan import planned
+from ..explore.sweep.compared import comparable, compared
+from ..explore.tables.comparison import Comparison
 from ..hw.base.errors import UserError
 from ..hw.base.progress import Progress
 from ..hw.config import MachineConfig
@@ -73,7 +74,8 @@ def compare(
     run_of = runs_of(kernel, driver, sizes, options, has_energy=energy)
     plan = comparable(planned(configs, (), run_of))
     with shown_progress(progress) as tell:
-        return compared(plan, has_area=area, jobs=jobs, scheduler=scheduler, progress=tell)
+        rows = compared(plan, has_area=area, jobs=jobs, scheduler=scheduler, progress=tell)
+    return Comparison(plan.runs, rows)
 
 
 def configs_of(

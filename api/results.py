@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..explore.metrics import RUN_METRICS, figures_of
-from ..explore.work import failure_of
+from ..explore.work.failure import failure_of
+from ..explore.work.metrics import RUN_METRICS, figures_of
 from ..sim.report.check_report import infinity_remarks
 from .frames import required_pandas
 

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..explore.analytic_run import predictions_of
-from ..explore.axes import Axis, require_distinct, require_known
 from ..explore.energy.event_model import EventOptions
-from ..explore.plan import planned
-from ..explore.sweep import sweep as carried_out
-from ..explore.table import columns, ordered, values_of
-from ..explore.work import KernelRun
+from ..explore.points.axes import Axis, require_distinct, require_known
+from ..explore.points.plan import planned
+from ..explore.sweep.sweep import sweep as carried_out
+from ..explore.tables.table import columns, ordered, values_of
+from ..explore.work.analytic_run import predictions_of
+from ..explore.work.kernel_run import KernelRun
 from ..hw.base.errors import UserError
 from ..hw.base.progress import Progress
 from ..hw.config import MachineConfig

@@ -1,1 +1,1 @@
-"""Sweeps over design points: plan, runs, workers, tables, charts."""
+"""Sweeps over design points, in floors: energy, work, points, sweep, tables, charts, reproduce."""

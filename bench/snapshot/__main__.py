@@ -10,7 +10,7 @@ from pathlib import Path
 
 from spica.cli.options import standard_output
 from spica.cli.sizes import require_at_least
-from spica.explore.record import ERROR
+from spica.explore.work.record import ERROR
 
 from ..guarded import guarded
 from .cases import RTL

@@ -8,8 +8,8 @@ import numpy as np
 
 from spica.cli.run import chosen
 from spica.cli.run_options import Options
-from spica.explore.record import PASS, STOPPED, Record
-from spica.explore.work import failure_of, one_line
+from spica.explore.work.failure import failure_of, one_line
+from spica.explore.work.record import PASS, STOPPED, Record
 from spica.hw.base.build_cache import digest
 from spica.hw.base.errors import MachineError
 from spica.hw.base.progress import Progress
@@ -34,7 +34,7 @@ LIMIT = 2_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """Case of a snapshot: a piece of work for `explore.work.carried_out`.
+    """Case of a snapshot: a piece of work for `explore.sweep.execution.carried_out`.
 
     The result of its record is `facts.Facts`.
 

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any
 
 from spica.cli.files import Draft
-from spica.explore.record import ERROR, Record
+from spica.explore.work.record import ERROR, Record
 from spica.hw.base.errors import UserError
 from spica.sim.engine.versions import versions
 

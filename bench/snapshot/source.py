@@ -4,7 +4,7 @@ import functools
 from pathlib import Path
 
 from spica import cli
-from spica.explore.work import source_key
+from spica.explore.work.source import source_key
 from spica.hw.base.build_cache import digest
 
 __all__ = ["tree_key"]

@@ -6,9 +6,10 @@ from concurrent.futures import BrokenExecutor, as_completed
 from time import monotonic
 
 from spica.api.progress import duration
-from spica.explore.record import REFUSED, STATUSES, Record
-from spica.explore.work import carried_out, source_key
-from spica.explore.workers import workers
+from spica.explore.sweep.execution import carried_out
+from spica.explore.sweep.workers import workers
+from spica.explore.work.record import REFUSED, STATUSES, Record
+from spica.explore.work.source import source_key
 from spica.hw.base.errors import UserError
 
 from .cases import Case

@@ -9,8 +9,9 @@ from cyclopts import Parameter
 from ...api.progress import ProgressDisplay
 from ...explore.charts.comparison import comparison_chart, comparison_page
 from ...explore.charts.files import PICTURES, picture
-from ...explore.comparison import comparable, compared
-from ...explore.machines import parsed_machines
+from ...explore.points.machines import parsed_machines
+from ...explore.sweep.compared import comparable, compared
+from ...explore.tables.comparison import Comparison
 from ...hw.config import MachineConfig
 from ..area.command import optional
 from ..catalog import kernel_names
@@ -79,9 +80,8 @@ def compare(
         optional(plot) as chart,
     ):
         with ProgressDisplay() as progress:
-            comparison = compared(
-                plan, has_area=area, jobs=jobs, scheduler=scheduler, progress=progress
-            )
+            rows = compared(plan, has_area=area, jobs=jobs, scheduler=scheduler, progress=progress)
+        comparison = Comparison(plan.runs, rows)
         if page is not None:
             page.write(comparison.markdown())
         if chart is not None and chart.path.suffix == PAGE:

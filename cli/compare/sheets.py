@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 
 from rich.table import Table
 
-from ...explore.comparison import Comparison, with_ratios
-from ...explore.figures import shown
+from ...explore.tables.comparison import Comparison, with_ratios
+from ...explore.tables.figures import shown
 from ..options import new_table, standard_output
 
 __all__ = ["print_comparison"]

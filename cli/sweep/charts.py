@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from ...explore.axes import Axis
 from ...explore.charts.files import svg
 from ...explore.charts.sweep import pareto_chart, plot_chart, sweep_page
-from ...explore.quantity import parsed_quantities
-from ...explore.table import Row, ordered
+from ...explore.points.axes import Axis
+from ...explore.sweep.row import Row
+from ...explore.tables.quantity import parsed_quantities
+from ...explore.tables.table import ordered
 from ...hw.base.errors import UserError
 from ..files import Draft
 

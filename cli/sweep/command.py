@@ -7,15 +7,15 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ...api.progress import ProgressDisplay
-from ...explore.analytic_run import predictions_of
-from ...explore.axes import parsed_axes, require_distinct, require_known
 from ...explore.energy.event_model import EventOptions
-from ...explore.plan import Plan, planned
-from ...explore.record import ILLEGAL, PASS
-from ...explore.sweep import stored, work_of
-from ...explore.sweep import sweep as carried_out
-from ...explore.table import csv_text, report
-from ...explore.work import KernelRun
+from ...explore.points.axes import parsed_axes, require_distinct, require_known
+from ...explore.points.plan import Plan, planned
+from ...explore.sweep.sweep import stored, work_of
+from ...explore.sweep.sweep import sweep as carried_out
+from ...explore.tables.table import csv_text, report
+from ...explore.work.analytic_run import predictions_of
+from ...explore.work.kernel_run import KernelRun
+from ...explore.work.record import ILLEGAL, PASS
 from ...hw.base.errors import UserError
 from ...hw.config import MachineConfig
 from ...sim.run.exact_kernels import EXACT_KERNELS

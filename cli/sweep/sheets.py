@@ -5,10 +5,10 @@ from collections.abc import Collection, Sequence
 
 from rich.table import Table
 
-from ...explore.axes import Axis
-from ...explore.plan import Plan
-from ...explore.record import STATUSES
-from ...explore.table import Row
+from ...explore.points.axes import Axis
+from ...explore.points.plan import Plan
+from ...explore.sweep.row import Row
+from ...explore.work.record import STATUSES
 from ...sim.report.energy_report import energy_text
 from ..options import new_table, standard_output
 from ..sheet import Sheet

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from ..comparison import Comparison, with_ratios
-from ..figures import Figure, shown
+from ..tables.comparison import Comparison, with_ratios
+from ..tables.figures import Figure, shown
 from .bars import Bar, Bars, bars_chart
 from .files import chart_page, figure, table
 

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...sim.trace.palette import PALETTE
-from ..axes import Axis
-from ..metrics import METRICS
-from ..pareto import front
-from ..quantity import Quantity
-from ..table import Row, columns, values_of
+from ..points.axes import Axis
+from ..sweep.row import Row
+from ..tables.pareto import front
+from ..tables.quantity import Quantity
+from ..tables.table import columns, values_of
+from ..work.metrics import METRICS
 from .files import chart_page, figure, table
 
 __all__ = ["pareto_chart", "plot_chart", "sweep_page"]

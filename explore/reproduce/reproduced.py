@@ -10,12 +10,12 @@ from ...sim.engine.versions import versions
 from ...sim.report.run_report import memory_text
 from ...sim.report.tables import percent
 from ..charts.bars import Bar, Bars
-from ..comparison import Comparison, line_of
-from ..figures import passed
-from ..plan import Plan, Point
-from ..sweep import sweep
-from ..table import Row
-from ..work import KernelRun
+from ..points.plan import Plan, Point
+from ..sweep.row import Row
+from ..sweep.sweep import sweep
+from ..tables.comparison import Comparison, line_of
+from ..tables.figures import passed
+from ..work.kernel_run import KernelRun
 from .experiments import EXPERIMENTS
 from .published import SOURCE
 from .reproduction import SHARE, Reproduction

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..work import KernelRun
+from ..work.kernel_run import KernelRun
 from .runs import gemm_run
 
 __all__ = ["MIB", "SHARE", "Line", "Reproduction", "Results"]

@@ -7,7 +7,7 @@ from ...hw.config import MachineConfig
 from ...hw.presets.override import override
 from ...kernels.gemm.styles import style_of
 from ...sim.harness.dram import DramConfig
-from ..work import KernelRun
+from ..work.kernel_run import KernelRun
 from .published import DESIGNS
 
 __all__ = ["RESTRICTIONS", "Restriction", "combined", "restricted", "tile_of"]

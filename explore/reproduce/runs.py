@@ -7,7 +7,7 @@ from ...hw.presets import PRESETS
 from ...sim.harness.dram import DramConfig
 from ...sim.run.options import SimtOptions
 from ..energy.event_model import EventOptions
-from ..work import KernelRun
+from ..work.kernel_run import KernelRun
 
 __all__ = ["KERNEL", "OVERWRITING", "PAIR", "UNITS", "attention_run", "gemm_run", "pair_run"]
 

@@ -10,8 +10,8 @@ from ...hw.base.progress import Progress
 from ...sim.engine.versions import versions
 from ...sim.report.tables import percent
 from ..charts.bars import Bar, Bars
-from ..table import Row
-from ..work import KernelRun
+from ..sweep.row import Row
+from ..work.kernel_run import KernelRun
 from .energy_definitions import MATRIX, energy_of
 from .published import DESIGNS, MAC_UTILIZATION, SIZES, SOURCE
 from .reproduced import failures_of, run_reports, swept, table_of

@@ -1,7 +1,7 @@
 """Made-up results of runs, and rows of tables with them."""
 
-from spica.explore.record import PASS, Record
-from spica.explore.table import Row
+from spica.explore.sweep.row import Row
+from spica.explore.work.record import PASS, Record
 from spica.hw.presets import PRESETS
 from spica.sim.harness.dram import ChannelStatistics, DramConfig, traffic
 from spica.sim.report.result import (

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from spica.explore.steps import StepFile, current_steps
+from spica.explore.sweep.steps import StepFile, current_steps
 from spica.hw.base import build_step as build_step_module
 from spica.hw.base.build_cache import cache_directory
 from spica.hw.base.build_step import build_step, expected_seconds, remember

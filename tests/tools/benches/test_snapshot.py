@@ -11,7 +11,7 @@ import pytest
 
 from spica import cli, kernels
 from spica.cli.catalog import kernel_names
-from spica.explore.record import Record
+from spica.explore.work.record import Record
 from spica.hw.presets import PRESETS
 from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.sim.harness.dram import DramConfig

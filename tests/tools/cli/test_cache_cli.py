@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from spica.explore.record import PASS, Record
-from spica.explore.store import load, save
-from spica.explore.work import AreaMeasurement
+from spica.explore.sweep.store import load, save
+from spica.explore.work.area_measurement import AreaMeasurement
+from spica.explore.work.record import PASS, Record
 from spica.hw.base.build_cache import digest
 from spica.hw.base.build_step import remember
 from spica.hw.base.entries_in_use import USE_FILE

@@ -2,7 +2,14 @@
 
 import pytest
 
-from spica.explore.axes import Axis, combinations, on_machine, on_memory, parsed_axes, require_known
+from spica.explore.points.axes import (
+    Axis,
+    combinations,
+    on_machine,
+    on_memory,
+    parsed_axes,
+    require_known,
+)
 from spica.hw.base.errors import UserError
 from spica.hw.presets import PRESETS
 from spica.sim.harness.core_memory import CoreMemoryConfig

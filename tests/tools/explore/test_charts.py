@@ -11,14 +11,15 @@ from itertools import product
 import pytest
 
 from spica.cli.sweep.charts import Charts
-from spica.explore.axes import Axis
 from spica.explore.charts.files import picture, svg
 from spica.explore.charts.sweep import pareto_chart, plot_chart, sweep_page, text_of
-from spica.explore.metrics import LESS, MORE
-from spica.explore.pareto import front
-from spica.explore.quantity import Quantity, parsed_quantities
-from spica.explore.record import ILLEGAL, PASS, Record
-from spica.explore.table import Row, ordered
+from spica.explore.points.axes import Axis
+from spica.explore.sweep.row import Row
+from spica.explore.tables.pareto import front
+from spica.explore.tables.quantity import Quantity, parsed_quantities
+from spica.explore.tables.table import ordered
+from spica.explore.work.metrics import LESS, MORE
+from spica.explore.work.record import ILLEGAL, PASS, Record
 from spica.hw.base.errors import UserError
 from spica.sim.trace.palette import PALETTE
 from support.browser import OVERFLOW, WIDTHS, opened

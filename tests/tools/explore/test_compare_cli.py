@@ -8,8 +8,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import spica
-from spica.explore.record import Record
-from spica.explore.work import AreaMeasurement, KernelRun
+from spica.explore.work.area_measurement import AreaMeasurement
+from spica.explore.work.kernel_run import KernelRun
+from spica.explore.work.record import Record
 from spica.sim.report.result import result_schema
 from support.command_line import message_of, run_spica
 
@@ -87,7 +88,7 @@ def test_files_have_the_figures(cache, tmp_path, capsys):
 @pytest.mark.full
 def test_finished_work_is_not_repeated(cache, tmp_path, monkeypatch):
     first = compared(tmp_path, f"{QUICK} {TWO}")
-    monkeypatch.setattr("spica.explore.sweep.workers", None)  # nothing is left for workers
+    monkeypatch.setattr("spica.explore.sweep.sweep.workers", None)  # nothing is left for workers
     monkeypatch.setattr(KernelRun, "require_possible", None)
     assert compared(tmp_path, f"{QUICK} {TWO}") == first
 
@@ -95,7 +96,7 @@ def test_finished_work_is_not_repeated(cache, tmp_path, monkeypatch):
 def test_areas_are_beside_the_runs(cache, tmp_path, monkeypatch, capsys):
     """Synthesis is replaced: areas are those of the numbers of warps."""
     monkeypatch.setattr(AreaMeasurement, "record", area_of_warps)
-    monkeypatch.setattr("spica.explore.sweep.workers", in_this_process)
+    monkeypatch.setattr("spica.explore.sweep.sweep.workers", in_this_process)
     report = compared(tmp_path, f"{COMPARE} --preset tiny tiny,core.warps=8")
     assert value_of(report, "area", "depth") == [4, 8]
     assert value_of(report, "groups", "L1D") == [40.0, 80.0]
@@ -144,8 +145,8 @@ def test_a_stopped_machine_has_its_reason_and_no_figures(cache, tmp_path, capsys
 
 
 def test_a_wrong_value_fails_its_machine(cache, tmp_path, monkeypatch):
-    monkeypatch.setattr("spica.explore.work.run_workload", wrong_on_core)
-    monkeypatch.setattr("spica.explore.sweep.workers", in_this_process)
+    monkeypatch.setattr("spica.explore.work.kernel_run.run_workload", wrong_on_core)
+    monkeypatch.setattr("spica.explore.sweep.sweep.workers", in_this_process)
     report = compared(tmp_path, f"{QUICK} {TWO}", code=1)
     assert [machine["status"] for machine in report["machines"]] == ["pass", "fail"]
     assert report["machines"][1]["reason"] == "z: 3 of 50 elements are wrong"
@@ -165,7 +166,7 @@ def wrong_on_core(workload, preset, *arguments, progress):
 
 def test_the_best_of_each_measure_stands_first(cache, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(AreaMeasurement, "record", area_of_warps)
-    monkeypatch.setattr("spica.explore.sweep.workers", in_this_process)
+    monkeypatch.setattr("spica.explore.sweep.sweep.workers", in_this_process)
     compared(tmp_path, f"{COMPARE} --preset tiny tiny,core.warps=8 tiny,core.warps=2")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "best of 3 machines, and its ratio to the first"
@@ -187,8 +188,8 @@ def test_machine_and_step_are_named(cache, monkeypatch):
         return Record(status="refused", reason="no result")
 
     monkeypatch.setattr(KernelRun, "record", work)
-    monkeypatch.setattr("spica.explore.sweep.workers", in_this_process)
-    monkeypatch.setattr("spica.explore.sweep.PERIOD", 0.05)
+    monkeypatch.setattr("spica.explore.sweep.sweep.workers", in_this_process)
+    monkeypatch.setattr("spica.explore.sweep.sweep.PERIOD", 0.05)
     options = {"engine": "iss", "area": False, "progress": lambda *step: told.append(step)}
     spica.compare("vecadd", ["tiny", "core"], n=50, **options)
     steps = list(dict.fromkeys(told))
@@ -214,7 +215,7 @@ def test_machine_and_step_are_named(cache, monkeypatch):
     ],
 )
 def test_bad_input_is_explained_before_anything_runs(cache, more, message, capsys, monkeypatch):
-    monkeypatch.setattr("spica.explore.sweep.workers", None)
+    monkeypatch.setattr("spica.explore.sweep.sweep.workers", None)
     assert run_spica(f"{QUICK.replace('--jobs 1', '')} {more}") == 2
     said = capsys.readouterr()
     assert said.out == "" and message in said.err
@@ -222,12 +223,12 @@ def test_bad_input_is_explained_before_anything_runs(cache, more, message, capsy
 
 
 def test_sizes_are_checked_before_anything_is_built(cache, capsys, monkeypatch):
-    monkeypatch.setattr("spica.explore.sweep.workers", None)
+    monkeypatch.setattr("spica.explore.sweep.sweep.workers", None)
     command = "compare sgemm --engine iss --size 4000000000 --no-area"
     assert "m must be between 1 and 8192" in message_of(capsys, f"{command} {TWO}")
 
 
 def test_a_kernel_of_the_matrix_unit_needs_one(cache, capsys, monkeypatch):
-    monkeypatch.setattr("spica.explore.sweep.workers", None)
+    monkeypatch.setattr("spica.explore.sweep.sweep.workers", None)
     command = "compare gemm --size 16 --no-area --preset tiny core"
     assert "needs a matrix unit" in message_of(capsys, command)

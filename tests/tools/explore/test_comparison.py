@@ -11,11 +11,12 @@ from spica.cli.sweep.command import plan_of
 from spica.explore.charts.bars import CHARACTER, GAP, WIDTH
 from spica.explore.charts.comparison import comparison_chart, comparison_page
 from spica.explore.charts.files import svg
-from spica.explore.comparison import Comparison, comparable
-from spica.explore.figure_definitions import PICOJOULES
-from spica.explore.figures import figures_of_rows, shown
-from spica.explore.record import FAIL
-from spica.explore.work import KernelRun
+from spica.explore.sweep.compared import comparable
+from spica.explore.tables.comparison import Comparison
+from spica.explore.tables.figure_definitions import PICOJOULES
+from spica.explore.tables.figures import figures_of_rows, shown
+from spica.explore.work.kernel_run import KernelRun
+from spica.explore.work.record import FAIL
 from spica.hw.presets import PRESETS
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig

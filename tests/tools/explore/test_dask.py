@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from spica.cli.main import main
-from spica.explore import workers
+from spica.explore.sweep import workers
 from spica.hw.base.errors import UserError
 
 pytest.importorskip("distributed")
@@ -62,7 +62,7 @@ def test_an_unreachable_scheduler_is_named(cache):
 UNREACHABLE = """
 import sys
 from spica.cli.main import main
-from spica.explore import workers
+from spica.explore.sweep import workers
 
 workers.PATIENCE = 0.5
 sys.exit(main(sys.argv[1:]))

@@ -10,7 +10,6 @@ import pytest
 from spica.cli.main import COMMANDS, main
 from spica.explore.charts.bars import stacked_charts
 from spica.explore.charts.files import svg
-from spica.explore.record import FAIL, PASS
 from spica.explore.reproduce import reproduced
 from spica.explore.reproduce.definitions import REPRODUCTIONS
 from spica.explore.reproduce.energy_definitions import COMPONENTS, CORE_STAGES, MATRIX_PARTS
@@ -19,6 +18,7 @@ from spica.explore.reproduce.page import reproduction_page
 from spica.explore.reproduce.published import DESIGNS, SIZES
 from spica.explore.reproduce.reproduced import Reproduced
 from spica.explore.reproduce.runs import UNITS
+from spica.explore.work.record import FAIL, PASS
 from spica.hw.presets import PRESETS
 from spica.synth.groups import GROUPS
 from support.browser import OVERFLOW, WIDTHS, opened

@@ -183,7 +183,7 @@ def test_stored_points_are_not_run_again(cache, tmp_path, capsys, monkeypatch):
     assert records_of(cache) == kept
     assert run_spica(f"{SWEEP} {POINTS} --csv {first}") == 0
     assert records_of(cache).items() > kept.items()
-    monkeypatch.setattr("spica.explore.sweep.workers", None)  # nothing is left for workers
+    monkeypatch.setattr("spica.explore.sweep.sweep.workers", None)  # nothing is left for workers
     assert run_spica(f"{SWEEP} {POINTS} --csv {second}") == 0
     assert first.read_bytes() == second.read_bytes()
 

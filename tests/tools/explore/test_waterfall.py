@@ -8,12 +8,12 @@ import pytest
 from spica.cli.main import main
 from spica.explore.charts.bars import stacked_charts
 from spica.explore.charts.files import svg
-from spica.explore.record import FAIL, PASS
 from spica.explore.reproduce import reproduced
 from spica.explore.reproduce.published import DESIGNS
 from spica.explore.reproduce.restrictions import RESTRICTIONS, restricted, tile_of
 from spica.explore.reproduce.runs import gemm_run
 from spica.explore.reproduce.waterfall import waterfall
+from spica.explore.work.record import FAIL, PASS
 from spica.hw.presets import PRESETS
 from support.charts import texts_of
 from support.results import made_up, row_of

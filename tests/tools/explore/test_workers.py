@@ -9,7 +9,7 @@ import warnings
 
 import pytest
 
-from spica.explore.workers import workers
+from spica.explore.sweep.workers import workers
 from support.killed_builds import start
 
 
@@ -42,7 +42,7 @@ WAITING = """
 import sys, time
 from concurrent.futures import wait
 from spica.cli import main
-from spica.explore.workers import workers
+from spica.explore.sweep.workers import workers
 
 def sweep(*arguments, **options):
     with workers(2, None) as executor:

@@ -20,12 +20,21 @@ ROOM_IMPORTS = {
     "api": {"hw", "kernels", "sim", "synth", "explore"},
     "cli": {"hw", "kernels", "sim", "synth", "explore", "api"},
 }
-#: Layers of hw, the lowest first; blocks of one layer do not import each other.
-LAYERS = (
-    *(("base",), ("isa",), ("config",), ("emit",), ("lib",), ("arith",), ("memory", "matrix")),
-    *(("styles",), ("core",), ("cluster",), ("machine",), ("presets", "fpga")),
-)
-RANKS = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}
+#: Layers of rooms, the lowest first; folders of one layer do not import each other.
+LAYERS = {
+    "hw": (
+        *(("base",), ("isa",), ("config",), ("emit",), ("lib",), ("arith",), ("memory", "matrix")),
+        *(("styles",), ("core",), ("cluster",), ("machine",), ("presets", "fpga")),
+    ),
+    "explore": (
+        *(("energy",), ("work",), ("points",), ("sweep",)),
+        *(("tables",), ("charts",), ("reproduce",)),
+    ),
+}
+RANKS = {
+    room: {folder: rank for rank, layer in enumerate(layers) for folder in layer}
+    for room, layers in LAYERS.items()
+}
 #: Files of a folder, a C++ header and its source being one.
 CROWDED = 22
 
@@ -116,7 +125,7 @@ def test_children_of_a_folder_have_no_circle(folder):
 
 
 def wrong_arrows(graph):
-    """Yield every import against the direction of rooms and of the layers of hw."""
+    """Yield every import against the direction of rooms and of their layers."""
     for file, imported in graph.items():
         room, _, inside = file.partition("/")
         for other in imported:
@@ -124,9 +133,9 @@ def wrong_arrows(graph):
             if room != other_room:
                 if other_room not in ROOM_IMPORTS[room]:
                     yield file, other
-            elif room == "hw" and "/" in inside and "/" in other_inside:
+            elif room in RANKS and "/" in inside and "/" in other_inside:
                 here, there = inside.partition("/")[0], other_inside.partition("/")[0]
-                if here != there and RANKS[here] <= RANKS[there]:
+                if here != there and RANKS[room][here] <= RANKS[room][there]:
                     yield file, other
 
 
@@ -138,11 +147,16 @@ def test_every_room_has_its_imports():
     assert set(ROOM_IMPORTS) == set(root_module("formal.sources").ROOMS)
 
 
-def test_every_folder_of_hw_has_a_layer():
-    folders = {PurePosixPath(file).parts[1] for file in SOURCES if file.count("/") > 1}
-    hw = {PurePosixPath(file).parts[1] for file in SOURCES if re.match(r"hw/\w+/", file)}
-    assert hw == set(RANKS)
-    assert folders
+@pytest.mark.parametrize("room", LAYERS)
+def test_every_folder_of_a_layered_room_has_a_layer(room):
+    folders = {PurePosixPath(file).parts[1] for file in SOURCES if re.match(rf"{room}/\w+/", file)}
+    assert folders == set(RANKS[room])
+
+
+def test_every_module_of_explore_is_on_a_layer():
+    """Its root has no modules: they would belong to no layer."""
+    loose = [file for file in SOURCES if re.fullmatch(r"explore/\w+\.py", file)]
+    assert loose == ["explore/__init__.py"]
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -156,11 +170,12 @@ def test_folder_is_not_crowded(folder):
 def test_a_circle_and_a_wrong_arrow_would_be_found():
     """The checks above see a planted circle and a planted wrong arrow."""
     planted = {file: set(imported) for file, imported in GRAPH.items()}
-    low = next(file for file in planted if file.startswith("hw/emit/"))
-    high = next(file for file in planted if file.startswith("hw/cluster/"))
-    planted[low].add(high)
-    assert (low, high) in set(wrong_arrows(planted))
-    assert circle_of(children_graph(planted, "hw"))
+    for room, low_layer, high_layer in (("hw", "emit", "cluster"), ("explore", "work", "sweep")):
+        low = next(file for file in planted if file.startswith(f"{room}/{low_layer}/"))
+        high = next(file for file in planted if file.startswith(f"{room}/{high_layer}/"))
+        planted[low].add(high)
+        assert (low, high) in set(wrong_arrows(planted))
+        assert circle_of(children_graph(planted, room))
     first, second = "hw/config/core.py", "hw/config/checks.py"
     planted[second].add(first)
     assert circle_of(planted)

@@ -4,14 +4,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, wait
 from tempfile import TemporaryDirectory
 
-from ..hw.base.errors import UserError
-from ..hw.base.progress import Progress
+from ...hw.base.errors import UserError
+from ...hw.base.progress import Progress
+from ..points.plan import Plan, Point
+from ..work.area_measurement import AreaMeasurement
+from ..work.record import ILLEGAL, PASS, Record
+from ..work.source import source_key
+from ..work.work import Work
 from . import store
-from .plan import Plan, Point
-from .record import ILLEGAL, PASS, Record
+from .execution import carried_out
+from .row import Row
 from .steps import StepFile, current_steps
-from .table import Row
-from .work import AreaMeasurement, Work, carried_out, source_key
 from .workers import default_jobs, workers
 
 __all__ = ["stored", "sweep", "work_of"]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from ..hw.base.errors import UserError
+from ...hw.base.errors import UserError
 from .axes import memory_of, require_distinct
 
 __all__ = ["parsed_machines"]

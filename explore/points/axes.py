@@ -5,13 +5,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from ..hw.base.errors import UserError
-from ..hw.config import MachineConfig
-from ..hw.machine.fields import field_names
-from ..hw.presets.override import SettingError, override
-from ..sim.harness.core_memory import CoreMemoryConfig
-from ..sim.harness.dram import DramConfig
-from ..sim.run.options import MODEL, RunOptions
+from ...hw.base.errors import UserError
+from ...hw.config import MachineConfig
+from ...hw.machine.fields import field_names
+from ...hw.presets.override import SettingError, override
+from ...sim.harness.core_memory import CoreMemoryConfig
+from ...sim.harness.dram import DramConfig
+from ...sim.run.options import MODEL, RunOptions
 
 __all__ = [
     "Axis",

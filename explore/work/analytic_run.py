@@ -4,19 +4,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..hw.base.errors import UserError
-from ..hw.base.progress import Progress
-from ..hw.config import MachineConfig
-from ..kernels.attention.cores import problem_of
-from ..kernels.attention.problem import AttentionProblem
-from ..kernels.gemm.target import is_on_tensor_units, product_macs
-from ..sim.analytic import gemm, pair
-from ..sim.analytic.attention import prediction as attention
-from ..sim.analytic.work import PAIR, Prediction
-from ..sim.harness.dram import DramConfig
-from ..sim.run.options import with_memory
+from ...hw.base.errors import UserError
+from ...hw.base.progress import Progress
+from ...hw.config import MachineConfig
+from ...kernels.attention.cores import problem_of
+from ...kernels.attention.problem import AttentionProblem
+from ...kernels.gemm.target import is_on_tensor_units, product_macs
+from ...sim.analytic import gemm, pair
+from ...sim.analytic.attention import prediction as attention
+from ...sim.analytic.work import PAIR, Prediction
+from ...sim.harness.dram import DramConfig
+from ...sim.run.options import with_memory
+from .kernel_run import KernelRun
 from .record import PASS, Record
-from .work import KernelRun
 
 __all__ = ["AnalyticRun", "predictions_of"]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .metrics import energy, entry, operations_per_cycle
+from ..work.metrics import energy, entry, operations_per_cycle
 
 __all__ = [
     "COUNT",

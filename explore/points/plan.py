@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..hw.base.errors import UserError
-from ..hw.config import MachineConfig
+from ...hw.base.errors import UserError
+from ...hw.config import MachineConfig
+from ..energy.requirements import require_cluster_run
+from ..work.kernel_run import KernelRun
 from .axes import Axis, combinations, on_machine, on_memory
-from .energy.requirements import require_cluster_run
-from .work import KernelRun
 
 __all__ = ["Plan", "Point", "planned"]
 
@@ -50,6 +50,11 @@ class Plan:
 
     axes: Sequence[Axis]
     points: Sequence[Point]
+
+    @property
+    def runs(self) -> list[KernelRun]:
+        """Runs of the legal points."""
+        return [point.run for point in self.points if point.run is not None]
 
     @property
     def sizes(self) -> Mapping[str, int]:

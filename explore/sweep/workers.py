@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from loky.backend import resource_tracker
 from loky.process_executor import ProcessPoolExecutor
 
-from ..hw.base.errors import UserError
-from ..hw.base.tools import SPARED
+from ...hw.base.errors import UserError
+from ...hw.base.tools import SPARED
 
 __all__ = ["default_jobs", "workers"]
 

@@ -1,26 +1,19 @@
 """Comparison of machines: a sweep over presets with one memory, turned into a column for each."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from ..hw.base.errors import UserError
-from ..hw.base.progress import Progress
-from ..hw.config.rtl_support import require_rtl
-from ..sim.engine.versions import versions
-from ..sim.harness.core_memory import CoreMemoryConfig
-from ..sim.harness.dram import DramConfig
-from ..sim.report.result import FUNCTIONAL, memory_section
-from ..sim.report.run_report import memory_text
-from ..sim.run.options import MODEL
+from ...sim.engine.versions import versions
+from ...sim.report.result import FUNCTIONAL, memory_section
+from ...sim.report.run_report import memory_text
+from ...sim.run.options import MODEL
+from ..sweep.row import Row
+from ..work.kernel_run import KernelRun
 from .figures import SECTIONS, Figure, figures_of_rows, shown
-from .plan import Plan
-from .sweep import stored, sweep, work_of
-from .table import Row
-from .work import KernelRun
 
-__all__ = ["Comparison", "comparable", "compared", "line_of", "with_ratios"]
+__all__ = ["Comparison", "line_of", "with_ratios"]
 
 SCHEMA = "spica.comparison"
 VERSION = 1
@@ -170,60 +163,3 @@ def line_of(cells: Sequence[str]) -> str:
     """Return a row of a table in Markdown."""
     escaped = [cell.replace("|", r"\|") for cell in cells]
     return f"| {' | '.join(escaped)} |"
-
-
-def comparable(plan: Plan) -> Plan:
-    """Return a plan without axes in which all machines have the same memory.
-
-    Without a choice it is DRAM behind the whole cluster. Raise `UserError` if a machine cannot run
-    the kernel.
-    """
-    if not plan.points:
-        raise UserError("a comparison needs at least one machine")
-    points = []
-    for point in plan.points:
-        if point.run is None:
-            raise UserError(point.reason)
-        memory: CoreMemoryConfig | DramConfig | None = point.run.options.memory or DramConfig()
-        if point.run.options.engine == MODEL:
-            memory = None
-        options = replace(point.run.options, memory=memory)
-        points.append(replace(point, run=replace(point.run, options=options)))
-    return Plan(axes=plan.axes, points=points)
-
-
-def compared(
-    plan: Plan,
-    *,
-    has_area: bool = True,
-    jobs: int | None = None,
-    scheduler: str | None = None,
-    progress: Progress | None = None,
-) -> Comparison:
-    """Carry out the runs of a plan of `comparable`; return the comparison.
-
-    Before anything is built, `UserError` is raised if a machine cannot run the kernel. Finished
-    work is stored at once, as in a sweep.
-
-    Parameters
-    ----------
-    plan : Plan
-        A point for each machine.
-    has_area : bool
-        Whether to measure area and depth of every machine.
-    jobs, scheduler, progress
-        As for `sweep.sweep`.
-
-    """
-    runs = [point.run for point in plan.points if point.run is not None]
-    known = stored(work_of(plan, has_area))
-    for number, run in enumerate(runs):
-        if run.key not in known:
-            if progress is not None:
-                progress("checking the problem", number, len(runs))
-            run.require_possible()
-        if has_area:
-            require_rtl(run.config)
-    workers = {"jobs": jobs, "scheduler": scheduler}
-    rows = sweep(plan, has_area=has_area, progress=progress, has_steps=True, **workers)
-    return Comparison(runs, rows)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..sim.report.result import ISSUE_SLOTS, ISSUED
+from ...sim.report.result import ISSUE_SLOTS, ISSUED
 
 __all__ = [
     "AREA_METRICS",

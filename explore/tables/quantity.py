@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..hw.base.errors import UserError
-from .axes import Axis
-from .metrics import AREA_METRICS, ENERGY_METRICS, METRICS
-from .table import Row, metrics_of, number_of
+from ...hw.base.errors import UserError
+from ..points.axes import Axis
+from ..sweep.row import Row
+from ..work.metrics import AREA_METRICS, ENERGY_METRICS, METRICS
+from .table import metrics_of, number_of
 
 __all__ = ["Quantity", "parsed_quantities"]
 

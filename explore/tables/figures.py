@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..sim.report.energy_report import energy_text
-from ..sim.report.result import ISSUE_SLOTS, PASS
-from ..sim.report.tables import percent
-from ..sim.report.utilization import ACTIVITIES, shared_footprint
+from ...sim.report.energy_report import energy_text
+from ...sim.report.result import ISSUE_SLOTS, PASS
+from ...sim.report.tables import percent
+from ...sim.report.utilization import ACTIVITIES, shared_footprint
+from ..sweep.row import Row
+from ..work.metrics import slot_share
 from .figure_definitions import (
     COUNT,
     ENERGY,
@@ -19,8 +21,6 @@ from .figure_definitions import (
     Result,
     Value,
 )
-from .metrics import slot_share
-from .table import Row
 
 __all__ = ["SECTIONS", "Figure", "figures_of_rows", "passed", "shown"]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .metrics import MORE
+from ..work.metrics import MORE
 
 __all__ = ["front"]
 

@@ -4,55 +4,19 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
-from ..sim.engine.versions import versions
-from .axes import Axis
-from .metrics import METRICS, RUN_METRICS, Metric
-from .record import PASS, Record
+from ...sim.engine.versions import versions
+from ..points.axes import Axis
+from ..sweep.row import Row
+from ..work.metrics import METRICS, RUN_METRICS, Metric
 
-__all__ = ["Row", "columns", "csv_text", "metrics_of", "ordered", "report", "values_of"]
+__all__ = ["columns", "csv_text", "metrics_of", "ordered", "report", "values_of"]
 
 SCHEMA = "spica.sweep"
 VERSION = 1
-
-
-@dataclass(frozen=True)
-class Row:
-    """Point of a sweep with its figures.
-
-    Parameters
-    ----------
-    preset : str
-        Name of the preset.
-    settings : mapping of str to str
-        Value of every swept field.
-    record : Record
-        Outcome of the run.
-    area : mapping
-        Figures of `AREA_METRICS`, empty without a measurement.
-    areas : mapping or None
-        Complete measurement of the area, with its groups; None without one.
-
-    """
-
-    preset: str
-    settings: Mapping[str, str]
-    record: Record
-    area: Mapping[str, Any]
-    areas: Mapping[str, Any] | None = None
-
-    @property
-    def is_passed(self) -> bool:
-        """Whether the run passed."""
-        return self.record.status == PASS
-
-    @property
-    def figures(self) -> dict[str, Any]:
-        """All figures by metric."""
-        return {**self.record.figures, **self.area}
 
 
 def ordered(rows: Sequence[Row]) -> list[Row]:

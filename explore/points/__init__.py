@@ -1,0 +1,1 @@
+"""Points of a sweep: machines and axes, each combination with its run."""

@@ -1,0 +1,1 @@
+"""Course of a sweep: stored records, workers, one row per point."""

@@ -1,0 +1,1 @@
+"""Tables of sweeps and comparisons: columns, figures, fronts; as CSV, JSON and Markdown."""

@@ -1,0 +1,109 @@
+"""Run of a kernel on one machine, as work of a sweep."""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ...hw.base.build_cache import digest
+from ...hw.base.errors import MachineError
+from ...hw.base.progress import Progress
+from ...hw.config import MachineConfig
+from ...hw.config.rtl_support import require_rtl
+from ...hw.emit.shared_block import describe
+from ...sim.run.exact_kernels import kernel_of
+from ...sim.run.options import MODEL, RunOptions, SimtOptions, with_memory
+from ...sim.run.product_workload import ProductWorkload
+from ...sim.run.program_workload import KernelWorkload
+from ...sim.run.workload import Workload, run_workload
+from ..energy.event_model import EventOptions, require_event_run, run_with_events
+from .failure import failure_of, one_line
+from .metrics import RUN_METRICS, figures_of
+from .record import PASS, STOPPED, Record
+from .source import source_key
+
+__all__ = ["KernelRun"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelRun:
+    """Run of a kernel on one machine.
+
+    Parameters
+    ----------
+    kernel : str
+        Name of the kernel.
+    driver : str
+        ``cores``, or ``host`` for a product that a host commands.
+    preset : str
+        Name of the machine.
+    config : MachineConfig
+        Config of the machine.
+    sizes : mapping of str to int
+        Sizes of the kernel by dimension.
+    product : mapping
+        Options of the data of a matrix product.
+    options : RunOptions
+        Options of the run.
+    energy : EventOptions or None
+        Options of its energy from events; None without energy.
+
+    """
+
+    kernel: str
+    driver: str
+    preset: str
+    config: MachineConfig
+    sizes: Mapping[str, int]
+    product: Mapping[str, Any]
+    options: RunOptions
+    energy: EventOptions | None = None
+
+    kind: ClassVar[str] = "sweep-run"
+    is_immediate: ClassVar[bool] = False
+
+    @property
+    def key(self) -> str:
+        """Hash of the content: everything that determines the record."""
+        return digest([describe(self), source_key()])
+
+    @property
+    def workload(self) -> Workload:
+        """Workload of the run."""
+        sizes = dict(self.sizes)
+        if self.driver == "host":
+            return ProductWorkload(**sizes, **self.product)
+        return KernelWorkload(kernel_of(self.kernel, self.config, self.product), sizes)
+
+    def require_possible(self):
+        """Raise `UserError` if the machine cannot run the kernel; nothing is built."""
+        workload, options = self.workload, self.options
+        if options.engine != MODEL:
+            require_rtl(self.config)
+            options = with_memory(self.config, options)
+        if self.energy is not None:
+            require_event_run(self.config, options)
+        workload.pose(self.preset, self.config, options)
+        if isinstance(workload, KernelWorkload):
+            assert isinstance(options, SimtOptions)
+            workload.place(self.config, options)
+
+    def record(self, progress: Progress | None = None) -> Record:
+        """Run the kernel; return verdict, figures, counters and result."""
+        execute = run_workload
+        if self.energy is not None:
+            execute = functools.partial(run_with_events, energy=self.energy)
+        try:
+            result = execute(
+                self.workload, self.preset, self.config, self.options, progress=progress
+            )
+        except MachineError as error:
+            return Record(status=STOPPED, reason=one_line(error), result=error.result)
+        check = result["check"]
+        return Record(
+            status=check["verdict"],
+            reason="" if check["verdict"] == PASS else failure_of(check),
+            figures=figures_of(RUN_METRICS, result),
+            counters=result["counters"] or {},
+            result=result,
+        )
