@@ -38,7 +38,8 @@ class Meeting(Properties):
         self.here, self.count = here, count = Signal(cores), Signal(range(cores + 1))
         taken, opens = Signal(cores), Signal()
         m.d.comb += opens.eq(0)
-        for core, request in enumerate(dut.request):
+        for core, port in enumerate(dut.core):
+            request = port.request
             comes, asked = getattr(self, f"barrier_{core}"), getattr(self, f"count_{core}")
             at_it, refused = comes == self.barrier, Signal(name=f"refused_{core}")
             m.d.comb += [
@@ -51,17 +52,24 @@ class Meeting(Properties):
                 refused.eq(here.any() & (count != asked)),
             ]
             with m.If(taken[core] & at_it):
-                m.d.comb += Assert(dut.refused[core] == refused)
+                m.d.comb += Assert(port.refused == refused)
                 with m.If(~refused):
                     m.d.comb += opens.eq(ones(here) + 1 == asked)
                     m.d.sync += [here.eq(Mux(opens, 0, here | 1 << core)), count.eq(asked)]
-        opened, released = Signal(), Signal()
+        opened, released, release = Signal(), Signal(), dut.core[0].release
         self.turns = turns = Turns(
             m, self.who, cores, self.valids.bit_select(self.who, 1), taken, cores - 1
         )
         m.d.sync += opened.eq(opens)
         m.d.comb += [
-            released.eq(dut.release.valid & (dut.release.payload.barrier == self.barrier)),
+            released.eq(release.valid & (release.payload.barrier == self.barrier)),
+            *(
+                Assert(
+                    (port.release.valid == release.valid)
+                    & (port.release.payload == release.payload)
+                )
+                for port in dut.core
+            ),
             Assert(released == opened),
             Assert(dut.waiting[self.barrier] == here),
             Assert(~here.any() | (ones(here) < count)),

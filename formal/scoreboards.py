@@ -63,8 +63,10 @@ class RegisterOfCore(Properties):
     def state(self, m):
         config, warps = self.config, range(self.config.warps)
         m.submodules.scoreboard = dut = Scoreboard(config)
-        same = ("active", "at_barrier", "started", "resume", "dispatched", "arriving", "written")
+        same = ("active", "dispatched", "arriving", "written")
         m.d.comb += [getattr(dut, name).eq(getattr(self, name)) for name in same]
+        states = ("at_barrier", "started", "resume")
+        m.d.comb += [getattr(dut.warps, name).eq(getattr(self, name)) for name in states]
         for warp in warps:
             m.d.comb += [
                 dut.heads[0][warp].eq(self.entry("head", warp)),

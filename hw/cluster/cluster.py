@@ -250,12 +250,10 @@ class Cluster(wiring.PureInterface):
         connect(m, memory_unit.console, run.console)
         connect(m, core.fault, run.fault)
         connect(m, core.memory_fault, run.memory_fault)
-        connect(m, core.barrier, cluster_barrier.request[number])
-        connect(m, cluster_barrier.release, core.release)
+        connect(m, core.barrier, cluster_barrier.core[number])
         m.d.comb += [
             core.number.eq(number),
             core.start.eq(self.start),
-            core.barrier_refused.eq(cluster_barrier.refused[number]),
             run.busy.eq(core.busy | memory_unit.busy | ResetSignal(domain)),
             run.exit_code.eq(core.exit_code),
             memory_unit.invalidate.eq(core.invalidate),

@@ -1,15 +1,18 @@
 """Cluster barrier: barriers at which cores meet."""
 
 from amaranth import *
-from amaranth.lib import data, stream
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import ClusterBarrierConfig
-from ..core.control.barrier import barrier_layout, barrier_request_layout
+from ..core.control.barrier import (
+    ClusterBarrierSignature,
+    barrier_layout,
+    barrier_request_layout,
+)
 from ..emit.component import Component
 from ..lib.arbiter import Arbiter
 from ..lib.one_hot import ones, select
-from ..lib.streams import ResponseSignature
 
 __all__ = ["ClusterBarrier"]
 
@@ -29,12 +32,8 @@ class ClusterBarrier(Component):
 
     Members
     -------
-    request : In(stream.Signature(barrier_request_layout(barriers, cores))).array(cores)
-        All warps of a core have arrived, and `count` cores shall meet.
-    refused : Out(1).array(cores)
-        Valid in the cycle in which the request is accepted.
-    release : Out(ResponseSignature(barrier_layout(barriers)))
-        To all cores.
+    core : In(ClusterBarrierSignature(barriers, cores)).array(cores)
+        Of each core; all get the same releases.
     waiting : Out(ArrayLayout(cores, barriers))
         Cores waiting at each barrier.
     """
@@ -42,11 +41,7 @@ class ClusterBarrier(Component):
     def __init__(self, config: ClusterBarrierConfig):
         self.config = config
         super().__init__({
-            "request": In(
-                stream.Signature(barrier_request_layout(config.barriers, config.cores))
-            ).array(config.cores),
-            "refused": Out(1).array(config.cores),
-            "release": Out(ResponseSignature(barrier_layout(config.barriers))),
+            "core": In(ClusterBarrierSignature(config.barriers, config.cores)).array(config.cores),
             "waiting": Out(data.ArrayLayout(config.cores, config.barriers)),
         })
 
@@ -54,46 +49,48 @@ class ClusterBarrier(Component):
         m = Module()
         config = self.config
         m.submodules.arbiter = arbiter = Arbiter(config.cores)
-        requests = Cat(request.valid for request in self.request)
+        requests, grant = Signal(config.cores), Signal(config.cores)
         chosen = Signal(barrier_request_layout(config.barriers, config.cores))
-        payloads = [Value.cast(request.payload) for request in self.request]
+        payloads = [Value.cast(core.request.payload) for core in self.core]
         m.d.comb += [
+            requests.eq(Cat(core.request.valid for core in self.core)),
             arbiter.requests.eq(requests),
             arbiter.taken.eq(requests.any()),
-            Value.cast(chosen).eq(select(arbiter.grant, payloads)),
+            grant.eq(arbiter.grant),
+            Value.cast(chosen).eq(select(grant, payloads)),
         ]
         counts = [
             Signal(range(config.cores + 1), name=f"count_{b}") for b in range(config.barriers)
         ]
         # Of every request, in parallel with the arbiter.
         found = [
-            self.connect_counts(m, number, request.payload, counts)
-            for number, request in enumerate(self.request)
+            self.connect_counts(m, number, core.request.payload, counts)
+            for number, core in enumerate(self.core)
         ]
         cores_here, refusals = zip(*found, strict=True)
         here = Signal(config.cores)
         arrives, refused, opens = Signal(), Signal(), Signal()
         m.d.comb += [
-            here.eq(select(arbiter.grant, cores_here)),
+            here.eq(select(grant, cores_here)),
             arrives.eq(requests.any() & ~refused),
-            refused.eq((arbiter.grant & Cat(refusals)).any()),
+            refused.eq((grant & Cat(refusals)).any()),
             opens.eq(arrives & (ones(here) + 1 == chosen.count)),
-        ]
-        m.d.sync += [
-            self.release.valid.eq(opens),
-            self.release.payload.barrier.eq(chosen.barrier),
         ]
         with m.If(arrives), m.Switch(chosen.barrier):
             for barrier in range(config.barriers):
                 with m.Case(barrier):
                     m.d.sync += [
-                        self.waiting[barrier].eq(Mux(opens, 0, here | arbiter.grant)),
+                        self.waiting[barrier].eq(Mux(opens, 0, here | grant)),
                         counts[barrier].eq(chosen.count),
                     ]
-        for number, request in enumerate(self.request):
+        released, released_barrier = Signal(), Signal(barrier_layout(config.barriers))
+        m.d.sync += [released.eq(opens), released_barrier.barrier.eq(chosen.barrier)]
+        for number, core in enumerate(self.core):
             m.d.comb += [
-                request.ready.eq(arbiter.grant[number]),
-                self.refused[number].eq(refusals[number]),
+                core.request.ready.eq(grant[number]),
+                core.refused.eq(refusals[number]),
+                core.release.valid.eq(released),
+                core.release.payload.eq(released_barrier),
             ]
         return m
 

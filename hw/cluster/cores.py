@@ -104,13 +104,11 @@ class Cores(Component):
             unflatten(m, outside.fetched, core.fetched)
             flatten(m, core.request, outside.request)
             unflatten(m, outside.response, core.response)
-            connect(m, core.barrier, cluster_barrier.request[number])
-            connect(m, cluster_barrier.release, core.release)
+            connect(m, core.barrier, cluster_barrier.core[number])
             m.d.comb += [
                 core.number.eq(number),
                 core.start.eq(self.start),
                 core.command.ready.eq(1),
-                core.barrier_refused.eq(cluster_barrier.refused[number]),
                 outside.exit_code.eq(core.exit_code),
                 getattr(self, f"{domain}_busy").eq(core.busy | ResetSignal(domain)),
             ]

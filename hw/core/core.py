@@ -22,7 +22,7 @@ from ..lib.interfaces.memory_fault import memory_fault_layout
 from ..lib.interfaces.shared_memory import WideReadSignature
 from ..lib.streams import ResponseSignature
 from ..styles.registry import tensor_style_of
-from .control.barrier import barrier_layout, barrier_request_layout
+from .control.barrier import ClusterBarrierSignature
 from .control.faults import fault_layout
 from .control.warp_control import WarpControl
 from .counters import CoreCounters
@@ -68,7 +68,7 @@ class Core(SharedBlock):
         Instruction fetch: requests for two words, and responses of memory.
     request, response : Out(stream), In(ResponseSignature)
         Data: requests of one beat of lanes, and responses of memory.
-    barrier, barrier_refused, release : see `WarpControl`
+    barrier : Out(ClusterBarrierSignature(config.barriers, config.cores))
     command : Out(stream.Signature(32))
         Command words for the matrix units of the cluster.
     invalidate : Out(1)
@@ -113,9 +113,7 @@ class Core(SharedBlock):
             "fetched": In(ResponseSignature(fetch_response_layout(core))),
             "request": Out(stream.Signature(data_request_layout(core))),
             "response": In(ResponseSignature(data_response_layout(core))),
-            "barrier": Out(stream.Signature(barrier_request_layout(config.barriers, config.cores))),
-            "barrier_refused": In(1),
-            "release": In(ResponseSignature(barrier_layout(config.barriers))),
+            "barrier": Out(ClusterBarrierSignature(config.barriers, config.cores)),
             "command": Out(stream.Signature(32)),
             "invalidate": Out(1),
             "invalidate_data": Out(1),
@@ -186,11 +184,9 @@ class Core(SharedBlock):
         connect(m, flipped(self.response), memory.response)
         connect(m, control.fault, flipped(self.fault))
         connect(m, control.barrier, flipped(self.barrier))
-        connect(m, flipped(self.release), control.release)
         connect(m, control.command, flipped(self.command))
         m.d.comb += [
             control.core.eq(self.number),
-            control.barrier_refused.eq(self.barrier_refused),
             self.exit_code.eq(control.exit_code),
             self.invalidate.eq(control.invalidate),
             self.invalidate_data.eq(control.invalidate_data),
@@ -216,20 +212,21 @@ class Core(SharedBlock):
     def connect_warps(self, m: Module, front_end, issue, control, counters):
         """Connect the state of the warps with fetch and issue."""
         connect(m, control.redirect, front_end.redirect)
+        connect(m, control.warps, issue.warps)
         core = self.config.core
         for slot, (heads, rounded) in enumerate(zip(front_end.heads, issue.heads, strict=True)):
             for warp in range(core.warps):
                 m.submodules[f"rounding_{slot}_{warp}"] = rounding = DynamicRounding(core)
                 m.d.comb += [
                     rounding.head.eq(heads[warp]),
-                    rounding.frm.eq(control.frm[warp]),
+                    rounding.frm.eq(control.floats.frm[warp]),
                     rounded[warp].eq(rounding.o),
                 ]
                 if core.tensor is not None:
                     m.submodules[f"whole_{slot}_{warp}"] = whole = WholeWarp(core)
                     m.d.comb += [
                         whole.head.eq(rounding.o),
-                        whole.mask.eq(control.masks[warp]),
+                        whole.mask.eq(control.warps.masks[warp]),
                         rounded[warp].eq(whole.o),
                     ]
         started = Signal()
@@ -243,11 +240,7 @@ class Core(SharedBlock):
             front_end.active.eq(self.active),
             front_end.take.eq(issue.take),
             front_end.take_slot_1.eq(issue.take_slot_1),
-            issue.masks.eq(control.masks),
             issue.active.eq(self.active),
-            issue.at_barrier.eq(control.at_barrier),
-            issue.started.eq(control.started),
-            issue.resume.eq(control.resume),
         ]
 
     def connect_scoreboard(self, m: Module, issue, collectors, writeback, units):
@@ -281,7 +274,7 @@ class Core(SharedBlock):
     def connect_control(self, m: Module, control, counters, writeback):
         """Connect the flags and event counts to the control registers."""
         retired = Value.cast(0)
-        for flags, bus in zip(control.flags, writeback.bus, strict=True):
+        for flags, bus in zip(control.floats.flags, writeback.bus, strict=True):
             m.d.comb += [
                 flags.valid.eq(bus.valid),
                 flags.warp.eq(bus.payload.warp),
@@ -289,11 +282,11 @@ class Core(SharedBlock):
             ]
             retired = retired + ends(bus)
         # Registered: there is no time for a wide sum behind the buses.
-        m.d.sync += control.retired.eq(retired)
+        m.d.sync += control.counters.retired.eq(retired)
         m.d.comb += [
-            control.busy.eq(counters.was_busy),
-            counters.number.eq(control.counter_number),
-            control.counter.eq(counters.value),
+            control.counters.busy.eq(counters.was_busy),
+            counters.number.eq(control.counters.number),
+            control.counters.value.eq(counters.value),
         ]
 
     def count(self, m: Module, counters, issue, collectors, registers, control, writeback):
@@ -309,7 +302,9 @@ class Core(SharedBlock):
             events.registers.eq(registers.events),
             events.collectors.eq(collectors.events),
             events.divergent_split.eq(control.divergent_split),
-            self.observed.counters.eq(Cat(control.mcycle, control.minstret, counters.values)),
+            self.observed.counters.eq(
+                Cat(control.counters.mcycle, control.counters.minstret, counters.values)
+            ),
             self.observed.active.eq(self.active),
         ]
         for done, bus in zip(events.done, writeback.bus, strict=True):

@@ -4,7 +4,7 @@ from functools import reduce
 from operator import or_
 
 from amaranth import *
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
@@ -17,7 +17,16 @@ from ..lib.interfaces.core_memory import warp_shape
 from ..lib.one_hot import select
 from ..lib.sram import Sram
 
-__all__ = ["ISA", "CsrFile", "core_shape", "csr_answer_layout", "flags_layout"]
+__all__ = [
+    "ISA",
+    "CounterSignature",
+    "CsrFile",
+    "CsrSignature",
+    "FloatStateSignature",
+    "core_shape",
+    "csr_answer_layout",
+    "flags_layout",
+]
 
 #: misa: 32 bits, F, I, M.
 ISA = 1 << 30 | 1 << 5 | 1 << 8 | 1 << 12
@@ -62,10 +71,97 @@ def count(m: Module, sum_low: Signal, events: Value) -> Value:
     return Cat(low, high)
 
 
+class CsrSignature(wiring.Signature):
+    """Access to the control registers by the instruction in execution.
+
+    Members
+    -------
+    lookup : Out(1)
+        Selects `lookup_warp` and mscratch or mepc for the following reads; in an earlier cycle
+        than the read, and not in the cycle of a write.
+    lookup_warp : Out(warp_shape(config))
+    lookup_scratch : Out(1)
+        Selects mscratch, otherwise mepc.
+    number : Out(12)
+    warp : Out(warp_shape(config))
+    warps : Out(warps)
+        The same warp, one-hot.
+    mask : Out(threads)
+        Its active threads.
+    answer : In(csr_answer_layout())
+    is_command : In(1)
+        A write is a command word for the cluster's matrix units.
+    write : Out(1)
+        The register takes `write_value`. Only float registers, mscratch and mepc are written;
+        other writes have no effect.
+    write_value : Out(32)
+    """
+
+    def __init__(self, config: PipelineConfig):
+        super().__init__({
+            "lookup": Out(1),
+            "lookup_warp": Out(warp_shape(config)),
+            "lookup_scratch": Out(1),
+            "number": Out(12),
+            "warp": Out(warp_shape(config)),
+            "warps": Out(config.warps),
+            "mask": Out(config.threads),
+            "answer": In(csr_answer_layout()),
+            "is_command": In(1),
+            "write": Out(1),
+            "write_value": Out(32),
+        })
+
+
+class FloatStateSignature(wiring.Signature):
+    """Float state of the warps: flags raised by results, and rounding modes.
+
+    Members
+    -------
+    flags : Out(flags_layout(config))
+    frm : In(ArrayLayout(3, warps))
+        Dynamic rounding modes; software may write reserved ones. Stable while an instruction that
+        needs one can issue.
+    """
+
+    def __init__(self, config: PipelineConfig):
+        super().__init__({
+            "flags": Out(flags_layout(config)),
+            "frm": In(data.ArrayLayout(ROUNDING_WIDTH, config.warps)),
+        })
+
+
+class CounterSignature(wiring.Signature):
+    """Counters that control registers read: the core's performance counters, cycles, instructions.
+
+    Members
+    -------
+    number : Out(5)
+        Performance counter to read, as an index in ``COUNTER_NUMBERS``.
+    value : In(64)
+        Value of that counter, in the same cycle.
+    busy : In(1)
+        This cycle counts in mcycle, visible from two cycles later on.
+    retired : In(3)
+        Instructions to count in minstret, with the same delay.
+    mcycle, minstret : Out(64)
+    """
+
+    def __init__(self):
+        super().__init__({
+            "number": Out(5),
+            "value": In(64),
+            "busy": In(1),
+            "retired": In(3),
+            "mcycle": Out(64),
+            "minstret": Out(64),
+        })
+
+
 class CsrFile(SharedBlock):
     """Control and status registers: reads all, writes the writable, keeps float CSRs per warp.
 
-    `answer` is combinational from `number` and the warp. `lookup` must have
+    The answer of `access` is combinational from the number and the warp. A look-up must have
     selected the warp in an earlier cycle, with no write for it since. A write takes effect in the
     next cycle, and so do flags on the buses. Flags of a warp must not arrive while its registers
     are written.
@@ -78,40 +174,11 @@ class CsrFile(SharedBlock):
     -------
     core : In(core_shape(config.cores))
         Number of this core.
-    lookup : In(1)
-        Selects `lookup_warp` and mscratch or mepc for the following reads; in an earlier cycle
-        than the read, and not in the cycle of a write.
-    lookup_warp : In(warp_shape(config.core))
-    lookup_scratch : In(1)
-        Selects mscratch, otherwise mepc.
-    number : In(12)
-    warp : In(warp_shape(config.core))
-    warps : In(warps)
-        The same warp, one-hot.
-    mask : In(threads)
-        Its active threads.
+    access : In(CsrSignature(config.core))
     active : In(warps)
-    answer : Out(csr_answer_layout())
-    is_command : Out(1)
-        A write is a command word for the cluster's matrix units.
-    write : In(1)
-        The register takes `write_value`. Only float registers, mscratch and mepc are written
-        here; other writes have no effect in this block.
-    write_value : In(32)
-    flags : In(flags_layout(config.core))
-    frm : Out(ArrayLayout(3, warps))
-        Dynamic rounding modes; software may write reserved ones.
-    busy : In(1)
-        This cycle counts in mcycle, visible from two cycles later on.
-    retired : In(3)
-        Instructions to count in minstret, with the same delay.
-    counter_number : Out(5)
-        Performance counter to read, as an index in ``COUNTER_NUMBERS``; cycles and instructions
-        are counted in this block.
-    counter : In(64)
-        Value of that counter, in the same cycle.
-    mcycle, minstret : Out(64)
-        Values of both counters.
+    floats : In(FloatStateSignature(config.core))
+    counters : Out(CounterSignature())
+        Cycles and instructions are counted in this block.
 
     Attributes
     ----------
@@ -125,40 +192,26 @@ class CsrFile(SharedBlock):
         self.cycles, self.instructions = Signal(32), Signal(32)
         super().__init__({
             "core": In(core_shape(config.cores)),
-            "lookup": In(1),
-            "lookup_warp": In(warp_shape(shape)),
-            "lookup_scratch": In(1),
-            "number": In(12),
-            "warp": In(warp_shape(shape)),
-            "warps": In(shape.warps),
-            "mask": In(shape.threads),
+            "access": In(CsrSignature(shape)),
             "active": In(shape.warps),
-            "answer": Out(csr_answer_layout()),
-            "is_command": Out(1),
-            "write": In(1),
-            "write_value": In(32),
-            "flags": In(flags_layout(shape)),
-            "frm": Out(data.ArrayLayout(ROUNDING_WIDTH, shape.warps)),
-            "busy": In(1),
-            "retired": In(3),
-            "counter_number": Out(5),
-            "counter": In(64),
-            "mcycle": Out(64),
-            "minstret": Out(64),
+            "floats": In(FloatStateSignature(shape)),
+            "counters": Out(CounterSignature()),
         })
 
     def build(self, platform):
         m = Module()
+        access, counters = self.access, self.counters
         fcsr = self.keep_float_registers(m)
         word = self.keep_words(m)
         m.d.comb += [
-            self.mcycle.eq(count(m, self.cycles, self.busy)),
-            self.minstret.eq(count(m, self.instructions, self.retired)),
-            self.counter_number.eq(self.number),
-            self.is_command.eq(self.number == CSRS["accel_cisc"].number),
-            self.answer.mepc.eq(word),
-            self.answer.per_thread.eq(
-                (self.number == CSRS["thread_id"].number) | (self.number == CSRS["mhartid"].number)
+            counters.mcycle.eq(count(m, self.cycles, counters.busy)),
+            counters.minstret.eq(count(m, self.instructions, counters.retired)),
+            counters.number.eq(access.number),
+            access.is_command.eq(access.number == CSRS["accel_cisc"].number),
+            access.answer.mepc.eq(word),
+            access.answer.per_thread.eq(
+                (access.number == CSRS["thread_id"].number)
+                | (access.number == CSRS["mhartid"].number)
             ),
         ]
         self.read(m, self.values(fcsr, word))
@@ -166,9 +219,9 @@ class CsrFile(SharedBlock):
 
     def values(self, fcsr, word) -> dict[str, Value | int]:
         """Return register values by name; registers not listed read 0."""
-        shape = self.shape
+        shape, access, counters = self.shape, self.access, self.counters
         thread = Const(0, shape.thread_width)
-        warp = self.warp[: shape.warp_width]
+        warp = access.warp[: shape.warp_width]
         return {
             "fflags": fcsr[:FLAGS_WIDTH],
             "frm": fcsr[FLAGS_WIDTH:],
@@ -176,14 +229,14 @@ class CsrFile(SharedBlock):
             "mscratch": word,
             "mepc": word,
             "misa": ISA,
-            "mcycle": self.mcycle[:32],
-            "mcycleh": self.mcycle[32:],
-            "minstret": self.minstret[:32],
-            "minstreth": self.minstret[32:],
-            "warp_id": self.warp,
+            "mcycle": counters.mcycle[:32],
+            "mcycleh": counters.mcycle[32:],
+            "minstret": counters.minstret[:32],
+            "minstreth": counters.minstret[32:],
+            "warp_id": access.warp,
             "core_id": self.core,
             "warp_mask": self.active,
-            "thread_mask": self.mask,
+            "thread_mask": access.mask,
             "mhartid": Cat(thread, warp, self.core),
             "num_threads": shape.threads,
             "num_warps": shape.warps,
@@ -193,71 +246,74 @@ class CsrFile(SharedBlock):
 
     def read(self, m: Module, values: dict[str, Value | int]):
         """Select the register at address `number`."""
-        with m.Switch(self.number):
+        access = self.access
+        with m.Switch(access.number):
             for csr in CSRS.values():
                 with m.Case(csr.number):
                     m.d.comb += [
-                        self.answer.value.eq(values.get(csr.name, 0)),
-                        self.answer.exists.eq(1),
-                        self.answer.writable.eq(csr.access != "read"),
+                        access.answer.value.eq(values.get(csr.name, 0)),
+                        access.answer.exists.eq(1),
+                        access.answer.writable.eq(csr.access != "read"),
                     ]
-            with m.Default(), m.Switch(self.number):
+            with m.Default(), m.Switch(access.number):
                 for half, numbers in enumerate(COUNTER_NUMBERS):
                     # An aligned block of numbers; the cases above take precedence.
                     with m.Case(f"{numbers.start >> ceil_log2(len(numbers)):07b}-----"):
                         m.d.comb += [
-                            self.answer.value.eq(self.counter.word_select(half, 32)),
-                            self.answer.exists.eq(1),
+                            access.answer.value.eq(self.counters.value.word_select(half, 32)),
+                            access.answer.exists.eq(1),
                         ]
 
     def keep_float_registers(self, m: Module) -> Value:
         """Keep the flags and rounding modes of all warps; return those of the addressed warp."""
-        warps = range(self.shape.warps)
+        access, warps = self.access, range(self.shape.warps)
         flags = [Signal(FLAGS_WIDTH, name=f"fflags_{w}") for w in warps]
         fcsr, written = Signal(8), Signal(8)
         m.d.comb += [
-            fcsr.eq(select(self.warps, [Cat(flags[w], self.frm[w]) for w in warps])),
+            fcsr.eq(select(access.warps, [Cat(flags[w], self.floats.frm[w]) for w in warps])),
             written.eq(fcsr),
         ]
         writes = Signal()
-        with m.Switch(self.number):
+        with m.Switch(access.number):
             with m.Case(CSRS["fflags"].number):
-                m.d.comb += [written[:FLAGS_WIDTH].eq(self.write_value), writes.eq(self.write)]
+                m.d.comb += [written[:FLAGS_WIDTH].eq(access.write_value), writes.eq(access.write)]
             with m.Case(CSRS["frm"].number):
-                m.d.comb += [written[FLAGS_WIDTH:].eq(self.write_value), writes.eq(self.write)]
+                m.d.comb += [written[FLAGS_WIDTH:].eq(access.write_value), writes.eq(access.write)]
             with m.Case(CSRS["fcsr"].number):
-                m.d.comb += [written.eq(self.write_value), writes.eq(self.write)]
+                m.d.comb += [written.eq(access.write_value), writes.eq(access.write)]
         for w in warps:
-            raising = (self.flags[bus] for bus in range(self.shape.writeback_buses))
+            raising = (self.floats.flags[bus] for bus in range(self.shape.writeback_buses))
             raised = (Mux(bus.valid & (bus.warp == w), bus.flags, 0) for bus in raising)
             m.d.sync += flags[w].eq(reduce(or_, raised, flags[w]))
-            with m.If(writes & self.warps[w]):
+            with m.If(writes & access.warps[w]):
                 m.d.sync += [
                     flags[w].eq(written[:FLAGS_WIDTH]),
-                    self.frm[w].eq(written[FLAGS_WIDTH:]),
+                    self.floats.frm[w].eq(written[FLAGS_WIDTH:]),
                 ]
         return fcsr
 
     def keep_words(self, m: Module) -> Value:
         """Keep mscratch and mepc of each warp; return the one selected by `lookup`."""
-        warps = self.shape.warps
+        access, warps = self.access, self.shape.warps
         m.submodules.words = words = Sram(depth=2 * warps, width=32, ports=ONE_PORT)
         # The memory has no reset: a word reads 0 until it is written.
         scratches, returns = Signal(warps), Signal(warps)
-        is_scratch = self.number == CSRS["mscratch"].number
-        writes_scratch = self.write & is_scratch
-        writes_return = self.write & (self.number == CSRS["mepc"].number)
+        is_scratch = access.number == CSRS["mscratch"].number
+        writes_scratch = access.write & is_scratch
+        writes_return = access.write & (access.number == CSRS["mepc"].number)
         m.d.comb += [
-            words.read_enable.eq(self.lookup),
-            words.read_address.eq(Cat(self.lookup_scratch, self.lookup_warp)),
+            words.read_enable.eq(access.lookup),
+            words.read_address.eq(Cat(access.lookup_scratch, access.lookup_warp)),
             words.write_mask.eq(writes_scratch | writes_return),
-            words.write_address.eq(Cat(writes_scratch, self.warp)),
+            words.write_address.eq(Cat(writes_scratch, access.warp)),
             # Instructions are aligned to words.
-            words.write_data.eq(self.write_value & Cat(writes_scratch.replicate(2), ~Const(0, 30))),
+            words.write_data.eq(
+                access.write_value & Cat(writes_scratch.replicate(2), ~Const(0, 30))
+            ),
         ]
         m.d.sync += [
-            scratches.eq(scratches | Mux(writes_scratch, self.warps, 0)),
-            returns.eq(returns | Mux(writes_return, self.warps, 0)),
+            scratches.eq(scratches | Mux(writes_scratch, access.warps, 0)),
+            returns.eq(returns | Mux(writes_return, access.warps, 0)),
         ]
         written = Mux(is_scratch, scratches, returns)
-        return Mux((self.warps & written).any(), words.read_data, 0)
+        return Mux((access.warps & written).any(), words.read_data, 0)

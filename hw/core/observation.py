@@ -130,5 +130,5 @@ def probe(m: Module, observed, issue, collectors, units: dict[Port, Any], writeb
         m.d.comb += slot.eq(issue.slots[number])
     m.d.comb += [
         observed.reasons.eq(issue.reason),
-        observed.at_barrier.eq(units[Port.CONTROL].at_barrier),
+        observed.at_barrier.eq(units[Port.CONTROL].warps.at_barrier),
     ]

@@ -1,7 +1,7 @@
 """Effects and faults of each instruction of `Port.CONTROL`."""
 
 from amaranth import *
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
@@ -14,7 +14,7 @@ from .divergence_stack import StackChange, divergence_layout, stack_answer_layou
 from .faults import FaultCause
 from .redirects import turn_layout
 
-__all__ = ["ControlEffects", "effects_layout", "situation_layout"]
+__all__ = ["ControlEffects", "EffectsSignature", "effects_layout", "situation_layout"]
 
 
 def situation_layout(config: PipelineConfig) -> data.StructLayout:
@@ -57,6 +57,24 @@ def effects_layout(config: PipelineConfig) -> data.StructLayout:
     })
 
 
+class EffectsSignature(wiring.Signature):
+    """Look-up of the effects of an instruction in a situation.
+
+    Members
+    -------
+    instruction : Out(control_layout(config))
+    situation : Out(situation_layout(config))
+    effects : In(effects_layout(config))
+    """
+
+    def __init__(self, config: PipelineConfig):
+        super().__init__({
+            "instruction": Out(control_layout(config)),
+            "situation": Out(situation_layout(config)),
+            "effects": In(effects_layout(config)),
+        })
+
+
 class ControlEffects(SharedBlock):
     """Effects of a control instruction, or its fault. Combinational.
 
@@ -66,22 +84,16 @@ class ControlEffects(SharedBlock):
 
     Members
     -------
-    instruction : In(control_layout(config))
-    situation : In(situation_layout(config))
-    o : Out(effects_layout(config))
+    lookup : In(EffectsSignature(config))
     """
 
     def __init__(self, config: PipelineConfig):
         self.config = config
-        super().__init__({
-            "instruction": In(control_layout(config)),
-            "situation": In(situation_layout(config)),
-            "o": Out(effects_layout(config)),
-        })
+        super().__init__({"lookup": In(EffectsSignature(config))})
 
     def build(self, platform):
         m = Module()
-        given, o = self.instruction, self.o
+        given, o = self.lookup.instruction, self.lookup.effects
         m.d.comb += [
             o.mask.eq(given.a),
             o.split.both.eq(given.mask),
@@ -112,7 +124,7 @@ class ControlEffects(SharedBlock):
             with m.Case(Operation.MRET):
                 m.d.comb += [
                     o.turn.warps.eq(given.warps),
-                    o.turn.pc.eq(self.situation.register.mepc),
+                    o.turn.pc.eq(self.lookup.situation.register.mepc),
                 ]
             with m.Case(Operation.CSRRW, Operation.CSRRS, Operation.CSRRC):
                 self.access_register(m)
@@ -124,7 +136,7 @@ class ControlEffects(SharedBlock):
             if self.config.awaits_products:
                 with m.Case(Operation.HGMMA_WAIT):
                     m.d.comb += [
-                        o.fault.eq(~self.situation.has_product),
+                        o.fault.eq(~self.lookup.situation.has_product),
                         o.cause.eq(FaultCause.NO_PRODUCT),
                     ]
             with m.Default():
@@ -138,7 +150,7 @@ class ControlEffects(SharedBlock):
 
     def spawn(self, m: Module):
         """Start thread 0 of the first `a` warps, except this one."""
-        given, o = self.instruction, self.o
+        given, o = self.lookup.instruction, self.lookup.effects
         warps = self.config.warps
         count = given.a[: ceil_log2(warps + 1)]
         below = ((1 << count) - 1)[:warps]
@@ -153,24 +165,25 @@ class ControlEffects(SharedBlock):
 
     def split(self, m: Module):
         """Push a split if threads are on both sides; the others start at the next instruction."""
-        given, o = self.instruction, self.o
+        given, o = self.lookup.instruction, self.lookup.effects
         is_divergent = given.chosen.any() & o.split.rest.any()
         m.d.comb += [
             o.mask.eq(given.chosen),
             o.value.eq(is_divergent),
             o.changes_mask.eq(is_divergent),
             o.stack.eq(Mux(is_divergent, StackChange.PUSH, StackChange.NONE)),
-            o.fault.eq(is_divergent & self.situation.stack.is_full),
+            o.fault.eq(is_divergent & self.lookup.situation.stack.is_full),
             o.cause.eq(FaultCause.STACK_OVERFLOW),
         ]
 
     def join(self, m: Module):
         """Switch to the second side of a split, or rejoin both sides after the second."""
-        given, o, top = self.instruction, self.o, self.situation.stack.top
+        given, o = self.lookup.instruction, self.lookup.effects
+        top = self.lookup.situation.stack.top
         joins = given.a[0]
         begins = top.rest.any()
         m.d.comb += [
-            o.fault.eq(joins & self.situation.stack.is_empty),
+            o.fault.eq(joins & self.lookup.situation.stack.is_empty),
             o.cause.eq(FaultCause.STACK_UNDERFLOW),
             o.changes_mask.eq(joins),
             o.mask.eq(Mux(begins, top.rest, top.both)),
@@ -184,7 +197,8 @@ class ControlEffects(SharedBlock):
 
     def access_register(self, m: Module):
         """Read a control register, and write it unless the instruction only reads."""
-        given, o, found = self.instruction, self.o, self.situation.register
+        given, o = self.lookup.instruction, self.lookup.effects
+        found = self.lookup.situation.register
         is_replacement = given.operation == Operation.CSRRW
         writes = is_replacement | given.field
         m.d.comb += [

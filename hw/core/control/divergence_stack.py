@@ -1,7 +1,7 @@
 """Divergence stack: open splits of each warp, with the second side's threads and start."""
 
 from amaranth import *
-from amaranth.lib import data, enum
+from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
@@ -12,7 +12,13 @@ from ...lib.interfaces.core_memory import warp_shape
 from ...lib.one_hot import select
 from ...lib.sram import Sram
 
-__all__ = ["DivergenceStack", "StackChange", "divergence_layout", "stack_answer_layout"]
+__all__ = [
+    "DivergenceStack",
+    "StackChange",
+    "StackSignature",
+    "divergence_layout",
+    "stack_answer_layout",
+]
 
 
 class StackChange(enum.Enum, shape=2):
@@ -38,11 +44,36 @@ def stack_answer_layout(config: PipelineConfig) -> data.StructLayout:
     return data.StructLayout({"top": divergence_layout(config), "is_empty": 1, "is_full": 1})
 
 
+class StackSignature(wiring.Signature):
+    """Access to the divergence stacks by the instruction in execution.
+
+    Members
+    -------
+    lookup : Out(1)
+        Reads the stack of `lookup_warp`.
+    lookup_warp : Out(warp_shape(config))
+    answer : In(stack_answer_layout(config))
+        The innermost split, and whether the stack is empty or full.
+    change : Out(StackChange)
+        Illegal: a push to a full stack, `SECOND` or `POP` on an empty one.
+    push : Out(divergence_layout(config))
+    """
+
+    def __init__(self, config: PipelineConfig):
+        super().__init__({
+            "lookup": Out(1),
+            "lookup_warp": Out(warp_shape(config)),
+            "answer": In(stack_answer_layout(config)),
+            "change": Out(StackChange),
+            "push": Out(divergence_layout(config)),
+        })
+
+
 class DivergenceStack(SharedBlock):
     """Divergence stack: a stack of open splits for each warp, `stack_depth` deep.
 
-    `lookup` reads a warp's stack; `answer` is valid from the next cycle until the next look-up.
-    `change` applies to the stack of the last look-up, at most once per look-up, and not in the
+    A look-up reads a warp's stack; its answer is valid from the next cycle until the next look-up.
+    A change applies to the stack of the last look-up, at most once per look-up, and not in the
     cycle of the next one.
 
     | cycle | lookup | answer of  | change of |
@@ -59,44 +90,32 @@ class DivergenceStack(SharedBlock):
 
     Members
     -------
-    lookup : In(1)
-    lookup_warp : In(warp_shape(config))
-    answer : Out(stack_answer_layout(config))
-        The innermost split, and whether the stack is empty or full.
-    change : In(StackChange)
-        Illegal: a push to a full stack, `SECOND` or `POP` on an empty one.
-    push : In(divergence_layout(config))
+    access : In(StackSignature(config))
     """
 
     def __init__(self, config: PipelineConfig):
         self.config = config
-        super().__init__({
-            "lookup": In(1),
-            "lookup_warp": In(warp_shape(config)),
-            "answer": Out(stack_answer_layout(config)),
-            "change": In(StackChange),
-            "push": In(divergence_layout(config)),
-        })
+        super().__init__({"access": In(StackSignature(config))})
 
     def build(self, platform):
         m = Module()
-        config = self.config
+        config, access = self.config, self.access
         if config.stack_depth == 0:
-            m.d.comb += [self.answer.is_empty.eq(1), self.answer.is_full.eq(1)]
+            m.d.comb += [access.answer.is_empty.eq(1), access.answer.is_full.eq(1)]
             return m
         # Index of the innermost split; all ones (0 - 1) if the stack is empty.
         width = ceil_log2(config.stack_depth + 1)
         empty = (1 << width) - 1
         levels = [Signal(width, init=empty, name=f"level_{w}") for w in range(config.warps)]
-        lookup_level = select((1 << self.lookup_warp)[: config.warps], levels)
+        lookup_level = select((1 << access.lookup_warp)[: config.warps], levels)
         warp = Signal(warp_shape(config), reset_less=True)
         level = Signal(width, reset_less=True)
-        with m.If(self.lookup):
-            m.d.sync += [warp.eq(self.lookup_warp), level.eq(lookup_level)]
+        with m.If(access.lookup):
+            m.d.sync += [warp.eq(access.lookup_warp), level.eq(lookup_level)]
 
-        is_push = self.change == StackChange.PUSH
+        is_push = access.change == StackChange.PUSH
         above, below = (level + 1)[:width], (level - 1)[:width]
-        with m.If(is_push | (self.change == StackChange.POP)):
+        with m.If(is_push | (access.change == StackChange.POP)):
             for number, kept in enumerate(levels):
                 with m.If(warp == number):
                     m.d.sync += kept.eq(Mux(is_push, above, below))
@@ -107,15 +126,15 @@ class DivergenceStack(SharedBlock):
         top = data.View(divergence_layout(config), splits.read_data)
         changed = Signal(divergence_layout(config))
         m.d.comb += [
-            splits.read_enable.eq(self.lookup),
-            splits.read_address.eq(Cat(lookup_level, self.lookup_warp)),
-            splits.write_mask.eq(is_push | (self.change == StackChange.SECOND)),
+            splits.read_enable.eq(access.lookup),
+            splits.read_address.eq(Cat(lookup_level, access.lookup_warp)),
+            splits.write_mask.eq(is_push | (access.change == StackChange.SECOND)),
             splits.write_address.eq(Cat(Mux(is_push, above, level), warp)),
-            changed.eq(Mux(is_push, self.push, top)),
+            changed.eq(Mux(is_push, access.push, top)),
             splits.write_data.eq(changed),
-            self.answer.top.eq(top),
-            self.answer.is_empty.eq(level == empty),
-            self.answer.is_full.eq(level == config.stack_depth - 1),
+            access.answer.top.eq(top),
+            access.answer.is_empty.eq(level == empty),
+            access.answer.is_full.eq(level == config.stack_depth - 1),
         ]
         # `SECOND` starts the remaining threads.
         with m.If(~is_push):

@@ -1,7 +1,7 @@
 """Redirects of warps by branches and control instructions, for fetch and the scoreboard."""
 
 from amaranth import *
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
@@ -11,8 +11,9 @@ from ...lib.streams import ResponseSignature
 from ..front_end_layouts import redirect_layout
 from ..layouts import branch_layout
 from .faults import FaultCause, fault_layout
+from .warp_table import ThreadMasksSignature
 
-__all__ = ["Redirects", "turn_layout"]
+__all__ = ["ControlOutcomeSignature", "Redirects", "turn_layout"]
 
 
 def turn_layout(config: PipelineConfig) -> data.StructLayout:
@@ -23,13 +24,36 @@ def turn_layout(config: PipelineConfig) -> data.StructLayout:
     return data.StructLayout({"warps": config.warps, "pc": 32, "is_start": 1})
 
 
+class ControlOutcomeSignature(wiring.Signature):
+    """Outcome of a control instruction for its warp and for those that it starts.
+
+    Members
+    -------
+    turn : Out(ResponseSignature(turn_layout(config)))
+        Redirects warps; accepted while `busy` is low.
+    fault : Out(ResponseSignature(fault_layout(config)))
+        The instruction failed; accepted while `busy` is low.
+    resumed : Out(warps)
+        Warps that continue at the next instruction.
+    busy : In(1)
+    """
+
+    def __init__(self, config: PipelineConfig):
+        super().__init__({
+            "turn": Out(ResponseSignature(turn_layout(config))),
+            "fault": Out(ResponseSignature(fault_layout(config))),
+            "resumed": Out(config.warps),
+            "busy": In(1),
+        })
+
+
 class Redirects(SharedBlock):
     """Redirect unit: one redirect and one fault per cycle, those of branches first.
 
     A branch is answered in its cycle: by a redirect if its target is not the next instruction, by
-    a fault if it is illegal, otherwise by `resume` alone. A turn of control is accepted while
-    `busy` is low. It executes from the next cycle on, one warp in each cycle without a redirect by
-    a branch; a fault of control likewise. `resume` and `start` are in the cycle of the redirect.
+    a fault if it is illegal, otherwise by `resume` alone. A turn of control executes from the next
+    cycle on, one warp in each cycle without a redirect by a branch; a fault of control likewise.
+    `resume` and `start` are in the cycle of the redirect.
 
     Parameters
     ----------
@@ -38,16 +62,11 @@ class Redirects(SharedBlock):
     Members
     -------
     branch : In(ResponseSignature(branch_layout(config)))
-    turn : In(ResponseSignature(turn_layout(config)))
-        Accepted while `busy` is low.
-    found : In(ResponseSignature(fault_layout(config)))
-        Fault of control; accepted while `busy` is low.
-    resumed : In(warps)
-        Warps that continue at the next instruction.
-    mask : In(ArrayLayout(threads, warps))
-    active : In(warps)
+    control : In(ControlOutcomeSignature(config))
+    released : In(warps)
+        Warps that a barrier releases: they continue at the next instruction.
+    masks : In(ThreadMasksSignature(config))
         Branches of inactive warps are ignored: the run has ended meanwhile.
-    busy : Out(1)
     redirect : Out(ResponseSignature(redirect_layout(config)))
     resume : Out(warps)
     start : Out(warps)
@@ -58,12 +77,9 @@ class Redirects(SharedBlock):
         self.config = config
         super().__init__({
             "branch": In(ResponseSignature(branch_layout(config))),
-            "turn": In(ResponseSignature(turn_layout(config))),
-            "found": In(ResponseSignature(fault_layout(config))),
-            "resumed": In(config.warps),
-            "mask": In(data.ArrayLayout(config.threads, config.warps)),
-            "active": In(config.warps),
-            "busy": Out(1),
+            "control": In(ControlOutcomeSignature(config)),
+            "released": In(config.warps),
+            "masks": In(ThreadMasksSignature(config)),
             "redirect": Out(ResponseSignature(redirect_layout(config))),
             "resume": Out(config.warps),
             "start": Out(config.warps),
@@ -72,7 +88,7 @@ class Redirects(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        config = self.config
+        config, control = self.config, self.control
         branch_fault = Signal(fault_layout(config))
         branches, turns, branch_fails = self.follow_branch(m, branch_fault)
         left = Signal(turn_layout(config))  # remainder of the current turn
@@ -81,7 +97,7 @@ class Redirects(SharedBlock):
         resumed = Signal(config.warps)
         chosen = Signal(config.warps)
         m.d.comb += [
-            self.busy.eq(left.warps.any() | failed),
+            control.busy.eq(left.warps.any() | failed),
             chosen.eq(Mux(turns, 0, lowest(left.warps))),
             self.start.eq(Mux(left.is_start, chosen, 0)),
             self.resume.eq(resumed | branches | Mux(left.is_start, 0, chosen)),
@@ -94,16 +110,16 @@ class Redirects(SharedBlock):
             self.fault.payload.eq(Mux(branch_fails, branch_fault, failure)),
         ]
         m.d.sync += [
-            resumed.eq(self.resumed),
+            resumed.eq(control.resumed | self.released),
             left.warps.eq(left.warps & ~chosen),
             failed.eq(failed & branch_fails),
         ]
-        with m.If(~self.busy):
+        with m.If(~control.busy):
             m.d.sync += [
-                left.eq(self.turn.payload),
-                left.warps.eq(Mux(self.turn.valid, self.turn.payload.warps, 0)),
-                failure.eq(self.found.payload),
-                failed.eq(self.found.valid),
+                left.eq(control.turn.payload),
+                left.warps.eq(Mux(control.turn.valid, control.turn.payload.warps, 0)),
+                failure.eq(control.fault.payload),
+                failed.eq(control.fault.valid),
             ]
         return m
 
@@ -116,7 +132,7 @@ class Redirects(SharedBlock):
         is_misaligned = branch.target[:2].any()
         fails, continues, turns = Signal(), Signal(), Signal()
         m.d.comb += [
-            warps.eq((self.branch.valid << branch.warp) & self.active),
+            warps.eq((self.branch.valid << branch.warp) & self.masks.active),
             fails.eq(warps.any() & (disagrees | is_misaligned)),
             fault.warp.eq(branch.warp),
             fault.pc.eq(branch.pc),
@@ -125,7 +141,7 @@ class Redirects(SharedBlock):
                 Mux(
                     disagrees,
                     branch.disagree,
-                    select(warps, [self.mask[w] for w in range(config.warps)]),
+                    select(warps, [self.masks.mask[w] for w in range(config.warps)]),
                 )
             ),
             fault.address.eq(branch.target),

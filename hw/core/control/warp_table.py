@@ -1,13 +1,50 @@
 """Warp table: active warps of a core and their thread masks."""
 
 from amaranth import *
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 
-__all__ = ["WarpTable"]
+__all__ = ["MaskChangeSignature", "ThreadMasksSignature", "WarpTable"]
+
+
+class ThreadMasksSignature(wiring.Signature):
+    """Thread mask of each warp, and the warps with active threads.
+
+    Members
+    -------
+    mask : Out(ArrayLayout(threads, warps))
+    active : Out(warps)
+    """
+
+    def __init__(self, config: PipelineConfig):
+        masks = data.ArrayLayout(config.threads, config.warps)
+        super().__init__({
+            "mask": Out(masks, init=[1]),  # pyright: ignore[reportCallIssue]  # not in stubs
+            "active": Out(config.warps, init=1),  # pyright: ignore[reportCallIssue]  # not in stubs
+        })
+
+
+class MaskChangeSignature(wiring.Signature):
+    """Change of thread masks by an instruction.
+
+    Members
+    -------
+    warps : Out(warps)
+        One-hot, or 0: the warp that takes `mask`.
+    mask : Out(threads)
+    end : Out(1)
+        Ends all warps; no other change in the same cycle.
+    """
+
+    def __init__(self, config: PipelineConfig):
+        super().__init__({
+            "warps": Out(config.warps),
+            "mask": Out(config.threads),
+            "end": Out(1),
+        })
 
 
 class WarpTable(SharedBlock):
@@ -22,38 +59,31 @@ class WarpTable(SharedBlock):
 
     Members
     -------
-    change : In(warps)
-        One-hot, or 0: the warp that takes `change_mask`.
-    change_mask : In(threads)
+    change : In(MaskChangeSignature(config))
     start : In(warps)
         Activates thread 0 of these warps; their other threads are unchanged.
-    end : In(1)
-        Ends all warps; no other change in the same cycle.
-    mask : Out(ArrayLayout(threads, warps))
-    active : Out(warps)
+    masks : Out(ThreadMasksSignature(config))
     """
 
     def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({
-            "change": In(config.warps),
-            "change_mask": In(config.threads),
+            "change": In(MaskChangeSignature(config)),
             "start": In(config.warps),
-            "end": In(1),
-            "mask": Out(data.ArrayLayout(config.threads, config.warps), init=[1]),  # pyright: ignore[reportCallIssue]  # not in stubs
-            "active": Out(config.warps, init=1),  # pyright: ignore[reportCallIssue]  # not in stubs
+            "masks": Out(ThreadMasksSignature(config)),
         })
 
     def build(self, platform):
         m = Module()
-        stays = self.active & ~self.change
-        changed = Mux(self.change_mask.any(), self.change, 0)
-        m.d.sync += self.active.eq(stays | changed | self.start)
+        change, masks = self.change, self.masks
+        stays = masks.active & ~change.warps
+        changed = Mux(change.mask.any(), change.warps, 0)
+        m.d.sync += masks.active.eq(stays | changed | self.start)
         for warp in range(self.config.warps):
-            with m.If(self.change[warp]):
-                m.d.sync += self.mask[warp].eq(self.change_mask)
+            with m.If(change.warps[warp]):
+                m.d.sync += masks.mask[warp].eq(change.mask)
             with m.Elif(self.start[warp]):
-                m.d.sync += self.mask[warp][0].eq(1)
-        with m.If(self.end):
-            m.d.sync += [self.active.eq(0), Value.cast(self.mask).eq(0)]
+                m.d.sync += masks.mask[warp][0].eq(1)
+        with m.If(change.end):
+            m.d.sync += [masks.active.eq(0), Value.cast(masks.mask).eq(0)]
         return m

@@ -11,6 +11,7 @@ from ...lib.interfaces.execution_unit import OPERANDS
 from ...lib.one_hot import number_of, select
 from ..front_end_layouts import head_layout
 from ..layouts import group_fields, issue_layout
+from ..warp_state import WarpStateSignature
 from .issue_credits import IssueCredits
 from .issue_slot import IssueSlot
 from .scheduler import Scheduler
@@ -36,13 +37,8 @@ class Issue(SharedBlock):
         Next instruction of each warp, and with an `issue_width` of 2 the one after it.
     take : Out(warps), take_slot_1 : Out(1)
         One-hot warp whose head leaves its buffer; the instruction after it leaves as well.
-    masks : In(ArrayLayout(threads, warps))
-        Active threads of each warp.
-    active, at_barrier, started : In(warps)
-        Warps that run; that wait at a barrier; that start in the next cycle.
-    resume : In(warps)
-        The instruction that stalled the warp has completed; mask and head are valid from the next
-        cycle on.
+    active : In(warps)
+    warps : In(WarpStateSignature(config))
     released : In(len(config.credit_ports))
         Units that return a credit; see `IssueCredits`.
     o : Out(stream.Signature(issue_layout(config))).array(issue_width)
@@ -64,11 +60,8 @@ class Issue(SharedBlock):
             "heads": In(head_layout(config)).array(width, warps),
             "take": Out(warps),
             "take_slot_1": Out(1),
-            "masks": In(data.ArrayLayout(config.threads, warps)),
             "active": In(warps),
-            "at_barrier": In(warps),
-            "started": In(warps),
-            "resume": In(warps),
+            "warps": In(WarpStateSignature(config)),
             "released": In(len(config.credit_ports)),
             "o": Out(stream.Signature(issue_layout(config))).array(width),
             "dispatched": In(data.ArrayLayout(event, len(FIXED_PORTS))),
@@ -84,7 +77,8 @@ class Issue(SharedBlock):
         m = Module()
         m.submodules.scoreboard = scoreboard = Scoreboard(self.config)
         m.submodules.scheduler = scheduler = Scheduler(self.config)
-        same = ["active", "at_barrier", "started", "resume", "dispatched", "arriving", "written"]
+        connect(m, flipped(self.warps), scoreboard.warps)
+        same = ["active", "dispatched", "arriving", "written"]
         m.d.comb += [getattr(scoreboard, name).eq(getattr(self, name)) for name in same]
         for sources, sinks in zip(self.heads, scoreboard.heads, strict=True):
             m.d.comb += [sink.eq(head) for sink, head in zip(sinks, sources, strict=True)]
@@ -137,7 +131,7 @@ class Issue(SharedBlock):
         waits = scoreboard.waits
         m.d.comb += [
             scheduler.ready.eq(scoreboard.ready),
-            scheduler.started.eq(self.started),
+            scheduler.started.eq(self.warps.started),
             scheduler.long_wait.eq(waits.memory | waits.barrier | waits.idle),
         ]
         width = self.config.issue_width
@@ -148,7 +142,11 @@ class Issue(SharedBlock):
         })
         entry = Signal(layout, name="entry")
         entries = [
-            Cat(*(heads[warp] for heads in self.heads), scoreboard.pending[warp], self.masks[warp])
+            Cat(
+                *(heads[warp] for heads in self.heads),
+                scoreboard.pending[warp],
+                self.warps.masks[warp],
+            )
             for warp in range(self.config.warps)
         ]
         m.d.comb += Value.cast(entry).eq(select(scheduler.grant, entries))

@@ -11,6 +11,7 @@ from ...lib.interfaces.core_memory import warp_shape
 from ...lib.interfaces.execution_unit import OPERANDS, REGISTER_WIDTH, REGISTERS
 from ..front_end_layouts import head_layout
 from ..layouts import group_fields
+from ..warp_state import WarpStateSignature
 from .stall_reason import StallReason, reason_of_each, waits_layout
 from .warp_scoreboard import (
     FIXED_PORTS,
@@ -100,8 +101,8 @@ class Scoreboard(Component):
     -------
     heads : In(head_layout(config)).array(issue_width, warps)
         Next instruction of each warp, and with an `issue_width` of 2 the one after it.
-    active, at_barrier, started : In(warps)
-        Warps that run; that wait at a barrier; that start in the next cycle.
+    active : In(warps)
+    warps : In(WarpStateSignature(config))
     ready, ready_slot_1 : Out(warps)
         The next instruction can issue; if it issues, so can the second.
     pending : Out(ArrayLayout(ArrayLayout(3, issue_width), warps))
@@ -114,8 +115,6 @@ class Scoreboard(Component):
         Results of these ports that will be written soon; may be held until they are.
     written : In(ArrayLayout(done_layout(config), writeback_buses))
         Instructions that complete in this cycle.
-    resume : In(warps)
-        The instruction that stalled the warp has executed.
     exhausted : In(len(config.credit_ports))
         Ports whose instructions have to wait for a credit.
     drained : Out(warps)
@@ -131,8 +130,7 @@ class Scoreboard(Component):
         ports: dict = {
             "heads": In(head_layout(config)).array(width, warps),
             "active": In(warps),
-            "at_barrier": In(warps),
-            "started": In(warps),
+            "warps": In(WarpStateSignature(config)),
             "ready": Out(warps),
             "ready_slot_1": Out(warps),
             "pending": Out(data.ArrayLayout(data.ArrayLayout(OPERANDS, width), warps)),
@@ -141,7 +139,6 @@ class Scoreboard(Component):
             "dispatched": In(data.ArrayLayout(event, len(FIXED_PORTS))),
             "arriving": In(data.ArrayLayout(event, len(VARIABLE_PORTS))),
             "written": In(data.ArrayLayout(done_layout(config), config.writeback_buses)),
-            "resume": In(warps),
             "exhausted": In(len(config.credit_ports)),
             "drained": Out(warps),
             "waits": Out(waits_layout(config)),
@@ -232,7 +229,7 @@ class Scoreboard(Component):
         slots = [self.issue[slot] for slot in range(self.config.issue_width)]
         stalls_warp = Cat(slot.valid & slot.stalls_warp for slot in slots).any()
         m.d.sync += stopped.eq(
-            (stopped & ~(self.resume | self.started))
+            (stopped & ~(self.warps.resume | self.warps.started))
             | (self.grant & stalls_warp.replicate(self.config.warps))
         )
         first, serialises = self.column(0, "valid"), self.column(0, "serialises")
@@ -254,9 +251,9 @@ class Scoreboard(Component):
             self.waits.scoreboard.eq(free & hazard & ~memory),
             self.waits.memory.eq(free & memory),
             self.waits.drain.eq(free & ~hazard & undrained),
-            self.waits.blocked.eq(self.active & stopped & ~self.at_barrier),
+            self.waits.blocked.eq(self.active & stopped & ~self.warps.at_barrier),
             self.waits.no_instruction.eq(runs & ~first),
-            self.waits.barrier.eq(self.active & stopped & self.at_barrier),
+            self.waits.barrier.eq(self.active & stopped & self.warps.at_barrier),
             self.waits.idle.eq(~self.active),
             Value.cast(self.reason).eq(Cat(reason_of_each(self.waits, self.config.warps))),
         ]

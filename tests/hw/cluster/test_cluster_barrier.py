@@ -32,16 +32,17 @@ class Driver:
     async def step(self, ctx):
         """Run a cycle; return the accepted core, and whether it is refused."""
         dut = self.dut
-        for port, request in zip(dut.request, self.requests, strict=True):
+        for port, request in zip(dut.core, self.requests, strict=True):
+            port = port.request
             ctx.set(port.valid, request is not None)
             if request is not None:
                 ctx.set(port.payload, {"barrier": request[0], "count": request[1]})
-        (core,) = [n for n, port in enumerate(dut.request) if ctx.get(port.ready)] or [None]
-        refused = core is not None and bool(ctx.get(dut.refused[core]))
+        (core,) = [n for n, port in enumerate(dut.core) if ctx.get(port.request.ready)] or [None]
+        refused = core is not None and bool(ctx.get(dut.core[core].refused))
         if core is not None:
             self.requests[core] = None
-        if ctx.get(dut.release.valid):
-            self.released.append(ctx.get(dut.release.payload.barrier))
+        if ctx.get(dut.core[0].release.valid):
+            self.released.append(ctx.get(dut.core[0].release.payload.barrier))
         await ctx.tick()
         return core, refused
 
@@ -60,7 +61,7 @@ def test_all_meet_in_as_many_cycles_as_there_are_cores(cores):
                 waiting = 0 if core == cores - 1 else (2 << core) - 1
                 assert [*ctx.get(driver.dut.waiting)] == [0, waiting]
         await driver.step(ctx)
-        assert not ctx.get(driver.dut.release.valid)
+        assert not ctx.get(driver.dut.core[0].release.valid)
 
     simulate(driver.dut, bench)
     assert driver.released == [1, 1, 1]

@@ -23,32 +23,32 @@ def make(**config):
 
 async def read(ctx, dut, warp, number):
     """Return the value of a warp's register, and its flags."""
-    ctx.set(dut.lookup, 1)
-    ctx.set(dut.lookup_warp, warp)
-    ctx.set(dut.lookup_scratch, number == MSCRATCH)
+    ctx.set(dut.access.lookup, 1)
+    ctx.set(dut.access.lookup_warp, warp)
+    ctx.set(dut.access.lookup_scratch, number == MSCRATCH)
     await ctx.tick()
-    ctx.set(dut.lookup, 0)
-    ctx.set(dut.lookup_warp, 0)
-    ctx.set(dut.lookup_scratch, 0)
-    ctx.set(dut.number, number)
-    ctx.set(dut.warp, warp)
-    ctx.set(dut.warps, 1 << warp)
-    answer = ctx.get(dut.answer)
+    ctx.set(dut.access.lookup, 0)
+    ctx.set(dut.access.lookup_warp, 0)
+    ctx.set(dut.access.lookup_scratch, 0)
+    ctx.set(dut.access.number, number)
+    ctx.set(dut.access.warp, warp)
+    ctx.set(dut.access.warps, 1 << warp)
+    answer = ctx.get(dut.access.answer)
     return (
         answer.value,
         answer.exists,
         answer.writable,
         answer.per_thread,
-        ctx.get(dut.is_command),
+        ctx.get(dut.access.is_command),
     )
 
 
 async def write(ctx, dut, warp, number, value):
     await read(ctx, dut, warp, number)
-    ctx.set(dut.write, 1)
-    ctx.set(dut.write_value, value)
+    ctx.set(dut.access.write, 1)
+    ctx.set(dut.access.write_value, value)
     await ctx.tick()
-    ctx.set(dut.write, 0)
+    ctx.set(dut.access.write, 0)
 
 
 @pytest.mark.parametrize(("warps", "threads", "cores", "core"), [(1, 1, 1, 0), (3, 5, 6, 5)])
@@ -61,9 +61,9 @@ def test_every_number(warps, threads, cores, core):
 
     async def bench(ctx):
         ctx.set(dut.core, core)
-        ctx.set(dut.mask, mask)
+        ctx.set(dut.access.mask, mask)
         ctx.set(dut.active, model.active)
-        ctx.set(dut.counter, COUNTER)
+        ctx.set(dut.counters.value, COUNTER)
         for number in range(1 << 12):
             known = [csr for csr in CSRS.values() if csr.number == number]
             exists = known or any(number in numbers for numbers in COUNTER_NUMBERS)
@@ -77,7 +77,7 @@ def test_every_number(warps, threads, cores, core):
             assert per_thread == bool(known and known[0].name in ("thread_id", "mhartid"))
             assert is_command == (number == 0xACC)
             if exists and not known:
-                assert ctx.get(dut.counter_number) == number % 32
+                assert ctx.get(dut.counters.number) == number % 32
 
     simulate(dut, bench)
 
@@ -100,7 +100,7 @@ def test_numbers_that_matter():
 
     async def bench(ctx):
         ctx.set(dut.core, 3)
-        ctx.set(dut.mask, 0b1001_0001)
+        ctx.set(dut.access.mask, 0b1001_0001)
         ctx.set(dut.active, 0b0101)
         for number, value in expected.items():
             assert (await read(ctx, dut, 2, number))[:2] == (value, 1)
@@ -122,9 +122,9 @@ def test_registers_of_warps(warps):
         if rng.random() < 0.3:
             told[1] = (*told[0][:2], told[1][2])
         names = ("valid", "warp", "flags")
-        ctx.set(dut.flags, [dict(zip(names, bus, strict=True)) for bus in told])
+        ctx.set(dut.floats.flags, [dict(zip(names, bus, strict=True)) for bus in told])
         await ctx.tick()
-        ctx.set(dut.flags, [{"valid": 0}, {"valid": 0}])
+        ctx.set(dut.floats.flags, [{"valid": 0}, {"valid": 0}])
         for valid, warp, flags in told:
             if valid:
                 model.iss.set_warp(0, warp, fflags=model.iss.warp(0, warp).fflags | flags)
@@ -140,7 +140,7 @@ def test_registers_of_warps(warps):
                 model.write(warp, number, value)
             if rng.random() < 0.3:
                 await raise_flags(ctx)
-            assert [*ctx.get(dut.frm)] == [fcsr >> 5 for fcsr in model.fcsr]
+            assert [*ctx.get(dut.floats.frm)] == [fcsr >> 5 for fcsr in model.fcsr]
 
     simulate(dut, bench)
 
@@ -174,15 +174,15 @@ def test_cycles_and_instructions_are_counted_in_64_bits():
         sums = [(0xFFFF_FFF0, 0xFFFF_FFE0)]
         for _ in range(60):
             busy, retired = rng.getrandbits(1), rng.randrange(8)
-            ctx.set(dut.busy, busy)
-            ctx.set(dut.retired, retired)
+            ctx.set(dut.counters.busy, busy)
+            ctx.set(dut.counters.retired, retired)
             await ctx.tick()
             sums.append((sums[-1][0] + busy, sums[-1][1] + retired))
             for counted, low, high in zip(sums[-2], (0xB00, 0xB02), (0xB80, 0xB82), strict=True):
-                ctx.set(dut.number, low)
-                value = ctx.get(dut.answer.value)
-                ctx.set(dut.number, high)
-                assert value | ctx.get(dut.answer.value) << 32 == counted
+                ctx.set(dut.access.number, low)
+                value = ctx.get(dut.access.answer.value)
+                ctx.set(dut.access.number, high)
+                assert value | ctx.get(dut.access.answer.value) << 32 == counted
         assert min(sums[-1]) > 1 << 32
 
     simulate(dut, bench)

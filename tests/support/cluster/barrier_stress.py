@@ -27,8 +27,8 @@ class Barriers(wiring.Component):
 
     Members
     -------
-    arrive_{n}, number_{n}, count_{n} : In
-        Inputs of the `Barrier` of core n.
+    warps_{n}, number_{n}, count_{n} : In
+        Arrival at the `Barrier` of core n.
     ready_{n}, refused_{n}, cause_{n}, waiting_{n}, released_{n} : Out
         Outputs of the `Barrier` of core n.
     cores_{b} : Out(cores)
@@ -39,7 +39,7 @@ class Barriers(wiring.Component):
         self.config = config
         warps = config.core.warps
         members: dict[str, Any] = {f"cores_{b}": Out(config.cores) for b in range(config.barriers)}
-        inputs = {"arrive": warps, "number": 32, "count": 32}
+        inputs = {"warps": warps, "number": 32, "count": 32}
         outputs = {"ready": 1, "refused": 1, "cause": FaultCause}
         outputs |= {"waiting": warps, "released": warps}
         for n in range(config.cores):
@@ -54,12 +54,12 @@ class Barriers(wiring.Component):
         )
         for n in range(self.config.cores):
             m.submodules[f"core_{n}"] = barrier = Barrier(self.config)
-            connect(m, barrier.request, cluster_barrier.request[n])
-            connect(m, cluster_barrier.release, barrier.release)
-            m.d.comb += barrier.request_refused.eq(cluster_barrier.refused[n])
-            for name in ("arrive", "number", "count"):
-                m.d.comb += getattr(barrier, name).eq(getattr(self, f"{name}_{n}"))
-            for name in ("ready", "refused", "cause", "waiting", "released"):
+            connect(m, barrier.cluster, cluster_barrier.core[n])
+            for name in ("warps", "number", "count"):
+                m.d.comb += getattr(barrier.arrival, name).eq(getattr(self, f"{name}_{n}"))
+            for name in ("ready", "refused", "cause"):
+                m.d.comb += getattr(self, f"{name}_{n}").eq(getattr(barrier.arrival, name))
+            for name in ("waiting", "released"):
                 m.d.comb += getattr(self, f"{name}_{n}").eq(getattr(barrier, name))
         for b in range(self.config.barriers):
             m.d.comb += getattr(self, f"cores_{b}").eq(cluster_barrier.waiting[b])
@@ -85,13 +85,13 @@ class BarrierStress:
         inputs: dict[str, Any] = {}
         for n in range(self.config.cores):
             each = [moment.coming[n] for moment in moments]
-            inputs[f"arrive_{n}"] = np.array([0 if one is None else 1 << one.warp for one in each])
+            inputs[f"warps_{n}"] = np.array([0 if one is None else 1 << one.warp for one in each])
             inputs[f"number_{n}"] = np.array([0 if one is None else one.number for one in each])
             inputs[f"count_{n}"] = np.array([0 if one is None else one.count for one in each])
         found = self.bench.run(**inputs)
         for n in range(self.config.cores):
             told = [moment.told[n] for moment in moments]
-            comes = inputs[f"arrive_{n}"] != 0
+            comes = inputs[f"warps_{n}"] != 0
             fails = np.array([one.cause is not None for one in told])
             same(f"waiting_{n}", found, [moment.waiting[n] for moment in moments])
             same(f"released_{n}", found, [one.released for one in told])

@@ -158,9 +158,14 @@ class IssueBench:
         })
         self.input_packing, self.output_packing = Packing(inputs), Packing(outputs)
         heads = [head for entries in dut.heads for head in entries]
-        names = ("masks", *warp_sets, "released", *self.events)
+        states = (
+            dut.warps.masks,
+            dut.active,
+            *(getattr(dut.warps, name) for name in warp_sets[1:]),
+        )
+        names = ("released", *self.events)
         readies = [o.ready for o in dut.o]
-        self.inputs = Cat(*heads, *(getattr(dut, name) for name in names), *readies)
+        self.inputs = Cat(*heads, *states, *(getattr(dut, name) for name in names), *readies)
         shown = (dut.take, dut.take_slot_1, dut.drained, dut.reason, dut.slots)
         self.outputs = Cat(*shown, *(Cat(o.valid, o.payload) for o in dut.o))
 

@@ -36,29 +36,29 @@ class Driver:
         self.agrees, self.asked, released, cause = agrees, None, 0, None
         if release is not None:
             released = self.model.release(release)
-            ctx.set(dut.release.valid, 1)
-            ctx.set(dut.release.payload.barrier, release)
+            ctx.set(dut.cluster.release.valid, 1)
+            ctx.set(dut.cluster.release.payload.barrier, release)
         try:
             released |= self.model.arrive(warp, number, count)
         except RefusedError as refused:
             cause = refused.cause
             self.causes.append(cause)
-        ctx.set(dut.arrive, 1 << warp)
-        ctx.set(dut.number, number)
-        ctx.set(dut.count, count)
+        ctx.set(dut.arrival.warps, 1 << warp)
+        ctx.set(dut.arrival.number, number)
+        ctx.set(dut.arrival.count, count)
         if self.asked:
             await self.request(ctx, released if release is not None else 0, agrees)
             released = 0 if release is not None else released
-        assert ctx.get(dut.ready)
-        assert ctx.get(dut.refused) == (cause is not None)
+        assert ctx.get(dut.arrival.ready)
+        assert ctx.get(dut.arrival.refused) == (cause is not None)
         if cause is not None:
-            assert ctx.get(dut.cause) == cause
+            assert ctx.get(dut.arrival.cause) == cause
         assert ctx.get(dut.released) == released
         await ctx.tick()
-        ctx.set(dut.arrive, 0)
-        ctx.set(dut.release.valid, 0)
-        ctx.set(dut.request.ready, 0)
-        ctx.set(dut.request_refused, 0)
+        ctx.set(dut.arrival.warps, 0)
+        ctx.set(dut.cluster.release.valid, 0)
+        ctx.set(dut.cluster.request.ready, 0)
+        ctx.set(dut.cluster.refused, 0)
         assert ctx.get(dut.waiting) == self.waiting()
         return cause
 
@@ -67,27 +67,27 @@ class Driver:
         dut = self.dut
         before = ctx.get(dut.waiting)
         for _ in range(self.rng.randrange(1, 4)):
-            assert not ctx.get(dut.ready)
-            assert ctx.get(dut.request.valid)
-            payload = ctx.get(dut.request.payload)
+            assert not ctx.get(dut.arrival.ready)
+            assert ctx.get(dut.cluster.request.valid)
+            payload = ctx.get(dut.cluster.request.payload)
             assert (payload.barrier, payload.count) == self.asked
             assert ctx.get(dut.released) == released
             await ctx.tick()
             before &= ~released
             assert ctx.get(dut.waiting) == before
-            ctx.set(dut.release.valid, 0)
+            ctx.set(dut.cluster.release.valid, 0)
             released = 0
-        ctx.set(dut.request.ready, 1)
-        ctx.set(dut.request_refused, not agrees)
+        ctx.set(dut.cluster.request.ready, 1)
+        ctx.set(dut.cluster.refused, not agrees)
 
     async def release(self, ctx, index):
         """Release the warps that wait for other cores."""
         released = self.model.release(index)
-        ctx.set(self.dut.release.valid, 1)
-        ctx.set(self.dut.release.payload.barrier, index)
+        ctx.set(self.dut.cluster.release.valid, 1)
+        ctx.set(self.dut.cluster.release.payload.barrier, index)
         assert ctx.get(self.dut.released) == released
         await ctx.tick()
-        ctx.set(self.dut.release.valid, 0)
+        ctx.set(self.dut.cluster.release.valid, 0)
         assert ctx.get(self.dut.waiting) == self.waiting()
         return released
 
@@ -121,9 +121,9 @@ def test_random_arrivals(cores, warps, barriers, scope):
             if open_later and (not free or rng.random() < 0.3):
                 assert await driver.release(ctx, open_later.pop(0))
             elif not free:
-                ctx.set(driver.dut.clear, 1)
+                ctx.set(driver.dut.arrival.clear, 1)
                 await ctx.tick()
-                ctx.set(driver.dut.clear, 0)
+                ctx.set(driver.dut.arrival.clear, 0)
                 assert ctx.get(driver.dut.waiting) == 0
                 driver.model.waiting.clear()
             else:

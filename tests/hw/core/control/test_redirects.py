@@ -20,12 +20,16 @@ def run(config, cycles, *, branches=None, turns=None, faults=None, active=-1):
     started warps, and the fault.
     """
     dut = require_no_loop(Redirects(config), ports=[])
-    ports = [(dut.branch, branches or {}), (dut.turn, turns or {}), (dut.found, faults or {})]
+    ports = [
+        (dut.branch, branches or {}),
+        (dut.control.turn, turns or {}),
+        (dut.control.fault, faults or {}),
+    ]
     seen = []
 
     async def bench(ctx):
-        ctx.set(dut.active, active & (1 << config.warps) - 1)
-        ctx.set(dut.mask, [warp + 1 for warp in range(config.warps)])
+        ctx.set(dut.masks.active, active & (1 << config.warps) - 1)
+        ctx.set(dut.masks.mask, [warp + 1 for warp in range(config.warps)])
         signals = (dut.redirect.valid, dut.redirect.payload, dut.resume, dut.start)
         signals += (dut.fault.valid, dut.fault.payload)
         for cycle in range(cycles):
@@ -107,18 +111,18 @@ def test_nothing_is_lost(warps):
     resumed = [0]
 
     async def bench(ctx):
-        ctx.set(dut.active, (1 << warps) - 1)
+        ctx.set(dut.masks.active, (1 << warps) - 1)
         for cycle in range(600):
             branch = cycle < 500 and rng.random() < 0.4
-            turn = cycle < 500 and rng.random() < 0.5 and not ctx.get(dut.busy)
+            turn = cycle < 500 and rng.random() < 0.5 and not ctx.get(dut.control.busy)
             plain = rng.getrandbits(warps) if cycle < 500 and rng.random() < 0.2 else 0
             many, start = rng.getrandbits(warps), rng.getrandbits(1)
             target = ENTRY + 4 * rng.randrange(2, 64)
             ctx.set(dut.branch.valid, branch)
             ctx.set(dut.branch.payload, {"warp": 0, "pc": ENTRY, "target": target})
-            ctx.set(dut.turn.valid, turn)
-            ctx.set(dut.turn.payload, {"warps": many, "pc": cycle, "is_start": start})
-            ctx.set(dut.resumed, plain)
+            ctx.set(dut.control.turn.valid, turn)
+            ctx.set(dut.control.turn.payload, {"warps": many, "pc": cycle, "is_start": start})
+            ctx.set(dut.control.resumed, plain)
             signals = (dut.redirect.valid, dut.redirect.payload, dut.start, dut.resume)
             _, _, turns, to, started, resume = await ctx.tick().sample(*signals)
             goes_on = 1 << to.warp if turns and not started else 0

@@ -70,12 +70,12 @@ def expect(config, count, seed):
 def watch(dut, count, seen, rng, stall):
     """Return a testbench that takes and records results and commands."""
     watched = (dut.o.valid, dut.o.payload, dut.fault.valid, dut.fault.payload)
-    watched += (dut.redirect.valid, dut.redirect.payload, dut.started, dut.resume)
+    watched += (dut.redirect.valid, dut.redirect.payload, dut.warps.started, dut.warps.resume)
     watched += (dut.command.valid, dut.command.payload)
-    watched += (dut.masks, dut.active, dut.at_barrier, dut.frm, dut.exit_code)
+    watched += (dut.warps.masks, dut.active, dut.warps.at_barrier, dut.floats.frm, dut.exit_code)
 
     async def testbench(ctx):
-        ctx.set(dut.counter, COUNTER)
+        ctx.set(dut.counters.value, COUNTER)
         was_valid, after = False, 0
         while after < 40:
             ready, takes = rng.random() >= stall, rng.random() >= stall

@@ -70,7 +70,7 @@ def test_a_fence_empties_a_cache_when_it_takes_effect():
     dut = WarpControl(config)
     kinds, warps = [Operation.FENCE, Operation.FENCE_I], (0, 3, 0)
     fences = [full(config, kind, warp) for warp in warps for kind in kinds]
-    seen = trace(dut, fences, (dut.invalidate_data, dut.invalidate, dut.resume), 14)
+    seen = trace(dut, fences, (dut.invalidate_data, dut.invalidate, dut.warps.resume), 14)
     assert [(cycle, *rest[:2]) for cycle, rest in enumerate(seen) if any(rest[:2])] == [
         (1, 1, 0),
         (3, 0, 1),
@@ -87,7 +87,13 @@ def test_warps_are_started_one_per_cycle():
         full(config, Operation.WSPAWN, mask=1, a=4, b=ENTRY + 64),
         full(config, Operation.FENCE_I, mask=1),
     ]
-    signals = (dut.started, dut.redirect.valid, dut.redirect.payload, dut.active, dut.resume)
+    signals = (
+        dut.warps.started,
+        dut.redirect.valid,
+        dut.redirect.payload,
+        dut.active,
+        dut.warps.resume,
+    )
     seen = trace(dut, instructions, signals, 10)
     assert [started for started, *_ in seen] == [0, 0, 2, 4, 8, 0, 0, 0, 0, 0]
     assert [active for _, _, _, active, _ in seen] == [1, 1, 1, 3, 7, *[15] * 5]
@@ -110,8 +116,8 @@ def test_end_ends_everything():
         full(config, Operation.CSRRS, 3, mask=1, rd=5, writes=True, immediate=0xCC2),
         full(config, Operation.BAR, 3, mask=1, a=99, b=3),
     ]
-    signals = (dut.active, dut.at_barrier, dut.exit_code, dut.started, dut.fault.valid)
-    signals += (dut.o.valid, dut.o.payload.writes, dut.resume)
+    signals = (dut.active, dut.warps.at_barrier, dut.exit_code, dut.warps.started, dut.fault.valid)
+    signals += (dut.o.valid, dut.o.payload.writes, dut.warps.resume)
     seen = trace(dut, instructions, signals, 26)
     ended = next(n for n, values in enumerate(seen) if values[2])
     assert seen[ended - 1][:3] == (15, 4, 0)
@@ -124,7 +130,7 @@ def test_failed_fetch():
     config = small_core()
     dut = WarpControl(config)
     instruction = full(config, Operation.ILLEGAL, mask=1, a_is_pc=True)
-    seen = trace(dut, [instruction], (dut.fault.valid, dut.fault.payload, dut.resume), 8)
+    seen = trace(dut, [instruction], (dut.fault.valid, dut.fault.payload, dut.warps.resume), 8)
     faults = [(fault.warp, fault.pc, fault.cause, fault.lanes) for fails, fault, _ in seen if fails]
     assert faults == [(0, ENTRY, FaultCause.FETCH, 1)]
     assert not any(resume for *_, resume in seen)
@@ -142,11 +148,16 @@ def test_a_barrier_of_the_cluster():
     ]
 
     def act(ctx, cycle):
-        ctx.set(dut.barrier.ready, cycle == 10)
-        ctx.set(dut.release.valid, cycle == 14)
-        ctx.set(dut.release.payload.barrier, 5)
+        ctx.set(dut.barrier.request.ready, cycle == 10)
+        ctx.set(dut.barrier.release.valid, cycle == 14)
+        ctx.set(dut.barrier.release.payload.barrier, 5)
 
-    signals = (dut.barrier.valid, dut.barrier.payload, dut.at_barrier, dut.resume)
+    signals = (
+        dut.barrier.request.valid,
+        dut.barrier.request.payload,
+        dut.warps.at_barrier,
+        dut.warps.resume,
+    )
     signals += (dut.fault.valid, dut.fault.payload.cause)
     seen = trace(dut, instructions, signals, 30, act=act)
     asked = [cycle for cycle, values in enumerate(seen) if values[0]]
@@ -162,10 +173,10 @@ def test_the_synchronizer_refuses():
     dut = WarpControl(config)
 
     def act(ctx, cycle):
-        ctx.set(dut.barrier.ready, 1)
-        ctx.set(dut.barrier_refused, 1)
+        ctx.set(dut.barrier.request.ready, 1)
+        ctx.set(dut.barrier.refused, 1)
 
-    signals = (dut.at_barrier, dut.fault.valid, dut.fault.payload)
+    signals = (dut.warps.at_barrier, dut.fault.valid, dut.fault.payload)
     seen = trace(dut, [full(config, Operation.BAR, mask=1, a=5, b=1)], signals, 9, act=act)
     faults = [(fault.warp, fault.cause) for _, fails, fault in seen if fails]
     assert faults == [(0, FaultCause.BARRIER_DISAGREES)]

@@ -15,6 +15,7 @@ CONFIG = CoreConfig(warps=2, threads=2)
 READER = {"reads": 1, "sources": [5, 0, 0]}  # reads x5
 WRITER = {"writes": 1, "rd": 5}
 BOTH = READER | WRITER
+STATES = ("resume", "started")
 
 
 class Bench:
@@ -34,7 +35,7 @@ class Bench:
         """Drive the events of a cycle: ``name=(index, fields)``, ``grant=`` and ``resume=``."""
         ports = []
         for name, event in events.items():
-            port = getattr(self.dut, name)
+            port = getattr(self.dut.warps if name in STATES else self.dut, name)
             if isinstance(event, tuple):
                 port = port[event[0]]
                 event = {"valid": 1} | event[1]
@@ -223,9 +224,9 @@ def test_stopped_until_resumed(how):
         board.head({})
         await board.issue(0, writes=0, stalls_warp=1)
         assert not board.ready() and board.reason() == StallReason.BLOCKED
-        board.ctx.set(board.dut.at_barrier, 1)
+        board.ctx.set(board.dut.warps.at_barrier, 1)
         assert board.reason() == StallReason.BARRIER
-        board.ctx.set(board.dut.at_barrier, 0)
+        board.ctx.set(board.dut.warps.at_barrier, 0)
         await board.cycle(written=done(0, writes=0))
         assert not board.ready(), "done is not carried out"
         await board.cycle(**{how: 2})
