@@ -5,7 +5,8 @@ from amaranth.lib import data
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.front_end_layouts import head_layout
-from spica.hw.core.issue.scoreboard import Scoreboard, done_layout, register_event_layout
+from spica.hw.core.issue.scoreboard import Scoreboard
+from spica.hw.core.issue.scoreboard_events import done_layout, register_event_layout
 from spica.hw.core.issue.stall_reason import waits_layout
 from spica.hw.core.issue.warp_scoreboard import FIXED_PORTS, UNDER_WAY, VARIABLE_PORTS
 from spica.hw.isa.operations import Port
@@ -52,7 +53,7 @@ class RegisterOfCore(Properties):
                     f"under_way_{warp}": (f"scoreboard.warp_{warp}.under_way", 7)
                     for warp in range(warps)
                 },
-                "kept_stopped": ("scoreboard.stopped", warps),
+                "kept_stopped": ("scoreboard.readiness.stopped", warps),
             },
         )
 
@@ -63,8 +64,9 @@ class RegisterOfCore(Properties):
     def state(self, m):
         config, warps = self.config, range(self.config.warps)
         m.submodules.scoreboard = dut = Scoreboard(config)
-        same = ("active", "dispatched", "arriving", "written")
-        m.d.comb += [getattr(dut, name).eq(getattr(self, name)) for name in same]
+        events = ("dispatched", "arriving", "written")
+        m.d.comb += dut.active.eq(self.active)
+        m.d.comb += [getattr(dut.results, name).eq(getattr(self, name)) for name in events]
         states = ("at_barrier", "started", "resume")
         m.d.comb += [getattr(dut.warps, name).eq(getattr(self, name)) for name in states]
         for warp in warps:
@@ -75,7 +77,7 @@ class RegisterOfCore(Properties):
         self.issue(m, dut)
         claims = [
             slot.valid & slot.writes & (slot.rd == self.register) & (self.chosen == self.warp)
-            for slot in (dut.issue[0], dut.issue[1])
+            for slot in (dut.claims.slots[0], dut.claims.slots[1])
         ]
         events = [self.written[bus] for bus in range(config.writeback_buses)]
         here = [event.valid & (event.warp == self.warp) for event in events]
@@ -91,14 +93,14 @@ class RegisterOfCore(Properties):
 
     def issue(self, m: Module, dut):
         """Issue the next instruction of a ready warp, and optionally the one after it."""
-        first, second = dut.issue[0], dut.issue[1]
-        ready = dut.ready.bit_select(self.chosen, 1)
+        first, second = dut.claims.slots[0], dut.claims.slots[1]
+        ready = dut.readiness.ready.bit_select(self.chosen, 1)
         m.d.comb += [
             first.valid.eq(self.goes[0] & ready),
             second.valid.eq(
-                first.valid & self.goes[1] & dut.ready_slot_1.bit_select(self.chosen, 1)
+                first.valid & self.goes[1] & dut.readiness.ready_slot_1.bit_select(self.chosen, 1)
             ),
-            dut.grant.eq(first.valid << self.chosen),
+            dut.claims.grant.eq(first.valid << self.chosen),
         ]
         for kind, claim in (("head", first), ("second", second)):
             for warp in range(self.config.warps):
@@ -114,13 +116,13 @@ class RegisterOfCore(Properties):
     def follow(self, m: Module, dut, events):
         """Count the instructions in flight of each warp, and track stopped warps."""
         self.under_way, self.stopped = [], Signal(self.config.warps)
-        issued = [dut.issue[slot].valid for slot in range(2)]
+        issued = [dut.claims.slots[slot].valid for slot in range(2)]
         stalls_warp = Cat(
-            dut.issue[slot].valid & dut.issue[slot].stalls_warp for slot in range(2)
+            dut.claims.slots[slot].valid & dut.claims.slots[slot].stalls_warp for slot in range(2)
         ).any()
         for warp in range(self.config.warps):
             count, done = Signal(8, name=f"count_{warp}"), Signal(3, name=f"done_{warp}")
-            granted = dut.grant[warp]
+            granted = dut.claims.grant[warp]
             m.d.comb += [
                 done.eq(ones(event.valid & (event.warp == warp) for event in events)),
                 Assume(done <= count),
@@ -146,14 +148,16 @@ class RegisterOfCore(Properties):
         runs = self.active[warp] & ~self.stopped[warp] & head.valid
         serialises = head.instruction.serialises
         idle = (~serialises | (under_way == 0)) & (under_way < UNDER_WAY)
-        reasons = [getattr(dut.waits, name)[warp] for name in waits_layout(self.config).members]
+        reasons = [
+            getattr(dut.readiness.waits, name)[warp] for name in waits_layout(self.config).members
+        ]
         m.d.comb += [
-            Assert(~dut.ready[warp] | (runs & idle & ~held[0])),
-            Assert(dut.ready[warp] | ~(runs & idle & names[0].alone & (count == 0))),
-            Assert(ones([dut.ready[warp], *reasons]) == 1),
-            Assert(~dut.ready_slot_1[warp] | (after.valid & ~held[1])),
+            Assert(~dut.readiness.ready[warp] | (runs & idle & ~held[0])),
+            Assert(dut.readiness.ready[warp] | ~(runs & idle & names[0].alone & (count == 0))),
+            Assert(ones([dut.readiness.ready[warp], *reasons]) == 1),
+            Assert(~dut.readiness.ready_slot_1[warp] | (after.valid & ~held[1])),
             Assert(
-                ~dut.ready_slot_1[warp]
+                ~dut.readiness.ready_slot_1[warp]
                 | ~(head.instruction.stalls_warp | after.instruction.serialises)
             ),
         ]

@@ -48,22 +48,23 @@ class RegisterOfWarp(Properties):
     def state(self, m):
         config, register = self.config, self.register
         m.submodules.board = self.board = board = WarpScoreboard(config)
-        for name in ("needs", "issued", "loaded", "release", "released", "done", "written"):
+        m.d.comb += board.needs.eq(self.needs)
+        for name in ("issued", "loaded", "release", "released", "done", "written"):
             if hasattr(self, name):
-                m.d.comb += getattr(board, name).eq(getattr(self, name))
+                m.d.comb += getattr(board.events, name).eq(getattr(self, name))
         slots = range(config.issue_width)
         is_issued = [self.issued > slot for slot in slots]
         claimed = [
             (is_issued[slot] & self.needs[slot].writes) << self.needs[slot].rd for slot in slots
         ]
-        m.d.comb += board.claimed.eq(claimed[0] | claimed[-1])
+        m.d.comb += board.events.claimed.eq(claimed[0] | claimed[-1])
         claims = [mask.bit_select(register, 1) for mask in claimed]
         writes = [
             self.done[bus] & self.written[bus].bit_select(register, 1)
             for bus in range(config.writeback_buses)
         ]
         announced = Cat(
-            board.release[number] & board.released[number].bit_select(register, 1)
+            board.events.release[number] & board.events.released[number].bit_select(register, 1)
             for number in range(releases(config))
         ).any()
         self.results = results = Results(m, 1 + config.snoop, claims, writes)
@@ -73,8 +74,8 @@ class RegisterOfWarp(Properties):
         with m.Elif((results.count == results.written) | (announced & (results.count != 2))):
             m.d.sync += far.eq(0)
         m.d.comb += [
-            *(Assume(~is_issued[slot] | ~board.hazard[slot]) for slot in slots),
-            Assume((self.issued <= len(slots)) & ((self.issued == 0) | ~board.crowded)),
+            *(Assume(~is_issued[slot] | ~board.hazards.hazard[slot]) for slot in slots),
+            Assume((self.issued <= len(slots)) & ((self.issued == 0) | ~board.hazards.crowded)),
         ]
         self.judge(m, board, results)
         self.count(m, board)
@@ -87,14 +88,14 @@ class RegisterOfWarp(Properties):
             names.writes & (results.count != 0) & ~(names.reads if self.config.snoop else 0)
         )
         m.d.comb += [
-            Assert(~names.alone | (board.hazard[0] == held)),
-            Assert(~held | board.hazard[0]),
+            Assert(~names.alone | (board.hazards.hazard[0] == held)),
+            Assert(~held | board.hazards.hazard[0]),
         ]
         if self.config.snoop:
             for k in range(OPERANDS):
                 with m.If(self.needs[0].sources[k] == self.register):
                     expected = self.needs[0].reads[k] & (results.count != 0)
-                    m.d.comb += Assert(board.pending[0].bit_select(k, 1) == expected)
+                    m.d.comb += Assert(board.hazards.pending[0].bit_select(k, 1) == expected)
 
     def count(self, m: Module, board):
         """Count instructions in flight: none completes without issue."""
@@ -103,8 +104,8 @@ class RegisterOfWarp(Properties):
         m.d.comb += [
             done.eq(ones(self.done)),
             Assume(done <= under_way),
-            Assert(board.drained == (under_way == 0)),
-            Assert(board.crowded == (under_way >= UNDER_WAY)),
+            Assert(board.hazards.drained == (under_way == 0)),
+            Assert(board.hazards.crowded == (under_way >= UNDER_WAY)),
             Assert(under_way <= UNDER_WAY + 1),
         ]
         m.d.sync += under_way.eq(under_way + self.issued - done)

@@ -245,14 +245,14 @@ class Core(SharedBlock):
 
     def connect_scoreboard(self, m: Module, issue, collectors, writeback, units):
         """Connect dispatched operations and arriving results to the scoreboard."""
-        for event, port in zip(issue.dispatched, FIXED_PORTS, strict=True):
+        for event, port in zip(issue.results.dispatched, FIXED_PORTS, strict=True):
             operation = collectors.operation[port]
             m.d.comb += [
                 event.valid.eq(operation.valid & operation.ready & operation.payload.writes),
                 event.warp.eq(operation.payload.warp),
                 event.rd.eq(operation.payload.rd),
             ]
-        for event, port in zip(issue.arriving, VARIABLE_PORTS, strict=True):
+        for event, port in zip(issue.results.arriving, VARIABLE_PORTS, strict=True):
             result = writeback.result[port]
             valid = result.valid & result.payload.writes
             if PORTS[port].announces:
@@ -263,7 +263,7 @@ class Core(SharedBlock):
                 event.warp.eq(result.payload.warp),
                 event.rd.eq(result.payload.rd),
             ]
-        for done, bus in zip(issue.written, writeback.bus, strict=True):
+        for done, bus in zip(issue.results.written, writeback.bus, strict=True):
             m.d.comb += [
                 done.valid.eq(bus.valid),
                 done.warp.eq(bus.payload.warp),

@@ -5,7 +5,7 @@ next cycle and then reads one operand per cycle.
 """
 
 from ...hw.config import CoreConfig
-from ...hw.core.issue.scoreboard import release_delay
+from ...hw.core.issue.scoreboard_events import release_delay
 from ...hw.isa.operations import Port
 
 __all__ = [

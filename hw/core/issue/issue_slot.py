@@ -1,16 +1,31 @@
 """Issue slot: an issued instruction between the issue stage and the collectors."""
 
 from amaranth import *
-from amaranth.lib import data, stream
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.interfaces.execution_unit import OPERANDS
 from ..layouts import issue_layout
-from .scoreboard import done_layout
+from .scoreboard_events import done_layout
 
-__all__ = ["IssueSlot"]
+__all__ = ["EntrySignature", "IssueSlot"]
+
+
+class EntrySignature(wiring.Signature):
+    """Entry of an issued instruction into its slot.
+
+    Members
+    -------
+    enter, issue : Out(1), Out(issue_layout(config))
+        Accepts an instruction; only if `free`.
+    free : In(1)
+        Empty from the next cycle on.
+    """
+
+    def __init__(self, config: PipelineConfig):
+        super().__init__({"enter": Out(1), "issue": Out(issue_layout(config)), "free": In(1)})
 
 
 class IssueSlot(SharedBlock):
@@ -24,10 +39,7 @@ class IssueSlot(SharedBlock):
 
     Members
     -------
-    enter, issue : In(1), In(issue_layout(config))
-        Accepts an instruction; only if `free`.
-    free : Out(1)
-        Empty from the next cycle on.
+    entry : In(EntrySignature(config))
     o : Out(stream.Signature(issue_layout(config)))
     written : In(ArrayLayout(done_layout(config), writeback_buses))
         Instructions written in this cycle.
@@ -36,9 +48,7 @@ class IssueSlot(SharedBlock):
     def __init__(self, config: PipelineConfig):
         self.config = config
         super().__init__({
-            "enter": In(1),
-            "issue": In(issue_layout(config)),
-            "free": Out(1),
+            "entry": In(EntrySignature(config)),
             "o": Out(stream.Signature(issue_layout(config))),
             "written": In(data.ArrayLayout(done_layout(config), config.writeback_buses)),
         })
@@ -47,7 +57,7 @@ class IssueSlot(SharedBlock):
         m = Module()
         held = Signal(issue_layout(self.config), reset_less=True)
         m.d.comb += [
-            self.free.eq(~self.o.valid | self.leaves(held)),
+            self.entry.free.eq(~self.o.valid | self.leaves(held)),
             Value.cast(self.o.payload).eq(held),
         ]
         if self.config.group_sizes:
@@ -55,10 +65,11 @@ class IssueSlot(SharedBlock):
         if self.config.snoop:
             m.d.comb += self.o.payload.pending.eq(held.pending & ~self.appear(held))
             m.d.sync += held.pending.eq(self.o.payload.pending)
-        with m.If(self.free):
-            m.d.sync += [self.o.valid.eq(self.enter), held.eq(self.issue)]
+        with m.If(self.entry.free):
+            m.d.sync += [self.o.valid.eq(self.entry.enter), held.eq(self.entry.issue)]
             if self.config.snoop:
-                m.d.sync += held.pending.eq(self.issue.pending & ~self.appear(self.issue))
+                issue = self.entry.issue
+                m.d.sync += held.pending.eq(issue.pending & ~self.appear(issue))
         return m
 
     def leaves(self, held: data.View) -> Value:

@@ -1,6 +1,7 @@
 """Warp scheduler: selects one of the warps that can issue."""
 
 from amaranth import *
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
@@ -10,7 +11,34 @@ from .greedy_then_oldest import GreedyThenOldest
 from .oldest import Oldest
 from .two_level import TwoLevel
 
-__all__ = ["Scheduler"]
+__all__ = ["Scheduler", "SchedulingSignature"]
+
+
+class SchedulingSignature(wiring.Signature):
+    """Selection of a warp for issue.
+
+    Members
+    -------
+    ready : Out(warps)
+        Warps with an instruction that can issue.
+    grant : In(warps)
+        One-hot; 0 if no warp is selected.
+    taken : Out(1)
+        An instruction of the granted warp is issued in this cycle; only with a grant.
+    long_wait : Out(warps)
+        Warps that will not be ready soon: waiting for memory or a barrier, or inactive.
+    started : Out(warps)
+        Warps that start.
+    """
+
+    def __init__(self, config: PipelineConfig):
+        super().__init__({
+            "ready": Out(config.warps),
+            "grant": In(config.warps),
+            "taken": Out(1),
+            "long_wait": Out(config.warps),
+            "started": Out(config.warps),
+        })
 
 
 class Scheduler(Component):
@@ -26,28 +54,12 @@ class Scheduler(Component):
 
     Members
     -------
-    ready : In(warps)
-        Warps with an instruction that can issue.
-    grant : Out(warps)
-        One-hot; 0 if no warp is selected.
-    taken : In(1)
-        An instruction of the granted warp is issued in this cycle; only with a grant.
-    long_wait : In(warps)
-        Warps that will not be ready soon: waiting for memory or a barrier, or inactive.
-    started : In(warps)
-        Warps that start.
+    warps : In(SchedulingSignature(config))
     """
 
     def __init__(self, config: PipelineConfig):
         self.config = config
-        warps = config.warps
-        super().__init__({
-            "ready": In(warps),
-            "grant": Out(warps),
-            "taken": In(1),
-            "long_wait": In(warps),
-            "started": In(warps),
-        })
+        super().__init__({"warps": In(SchedulingSignature(config))})
 
     def elaborate(self, platform):
         m = Module()
@@ -59,8 +71,8 @@ class Scheduler(Component):
         }[self.config.scheduler](self.config.warps)
         m.submodules.policy = policy
         requests = policy.requests if isinstance(policy, Arbiter) else policy.ready
-        m.d.comb += [requests.eq(self.ready), self.grant.eq(policy.grant)]
+        m.d.comb += [requests.eq(self.warps.ready), self.warps.grant.eq(policy.grant)]
         for name in ("taken", "long_wait", "started"):
             if name in policy.signature.members:
-                m.d.comb += getattr(policy, name).eq(getattr(self, name))
+                m.d.comb += getattr(policy, name).eq(getattr(self.warps, name))
         return m

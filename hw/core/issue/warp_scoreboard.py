@@ -1,7 +1,7 @@
 """Scoreboard of one warp: registers with an outstanding result."""
 
 from amaranth import *
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
@@ -16,6 +16,8 @@ __all__ = [
     "FIXED_PORTS",
     "UNDER_WAY",
     "VARIABLE_PORTS",
+    "HazardSignature",
+    "RegisterEventsSignature",
     "WarpScoreboard",
     "issued_shape",
     "needs_layout",
@@ -51,6 +53,67 @@ def issued_shape(config: PipelineConfig) -> range:
     return range(max(config.issue_width, *config.group_sizes, 1) + 1)
 
 
+class RegisterEventsSignature(wiring.Signature):
+    """Events of a warp's registers.
+
+    Members
+    -------
+    issued : Out(issued_shape(config))
+        Results of the instructions of this warp issued in this cycle: one for each instruction, or
+        for each register of its destination group.
+    claimed, loaded : Out(64)
+        Destinations of issued instructions, if `issued`; and those of loads among them.
+    release, released : Out(releases), Out(ArrayLayout(64, releases))
+        Announced results, each valid with its bit of `release`.
+    done, written : Out(writeback_buses), Out(ArrayLayout(64, writeback_buses))
+        Instructions that complete in this cycle, and their written registers, if any.
+    """
+
+    def __init__(self, config: PipelineConfig):
+        buses = config.writeback_buses
+        super().__init__({
+            "issued": Out(issued_shape(config)),
+            "claimed": Out(REGISTERS),
+            "loaded": Out(REGISTERS),
+            "release": Out(releases(config)),
+            "released": Out(data.ArrayLayout(REGISTERS, releases(config))),
+            "done": Out(buses),
+            "written": Out(data.ArrayLayout(REGISTERS, buses)),
+        })
+
+
+class HazardSignature(wiring.Signature):
+    """Hazards of a warp's next instructions, and its instructions in flight.
+
+    Members
+    -------
+    hazard : Out(issue_width)
+        Instructions with a register hazard; the second also if it depends on the result or the
+        port of the first.
+    memory : Out(1)
+        A hazard of the first instruction is on the destination of a load.
+    pending : Out(ArrayLayout(3, issue_width))
+        Pending sources, including those written in this cycle.
+    drained : Out(1)
+        Nothing is in flight.
+    settled : Out(1)
+        With ``hgmma``: nothing but products is in flight. It may follow a cycle late.
+    crowded : Out(1)
+        Too much is in flight to issue.
+    """
+
+    def __init__(self, config: PipelineConfig):
+        settled = {"settled": Out(1)} if config.awaits_products else {}
+        super().__init__({
+            **settled,
+            "hazard": Out(config.issue_width),
+            "memory": Out(1),
+            "pending": Out(data.ArrayLayout(OPERANDS, config.issue_width)),
+            "drained": Out(1),
+            "crowded": Out(1),
+        })
+
+
 class WarpScoreboard(SharedBlock):
     """Scoreboard of one warp: registers `pending` (a result is outstanding), `blocked` (not soon).
 
@@ -67,49 +130,16 @@ class WarpScoreboard(SharedBlock):
     -------
     needs : In(ArrayLayout(needs_layout(config), issue_width))
         Ports and registers of the next instructions.
-    hazard : Out(issue_width)
-        Instructions with a register hazard; the second also if it depends on the result or the
-        port of the first.
-    memory : Out(1)
-        A hazard of the first instruction is on the destination of a load.
-    pending : Out(ArrayLayout(3, issue_width))
-        Pending sources, including those written in this cycle.
-    issued : In(issued_shape(config))
-        Results of the instructions of this warp issued in this cycle: one for each instruction, or
-        for each register of its destination group.
-    claimed, loaded : In(64)
-        Destinations of issued instructions, if `issued`; and those of loads among them.
-    release, released : In(releases), In(ArrayLayout(64, releases))
-        Announced results, each valid with its bit of `release`.
-    done, written : In(writeback_buses), In(ArrayLayout(64, writeback_buses))
-        Instructions that complete in this cycle, and their written registers, if any.
-    drained : Out(1)
-        Nothing is in flight.
-    settled : Out(1)
-        With ``hgmma``: nothing but products is in flight. It may follow a cycle late.
-    crowded : Out(1)
-        Too much is in flight to issue.
+    events : In(RegisterEventsSignature(config))
+    hazards : Out(HazardSignature(config))
     """
 
     def __init__(self, config: PipelineConfig):
         self.config = config
-        width, buses = config.issue_width, config.writeback_buses
-        settled = {"settled": Out(1)} if config.awaits_products else {}
         super().__init__({
-            **settled,
-            "needs": In(data.ArrayLayout(needs_layout(config), width)),
-            "hazard": Out(width),
-            "memory": Out(1),
-            "pending": Out(data.ArrayLayout(OPERANDS, width)),
-            "issued": In(issued_shape(config)),
-            "claimed": In(REGISTERS),
-            "loaded": In(REGISTERS),
-            "release": In(releases(config)),
-            "released": In(data.ArrayLayout(REGISTERS, releases(config))),
-            "done": In(buses),
-            "written": In(data.ArrayLayout(REGISTERS, buses)),
-            "drained": Out(1),
-            "crowded": Out(1),
+            "needs": In(data.ArrayLayout(needs_layout(config), config.issue_width)),
+            "events": In(RegisterEventsSignature(config)),
+            "hazards": Out(HazardSignature(config)),
         })
 
     def build(self, platform):
@@ -119,8 +149,8 @@ class WarpScoreboard(SharedBlock):
         claimed = Signal(REGISTERS)
         written = Signal(REGISTERS)
         m.d.comb += [
-            written.eq(gated(self.done, self.written)),
-            claimed.eq(self.claimed & self.issued.any().replicate(REGISTERS)),
+            written.eq(gated(self.events.done, self.events.written)),
+            claimed.eq(self.events.claimed & self.events.issued.any().replicate(REGISTERS)),
         ]
         m.d.sync += pending.eq(remaining | claimed)
         if self.config.snoop:
@@ -128,7 +158,7 @@ class WarpScoreboard(SharedBlock):
             blocked = Signal(REGISTERS)  # the last outstanding result is not near
             m.d.comb += remaining.eq(pending & ~(written & ~twice))
             # Of two outstanding results, only the first can be announced.
-            released = gated(self.release, self.released) & ~twice
+            released = gated(self.events.release, self.events.released) & ~twice
             m.d.sync += [
                 twice.eq((twice & ~written) | (claimed & remaining)),
                 blocked.eq((blocked & remaining & ~released) | claimed),
@@ -137,8 +167,8 @@ class WarpScoreboard(SharedBlock):
             blocked = pending
             m.d.comb += remaining.eq(pending & ~written)
         loaded = Signal(REGISTERS, reset_less=True)
-        with m.If(self.issued.any()):
-            m.d.sync += loaded.eq((loaded & ~self.claimed) | self.loaded)
+        with m.If(self.events.issued.any()):
+            m.d.sync += loaded.eq((loaded & ~self.events.claimed) | self.events.loaded)
         self.find_hazards(m, pending, blocked, loaded)
         self.count(m, platform)
         return m
@@ -159,26 +189,29 @@ class WarpScoreboard(SharedBlock):
                 waits.append(depends(self.needs[0], needs))
             if sizes:
                 waits.append(touches_groups(needs, pending, sizes))
-            m.d.comb += self.hazard[slot].eq(Cat(waits).any())
+            m.d.comb += self.hazards.hazard[slot].eq(Cat(waits).any())
             if slot == 0:
                 registers = [*(needs.sources[k] for k in range(OPERANDS)), needs.rd]
                 loads = [loaded.bit_select(register, 1) for register in registers]
                 if sizes:
                     loads.append(touches_groups(needs, pending & loaded, sizes))
-                m.d.comb += self.memory.eq((Cat(waits) & Cat(loads)).any())
+                m.d.comb += self.hazards.memory.eq((Cat(waits) & Cat(loads)).any())
             if self.config.snoop:
-                m.d.comb += self.pending[slot].eq(
+                m.d.comb += self.hazards.pending[slot].eq(
                     needs.reads & Cat(pending.bit_select(needs.sources[k], 1) for k in range(3))
                 )
 
     def count(self, m: Module, platform):
         """Count the instructions in flight."""
         under_way = Signal(range(2 * UNDER_WAY))
-        done = sum(self.done[bus] for bus in range(self.config.writeback_buses))
-        m.d.sync += under_way.eq(under_way + self.issued - done)
+        done = sum(self.events.done[bus] for bus in range(self.config.writeback_buses))
+        m.d.sync += under_way.eq(under_way + self.events.issued - done)
         if platform is None:
             m.d.sync += Assert(under_way >= done, "more instructions completed than were issued")
-        m.d.comb += [self.drained.eq(under_way == 0), self.crowded.eq(under_way[-1])]
+        m.d.comb += [
+            self.hazards.drained.eq(under_way == 0),
+            self.hazards.crowded.eq(under_way[-1]),
+        ]
         if self.config.awaits_products:
             self.follow_products(m, under_way)
 
@@ -189,11 +222,11 @@ class WarpScoreboard(SharedBlock):
         """
         half = REGISTERS // 2
         awaited = Signal(half)  # registers with an outstanding result of a product
-        begins = self.issued == half
-        written = gated(self.done, self.written)[half:]
+        begins = self.events.issued == half
+        written = gated(self.events.done, self.events.written)[half:]
         m.d.sync += [
             awaited.eq((awaited & ~written) | begins.replicate(half)),
-            self.settled.eq((under_way == ones(awaited)) & ~self.issued.any()),
+            self.hazards.settled.eq((under_way == ones(awaited)) & ~self.events.issued.any()),
         ]
 
 

@@ -101,10 +101,10 @@ def test_micro_operations_follow_each_other():
         instruction |= {"reads": 0b111}
 
         async def testbench(ctx):
-            ctx.set(dut.issue, {"warp": 1, "instruction": instruction})
-            ctx.set(dut.enter, 1)
+            ctx.set(dut.entry.issue, {"warp": 1, "instruction": instruction})
+            ctx.set(dut.entry.enter, 1)
             await ctx.tick()
-            ctx.set(dut.enter, 0)
+            ctx.set(dut.entry.enter, 0)
             for beat in range(SIZE):
                 ctx.set(dut.o.ready, 0)
                 await ctx.tick()
@@ -114,7 +114,7 @@ def test_micro_operations_follow_each_other():
                 assert [o.instruction.sources[k] for k in range(3)] == [4 + beat, 7, 40 + beat]
                 assert (o.instruction.rd, o.instruction.writes) == (33, beat == SIZE - 1)
                 assert o.instruction.reads == (0b111 if beat == 0 else 0b101)
-                assert ctx.get(dut.free) == (beat == SIZE - 1)
+                assert ctx.get(dut.entry.free) == (beat == SIZE - 1)
                 await ctx.tick()
             assert not ctx.get(dut.o.valid)
 

@@ -11,7 +11,7 @@ from amaranth.lib import data
 from spica.hw.config import CoreConfig
 from spica.hw.core.front_end_layouts import head_layout
 from spica.hw.core.issue.issue import Issue
-from spica.hw.core.issue.scoreboard import done_layout, register_event_layout
+from spica.hw.core.issue.scoreboard_events import done_layout, register_event_layout
 from spica.hw.core.issue.stall_reason import StallReason
 from spica.hw.core.layouts import issue_layout
 from spica.hw.isa.operations import HGMMA_GROUPS, Port
@@ -143,7 +143,7 @@ class IssueBench:
             "masks": data.ArrayLayout(config.threads, warps),
             **dict.fromkeys(warp_sets, warps),
             "released": len(config.credit_ports),
-            **{name: data.ArrayLayout(layout, len(getattr(dut, name)))
+            **{name: data.ArrayLayout(layout, len(getattr(dut.results, name)))
                for name, layout in self.events.items()},
             "ready": slots,
         })  # fmt: skip
@@ -163,9 +163,9 @@ class IssueBench:
             dut.active,
             *(getattr(dut.warps, name) for name in warp_sets[1:]),
         )
-        names = ("released", *self.events)
+        events = [getattr(dut.results, name) for name in self.events]
         readies = [o.ready for o in dut.o]
-        self.inputs = Cat(*heads, *states, *(getattr(dut, name) for name in names), *readies)
+        self.inputs = Cat(*heads, *states, dut.released, *events, *readies)
         shown = (dut.take, dut.take_slot_1, dut.drained, dut.reason, dut.slots)
         self.outputs = Cat(*shown, *(Cat(o.valid, o.payload) for o in dut.o))
 

@@ -145,23 +145,23 @@ def test_pending_of_what_waits_for_a_collector(event, pending, bus, enters):
     dut = require_no_loop(IssueSlot(SMALL))
 
     async def testbench(ctx):
-        ctx.set(dut.issue, HELD)
-        ctx.set(dut.enter, 1)
+        ctx.set(dut.entry.issue, HELD)
+        ctx.set(dut.entry.enter, 1)
         if enters:
             ctx.set(dut.written[bus], {"valid": 1, "writes": 1, "warp": 2, "rd": 5} | event)
         await ctx.tick()
-        ctx.set(dut.enter, 0)
+        ctx.set(dut.entry.enter, 0)
         ctx.set(dut.written[bus], {"valid": 0})
         for seen in (pending if enters else 0b011, pending, pending):
             if seen == pending:
                 happens = {"valid": 1, "writes": 1, "warp": 2, "rd": 5} | event
                 ctx.set(dut.written[bus], happens)
-            assert ctx.get(dut.o.valid) and not ctx.get(dut.free)
+            assert ctx.get(dut.o.valid) and not ctx.get(dut.entry.free)
             assert ctx.get(dut.o.payload.pending) == seen
             await ctx.tick()
             ctx.set(dut.written[bus], {"valid": 0})
         ctx.set(dut.o.ready, 1)
-        assert ctx.get(dut.free)
+        assert ctx.get(dut.entry.free)
         await ctx.tick()
         assert not ctx.get(dut.o.valid)
 

@@ -31,10 +31,10 @@ class Warp:
     async def cycle(self, *, issue=0, product=False, write=None, other=False):
         """Issue `issue` instructions or a product; complete a result of the product or another."""
         dut, set_ = self.dut, self.ctx.set
-        set_(dut.issued, HALF if product else issue)
-        set_(dut.claimed, FLOATS if product else 0)
-        set_(dut.done, (write is not None) | other << 1)
-        set_(dut.written[0], 0 if write is None else 1 << write)
+        set_(dut.events.issued, HALF if product else issue)
+        set_(dut.events.claimed, FLOATS if product else 0)
+        set_(dut.events.done, (write is not None) | other << 1)
+        set_(dut.events.written[0], 0 if write is None else 1 << write)
         await self.ctx.tick()
         if product:
             self.product = list(range(HALF, REGISTERS))
@@ -44,7 +44,7 @@ class Warp:
 
     @property
     def settled(self) -> bool:
-        return bool(self.ctx.get(self.dut.settled))
+        return bool(self.ctx.get(self.dut.hazards.settled))
 
 
 def scoreboard(test):
@@ -75,14 +75,14 @@ def test_products_are_settled_while_others_are_not():
     async def test(warp):
         await warp.cycle(product=True)
         await warp.cycle()
-        assert warp.settled and not warp.ctx.get(warp.dut.drained)
+        assert warp.settled and not warp.ctx.get(warp.dut.hazards.drained)
         await warp.cycle(issue=1)
         for register in range(HALF, REGISTERS):
             await warp.cycle(write=register)
             assert not warp.settled
         await warp.cycle(other=True)
         await warp.cycle()
-        assert warp.settled and warp.ctx.get(warp.dut.drained)
+        assert warp.settled and warp.ctx.get(warp.dut.hazards.drained)
 
     scoreboard(test)
 

@@ -22,16 +22,16 @@ def mask(warps) -> int:
 def grants(config, cycles):
     """Run `cycles` of sets (ready, taken, long_wait, started) and return the grants."""
     dut = require_no_loop(Scheduler(config))
-    inputs = Cat(dut.ready, dut.long_wait, dut.started, dut.taken)
+    inputs = Cat(dut.warps.ready, dut.warps.long_wait, dut.warps.started, dut.warps.taken)
     chosen = []
 
     async def testbench(ctx):
         for ready, taken, long_wait, started in cycles:
             words = [mask(ready), mask(long_wait), mask(started), 0]
             ctx.set(inputs, sum(word << config.warps * n for n, word in enumerate(words)))
-            grant = ctx.get(dut.grant)
+            grant = ctx.get(dut.warps.grant)
             assert grant.bit_count() <= 1
-            ctx.set(dut.taken, taken and grant != 0)
+            ctx.set(dut.warps.taken, taken and grant != 0)
             chosen.append(grant.bit_length() - 1 if grant else None)
             await ctx.tick()
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from spica.hw.config import CoreConfig
-from spica.hw.core.issue.scoreboard import REACH, Scoreboard, release_delay
+from spica.hw.core.issue.scoreboard import Scoreboard
+from spica.hw.core.issue.scoreboard_events import REACH, release_delay
 from spica.hw.core.issue.stall_reason import WARP_REASONS, StallReason
 from spica.hw.core.issue.warp_scoreboard import FIXED_PORTS, UNDER_WAY, VARIABLE_PORTS
 from spica.hw.isa.operations import Port
@@ -15,7 +16,14 @@ CONFIG = CoreConfig(warps=2, threads=2)
 READER = {"reads": 1, "sources": [5, 0, 0]}  # reads x5
 WRITER = {"writes": 1, "rd": 5}
 BOTH = READER | WRITER
-STATES = ("resume", "started")
+PORTS = {
+    "resume": lambda dut: dut.warps.resume,
+    "started": lambda dut: dut.warps.started,
+    "issue": lambda dut: dut.claims.slots,
+    "dispatched": lambda dut: dut.results.dispatched,
+    "arriving": lambda dut: dut.results.arriving,
+    "written": lambda dut: dut.results.written,
+}
 
 
 class Bench:
@@ -35,7 +43,7 @@ class Bench:
         """Drive the events of a cycle: ``name=(index, fields)``, ``grant=`` and ``resume=``."""
         ports = []
         for name, event in events.items():
-            port = getattr(self.dut.warps if name in STATES else self.dut, name)
+            port = PORTS[name](self.dut)
             if isinstance(event, tuple):
                 port = port[event[0]]
                 event = {"valid": 1} | event[1]
@@ -48,13 +56,13 @@ class Bench:
     async def issue(self, rd, warp=0, **flags):
         """Issue an instruction that writes `rd`."""
         claim = {"rd": rd, "writes": 1} | flags
-        self.ctx.set(self.dut.grant, 1 << warp)
+        self.ctx.set(self.dut.claims.grant, 1 << warp)
         await self.cycle(issue=(0, claim))
-        self.ctx.set(self.dut.grant, 0)
+        self.ctx.set(self.dut.claims.grant, 0)
 
     def ready(self, warp=0):
         """Return whether the warp can issue."""
-        return bool(self.ctx.get(self.dut.ready) >> warp & 1)
+        return bool(self.ctx.get(self.dut.readiness.ready) >> warp & 1)
 
     def reason(self, warp=0):
         """Return the stall reason."""
@@ -62,7 +70,7 @@ class Bench:
 
     def pending(self, warp=0):
         """Return the sources of the head that will arrive on a bus."""
-        return self.ctx.get(self.dut.pending[warp][0])
+        return self.ctx.get(self.dut.readiness.pending[warp][0])
 
 
 def bench(config, test):
@@ -168,9 +176,9 @@ def test_two_results_of_one_register():
         for _ in range(2):
             await board.cycle(arriving=arrives)  # the first still waits for a bus
             assert not board.ready(), "the second has not been announced"
-        board.ctx.set(board.dut.arriving[0], {"valid": 1, "warp": 0, "rd": 5})
+        board.ctx.set(board.dut.results.arriving[0], {"valid": 1, "warp": 0, "rd": 5})
         await board.cycle(written=done(5))
-        board.ctx.set(board.dut.arriving[0], {"valid": 0})
+        board.ctx.set(board.dut.results.arriving[0], {"valid": 0})
         assert not board.ready() and board.pending() == 1, "the second is still to come"
         await board.cycle(arriving=arrives)
         assert board.ready()
@@ -277,10 +285,10 @@ SECOND = {"port": Port.FP32, "writes": 1, "rd": 6, "reads": 2, "sources": [5, 7,
 def test_what_goes_with_what(first, second, goes):
     async def test(board):
         board.head(FIRST | first, seconds=SECOND | second)
-        assert board.ctx.get(board.dut.ready_slot_1) == goes
+        assert board.ctx.get(board.dut.readiness.ready_slot_1) == goes
         await board.issue(7)
         if SECOND["reads"] & 2 and second.get("reads", 2) == 2:
-            assert board.ctx.get(board.dut.ready_slot_1) == 0, "waits for x7"
+            assert board.ctx.get(board.dut.readiness.ready_slot_1) == 0, "waits for x7"
 
     bench(replace(CONFIG, issue_width=2), test)
 
