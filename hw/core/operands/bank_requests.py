@@ -1,15 +1,16 @@
 """Bank request generator: splits a register read into requests to the register banks."""
 
 from amaranth import *
-from amaranth.lib import data
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
 from ...lib.one_hot import lowest
+from .bank_ports import BankPortSignature
 from .register_map import RegisterMap, request_layout
 
-__all__ = ["BankRequests", "rotate_left", "rotate_right"]
+__all__ = ["BankRequests", "ReadServiceSignature", "rotate_left", "rotate_right"]
 
 
 def rotate_left(value: Value, amount: Value, step: int = 1) -> Value:
@@ -22,6 +23,27 @@ def rotate_right(value: Value, amount: Value, step: int = 1) -> Value:
     """Return `value` rotated towards its low end by `amount` groups of `step` bits."""
     shift = Cat(Const(0, step.bit_length() - 1), amount)
     return (Cat(value, value) >> shift)[: len(value)]
+
+
+class ReadServiceSignature(wiring.Signature):
+    """Service of a register read in this cycle; the data of the banks follow in the next.
+
+    Members
+    -------
+    register : Out(request_layout(config))
+        Register read in this cycle.
+    served : Out(threads)
+        Threads whose words are read in this cycle.
+    answered : Out(1)
+        The banks answer this cycle's read.
+    """
+
+    def __init__(self, config: PipelineConfig):
+        super().__init__({
+            "register": Out(request_layout(config)),
+            "served": Out(config.threads),
+            "answered": Out(1),
+        })
 
 
 class BankRequests(SharedBlock):
@@ -40,75 +62,80 @@ class BankRequests(SharedBlock):
 
     Members
     -------
-    valid : In(1)
-        The register is requested. Held, with `register` unchanged, until `finished`.
-    register : In(request_layout)
-    requests : Out(banks)
-        Banks requested in this cycle.
-    parts : Out(ArrayLayout(part_width, banks))
-        For each bank the requested one of the threads that share it.
-    grants : In(banks)
-        Banks that serve a request in this cycle.
-    offered, served : Out(threads)
-        Threads whose banks are requested, and whose banks serve them, in this cycle.
-    finished : Out(1)
-        All threads are served after this cycle.
+    i : In(stream.Signature(request_layout(config)))
+        Accepted in the cycle in which the last thread is served.
+    bank : Out(BankPortSignature(config)).array(banks)
+    offered : Out(threads)
+        Threads whose banks are requested in this cycle.
+    service : Out(ReadServiceSignature(config))
     """
 
     def __init__(self, config: PipelineConfig):
         self.config = config
-        self.map = sizes = RegisterMap(config)
+        self.map = RegisterMap(config)
         super().__init__({
-            "valid": In(1),
-            "register": In(request_layout(config)),
-            "requests": Out(config.banks),
-            "parts": Out(data.ArrayLayout(sizes.part_width, config.banks)),
-            "grants": In(config.banks),
+            "i": In(stream.Signature(request_layout(config))),
+            "bank": Out(BankPortSignature(config)).array(config.banks),
             "offered": Out(config.threads),
-            "served": Out(config.threads),
-            "finished": Out(1),
+            "service": Out(ReadServiceSignature(config)),
         })
 
     def build(self, platform):
         m = Module()
-        if self.map.wide:
-            self.request_row(m)
+        register, sizes = self.i.payload, self.map
+        requests, grants = Signal(self.config.banks), Signal(self.config.banks)
+        # For each bank the requested one of the threads that share it.
+        parts = Signal(data.ArrayLayout(sizes.part_width, self.config.banks))
+        if sizes.wide:
+            self.request_row(m, requests, grants)
         else:
-            self.request_words(m)
+            self.request_words(m, requests, grants, parts)
+        m.d.comb += [
+            grants.eq(Cat(bank.grant for bank in self.bank)),
+            self.service.register.eq(register),
+            self.service.answered.eq(self.i.ready | grants.any()),
+        ]
+        for number, bank in enumerate(self.bank):
+            m.d.comb += [
+                bank.request.eq(requests[number]),
+                Value.cast(bank.place).eq(
+                    sizes.place(register.register, register.warp, parts[number])
+                ),
+            ]
         return m
 
-    def request_row(self, m):
+    def request_row(self, m: Module, requests: Signal, grants: Signal):
         """Request the one bank that holds the register of all threads."""
-        sizes, register = self.map, self.register
-        bank = Signal(sizes.bank_width)
+        register = self.i.payload
+        bank = Signal(self.map.bank_width)
         m.d.comb += [
             bank.eq(register.register + register.warp),
-            self.requests.eq(self.valid << bank),
-            self.finished.eq(self.grants.any()),
-            self.offered.eq(self.valid.replicate(self.config.threads)),
-            self.served.eq(self.finished.replicate(self.config.threads)),
+            requests.eq(self.i.valid << bank),
+            self.i.ready.eq(grants.any()),
+            self.offered.eq(self.i.valid.replicate(self.config.threads)),
+            self.service.served.eq(self.i.ready.replicate(self.config.threads)),
         ]
 
-    def request_words(self, m):
+    def request_words(self, m: Module, requests: Signal, grants: Signal, parts):
         """Request the bank of each unserved thread."""
-        config, sizes, register = self.config, self.map, self.register
+        config, sizes, register = self.config, self.map, self.i.payload
         low = register.register[: sizes.bank_width]
         done = Signal(config.threads)
         needed = Signal(config.threads)
         left = Signal(config.threads)
         granted = Signal(config.banks)  # by offset in a part
         m.d.comb += [
-            needed.eq(Mux(self.valid, register.mask & ~done, 0)),
+            needed.eq(Mux(self.i.valid, register.mask & ~done, 0)),
             self.offered.eq(self.first_parts(needed)),
-            granted.eq(rotate_right(self.grants, low)),
-            self.served.eq(self.offered & granted.replicate(sizes.parts)),
-            left.eq(needed & ~self.served),
-            self.finished.eq(self.valid & ~left.any()),
+            granted.eq(rotate_right(grants, low)),
+            self.service.served.eq(self.offered & granted.replicate(sizes.parts)),
+            left.eq(needed & ~self.service.served),
+            self.i.ready.eq(self.i.valid & ~left.any()),
         ]
-        m.d.sync += done.eq(Mux(self.finished, 0, done | self.served))
+        m.d.sync += done.eq(Mux(self.i.ready, 0, done | self.service.served))
 
         offered = [self.part(self.offered, number) for number in range(sizes.parts)]
-        m.d.comb += self.requests.eq(rotate_left(self.merge(offered), low))
+        m.d.comb += requests.eq(rotate_left(self.merge(offered), low))
         numbers = []
         for position in range(sizes.part_width):
             chosen = [part for number, part in enumerate(offered) if number >> position & 1]
@@ -116,7 +143,7 @@ class BankRequests(SharedBlock):
             m.d.comb += bits.eq(rotate_left(self.merge(chosen), low))
             numbers.append(bits)
         for bank in range(config.banks):
-            m.d.comb += self.parts[bank].eq(Cat(bits[bank] for bits in numbers))
+            m.d.comb += parts[bank].eq(Cat(bits[bank] for bits in numbers))
 
     def part(self, threads, number: int) -> Value:
         """Return the threads of a part, one bit for each bank."""

@@ -1,15 +1,17 @@
 """Operand crossbars: from the banks to a collector, and from a bus to the banks."""
 
 from amaranth import *
-from amaranth.lib import data
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
+from ...lib.interfaces.execution_unit import result_layout
 from ...lib.one_hot import select
 from ...lib.streams import ResponseSignature
 from ..layouts import read_layout
-from .bank_requests import rotate_left, rotate_right
+from .bank_ports import BankRowSignature
+from .bank_requests import ReadServiceSignature, rotate_left, rotate_right
 from .register_map import RegisterMap, request_layout
 
 __all__ = ["Crossbar", "Distributor"]
@@ -38,12 +40,7 @@ class Crossbar(SharedBlock):
 
     Members
     -------
-    register : In(request_layout)
-        Register read in this cycle.
-    served : In(threads)
-        Threads whose words are read in this cycle.
-    answered : In(1)
-        The banks answer this cycle's read.
+    service : In(ReadServiceSignature(config))
     banks : In(32 * words).array(banks)
         Words read by the banks in the previous cycle.
     o : Out(ResponseSignature(read_layout))
@@ -53,9 +50,7 @@ class Crossbar(SharedBlock):
         self.config = config
         self.map = sizes = RegisterMap(config)
         super().__init__({
-            "register": In(request_layout(config)),
-            "served": In(config.threads),
-            "answered": In(1),
+            "service": In(ReadServiceSignature(config)),
             "banks": In(32 * sizes.words).array(config.banks),
             "o": Out(ResponseSignature(read_layout(config))),
         })
@@ -63,9 +58,9 @@ class Crossbar(SharedBlock):
     def build(self, platform):
         m = Module()
         config, sizes = self.config, self.map
-        register = self.register
+        register = self.service.register
         bank = Signal(sizes.bank_width, reset_less=True)  # with word-wide banks: bank of thread 0
-        m.d.sync += self.o.valid.eq(self.answered)
+        m.d.sync += self.o.valid.eq(self.service.answered)
         values = Value.cast(self.o.payload.values)
         if sizes.wide:
             m.d.sync += bank.eq(register.register + register.warp)
@@ -74,7 +69,7 @@ class Crossbar(SharedBlock):
                 values.eq(word_at(self.banks, bank)),
             ]
         else:
-            m.d.sync += [bank.eq(register.register), self.o.payload.mask.eq(self.served)]
+            m.d.sync += [bank.eq(register.register), self.o.payload.mask.eq(self.service.served)]
             # An expression, not a signal: a signal would be too wide for simulators.
             rotated = rotate_right(Cat(self.banks), bank, 32)
             m.d.comb += values.eq(rotated.replicate(sizes.parts)[: 32 * config.threads])
@@ -82,7 +77,10 @@ class Crossbar(SharedBlock):
 
 
 class Distributor(SharedBlock):
-    """Write crossbar: routes the offered values of one bus to word-wide banks. Combinational.
+    """Write crossbar: routes the result on a bus to the banks of its register. Combinational.
+
+    Word-wide banks get the values of the offered threads, at most one per bank. A result without
+    a write is accepted at once.
 
     Parameters
     ----------
@@ -91,32 +89,49 @@ class Distributor(SharedBlock):
 
     Members
     -------
-    register : In(bank_width)
-        Lowest bits of the written register.
+    i : In(stream.Signature(result_layout(config)))
+    register : Out(stream.Signature(request_layout(config)))
+        Written register.
     offered : In(threads)
-        Threads whose values are written, at most one per bank.
-    values : In(ArrayLayout(32, threads))
-    banks : Out(ArrayLayout(32, banks))
+        Threads whose values are written.
+    row : Out(BankRowSignature(config)).array(banks)
     """
 
     def __init__(self, config: PipelineConfig):
         self.config = config
         self.map = RegisterMap(config)
         super().__init__({
-            "register": In(self.map.bank_width),
+            "i": In(stream.Signature(result_layout(config))),
+            "register": Out(stream.Signature(request_layout(config))),
             "offered": In(config.threads),
-            "values": In(data.ArrayLayout(32, config.threads)),
-            "banks": Out(data.ArrayLayout(32, config.banks)),
+            "row": Out(BankRowSignature(config)).array(config.banks),
         })
 
     def build(self, platform):
         m = Module()
-        config = self.config
+        result, register = self.i.payload, self.register
+        m.d.comb += [
+            register.valid.eq(self.i.valid & result.writes),
+            register.payload.warp.eq(result.warp),
+            register.payload.register.eq(result.rd),
+            register.payload.mask.eq(result.mask),
+            self.i.ready.eq(register.ready | (self.i.valid & ~result.writes)),
+        ]
+        if self.map.wide:
+            for row in self.row:
+                m.d.comb += [row.mask.eq(result.mask), row.data.eq(result.values)]
+        else:
+            self.distribute(m)
+        return m
+
+    def distribute(self, m: Module):
+        """Route the offered values to word-wide banks."""
+        config, result = self.config, self.i.payload
         words = Signal(data.ArrayLayout(32, config.banks))
         for offset in range(self.map.offsets):
             threads = range(offset, config.threads, config.banks)
             offered = Cat(self.offered[thread] for thread in threads)
-            m.d.comb += words[offset].eq(select(offered, [self.values[t] for t in threads]))
-        rotated = rotate_left(Value.cast(words), self.register, 32)
-        m.d.comb += Value.cast(self.banks).eq(rotated)
-        return m
+            m.d.comb += words[offset].eq(select(offered, [result.values[t] for t in threads]))
+        rotated = rotate_left(Value.cast(words), result.rd[: self.map.bank_width], 32)
+        for bank, row in enumerate(self.row):
+            m.d.comb += [row.mask.eq(1), row.data.eq(rotated.word_select(bank, 32))]

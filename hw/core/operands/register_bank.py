@@ -10,6 +10,7 @@ from ...lib.age_matrix import oldest
 from ...lib.arbiter import Arbiter
 from ...lib.one_hot import select
 from ...lib.sram import Sram
+from .bank_ports import BankPortSignature, BankRowSignature
 from .register_map import RegisterMap
 
 __all__ = ["RegisterBank"]
@@ -31,20 +32,18 @@ class RegisterBank(SharedBlock):
     -------
     number : In(bank_width)
         Index of the bank, a constant.
-    requests, places : In
-        Reading collectors and their rows.
+    read : In(BankPortSignature(config)).array(collectors)
     older : In(ArrayLayout(collectors, collectors))
         For each collector the mask of older ones; used with ``age`` only.
-    grant : Out(collectors)
-        Granted read.
     read_data : Out(32 * words)
         Data of the previous cycle's read.
-    write_requests, write_places, write_masks, write_data : In
-        Writing buses, with row, word mask and data of each.
+    write : In(BankPortSignature(config)).array(buses)
+    row : In(BankRowSignature(config)).array(buses)
     write_older : In(ArrayLayout(buses, buses))
-    write_grant : Out(buses)
-    conflict, write_conflict : Out(1)
-        A request of a collector, or of a bus, was not granted.
+    accesses : Out(2)
+        A read, and a write.
+    conflicts : Out(2)
+        A read of a collector, and a write of a bus, that was not granted.
     """
 
     def __init__(self, config: PipelineConfig):
@@ -53,19 +52,14 @@ class RegisterBank(SharedBlock):
         collectors, buses = config.collectors, config.writeback_buses
         super().__init__({
             "number": In(sizes.bank_width),
-            "requests": In(collectors),
-            "places": In(data.ArrayLayout(sizes.place_layout, collectors)),
+            "read": In(BankPortSignature(config)).array(collectors),
             "older": In(data.ArrayLayout(collectors, collectors)),
-            "grant": Out(collectors),
             "read_data": Out(32 * sizes.words),
-            "write_requests": In(buses),
-            "write_places": In(data.ArrayLayout(sizes.place_layout, buses)),
-            "write_masks": In(data.ArrayLayout(sizes.words, buses)),
-            "write_data": In(data.ArrayLayout(32 * sizes.words, buses)),
+            "write": In(BankPortSignature(config)).array(buses),
+            "row": In(BankRowSignature(config)).array(buses),
             "write_older": In(data.ArrayLayout(buses, buses)),
-            "write_grant": Out(buses),
-            "conflict": Out(1),
-            "write_conflict": Out(1),
+            "accesses": Out(2),
+            "conflicts": Out(2),
         })
 
     def build(self, platform):
@@ -76,34 +70,38 @@ class RegisterBank(SharedBlock):
             width=32 * sizes.words,
             granularity=32 if sizes.words > 1 else None,
         )
+        reads, writes = requests_of(self.read), requests_of(self.write)
+        grant, write_grant = Signal(config.collectors), Signal(config.writeback_buses)
         if config.bank_arbiter == "age":
-            m.d.comb += self.grant.eq(oldest(self.requests, self.older))
+            m.d.comb += grant.eq(oldest(reads, self.older))
         else:
             m.submodules.arbiter = arbiter = Arbiter(config.collectors)
             m.d.comb += [
-                arbiter.requests.eq(self.requests),
+                arbiter.requests.eq(reads),
                 arbiter.taken.eq(1),
-                self.grant.eq(arbiter.grant),
+                grant.eq(arbiter.grant),
             ]
-        place = data.View(sizes.place_layout, self.picked(self.grant, self.places))
-        write_place = data.View(
-            sizes.place_layout, self.picked(self.write_grant, self.write_places)
+        place, write_place = (
+            data.View(sizes.place_layout, select(granted, [port.place for port in ports]))
+            for granted, ports in ((grant, self.read), (write_grant, self.write))
         )
-        write_mask = self.picked(self.write_grant, self.write_masks)
+        write_mask = select(write_grant, [row.mask for row in self.row])
         m.d.comb += [
-            memory.read_enable.eq(self.requests.any()),
+            write_grant.eq(oldest(writes, self.write_older)),
+            *(port.grant.eq(grant[number]) for number, port in enumerate(self.read)),
+            *(port.grant.eq(write_grant[number]) for number, port in enumerate(self.write)),
+            memory.read_enable.eq(reads.any()),
             memory.read_address.eq(sizes.row(place, self.number)),
             self.read_data.eq(memory.read_data),
-            self.write_grant.eq(oldest(self.write_requests, self.write_older)),
-            memory.write_mask.eq(Mux(self.write_requests.any(), write_mask, 0)),
+            memory.write_mask.eq(Mux(writes.any(), write_mask, 0)),
             memory.write_address.eq(sizes.row(write_place, self.number)),
-            memory.write_data.eq(self.picked(self.write_grant, self.write_data)),
-            self.conflict.eq((self.requests & ~self.grant).any()),
-            self.write_conflict.eq((self.write_requests & ~self.write_grant).any()),
+            memory.write_data.eq(select(write_grant, [row.data for row in self.row])),
+            self.accesses.eq(Cat(reads.any(), writes.any())),
+            self.conflicts.eq(Cat((reads & ~grant).any(), (writes & ~write_grant).any())),
         ]
         return m
 
-    @staticmethod
-    def picked(grant, values) -> Value:
-        """Return the entry of the array `values` that is granted."""
-        return select(grant, [values[number] for number in range(len(grant))])
+
+def requests_of(ports) -> Value:
+    """Return the requests at the ports of a bank."""
+    return Cat(port.request for port in ports)

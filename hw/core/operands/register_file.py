@@ -1,8 +1,8 @@
 """Register file of a core: banks, their request generators and crossbars."""
 
 from amaranth import *
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...config import PipelineConfig
 from ...emit.shared_block import SharedBlock
@@ -13,7 +13,7 @@ from ..layouts import read_layout
 from .bank_requests import BankRequests
 from .crossbar import Crossbar, Distributor
 from .register_bank import RegisterBank
-from .register_map import RegisterMap, request_layout
+from .register_map import request_layout
 
 __all__ = ["RegisterFile", "register_events"]
 
@@ -63,7 +63,6 @@ class RegisterFile(SharedBlock):
 
     def __init__(self, config: PipelineConfig):
         self.config = config
-        self.map = RegisterMap(config)
         collectors, buses = config.collectors, config.writeback_buses
         super().__init__({
             "request": In(stream.Signature(request_layout(config))).array(collectors),
@@ -82,97 +81,51 @@ class RegisterFile(SharedBlock):
             banks.append(bank)
         self.connect_collectors(m, banks)
         self.connect_buses(m, banks)
+        reads, writes = zip(*(bank.accesses for bank in banks), strict=True)
+        read_conflicts, write_conflicts = zip(*(bank.conflicts for bank in banks), strict=True)
         m.d.comb += [
-            self.events.reads.eq(Cat(bank.requests.any() for bank in banks)),
-            self.events.writes.eq(Cat(bank.write_requests.any() for bank in banks)),
-            self.events.read_conflicts.eq(Cat(bank.conflict for bank in banks)),
-            self.events.write_conflicts.eq(Cat(bank.write_conflict for bank in banks)),
+            self.events.reads.eq(Cat(reads)),
+            self.events.writes.eq(Cat(writes)),
+            self.events.read_conflicts.eq(Cat(read_conflicts)),
+            self.events.write_conflicts.eq(Cat(write_conflicts)),
         ]
         return m
 
-    def connect_collectors(self, m, banks):
+    def connect_collectors(self, m: Module, banks: list[RegisterBank]):
         """Connect the collectors' requests to the banks, and the read data back."""
-        config = self.config
-        requesters = []
-        for number in range(config.collectors):
-            request = self.request[number]
-            m.submodules[f"read_{number}"] = read = BankRequests(config)
-            m.submodules[f"crossbar_{number}"] = crossbar = Crossbar(config)
-            m.d.comb += [
-                read.valid.eq(request.valid),
-                read.register.eq(request.payload),
-                request.ready.eq(read.finished),
-                read.grants.eq(Cat(bank.grant[number] for bank in banks)),
-                crossbar.register.eq(request.payload),
-                crossbar.served.eq(read.served),
-                crossbar.answered.eq(read.finished | read.grants.any()),
-            ]
-            m.d.comb += [crossbar.banks[n].eq(bank.read_data) for n, bank in enumerate(banks)]
-            wiring.connect(m, crossbar.o, wiring.flipped(self.data[number]))
-            requesters.append(read)
-        for number, bank in enumerate(banks):
-            m.d.comb += [
-                bank.requests.eq(Cat(read.requests[number] for read in requesters)),
-                bank.places.eq(self.places(requesters, number)),
-            ]
-        if config.bank_arbiter == "age":
-            m.submodules.age_matrix = age_matrix = AgeMatrix(config.collectors)
-            m.d.comb += age_matrix.waiting.eq(
-                Cat(read.valid & ~read.finished for read in requesters)
-            )
+        waiting = Signal(self.config.collectors)
+        for number, request in enumerate(self.request):
+            m.submodules[f"read_{number}"] = read = BankRequests(self.config)
+            m.submodules[f"crossbar_{number}"] = crossbar = Crossbar(self.config)
+            connect(m, flipped(request), read.i)
+            connect(m, read.service, crossbar.service)
+            connect(m, crossbar.o, flipped(self.data[number]))
+            for port, words, bank in zip(read.bank, crossbar.banks, banks, strict=True):
+                connect(m, port, bank.read[number])
+                m.d.comb += words.eq(bank.read_data)
+            m.d.comb += waiting[number].eq(request.valid & ~request.ready)
+        if self.config.bank_arbiter == "age":
+            m.submodules.age_matrix = age_matrix = AgeMatrix(self.config.collectors)
+            m.d.comb += age_matrix.waiting.eq(waiting)
             m.d.comb += [Value.cast(bank.older).eq(Value.cast(age_matrix.older)) for bank in banks]
 
-    def places(self, requesters: list[BankRequests], bank: int) -> Value:
-        """Return the rows requested in a bank, one for each of `requesters`."""
-        return Cat(
-            self.map.place(
-                requester.register.register, requester.register.warp, requester.parts[bank]
-            )
-            for requester in requesters
-        )
-
-    def connect_buses(self, m, banks):
+    def connect_buses(self, m: Module, banks: list[RegisterBank]):
         """Connect the results on the buses to the banks."""
-        requesters, words = [], []
-        for number in range(self.config.writeback_buses):
-            write = self.write[number]
-            m.submodules[f"write_{number}"] = requester = BankRequests(self.config)
+        waiting = Signal(self.config.writeback_buses)
+        for number, write in enumerate(self.write):
+            m.submodules[f"distributor_{number}"] = distributor = Distributor(self.config)
+            m.submodules[f"write_{number}"] = requests = BankRequests(self.config)
+            connect(m, flipped(write), distributor.i)
+            connect(m, distributor.register, requests.i)
+            for port, row, bank in zip(requests.bank, distributor.row, banks, strict=True):
+                connect(m, port, bank.write[number])
+                connect(m, row, bank.row[number])
             m.d.comb += [
-                requester.valid.eq(write.valid & write.payload.writes),
-                requester.register.warp.eq(write.payload.warp),
-                requester.register.register.eq(write.payload.rd),
-                requester.register.mask.eq(write.payload.mask),
-                requester.grants.eq(Cat(bank.write_grant[number] for bank in banks)),
-                write.ready.eq(requester.finished | (write.valid & ~write.payload.writes)),
+                distributor.offered.eq(requests.offered),
+                waiting[number].eq(requests.i.valid & ~requests.i.ready),
             ]
-            requesters.append(requester)
-            words.append(self.values_at_banks(m, number, requester))
-        m.submodules.write_age_matrix = age_matrix = AgeMatrix(len(requesters))
-        m.d.comb += age_matrix.waiting.eq(
-            Cat(requester.valid & ~requester.finished for requester in requesters)
-        )
-        for number, bank in enumerate(banks):
-            masks = [
-                requester.register.mask if self.map.wide else Const(1) for requester in requesters
-            ]
-            m.d.comb += [
-                Value.cast(bank.write_older).eq(Value.cast(age_matrix.older)),
-                bank.write_requests.eq(Cat(requester.requests[number] for requester in requesters)),
-                bank.write_places.eq(self.places(requesters, number)),
-                bank.write_masks.eq(Cat(masks)),
-                bank.write_data.eq(Cat(at_banks[number] for at_banks in words)),
-            ]
-
-    def values_at_banks(self, m, number: int, requester: BankRequests) -> list[Value]:
-        """Return for each bank the data that bus `number` would write to it."""
-        payload = self.write[number].payload
-        banks = self.config.banks
-        if self.map.wide:
-            return [Value.cast(payload.values)] * banks
-        m.submodules[f"distributor_{number}"] = distributor = Distributor(self.config)
+        m.submodules.write_age_matrix = age_matrix = AgeMatrix(self.config.writeback_buses)
+        m.d.comb += age_matrix.waiting.eq(waiting)
         m.d.comb += [
-            distributor.register.eq(payload.rd),
-            distributor.offered.eq(requester.offered),
-            distributor.values.eq(payload.values),
+            Value.cast(bank.write_older).eq(Value.cast(age_matrix.older)) for bank in banks
         ]
-        return [distributor.banks[bank] for bank in range(banks)]
