@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from amaranth import *
 from amaranth.hdl import ShapeLike
-from amaranth.lib import data, stream
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config.checks import require_integer
 from ...emit.component import Component
 
-__all__ = ["WritebackSlots", "WritebackSlotsConfig"]
+__all__ = ["LateResultSignature", "WritebackSlots", "WritebackSlotsConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +41,27 @@ class WritebackSlotsConfig:
         return data.StructLayout({"common": self.common, "is_late": 1, "value": self.value})
 
 
+class LateResultSignature(wiring.Signature):
+    """Progress of the late results through their datapath.
+
+    Members
+    -------
+    enable : Out(config.latency - 1)
+        Bit k loads the k-th register stage of the late results.
+    next_common : Out(config.common)
+        Of the result in the second slot.
+    late_value : In(config.value)
+        The late result in the second slot.
+    """
+
+    def __init__(self, config: WritebackSlotsConfig):
+        super().__init__({
+            "enable": Out(config.latency - 1),
+            "next_common": Out(config.common),
+            "late_value": In(config.value),
+        })
+
+
 class WritebackSlots(Component):
     """Writeback slots: a pipeline that early results enter near its end, late ones at its start.
 
@@ -64,12 +85,7 @@ class WritebackSlots(Component):
     Members
     -------
     i : In(stream.Signature(config.layout))
-    enable : Out(config.latency - 1)
-        Bit k loads the k-th register stage of the late results.
-    next_common : Out(config.common)
-        Of the result in the second slot.
-    late_value : In(config.value)
-        The late result in the second slot.
+    late : Out(LateResultSignature(config))
     o : Out(stream.Signature(config.layout))
 
     """
@@ -78,9 +94,7 @@ class WritebackSlots(Component):
         self.config = config
         super().__init__({
             "i": In(stream.Signature(config.layout)),
-            "enable": Out(config.latency - 1),
-            "next_common": Out(config.common),
-            "late_value": In(config.value),
+            "late": Out(LateResultSignature(config)),
             "o": Out(stream.Signature(config.layout)),
         })
 
@@ -120,8 +134,8 @@ class WritebackSlots(Component):
         arriving = [i.valid & i.payload.is_late]
         arriving += [following[k] & slots[k + 1].is_late for k in reversed(range(1, latency - 1))]
         m.d.comb += [
-            self.enable.eq(Cat(arriving) & moves.replicate(latency - 1)),
-            self.next_common.eq(slots[1].common),
+            self.late.enable.eq(Cat(arriving) & moves.replicate(latency - 1)),
+            self.late.next_common.eq(slots[1].common),
         ]
         return m
 
@@ -132,6 +146,6 @@ class WritebackSlots(Component):
         complete = Signal(self.config.layout, name="complete")
         m.d.comb += [
             complete.eq(following),
-            complete.value.eq(Mux(following.is_late, self.late_value, following.value)),
+            complete.value.eq(Mux(following.is_late, self.late.late_value, following.value)),
         ]
         return complete

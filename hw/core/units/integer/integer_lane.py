@@ -1,13 +1,38 @@
 """Integer lane of one thread: sums, comparisons and shifts, without products."""
 
 from amaranth import *
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ....emit.shared_block import SharedBlock
 from ....lib.carry_select import CarrySelectAdd, CarrySelectAddConfig
 
-__all__ = ["IntegerLane"]
+__all__ = ["IntegerLane", "LaneControlSignature", "lane_result_layout"]
+
+
+def lane_result_layout(width: int) -> data.StructLayout:
+    """Return the layout of a lane's results; ``less`` and ``equal`` compare ``a`` with ``b``."""
+    return data.StructLayout({"sum": width, "less": 1, "equal": 1, "shifted": width})
+
+
+class LaneControlSignature(wiring.Signature):
+    """Controls common to the lanes of a beat.
+
+    Members
+    -------
+    subtract : Out(1)
+        ``sum`` is ``a - b``; ``less`` is valid only then.
+    is_signed : Out(1)
+        Signed comparison for ``less``.
+    shift_left, shift_arithmetic : Out(1)
+        Shift of ``a`` by the low bits of ``b``: left, or arithmetic right; default logical right.
+        Not both.
+    """
+
+    def __init__(self):
+        names = ("subtract", "is_signed", "shift_left", "shift_arithmetic")
+        super().__init__(dict.fromkeys(names, Out(1)))
 
 
 class IntegerLane(SharedBlock):
@@ -23,19 +48,8 @@ class IntegerLane(SharedBlock):
     Members
     -------
     a, b : In(width)
-    subtract : In(1)
-        ``sum`` is ``a - b``; `less` is valid only then.
-    is_signed : In(1)
-        Signed comparison for `less`.
-    shift_left, shift_arithmetic : In(1)
-        Shift of ``a`` by the low bits of ``b``: left, or arithmetic right; default logical right.
-        Not both.
-    sum : Out(width)
-    less : Out(1)
-        ``a < b``.
-    equal : Out(1)
-        ``a == b``.
-    shifted : Out(width)
+    control : In(LaneControlSignature())
+    o : Out(lane_result_layout(width))
 
     """
 
@@ -44,14 +58,8 @@ class IntegerLane(SharedBlock):
         super().__init__({
             "a": In(config),
             "b": In(config),
-            "subtract": In(1),
-            "is_signed": In(1),
-            "shift_left": In(1),
-            "shift_arithmetic": In(1),
-            "sum": Out(config),
-            "less": Out(1),
-            "equal": Out(1),
-            "shifted": Out(config),
+            "control": In(LaneControlSignature()),
+            "o": Out(lane_result_layout(config)),
         })
 
     def build(self, platform):
@@ -61,13 +69,14 @@ class IntegerLane(SharedBlock):
         m.submodules.add = add = CarrySelectAdd(
             CarrySelectAddConfig(width=width + 1, blocks=(width // 3, width * 2 // 3))
         )
+        b = Cat(self.b, self.b[-1] & self.control.is_signed)
         m.d.comb += [
-            add.a.eq(Cat(self.a, self.a[-1] & self.is_signed)),
-            add.b.eq(Cat(self.b, self.b[-1] & self.is_signed) ^ self.subtract.replicate(width + 1)),
-            add.carry.eq(self.subtract),
-            Cat(self.sum, self.less).eq(add.o),
-            self.equal.eq(self.a == self.b),
-            self.shifted.eq(self.shift()),
+            add.a.eq(Cat(self.a, self.a[-1] & self.control.is_signed)),
+            add.b.eq(b ^ self.control.subtract.replicate(width + 1)),
+            add.carry.eq(self.control.subtract),
+            Cat(self.o.sum, self.o.less).eq(add.o),
+            self.o.equal.eq(self.a == self.b),
+            self.o.shifted.eq(self.shift()),
         ]
         return m
 
@@ -78,6 +87,6 @@ class IntegerLane(SharedBlock):
         """
         width = self.config
         places = self.b[: exact_log2(width)]
-        fill = (self.a[-1] & self.shift_arithmetic).replicate(width - 1)
-        word = Mux(self.shift_left, Cat(C(0, width - 1), self.a), Cat(self.a, fill))
-        return word >> (places ^ self.shift_left.replicate(len(places)))
+        fill = (self.a[-1] & self.control.shift_arithmetic).replicate(width - 1)
+        word = Mux(self.control.shift_left, Cat(C(0, width - 1), self.a), Cat(self.a, fill))
+        return word >> (places ^ self.control.shift_left.replicate(len(places)))

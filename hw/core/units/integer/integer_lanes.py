@@ -1,14 +1,17 @@
-"""Integer lanes of a beat, without products: the lanes and their common decoder."""
+"""Integer lanes of a beat, without products, and the decoder that they share."""
 
 from amaranth import *
-from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect
 
 from ....config import PipelineConfig
 from ....emit.component import Component
 from ....isa.operations import IntegerOperation as Op
 from ....isa.operations import Port
-from .integer_lane import IntegerLane
+from ....lib.streams import ResponseSignature
+from .branch import decision_layout
+from .integer_beats import PASSED, FactorsSignature, operand_beats, slots_config
+from .integer_lane import IntegerLane, LaneControlSignature
 
 __all__ = ["PROPERTIES", "IntegerLanes", "properties"]
 
@@ -45,7 +48,7 @@ def properties(m: Module, operation, *names: str) -> list[Signal]:
 
 
 class IntegerLanes(Component):
-    """Integer lanes: results of the threads of a beat, except products.
+    """Integer lanes: results of the threads of a beat, except products, and branch decisions.
 
     Combinational. Bitwise logic is one word for all lanes.
 
@@ -55,75 +58,101 @@ class IntegerLanes(Component):
 
     Members
     -------
-    operation : In(IntegerOperation)
-    a, b : In(ArrayLayout(32, lanes))
-    link : In(32)
-        Result of jumps.
-    value : Out(ArrayLayout(32, lanes))
-    sums : Out(ArrayLayout(32, lanes))
-        ``a + b``, also the target of jumps.
-    is_taken : Out(lanes)
-        Branch decisions.
+    i : In(stream.Signature(operand_beats(config).beat_layout))
+    o : Out(stream.Signature(slots_config(config).layout))
+        Products are late; their value here is undefined.
+    factors : Out(FactorsSignature(lanes))
+    decision : Out(ResponseSignature(decision_layout(config)))
+        Branches and jumps.
 
     """
 
     def __init__(self, config: PipelineConfig):
         self.config = config
         self.lanes = config.lanes(Port.INT)
-        words = data.ArrayLayout(32, self.lanes)
         super().__init__({
-            "operation": In(Op),
-            "a": In(words),
-            "b": In(words),
-            "link": In(32),
-            "value": Out(words),
-            "sums": Out(words),
-            "is_taken": Out(self.lanes),
+            "i": In(stream.Signature(operand_beats(config).beat_layout)),
+            "o": Out(stream.Signature(slots_config(config).layout)),
+            "factors": Out(FactorsSignature(self.lanes)),
+            "decision": Out(ResponseSignature(decision_layout(config))),
         })
 
     def elaborate(self, platform):
         m = Module()
-        operation = Value.cast(self.operation)
+        beat, common = self.i.payload, self.i.payload.common
+        operation = Value.cast(common.operation)
+        is_product, is_high, a_signed, b_signed = properties(
+            m, operation, "is_product", "is_high", "a_signed", "b_signed"
+        )
+        sums, value, is_taken = self.compute(m, operation)
+        m.d.comb += [
+            self.o.valid.eq(self.i.valid),
+            self.i.ready.eq(self.o.ready),
+            self.o.payload.is_late.eq(is_product),
+            Value.cast(self.o.payload.value).eq(value),
+            self.o.payload.common.is_high.eq(is_high),
+            *(self.o.payload.common[name].eq(common[name]) for name in PASSED),
+            self.factors.a.eq(beat.a),
+            self.factors.b.eq(beat.b),
+            self.factors.a_signed.eq(a_signed),
+            self.factors.b_signed.eq(b_signed),
+        ]
+        self.decide(m, operation, sums, is_taken)
+        return m
+
+    def compute(self, m: Module, operation: Value) -> tuple[Value, Value, Value]:
+        """Return the sums of all lanes, their results, and their branch decisions."""
         is_or, is_and, is_jump, is_shift, is_comparison, is_sum = properties(
             m, operation, "is_or", "is_and", "is_jump", "is_shift", "is_comparison", "is_sum"
         )
         tests_equal, is_inverted = properties(m, operation, "tests_equal", "is_inverted")
-        less, equal, shifted = self.compute(m, operation)
-        a, b = Value.cast(self.a), Value.cast(self.b)
+        results = self.compute_lanes(m, operation)
+        sums, shifted = Cat(each.sum for each in results), Cat(each.shifted for each in results)
+        less, equal = Cat(each.less for each in results), Cat(each.equal for each in results)
+        a, b = Value.cast(self.i.payload.a), Value.cast(self.i.payload.b)
         value = a ^ b
         for chosen, result in (
             (is_or, a | b),
             (is_and, a & b),
-            (is_jump, self.link.replicate(self.lanes)),
+            # A jump returns the address of the next instruction.
+            (is_jump, self.i.payload.common.next.replicate(self.lanes)),
             (is_shift, shifted),
             # Results that arrive late in the cycle are selected last.
             (is_comparison, Cat(Cat(bit, C(0, 31)) for bit in less)),
-            (is_sum, Value.cast(self.sums)),
+            (is_sum, sums),
         ):
             value = Mux(chosen, result, value)
         holds = Mux(tests_equal, equal, less)
-        m.d.comb += [
-            Value.cast(self.value).eq(value),
-            self.is_taken.eq(holds ^ is_inverted.replicate(self.lanes)),
-        ]
-        return m
+        return sums, value, holds ^ is_inverted.replicate(self.lanes)
 
-    def compute(self, m, operation) -> tuple[Value, Value, Value]:
-        """Return the lanes' less, equal and shift results; drive the sums."""
-        controls = ("subtract", "is_signed", "shift_left", "shift_arithmetic")
-        signals = properties(m, operation, *controls)
-        less, equal = Signal(self.lanes), Signal(self.lanes)
-        shifted = Signal(data.ArrayLayout(32, self.lanes))
+    def compute_lanes(self, m: Module, operation: Value) -> list[data.View]:
+        """Return the results of each lane."""
+        names = ("subtract", "is_signed", "shift_left", "shift_arithmetic")
+        control = LaneControlSignature().create(path=("control",))
+        m.d.comb += [
+            getattr(control, name).eq(signal)
+            for name, signal in zip(names, properties(m, operation, *names), strict=True)
+        ]
+        results = []
         for k in range(self.lanes):
             m.submodules[f"lane_{k}"] = lane = IntegerLane(32)
-            for name, signal in zip(controls, signals, strict=True):
-                m.d.comb += getattr(lane, name).eq(signal)
-            m.d.comb += [
-                lane.a.eq(self.a[k]),
-                lane.b.eq(self.b[k]),
-                self.sums[k].eq(lane.sum),
-                less[k].eq(lane.less),
-                equal[k].eq(lane.equal),
-                shifted[k].eq(lane.shifted),
-            ]
-        return less, equal, Value.cast(shifted)
+            connect(m, control, lane.control)
+            m.d.comb += [lane.a.eq(self.i.payload.a[k]), lane.b.eq(self.i.payload.b[k])]
+            results.append(lane.o)
+        return results
+
+    def decide(self, m: Module, operation: Value, sums: Value, is_taken: Value):
+        """Drive the decisions of branches and jumps."""
+        is_branch, is_jump, by_register = properties(
+            m, operation, "is_branch", "is_jump", "by_register"
+        )
+        beat, decision = self.i.payload, self.decision.payload
+        passed = ("warp", "mask", "pc", "relative", "next")
+        m.d.comb += [
+            self.decision.valid.eq(self.i.valid & self.i.ready & (is_branch | is_jump)),
+            decision.place.eq(beat.place),
+            decision.by_register.eq(by_register),
+            decision.is_taken.eq(is_taken | is_jump.replicate(self.lanes)),
+            Value.cast(decision.targets).eq(Mux(by_register, sums, 0)),
+            *(decision[name].eq(beat.common[name]) for name in passed),
+        ]

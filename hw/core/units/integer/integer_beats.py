@@ -1,0 +1,72 @@
+"""Beats of the integer unit: the layouts of its operands, results and products."""
+
+from amaranth.hdl import ShapeLike
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import Out
+
+from ....config import PipelineConfig
+from ....isa.operations import Port
+from ....lib.interfaces.execution_unit import operation_layout
+from ..lane_dispatch import BeatsConfig
+from ..writeback_slots import WritebackSlotsConfig
+
+__all__ = ["PASSED", "FactorsSignature", "operand_beats", "result_beats", "slots_config"]
+
+#: Fields copied from an operation to its result.
+PASSED = ("warp", "mask", "pc", "rd", "writes")
+
+
+def shapes(config: PipelineConfig, names: tuple[str, ...]) -> dict[str, ShapeLike]:
+    """Return the shapes of the named members of an operation."""
+    members = operation_layout(config).members
+    return {name: members[name] for name in names}
+
+
+def operand_beats(config: PipelineConfig) -> BeatsConfig:
+    """Return the beats of operations: ``a`` and ``b`` of each thread.
+
+    ``relative`` is pc plus immediate, ``next`` the pc of the following instruction.
+    """
+    passed = shapes(config, (*PASSED, "operation"))
+    return BeatsConfig(
+        threads=config.threads,
+        lanes=config.lanes(Port.INT),
+        common=data.StructLayout({**passed, "relative": 32, "next": 32}),
+        each={"a": 32, "b": 32},
+    )
+
+
+def slots_config(config: PipelineConfig) -> WritebackSlotsConfig:
+    """Return the writeback slots of results, of which products are late.
+
+    ``is_high`` selects the upper half of a product.
+    """
+    return WritebackSlotsConfig(
+        latency=config.multiply_latency,
+        common=data.StructLayout({**shapes(config, PASSED), "is_high": 1}),
+        value=data.ArrayLayout(32, config.lanes(Port.INT)),
+    )
+
+
+def result_beats(config: PipelineConfig) -> BeatsConfig:
+    """Return the beats of results: a value of each thread."""
+    return BeatsConfig(
+        threads=config.threads,
+        lanes=config.lanes(Port.INT),
+        common=slots_config(config).common,
+        each={"values": 32},
+    )
+
+
+class FactorsSignature(wiring.Signature):
+    """Factors of the products of a beat.
+
+    Members
+    -------
+    a, b : Out(ArrayLayout(32, lanes))
+    a_signed, b_signed : Out(1)
+    """
+
+    def __init__(self, lanes: int):
+        words = data.ArrayLayout(32, lanes)
+        super().__init__({"a": Out(words), "b": Out(words), "a_signed": Out(1), "b_signed": Out(1)})
