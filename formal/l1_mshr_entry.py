@@ -2,7 +2,7 @@
 
 from amaranth import *
 
-from spica.hw.memory.l1.mshr import MshrConfig
+from spica.hw.memory.l1.mshr_config import MshrConfig
 
 __all__ = ["Entry"]
 

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from amaranth import *
 
-from spica.hw.memory.l1.mshr import MshrConfig, fill_layout
-from spica.hw.memory.l1.mshr_file import MshrFile, entry_width
+from spica.hw.memory.l1.mshr_config import MshrConfig
+from spica.hw.memory.l1.mshr_file import MshrFile
+from spica.hw.memory.l1.signatures import fill_layout
 
 from .l1_mshr_entry import Entry
 from .l1_mshrs import SMALL
@@ -27,12 +28,12 @@ class Waiters(Properties):
         self.config = config
         cache = config.cache
         entries = range(cache.mshrs)
-        shapes = {
-            "fill": fill_layout(config),
-            "free": 1,
-            "replays": 1,
-            "waiting": config.waiters,
-            "errors": config.beats,
+        states = {
+            "fill": ("fill", fill_layout(config)),
+            "free": ("free", 1),
+            "replays": ("replay__valid", 1),
+            "waiting": ("replay__waiting", config.waiters),
+            "errors": ("replay__errors", config.beats),
         }
         super().__init__(
             free={
@@ -44,7 +45,7 @@ class Waiters(Properties):
                 "waiter": range(config.waiters),
                 "place": config.place_width,
                 "filled": 1,
-                "filled_entry": entry_width(config),
+                "filled_entry": config.entry_width,
                 "error": 1,
                 "invalidate": 1,
                 "pause": 1,
@@ -52,8 +53,8 @@ class Waiters(Properties):
             fixed={"who": range(config.waiters)},
             inside={
                 **{
-                    f"{name}_{entry}": (f"table.line_{entry}.{name}", shape)
-                    for name, shape in shapes.items()
+                    f"{name}_{entry}": (f"table.line_{entry}.{port}", shape)
+                    for name, (port, shape) in states.items()
                     for entry in entries
                 },
                 **{
@@ -67,9 +68,16 @@ class Waiters(Properties):
     def state(self, m):
         config = self.config
         m.submodules.table = self.dut = dut = MshrFile(config)
-        given = ("lookup", "present", "valids", "line", "is_demand", "waiter", "place")
-        given += ("filled", "filled_entry", "error", "invalidate", "pause")
-        m.d.comb += [getattr(dut, name).eq(getattr(self, name)) for name in given]
+        given = ("present", "valids", "line", "is_demand", "waiter", "place")
+        m.d.comb += [getattr(dut.lookup, name).eq(getattr(self, name)) for name in given]
+        m.d.comb += [
+            dut.lookup.valid.eq(self.lookup),
+            dut.refill.valid.eq(self.filled),
+            dut.refill.entry.eq(self.filled_entry),
+            dut.refill.error.eq(self.error),
+            dut.invalidate.eq(self.invalidate),
+            dut.replay.pause.eq(self.pause),
+        ]
         self.entries = [Entry(config, number) for number in range(config.cache.mshrs)]
         waiter, replayed = Signal(config.waiters), Signal(config.waiters)
         waits = Signal(config.waiters)
@@ -83,7 +91,7 @@ class Waiters(Properties):
         for number, entry in enumerate(self.entries):
             same = entry.line == self.line
             m.d.comb += [
-                entry.begins.eq(dut.begins & (dut.entry == number)),
+                entry.begins.eq(dut.allocation.valid & (dut.allocation.payload.entry == number)),
                 entry.joins.eq(self.lookup & same & entry.pending & ~entry.forgotten),
                 entry.filled.eq(self.filled & (self.filled_entry == number)),
                 entry.replayed.eq(Mux(entry.here, replayed, 0)),
@@ -97,7 +105,7 @@ class Waiters(Properties):
 
     def judge_looks(self, m: Module, dut):
         """Assert that a lookup joins the MSHR of its line, or allocates one if there is room."""
-        entries, joins = self.entries, Signal()
+        entries, joins, begins = self.entries, Signal(), dut.lookup.begins
         free = [~entry.live for entry in entries]
         usable = Cat(Mux(self.is_demand, free[0], 0), *free[1:]).any()
         in_set = [entry.live & (entry.set == self.line[: len(entry.set)]) for entry in entries]
@@ -105,10 +113,12 @@ class Waiters(Properties):
         m.d.comb += [
             joins.eq(Cat(entry.joins for entry in entries).any()),
             Assert(ones(entry.joins for entry in entries) <= 1),
-            Assert(dut.joins == joins),
-            Assert(~dut.begins | (self.lookup & ~self.present & ~joins & usable)),
-            Assert(dut.begins | ~(self.lookup & ~self.present & ~joins & usable & room)),
-            Assert(dut.begins == ones(entry.begins for entry in entries)),
+            Assert(dut.lookup.joins == joins),
+            Assert(~begins | (self.lookup & ~self.present & ~joins & usable)),
+            Assert(begins | ~(self.lookup & ~self.present & ~joins & usable & room)),
+            Assert(begins == ones(entry.begins for entry in entries)),
+            Assert(dut.allocation.valid == begins),
+            Assert(dut.allocation.payload.line == self.line),
             Assert(dut.busy == ~Cat(free).all()),
             Assert(dut.spare == Cat(free[1:]).any()),
         ]
@@ -117,19 +127,20 @@ class Waiters(Properties):
 
     def judge_fill(self, m: Module, dut):
         """Assert that beats are written to ways that no other live entry uses."""
+        fill = dut.refill.destination
         for number, entry in enumerate(self.entries):
             with m.If(entry.filled):
-                m.d.sync += entry.way.eq(dut.fill.way)
+                m.d.sync += entry.way.eq(fill.way)
                 m.d.comb += [
-                    Assert(dut.fill.line == entry.line),
-                    Assert(dut.fill.beat == entry.beat),
-                    Assert(ones(dut.fill.way) == 1),
-                    Assert(~entry.has_way | (dut.fill.way == entry.way)),
-                    Assert(dut.fill.fails == entry.errors.any()),
-                    Assert(dut.fill.forgotten == entry.forgotten),
+                    Assert(fill.line == entry.line),
+                    Assert(fill.beat == entry.beat),
+                    Assert(ones(fill.way) == 1),
+                    Assert(~entry.has_way | (fill.way == entry.way)),
+                    Assert(fill.fails == entry.errors.any()),
+                    Assert(fill.forgotten == entry.forgotten),
                 ]
                 for other in self.entries[:number] + self.entries[number + 1 :]:
-                    meets = other.has_way & (other.set == entry.set) & (other.way == dut.fill.way)
+                    meets = other.has_way & (other.set == entry.set) & (other.way == fill.way)
                     m.d.comb += Assert(~meets)
 
     def judge_answer(self, m: Module, dut):

@@ -5,7 +5,9 @@ from typing import Any
 from amaranth import *
 
 from spica.hw.config import CacheConfig
-from spica.hw.memory.l1.mshr import Mshr, MshrConfig, fill_layout
+from spica.hw.memory.l1.mshr import Mshr
+from spica.hw.memory.l1.mshr_config import MshrConfig
+from spica.hw.memory.l1.signatures import fill_layout
 
 from .proof import Proof
 from .properties import Assert, Assume, Properties
@@ -49,8 +51,15 @@ class OneLine(Properties):
     def state(self, m):
         config = self.config
         m.submodules.miss = self.dut = dut = Mshr(config)
-        given = ("lookup", "line", "is_demand", "begin", "way", "filled", "error", "invalidate")
-        m.d.comb += [getattr(dut, name).eq(getattr(self, name)) for name in (*given, "replayed")]
+        events, replay = dut.events, dut.replay
+        given = ("lookup", "line", "is_demand", "error", "invalidate")
+        m.d.comb += [getattr(events, name).eq(getattr(self, name)) for name in given]
+        m.d.comb += [
+            dut.allocate.valid.eq(self.begin),
+            dut.allocate.payload.eq(self.way),
+            dut.filled.eq(self.filled),
+            replay.replayed.eq(self.replayed),
+        ]
         waiter = Signal(config.waiters)
         self.pending, self.waiting = pending, waiting = Signal(), Signal(config.waiters)
         kept: Any = Signal(fill_layout(config))
@@ -59,7 +68,7 @@ class OneLine(Properties):
         same, joins, here = Signal(), Signal(), Signal()
         m.d.comb += [
             waiter.eq(1 << self.waiter),
-            dut.waiter.eq(waiter),
+            events.waiter.eq(waiter),
             same.eq(kept.line == self.line),
             joins.eq(self.lookup & same & pending & ~kept.forgotten),
             here.eq(~pending & waiting.any()),
@@ -92,31 +101,33 @@ class OneLine(Properties):
                 errors.bit_select(kept.beat, 1).eq(self.error),
                 pending.eq(kept.beat != config.beats - 1),
             ]
-        same_set = kept.line[: config.cache.set_width] == self.line[: config.cache.set_width]
+        kept_set = kept.line[: config.cache.set_width]
+        same_set = kept_set == self.line[: config.cache.set_width]
         live = pending | waiting.any()
         m.d.comb += [
             Assert(dut.joins == joins),
             Assert(dut.free == ~live),
             Assert(dut.taken == Mux(live & same_set, kept.way, 0)),
-            Assert(dut.replays == here),
-            Assert(~here | (dut.waiting == waiting)),
-            Assert(~here | (dut.errors == errors)),
+            Assert(replay.valid == here),
+            Assert(~here | (replay.waiting == waiting)),
+            Assert(~here | (replay.errors == errors)),
             Assert(~pending | (dut.fill.beat == kept.beat)),
             Assert(~pending | (dut.fill.fails == errors.any())),
             Assert(~pending | (dut.fill.forgotten == kept.forgotten)),
             Assert(~live | (dut.fill.line == kept.line)),
             Assert(~live | (dut.fill.way == kept.way)),
+            Assert(~here | (Cat(replay.set, replay.way) == Cat(kept_set, kept.way))),
             Assert(~live | (dut.first_use == (self.lookup & self.is_demand & same & unused))),
         ]
 
     def relate(self, m):
-        dut, kept = self.dut, self.kept
+        dut, replay, kept = self.dut, self.dut.replay, self.kept
         m.d.comb += [
-            Assert(dut.waiting == self.waiting),
+            Assert(replay.waiting == self.waiting),
             Assert(dut.fill.line == kept.line),
             Assert(dut.fill.beat == kept.beat),
             Assert(self.pending | (kept.beat == 0)),
-            Assert(dut.errors == self.errors),
+            Assert(replay.errors == self.errors),
             Assert(~self.pending | ~(self.errors >> kept.beat).any()),
             Assert(self.kept_unused == self.unused),
         ]

@@ -6,7 +6,7 @@ from amaranth.utils import ceil_log2, exact_log2
 from ...config import WORD_BYTES, MemoryUnitConfig
 from ...lib.interfaces.core_memory import pairs
 from .data_cache_layouts import DataCacheConfig
-from .mshr import MshrConfig
+from .mshr_config import MshrConfig
 
 __all__ = [
     "PAIR_BYTES",
@@ -14,7 +14,6 @@ __all__ = [
     "data_mshr_config",
     "instruction_cache_events",
     "instruction_mshr_config",
-    "line_layout",
     "read_layout",
 ]
 
@@ -61,19 +60,10 @@ def data_mshr_config(config: MemoryUnitConfig) -> DataCacheConfig:
 
 
 def read_layout(config: MemoryUnitConfig) -> data.StructLayout:
-    """Return the layout of a read of a line, with its first beat; each beat returns its id."""
+    """Return the layout of a read of a line by either cache, with its first beat."""
     return data.StructLayout({
         "id": config.core.mshr_width,
         "beat": 32 - exact_log2(config.axi.beat_bytes),
-    })
-
-
-def line_layout(config: MemoryUnitConfig) -> data.StructLayout:
-    """Return the layout of the next beat of a line, or of its error."""
-    return data.StructLayout({
-        "id": config.core.mshr_width,
-        "data": config.axi.data_width,
-        "error": 1,
     })
 
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from amaranth import *
 from amaranth.lib import data
 from amaranth.utils import exact_log2
 
-from .mshr import MshrConfig
-from .mshr_file import entry_width
+from .mshr_config import MshrConfig
 
 __all__ = [
     "DataCacheConfig",
@@ -14,8 +14,6 @@ __all__ = [
     "beat_read_layout",
     "beat_write_layout",
     "data_cache_events",
-    "line_beat_layout",
-    "line_read_layout",
 ]
 
 
@@ -54,6 +52,23 @@ class DataCacheConfig(MshrConfig):
         """Bits of the strobes of a write, one for each byte."""
         return self.beat_bytes
 
+    @property
+    def forwards_beats(self) -> bool:
+        """Whether an arriving beat is forwarded to a read that waits for it."""
+        return True
+
+    def place_of(self, beat: Value) -> Value:
+        """Return the number of a beat in its line."""
+        return beat[: self.place_width]
+
+    def line_of(self, beat: Value) -> Value:
+        """Return the line of a beat."""
+        return beat[self.place_width :]
+
+    def set_of(self, beat: Value) -> Value:
+        """Return the set of a beat's line."""
+        return self.line_of(beat)[: self.cache.set_width]
+
 
 def beat_width(config: DataCacheConfig) -> int:
     """Return the bits of an address in beats."""
@@ -85,20 +100,6 @@ def beat_write_layout(config: DataCacheConfig) -> data.StructLayout:
         "beat": beat_width(config),
         "data": 8 * config.beat_bytes,
         "strobes": config.beat_bytes,
-    })
-
-
-def line_read_layout(config: DataCacheConfig) -> data.StructLayout:
-    """Return the layout of a read of a line, with its first beat; each beat returns its id."""
-    return data.StructLayout({"id": entry_width(config), "beat": beat_width(config)})
-
-
-def line_beat_layout(config: DataCacheConfig) -> data.StructLayout:
-    """Return the layout of the next beat of a line."""
-    return data.StructLayout({
-        "id": entry_width(config),
-        "data": 8 * config.beat_bytes,
-        "error": 1,
     })
 
 

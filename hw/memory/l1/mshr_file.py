@@ -1,37 +1,30 @@
 """MSHR file of an L1 cache: lines in flight, and replay of the requests that wait for them."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from amaranth import *
-from amaranth.lib import data
-from amaranth.lib.wiring import In, Member, Out
-from amaranth.utils import ceil_log2
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...emit.shared_block import SharedBlock
 from ...lib.arbiter import Arbiter
-from ...lib.one_hot import lowest, number_of, select
+from ...lib.one_hot import number_of
 from ...lib.streams import ResponseSignature
 from ..cache.replacement_policy import ReplacementConfig, ReplacementPolicy
-from .mshr import Mshr, MshrConfig, fill_layout
+from .beat_forwarder import BeatForwarder
+from .mshr import Mshr, MshrEventsSignature
+from .mshr_config import MshrConfig
+from .replay_arbiter import ReplayArbiter
+from .signatures import (
+    ConflictSignature,
+    ForwardSignature,
+    MissSignature,
+    RefillSignature,
+    ReplaySignature,
+    allocation_layout,
+)
 
-__all__ = ["MshrFile", "entry_width", "replay_layout"]
-
-
-def entry_width(config: MshrConfig) -> int:
-    """Return the bits of an MSHR's number."""
-    return ceil_log2(config.cache.mshrs)
-
-
-def replay_layout(config: MshrConfig) -> data.StructLayout:
-    """Return the layout of a replay: a waiting request that can be answered, and its word.
-
-    ``place``: the word's number in its line. ``error``: the word could not be read.
-    """
-    return data.StructLayout({
-        "waiter": config.waiter_width,
-        "set": config.cache.set_width,
-        "way": config.cache.ways,
-        "place": config.place_width,
-        "error": 1,
-    })
+__all__ = ["MshrFile"]
 
 
 class MshrFile(SharedBlock):
@@ -43,182 +36,160 @@ class MshrFile(SharedBlock):
     selects the way of a line. The waiting requests are at `replay` from the cycle after the last
     beat on, one per cycle, except in cycles of `pause`.
 
+    If `config.forwards_beats`, an arriving beat is forwarded to the lowest request that waits for
+    it; the other requests for the beat stay until `replay`. The driver then excludes a replay in
+    the cycle of an arriving beat by `pause`.
+
     Parameters
     ----------
     config : MshrConfig
 
     Members
     -------
-    lookup : In(1)
-        `line` is looked up.
-    present : In(1)
-        The cache holds the line.
-    valids : In(config.cache.ways)
-        Ways of its set that hold a valid line.
-    line : In(config.cache.line_width)
-    is_demand : In(1)
-        Request `waiter` needs word `place` of the line; otherwise it is a prefetch.
-    waiter : In(config.waiter_width)
-        A number waits at most once at a time.
-    place : In(config.place_width)
-    joins, begins : Out(1)
-    first_use : Out(1)
-        The line was prefetched, and is requested for the first time.
-    entry : Out(entry_width(config))
-        MSHR of the read that begins.
-    filled : In(1)
-        The next beat for MSHR `filled_entry` arrived, with an error if `error`.
-    filled_entry : In(entry_width(config))
-    error : In(1)
-    fill : Out(fill_layout(config))
-        Destination of that beat.
+    lookup : In(MissSignature(config))
+    allocation : Out(ResponseSignature(allocation_layout(config)))
+        The read of a line begins.
+    refill : In(RefillSignature(config))
     invalidate : In(1)
         Lines in flight are not to be kept; from the next cycle on no request may join them.
-    pause : In(1)
-        No request can be answered in this cycle.
-    replay : Out(ResponseSignature(replay_layout(config)))
+    replay : Out(ReplaySignature(config))
     spare : Out(1)
         An MSHR is free that a prefetch may use.
     busy : Out(1)
+    forward : Out(ForwardSignature(config))
+        This member and those below only if `config.forwards_beats`.
+    store : In(ConflictSignature(config.cache))
+        Conflict: the line is being read, or a request still waits for it.
+    replays_wait : Out(1)
+        Requests wait for a complete line: `replay` is valid unless it pauses.
     """
 
-    def __init__(self, config: MshrConfig, **more: Member):
+    def __init__(self, config: MshrConfig):
         self.config = config
-        super().__init__({
-            "lookup": In(1),
-            "present": In(1),
-            "valids": In(config.cache.ways),
-            "line": In(config.cache.line_width),
-            "is_demand": In(1),
-            "waiter": In(config.waiter_width),
-            "place": In(config.place_width),
-            "joins": Out(1),
-            "begins": Out(1),
-            "first_use": Out(1),
-            "entry": Out(entry_width(config)),
-            "filled": In(1),
-            "filled_entry": In(entry_width(config)),
-            "error": In(1),
-            "fill": Out(fill_layout(config)),
+        members = {
+            "lookup": In(MissSignature(config)),
+            "allocation": Out(ResponseSignature(allocation_layout(config))),
+            "refill": In(RefillSignature(config)),
             "invalidate": In(1),
-            "pause": In(1),
-            "replay": Out(ResponseSignature(replay_layout(config))),
+            "replay": Out(ReplaySignature(config)),
             "spare": Out(1),
             "busy": Out(1),
-            **more,
-        })
+        }
+        if config.forwards_beats:
+            members |= {
+                "forward": Out(ForwardSignature(config)),
+                "store": In(ConflictSignature(config.cache)),
+                "replays_wait": Out(1),
+            }
+        super().__init__(members)
 
     def build(self, platform):
         m = Module()
-        count = self.config.cache.mshrs
-        m.submodules.arbiter = arbiter = Arbiter(count)
-        m.submodules.replacement = replacement = ReplacementPolicy(
-            ReplacementConfig(ways=self.config.cache.ways)
-        )
-        lines = [Mshr(self.config) for _ in range(count)]
+        config, lookup = self.config, self.lookup
+        lines = [Mshr(config) for _ in range(config.cache.mshrs)]
         for number, line in enumerate(lines):
             m.submodules[f"line_{number}"] = line
-
-        free, grant, waiter = Signal(count), Signal(count), Signal(self.config.waiters)
-        joins = Signal()
+        free, joins, begins = Signal(len(lines)), Signal(), Signal()
+        waiter = Signal(config.waiters)
         m.d.comb += [
             free.eq(Cat(line.free for line in lines)),
-            arbiter.requests.eq(free & (self.is_demand.replicate(count) | ~C(1, count))),
-            grant.eq(arbiter.grant),
-            arbiter.taken.eq(self.begins),
-            waiter.eq(C(1, len(waiter)) << self.waiter),
+            waiter.eq(C(1, len(waiter)) << lookup.waiter),
             joins.eq(Cat(line.joins for line in lines).any()),
-            self.joins.eq(joins),
-            self.first_use.eq(Cat(line.first_use for line in lines).any()),
-            self.entry.eq(number_of(grant)),
+            lookup.joins.eq(joins),
+            lookup.begins.eq(begins),
+            lookup.first_use.eq(Cat(line.first_use for line in lines).any()),
             self.spare.eq(free[1:].any()),
             self.busy.eq(~free.all()),
-            # An OR tree for each way: the way is reserved by any MSHR.
-            replacement.pending.eq(
-                Cat(Cat(line.taken[n] for line in lines).any() for n in range(len(self.valids)))
-            ),
-            replacement.valid.eq(self.valids | replacement.pending),
-            replacement.replaces.eq(self.begins),
-            self.begins.eq(
-                self.lookup & ~self.present & ~joins & replacement.has_way & grant.any()
-            ),
         ]
-        for number, line in enumerate(lines):
-            m.d.comb += [
-                line.lookup.eq(self.lookup),
-                line.line.eq(self.line),
-                line.is_demand.eq(self.is_demand),
-                line.waiter.eq(waiter),
-                line.begin.eq(self.begins & grant[number]),
-                line.way.eq(replacement.victim),
-                line.filled.eq(self.filled & (self.filled_entry == number)),
-                line.error.eq(self.error),
-                line.invalidate.eq(self.invalidate),
-            ]
-        with m.Switch(self.filled_entry):
-            for number, line in enumerate(lines):
-                with m.Case(number):
-                    m.d.comb += self.fill.eq(line.fill)
-        places = self.keep_places(m, waiter)
-        self.answer(m, lines, places, self.forward_beat(m, lines, places))
-        self.watch(m, lines)
+        self.broadcast(m, lines, waiter)
+        self.allocate(m, lines, free, joins, begins)
+        self.route_beats(m, lines)
+        self.answer(m, lines, self.keep_places(m, waiter))
         return m
 
-    def watch(self, m: Module, lines):
-        """Drive further outputs from the MSHRs; a hook for subclasses."""
+    def broadcast(self, m: Module, lines: Sequence[Mshr], waiter: Signal):
+        """Drive the events of the cycle to all MSHRs."""
+        lookup = self.lookup
+        events: Any = MshrEventsSignature(self.config).create()
+        connect(m, events, *(line.events for line in lines))
+        m.d.comb += [
+            events.lookup.eq(lookup.valid),
+            events.line.eq(lookup.line),
+            events.is_demand.eq(lookup.is_demand),
+            events.waiter.eq(waiter),
+            events.error.eq(self.refill.error),
+            events.invalidate.eq(self.invalidate),
+        ]
 
-    def forward_beat(self, m: Module, lines, places) -> list[Value]:
-        """Return the waiting requests of each line answered besides `replay`; also a hook."""
-        return [C(0, self.config.waiters) for _ in lines]
+    def allocate(
+        self, m: Module, lines: Sequence[Mshr], free: Signal, joins: Signal, begins: Signal
+    ):
+        """Allocate a free MSHR and a way to a line that is neither present nor in flight."""
+        lookup, count, ways = self.lookup, len(lines), self.config.cache.ways
+        m.submodules.arbiter = arbiter = Arbiter(count)
+        m.submodules.replacement = replacement = ReplacementPolicy(ReplacementConfig(ways=ways))
+        grant = Signal(count)
+        # An OR tree for each way: the way is reserved by any MSHR.
+        taken = [Cat(line.taken[n] for line in lines).any() for n in range(ways)]
+        m.d.comb += [
+            arbiter.requests.eq(free & (lookup.is_demand.replicate(count) | ~C(1, count))),
+            grant.eq(arbiter.grant),
+            arbiter.taken.eq(begins),
+            replacement.pending.eq(Cat(taken)),
+            replacement.valid.eq(lookup.valids | replacement.pending),
+            replacement.replaces.eq(begins),
+            begins.eq(lookup.valid & ~lookup.present & ~joins & replacement.has_way & grant.any()),
+            self.allocation.valid.eq(begins),
+            self.allocation.payload.entry.eq(number_of(grant)),
+            self.allocation.payload.line.eq(lookup.line),
+        ]
+        for line, granted in zip(lines, grant, strict=True):
+            m.d.comb += [
+                line.allocate.valid.eq(begins & granted),
+                line.allocate.payload.eq(replacement.victim),
+            ]
 
-    def keep_places(self, m: Module, waiter):
+    def route_beats(self, m: Module, lines: Sequence[Mshr]):
+        """Advance the MSHR of an arriving beat, and return the destination of the beat."""
+        refill = self.refill
+        with m.Switch(refill.entry):
+            for number, line in enumerate(lines):
+                with m.Case(number):
+                    m.d.comb += refill.destination.eq(line.fill)
+        for number, line in enumerate(lines):
+            m.d.comb += line.filled.eq(refill.valid & (refill.entry == number))
+
+    def answer(self, m: Module, lines: Sequence[Mshr], places: Value):
+        """Answer waiting requests: of complete lines, and maybe one with an arriving beat."""
+        config = self.config
+        m.submodules.replays = replays = ReplayArbiter(config)
+        connect(m, replays.o, flipped(self.replay))
+        m.d.comb += replays.places.eq(places)
+        for line, port in zip(lines, replays.lines, strict=True):
+            connect(m, line.replay, port)
+        if not config.forwards_beats:
+            return
+        m.submodules.forwarder = forwarder = BeatForwarder(config)
+        connect(m, forwarder.o, flipped(self.forward))
+        m.d.comb += [
+            forwarder.places.eq(places),
+            forwarder.arrives.eq(self.refill.valid),
+            forwarder.entry.eq(self.refill.entry),
+            forwarder.beat.eq(self.refill.destination.beat),
+            self.replays_wait.eq(replays.waits),
+            self.store.conflict.eq(
+                Cat(~line.free & (line.fill.line == self.store.line) for line in lines).any()
+            ),
+        ]
+        for line, port in zip(lines, forwarder.lines, strict=True):
+            connect(m, line.forward, port)
+
+    def keep_places(self, m: Module, waiter: Signal) -> Value:
         """Store the place of each waiting request's word; return all places."""
-        places = []
+        lookup, places = self.lookup, []
         for number in range(self.config.waiters):
             place = Signal(self.config.place_width, name=f"place_{number}", reset_less=True)
-            with m.If(self.lookup & self.is_demand & waiter[number]):
-                m.d.sync += place.eq(self.place)
+            with m.If(lookup.valid & lookup.is_demand & waiter[number]):
+                m.d.sync += place.eq(lookup.place)
             places.append(place)
-        return places
-
-    def answer(self, m: Module, lines, places, forwarded):
-        """Offer the lowest waiting request of the lowest complete line at `replay`."""
-        config = self.config
-        here = data.StructLayout({
-            "waiting": config.waiters,
-            "set": config.cache.set_width,
-            "way": config.cache.ways,
-            "errors": config.beats,
-        })
-        replays, first = Signal(len(lines)), Signal(len(lines))
-        chosen, waiter = Signal(here), Signal(config.waiters)
-        replay, place = self.replay.payload, Signal(config.place_width)
-        beat = place[config.word_width :]
-        m.d.comb += [
-            replays.eq(Cat(line.replays for line in lines)),
-            first.eq(lowest(replays)),
-            Value.cast(chosen).eq(
-                select(
-                    first,
-                    [
-                        Cat(
-                            line.waiting,
-                            line.fill.line[: config.cache.set_width],
-                            line.fill.way,
-                            line.errors,
-                        )
-                        for line in lines
-                    ],
-                )
-            ),
-            waiter.eq(lowest(chosen.waiting)),
-            place.eq(select(waiter, places)),
-            self.replay.valid.eq(replays.any() & ~self.pause),
-            replay.waiter.eq(number_of(waiter)),
-            replay.set.eq(chosen.set),
-            replay.way.eq(chosen.way),
-            replay.place.eq(place),
-            replay.error.eq(chosen.errors.bit_select(beat, 1)),
-        ]
-        for line, chosen_line, ended in zip(lines, first, forwarded, strict=True):
-            m.d.comb += line.replayed.eq(Mux(chosen_line & ~self.pause, waiter, 0) | ended)
+        return Cat(places)

@@ -1,53 +1,66 @@
-"""Refill of an L1 cache: look-ups that miss, reads of their lines, and tags of arriving lines."""
+"""Refill of an L1 cache: writes arriving beats of a line to its arrays."""
 
 from amaranth import *
-from amaranth.lib.wiring import connect, flipped
-from amaranth.utils import exact_log2
+from amaranth.lib.wiring import In, Out
 
-from ...lib.streams import Queue
-from .mshr_file import MshrFile
-from .tag_array import TagArray
+from ...emit.shared_block import SharedBlock
+from ...lib.streams import ResponseSignature
+from .mshr_config import MshrConfig
+from .signatures import RefillSignature, data_write_layout, line_beat_layout, tag_write_layout
 
-__all__ = ["lookup_line", "read_lines", "take_beat"]
-
-
-def lookup_line(m: Module, mshrs: MshrFile, tags: TagArray, line: Value):
-    """Compare the tags with a line, and offer the line to the MSHRs."""
-    m.d.comb += [
-        tags.tag.eq(line[mshrs.config.cache.set_width :]),
-        mshrs.valids.eq(tags.valids),
-        mshrs.line.eq(line),
-    ]
+__all__ = ["Refill"]
 
 
-def read_lines(m: Module, mshrs: MshrFile, line: Value, port):
-    """Request missing lines from memory at `port`, in order, 1 cycle after their look-up."""
-    config = mshrs.config
-    m.submodules.line_reads = line_reads = Queue(port.payload.shape(), config.cache.mshrs)
-    m.d.comb += [
-        line_reads.i.valid.eq(mshrs.begins),  # the queue has room for every MSHR
-        line_reads.i.payload.id.eq(mshrs.entry),
-        line_reads.i.payload.beat.eq(Cat(C(0, exact_log2(config.beats)), line)),
-    ]
-    connect(m, line_reads.o, flipped(port))
+class Refill(SharedBlock):
+    """Refill: writes each beat to the way that the MSHR of its line reserves, and the tag.
 
+    Combinational. The line becomes valid with its last beat, unless a beat has an error. No tag
+    is written for a line that is not to be kept.
 
-def take_beat(m: Module, mshrs: MshrFile, tags: TagArray, takes: Value, beat) -> Signal:
-    """Count a `beat` of a line if it `takes`; return the ways to write it to, one-hot or 0.
+    Parameters
+    ----------
+    config : MshrConfig
 
-    The line becomes valid with its last beat.
+    Members
+    -------
+    beat : In(ResponseSignature(line_beat_layout(config)))
+    mshrs : Out(RefillSignature(config))
+        To `MshrFile`.
+    tags : Out(ResponseSignature(tag_write_layout(config.cache)))
+        To `TagArray`.
+    data : Out(ResponseSignature(data_write_layout(config)))
+        To `DataArray`; all bytes of the beat.
     """
-    fill, set_width = mshrs.fill, mshrs.config.cache.set_width
-    last = C(1, 1) if mshrs.config.beats == 1 else fill.beat.all()
-    ways = Signal.like(fill.way, name="filled_ways")
-    m.d.comb += [
-        ways.eq(Mux(takes, fill.way, 0)),
-        mshrs.filled.eq(takes),
-        mshrs.filled_entry.eq(beat.id),
-        mshrs.error.eq(beat.error),
-        tags.write.eq(Mux(fill.forgotten, 0, ways)),
-        tags.write_set.eq(fill.line[:set_width]),
-        tags.write_tag.eq(fill.line[set_width:]),
-        tags.write_valid.eq(last & ~fill.fails & ~beat.error),
-    ]
-    return ways
+
+    def __init__(self, config: MshrConfig):
+        self.config = config
+        super().__init__({
+            "beat": In(ResponseSignature(line_beat_layout(config))),
+            "mshrs": Out(RefillSignature(config)),
+            "tags": Out(ResponseSignature(tag_write_layout(config.cache))),
+            "data": Out(ResponseSignature(data_write_layout(config))),
+        })
+
+    def build(self, platform):
+        m = Module()
+        beat, fill = self.beat.payload, self.mshrs.destination
+        tag, words = self.tags.payload, self.data.payload
+        set_width = self.config.cache.set_width
+        last = C(1, 1) if self.config.beats == 1 else fill.beat.all()
+        m.d.comb += [
+            self.mshrs.valid.eq(self.beat.valid),
+            self.mshrs.entry.eq(beat.id),
+            self.mshrs.error.eq(beat.error),
+            self.tags.valid.eq(self.beat.valid & ~fill.forgotten),
+            tag.ways.eq(fill.way),
+            tag.set.eq(fill.line[:set_width]),
+            tag.tag.eq(fill.line[set_width:]),
+            tag.is_valid.eq(last & ~fill.fails & ~beat.error),
+            self.data.valid.eq(self.beat.valid),
+            words.ways.eq(fill.way),
+            words.set.eq(fill.line[:set_width]),
+            words.beat.eq(fill.beat),
+            words.data.eq(beat.data),
+            words.strobes.eq(~0),
+        ]
+        return m

@@ -7,15 +7,17 @@ from ...config import CacheConfig
 from ...emit.shared_block import SharedBlock
 from ...emit.sram_macros import ONE_PORT
 from ...lib.sram import Sram
+from ...lib.streams import ResponseSignature
+from .signatures import LookupSignature, tag_write_layout
 
 __all__ = ["TagArray"]
 
 
 class TagArray(SharedBlock):
-    """Tag array: compares the tags of a set with `tag`; invalidates all sets on request.
+    """Tag array: compares the tags of a set with a tag; invalidates all sets on request.
 
-    Read latency 1 cycle: `hits` and `valids` refer to the set of the last cycle with `read`
-    high, as its contents were then. After a reset and after `invalidate` a sweep clears one set
+    Read latency 1 cycle: `lookup` refers to the set of the last valid `read`, as its contents
+    were then. After a reset and after `invalidate` a sweep clears one set
     per cycle in which no set is written. No set may be read meanwhile.
 
     The memory has one port, so no set may be read while one is written. A subclass
@@ -27,20 +29,10 @@ class TagArray(SharedBlock):
 
     Members
     -------
-    read : In(1)
-        Never in a cycle of a write.
-    read_set : In(config.set_width)
-    tag : In(config.tag_width)
-        Tag to compare with the set that was read.
-    hits : Out(config.ways)
-        Ways whose tag matches: combinational, one-hot or 0.
-    valids : Out(config.ways)
-        Ways that hold a valid line.
-    write : In(config.ways)
-        Ways that are written with `write_tag` and `write_valid`.
-    write_set, write_tag : In
-    write_valid : In(1)
-        The way holds a valid line from now on.
+    read : In(ResponseSignature(config.set_width))
+        Read a set. Never in a cycle of a write.
+    lookup : In(LookupSignature(config))
+    write : In(ResponseSignature(tag_write_layout(config)))
     invalidate : In(1)
         Start a sweep in the next cycle, of all that was written until now.
     sweeping : Out(1)
@@ -53,15 +45,9 @@ class TagArray(SharedBlock):
     def __init__(self, config: CacheConfig):
         self.config = config
         super().__init__({
-            "read": In(1),
-            "read_set": In(config.set_width),
-            "tag": In(config.tag_width),
-            "hits": Out(config.ways),
-            "valids": Out(config.ways),
-            "write": In(config.ways),
-            "write_set": In(config.set_width),
-            "write_tag": In(config.tag_width),
-            "write_valid": In(1),
+            "read": In(ResponseSignature(config.set_width)),
+            "lookup": In(LookupSignature(config)),
+            "write": In(ResponseSignature(tag_write_layout(config))),
             "invalidate": In(1),
             "sweeping": Out(1),
         })
@@ -75,23 +61,23 @@ class TagArray(SharedBlock):
             depth=config.sets, width=config.ways * width, granularity=width, ports=self.PORTS
         )
         sweeps, next_set = Signal(init=1), Signal(config.set_width)
-        written = Signal(width)
+        written, write = Signal(width), self.write.payload
         m.d.comb += [
-            lines.read_enable.eq(self.read),
-            lines.read_address.eq(self.read_set),
+            lines.read_enable.eq(self.read.valid),
+            lines.read_address.eq(self.read.payload),
             self.sweeping.eq(sweeps),
-            lines.write_mask.eq(self.write),
-            lines.write_address.eq(self.write_set),
-            written.eq(Cat(self.write_tag, Mux(self.write_valid, mark, 0))),
+            lines.write_mask.eq(Mux(self.write.valid, write.ways, 0)),
+            lines.write_address.eq(write.set),
+            written.eq(Cat(write.tag, Mux(write.is_valid, mark, 0))),
             lines.write_data.eq(written.replicate(config.ways)),
         ]
         for way in range(config.ways):
             line = lines.read_data.word_select(way, width)
             m.d.comb += [
-                self.valids[way].eq(line[config.tag_width :] == mark),
-                self.hits[way].eq(line == Cat(self.tag, mark)),
+                self.lookup.valids[way].eq(line[config.tag_width :] == mark),
+                self.lookup.hits[way].eq(line == Cat(self.lookup.tag, mark)),
             ]
-        with m.If(sweeps & ~self.write.any()):
+        with m.If(sweeps & ~self.write.valid):
             m.d.comb += [
                 lines.write_mask.eq(~0),
                 lines.write_address.eq(next_set),

@@ -16,12 +16,8 @@ from ...lib.streams import Queue, ResponseSignature
 from ..l1.cache_reads import CacheReadsSignature, probe_reads
 from ..l1.cluster_layouts import context_layout, data_mshr_config
 from ..l1.data_cache import DataCache
-from ..l1.data_cache_layouts import (
-    beat_write_layout,
-    data_cache_events,
-    line_beat_layout,
-    line_read_layout,
-)
+from ..l1.data_cache_layouts import beat_write_layout, data_cache_events
+from ..l1.signatures import line_beat_layout, line_read_layout
 from .beat_lanes import BeatConfig, BeatOfLanes, word_of
 from .coalescer import Coalescer
 from .layouts import WINDOW_WIDTH, Target, group_layout, reply_layout

@@ -13,13 +13,9 @@ from ...lib.one_hot import lowest, select
 from ...lib.register_slices import SkidBuffer
 from ...lib.streams import Queue, ResponseSignature
 from ...lib.write_combiner import WriteCombiner, WriteCombinerConfig
-from ..l1.cluster_layouts import (
-    data_mshr_config,
-    instruction_mshr_config,
-    line_layout,
-    read_layout,
-)
-from ..l1.data_cache_layouts import beat_write_layout, line_beat_layout, line_read_layout
+from ..l1.cluster_layouts import data_mshr_config, instruction_mshr_config, read_layout
+from ..l1.data_cache_layouts import beat_write_layout
+from ..l1.signatures import line_beat_layout, line_read_layout
 
 __all__ = ["PATIENCE", "LineMasters"]
 
@@ -50,8 +46,7 @@ class LineMasters(SharedBlock):
 
     Members
     -------
-    fetch_read : In(stream.Signature(read_layout(config)))
-    fetch_line : Out(ResponseSignature(line_layout(config)))
+    fetch_read, fetch_line : as `read` and `line` of `InstructionCache`, with directions reversed
     line_read, line, line_write, line_written : as of `DataCache`, with directions reversed
         At most as many writes are in flight as there are transactions.
     axi : Out(Axi4Signature).array(config.axi.masters)
@@ -62,12 +57,13 @@ class LineMasters(SharedBlock):
     def __init__(self, config: MemoryUnitConfig):
         self.config = config
         self.mshr_config = mshr_config = data_mshr_config(config)
+        fetch_config = instruction_mshr_config(config)
         bus = Axi4Signature(
             address_width=32, data_width=config.axi.data_width, id_width=config.core.id_width
         )
         super().__init__({
-            "fetch_read": In(stream.Signature(read_layout(config))),
-            "fetch_line": Out(ResponseSignature(line_layout(config))),
+            "fetch_read": In(stream.Signature(line_read_layout(fetch_config))),
+            "fetch_line": Out(ResponseSignature(line_beat_layout(fetch_config))),
             "line_read": In(stream.Signature(line_read_layout(mshr_config))),
             "line": Out(stream.Signature(line_beat_layout(mshr_config))),
             "line_write": In(stream.Signature(beat_write_layout(mshr_config))),
@@ -177,9 +173,9 @@ class LineMasters(SharedBlock):
         """Accept one beat for the instruction cache per cycle."""
         offered, chosen, arrived = Signal(len(masters)), Signal(len(masters)), []
         for c, axi in enumerate(masters):
-            value = Signal(line_layout(self.config), name=f"came_{c}")
+            value = Signal.like(self.fetch_line.payload, name=f"came_{c}")
             m.d.comb += [
-                value.id.eq(axi.rid[: self.config.core.mshr_width]),
+                value.id.eq(axi.rid),
                 value.data.eq(axi.rdata),
                 value.error.eq(axi.rresp[1]),
                 offered[c].eq(axi.rvalid & ~axi.rid[-1]),

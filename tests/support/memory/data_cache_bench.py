@@ -10,8 +10,9 @@ from typing import Any
 from amaranth import Module, Value
 
 from spica.hw.isa.memory_map import DRAM_BASE
-from spica.hw.memory.l1.data_cache import REFUSALS, DataCache
+from spica.hw.memory.l1.data_cache import DataCache
 from spica.hw.memory.l1.data_cache_layouts import DataCacheConfig
+from spica.hw.memory.l1.data_stages.fill_stage import REFUSALS
 from spica.sim.engine.testbench import Simulation, require_no_loop
 from spica.sim.golden.memory.l1.data_cache import OrderedMemory
 from support.packing import Packing

@@ -1,0 +1,1 @@
+"""Stages of the L1 data cache."""
