@@ -14,7 +14,7 @@ from ..hw.isa.markers import MARKERS
 from ..hw.isa.operations import Unit
 from ..hw.machine.artifacts import sizes as config_sizes
 from ..hw.machine.register_blocks import register_blocks
-from ..hw.styles.registry import matrix_style_of
+from ..hw.styles.registry import TENSOR_STYLES, matrix_style_of
 from .gemm.styles import header_constants, header_sizes, tile_constants
 
 __all__ = ["EXIT_CODES", "library_header", "program_header"]
@@ -121,7 +121,8 @@ def encodings(core: PipelineConfig) -> Definitions:
             fixed = "" if "rs2" in instruction.registers else f", rs2 = {word >> 20 & 0x1F}"
             yield f"insn_{name}", text, instruction.syntax + fixed
         else:
-            unit = f"core.tensor={name.removesuffix('_wait')}"
+            kinds = (one for one in TENSOR_STYLES if one.executes(rule.port, rule.operation))
+            unit = f"core.tensor={' or '.join(one.name for one in kinds)}"
             yield (
                 f"lacks_{name}",
                 f'"{instruction.name} needs tensor units of {unit} {NOT_HERE}"',

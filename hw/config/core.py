@@ -127,10 +127,10 @@ class PipelineConfig:
 
     def executes(self, port: Port, operation: int) -> bool:
         """Return whether the core has an operation of a port."""
-        if port is Port.TENSOR:
-            return self.tensor is not None and operation == self.tensor.operation
         is_wait = port is Port.CONTROL and operation == ControlOperation.HGMMA_WAIT
-        return self.awaits_products if is_wait else True
+        if port is Port.TENSOR or is_wait:
+            return self.tensor is not None and self.tensor.executes(port, operation)
+        return True
 
     @property
     def credit_ports(self) -> tuple[Port, ...]:

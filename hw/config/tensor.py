@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Self
 
-from ..isa.operations import TensorOperation
+from ..isa.operations import Port, TensorOperation
 from .checks import require_choice
 from .formats import FORMATS
 from .memory import SharedMemoryConfig
@@ -105,10 +105,10 @@ class TensorUnitConfig(TensorNumerics, ABC):
 
     """
 
-    #: Name in settings and results, that of its instruction.
+    #: Name in settings and results, that of its first instruction.
     name: ClassVar[str]
-    #: Its instruction.
-    operation: ClassVar[TensorOperation]
+    #: Operations of its instructions.
+    operations: ClassVar[tuple[TensorOperation, ...]]
     #: Whether a warp continues while its products are computed, and awaits them by an instruction.
     is_asynchronous: ClassVar[bool] = False
 
@@ -120,6 +120,11 @@ class TensorUnitConfig(TensorNumerics, ABC):
         if not isinstance(tensor, cls):
             raise ValueError(f"tensor must be a {cls.__name__}, not {tensor!r}")
         return tensor
+
+    @classmethod
+    def executes(cls, port: Port, operation: int) -> bool:
+        """Return whether cores with this unit have an operation that depends on the unit."""
+        return operation in cls.operations if port is Port.TENSOR else cls.is_asynchronous
 
     @property
     @abstractmethod

@@ -398,8 +398,8 @@ PORTS: dict[Port, PortInfo] = {
         latency=Latency.WRITTEN,
         counter=18,
     ),
-    # A core has one of the operations. Credits are those of the tensor unit's config. Chains of
-    # products wait for registers anyway, so results are not announced.
+    # A core has the operations of its unit, whose config has the credits. Chains of products wait
+    # for registers anyway, so results are not announced.
     Port.TENSOR: PortInfo(
         name="tensor unit",
         units=(Unit.TENSOR,),

@@ -27,7 +27,7 @@ class RegisterFedConfig(TensorUnitConfig):
     """
 
     name: ClassVar[str] = "hmma"
-    operation: ClassVar[TensorOperation] = TensorOperation.HMMA
+    operations: ClassVar[tuple[TensorOperation, ...]] = (TensorOperation.HMMA,)
 
     def __post_init__(self):
         if self.threads not in (8, 32):

@@ -49,7 +49,7 @@ class SharedFedConfig(TensorUnitConfig):
     """
 
     name: ClassVar[str] = "hgmma"
-    operation: ClassVar[TensorOperation] = TensorOperation.HGMMA
+    operations: ClassVar[tuple[TensorOperation, ...]] = (TensorOperation.HGMMA,)
     is_asynchronous: ClassVar[bool] = True
 
     layout: Annotated[str, Choices(LAYOUTS)] = "dense"

@@ -66,7 +66,7 @@ def test_a_core_has_one_kind_of_tensor_instruction():
     for unit, groups, credits in zip(units, ([8], [32]), (2, 3), strict=True):
         core, kind = CoreConfig(tensor=unit), unit.name
         own = {each for each in TensorOperation if core.executes(Port.TENSOR, each)}
-        assert own == {TensorOperation[kind.upper()]}
+        assert own == {*unit.operations} == {TensorOperation[kind.upper()]}
         assert (core.group_sizes, core.credits(Port.TENSOR)) == (groups, credits)
         waits = core.executes(Port.CONTROL, ControlOperation.HGMMA_WAIT)
         assert waits == (kind == "hgmma") and core.executes(Port.CONTROL, ControlOperation.BAR)
