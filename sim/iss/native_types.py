@@ -6,7 +6,7 @@ from ...hw.arith.dot_product.config import DotProductConfig
 from ...hw.base.native_interface import NativeInterface, NativeStructure
 from ...hw.config import CoreConfig, MachineConfig
 from ...hw.config.tensor import TensorNumerics
-from .styles.registry import STYLES
+from .styles.registry import STYLES, unit_bit
 
 __all__ = ["ISS", "NATIVE", "native_config", "native_numerics"]
 
@@ -57,7 +57,7 @@ def native_config(
         thread_width=core.thread_width,
         stack_depth=core.stack_depth,
         follows_last_lane=core.divergent_branch == "vortex",
-        tensor=ISS.enumeration("Tensor")["None" if tensor is None else tensor.name.capitalize()],
+        unit=0 if tensor is None else unit_bit(type(tensor)),
         numerics=native_numerics(tensor or TensorNumerics()),
         **({} if tensor is None else STYLES[type(tensor)].fields(tensor)),
         barriers=config.barriers,

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 
+from ...hw.config import PipelineConfig
+from ...hw.core.front_end.decode_table import RULES, Rule
 from ...hw.isa import memory_map as address_map
 from ...hw.isa.csr import COUNTER_NUMBERS, CSRS, Csr
 from ...hw.isa.encoding import IMMEDIATES, Immediate, RegisterClass
 from ...hw.isa.instructions import INSTRUCTIONS, Instruction
 from .faults import REASONS
 from .outcome import STOPS
-from .styles.registry import STYLES
+from .styles.registry import STYLES, unit_bit
 
 __all__ = ["camel", "header"]
 
@@ -23,6 +25,8 @@ for style in STYLES.values():
     CONSTANTS |= style.constants
 #: Immediates that are separate fields, not the immediate operand of an instruction.
 FIELDS = ("rm", "zimm", "pred", "succ")
+#: A core without a tensor unit, and one with wide groups of registers.
+PLAIN, WIDE = PipelineConfig(), PipelineConfig(threads=32)
 ROWS = {RegisterClass.INTEGER: "integer", RegisterClass.FLOAT: "floating"}
 HEAD = """\
 // Generated from the instruction table and the address map.
@@ -70,8 +74,29 @@ def immediate_decoder() -> str:
     )
 
 
+def units(rule: Rule | None) -> int:
+    """Return the bits of the tensor units that an instruction needs, 0 if it needs none."""
+    if rule is None or PLAIN.executes(rule.port, rule.operation):
+        return 0
+    return sum(unit_bit(kind) for kind in STYLES if kind.executes(rule.port, rule.operation))
+
+
+def result_group(rule: Rule | None, threads: int) -> str:
+    """Return the registers that an instruction writes in warps of `threads` threads."""
+    groups = None if rule is None else rule.groups(threads)
+    if groups is None or groups.destination is None:
+        return "{1, 0, true, false}"
+    group = groups.destination
+    is_encoded, is_selected = (
+        str(flag).lower() for flag in (group.first is None, group.is_selected)
+    )
+    return f"{{{groups.size}, {group.first or 0}, {is_encoded}, {is_selected}}}"
+
+
 def row(instruction: Instruction) -> str:
     """Return the table row of an instruction."""
+    rule = RULES.get(instruction.name)
+    groups = None if rule is None else rule.groups(PLAIN.threads)
     numbers = [
         operand
         for operand in instruction.operands
@@ -86,7 +111,9 @@ def row(instruction: Instruction) -> str:
         f"    {{{instruction.mask:#010x}u, {instruction.match:#010x}u, "
         f"Op::{camel(instruction.name)}, "
         f"Immediate::{camel(numbers[0]) if numbers else 'None'}, "
-        f"{{{', '.join(files)}}}, {', '.join(flags)}}},\n"
+        f"{{{', '.join(files)}}}, {', '.join(flags)}, {units(rule)}, "
+        f"{result_group(rule, PLAIN.threads)}, {result_group(rule, WIDE.threads)}, "
+        f"{str(groups is not None and bool(groups.sources)).lower()}}},\n"
     )
 
 
@@ -96,8 +123,12 @@ def instruction_table(instructions: Mapping[str, Instruction]) -> str:
         enumeration("Op", ["Undecoded", *map(camel, instructions)], "uint8_t")
         + enumeration("File", ["None", "Integer", "Floating"], "uint8_t")
         + immediate_decoder()
+        + "// Rows of a result: a group, which begins at the encoded row, or at `first`.\n"
+        + "struct ResultGroup {\n    uint8_t size, first;\n    bool is_encoded, is_selected;\n};\n"
         + "struct Pattern {\n    uint32_t mask, match;\n    Op op;\n    Immediate immediate;\n"
-        + "    File files[4];  // of rd, rs1, rs2, rs3\n    bool rounds, has_zimm;\n};\n"
+        + "    File files[4];  // of rd, rs1, rs2, rs3\n    bool rounds, has_zimm;\n"
+        + "    uint32_t units;  // bits of tensor units, 0 if it needs none\n"
+        + "    ResultGroup narrow, wide;  // by the width of warps\n    bool reads_groups;\n};\n"
         + "inline constexpr Pattern kPatterns[] = {\n"
         + "".join(row(instruction) for instruction in instructions.values())
         + "};\n"

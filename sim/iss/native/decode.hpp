@@ -11,6 +11,8 @@ namespace spica {
 
 using iss::kDroppedRow, iss::kFloatRow, iss::kRows;
 inline constexpr uint32_t kDynamicRounding = 7;
+// Threads of the warps with wide groups of registers.
+inline constexpr uint32_t kWideThreads = 32;
 
 struct Decoded {
     Op op = Op::Undecoded;
@@ -19,6 +21,9 @@ struct Decoded {
     uint8_t zimm;
     uint8_t destination;  // field rd of the instruction
     uint8_t reads;        // bits 0 to 2: whether it reads the rows a, b, c
+    uint8_t results;      // rows of the result, which begin at `first` if there are several
+    uint8_t first;
+    bool reads_groups;  // operands are groups of float registers
     uint32_t immediate;
     uint32_t word;
 };
@@ -32,10 +37,20 @@ inline uint8_t destination_row(File file, uint32_t number) {
     return dropped ? kDroppedRow : row_of(file, number);
 }
 
-// Whether this machine has the instruction: `hmma` and `hgmma` share words.
-inline bool exists(Op op, Tensor tensor) {
-    if (op == Op::Hmma) return tensor == Tensor::Hmma;
-    if (op == Op::Hgmma || op == Op::HgmmaWait) return tensor == Tensor::Hgmma;
+// Whether this machine has the instruction: those of different tensor units may share words.
+inline bool exists(const Pattern& pattern, uint32_t unit) {
+    return pattern.units == 0 || (pattern.units & unit) != 0;
+}
+
+// Sets the rows of the result; returns whether the first one of an encoded group is a multiple of
+// its size.
+inline bool set_results(Decoded& code, const ResultGroup& group) {
+    code.results = group.size;
+    code.first = code.d;
+    if (group.size == 1) return true;
+    if (group.is_encoded) return code.d % group.size == 0;
+    uint32_t selected = group.is_selected ? code.destination : 0;
+    code.first = static_cast<uint8_t>(group.first + group.size * selected);
     return true;
 }
 
@@ -58,18 +73,17 @@ inline uint32_t access_size(Op op, bool& is_store) {
 }
 
 // Decodes `word`; returns `Undecoded` and sets `why` if it is not an instruction.
-inline Decoded decode(uint32_t word, Tensor tensor, Reason& why) {
+inline Decoded decode(uint32_t word, const Config& config, Reason& why) {
     constexpr uint32_t atomic = 0x2F;
     why = (word & 0x7F) == atomic ? Reason::Atomic : Reason::Illegal;
     Decoded decoded{};
     for (const Pattern& pattern : kPatterns) {
         if ((word & pattern.mask) != pattern.match) continue;
-        if (!exists(pattern.op, tensor)) {
+        if (!exists(pattern, config.unit)) {
             why = Reason::Tensor;
             continue;
         }
         uint32_t rd = word >> 7 & 31;
-        decoded.op = pattern.op;
         decoded.d = destination_row(pattern.files[0], rd);
         decoded.a = row_of(pattern.files[1], word >> 15 & 31);
         decoded.b = row_of(pattern.files[2], word >> 20 & 31);
@@ -82,6 +96,9 @@ inline Decoded decode(uint32_t word, Tensor tensor, Reason& why) {
         for (uint32_t k = 0; k < 3; ++k) {
             decoded.reads |= static_cast<uint8_t>((pattern.files[k + 1] != File::None) << k);
         }
+        decoded.reads_groups = pattern.reads_groups;
+        bool is_wide = config.threads == kWideThreads;
+        if (set_results(decoded, is_wide ? pattern.wide : pattern.narrow)) decoded.op = pattern.op;
         break;
     }
     return decoded;

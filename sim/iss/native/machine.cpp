@@ -16,7 +16,7 @@ Machine::Machine(const Config& given)
       memory_check(given.checks_memory ? std::make_unique<MemoryCheck>(*this) : nullptr) {
     for (uint32_t core = 0; core < config.cores; ++core) {
         for (uint32_t warp = 0; warp < config.warps; ++warp) {
-            warps_.push_back(std::make_unique<Warp>(core, warp, config.threads));
+            warps_.push_back(std::make_unique<Warp>(core, warp, config.threads, config.unit_words));
         }
     }
 }
@@ -123,7 +123,7 @@ Decoded* Machine::fetch(Warp& warp) {
     }
     uint32_t word = memory.word(warp.pc);
     Reason why;
-    *code = decode(word, config.tensor, why);
+    *code = decode(word, config, why);
     if (code->op != Op::Undecoded) return code;
     fetch_fault(warp, why, word);
     fault.has_address = 0;
@@ -199,17 +199,12 @@ void record_access(Machine& machine, Warp& warp, const Decoded& code, Access& ac
     });
 }
 
-// Records the accumulators of a tensor instruction after it executed.
-void record_accumulators(Warp& warp, const Config& config, const Decoded& code, Retired& retired) {
-    uint32_t first = kFloatRow;
-    retired.results = kFloats;
-    if (code.op == Op::Hmma) {
-        retired.results = FragmentMap{config.threads}.registers();
-        first += kFirstAccumulator + retired.results * code.destination;
-    }
-    retired.row = first + retired.results - 1;
+// Records the group of registers that an instruction has written.
+void record_group(Warp& warp, const Config& config, const Decoded& code, Retired& retired) {
+    retired.results = code.results;
+    retired.row = code.first + code.results - 1;
     for (uint32_t k = 0; k + 1 < retired.results; ++k) {
-        std::copy_n(warp.row(first + k), config.threads, retired.earlier[k].begin());
+        std::copy_n(warp.row(code.first + k), config.threads, retired.earlier[k].begin());
     }
     std::copy_n(warp.row(retired.row), config.threads, retired.values.begin());
 }
@@ -238,8 +233,8 @@ Machine::Stepped Machine::step(uint32_t core, uint32_t number, Retired& retired)
     retired.flags = flags_of(copy);
     record_access(*this, stepped, copy, retired.access);
     if (!execute_one<false>(stepped)) return Stepped::Fault;
-    if (copy.op == Op::Hmma || copy.op == Op::Hgmma) {
-        record_accumulators(stepped, config, copy, retired);
+    if (copy.results > 1) {
+        record_group(stepped, config, copy, retired);
         return Stepped::Retired;
     }
     retired.row = copy.d;

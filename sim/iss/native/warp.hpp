@@ -33,10 +33,11 @@ struct Past {
 
 class Warp {
 public:
-    Warp(uint32_t core, uint32_t number, uint32_t threads)
+    Warp(uint32_t core, uint32_t number, uint32_t threads, uint32_t unit_words)
         : core(core),
           number(number),
           stride((threads + kChunk - 1) / kChunk * kChunk),
+          unit_state(unit_words),
           threads_(threads),
           registers_(kRows * stride) {}
 
@@ -47,6 +48,7 @@ public:
         fflags = frm = mscratch = mepc = 0;
         depth = 0;
         has_product = false;
+        std::fill(unit_state.begin(), unit_state.end(), 0);
         retired = 0;
     }
     uint32_t mask() const { return mask_; }
@@ -69,11 +71,13 @@ public:
     }
     void archive(Archive& archive) {
         archive(pc, fflags, frm, mscratch, mepc, depth, stack, has_product, barrier, retired, history);
+        archive(unit_state);
         archive(mask_, last_lane_, lanes_, registers_);
     }
 
     const uint32_t core, number;
     const uint32_t stride;  // words between two rows: a multiple of the chunk size
+    std::vector<uint32_t> unit_state;  // of the tensor unit for this warp
     uint32_t pc = 0;
     uint32_t fflags = 0, frm = 0, mscratch = 0;
     uint32_t mepc = 0;  // address at which `mret` continues

@@ -13,20 +13,20 @@ from ....hw.styles.shared_fed.config import (
     SharedFedConfig,
 )
 
-__all__ = ["STYLES", "NativeStyle"]
+__all__ = ["STYLES", "NativeStyle", "unit_bit"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class NativeStyle:
     """A style in the C++ of the model.
 
-    The enumeration ``Tensor`` of the C++ has the name of a unit, and its ``TensorNumerics`` the
-    numerics.
+    Its instructions have a case in ``instructions/execute.hpp`` each.
 
     Parameters
     ----------
     fields : callable
-        ``fields(unit)``: further fields of a machine's structure ``Config``.
+        ``fields(unit)``: further fields of a machine's structure ``Config``, such as
+        ``unit_words``, the words that the unit keeps for each warp.
     constants : mapping of str to int
         Constants of the generated header.
 
@@ -56,3 +56,8 @@ STYLES: dict[type[TensorUnitConfig], NativeStyle] = {
         },
     ),
 }
+
+
+def unit_bit(kind: type[TensorUnitConfig]) -> int:
+    """Return the bit of a kind of unit in the patterns of the instructions that it executes."""
+    return 1 << list(STYLES).index(kind)

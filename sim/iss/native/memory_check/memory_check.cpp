@@ -128,11 +128,13 @@ void MemoryCheck::use_marks(Step& step) {
     });
     bool may_end = code.op == Op::Ecall || code.op == Op::Ebreak || code.op == Op::VxTmc;
     if (may_end) use(step, kExitCode, warp.last_lane());
-    if (code.op != Op::Hmma && code.op != Op::Hgmma) return;
-    for (uint32_t row = kFloatRow; row < kDroppedRow; ++row) {
+    for (uint32_t row = kFloatRow; code.reads_groups && row < kDroppedRow; ++row) {
         for_lanes(warp.mask(), [&](uint32_t lane) {
             if (marks.bytes(row, lane) != 0) use(step, row, lane);
         });
+    }
+    for (uint32_t k = 0; code.results > 1 && k < code.results; ++k) {
+        for_lanes(warp.mask(), [&](uint32_t lane) { marks.clear(code.first + k, lane); });
     }
 }
 
