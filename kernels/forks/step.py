@@ -5,7 +5,7 @@ from dataclasses import replace
 from ...hw.isa.csr import CSRS
 from ...hw.isa.encoding import RegisterClass
 from ...hw.isa.instructions import INSTRUCTIONS
-from ...hw.isa.operations import HGMMA_GROUPS, HMMA_GROUPS
+from ...hw.isa.operations import PORTS, Port, TensorOperation
 from ..bodies import LOADS, STORES, Step
 from .state import FLOAT_BASE, STACK_POINTER, State
 
@@ -40,17 +40,20 @@ def reads(step: Step, state: State) -> list[int]:
     return places
 
 
-def accumulators(step: Step) -> range:
-    """Return the places that a tensor instruction writes.
+def group_written(step: Step) -> range:
+    """Return the places of the group of registers that a tensor instruction writes, if any.
 
-    `hmma` has a set of accumulators per destination, and `hgmma` one. Words that both share are
-    `hgmma` here.
+    A word that instructions of several units share has the name of the first one.
     """
-    groups, chosen = HGMMA_GROUPS, 0
-    if step.name == "hmma":
-        groups, chosen = HMMA_GROUPS, step.field("rd")
-    assert groups.destination is not None and groups.destination.first is not None
-    first = groups.destination.first + groups.size * chosen
+    operation = TensorOperation.__members__.get(step.name.upper())
+    groups = None if operation is None else PORTS[Port.TENSOR].groups.get(operation)
+    if groups is None or groups.destination is None:
+        return range(0)
+    first = groups.destination.first
+    if first is None:
+        first = place_of(step, "rd")
+    elif groups.destination.is_selected:
+        first += groups.size * step.field("rd")
     return range(first, first + groups.size)
 
 
@@ -58,8 +61,9 @@ def after(step: Step, state: State, every: int) -> State:
     """Return what is known after an instruction that is no call and changes no active threads."""
     if not step.name:
         return state
-    if step.name in ("hmma", "hgmma"):
-        for register in accumulators(step):
+    group = group_written(step)
+    if group:
+        for register in group:
             state = state.with_value(register, None, every)
         return state
     place = slot(step, state)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from spica.hw.styles.registry import MATRIX_STYLES, TENSOR_STYLES
+
 ROOT = Path(__file__).parents[3]
 ROOMS = ("hw", "kernels", "sim", "synth", "explore", "api", "cli")
 STYLES = tuple(path.name for path in (ROOT / "hw" / "styles").iterdir() if path.is_dir())
@@ -15,9 +17,11 @@ NAME = re.compile("|".join([*STYLES, *(name.title().replace("_", "") for name in
 #: Tables of styles, and machines built of them.
 TABLES = {"styles.py", "registry.py", "presets.py"}
 #: Names of units in settings and results; instructions have the same ones.
-UNITS = {"hmma", "hgmma"}
-#: Tables of instructions and the one cast of a matrix unit to the array's config.
-EXEMPT = {"hw/isa/instructions.py", "kernels/forks/step.py", "kernels/gemm/target.py"}
+UNITS = {config.name for config in TENSOR_STYLES}
+#: Classes of configs, whose names need not have the style's.
+CONFIGS = {config.__name__ for config in (*MATRIX_STYLES, *TENSOR_STYLES)}
+#: The table of instructions, and the one cast of a matrix unit to the array's config.
+EXEMPT = {"hw/isa/instructions.py", "kernels/gemm/target.py"}
 
 SOURCES = [
     path
@@ -43,7 +47,7 @@ def distinctions(text):
     found = []
     for node in ast.walk(ast.parse(text)):
         is_test = isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"
-        if is_test and re.search(r"SystolicConfig|FedConfig", ast.unparse(node.args[1])):
+        if is_test and CONFIGS & {*re.findall(r"\w+", ast.unparse(node.args[1]))}:
             found.append(ast.unparse(node))
         if isinstance(node, ast.Constant) and node.value in UNITS:
             found.append(node.value)
