@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...hw.machine.variants import tensor_of_result
+from ...hw.styles.registry import tensor_style_of
 from .check_report import check_lines
 from .energy_report import energy_lines, energy_table
 from .prediction_report import prediction_lines, prediction_table
@@ -209,13 +210,17 @@ def instruction_lines(result: Mapping[str, Any]) -> Iterator[str]:
 def tensor_lines(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the products of the cores' tensor units, if there are any."""
     counted = [core["counters"] for core in result["cores"] if core["counters"] is not None]
-    products = sum(counters["operations_tensor"] for counters in counted)
-    if products:
+    operations = sum(counters["operations_tensor"] for counters in counted)
+    if operations:
         cycles = sum(counters["cycles"] for counters in counted)
-        steps = tensor_of_result(result["config"]["core"]).steps
+        unit = tensor_of_result(result["config"]["core"])
+        # Units without counters have products only.
+        active = unit.steps * operations
+        for counter in tensor_style_of(unit).counters[:1]:
+            active = result["counters"].get(counter.name, active)
         yield (
-            f"Tensor units: {products:,} products, active in {percent(steps * products / cycles)} "
-            "of the cycles of their cores"
+            f"Tensor units: {active // unit.steps:,} products, active in "
+            f"{percent(active / cycles)} of the cycles of their cores"
         )
 
 
