@@ -24,11 +24,10 @@ def product_levels(
         return Levels(
             dram_read_bytes=traffic.dma_read_bytes, dram_written_bytes=traffic.dma_written_bytes
         )
-    operands, is_kept = traffic.dma_read_bytes, True
-    if config.dma is None:
-        bytes_of = style_of(config).operand_bytes
-        assert bytes_of is not None, "the program without a DMA has arranged operands"
-        operands = bytes_of(config, product)
+    operands, is_kept = style_of(config).operand_bytes(config, product), True
+    if operands is None:
+        operands = traffic.dma_read_bytes
+    else:
         is_kept = operands <= config.l2.size
     return Levels(
         dram_read_bytes=operands if is_kept else None,

@@ -32,8 +32,8 @@ class AnalyticStyle:
     counted : callable
         ``counted(config, result)``: what the counters of a run show of the units.
     operand_bytes : callable
-        ``operand_bytes(config, product)``: bytes of A and B in DRAM as the program of machines
-        without a DMA reads them; None if the program needs a DMA.
+        ``operand_bytes(config, product)``: bytes of A and B in DRAM that the program reads through
+        the caches; None if the DMA reads them.
     terms : callable
         ``terms(config, product, memory)``: predicted cycles of ``gemm`` by cause; none where the
         model has only limits.
@@ -43,7 +43,7 @@ class AnalyticStyle:
     traffic: Callable[[MachineConfig, GemmProblem], Traffic]
     counted: Callable[[MachineConfig, Mapping[str, Any]], Counted]
     finished: Callable[[MachineConfig, GemmProblem], Traffic] | None = None
-    operand_bytes: Callable[[MachineConfig, GemmProblem], int] | None = None
+    operand_bytes: Callable[[MachineConfig, GemmProblem], int | None] = lambda config, product: None
     terms: Callable[[MachineConfig, GemmProblem, DramConfig], dict[str, int]] = (
         lambda config, product, memory: {}
     )
@@ -59,7 +59,7 @@ STYLES: dict[type[UnitConfig | TensorUnitConfig], AnalyticStyle] = {
     RegisterFedConfig: AnalyticStyle(
         traffic=register_fed.traffic_of,
         counted=register_fed.counted,
-        operand_bytes=register_fed.panel_bytes,
+        operand_bytes=register_fed.operand_bytes,
     ),
     SharedFedConfig: AnalyticStyle(
         traffic=shared_fed.traffic_of,

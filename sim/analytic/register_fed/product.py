@@ -10,7 +10,7 @@ from ....kernels.gemm.register_fed.unit import register_fed_unit
 from ..work import Counted, Traffic
 from .tiles import program_rounds, round_loads
 
-__all__ = ["counted", "panel_bytes", "traffic_of"]
+__all__ = ["counted", "operand_bytes", "traffic_of"]
 
 
 def traffic_of(config: MachineConfig, product: GemmProblem) -> Traffic:
@@ -51,8 +51,10 @@ def counted(config: MachineConfig, result: Mapping[str, Any]) -> Counted:
     )
 
 
-def panel_bytes(config: MachineConfig, product: GemmProblem) -> int:
+def operand_bytes(config: MachineConfig, product: GemmProblem) -> int | None:
     """Return the bytes of A and B as arranged: whole tiles of C, and whole steps along k."""
+    if config.dma is not None:
+        return None
     plan = register_fed_plan(config)
     down = ceil_div(product.m, plan.m) * plan.down
     across = ceil_div(product.n, plan.n) * 2 * plan.across
