@@ -1,11 +1,14 @@
 """Data array of an L2 slice, with the dirty mask of each line."""
 
 from amaranth import *
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...emit.shared_block import SharedBlock
 from ...lib.sram import Sram
-from .layouts import L2SliceConfig, access_layout
+from ...lib.streams import ResponseSignature
+from .layouts import L2SliceConfig, access_layout, response_layout, store_layout
+from .signatures import LineSignature
 
 __all__ = ["L2DataArray"]
 
@@ -16,7 +19,7 @@ class L2DataArray(SharedBlock):
     | cycle | an access                                                             |
     |-------|-----------------------------------------------------------------------|
     | 0     | `access` is given; the line and its dirty mask are read               |
-    | 1     | `line` and `dirty` are the old contents, `becomes` is the new line    |
+    | 1     | the line is answered, written, and given to the write-back buffer     |
 
     An access right after another to the same line sees its result by forwarding. Data from DRAM
     never overwrites dirty bytes.
@@ -27,85 +30,102 @@ class L2DataArray(SharedBlock):
 
     Members
     -------
-    valid : In(1)
-    access : In(access_layout(config))
-    done : Out(1)
-        `last` is the access of the last cycle. The members below refer to it.
-    last : Out(access_layout(config))
-    write_data : In(8 * config.l2.line_bytes)
-    write_strobes : In(config.l2.line_bytes)
-        Bytes of its write.
-    fill_data : In(8 * config.l2.line_bytes)
+    access : In(ResponseSignature(access_layout(config)))
+    written : In(LineSignature(config))
+        Bytes of the write of the access of the last cycle.
+    arrived : In(8 * config.l2.line_bytes)
         Its refill data from DRAM.
-    line : Out(8 * config.l2.line_bytes)
-    dirty : Out(config.l2.line_bytes)
-    becomes : Out(8 * config.l2.line_bytes)
+    response : Out(ResponseSignature(response_layout(config)))
+        The line, or data that is not kept, answers a read.
+    store : Out(ResponseSignature(store_layout(config)))
+        The old dirty bytes, or bytes that bypass the cache, go to DRAM.
+    busy : Out(1)
+        An access of the last cycle is in progress.
     """
 
     def __init__(self, config: L2SliceConfig):
         self.config = config
-        size = config.l2.line_bytes
         super().__init__({
-            "valid": In(1),
-            "access": In(access_layout(config)),
-            "done": Out(1),
-            "last": Out(access_layout(config)),
-            "write_data": In(8 * size),
-            "write_strobes": In(size),
-            "fill_data": In(8 * size),
-            "line": Out(8 * size),
-            "dirty": Out(size),
-            "becomes": Out(8 * size),
+            "access": In(ResponseSignature(access_layout(config))),
+            "written": In(LineSignature(config)),
+            "arrived": In(8 * config.l2.line_bytes),
+            "response": Out(ResponseSignature(response_layout(config))),
+            "store": Out(ResponseSignature(store_layout(config))),
+            "busy": Out(1),
         })
 
     def build(self, platform):
         m = Module()
-        size, lines = self.config.l2.line_bytes, self.config.l2.lines
+        size, lines, access = self.config.l2.line_bytes, self.config.l2.lines, self.access.payload
         m.submodules.words = words = Sram(depth=lines, width=8 * size)
         m.submodules.masks = masks = Sram(depth=lines, width=size)
-        last, again = self.last, Signal()
+        last, again = Signal(access_layout(self.config)), Signal()
+        line, dirty, becomes = Signal(8 * size), Signal(size), Signal(8 * size)
         kept, kept_dirty = Signal(8 * size, reset_less=True), Signal(size, reset_less=True)
         touched, same, becomes_dirty = Signal(), Signal(), Signal(size)
         m.d.comb += [
-            touched.eq(self.done & last.touches),
-            same.eq(touched & self.access.touches & (self.access.place == last.place)),
-            words.read_enable.eq(self.valid & self.access.touches & ~same),
-            words.read_address.eq(self.access.place),
+            touched.eq(self.busy & last.touches),
+            same.eq(touched & access.touches & (access.place == last.place)),
+            words.read_enable.eq(self.access.valid & access.touches & ~same),
+            words.read_address.eq(access.place),
             masks.read_enable.eq(words.read_enable),
-            masks.read_address.eq(self.access.place),
-            self.line.eq(Mux(again, kept, words.read_data)),
-            self.dirty.eq(Mux(again, kept_dirty, masks.read_data)),
+            masks.read_address.eq(access.place),
+            line.eq(Mux(again, kept, words.read_data)),
+            dirty.eq(Mux(again, kept_dirty, masks.read_data)),
         ]
-        m.d.sync += self.done.eq(self.valid)
-        with m.If(self.valid):
-            m.d.sync += [self.last.eq(self.access), again.eq(same)]
+        m.d.sync += self.busy.eq(self.access.valid)
+        with m.If(self.access.valid):
+            m.d.sync += [last.eq(access), again.eq(same)]
             with m.If(same):
-                m.d.sync += [kept.eq(self.becomes), kept_dirty.eq(becomes_dirty)]
-        self.merge(m)
+                m.d.sync += [kept.eq(becomes), kept_dirty.eq(becomes_dirty)]
         m.d.comb += [
+            becomes.eq(self.merged(last, line, dirty)),
             becomes_dirty.eq(
-                Mux(last.cleans | last.fresh, 0, self.dirty)
-                | Mux(last.writes & ~last.cleans, self.write_strobes, 0)
+                Mux(last.cleans | last.fresh, 0, dirty)
+                | Mux(last.writes & ~last.cleans, self.written.strobes, 0)
             ),
             words.write_mask.eq(touched & (last.writes | last.fills)),
             words.write_address.eq(last.place),
-            words.write_data.eq(self.becomes),
+            words.write_data.eq(becomes),
             masks.write_mask.eq(touched & (last.writes | last.cleans | last.fresh)),
             masks.write_address.eq(last.place),
             masks.write_data.eq(becomes_dirty),
         ]
+        self.respond(m, last, becomes)
+        self.give_up(m, last, line, dirty)
         return m
 
-    def merge(self, m: Module):
-        """Merge into the line the written bytes, or refill data for bytes that are not dirty."""
-        size, last = self.config.l2.line_bytes, self.last
-        new = Mux(last.writes, self.write_data, self.fill_data)
-        mask = Mux(last.writes, self.write_strobes, ~self.dirty)
-        m.d.comb += self.becomes.eq(self.line)
-        with m.If(last.writes | last.fills):
-            m.d.comb += self.becomes.eq(
+    def merged(self, last: data.View, line: Signal, dirty: Signal) -> Value:
+        """Return the line with the written bytes, or refill data for bytes that are not dirty."""
+        new = Mux(last.writes, self.written.data, self.arrived)
+        mask = Mux(last.writes, self.written.strobes, ~dirty)
+        merged = Cat(
+            Mux(mask[n], new.word_select(n, 8), line.word_select(n, 8)) for n in range(len(dirty))
+        )
+        return Mux(last.writes | last.fills, merged, line)
+
+    def respond(self, m: Module, last: data.View, becomes: Signal):
+        """Answer a read; beats that are not full have a response of their own."""
+        response = self.response.payload
+        m.d.comb += [
+            self.response.valid.eq(self.busy & last.responds),
+            response.id.eq(last.id),
+            response.beats.eq(last.beats),
+            response.data.eq(Mux(last.from_dram, self.arrived, becomes)),
+            response.codes.eq(
                 Cat(
-                    Mux(mask[n], new.word_select(n, 8), self.line.word_select(n, 8))
-                    for n in range(size)
+                    last.codes.word_select(n, 2) & ~last.full[n].replicate(2)
+                    for n in range(self.config.beats)
                 )
-            )
+            ),
+        ]
+
+    def give_up(self, m: Module, last: data.View, line: Signal, dirty: Signal):
+        """Give the bytes of a write-back to its buffer."""
+        store = self.store.payload
+        m.d.comb += [
+            self.store.valid.eq(self.busy & last.pushes),
+            store.number.eq(last.back),
+            store.data.eq(Mux(last.passes, self.written.data, line)),
+            store.strobes.eq(Mux(last.passes, self.written.strobes, dirty)),
+        ]

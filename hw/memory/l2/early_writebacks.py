@@ -5,8 +5,9 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from ...emit.shared_block import SharedBlock
-from ...lib.streams import Queue
+from ...lib.streams import Queue, ResponseSignature
 from .layouts import L2SliceConfig, operation_layout
+from .signatures import DramLoadSignature, OutcomeSignature
 
 __all__ = ["L2EarlyWritebacks"]
 
@@ -31,18 +32,15 @@ class L2EarlyWritebacks(SharedBlock):
 
     Members
     -------
-    written : In(1)
-        The line of `line` is written in whole, and is dirty.
-    line : In(config.l2.line_width)
+    lookup : In(ResponseSignature(operation_layout(config)))
+        The operation that is looked up.
+    outcome : In(OutcomeSignature())
     queued : Out(1)
-        Its set is queued.
-    requested, returned : In(1)
-        A read of DRAM begins; one ends.
+        The line is written in whole, and its set is queued.
+    dram : In(DramLoadSignature())
     flush : In(1)
     walk : Out(stream.Signature(operation_layout(config)))
         Walk over a set; not withdrawn unless DRAM is loaded.
-    lookup, clean : In(1)
-        The set accepted in the last cycle is looked up; it was `clean`.
     empty : Out(1)
         No set is queued.
     busy : Out(1)
@@ -51,39 +49,41 @@ class L2EarlyWritebacks(SharedBlock):
 
     def __init__(self, config: L2SliceConfig):
         self.config = config
-        super().__init__(
-            {
-                name: In(1)
-                for name in ("written", "requested", "returned", "flush", "lookup", "clean")
-            }
-            | {name: Out(1) for name in ("queued", "empty", "busy")}
-            | {
-                "line": In(config.l2.line_width),
-                "walk": Out(stream.Signature(operation_layout(config))),
-            }
-        )
+        super().__init__({
+            "lookup": In(ResponseSignature(operation_layout(config))),
+            "outcome": In(OutcomeSignature()),
+            "queued": Out(1),
+            "dram": In(DramLoadSignature()),
+            "flush": In(1),
+            "walk": Out(stream.Signature(operation_layout(config))),
+            "empty": Out(1),
+            "busy": Out(1),
+        })
 
     def build(self, platform):
         m = Module()
         config, l2 = self.config, self.config.l2
         m.submodules.sets = sets = Queue(l2.set_width, 2 * l2.early_write_backs)
         reads, is_light = Signal(range(l2.mshrs + 1)), Signal()
-        begins, runs, taken = Signal(), Signal(), Signal()
+        begins, runs, taken, written = Signal(), Signal(), Signal(), Signal()
+        operation = self.lookup.payload
         m.d.comb += [
-            self.queued.eq(self.written & sets.i.ready),
-            sets.i.valid.eq(self.written),
-            sets.i.payload.eq(config.set_of(self.line)),
+            # A line in flight is left to the flush: it cannot be written back before it arrives.
+            written.eq(self.outcome.dirties & self.outcome.is_whole),
+            self.queued.eq(written & sets.i.ready),
+            sets.i.valid.eq(written),
+            sets.i.payload.eq(config.set_of(operation.line)),
             is_light.eq(reads < max(1, l2.mshrs // 4)),
             begins.eq(sets.level >= max(1, l2.early_write_backs // 4)),
             self.walk.valid.eq(sets.o.valid & ~taken & (self.flush | (runs & is_light))),
             self.walk.payload.walk.eq(1),
             self.walk.payload.line.eq(config.line_of(C(0, l2.tag_width), sets.o.payload)),
-            sets.o.ready.eq(taken & self.lookup & self.clean),
+            sets.o.ready.eq(taken & self.lookup.valid & operation.walk & self.outcome.clean),
             self.empty.eq(~sets.level.any()),
             self.busy.eq(begins | runs),
         ]
         m.d.sync += [
-            reads.eq(reads + self.requested - self.returned),
+            reads.eq(reads + self.dram.requested - self.dram.returned),
             taken.eq(self.walk.valid & self.walk.ready),
             runs.eq((runs | begins) & ~self.empty),
         ]

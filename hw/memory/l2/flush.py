@@ -6,7 +6,9 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...emit.shared_block import SharedBlock
+from ...lib.streams import ResponseSignature
 from .layouts import L2SliceConfig, operation_layout
+from .signatures import OutcomeSignature
 
 __all__ = ["GROUPS", "L2Flush"]
 
@@ -37,12 +39,11 @@ class L2Flush(SharedBlock):
     settled : In(1)
         No write-back is in flight.
     walk : Out(stream.Signature(operation_layout(config)))
-    lookup : In(1)
-        The set accepted in the last cycle is looked up; it was `clean`, or is repeated.
-    clean : In(1)
-    written : In(1)
-        A line of the set of `line` is written, and will be dirty.
-    line : In(config.l2.line_width)
+    lookup : In(ResponseSignature(operation_layout(config)))
+        The operation that is looked up. A set that was accepted is repeated unless it is clean.
+    outcome : In(OutcomeSignature())
+    queued : In(1)
+        The set of a line that it writes is cleaned without a flush.
     """
 
     def __init__(self, config: L2SliceConfig):
@@ -54,10 +55,9 @@ class L2Flush(SharedBlock):
             "idle": In(1),
             "settled": In(1),
             "walk": Out(stream.Signature(operation_layout(config))),
-            "lookup": In(1),
-            "clean": In(1),
-            "written": In(1),
-            "line": In(config.l2.line_width),
+            "lookup": In(ResponseSignature(operation_layout(config))),
+            "outcome": In(OutcomeSignature()),
+            "queued": In(1),
         })
 
     def build(self, platform):
@@ -78,8 +78,9 @@ class L2Flush(SharedBlock):
             skips.eq(~set_number[:low].any() & ~written.bit_select(set_number[low:width], 1)),
         ]
         m.d.sync += taken.eq(0)
-        with m.If(self.written):
-            group = self.config.set_of(self.line)[low:]
+        walks = self.lookup.valid & self.lookup.payload.walk
+        with m.If(self.outcome.dirties & ~self.queued):
+            group = self.config.set_of(self.lookup.payload.line)[low:]
             # An indexed assignment would become a tree of cases.
             m.d.sync += written.eq(written | (1 << group))
         with m.FSM():
@@ -98,7 +99,7 @@ class L2Flush(SharedBlock):
                         taken_set.eq(set_number),
                         set_number.eq(set_number + 1),
                     ]
-                with m.If(self.lookup & taken & ~self.clean):
+                with m.If(walks & taken & ~self.outcome.clean):
                     m.d.sync += [set_number.eq(taken_set), taken.eq(0)]
                 with m.Elif(is_over & ~taken):
                     m.d.sync += written.eq(0)

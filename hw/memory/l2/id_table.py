@@ -2,10 +2,13 @@
 
 from amaranth import *
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...emit.shared_block import SharedBlock
-from .layouts import L2SliceConfig
+from ...lib.streams import ResponseSignature
+from .layouts import L2SliceConfig, operation_layout
+from .order_signatures import MshrOrderSignature, OrderSignature, WritebackNumbersSignature
+from .signatures import SweepSignature
 from .table import L2Table, TableShape
 
 __all__ = ["L2Ids", "identity_layout"]
@@ -30,7 +33,8 @@ def identity_layout(config: L2SliceConfig) -> data.StructLayout:
 class L2Ids(SharedBlock):
     """Order of each id: tickets of its reads, and its pending replies.
 
-    State read in one cycle is available, and updated, in the next.
+    State read in one cycle is available, and updated, in the next. Prefetches take no part in the
+    order.
 
     Parameters
     ----------
@@ -38,93 +42,75 @@ class L2Ids(SharedBlock):
 
     Members
     -------
-    read : In(1)
-    read_id : In(config.id_width)
-    ticket, mshr : In
-        Ticket and MSHR of the look-up 1 cycle after `read`, if it waited. All below refers to it.
-    take : In(1)
-        It waits from now on, in MSHR `taken_mshr`.
-    taken_mshr : In(config.mshr_width)
-    free : In(1)
-        It waited, and is answered.
-    promise : In(1)
-        A reply to it is pending, with write-back `back`.
-    back, oldest_back : In(config.back_width)
-        Numbers of the next write-back, and of the oldest in flight.
-    next_ticket : Out(config.ticket_width)
-        Its ticket, if it waits.
-    is_ordered : Out(1)
-        No read of its id waits.
-    follows : Out(1)
-        A read of its id is before it.
-    leads : Out(1)
-        A read of its id is after it.
-    youngest : Out(config.mshr_width)
-        MSHR of the last read of its id.
-    reply_pending : Out(1)
-        A reply to its id is pending.
-    sweeping : Out(1)
-        The ids are being cleared after a reset.
-    swept : Out(config.id_width)
-        Lowest id that is not cleared; ids from it on may not be read.
+    start : In(ResponseSignature(operation_layout(config)))
+        Read the state of an operation's id.
+    lookup : In(ResponseSignature(operation_layout(config)))
+        The operation of the last cycle. All below refers to it.
+    stage : In(OrderSignature())
+    mshrs : In(MshrOrderSignature(config))
+    writebacks : In(WritebackNumbersSignature(config))
+    sweep : Out(SweepSignature(config.id_width))
     """
 
     def __init__(self, config: L2SliceConfig):
         self.config = config
-        super().__init__(
-            {name: In(1) for name in ("read", "take", "free", "promise")}
-            | {name: In(config.mshr_width) for name in ("mshr", "taken_mshr")}
-            | {name: In(config.back_width) for name in ("back", "oldest_back")}
-            | {
-                name: Out(1)
-                for name in ("is_ordered", "follows", "leads", "reply_pending", "sweeping")
-            }
-            | {
-                "read_id": In(config.id_width),
-                "ticket": In(config.ticket_width),
-                "next_ticket": Out(config.ticket_width),
-                "youngest": Out(config.mshr_width),
-                "swept": Out(config.id_width),
-            }
-        )
+        super().__init__({
+            "start": In(ResponseSignature(operation_layout(config))),
+            "lookup": In(ResponseSignature(operation_layout(config))),
+            "stage": In(OrderSignature()),
+            "mshrs": In(MshrOrderSignature(config)),
+            "writebacks": In(WritebackNumbersSignature(config)),
+            "sweep": Out(SweepSignature(config.id_width)),
+        })
 
     def build(self, platform):
         m = Module()
         config, layout = self.config, identity_layout(self.config)
         shape = TableShape(rows=1 << config.id_width, width=layout.size)
         m.submodules.table = table = L2Table(shape)
-        found, becomes, valid = Signal(layout), Signal(layout), Signal()
-        # Numbers of write-backs in flight run from the oldest to the next, and wrap around.
-        age = (found.back - self.oldest_back)[: config.back_width]
-        ages = (self.back - self.oldest_back)[: config.back_width]
-        m.d.sync += valid.eq(self.read)
+        connect(m, table.sweep, flipped(self.sweep))
+        operation, found, is_demand = self.lookup.payload, Signal(layout), Signal()
+        follows, leads, is_ordered = Signal(), Signal(), Signal()
         m.d.comb += [
-            table.read.eq(self.read),
-            table.row.eq(self.read_id),
+            table.read.valid.eq(self.start.valid & ~self.start.payload.walk),
+            table.read.payload.eq(self.start.payload.id),
             Value.cast(found).eq(table.found),
-            self.next_ticket.eq(found.next_ticket),
-            self.is_ordered.eq(found.turn == found.next_ticket),
-            self.follows.eq(found.turn != self.ticket),
-            self.leads.eq(found.youngest != self.mshr),
-            self.youngest.eq(found.youngest),
-            self.reply_pending.eq(found.reply_pending & (age < ages)),
-            becomes.turn.eq(found.turn + self.free),
-            becomes.next_ticket.eq(found.next_ticket + self.take),
-            becomes.youngest.eq(Mux(self.take, self.taken_mshr, found.youngest)),
-            becomes.reply_pending.eq(self.promise | self.reply_pending),
-            becomes.back.eq(Mux(self.promise, self.back, found.back)),
+            is_demand.eq(operation.beats.any()),
+            is_ordered.eq(found.turn == found.next_ticket),
+            follows.eq(found.turn != operation.ticket),
+            leads.eq(found.youngest != operation.mshr),
+            self.stage.is_ordered.eq(is_ordered),
+            self.stage.follows.eq(follows & is_demand),
+            self.mshrs.ticket.eq(found.next_ticket),
+            self.mshrs.youngest.eq(found.youngest),
+            self.mshrs.is_oldest.eq(Mux(operation.read, is_ordered, ~follows) | ~is_demand),
+            self.mshrs.leads.eq(leads & is_demand),
+        ]
+        self.update(m, table, found, is_demand)
+        return m
+
+    def update(self, m: Module, table: L2Table, found: data.View, is_demand: Signal):
+        """Write the new state of the id, and compare its pending reply with the write-backs."""
+        writebacks, promise, becomes = self.writebacks, self.stage.promise, Signal.like(found)
+        takes, frees, valid = Signal(), Signal(), Signal()
+        # Numbers of write-backs in flight run from the oldest to the next, and wrap around.
+        width = self.config.back_width
+        age = (found.back - writebacks.oldest)[:width]
+        ages = (writebacks.following - writebacks.oldest)[:width]
+        m.d.sync += valid.eq(table.read.valid)
+        m.d.comb += [
+            takes.eq(self.mshrs.take & is_demand),
+            frees.eq(self.mshrs.free & is_demand),
+            self.stage.reply_pending.eq(found.reply_pending & (age < ages)),
+            becomes.turn.eq(found.turn + frees),
+            becomes.next_ticket.eq(found.next_ticket + takes),
+            becomes.youngest.eq(Mux(takes, self.mshrs.mshr, found.youngest)),
+            becomes.reply_pending.eq(promise | self.stage.reply_pending),
+            becomes.back.eq(Mux(promise, writebacks.following, found.back)),
             # Clear a debt that is paid before its number is reused.
             table.write.eq(
                 valid
-                & (
-                    self.take
-                    | self.free
-                    | self.promise
-                    | (found.reply_pending & ~self.reply_pending)
-                )
+                & (takes | frees | promise | (found.reply_pending & ~self.stage.reply_pending))
             ),
             table.written.eq(becomes),
-            self.sweeping.eq(table.sweeping),
-            self.swept.eq(table.swept),
         ]
-        return m

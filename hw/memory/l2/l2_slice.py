@@ -2,23 +2,25 @@
 
 from amaranth import *
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out, connect
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ...emit.shared_block import SharedBlock
-from ...lib.streams import Queue
 from .arbiter import L2Arbiter
-from .axi_channels import answer, check_bursts, read_dram, take_reads, take_writes, write_dram
-from .background import read_ahead, write_early
 from .data_array import L2DataArray
+from .dram_port import L2DramPort
+from .early_writebacks import L2EarlyWritebacks
 from .flush import L2Flush
 from .id_table import L2Ids
-from .layouts import L2SliceConfig, operation_layout
-from .mshr_file import L2MshrFile
-from .responder import RESPONSES, L2Responder
+from .layouts import L2SliceConfig
+from .mshrs.mshr_file import L2MshrFile
+from .prefetcher import L2Prefetcher
+from .replies import L2Replies
+from .requester_port import L2RequesterPort
+from .responder import L2Responder
 from .tag_array import L2TagArray
 from .tag_stage import L2TagStage
 from .write_gather import L2WriteGather
-from .writeback_buffer import L2WritebackBuffer, reply_layout
+from .writeback_buffer import L2WritebackBuffer
 
 __all__ = ["EVENTS", "L2Slice"]
 
@@ -34,10 +36,6 @@ EVENTS = (
     "write_back",  # a dirty line is written to DRAM
     "prefetch",  # a prefetch begins
 )
-#: High bits of a set's number, and of an id, that are compared with those of their sweep.
-CLEARED_TOGETHER = 3
-#: Entries of the reply queue, and those reserved for writes in progress.
-REPLIES, REPLIES_KEPT = 8, 3
 
 
 class L2Slice(SharedBlock):
@@ -98,187 +96,137 @@ class L2Slice(SharedBlock):
     def build(self, platform):
         m = Module()
         config = self.config
-        if platform is None:
-            check_bursts(m, config, self.i)
-        m.submodules.gather = self.gather = L2WriteGather(config)
-        m.submodules.arbiter = self.arbiter = L2Arbiter(config)
-        m.submodules.tag_array = self.tag_array = L2TagArray(config)
-        m.submodules.ids = self.ids = L2Ids(config)
-        m.submodules.tag_stage = self.tag_stage = L2TagStage(config)
-        m.submodules.mshrs = self.mshrs = L2MshrFile(config)
-        m.submodules.data_array = self.data_array = L2DataArray(config)
-        m.submodules.writebacks = self.writebacks = L2WritebackBuffer(config)
-        m.submodules.responder = self.responder = L2Responder(config)
-        m.submodules.flusher = self.flusher = L2Flush(config)
+        m.submodules.requester = requester = L2RequesterPort(config)
+        m.submodules.gather = gather = L2WriteGather(config)
+        m.submodules.arbiter = arbiter = L2Arbiter(config)
+        m.submodules.tag_array = tag_array = L2TagArray(config)
+        m.submodules.ids = ids = L2Ids(config)
+        m.submodules.tag_stage = tag_stage = L2TagStage(config)
+        m.submodules.mshrs = mshrs = L2MshrFile(config)
+        m.submodules.data_array = data_array = L2DataArray(config)
+        m.submodules.writebacks = writebacks = L2WritebackBuffer(config)
+        m.submodules.responder = responder = L2Responder(config)
+        m.submodules.replies = replies = L2Replies(config)
+        m.submodules.flusher = flusher = L2Flush(config)
+        m.submodules.dram = dram = L2DramPort(config)
 
-        lookup, lookup_valid = Signal(operation_layout(config), reset_less=True), Signal()
-        m.d.sync += [lookup_valid.eq(self.arbiter.lookup_valid), lookup.eq(self.arbiter.lookup)]
-        m.d.comb += self.mshrs.idle.eq(~lookup_valid)
-        take_writes(m, config, self.i, self.gather)
-        has_replies = self.reply(m)
-        self.arbitrate(m)
-        self.connect_lookup(m, lookup, lookup_valid)
-        leads = read_ahead(m, self, lookup, lookup_valid)
-        cleans, is_settled = write_early(m, self, lookup, lookup_valid)
-        self.access(m)
-        answer(m, self.i, self.responder.o)
-        read_dram(m, config, self.o, self.mshrs)
-        write_dram(m, config, self.o, self.writebacks)
-        under_way = Cat(lookup_valid, self.data_array.done, self.mshrs.busy).any()
+        self.connect_requester(m, requester, responder, replies)
+        connect(m, requester.read, arbiter.read)
+        connect(m, requester.burst, gather.burst)
+        connect(m, requester.beat, gather.beat)
+        connect(m, gather.write, arbiter.write)
+        connect(m, mshrs.again, arbiter.again)
+        connect(m, flusher.walk, arbiter.walk)
+        connect(m, tag_array.sweep, arbiter.sets)
+        connect(m, ids.sweep, arbiter.ids)
+        connect(m, arbiter.start, tag_array.start, ids.start)
+        for part in (tag_array, ids, tag_stage, mshrs, writebacks, replies, flusher):
+            connect(m, arbiter.lookup, part.lookup)
+        for part in (arbiter, gather, replies, flusher):
+            connect(m, tag_stage.outcome, part.outcome)
+        connect(m, tag_stage.tags, tag_array.stage)
+        connect(m, tag_stage.mshrs, mshrs.stage)
+        connect(m, tag_stage.in_flight, mshrs.in_flight)
+        connect(m, tag_stage.writebacks, writebacks.stage)
+        connect(m, tag_stage.order, ids.stage)
+        connect(m, mshrs.order, ids.mshrs)
+        connect(m, writebacks.numbers, ids.writebacks)
+        connect(m, tag_stage.access, data_array.access, mshrs.access, gather.access)
+        connect(m, gather.line, data_array.written)
+        connect(m, data_array.response, responder.i)
+        connect(m, data_array.store, writebacks.store)
+        connect(m, writebacks.reply, replies.late)
+        self.connect_dram(m, dram, mshrs, writebacks)
         m.d.comb += [
-            self.flusher.flush.eq(self.flush),
-            self.flushed.eq(self.flusher.flushed),
-            self.flusher.idle.eq(~under_way & is_settled),
-            self.flusher.settled.eq(~self.writebacks.busy),
-            self.failed.eq(self.writebacks.failed),
+            arbiter.may_answer.eq(responder.has_room),
+            arbiter.may_reply.eq(replies.has_room),
+            arbiter.may_wait.eq(mshrs.room),
+            arbiter.holds.eq(flusher.holds),
+            mshrs.writeback_done.eq(writebacks.completed),
+            data_array.arrived.eq(mshrs.line),
+            flusher.flush.eq(self.flush),
+            self.flushed.eq(flusher.flushed),
+            self.failed.eq(writebacks.failed),
+        ]
+        is_prefetching = self.add_prefetcher(m, arbiter, tag_stage)
+        is_cleaning, is_clean = self.add_early_writebacks(m, arbiter, tag_stage, flusher, dram)
+        under_way = Cat(arbiter.lookup.valid, data_array.busy, mshrs.busy).any()
+        m.d.comb += [
+            flusher.idle.eq(~under_way & is_clean),
+            flusher.settled.eq(~writebacks.busy),
             self.busy.eq(
                 Cat(
-                    (under_way, self.writebacks.busy, self.tag_array.sweeping, self.ids.sweeping),
-                    (self.gather.busy, has_replies, self.flush, leads, cleans),
-                    (self.i.arvalid, self.i.awvalid, self.i.wvalid, self.i.rvalid, self.i.bvalid),
-                    (self.o.arvalid, self.o.awvalid, self.o.wvalid, self.o.rvalid, self.o.bvalid),
+                    (under_way, writebacks.busy, tag_array.sweep.sweeping, ids.sweep.sweeping),
+                    (gather.busy, replies.o.valid, self.flush, is_prefetching, is_cleaning),
+                    (requester.busy, dram.busy),
                 ).any()
             ),
         ]
+        self.count_events(m, arbiter, tag_stage)
         return m
 
-    def reply(self, m: Module) -> Value:
-        """Reply to completed writes, then to those that DRAM completed; return if any are left."""
-        i, tag_stage, writebacks = self.i, self.tag_stage, self.writebacks
-        m.submodules.replies = self.replies = replies = Queue(reply_layout(self.config), REPLIES)
-        late = writebacks.reply
-        m.d.comb += [
-            replies.i.valid.eq(tag_stage.replies | (late.valid & late.ready)),
-            replies.i.payload.id.eq(
-                Mux(tag_stage.replies, tag_stage.operation.id, late.payload.id)
-            ),
-            replies.i.payload.code.eq(Mux(tag_stage.replies, 0, late.payload.code)),
-            late.ready.eq(~tag_stage.replies & (replies.level < REPLIES - REPLIES_KEPT)),
-            i.bvalid.eq(replies.o.valid),
-            i.bid.eq(replies.o.payload.id),
-            i.bresp.eq(replies.o.payload.code),
-            replies.o.ready.eq(i.bready),
-        ]
-        return replies.o.valid
+    def connect_requester(
+        self, m: Module, requester: L2RequesterPort, responder: L2Responder, replies: L2Replies
+    ):
+        """Connect the port of the requesters, and the responses to them."""
+        connect(m, flipped(self.i), requester.axi)
+        connect(m, responder.o, requester.answer)
+        connect(m, replies.o, requester.reply)
 
-    def is_cleared(self, read) -> Value:
-        """Return whether the sets and ids of a read's groups have been cleared after a reset."""
-        tables = ((self.tag_array, self.config.set_of(read.line)), (self.ids, read.id))
-        cleared = []
-        for table, row in tables:
-            group = slice(-min(CLEARED_TOGETHER, len(row)), None)
-            cleared.append(~table.sweeping | (row[group] < table.swept[group]))
-        return Cat(cleared).all()
+    def connect_dram(
+        self, m: Module, dram: L2DramPort, mshrs: L2MshrFile, writebacks: L2WritebackBuffer
+    ):
+        """Connect the port of DRAM, with the reads of MSHRs and the write-backs."""
+        connect(m, mshrs.fetch, dram.fetch)
+        connect(m, dram.arrival, mshrs.arrival)
+        connect(m, writebacks.address, dram.address)
+        connect(m, writebacks.beat, dram.beat)
+        connect(m, dram.response, writebacks.response)
+        connect(m, dram.axi, flipped(self.o))
 
-    def arbitrate(self, m: Module):
-        """Connect the arbiter of the next operation."""
-        config, arbiter = self.config, self.arbiter
-        take_reads(m, config, self.i, arbiter.read)
-        connect(m, self.mshrs.again, arbiter.again)
-        connect(m, self.flusher.walk, arbiter.walk)
-        connect(m, self.gather.write, arbiter.write)
-        m.d.comb += [
-            # Each operation in progress may need a response, and a reply.
-            arbiter.may_answer.eq(self.responder.level < RESPONSES - 2),
-            arbiter.may_reply.eq(self.replies.level < REPLIES - REPLIES_KEPT),
-            arbiter.may_wait.eq(self.mshrs.room),
-            arbiter.holds.eq(self.flusher.holds),
-            arbiter.sweeping.eq(self.tag_array.sweeping | self.ids.sweeping),
-            arbiter.cleared.eq(self.is_cleared(arbiter.read.payload)),
-            arbiter.done.eq(self.tag_stage.done),
-            arbiter.undone.eq(self.tag_stage.undone),
-            self.tag_array.read.eq(arbiter.lookup_valid),
-            self.tag_array.line.eq(arbiter.lookup.line),
-            self.ids.read.eq(arbiter.lookup_valid & ~arbiter.lookup.walk),
-            self.ids.read_id.eq(arbiter.lookup.id),
-            self.events.mshr_stall.eq(arbiter.mshr_stall),
-            self.events.pipeline_stall.eq(arbiter.pipeline_stall),
-        ]
+    def add_prefetcher(self, m: Module, arbiter: L2Arbiter, tag_stage: L2TagStage) -> Value:
+        """Connect the prefetcher, if any; return whether a prefetch is to be offered."""
+        if not self.config.l2.prefetch:
+            return C(0, 1)
+        m.submodules.prefetcher = prefetcher = L2Prefetcher(self.config)
+        connect(m, tag_stage.prefetcher, prefetcher.lookup)
+        connect(m, prefetcher.o, arbiter.ahead)
+        m.d.comb += prefetcher.drop.eq(self.flush)
+        return prefetcher.busy
 
-    def connect_lookup(self, m: Module, lookup, lookup_valid):
-        """Connect the tag stage to the parts that it reads and updates."""
-        tag_stage, mshrs, writebacks, events = (
-            self.tag_stage,
-            self.mshrs,
-            self.writebacks,
-            self.events,
-        )
-        self.order(m, lookup)
-        connect(m, tag_stage.tags, self.tag_array.stage)
-        connect(m, tag_stage.mshrs, mshrs.stage)
-        connect(m, tag_stage.writebacks, writebacks.stage)
-        m.d.comb += [
-            *(part.valid.eq(lookup_valid) for part in (self.tag_array, tag_stage)),
-            *(part.operation.eq(lookup) for part in (self.tag_array, tag_stage, mshrs)),
-            mshrs.writeback_done.eq(writebacks.completed),
-            writebacks.line.eq(lookup.line),
-            self.gather.done.eq(tag_stage.done),
-            self.gather.undone.eq(tag_stage.undone),
-            self.flusher.lookup.eq(lookup_valid & lookup.walk),
-            self.flusher.clean.eq(tag_stage.clean),
-            self.flusher.line.eq(lookup.line),
-            events.read.eq(lookup_valid & lookup.read & lookup.beats.any()),
-            events.write.eq(tag_stage.done),
-            events.write_stall.eq(tag_stage.undone),
-            events.read_miss.eq(tag_stage.read_miss),
-            events.write_miss.eq(tag_stage.write_miss),
-            events.write_back.eq(tag_stage.write_back),
-        ]
+    def add_early_writebacks(
+        self,
+        m: Module,
+        arbiter: L2Arbiter,
+        tag_stage: L2TagStage,
+        flusher: L2Flush,
+        dram: L2DramPort,
+    ) -> tuple[Value, Value]:
+        """Connect the early write-backs, if any; return whether they run, and whether none waits.
 
-    def order(self, m: Module, lookup):
-        """Connect the order of each id."""
-        ids, tag_stage, mshrs, writebacks = self.ids, self.tag_stage, self.mshrs, self.writebacks
-        is_demand = lookup.beats.any()  # prefetches take no part in the order
-        m.d.comb += [
-            ids.ticket.eq(lookup.ticket),
-            ids.mshr.eq(lookup.mshr),
-            ids.take.eq((tag_stage.mshrs.take | tag_stage.mshrs.adopt) & is_demand),
-            ids.taken_mshr.eq(mshrs.mshr),
-            ids.free.eq(tag_stage.mshrs.free & is_demand),
-            ids.promise.eq(tag_stage.writebacks.what.has_reply),
-            ids.back.eq(writebacks.stage.number),
-            ids.oldest_back.eq(writebacks.oldest),
-            tag_stage.is_ordered.eq(ids.is_ordered),
-            tag_stage.follows.eq(ids.follows & is_demand),
-            tag_stage.reply_pending.eq(ids.reply_pending),
-            mshrs.ticket.eq(ids.next_ticket),
-            mshrs.youngest.eq(ids.youngest),
-            mshrs.is_oldest.eq(Mux(lookup.read, ids.is_ordered, ~ids.follows) | ~is_demand),
-            mshrs.leads.eq(ids.leads & is_demand),
-        ]
+        A line that is not queued for them is written back by the flush.
+        """
+        if not self.config.l2.early_write_backs:
+            return C(0, 1), C(1, 1)
+        m.submodules.early = early = L2EarlyWritebacks(self.config)
+        connect(m, arbiter.lookup, early.lookup)
+        connect(m, tag_stage.outcome, early.outcome)
+        connect(m, early.walk, arbiter.early)
+        connect(m, dram.load, early.dram)
+        m.d.comb += [early.flush.eq(self.flush), flusher.queued.eq(early.queued)]
+        return early.busy, early.empty
 
-    def access(self, m: Module):
-        """Connect the data array, its sources and destinations, and the responses."""
-        data_array, mshrs, gather, writebacks = (
-            self.data_array,
-            self.mshrs,
-            self.gather,
-            self.writebacks,
-        )
-        access, accesses = self.tag_stage.access, self.tag_stage.accesses
-        last, response = data_array.last, self.responder.i
-        answers_from = Mux(last.from_dram, mshrs.line, data_array.becomes)
-        masked = Cat(
-            last.codes.word_select(n, 2) & ~last.full[n].replicate(2)
-            for n in range(self.config.beats)
-        )
+    def count_events(self, m: Module, arbiter: L2Arbiter, tag_stage: L2TagStage):
+        """Drive the events of a cycle."""
+        events, outcome, operation = self.events, tag_stage.outcome, arbiter.lookup.payload
         m.d.comb += [
-            data_array.valid.eq(accesses),
-            data_array.access.eq(access),
-            mshrs.read.eq(accesses & (access.fills | access.from_dram)),
-            mshrs.read_mshr.eq(access.mshr),
-            gather.read.eq(accesses & (access.writes | access.passes)),
-            gather.read_entry.eq(access.entry),
-            data_array.fill_data.eq(mshrs.line),
-            data_array.write_data.eq(gather.data),
-            data_array.write_strobes.eq(gather.strobes),
-            writebacks.store.eq(data_array.done & last.pushes),
-            writebacks.store_number.eq(last.back),
-            writebacks.store_data.eq(Mux(last.passes, gather.data, data_array.line)),
-            writebacks.store_strobes.eq(Mux(last.passes, gather.strobes, data_array.dirty)),
-            response.valid.eq(data_array.done & last.responds),
-            response.payload.id.eq(last.id),
-            response.payload.beats.eq(last.beats),
-            response.payload.data.eq(answers_from),
-            response.payload.codes.eq(masked),
+            events.read.eq(arbiter.lookup.valid & operation.read & operation.beats.any()),
+            events.write.eq(outcome.done),
+            events.read_miss.eq(outcome.read_miss),
+            events.write_miss.eq(outcome.write_miss),
+            events.mshr_stall.eq(arbiter.mshr_stall),
+            events.write_stall.eq(outcome.undone),
+            events.pipeline_stall.eq(arbiter.pipeline_stall),
+            events.write_back.eq(outcome.write_back),
+            events.prefetch.eq(tag_stage.prefetcher.begun),
         ]

@@ -20,6 +20,7 @@ __all__ = [
     "found_layout",
     "operation_layout",
     "response_layout",
+    "store_layout",
 ]
 
 #: Complete write bursts that are queued and not done. A power of two.
@@ -275,4 +276,13 @@ def response_layout(config: L2SliceConfig) -> data.StructLayout:
         "beats": config.beats,
         "data": 8 * config.l2.line_bytes,
         "codes": 2 * config.beats,
+    })
+
+
+def store_layout(config: L2SliceConfig) -> data.StructLayout:
+    """Return the layout of the bytes of write-back ``number``."""
+    return data.StructLayout({
+        "number": exact_log2(config.l2.write_backs),
+        "data": 8 * config.l2.line_bytes,
+        "strobes": config.l2.line_bytes,
     })

@@ -9,6 +9,7 @@ from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import DRAM_END
 from ...lib.stream_prefetcher import StreamConfig, StreamPrefetcher
 from .layouts import L2SliceConfig, operation_layout
+from .signatures import PrefetchSignature
 
 __all__ = ["L2Prefetcher"]
 
@@ -25,11 +26,7 @@ class L2Prefetcher(SharedBlock):
 
     Members
     -------
-    demand, missed : In(1)
-        A read that allocates is looked up for the first time, and misses.
-    line : In(config.l2.line_width)
-    begun, finished : In(1)
-        A prefetch begins. One is filled, or a demand read adopts or claims it.
+    lookup : In(PrefetchSignature(config))
     drop : In(1)
         See `StreamPrefetcher`.
     o : Out(stream.Signature(operation_layout(config)))
@@ -41,11 +38,7 @@ class L2Prefetcher(SharedBlock):
     def __init__(self, config: L2SliceConfig):
         self.config = config
         super().__init__({
-            "demand": In(1),
-            "missed": In(1),
-            "line": In(config.l2.line_width),
-            "begun": In(1),
-            "finished": In(1),
+            "lookup": In(PrefetchSignature(config)),
             "drop": In(1),
             "o": Out(stream.Signature(operation_layout(config))),
             "busy": Out(1),
@@ -53,7 +46,7 @@ class L2Prefetcher(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        l2, low = self.config.l2, exact_log2(self.config.masters)
+        lookup, l2, low = self.lookup, self.config.l2, exact_log2(self.config.masters)
         m.submodules.streams = streams = StreamPrefetcher(
             StreamConfig(line_width=l2.line_width - low, ahead=l2.prefetch)
         )
@@ -61,12 +54,12 @@ class L2Prefetcher(SharedBlock):
         under_way, is_dram = Signal(range(l2.mshrs + 1)), Signal()
         slice_number = Signal(low)  # common to all lines of this slice
         proposed, may_go = Cat(slice_number, streams.o.payload), Signal()
-        with m.If(self.demand):
-            m.d.sync += slice_number.eq(self.line)
+        with m.If(lookup.demand):
+            m.d.sync += slice_number.eq(lookup.line)
         m.d.comb += [
-            streams.demand.eq(self.demand),
-            streams.missed.eq(self.missed),
-            streams.line.eq(self.line[low:]),
+            streams.demand.eq(lookup.demand),
+            streams.missed.eq(lookup.missed),
+            streams.line.eq(lookup.line[low:]),
             streams.drop.eq(self.drop),
             is_dram.eq(proposed < DRAM_END // l2.line_bytes),
             # Offers of this cycle and of the last are not counted yet.
@@ -78,5 +71,5 @@ class L2Prefetcher(SharedBlock):
             self.o.payload.allocates.eq(1),
             self.busy.eq(streams.busy),
         ]
-        m.d.sync += under_way.eq(under_way + self.begun - self.finished)
+        m.d.sync += under_way.eq(under_way + lookup.begun - lookup.finished)
         return m

@@ -3,11 +3,10 @@
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import ceil_log2
 
 from ...emit.shared_block import SharedBlock
 from ...lib.one_hot import lowest, select
-from ...lib.streams import Queue
+from ...lib.streams import Queue, ResponseSignature
 from .layouts import L2SliceConfig, response_layout
 
 __all__ = ["RESPONSES", "L2Responder", "answer_layout"]
@@ -38,18 +37,18 @@ class L2Responder(SharedBlock):
 
     Members
     -------
-    i : In(stream.Signature(response_layout(config)))
+    i : In(ResponseSignature(response_layout(config)))
     o : Out(stream.Signature(answer_layout(config)))
-    level : Out(ceil_log2(RESPONSES + 1))
-        Lines queued, at most `RESPONSES`.
+    has_room : Out(1)
+        There is room for one more line, besides those of the operations in progress.
     """
 
     def __init__(self, config: L2SliceConfig):
         self.config = config
         super().__init__({
-            "i": In(stream.Signature(response_layout(config))),
+            "i": In(ResponseSignature(response_layout(config))),
             "o": Out(stream.Signature(answer_layout(config))),
-            "level": Out(ceil_log2(RESPONSES + 1)),
+            "has_room": Out(1),
         })
 
     def build(self, platform):
@@ -61,8 +60,8 @@ class L2Responder(SharedBlock):
         goes, rest = Signal(beats), lines.i.payload
         width = config.data_width
         m.d.comb += [
-            self.level.eq(lines.level),
-            self.i.ready.eq(lines.i.ready),
+            # Each operation in progress may need a response.
+            self.has_room.eq(lines.level < RESPONSES - 2),
             self.o.valid.eq(lines.o.valid | self.i.valid),
             left.eq(line.beats & ~sent),
             beat.eq(lowest(left)),

@@ -1,4 +1,4 @@
-"""Interfaces of the tag stage of an L2 slice with the parts that it reads and updates."""
+"""Interfaces between the parts of an L2 slice."""
 
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -6,7 +6,13 @@ from amaranth.lib.wiring import In, Out
 from .layouts import L2SliceConfig, change_layout, found_layout
 
 __all__ = [
+    "DramLoadSignature",
+    "InFlightSignature",
+    "LineSignature",
     "MshrUpdateSignature",
+    "OutcomeSignature",
+    "PrefetchSignature",
+    "SweepSignature",
     "TagUpdateSignature",
     "WritebackSignature",
     "outcome_layout",
@@ -77,12 +83,6 @@ class MshrUpdateSignature(wiring.Signature):
         It is the read of an MSHR, and is answered.
     line_filled : Out(1)
         Its line is valid from now on.
-    spare : In(config.mshr_width)
-        MSHR of the read if it is taken.
-    passes : In(1)
-        Its line is being read past the cache.
-    arrived : In(1)
-        If a prefetch reads its line, the line has arrived and may be claimed.
     """
 
     def __init__(self, config: L2SliceConfig):
@@ -95,10 +95,28 @@ class MshrUpdateSignature(wiring.Signature):
             "outcome": Out(outcome_layout(config)),
             "free": Out(1),
             "line_filled": Out(1),
-            "spare": In(config.mshr_width),
-            "passes": In(1),
-            "arrived": In(1),
         })
+
+
+class InFlightSignature(wiring.Signature):
+    """State of the reads in flight at a look-up, seen from the tag stage.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+
+    Members
+    -------
+    spare : In(config.mshr_width)
+        MSHR of the read if it is taken.
+    passes : In(1)
+        Its line is being read past the cache.
+    arrived : In(1)
+        If a prefetch reads its line, the line has arrived and may be claimed.
+    """
+
+    def __init__(self, config: L2SliceConfig):
+        super().__init__({"spare": In(config.mshr_width), "passes": In(1), "arrived": In(1)})
 
 
 class WritebackSignature(wiring.Signature):
@@ -131,3 +149,103 @@ class WritebackSignature(wiring.Signature):
             "put": Out(1),
             "what": Out(put_layout(config)),
         })
+
+
+class OutcomeSignature(wiring.Signature):
+    """Outcome of the operation that is looked up, seen from the tag stage.
+
+    Members
+    -------
+    done, undone : Out(1)
+        A write is done, or must be retried.
+    replies : Out(1)
+        The reply to the write is sent at once.
+    dirties : Out(1)
+        A line is written, and is dirty.
+    is_whole : Out(1)
+        It is written in whole, and not in flight.
+    clean : Out(1)
+        The walk found no dirty line in its set.
+    read_miss, write_miss, write_back : Out(1)
+        A new read, or a write, missed; a line is written back.
+    """
+
+    def __init__(self):
+        names = ("done", "undone", "replies", "dirties", "is_whole", "clean")
+        names += ("read_miss", "write_miss", "write_back")
+        super().__init__({name: Out(1) for name in names})
+
+
+class PrefetchSignature(wiring.Signature):
+    """Operation that is looked up, as the prefetcher observes it, seen from the tag stage.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+
+    Members
+    -------
+    demand, missed : Out(1)
+        A read that allocates is looked up for the first time, and misses.
+    line : Out(config.l2.line_width)
+    begun, finished : Out(1)
+        A prefetch begins. One is filled, or a demand read adopts or claims it.
+    """
+
+    def __init__(self, config: L2SliceConfig):
+        super().__init__(
+            {name: Out(1) for name in ("demand", "missed", "begun", "finished")}
+            | {"line": Out(config.l2.line_width)}
+        )
+
+
+class SweepSignature(wiring.Signature):
+    """Sweep of a table after a reset, in ascending order of its rows, seen from the table.
+
+    Parameters
+    ----------
+    width : int
+        Bits of a row's number.
+
+    Members
+    -------
+    sweeping : Out(1)
+        The sweep is in progress.
+    swept : Out(width)
+        Lowest row that is not cleared; rows from it on may not be read.
+    """
+
+    def __init__(self, width: int):
+        super().__init__({"sweeping": Out(1), "swept": Out(width)})
+
+
+class LineSignature(wiring.Signature):
+    """Bytes of a line, seen from their source.
+
+    Parameters
+    ----------
+    config : L2SliceConfig
+
+    Members
+    -------
+    data : Out(8 * config.l2.line_bytes)
+    strobes : Out(config.l2.line_bytes)
+        Bytes that are valid.
+    """
+
+    def __init__(self, config: L2SliceConfig):
+        size = config.l2.line_bytes
+        super().__init__({"data": Out(8 * size), "strobes": Out(size)})
+
+
+class DramLoadSignature(wiring.Signature):
+    """Reads of DRAM, seen from its port.
+
+    Members
+    -------
+    requested, returned : Out(1)
+        A read of DRAM begins; one ends.
+    """
+
+    def __init__(self):
+        super().__init__({"requested": Out(1), "returned": Out(1)})

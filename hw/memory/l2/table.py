@@ -8,6 +8,8 @@ from amaranth.utils import ceil_log2
 
 from ...emit.shared_block import SharedBlock
 from ...lib.sram import Sram
+from ...lib.streams import ResponseSignature
+from .signatures import SweepSignature
 
 __all__ = ["L2Table", "TableShape"]
 
@@ -34,8 +36,8 @@ class L2Table(SharedBlock):
 
     A row read in one cycle is at `found` in the next, in which it may be written. If the same row
     is read in that cycle, the written value is forwarded. After a reset a sweep clears one row
-    per cycle, in ascending order, except in cycles after a read. Meanwhile only rows below `swept`
-    may be read.
+    per cycle, in ascending order, except in cycles after a read. Meanwhile only rows below
+    `sweep.swept` may be read.
 
     Parameters
     ----------
@@ -43,59 +45,56 @@ class L2Table(SharedBlock):
 
     Members
     -------
-    read : In(1)
-    row : In(ceil_log2(config.rows))
+    read : In(ResponseSignature(ceil_log2(config.rows)))
+        Read a row.
     found : Out(config.pieces * config.width)
         The row read in the last cycle.
     write : In(config.pieces)
         Pieces of that row that are set to `written`.
     written : In(config.width)
-    sweeping : Out(1)
-        The sweep is in progress.
-    swept : Out(ceil_log2(config.rows))
-        Rows cleared so far, during a sweep.
+    sweep : Out(SweepSignature(ceil_log2(config.rows)))
     """
 
     def __init__(self, config: TableShape):
         self.config = config
+        row_width = ceil_log2(config.rows)
         super().__init__({
-            "read": In(1),
-            "row": In(ceil_log2(config.rows)),
+            "read": In(ResponseSignature(row_width)),
             "found": Out(config.pieces * config.width),
             "write": In(config.pieces),
             "written": In(config.width),
-            "sweeping": Out(1),
-            "swept": Out(ceil_log2(self.config.rows)),
+            "sweep": Out(SweepSignature(row_width)),
         })
 
     def build(self, platform):
         m = Module()
         rows, pieces, width = self.config.rows, self.config.pieces, self.config.width
+        read, row = self.read.valid, self.read.payload
         m.submodules.store = store = Sram(depth=rows, width=pieces * width, granularity=width)
-        sweeps, next_row, clears = Signal(init=1), Signal.like(self.row), Signal()
-        shown, shown_row = Signal(), Signal.like(self.row, reset_less=True)
+        sweeps, next_row, clears = Signal(init=1), Signal.like(row), Signal()
+        shown, shown_row = Signal(), Signal.like(row, reset_less=True)
         again, kept = Signal(), Signal.like(self.found, reset_less=True)
-        same = self.read & shown & (self.row == shown_row)
+        same = read & shown & (row == shown_row)
         becomes = Cat(
             Mux(self.write[n], self.written, self.found.word_select(n, width))
             for n in range(pieces)
         )
         m.d.comb += [
             clears.eq(sweeps & ~shown),  # a row that was read may be written
-            self.swept.eq(next_row),
+            self.sweep.swept.eq(next_row),
             self.found.eq(Mux(again, kept, store.read_data)),
-            store.read_enable.eq(self.read & ~same),
-            store.read_address.eq(self.row),
+            store.read_enable.eq(read & ~same),
+            store.read_address.eq(row),
             store.write_mask.eq(Mux(clears, ~C(0, pieces), self.write)),
             store.write_address.eq(Mux(clears, next_row, shown_row)),
             store.write_data.eq(Mux(clears, 0, self.written.replicate(pieces))),
-            self.sweeping.eq(sweeps),
+            self.sweep.sweeping.eq(sweeps),
         ]
-        m.d.sync += [shown.eq(self.read), again.eq(same)]
+        m.d.sync += [shown.eq(read), again.eq(same)]
         with m.If(same):
             m.d.sync += kept.eq(becomes)
-        with m.If(self.read):
-            m.d.sync += shown_row.eq(self.row)
+        with m.If(read):
+            m.d.sync += shown_row.eq(row)
         with m.If(clears):
             m.d.sync += [next_row.eq(next_row + 1), sweeps.eq(~next_row.all())]
         return m

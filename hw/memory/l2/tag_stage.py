@@ -4,8 +4,17 @@ from amaranth import *
 from amaranth.lib.wiring import In, Out
 
 from ...emit.shared_block import SharedBlock
+from ...lib.streams import ResponseSignature
 from .layouts import L2SliceConfig, access_layout, operation_layout
-from .signatures import MshrUpdateSignature, TagUpdateSignature, WritebackSignature
+from .order_signatures import OrderSignature
+from .signatures import (
+    InFlightSignature,
+    MshrUpdateSignature,
+    OutcomeSignature,
+    PrefetchSignature,
+    TagUpdateSignature,
+    WritebackSignature,
+)
 
 __all__ = ["L2TagStage"]
 
@@ -30,53 +39,46 @@ class L2TagStage(SharedBlock):
 
     Members
     -------
-    valid : In(1)
-    operation : In(operation_layout(config))
+    lookup : In(ResponseSignature(operation_layout(config)))
+        The operation.
     tags : Out(TagUpdateSignature(config))
         To `L2TagArray`.
     mshrs : Out(MshrUpdateSignature(config))
+    in_flight : Out(InFlightSignature(config))
         To `L2MshrFile`.
     writebacks : Out(WritebackSignature(config))
         To `L2WritebackBuffer`.
-    is_ordered, follows, reply_pending : In(1)
-        State of its id, from `L2Ids`.
-    access : Out(access_layout(config))
-        Access to the data array; valid with `accesses`.
-    accesses : Out(1)
-    done, undone : Out(1)
-        A write is done, or must be retried; `replies` if its reply is sent at once.
-    replies : Out(1)
-    clean : Out(1)
-        The walk found no dirty line in its set.
-    read_miss, write_miss, write_back : Out(1)
-        A new read, or a write, missed; a line is written back.
+    order : Out(OrderSignature())
+        To `L2Ids`.
+    access : Out(ResponseSignature(access_layout(config)))
+        Access to the data array.
+    outcome : Out(OutcomeSignature())
+    prefetcher : Out(PrefetchSignature(config))
     """
 
     def __init__(self, config: L2SliceConfig):
         self.config = config
-        inputs = ("valid", "is_ordered", "follows", "reply_pending")
-        outputs = ("accesses", "done", "undone", "replies", "clean")
-        outputs += ("read_miss", "write_miss", "write_back")
-        super().__init__(
-            {name: In(1) for name in inputs}
-            | {name: Out(1) for name in outputs}
-            | {
-                "operation": In(operation_layout(config)),
-                "tags": Out(TagUpdateSignature(config)),
-                "mshrs": Out(MshrUpdateSignature(config)),
-                "writebacks": Out(WritebackSignature(config)),
-                "access": Out(access_layout(config)),
-            }
-        )
+        super().__init__({
+            "lookup": In(ResponseSignature(operation_layout(config))),
+            "tags": Out(TagUpdateSignature(config)),
+            "mshrs": Out(MshrUpdateSignature(config)),
+            "in_flight": Out(InFlightSignature(config)),
+            "writebacks": Out(WritebackSignature(config)),
+            "order": Out(OrderSignature()),
+            "access": Out(ResponseSignature(access_layout(config))),
+            "outcome": Out(OutcomeSignature()),
+            "prefetcher": Out(PrefetchSignature(config)),
+        })
 
     def build(self, platform):
         m = Module()
-        operation = self.operation
+        operation = self.lookup.payload
         walks, fresh, evicts = Signal(), Signal(), Signal()
-        begins, allocates = self.read(m), self.do_write(m)
+        begins, (allocates, through) = self.read(m), self.do_write(m)
+        is_walk = self.lookup.valid & operation.walk
         m.d.comb += [
-            walks.eq(self.valid & operation.walk & self.tags.found.dirty & self.writebacks.room),
-            self.clean.eq(self.valid & operation.walk & ~self.tags.found.dirty),
+            walks.eq(is_walk & self.tags.found.dirty & self.writebacks.room),
+            self.outcome.clean.eq(is_walk & ~self.tags.found.dirty),
             fresh.eq((begins | allocates) & ~self.tags.found.present),
             evicts.eq((fresh & self.tags.found.given_up) | walks),
             self.tags.change.needed.eq(operation.write | operation.beats.any()),
@@ -86,14 +88,15 @@ class L2TagStage(SharedBlock):
                 begins | allocates | self.mshrs.adopt | self.mshrs.line_filled | walks
             ),
         ]
-        self.enter(m, begins, allocates, walks)
-        self.send(m, evicts)
-        self.give_access(m, begins, allocates, walks, fresh)
+        self.enter(m, begins, allocates, through, walks)
+        self.send(m, evicts, through)
+        self.give_access(m, allocates, through, walks, fresh)
+        self.report(m)
         return m
 
     def read(self, m: Module) -> Signal:
         """Decide on a read; return whether a refill of its line into a way begins."""
-        operation, going = self.operation, self.writebacks.going
+        operation, going = self.lookup.payload, self.writebacks.going
         mshrs, outcome = self.mshrs, self.mshrs.outcome
         present, found = self.tags.found.present, self.tags.found.entry
         reads, whole, answers, begins, passes, is_ahead = (
@@ -104,10 +107,11 @@ class L2TagStage(SharedBlock):
         room = ~self.tags.found.given_up | self.writebacks.room
         is_demand = operation.beats.any()
         m.d.comb += [
-            reads.eq(self.valid & (operation.read | operation.retry)),
+            reads.eq(self.lookup.valid & (operation.read | operation.retry)),
             whole.eq(present & ~(operation.beats & ~found.full).any()),
             answers.eq(
-                reads & is_demand & whole & Mux(operation.retry, ~self.follows, self.is_ordered)
+                reads & is_demand & whole
+                & Mux(operation.retry, ~self.order.follows, self.order.is_ordered)
             ),
             begins.eq(
                 reads & ~whole & ~going
@@ -121,62 +125,69 @@ class L2TagStage(SharedBlock):
             outcome.keeps.eq(begins),
             outcome.for_line.eq(reads & present & ~whole & found.pending),
             outcome.for_back.eq(reads & ~whole & ~outcome.for_line & ~outcome.fetches),
-            outcome.stays.eq(self.valid & operation.fill & ~operation.keeps),
+            outcome.stays.eq(self.lookup.valid & operation.fill & ~operation.keeps),
             is_ahead.eq(
                 reads & operation.read & is_demand & present & ~whole & found.pending & found.ahead
             ),
-            mshrs.claim.eq(is_ahead & mshrs.arrived & self.is_ordered),
+            mshrs.claim.eq(is_ahead & self.in_flight.arrived & self.order.is_ordered),
             mshrs.adopt.eq(is_ahead & ~mshrs.claim),
             mshrs.ahead.eq(found.mshr),
             waits.eq(reads & ~answers & (is_demand | begins) & ~is_ahead),
-            fills.eq(self.valid & operation.fill),
+            fills.eq(self.lookup.valid & operation.fill),
             # Adopted after it was chosen: the MSHR stays in use, its new read is answered later.
-            continues.eq(self.follows | (operation.keeps & ~is_demand & ~found.ahead)),
+            continues.eq(self.order.follows | (operation.keeps & ~is_demand & ~found.ahead)),
             mshrs.take.eq(waits & operation.read),
             mshrs.settle.eq(waits | (fills & continues)),
             mshrs.free.eq((answers & operation.retry) | (fills & ~continues)),
             mshrs.line_filled.eq((fills & operation.keeps) | mshrs.claim),
-            self.read_miss.eq(self.valid & operation.read & is_demand & ~whole & ~mshrs.claim),
-            self.access.responds.eq(answers | (fills & is_demand & ~self.follows) | mshrs.claim),
+            self.outcome.read_miss.eq(
+                self.lookup.valid & operation.read & is_demand & ~whole & ~mshrs.claim
+            ),
+            self.access.payload.responds.eq(
+                answers | (fills & is_demand & ~self.order.follows) | mshrs.claim
+            ),
         ]  # fmt: skip
         return begins
 
-    def do_write(self, m: Module) -> Value:
-        """Decide on a write; return whether it is done, into a way, and maybe `through` to DRAM."""
-        operation, found = self.operation, self.tags.found
+    def do_write(self, m: Module) -> tuple[Value, Signal]:
+        """Decide on a write; return whether it is done into a way, and with it through to DRAM."""
+        operation, found = self.lookup.payload, self.tags.found
+        outcome, promise = self.outcome, self.writebacks.what.has_reply
         writes, into, past, allows, keeps_order, needs_room = (
             Signal(name=n)
             for n in ("writes", "into", "past", "allows", "keeps_order", "needs_room")
         )
-        self.through = through = Signal(name="through")
+        through = Signal(name="through")
         evicts = into & ~found.present & found.given_up
         # The refill of a line in flight would replace the written bytes of a clean line.
         in_flight = found.present & found.entry.pending
         is_whole = into & operation.beats.all() & ~in_flight
         m.d.comb += [
-            writes.eq(self.valid & operation.write),
+            writes.eq(self.lookup.valid & operation.write),
             into.eq(~operation.is_empty & (found.present | (operation.allocates & found.has_way))),
             past.eq(~operation.is_empty & ~into),
-            keeps_order.eq(self.reply_pending & ~past),
+            keeps_order.eq(self.order.reply_pending & ~past),
             needs_room.eq(evicts | past | keeps_order),
             allows.eq(
-                ~(self.mshrs.passes & ~operation.is_empty)
+                ~(self.in_flight.passes & ~operation.is_empty)
                 & ~(evicts & keeps_order)
                 & (self.writebacks.room | ~needs_room)
             ),
-            self.done.eq(writes & allows),
-            self.undone.eq(writes & ~allows),
-            self.replies.eq(self.done & ~past & ~keeps_order),
-            self.write_miss.eq(self.done & ~found.present & ~operation.is_empty),
-            through.eq(self.replies & is_whole & ~evicts & self.writebacks.is_light),
-            self.access.passes.eq((self.done & past) | through),
-            self.writebacks.what.has_reply.eq(self.done & (past | keeps_order)),
+            outcome.done.eq(writes & allows),
+            outcome.undone.eq(writes & ~allows),
+            outcome.replies.eq(outcome.done & ~past & ~keeps_order),
+            outcome.write_miss.eq(outcome.done & ~found.present & ~operation.is_empty),
+            through.eq(outcome.replies & is_whole & ~evicts & self.writebacks.is_light),
+            self.access.payload.passes.eq((outcome.done & past) | through),
+            promise.eq(outcome.done & (past | keeps_order)),
+            self.order.promise.eq(promise),
         ]
-        return self.done & into
+        return outcome.done & into, through
 
-    def enter(self, m: Module, begins, allocates, walks):
+    def enter(self, m: Module, begins: Signal, allocates: Value, through: Signal, walks: Signal):
         """Drive the new tag entry."""
-        operation, written, fills = self.operation, self.tags.change.entry, self.mshrs.line_filled
+        operation, written = self.lookup.payload, self.tags.change.entry
+        fills = self.mshrs.line_filled
         present, found = self.tags.found.present, self.tags.found.entry
         arrived = Cat(~operation.codes[2 * n + 1] for n in range(self.config.beats))
         with m.If(walks):
@@ -186,7 +197,7 @@ class L2TagStage(SharedBlock):
                 written.tag.eq(self.config.tag_of(operation.line)),
                 written.valid.eq(1),
                 written.pending.eq(begins | (present & found.pending & ~fills)),
-                written.dirty.eq((allocates | (present & found.dirty)) & ~self.through),
+                written.dirty.eq((allocates | (present & found.dirty)) & ~through),
                 written.full.eq(
                     Mux(present, found.full, 0)
                     | Mux(allocates, operation.beats, 0)
@@ -199,24 +210,26 @@ class L2TagStage(SharedBlock):
                         present & found.ahead & ~(self.mshrs.adopt | self.mshrs.claim),
                     )
                 ),
-                written.mshr.eq(Mux(begins, self.mshrs.spare, found.mshr)),
+                written.mshr.eq(Mux(begins, self.in_flight.spare, found.mshr)),
             ]
 
-    def send(self, m: Module, evicts):
+    def send(self, m: Module, evicts: Signal, through: Signal):
         """Drive the write-back: the victim, or a write past the cache."""
-        operation, config = self.operation, self.config
+        operation, access, config = self.lookup.payload, self.access.payload, self.config
         old_line = config.line_of(self.tags.found.gone.tag, config.set_of(operation.line))
         m.d.comb += [
-            self.writebacks.put.eq(evicts | self.access.passes | self.writebacks.what.has_reply),
-            self.writebacks.what.has_line.eq(evicts | self.access.passes),
+            self.writebacks.put.eq(evicts | access.passes | self.writebacks.what.has_reply),
+            self.writebacks.what.has_line.eq(evicts | access.passes),
             self.writebacks.what.line.eq(Mux(evicts, old_line, operation.line)),
             self.writebacks.what.id.eq(operation.id),
-            self.write_back.eq(evicts | self.through),
+            self.outcome.write_back.eq(evicts | through),
         ]
 
-    def give_access(self, m: Module, begins, allocates, walks, fresh):
+    def give_access(
+        self, m: Module, allocates: Value, through: Signal, walks: Signal, fresh: Signal
+    ):
         """Drive the access to the data array."""
-        operation, access = self.operation, self.access
+        operation, access = self.lookup.payload, self.access.payload
         reads = operation.read | operation.retry
         m.d.comb += [
             access.touches.eq(
@@ -225,7 +238,7 @@ class L2TagStage(SharedBlock):
             access.writes.eq(allocates),
             access.fills.eq(self.mshrs.line_filled),
             access.from_dram.eq(access.responds & operation.fill & ~operation.keeps),
-            access.cleans.eq(walks | self.through),
+            access.cleans.eq(walks | through),
             access.fresh.eq(fresh),
             access.pushes.eq(self.writebacks.put),
             access.place.eq(Cat(self.tags.found.way, self.config.set_of(operation.line))),
@@ -238,5 +251,22 @@ class L2TagStage(SharedBlock):
             access.mshr.eq(Mux(operation.read, self.mshrs.ahead, operation.mshr)),
             access.entry.eq(operation.entry),
             access.back.eq(self.writebacks.number),
-            self.accesses.eq(access.touches | access.from_dram | access.pushes),
+            self.access.valid.eq(access.touches | access.from_dram | access.pushes),
+        ]
+
+    def report(self, m: Module):
+        """Report a written line, and what the prefetcher observes."""
+        operation, access, prefetcher = self.lookup.payload, self.access.payload, self.prefetcher
+        mshrs, is_demand = self.mshrs, operation.beats.any()
+        m.d.comb += [
+            # A line written to DRAM with its write is clean.
+            self.outcome.dirties.eq(access.writes & ~access.passes),
+            self.outcome.is_whole.eq(operation.beats.all() & ~self.tags.change.entry.pending),
+            prefetcher.demand.eq(
+                self.lookup.valid & operation.read & operation.allocates & is_demand
+            ),
+            prefetcher.missed.eq(self.outcome.read_miss),
+            prefetcher.line.eq(operation.line),
+            prefetcher.begun.eq(mshrs.take & ~is_demand),
+            prefetcher.finished.eq((mshrs.free & ~is_demand) | mshrs.adopt | mshrs.claim),
         ]

@@ -3,14 +3,15 @@
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from ...emit.shared_block import SharedBlock
 from ...lib.one_hot import one_hot
 from ...lib.sram import Sram
-from ...lib.streams import Queue
-from .layouts import WRITES_AHEAD, L2SliceConfig, operation_layout
+from ...lib.streams import Queue, ResponseSignature
+from .layouts import WRITES_AHEAD, L2SliceConfig, access_layout, operation_layout
+from .signatures import LineSignature, OutcomeSignature
 
 __all__ = ["L2WriteGather", "beat_layout", "burst_layout"]
 
@@ -33,6 +34,16 @@ def beat_layout(config: L2SliceConfig) -> data.StructLayout:
     })
 
 
+def known_layout(config: L2SliceConfig) -> data.StructLayout:
+    """Return the layout of a complete burst: its beats written in whole, and if any byte is."""
+    return data.StructLayout({
+        "line": config.l2.line_width,
+        "id": config.id_width,
+        "full": config.beats,
+        "some": 1,
+    })
+
+
 class L2WriteGather(SharedBlock):
     """Write gather: offers write bursts in order, each 1 cycle after its last beat.
 
@@ -50,15 +61,13 @@ class L2WriteGather(SharedBlock):
     beat : In(stream.Signature(beat_layout(config)))
         Accepted only after its burst.
     write : Out(stream.Signature(operation_layout(config)))
-    done : In(1)
-        The write accepted in the last cycle is done.
-    undone : In(1)
-        It is not done, nor is one accepted in this cycle.
-    read : In(1)
-        The line of write `read_entry` is at `data` and `strobes` in the next cycle.
-    read_entry : In
-    data : Out(8 * config.l2.line_bytes)
-    strobes : Out(config.l2.line_bytes)
+    outcome : In(OutcomeSignature())
+        Of the write accepted in the last cycle. If it is not done, nor is one accepted in this
+        cycle.
+    access : In(ResponseSignature(access_layout(config)))
+        Read the line of the write of an access.
+    line : Out(LineSignature(config))
+        That line, in the next cycle.
     busy : Out(1)
         A burst is queued.
     """
@@ -69,12 +78,9 @@ class L2WriteGather(SharedBlock):
             "burst": In(stream.Signature(burst_layout(config))),
             "beat": In(stream.Signature(beat_layout(config))),
             "write": Out(stream.Signature(operation_layout(config))),
-            "done": In(1),
-            "undone": In(1),
-            "read": In(1),
-            "read_entry": In(exact_log2(WRITES_AHEAD)),
-            "data": Out(8 * config.l2.line_bytes),
-            "strobes": Out(config.l2.line_bytes),
+            "outcome": In(OutcomeSignature()),
+            "access": In(ResponseSignature(access_layout(config))),
+            "line": Out(LineSignature(config)),
             "busy": Out(1),
         })
 
@@ -82,14 +88,12 @@ class L2WriteGather(SharedBlock):
         m = Module()
         config = self.config
         m.submodules.bursts = bursts = Queue(burst_layout(config), 4)
+        connect(m, flipped(self.burst), bursts.i)
         # One bit more than needed for an index: the difference is the number of entries.
         width = exact_log2(WRITES_AHEAD) + 1
         newest, next_one, oldest = Signal(width), Signal(width), Signal(width)
         room, taken = Signal(), Signal()
         m.d.comb += [
-            self.burst.ready.eq(bursts.i.ready),
-            bursts.i.valid.eq(self.burst.valid),
-            bursts.i.payload.eq(self.burst.payload),
             room.eq((newest - oldest)[:width] < WRITES_AHEAD),
             self.beat.ready.eq(bursts.o.valid & room),
             taken.eq(self.beat.valid & self.beat.ready),
@@ -97,19 +101,28 @@ class L2WriteGather(SharedBlock):
             self.write.valid.eq(next_one != newest),
             self.busy.eq(bursts.o.valid | (newest != oldest)),
         ]
-        with m.If(self.done):
+        with m.If(self.outcome.done):
             m.d.sync += oldest.eq(oldest + 1)
-        with m.If(self.undone):
+        with m.If(self.outcome.undone):
             m.d.sync += next_one.eq(oldest)
         with m.Elif(self.write.valid & self.write.ready):
             m.d.sync += next_one.eq(next_one + 1)
         with m.If(bursts.o.ready):
             m.d.sync += newest.eq(newest + 1)
         full, some = self.gather(m, bursts.o.payload, taken, newest[:-1])
-        self.offer(m, bursts, newest[:-1], next_one[:-1], full, some)
+        burst, known = bursts.o.payload, Signal(known_layout(config))
+        m.d.comb += [
+            known.line.eq(burst.line),
+            known.id.eq(burst.id),
+            known.full.eq(full),
+            known.some.eq(some),
+        ]
+        self.offer(m, bursts.o.ready, known, newest[:-1], next_one[:-1])
         return m
 
-    def gather(self, m: Module, burst, taken, entry):
+    def gather(
+        self, m: Module, burst: data.View, taken: Signal, entry: Value
+    ) -> tuple[Signal, Signal]:
         """Store a beat in its line; return which beats are complete, and if any byte is written."""
         config, beats = self.config, self.config.beats
         beat = self.beat.payload
@@ -134,42 +147,33 @@ class L2WriteGather(SharedBlock):
         m.submodules.masks = masks = Sram(
             depth=WRITES_AHEAD, width=config.l2.line_bytes, granularity=config.beat_bytes
         )
-        mask = Mux(taken, where, 0)
+        mask, access = Mux(taken, where, 0), self.access.payload
+        reads = self.access.valid & (access.writes | access.passes)
         m.d.comb += [
             words.write_mask.eq(mask),
             words.write_data.eq(beat.data.replicate(beats)),
             # The first beat clears the strobes of beats that the burst leaves out.
             masks.write_mask.eq(Mux(taken & begins, ~C(0, beats), mask)),
             masks.write_data.eq(Cat(Mux(where[n], beat.strobes, 0) for n in range(beats))),
-            self.data.eq(words.read_data),
-            self.strobes.eq(masks.read_data),
+            self.line.data.eq(words.read_data),
+            self.line.strobes.eq(masks.read_data),
         ]
         for memory in (words, masks):
             m.d.comb += [
                 memory.write_address.eq(entry),
-                memory.read_enable.eq(self.read),
-                memory.read_address.eq(self.read_entry),
+                memory.read_enable.eq(reads),
+                memory.read_address.eq(access.entry),
             ]
         return full, some
 
-    def offer(self, m: Module, bursts, newest, next_one, full, some):
-        """Store the address and state of each burst, and offer the next."""
-        config, write = self.config, self.write.payload
-        layout = data.StructLayout({
-            "line": config.l2.line_width,
-            "id": config.id_width,
-            "full": config.beats,
-            "some": 1,
-        })
-        known, offered = Signal(layout), Signal(layout)
+    def offer(self, m: Module, ends: Value, known: data.View, newest: Value, next_one: Value):
+        """Store the address and state of a burst that `ends`, and offer the next."""
+        config, write, layout = self.config, self.write.payload, known_layout(self.config)
+        offered = Signal(layout)
         m.submodules.known = store = Memory(shape=layout.size, depth=WRITES_AHEAD, init=[])
         into, read = store.write_port(), store.read_port(domain="comb")
         m.d.comb += [
-            known.line.eq(bursts.o.payload.line),
-            known.id.eq(bursts.o.payload.id),
-            known.full.eq(full),
-            known.some.eq(some),
-            into.en.eq(bursts.o.ready),
+            into.en.eq(ends),
             into.addr.eq(newest),
             into.data.eq(known),
             read.addr.eq(next_one),

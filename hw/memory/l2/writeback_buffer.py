@@ -3,14 +3,14 @@
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
-from amaranth.utils import exact_log2
 
 from ...emit.shared_block import SharedBlock
 from ...lib.one_hot import lowest, number_of, one_hot
 from ...lib.sram import Sram
-from ...lib.streams import Queue
+from ...lib.streams import Queue, ResponseSignature
 from ..cache.cam import in_flight
-from .layouts import L2SliceConfig
+from .layouts import L2SliceConfig, operation_layout, store_layout
+from .order_signatures import WritebackNumbersSignature
 from .signatures import WritebackSignature
 from .write_gather import beat_layout, burst_layout
 
@@ -58,15 +58,13 @@ class L2WritebackBuffer(SharedBlock):
 
     Members
     -------
-    line : In(config.l2.line_width)
-        Line that is looked up.
+    lookup : In(ResponseSignature(operation_layout(config)))
+        The operation that is looked up.
     stage : In(WritebackSignature(config))
         Entry of a write-back.
-    oldest : Out(config.back_width)
-        Number of the oldest write-back in flight.
-    store : In(1)
-        Store the bytes of the entry put in the last cycle:
-    store_number, store_data, store_strobes : In
+    numbers : Out(WritebackNumbersSignature(config))
+    store : In(ResponseSignature(store_layout(config)))
+        Store the bytes of the entry put in the last cycle.
     address : Out(stream.Signature(address_layout(config)))
     beat : Out(stream.Signature(beat_layout(config)))
     response : In(stream.Signature(2))
@@ -83,13 +81,10 @@ class L2WritebackBuffer(SharedBlock):
     def __init__(self, config: L2SliceConfig):
         self.config = config
         super().__init__({
-            "line": In(config.l2.line_width),
+            "lookup": In(ResponseSignature(operation_layout(config))),
             "stage": In(WritebackSignature(config)),
-            "oldest": Out(config.back_width),
-            "store": In(1),
-            "store_number": In(exact_log2(config.l2.write_backs)),
-            "store_data": In(8 * config.l2.line_bytes),
-            "store_strobes": In(config.l2.line_bytes),
+            "numbers": Out(WritebackNumbersSignature(config)),
+            "store": In(ResponseSignature(store_layout(config))),
             "address": Out(stream.Signature(address_layout(config))),
             "beat": Out(stream.Signature(beat_layout(config))),
             "response": In(stream.Signature(2)),
@@ -109,7 +104,8 @@ class L2WritebackBuffer(SharedBlock):
         level, l2 = Signal(self.config.back_width), self.config.l2
         m.d.comb += [
             self.stage.number.eq(newest),
-            self.oldest.eq(oldest),
+            self.numbers.following.eq(newest),
+            self.numbers.oldest.eq(oldest),
             self.stage.room.eq((newest[:-1] != oldest[:-1]) | (newest[-1] == oldest[-1])),
             self.busy.eq(newest != oldest),
             level.eq(newest - oldest),
@@ -117,7 +113,7 @@ class L2WritebackBuffer(SharedBlock):
         ]
         m.d.sync += [
             newest.eq(newest + self.stage.put),
-            stored.eq(stored + self.store),
+            stored.eq(stored + self.store.valid),
             oldest.eq(oldest + self.completed),
         ]
         self.remember(m, newest[:-1], oldest[:-1])
@@ -131,7 +127,9 @@ class L2WritebackBuffer(SharedBlock):
         puts = self.stage.put & self.stage.what.has_line
         new = Mux(puts, one_hot(m, newest, count, "new"), 0)
         old = Mux(self.completed, one_hot(m, oldest, count, "old"), 0)
-        _, going = in_flight(m, new, old, key_of(self.stage.what.line), key_of(self.line))
+        _, going = in_flight(
+            m, new, old, key_of(self.stage.what.line), key_of(self.lookup.payload.line)
+        )
         m.d.comb += self.stage.going.eq(going)
 
     def send(self, m: Module, newest: Value, stored: Signal, sent: Signal):
@@ -147,7 +145,7 @@ class L2WritebackBuffer(SharedBlock):
         holds, begun, has_line = Signal(), Signal(), lines.read_data[-1]
         left, rest = Signal(config.beats), Signal(config.beats, reset_less=True)
         beat, moves, loads, last = Signal(config.beats), Signal(), Signal(), Signal()
-        strobes = masks.read_data
+        strobes, store = masks.read_data, self.store.payload
         present = Cat(strobes.word_select(n, config.beat_bytes).any() for n in range(config.beats))
         m.d.comb += [
             left.eq(Mux(begun, rest, span(present))),
@@ -169,10 +167,10 @@ class L2WritebackBuffer(SharedBlock):
             lines.write_address.eq(newest),
             lines.write_data.eq(Cat(self.stage.what.line, self.stage.what.has_line)),
         ]
-        for memory, value in ((words, self.store_data), (masks, self.store_strobes)):
+        for memory, value in ((words, store.data), (masks, store.strobes)):
             m.d.comb += [
-                memory.write_mask.eq(self.store),
-                memory.write_address.eq(self.store_number),
+                memory.write_mask.eq(self.store.valid),
+                memory.write_address.eq(store.number),
                 memory.write_data.eq(value),
             ]
         for memory in (words, masks, lines):

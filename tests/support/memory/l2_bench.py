@@ -37,10 +37,19 @@ class Burst:
     floors: dict[int, int] = field(default_factory=dict)
 
 
+class WatchedSlice(L2Slice):
+    """A slice whose tag stage benches may observe once it is elaborated."""
+
+    def build(self, platform):
+        m = super().build(platform)
+        self.tag_stage = m.submodules.tag_stage
+        return m
+
+
 @lru_cache(maxsize=16)
-def simulated_slice(config: L2SliceConfig, gated: bool) -> tuple[L2Slice, Simulation]:
+def simulated_slice(config: L2SliceConfig, gated: bool) -> tuple[WatchedSlice, Simulation]:
     """Return a slice and its simulation, which all benches of the config share."""
-    dut, top, clocked = L2Slice(config), Module(), Signal()
+    dut, top, clocked = WatchedSlice(config), Module(), Signal()
     top.d.comb += clocked.eq(dut.busy | (not gated))
     top.submodules.dut = EnableInserter(clocked)(dut)
     return dut, Simulation(top)

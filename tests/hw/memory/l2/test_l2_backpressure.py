@@ -8,8 +8,8 @@ from functools import cache
 import pytest
 
 from spica.hw.config.l2 import L2Config
-from spica.hw.memory.l2.l2_slice import REPLIES, REPLIES_KEPT
 from spica.hw.memory.l2.layouts import L2SliceConfig
+from spica.hw.memory.l2.replies import REPLIES, REPLIES_KEPT
 from spica.hw.memory.l2.responder import RESPONSES
 from support.memory.l2_bench import L2Bench
 

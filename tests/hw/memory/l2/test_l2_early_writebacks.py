@@ -30,9 +30,9 @@ class TimedBench(L2Bench):
         self.stored_at, self.with_writes, self.by_walks = [], 0, 0
 
     async def step(self, ctx, offers):
-        stage = self.dut.tag_stage
-        if ctx.get(stage.accesses):
-            access = access_layout(self.config).from_bits(ctx.get(Value.cast(stage.access)))
+        port = self.dut.tag_stage.access
+        if ctx.get(port.valid):
+            access = access_layout(self.config).from_bits(ctx.get(Value.cast(port.payload)))
             self.with_writes += access.cleans & access.writes
             self.by_walks += access.cleans & ~access.writes
         flushed = await super().step(ctx, offers)

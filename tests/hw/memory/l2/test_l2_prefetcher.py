@@ -59,12 +59,12 @@ def test_lines_that_are_read_ahead_leave_room_for_others():
 
     async def drive(ctx):
         ctx.set(unit.o.ready, 1)
-        ctx.set(unit.missed, 1)
+        ctx.set(unit.lookup.missed, 1)
         for cycle in range(60):
-            ctx.set(unit.demand, cycle in (0, 4))
-            ctx.set(unit.line, 1000 + (cycle >= 4))
-            ctx.set(unit.begun, bool(offered and offered[-1]))
-            ctx.set(unit.finished, cycle in (50, 51))
+            ctx.set(unit.lookup.demand, cycle in (0, 4))
+            ctx.set(unit.lookup.line, 1000 + (cycle >= 4))
+            ctx.set(unit.lookup.begun, bool(offered and offered[-1]))
+            ctx.set(unit.lookup.finished, cycle in (50, 51))
             offered.append(ctx.get(unit.o.valid))
             await ctx.tick()
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from spica.hw.config.l2 import L2Config
-from spica.hw.memory.l2.l2_slice import CLEARED_TOGETHER, L2Slice
+from spica.hw.memory.l2.arbiter import CLEARED_TOGETHER
+from spica.hw.memory.l2.l2_slice import L2Slice
 from spica.hw.memory.l2.layouts import L2SliceConfig
 from spica.synth.budgets import too_deep
 from spica.synth.measure import measure

@@ -1,0 +1,1 @@
+"""MSHRs of an L2 slice."""
