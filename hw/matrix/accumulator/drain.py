@@ -14,7 +14,7 @@ from ...emit.component import Component
 from ...emit.shared_block import SharedBlock
 from ...lib.streams import Queue
 from .accumulator import STORED_LATENCY
-from .drain_reader import DrainReader, drain_command
+from .drain_reader import DrainProgressSignature, DrainReader, drain_command
 
 __all__ = ["Drain", "DrainLane", "DrainLaneConfig", "drain_command"]
 
@@ -113,15 +113,12 @@ class Drain(Component):
     -------
     command : In(stream.Signature(drain_command(config)))
         Accepted while no row is being read or converted.
-    unfinished : In(1)
-        As in `DrainReader`.
+    progress : Out(DrainProgressSignature(config))
     read : Out(stream.Signature(address))
         To the accumulator.
     stored : In(columns * accumulator width)
         Its response, `STORED_LATENCY` cycles later.
     o : Out(stream.Signature(8 * drain_bytes))
-    pointer, end : Out(address width + 1)
-        Rows from `pointer` to `end` - 1 are not yet read.
     busy : Out(1)
         A row is not yet read, converted or sent.
     row : Out(1)
@@ -136,12 +133,10 @@ class Drain(Component):
         width = config.columns * config.accumulator_format.width
         super().__init__({
             "command": In(stream.Signature(drain_command(config))),
-            "unfinished": In(1),
+            "progress": Out(DrainProgressSignature(config)),
             "read": Out(stream.Signature(config.accumulator_address_width)),
             "stored": In(width),
             "o": Out(stream.Signature(8 * config.drain_bytes)),
-            "pointer": Out(config.accumulator_address_width + 1),
-            "end": Out(config.accumulator_address_width + 1),
             "busy": Out(1),
             "row": Out(1),
         })
@@ -182,6 +177,7 @@ class Drain(Component):
         )
         wiring.connect(m, wiring.flipped(self.command), reader.command)
         wiring.connect(m, reader.read, wiring.flipped(self.read))
+        wiring.connect(m, reader.progress, wiring.flipped(self.progress))
 
         depth = self.round_trip + self.wide_beats - 1
         m.submodules.beats = queue = Queue(8 * config.drain_bytes, depth)
@@ -208,10 +204,7 @@ class Drain(Component):
         self.send(m, queue, self.convert(m, reader, is_wide), valid_line[-1], row_beats)
 
         m.d.comb += [
-            reader.unfinished.eq(self.unfinished),
             reader.hold.eq(valid_line.any()),
-            self.pointer.eq(reader.pointer),
-            self.end.eq(reader.end),
             self.busy.eq(reader.active | (room != depth)),
         ]
         return m

@@ -1,14 +1,14 @@
 """Address generator of a drain: rows of the accumulator to read, and their timing."""
 
 from amaranth import *
-from amaranth.lib import data, stream
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ...config import SystolicConfig
 from ...emit.component import Component
 
-__all__ = ["DrainReader", "drain_command"]
+__all__ = ["DrainProgressSignature", "DrainReader", "drain_command"]
 
 
 def drain_command(config: SystolicConfig) -> data.StructLayout:
@@ -29,6 +29,23 @@ def drain_command(config: SystolicConfig) -> data.StructLayout:
         "relu": 1,
         **({"scale": 32} if config.scales else {}),
     })
+
+
+class DrainProgressSignature(wiring.Signature):
+    """Progress of a drain, and of the rows that it may read before all of them are offered.
+
+    Members
+    -------
+    pointer, end : Out(address width + 1)
+        Rows from `pointer` to `end` - 1 are not yet read; equal if no drain is active.
+    unfinished : In(1)
+        In the cycle of a command: rows of its last block may be offered from now on, until the last
+        cycle of `unfinished`. Only if a drain reads in the order of the offers.
+    """
+
+    def __init__(self, config: SystolicConfig):
+        width = config.accumulator_address_width + 1
+        super().__init__({"pointer": Out(width), "end": Out(width), "unfinished": In(1)})
 
 
 class DrainReader(Component):
@@ -54,15 +71,11 @@ class DrainReader(Component):
     -------
     command : In(stream.Signature(drain_command(config)))
         Accepted while no drain is active and `hold` is low.
-    unfinished : In(1)
-        In the cycle of a command: rows of its last block may be offered from now on, until the last
-        cycle of `unfinished`. Only with `in_order`.
+    progress : Out(DrainProgressSignature(config))
     hold : In(1)
     permit : In(1)
         A row may be read now; stays high until one is.
     read : Out(stream.Signature(address))
-    pointer, end : Out(address width + 1)
-        Rows from `pointer` to `end` - 1 are not yet read; equal if no drain is active.
     active : Out(1)
         A row is not yet read.
     wide, relu, scale : Out
@@ -78,12 +91,10 @@ class DrainReader(Component):
         width = config.accumulator_address_width
         super().__init__({
             "command": In(stream.Signature(layout)),
-            "unfinished": In(1),
+            "progress": Out(DrainProgressSignature(config)),
             "hold": In(1),
             "permit": In(1),
             "read": Out(stream.Signature(width)),
-            "pointer": Out(width + 1),
-            "end": Out(width + 1),
             "active": Out(1),
             "wide": Out(1),
             "relu": Out(1),
@@ -92,7 +103,7 @@ class DrainReader(Component):
 
     def elaborate(self, platform):
         m = Module()
-        width = len(self.pointer)
+        width = len(self.progress.pointer)
         command = self.command.payload
         rows = Signal(16, reset_less=True)
         stride = Signal(width, reset_less=True)
@@ -107,28 +118,28 @@ class DrainReader(Component):
             self.read.valid.eq(
                 self.active & (wait == 0) & self.permit & ~(lacks_last & (blocks_left == 1))
             ),
-            self.read.payload.eq(self.pointer),
+            self.read.payload.eq(self.progress.pointer),
         ]
         with m.If(wait != 0):
             m.d.sync += wait.eq(wait - 1)
-        with m.If(lacks_last & ~self.unfinished):
+        with m.If(lacks_last & ~self.progress.unfinished):
             m.d.sync += [lacks_last.eq(0), wait.eq(self.late(rows, 1))]
 
         with m.If(self.command.valid & self.command.ready):
             offset = (command.blocks - 1)[:width] * command.block_stride
             m.d.sync += [
                 self.active.eq(1),
-                self.pointer.eq(command.address),
-                self.end.eq(command.address + command.rows + offset),
+                self.progress.pointer.eq(command.address),
+                self.progress.end.eq(command.address + command.rows + offset),
                 rows.eq(command.rows),
                 stride.eq(command.block_stride),
                 block.eq(command.address),
                 rows_left.eq(command.rows),
                 blocks_left.eq(command.blocks),
-                lacks_last.eq(self.unfinished),
+                lacks_last.eq(self.progress.unfinished),
                 wait.eq(
                     Mux(
-                        self.unfinished,
+                        self.progress.unfinished,
                         self.late(command.rows, 1),
                         self.late(command.rows, command.blocks),
                     )
@@ -140,17 +151,20 @@ class DrainReader(Component):
                 m.d.sync += self.scale.eq(command.scale)
 
         with m.If(self.read.valid & self.read.ready):
-            m.d.sync += [self.pointer.eq(self.pointer + 1), rows_left.eq(rows_left - 1)]
+            m.d.sync += [
+                self.progress.pointer.eq(self.progress.pointer + 1),
+                rows_left.eq(rows_left - 1),
+            ]
             with m.If(rows_left == 1):
                 following = (block + stride)[:width]
                 m.d.sync += [
-                    self.pointer.eq(following),
+                    self.progress.pointer.eq(following),
                     block.eq(following),
                     rows_left.eq(rows),
                     blocks_left.eq(blocks_left - 1),
                 ]
                 with m.If(blocks_left == 1):
-                    m.d.sync += [self.active.eq(0), self.pointer.eq(self.end)]
+                    m.d.sync += [self.active.eq(0), self.progress.pointer.eq(self.progress.end)]
         return m
 
     def late(self, rows: Value, blocks: Value | int) -> Value:

@@ -1,18 +1,18 @@
 """Loader of D: issues the DMA descriptors that fill the accumulator rows of a tile."""
 
 from amaranth import *
-from amaranth.lib import data, stream
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
 from ...config import MatrixUnitConfig
 from ...emit.component import Component
 from ...lib.interfaces.shared_memory import Direction, dma_descriptor
+from ...lib.streams import ResponseSignature
 from ..operation import OperationLimits
+from .tracker import SLOT_WIDTH, descriptor_tag
 
-__all__ = ["DLoader", "d_work"]
-
-SLOT_WIDTH = 3
+__all__ = ["DLoadSignature", "DLoader", "d_work"]
 
 
 def d_work(config: MatrixUnitConfig) -> data.StructLayout:
@@ -35,6 +35,31 @@ def d_work(config: MatrixUnitConfig) -> data.StructLayout:
     })
 
 
+class DLoadSignature(wiring.Signature):
+    """Start and progress of a load of D.
+
+    Members
+    -------
+    valid : Out(1)
+        `work` begins in this cycle; only while not `active`.
+    work : Out(d_work(config))
+    active : In(1)
+        From the cycle after `valid` until all of D is in the accumulator.
+    base, end : In
+        Rows `base` to `end` - 1 are filled.
+    """
+
+    def __init__(self, config: MatrixUnitConfig):
+        width = config.matrix.accumulator_address_width
+        super().__init__({
+            "valid": Out(1),
+            "work": Out(d_work(config)),
+            "active": In(1),
+            "base": In(width),
+            "end": In(width + 1),
+        })
+
+
 class DLoader(Component):
     """Loader of D: one FILL or REFILL per column block, for one operation at a time.
 
@@ -44,45 +69,31 @@ class DLoader(Component):
 
     Members
     -------
-    valid : In(1)
-        `work` begins in this cycle; only while not `active`.
-    work : In(d_work(config))
+    load : In(DLoadSignature(config))
     descriptor : Out(stream.Signature(dma_descriptor(config.shared)))
         The tag holds the slot, as in `descriptor_tag`.
     done : In(1)
         A descriptor of D has completed.
     arriving : In(1)
         A row of D is valid at the accumulator.
-    active : Out(1)
-        From the cycle after `valid` until all of D is in the accumulator.
-    base, end : Out
-        Its rows.
-    loaded : Out(1)
-        Last cycle of `active`.
-    slot : Out(3)
-        Slot of its operation.
+    loaded : Out(ResponseSignature(3))
+        Last cycle of a load, with the slot of its operation.
 
     """
 
     def __init__(self, config: MatrixUnitConfig):
         self.config = config
-        width = config.matrix.accumulator_address_width
         super().__init__({
-            "valid": In(1),
-            "work": In(d_work(config)),
+            "load": In(DLoadSignature(config)),
             "descriptor": Out(stream.Signature(dma_descriptor(config.shared))),
             "done": In(1),
             "arriving": In(1),
-            "active": Out(1),
-            "base": Out(width),
-            "end": Out(width + 1),
-            "loaded": Out(1),
-            "slot": Out(SLOT_WIDTH),
+            "loaded": Out(ResponseSignature(SLOT_WIDTH)),
         })
 
     def elaborate(self, platform):
         m = Module()
-        matrix = self.config.matrix
+        matrix, load = self.config.matrix, self.load
         size, shift = matrix.fill_bytes, exact_log2(matrix.rows)
         work = Signal(d_work(self.config), reset_less=True)
         row = Signal(matrix.accumulator_address_width, reset_less=True)  # first of the block
@@ -91,13 +102,13 @@ class DLoader(Component):
         unfinished = Signal(range(OperationLimits(config=self.config).j_blocks + 1))
         sends, is_last = Signal(), Signal()
         m.d.comb += [
-            self.base.eq(work.base),
-            self.end.eq(work.end),
-            self.slot.eq(work.slot),
+            load.base.eq(work.base),
+            load.end.eq(work.end),
+            self.loaded.payload.eq(work.slot),
             self.descriptor.valid.eq(sending),
             sends.eq(sending & self.descriptor.ready),
             is_last.eq(work.bytes <= size),
-            self.loaded.eq(self.active & ~sending & ~unfinished.any() & ~self.arriving),
+            self.loaded.valid.eq(load.active & ~sending & ~unfinished.any() & ~self.arriving),
         ]
         m.d.sync += unfinished.eq(unfinished + sends - self.done)
         with m.If(sends):
@@ -107,13 +118,13 @@ class DLoader(Component):
                 work.address.eq(work.address + size),
                 work.bytes.eq(work.bytes - size),
             ]
-        with m.If(self.loaded):
-            m.d.sync += self.active.eq(0)
-        with m.If(self.valid):
+        with m.If(self.loaded.valid):
+            m.d.sync += load.active.eq(0)
+        with m.If(load.valid):
             m.d.sync += [
-                work.eq(self.work),
-                row.eq(self.work.base),
-                self.active.eq(1),
+                work.eq(load.work),
+                row.eq(load.work.base),
+                load.active.eq(1),
                 sending.eq(1),
             ]
         self.form_descriptor(m, work, row, Mux(is_last, work.bytes, size))
@@ -131,5 +142,5 @@ class DLoader(Component):
             descriptor.local_pitch.eq(Mux(work.shared, work.pitch, size)),
             descriptor.rows.eq(work.height),
             descriptor.bytes.eq(width),
-            descriptor.tag.eq(Cat(C(1, 1), work.slot)),
+            descriptor.tag.eq(descriptor_tag(work.slot)),
         ]

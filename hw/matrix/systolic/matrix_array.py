@@ -12,7 +12,8 @@ from ..accumulator.accumulator import (
     fill_members,
     scale_members,
 )
-from ..accumulator.drain import Drain, drain_command
+from ..accumulator.drain import Drain
+from ..accumulator.drain_reader import DrainProgressSignature, drain_command
 from .dataflows import dataflow_of
 from .output_stationary_mesh import OutputStationaryMesh
 from .weight_stationary_mesh import WeightStationaryMesh
@@ -77,7 +78,8 @@ class MatrixArray(Component):
         Words of an accumulator row to be overwritten. No row of earlier offers is unwritten there,
         and no drain still reads it. Only with `config.load_d`.
     drain_command : In(stream.Signature(drain_command(config)))
-    unfinished : In(1)
+    progress : Out(DrainProgressSignature(config))
+        Of the drain.
     drain : Out(stream.Signature(8 * drain_bytes))
     in_flight : Out(1)
         Some row is not yet written. From registers: it is low in the cycle of an offer, and rises
@@ -85,8 +87,6 @@ class MatrixArray(Component):
     busy : Out(1)
         Some row is not yet written, some weights are not yet in place, or a row of a drain is not
         yet read, converted or sent. From registers.
-    drain_pointer, drain_end : Out(address width + 1)
-        Rows from `drain_pointer` to `drain_end` - 1 are not yet read; equal if no drain is active.
     events : Out(matrix_events)
 
     """
@@ -99,12 +99,10 @@ class MatrixArray(Component):
             **scale_members(config, In),
             **fill_members(config, In),
             "drain_command": In(stream.Signature(drain_command(config))),
-            "unfinished": In(1),
+            "progress": Out(DrainProgressSignature(config)),
             "drain": Out(stream.Signature(8 * config.drain_bytes)),
             "in_flight": Out(1),
             "busy": Out(1),
-            "drain_pointer": Out(config.accumulator_address_width + 1),
-            "drain_end": Out(config.accumulator_address_width + 1),
             "events": Out(matrix_events),
         })
 
@@ -141,17 +139,15 @@ class MatrixArray(Component):
         connect(m, flipped(self.drain_command), drain.command)
         connect(m, drain.read, accumulator.read)
         connect(m, drain.o, flipped(self.drain))
+        connect(m, drain.progress, flipped(self.progress))
         accumulate = accumulator.target.accumulate
         m.d.comb += [
             accumulator.target.eq(mesh.target),
             accumulator.target_valid.eq(mesh.target_valid),
             accumulator.sums.eq(mesh.sums),
             drain.stored.eq(accumulator.stored),
-            drain.unfinished.eq(self.unfinished),
             self.in_flight.eq(mesh.in_flight | accumulator.writing),
             self.busy.eq(mesh.busy | accumulator.writing | drain.busy),
-            self.drain_pointer.eq(drain.pointer),
-            self.drain_end.eq(drain.end),
             self.events.accumulate.eq(accumulator.target_valid & accumulate),
             self.events.overwrite.eq(accumulator.target_valid & ~accumulate),
             self.events.drain_row.eq(drain.row),

@@ -9,28 +9,17 @@ from ...config import MatrixUnitConfig
 from ...emit.component import Component
 from ...lib.interfaces.shared_memory import Direction, dma_descriptor
 from ..operation import operation
-from .d_loader import d_work
 from .dataflows import dataflow_of
 from .fetch.walk import fetch_walk
-from .store import store_work
-from .systolic_issue import issue_work
-from .tracker import SLOT_WIDTH
+from .systolic_issue import dispatch_work
+from .tracker import SLOT_WIDTH, SlotSignature, descriptor_tag, parts_of
 
-__all__ = ["OperationSplitter", "descriptor_tag", "dispatch_work"]
-
-
-def dispatch_work(config: MatrixUnitConfig) -> data.StructLayout:
-    """Layout of an operation's work for the array, and of what precedes or follows it."""
-    return data.StructLayout({
-        "issue": issue_work(config),
-        "store": store_work(config),
-        **({"d": d_work(config)} if config.matrix.load_d else {}),
-    })
+__all__ = ["OperationSplitter", "tile_walk"]
 
 
-def descriptor_tag(slot):
-    """Return the tag of a descriptor of `slot`: odd, as even tags belong to other units."""
-    return Cat(C(1, 1), slot)
+def tile_walk(config: MatrixUnitConfig) -> data.StructLayout:
+    """Layout of the walk over an operand, and the slot of its operation."""
+    return data.StructLayout({"walk": fetch_walk(config), "slot": SLOT_WIDTH})
 
 
 class OperationSplitter(Component):
@@ -48,12 +37,9 @@ class OperationSplitter(Component):
     Members
     -------
     i : In(stream.Signature(operation(config)))
-    slot : In(3)
-    free : In(1)
-    begin : Out(1)
-        `i` occupies the slot.
+    slots : Out(SlotSignature(loads_d=config.matrix.load_d))
     load : Out(stream.Signature(dma_descriptor(config.shared)))
-    walk_a, walk_b : Out(stream.Signature(fetch_walk(config)))
+    walk_a, walk_b : Out(stream.Signature(tile_walk(config)))
     work : Out(stream.Signature(dispatch_work(config)))
 
     """
@@ -62,12 +48,10 @@ class OperationSplitter(Component):
         self.config = config
         super().__init__({
             "i": In(stream.Signature(operation(config))),
-            "slot": In(SLOT_WIDTH),
-            "free": In(1),
-            "begin": Out(1),
+            "slots": Out(SlotSignature(loads_d=config.matrix.load_d)),
             "load": Out(stream.Signature(dma_descriptor(config.shared))),
-            "walk_a": Out(stream.Signature(fetch_walk(config))),
-            "walk_b": Out(stream.Signature(fetch_walk(config))),
+            "walk_a": Out(stream.Signature(tile_walk(config))),
+            "walk_b": Out(stream.Signature(tile_walk(config))),
             "work": Out(stream.Signature(dispatch_work(config))),
         })
 
@@ -75,7 +59,7 @@ class OperationSplitter(Component):
         m = Module()
         operation = self.i.payload
         slot = Signal(SLOT_WIDTH, reset_less=True)
-        room = self.walk_a.ready & self.walk_b.ready & self.work.ready & self.free
+        room = self.walk_a.ready & self.walk_b.ready & self.work.ready & self.slots.free
         computes = operation.compute | operation.store
         if self.config.matrix.load_d:
             computes |= operation.load_d
@@ -84,16 +68,19 @@ class OperationSplitter(Component):
         m.d.comb += loads_b.eq(~operation.load_a)
         scales = self.walk_scales(m, operation, room)
 
+        parts = parts_of(loads_d=self.config.matrix.load_d)
+        m.d.comb += [getattr(self.slots, name).eq(operation[name]) for name in parts]
+        m.d.comb += [walk.p.slot.eq(self.slots.slot) for walk in (self.walk_a, self.walk_b)]
         # These three go to queues with a `ready` that does not depend on `valid`.
         m.d.comb += [
-            self.walk_a.valid.eq(scales | (self.begin & operation.compute)),
-            self.walk_b.valid.eq(self.begin & operation.compute),
-            self.work.valid.eq(self.begin & computes),
+            self.walk_a.valid.eq(scales | (self.slots.begin & operation.compute)),
+            self.walk_b.valid.eq(self.slots.begin & operation.compute),
+            self.work.valid.eq(self.slots.begin & computes),
         ]
         with m.FSM():
             with m.State("BEGIN"), m.If(self.i.valid & room & ~scales):
-                m.d.comb += [self.begin.eq(1), self.i.ready.eq(~loads)]
-                m.d.sync += slot.eq(self.slot)
+                m.d.comb += [self.slots.begin.eq(1), self.i.ready.eq(~loads)]
+                m.d.sync += slot.eq(self.slots.slot)
                 with m.If(loads):
                     m.next = "LOAD"
             with m.State("LOAD"):
@@ -113,7 +100,7 @@ class OperationSplitter(Component):
             m.d.comb += self.form_scales(operation)
         with m.Else():
             m.d.comb += dataflow_of(self.config.matrix).form_walks(
-                self.config, operation, self.walk_a.payload, self.walk_b.payload
+                self.config, operation, self.walk_a.p.walk, self.walk_b.p.walk
             )
         self.form_work(m, operation)
         return m
@@ -124,14 +111,14 @@ class OperationSplitter(Component):
             return C(0)
         walks, has_walked = Signal(), Signal()
         m.d.comb += walks.eq(self.i.valid & room & operation.scale_lines.any() & ~has_walked)
-        m.d.sync += has_walked.eq((has_walked | walks) & ~self.begin)
+        m.d.sync += has_walked.eq((has_walked | walks) & ~self.slots.begin)
         return walks
 
     def form_scales(self, operation) -> list:
         """Return the walk of A over the scales, or nothing if rows are not scaled."""
         if not self.config.matrix.scales_rows:
             return []
-        walk = self.walk_a.payload
+        walk = self.walk_a.p.walk
         return [
             walk.base.eq(operation.scales_line),
             walk.line_step.eq(1),
@@ -172,7 +159,7 @@ class OperationSplitter(Component):
             return Mux(operation.wide, elements << wide, elements << narrow)
 
         m.d.comb += [
-            issue.slot.eq(self.slot),
+            issue.slot.eq(self.slots.slot),
             issue.compute.eq(operation.compute),
             issue.store.eq(operation.store),
             issue.accumulate.eq(operation.accumulate),
@@ -200,7 +187,7 @@ class OperationSplitter(Component):
             work = self.work.payload.d
             m.d.comb += [
                 issue.load_d.eq(operation.load_d),
-                work.slot.eq(self.slot),
+                work.slot.eq(self.slots.slot),
                 work.shared.eq(operation.d_shared),
                 work.address.eq(operation.d_address),
                 work.pitch.eq(operation.d_pitch),

@@ -44,9 +44,9 @@ class RowIssue(SystolicIssue):
         undrained, weightless = Signal(), Signal()
         m.d.comb += [
             undrained.eq(
-                (self.row.address >= self.drain_pointer)
-                & (self.row.address < self.drain_end)
-                & ~self.unfinished
+                (self.row.address >= self.progress.pointer)
+                & (self.row.address < self.progress.end)
+                & ~self.progress.unfinished
             ),
             weightless.eq(self.row.swap & ~available),
             self.row.a.eq(self.a.payload),
@@ -72,17 +72,18 @@ class RowIssue(SystolicIssue):
     def start_stores(self, m, computing, storing, fits, is_ending):
         """Offer the next store: during the last column block before it, or after all rows."""
         has_started = Signal()  # during this compute
-        idle = self.drain_pointer == self.drain_end
-        m.d.comb += self.store_valid.eq(
-            storing & Mux(computing, self.unfinished & fits & ~has_started, fits | ~self.in_flight)
+        idle = self.progress.pointer == self.progress.end
+        m.d.comb += self.store.valid.eq(
+            storing
+            & Mux(computing, self.progress.unfinished & fits & ~has_started, fits | ~self.in_flight)
         )
         may_start = computing & storing & fits & is_ending & idle & ~has_started
         with m.If(may_start & ~self.loading):
-            m.d.sync += self.unfinished.eq(1)
-        with m.If(self.store_valid & self.store_ready):
+            m.d.sync += self.progress.unfinished.eq(1)
+        with m.If(self.store.valid & self.store.ready):
             m.d.sync += has_started.eq(1)
-        with m.If(~computing | self.last_row):
-            m.d.sync += [self.unfinished.eq(0), has_started.eq(0)]
+        with m.If(~computing | self.last_row.valid):
+            m.d.sync += [self.progress.unfinished.eq(0), has_started.eq(0)]
 
     def load_weights(self, m) -> Signal:
         """Offer rows of weights; return whether those of the next tile may be swapped in."""
@@ -146,7 +147,7 @@ class RowIssue(SystolicIssue):
             next_block.eq(block_address + stride),
             pass_ends.eq(row == work.row),
             block_ends.eq(pass_ends & (k_block == work.k_block)),
-            self.last_row.eq(self.row_valid & block_ends & (block == work.block)),
+            self.last_row.valid.eq(self.row_valid & block_ends & (block == work.block)),
         ]
         with m.If(self.row_valid):
             m.d.sync += [row.eq(row + 1), address.eq(address + 1)]
@@ -158,7 +159,7 @@ class RowIssue(SystolicIssue):
                 with m.If(block == work.block):
                     m.d.sync += block.eq(0)
         with m.If(takes):
-            m.d.sync += [each.eq(self.i.payload.base) for each in (address, block_address)]
+            m.d.sync += [each.eq(self.i.p.issue.base) for each in (address, block_address)]
         if self.config.matrix.scales_rows:
             m.d.comb += target.scaled.eq(work.scale_lines.any() & (k_block == 0))
         is_ending = block.any() & (block == work.block) & (work.k_block - k_block <= work.block)
@@ -175,7 +176,7 @@ class RowIssue(SystolicIssue):
         since_start = Signal(range(latency + 1), init=latency)
         since_end = Signal(range(latency + 1), init=latency)
         between = Signal(init=1)
-        following = self.i.payload
+        following = self.i.p.issue
         m.d.comb += [
             same_shape.eq(shape == last_shape),
             is_apart.eq((work.base >= last_end) | (work.end <= last_base)),

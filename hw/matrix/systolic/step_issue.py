@@ -52,8 +52,8 @@ class StepIssue(SystolicIssue):
             self.step.b.eq(self.b.payload),
             self.step.last.eq(ends_tiles),
             self.step.accumulate.eq(work.accumulate),
-            self.last_row.eq(frame & (phase == tiles - 1) & ends_all),
-            self.store_valid.eq(stores),
+            self.last_row.valid.eq(frame & (phase == tiles - 1) & ends_all),
+            self.store.valid.eq(stores),
         ]
         self.report(
             m,
@@ -108,7 +108,7 @@ class StepIssue(SystolicIssue):
             with m.If(ends_all):
                 m.d.sync += group.eq(0)
         with m.If(takes):
-            base = self.i.payload.base
+            base = self.i.p.issue.base
             m.d.sync += [each.eq(base) for each in (group_address, row_address, address)]
         is_first = (i_block == 0) & (group == 0)
         is_tile = (group != work.group) | (phase < work.last_tiles)
@@ -121,7 +121,7 @@ class StepIssue(SystolicIssue):
         slots = max(2, tiles)
         # Highest row written by the tiles of this frame, or above it if tiles are missing.
         top = self.step.address + work.i_blocks * (rows * (tiles - 1)) + (rows - 1)
-        draining = self.drain_pointer != self.drain_end
+        draining = self.progress.pointer != self.progress.end
         undrained, too_soon = Signal(), Signal()
 
         # Last steps of the first tile of each frame, the latest in bit 0.
@@ -133,7 +133,7 @@ class StepIssue(SystolicIssue):
         all_left = ~history.any()
         revisits = work.accumulate & is_first
         m.d.comb += [
-            undrained.eq(ends_tiles & draining & (top >= self.drain_pointer)),
+            undrained.eq(ends_tiles & draining & (top >= self.progress.pointer)),
             too_soon.eq(ends_tiles & (leaving | (revisits & ~all_left))),
         ]
         return undrained, too_soon

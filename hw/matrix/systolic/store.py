@@ -11,7 +11,7 @@ from ...lib.interfaces.shared_memory import Direction, dma_descriptor
 from ..accumulator.drain_reader import drain_command
 from ..operation import OperationLimits
 
-__all__ = ["Store", "store_work"]
+__all__ = ["Store", "store_start", "store_work"]
 
 
 def store_work(config: MatrixUnitConfig) -> data.StructLayout:
@@ -37,6 +37,11 @@ def store_work(config: MatrixUnitConfig) -> data.StructLayout:
     })
 
 
+def store_start(config: MatrixUnitConfig) -> data.StructLayout:
+    """Layout of the start of a store: its work, and the tag of its descriptor."""
+    return data.StructLayout({"work": store_work(config), "tag": 4})
+
+
 class Store(Component):
     """Issuer of a store's DMA descriptor and drain command, which are accepted independently.
 
@@ -46,12 +51,8 @@ class Store(Component):
 
     Members
     -------
-    valid : In(1)
-        The tile may leave. Stays high until `ready`.
-    ready : Out(1)
-        Both have been accepted; the array may continue.
-    work : In(store_work(config))
-    tag : In(4)
+    i : In(stream.Signature(store_start(config)))
+        The tile may leave. Accepted when both have been accepted; the array may continue.
     descriptor : Out(stream.Signature(dma_descriptor(config.shared)))
     command : Out(stream.Signature(drain_command(config.matrix)))
 
@@ -60,31 +61,28 @@ class Store(Component):
     def __init__(self, config: MatrixUnitConfig):
         self.config = config
         super().__init__({
-            "valid": In(1),
-            "ready": Out(1),
-            "work": In(store_work(config)),
-            "tag": In(4),
+            "i": In(stream.Signature(store_start(config))),
             "descriptor": Out(stream.Signature(dma_descriptor(config.shared))),
             "command": Out(stream.Signature(drain_command(config.matrix))),
         })
 
     def elaborate(self, platform):
         m = Module()
-        matrix, work = self.config.matrix, self.work
+        matrix, work = self.config.matrix, self.i.p.work
         descriptor, command = self.descriptor.payload, self.command.payload
         descriptor_sent, command_sent = Signal(), Signal()
         m.d.comb += [
-            self.descriptor.valid.eq(self.valid & ~descriptor_sent),
-            self.command.valid.eq(self.valid & ~command_sent),
-            self.ready.eq(
+            self.descriptor.valid.eq(self.i.valid & ~descriptor_sent),
+            self.command.valid.eq(self.i.valid & ~command_sent),
+            self.i.ready.eq(
                 (descriptor_sent | self.descriptor.ready) & (command_sent | self.command.ready)
             ),
         ]
         m.d.sync += [
             descriptor_sent.eq(
-                self.valid & ~self.ready & (descriptor_sent | self.descriptor.ready)
+                self.i.valid & ~self.i.ready & (descriptor_sent | self.descriptor.ready)
             ),
-            command_sent.eq(self.valid & ~self.ready & (command_sent | self.command.ready)),
+            command_sent.eq(self.i.valid & ~self.i.ready & (command_sent | self.command.ready)),
         ]
 
         m.d.comb += [
@@ -102,7 +100,7 @@ class Store(Component):
                     matrix.narrow_bytes * matrix.columns,
                 )
             ),
-            descriptor.tag.eq(self.tag),
+            descriptor.tag.eq(self.i.p.tag),
             command.address.eq(work.base),
             command.rows.eq(work.height),
             command.blocks.eq(work.j_blocks),

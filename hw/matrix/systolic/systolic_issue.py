@@ -7,13 +7,16 @@ from amaranth.utils import bits_for
 
 from ...config import MatrixUnitConfig
 from ...emit.component import Component
+from ...lib.streams import ResponseSignature
 from ..accumulator.accumulator import scale_members
+from ..accumulator.drain_reader import DrainProgressSignature
 from ..operation import OperationLimits
+from .d_loader import DLoadSignature, d_work
 from .dataflows import dataflow_of
+from .store import store_start, store_work
+from .tracker import SLOT_WIDTH, descriptor_tag
 
-__all__ = ["SystolicIssue", "issue_events", "issue_work"]
-
-SLOT_WIDTH = 3
+__all__ = ["SystolicIssue", "dispatch_work", "issue_events", "issue_work"]
 
 
 def issue_work(config: MatrixUnitConfig) -> data.StructLayout:
@@ -37,6 +40,15 @@ def issue_work(config: MatrixUnitConfig) -> data.StructLayout:
         "i_blocks": bits_for(limits.i_blocks),
         **{name: bits_for(count - 1) for name, count in flow.loops(config).items()},
         **({"last_tiles": 3} if flow.is_interleaved else {}),
+    })
+
+
+def dispatch_work(config: MatrixUnitConfig) -> data.StructLayout:
+    """Layout of an operation's work for the array, and of what precedes or follows it."""
+    return data.StructLayout({
+        "issue": issue_work(config),
+        "store": store_work(config),
+        **({"d": d_work(config)} if config.matrix.load_d else {}),
     })
 
 
@@ -66,36 +78,29 @@ class SystolicIssue(Component):
 
     Members
     -------
-    i : In(stream.Signature(issue_work(config)))
+    i : In(stream.Signature(dispatch_work(config)))
     a : In(stream.Signature(rows * operand width))
     b : In(stream.Signature(columns * operand width))
     b_level : In(level_width)
         Rows of B available in consecutive cycles.
     in_flight : In(1)
         The array has unfinished rows.
-    drain_pointer, drain_end : In(accumulator address width + 1)
+    progress : In(DrainProgressSignature(config.matrix))
+        Of the drain. `unfinished`: the drain that is active or starts reads the compute in
+        progress; operands for its last column block are still to be offered. High until the cycle
+        of `last_row`.
     loading : In(1)
         As in `unit_members`.
     row, row_valid, weights, weights_valid, or step, step_valid
         Operands of the array, `Dataflow.operand_members`.
     scales, scales_valid
         Scales of rows for the accumulator, `scale_members`.
-    store_valid : Out(1)
+    store : Out(stream.Signature(store_start(config)))
         The store of `i` may start.
-    store_ready : In(1)
-        It starts in this cycle.
-    d_valid : Out(1)
-        The load of D of `i` starts in this cycle.
-    d_active : In(1)
-    d_base, d_end : In
-        A load of D fills rows `d_base` to `d_end` - 1. These four only with `load_d`.
-    last_row : Out(1)
-        The last operands of a compute are offered.
-    slot : Out(3)
-        Its slot.
-    unfinished : Out(1)
-        The drain that is active or starts reads the compute in progress: operands for its last
-        column block are still to be offered. High until the cycle of `last_row`.
+    load_d : Out(DLoadSignature(config))
+        The load of D of `i` starts; only with `load_d`.
+    last_row : Out(ResponseSignature(3))
+        The last operands of a compute are offered, with its slot.
     running : In(1)
         An operation is unfinished.
     events : Out(issue_events)
@@ -114,28 +119,20 @@ class SystolicIssue(Component):
         self.write_latency = write_latency
         self.revisit_latency = revisit_latency
         matrix = config.matrix
-        width, element = matrix.accumulator_address_width, matrix.operand_format.width
+        element = matrix.operand_format.width
         super().__init__({
-            "i": In(stream.Signature(issue_work(config))),
+            "i": In(stream.Signature(dispatch_work(config))),
             "a": In(stream.Signature(matrix.rows * element)),
             "b": In(stream.Signature(matrix.columns * element)),
             "b_level": In(level_width),
             "in_flight": In(1),
-            "drain_pointer": In(width + 1),
-            "drain_end": In(width + 1),
+            "progress": In(DrainProgressSignature(matrix)),
             "loading": In(1),
             **dataflow_of(matrix).operand_members(matrix, Out),
             **scale_members(matrix, Out),
-            "store_valid": Out(1),
-            "store_ready": In(1),
-            **(
-                {"d_valid": Out(1), "d_active": In(1), "d_base": In(width), "d_end": In(width + 1)}
-                if matrix.load_d
-                else {}
-            ),
-            "last_row": Out(1),
-            "slot": Out(SLOT_WIDTH),
-            "unfinished": Out(1),
+            "store": Out(stream.Signature(store_start(config))),
+            **({"load_d": Out(DLoadSignature(config))} if matrix.load_d else {}),
+            "last_row": Out(ResponseSignature(SLOT_WIDTH)),
             "running": In(1),
             "events": Out(issue_events),
         })
@@ -147,7 +144,7 @@ class SystolicIssue(Component):
         whether a store is next in order: it follows the compute in progress, or the last one. Later
         computes wait for its start.
         """
-        following, stores = self.i.payload, self.store_valid & self.store_ready
+        following, stores = self.i.p.issue, self.store.valid & self.store.ready
         work = Signal(issue_work(self.config), reset_less=True)
         computing, storing = Signal(), Signal()
         takes, is_taken = Signal(), Signal()  # the compute of `i` begins, and has begun
@@ -157,14 +154,16 @@ class SystolicIssue(Component):
                 self.i.valid
                 & following.compute
                 & ~is_taken
-                & (~computing | self.last_row)
+                & (~computing | self.last_row.valid)
                 & ~lacks_d
             ),
             storing.eq(self.i.valid & following.store & (is_taken | ~following.compute) & ~lacks_d),
             self.i.ready.eq(Mux(storing, stores, (takes & ~following.store) | only_d)),
-            self.slot.eq(work.slot),
+            self.last_row.payload.eq(work.slot),
+            self.store.p.work.eq(self.i.p.store),
+            self.store.p.tag.eq(descriptor_tag(following.slot)),
         ]
-        with m.If(self.last_row):
+        with m.If(self.last_row.valid):
             m.d.sync += computing.eq(0)
         with m.If(takes):
             m.d.sync += [work.eq(following), computing.eq(1), is_taken.eq(following.store)]
@@ -180,22 +179,23 @@ class SystolicIssue(Component):
         """
         if not self.config.matrix.load_d:
             return C(0), C(0)
-        following, has_begun = self.i.payload, Signal()
+        following, has_begun, load = self.i.p.issue, Signal(), self.load_d
         settled = self.settled(m, work, computing, takes)
-        m.d.comb += self.d_valid.eq(
-            self.i.valid & following.load_d & ~has_begun & ~self.d_active & settled
-        )
-        with m.If(self.d_valid):
+        m.d.comb += [
+            load.valid.eq(self.i.valid & following.load_d & ~has_begun & ~load.active & settled),
+            load.work.eq(self.i.p.d),
+        ]
+        with m.If(load.valid):
             m.d.sync += has_begun.eq(1)
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += has_begun.eq(0)
-        only_d = self.d_valid & ~following.compute & ~following.store
-        overlaps = self.d_active & ~self.is_apart(self.d_base, self.d_end)
+        only_d = load.valid & ~following.compute & ~following.store
+        overlaps = load.active & ~self.is_apart(load.base, load.end)
         return (following.load_d & ~has_begun) | overlaps, only_d
 
     def is_apart(self, base, end) -> Value:
         """Return whether `i` has no accumulator row from `base` to `end` - 1."""
-        following = self.i.payload
+        following = self.i.p.issue
         return (following.base >= end) | (following.end <= base)
 
     def settled(self, m, work, computing, takes) -> Value:
@@ -211,9 +211,9 @@ class SystolicIssue(Component):
             m.d.sync += since_takes.eq(0)
         with m.Elif(~is_last):
             m.d.sync += since_takes.eq(since_takes + 1)
-        drained = self.drain_pointer == self.drain_end
+        drained = self.progress.pointer == self.progress.end
         written = Mux(computing, is_last & self.is_apart(work.base, work.end), ~self.in_flight)
-        return written & (drained | self.is_apart(self.drain_pointer, self.drain_end))
+        return written & (drained | self.is_apart(self.progress.pointer, self.progress.end))
 
     def report(self, m, offer, waits, storing, *, undrained, too_soon, weightless):
         """Drive the event of this cycle; `waits`: a compute is due, `storing`: only a store is."""

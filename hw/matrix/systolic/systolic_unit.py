@@ -62,6 +62,7 @@ class SystolicUnit(SharedBlock):
         connect(m, flipped(self.done), sequencer.done)
         connect(m, sequencer.drain_command, array.drain_command)
         connect(m, array.drain, flipped(self.drain))
+        connect(m, array.progress, sequencer.progress)
         if self.config.matrix.scales_rows:
             m.d.comb += [
                 array.scales.eq(sequencer.scales),
@@ -70,10 +71,7 @@ class SystolicUnit(SharedBlock):
         self.fill_rows(m, array, sequencer)
         m.d.comb += [
             *array.flow.connect_operands(self.config.matrix, sequencer, array),
-            array.unfinished.eq(sequencer.unfinished),
             sequencer.in_flight.eq(array.in_flight),
-            sequencer.drain_pointer.eq(array.drain_pointer),
-            sequencer.drain_end.eq(array.drain_end),
             sequencer.loading.eq(self.loading),
             sequencer.running.eq(command.running.any()),
             command.finished.eq(sequencer.finished),

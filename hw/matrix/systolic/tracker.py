@@ -1,14 +1,51 @@
 """Tracker of the operations in flight and of the parts each still waits for."""
 
 from amaranth import *
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...emit.component import Component
+from ...lib.streams import ResponseSignature
 
-__all__ = ["SLOT_WIDTH", "Tracker"]
+__all__ = ["SLOTS", "SLOT_WIDTH", "SlotSignature", "Tracker", "descriptor_tag", "parts_of"]
 
 SLOT_WIDTH = 3
 SLOTS = 1 << SLOT_WIDTH
+
+
+def descriptor_tag(slot: Value) -> Value:
+    """Return the tag of a descriptor of `slot`: odd, as even tags belong to other units."""
+    return Cat(C(1, 1), slot)
+
+
+def parts_of(*, loads_d: bool) -> tuple[str, ...]:
+    """Return the names of the parts of operations."""
+    return ("load_a", "load_b", "compute", "store", *(["load_d"] if loads_d else []))
+
+
+class SlotSignature(wiring.Signature):
+    """Allocation of a slot to an operation.
+
+    Members
+    -------
+    slot : In(3)
+        The next slot.
+    free : In(1)
+        The next slot is free.
+    begin : Out(1)
+        An operation occupies it, with the following parts.
+    load_a, load_b, compute, store : Out(1)
+    load_d : Out(1)
+        If there are loads of D.
+    """
+
+    def __init__(self, *, loads_d: bool):
+        super().__init__({
+            "slot": In(SLOT_WIDTH),
+            "free": In(1),
+            "begin": Out(1),
+            **dict.fromkeys(parts_of(loads_d=loads_d), Out(1)),
+        })
 
 
 class Tracker(Component):
@@ -23,17 +60,10 @@ class Tracker(Component):
 
     Members
     -------
-    slot : Out(3)
-        The next slot.
-    free : Out(1)
-        The next slot is free.
-    begin : In(1)
-        An operation occupies it, with the following parts.
-    load_a, load_b, compute, store : In(1)
-    loaded, computed, stored : In(1)
-        A part has ended, that of slot `loaded_slot`, `computed_slot`, `stored_slot`.
-    load_d, d_loaded : In(1)
-    d_slot : In(3)
+    slots : In(SlotSignature(loads_d=loads_d))
+    loaded, computed, stored : In(ResponseSignature(3))
+        A part of this slot has ended.
+    loaded_d : In(ResponseSignature(3))
         The same for a load of D, if there are any.
     loading : Out(8)
         Slots with unfinished loads.
@@ -44,44 +74,34 @@ class Tracker(Component):
 
     def __init__(self, *, loads_d: bool = False):
         self.loads_d = loads_d
+        ends = ("loaded", "computed", "stored", *(["loaded_d"] if loads_d else []))
         super().__init__({
-            "slot": Out(SLOT_WIDTH),
-            "free": Out(1),
-            "begin": In(1),
-            "load_a": In(1),
-            "load_b": In(1),
-            "compute": In(1),
-            "store": In(1),
-            "loaded": In(1),
-            "loaded_slot": In(SLOT_WIDTH),
-            "computed": In(1),
-            "computed_slot": In(SLOT_WIDTH),
-            "stored": In(1),
-            "stored_slot": In(SLOT_WIDTH),
-            **({"load_d": In(1), "d_loaded": In(1), "d_slot": In(SLOT_WIDTH)} if loads_d else {}),
+            "slots": In(SlotSignature(loads_d=loads_d)),
+            **dict.fromkeys(ends, In(ResponseSignature(SLOT_WIDTH))),
             "loading": Out(SLOTS),
             "finished": Out(1),
         })
 
     def elaborate(self, platform):
         m = Module()
+        slots = self.slots
 
-        def one_hot(valid, slot):
+        def one_hot(event):
             # Gated by `valid`: an unknown slot must not spread X in a four-state simulator.
-            return Mux(valid, 1 << slot, 0)[:SLOTS]
+            return Mux(event.valid, 1 << event.payload, 0)[:SLOTS]
 
         begun, used = Signal(SLOTS), Signal(SLOTS)
         load, other_load, rows, stores = (
             Signal(SLOTS, name=name) for name in ("load", "other_load", "rows", "stores")
         )
         loads_d = Signal(SLOTS) if self.loads_d else C(0, SLOTS)
-        m.d.comb += begun.eq(one_hot(self.begin, self.slot))
+        m.d.comb += begun.eq(Mux(slots.begin, 1 << slots.slot, 0))
 
         def begin_with(part):
             return begun & part.replicate(SLOTS)
 
         # A slot with two loads clears `other_load` first; their order is irrelevant.
-        loaded = one_hot(self.loaded, self.loaded_slot)
+        loaded = one_hot(self.loaded)
         done = Signal(SLOTS)
         ended = Signal(SLOTS)
         m.d.comb += [
@@ -89,19 +109,17 @@ class Tracker(Component):
             done.eq(used & ~(self.loading | rows | stores | loads_d)),
             ended.eq(done & ~(done - 1)),
             self.finished.eq(done.any()),
-            self.free.eq(~used.bit_select(self.slot, 1)),
+            slots.free.eq(~used.bit_select(slots.slot, 1)),
         ]
         m.d.sync += [
-            self.slot.eq(self.slot + self.begin),
+            slots.slot.eq(slots.slot + slots.begin),
             used.eq((used & ~ended) | begun),
-            load.eq((load & (~loaded | other_load)) | begin_with(self.load_a | self.load_b)),
-            other_load.eq((other_load & ~loaded) | begin_with(self.load_a & self.load_b)),
-            rows.eq(
-                (rows & ~one_hot(self.computed, self.computed_slot)) | begin_with(self.compute)
-            ),
-            stores.eq((stores & ~one_hot(self.stored, self.stored_slot)) | begin_with(self.store)),
+            load.eq((load & (~loaded | other_load)) | begin_with(slots.load_a | slots.load_b)),
+            other_load.eq((other_load & ~loaded) | begin_with(slots.load_a & slots.load_b)),
+            rows.eq((rows & ~one_hot(self.computed)) | begin_with(slots.compute)),
+            stores.eq((stores & ~one_hot(self.stored)) | begin_with(slots.store)),
         ]
         if self.loads_d:
-            loaded_d = one_hot(self.d_loaded, self.d_slot)
-            m.d.sync += loads_d.eq((loads_d & ~loaded_d) | begin_with(self.load_d))
+            loaded_d = one_hot(self.loaded_d)
+            m.d.sync += loads_d.eq((loads_d & ~loaded_d) | begin_with(slots.load_d))
         return m

@@ -186,7 +186,7 @@ class SequencerSurroundings:
         """Set every input for one cycle; return the ready signals."""
         dut, rng = self.dut, self.rng
         ready = {name: rng.random() >= self.stall for name in ("a", "b", "descriptor")}
-        was_unfinished, self.unfinished = self.unfinished, ctx.get(dut.unfinished)
+        was_unfinished, self.unfinished = self.unfinished, ctx.get(dut.progress.unfinished)
         assert was_unfinished or not (self.unfinished and self.loading)
         if not self.cycle or self.load_rng.random() < 0.1:
             self.loading = int(self.load_rng.random() < self.load_share)
@@ -207,8 +207,8 @@ class SequencerSurroundings:
         ctx.set(dut.running, 1)
         ctx.set(dut.descriptor.ready, ready["descriptor"])
         ctx.set(dut.drain_command.ready, ready["drain"])
-        ctx.set(dut.drain_pointer, self.pointer)
-        ctx.set(dut.drain_end, self.end)
+        ctx.set(dut.progress.pointer, self.pointer)
+        ctx.set(dut.progress.end, self.end)
         if self.matrix.load_d:
             self.advance_d(ctx)
         in_flight = bool(self.row_cycles) and self.cycle - self.row_cycles[-1] <= WRITE_LATENCY

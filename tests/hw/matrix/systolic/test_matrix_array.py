@@ -175,7 +175,7 @@ class Sequencer:
 
     def begin_early(self, ctx):
         """Wait at `EARLY` for the end of the last drain; then offer the command and go on."""
-        idle = ctx.get(self.dut.drain_pointer) == ctx.get(self.dut.drain_end)
+        idle = ctx.get(self.dut.progress.pointer) == ctx.get(self.dut.progress.end)
         if self.work[0] is EARLY and idle:
             self.work.popleft()
             self.unfinished = True
@@ -213,12 +213,12 @@ class Sequencer:
                     sent, loaded = 0, loaded + 1
 
             self.begin_early(ctx)
-            ctx.set(dut.unfinished, self.unfinished)
+            ctx.set(dut.progress.unfinished, self.unfinished)
             item = self.work[0]
             is_row = isinstance(item, tuple) and self.rng.random() >= self.bubbles
             if is_row:
                 address, accumulate, swap = item
-                pointer, end = ctx.get(dut.drain_pointer), ctx.get(dut.drain_end)
+                pointer, end = ctx.get(dut.progress.pointer), ctx.get(dut.progress.end)
                 is_row = self.may_offer(address, accumulate, cycle, pointer, end)
                 is_row = is_row and (not swap or loaded > active + 1)
             ctx.set(dut.row_valid, is_row)
@@ -255,7 +255,10 @@ class Sequencer:
             if self.work:
                 self.end_early()
             cycle += 1
-        ctx.set(Cat(dut.row_valid, dut.weights_valid, dut.drain_command.valid, dut.unfinished), 0)
+        ctx.set(
+            Cat(dut.row_valid, dut.weights_valid, dut.drain_command.valid, dut.progress.unfinished),
+            0,
+        )
         self.is_done = True
         self.cycles = cycle
         await ctx.tick().until(~dut.busy)
@@ -360,20 +363,20 @@ def test_drain_reads_a_row_per_cycle(name, wide, rows_per_cycle):
         command = {"address": 0, "rows": rows // 2, "blocks": 2, "block_stride": rows // 2}
         ctx.set(dut.drain_command.payload, command | {"wide": wide, "relu": 0, "scale": 0})
         ctx.set(dut.drain_command.valid, 1)
-        assert ctx.get(dut.drain_pointer) == ctx.get(dut.drain_end)
+        assert ctx.get(dut.progress.pointer) == ctx.get(dut.progress.end)
         await ctx.tick()
         ctx.set(dut.drain_command.valid, 0)
         # Fewer rows than the array has stages: the last one offered may still be in flight.
         late = max(0, dut.write_latency + 1 - rows)
         for _ in range(late):
-            assert ctx.get(dut.drain_pointer) == 0
+            assert ctx.get(dut.progress.pointer) == 0
             await ctx.tick()
         for cycle in range(int(rows / rows_per_cycle)):
-            assert ctx.get(dut.drain_pointer) == -int(-cycle * rows_per_cycle // 1)
-            assert ctx.get(dut.drain_end) == rows
+            assert ctx.get(dut.progress.pointer) == -int(-cycle * rows_per_cycle // 1)
+            assert ctx.get(dut.progress.end) == rows
             assert ctx.get(dut.events.drain_row) == (cycle * rows_per_cycle % 1 == 0)
             await ctx.tick()
-        assert ctx.get(dut.drain_pointer) == ctx.get(dut.drain_end)
+        assert ctx.get(dut.progress.pointer) == ctx.get(dut.progress.end)
         await ctx.tick().until(~dut.busy)
 
     simulate(dut, testbench)
