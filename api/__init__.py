@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..sim.harness.dram import DramConfig as Dram
+    from ..sim.run.inputs.own_programs import Unwritten
     from .attentions import Attention
     from .comparisons import Comparison, compare
     from .machine import Machine
-    from .own_programs import Unwritten
     from .results import Run
     from .sweeps import sweep
 
@@ -24,7 +24,7 @@ MODULES = {
     "Dram": ("..sim.harness.dram", "DramConfig"),
     "Machine": (".machine", "Machine"),
     "Run": (".results", "Run"),
-    "Unwritten": (".own_programs", "Unwritten"),
+    "Unwritten": ("..sim.run.inputs.own_programs", "Unwritten"),
     "compare": (".comparisons", "compare"),
     "sweep": (".sweeps", "sweep"),
 }

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..hw.base.errors import UserError
 from ..kernels.attention.data import Operands
-from .arrays import ArrayError, as_elements, as_numbers, type_of
+from ..sim.run.inputs.arrays import ArrayError, as_elements, as_numbers, type_of
 
 __all__ = ["Attention", "Heads", "attention_of", "heads_of"]
 

@@ -2,25 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 
-from ..explore.points.machines import parsed_machines
+from ..explore.points.machines import machines_of
 from ..explore.points.plan import planned
 from ..explore.sweep.compared import comparable, compared
+from ..explore.sweep.workers import require_workers
 from ..explore.tables.comparison import Comparison
-from ..hw.base.errors import UserError
 from ..hw.base.progress import Progress
 from ..hw.config import MachineConfig
-from ..hw.presets.override import override
 from ..sim.harness.dram import DramConfig
-from ..sim.run.options import MODEL, RunOptions
-from .arrays import integer
 from .options import python_options
 from .progress import shown_progress
-from .sweeps import preset_config, require_known_choices, runs_of
+from .sweeps import point_request
 
 __all__ = ["Comparison", "compare"]
 
 
-@python_options()
+@python_options(preset="machines must be of")
 def compare(
     kernel: str,
     machines: str | Sequence[str] | Mapping[str, MachineConfig],
@@ -66,30 +63,18 @@ def compare(
         Sizes of the kernel by dimension.
 
     """
-    require_known_choices(kernel, engine, driver, jobs)
-    options = RunOptions(
-        engine=engine, seed=integer("seed", seed), memory=None if engine == MODEL else dram
-    )
-    configs = configs_of(machines)
-    run_of = runs_of(kernel, driver, sizes, options, has_energy=energy)
-    plan = comparable(planned(configs, (), run_of))
-    with shown_progress(progress) as tell:
-        rows = compared(plan, has_area=area, jobs=jobs, scheduler=scheduler, progress=tell)
+    request = point_request(kernel, engine, driver, dram, seed, sizes)
+    plan = comparable(planned(request, configs_of(machines), has_energy=energy))
+    require_workers(jobs, scheduler)
+    with shown_progress(progress) as steps:
+        rows = compared(plan, has_area=area, jobs=jobs, scheduler=scheduler, progress=steps)
     return Comparison(plan.runs, rows)
 
 
 def configs_of(
     machines: str | Sequence[str] | Mapping[str, MachineConfig],
-) -> dict[str, MachineConfig]:
+) -> Mapping[str, MachineConfig]:
     """Return the config of each machine by name."""
     if isinstance(machines, Mapping):
-        return dict(machines)
-    names = [machines] if isinstance(machines, str) else machines
-    configs = {}
-    for name, (preset, settings) in parsed_machines(names).items():
-        config = preset_config(preset)
-        try:
-            configs[name] = override(config, settings)
-        except ValueError as error:
-            raise UserError(f"cannot set {', '.join(settings)}: {error}") from None
-    return configs
+        return machines
+    return machines_of([machines] if isinstance(machines, str) else machines)

@@ -1,6 +1,7 @@
 """Python interface of a machine: NumPy arrays in; NumPy arrays, cycles and counters out."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,26 +10,21 @@ import numpy as np
 from ..hw.base.errors import MachineError, UserError
 from ..hw.base.progress import Progress
 from ..hw.config import MachineConfig
-from ..hw.presets import PRESETS
-from ..hw.presets.override import override
 from ..kernels.gemm.target import product_operand
-from ..kernels.kernel import Kernel
-from ..sim.engine.engines import ENGINES
 from ..sim.harness.dram import DramConfig
 from ..sim.machine.saving import NOTHING, Saving, saving_to
 from ..sim.report.result import PASS
-from ..sim.run.exact_kernels import EXACT_KERNELS, kernel_names, kernel_of
+from ..sim.run.inputs.arrays import ArrayError, integer
+from ..sim.run.inputs.own_programs import Arguments, Expected, named, restored
 from ..sim.run.loading import is_file_name
-from ..sim.run.options import CHECKS, MODEL, RACES, RunOptions, SimtOptions
-from ..sim.run.product_workload import ProductWorkload
-from ..sim.run.program_workload import KernelWorkload
-from ..sim.run.workload import Workload, run_workload
-from .arrays import ArrayError, integer
+from ..sim.run.options import MODEL
+from ..sim.run.request.machine import changed, configured
+from ..sim.run.request.request import Request
+from ..sim.run.request.resolve import resolve
+from ..sim.run.request.run_options import require_known_values
 from .attentions import Attention, attention_of, heads_of
-from .kernel_inputs import inputs_of
 from .options import python_options
-from .own_programs import Arguments, Expected, named, own_kernel, restored
-from .products import Product, products_of, result_of
+from .products import products_of, result_of
 from .progress import shown_progress
 from .results import Run, failure, warn_of_infinities, workload_name
 
@@ -71,6 +67,7 @@ class Machine:
 
     """
 
+    @python_options(preset="machine must be one of")
     def __init__(
         self,
         machine: str | MachineConfig = "virgo",
@@ -83,26 +80,19 @@ class Machine:
         progress: bool | Progress = True,
     ):
         if isinstance(machine, str):
-            if machine not in PRESETS:
-                raise UserError(f"machine must be one of {', '.join(PRESETS)}, not {machine!r}")
-            self.name, self.config = machine, PRESETS[machine]
+            self.name, self.config = machine, configured(machine, ())
         else:
             self.name, self.config = "own", machine
-        settings = [f"{name}={setting(value)}" for name, value in (set or {}).items()]
-        try:
-            self.config = override(self.config, settings)
-        except ValueError as error:
-            raise UserError(str(error)) from None
-        if engine not in (*ENGINES, MODEL):
-            raise UserError(f"engine must be one of {', '.join((*ENGINES, MODEL))}, not {engine!r}")
-        if driver not in (None, "cores", "host"):
-            raise UserError(f"driver must be cores or host, not {driver!r}")
+        self.config = changed(
+            self.config, [f"{name}={setting(value)}" for name, value in (set or {}).items()]
+        )
+        self.engine, self.seed, self.progress = engine, integer("seed", seed), progress
+        self.driver, self.dram = driver, dram
+        require_known_values(self.request("gemm", driver=driver))
         if driver == "cores" and not self.config.cores:
             raise UserError(f"driver cores needs a machine with cores; {self.name} has none")
         if engine == MODEL and (driver == "host" or not self.config.cores):
             raise UserError(f"engine {MODEL} needs a machine with cores, and driver cores or None")
-        self.engine, self.seed, self.progress = engine, integer("seed", seed), progress
-        self.dram = dram
         self.on_cores = bool(self.config.cores) and driver != "host"
         self.runs: tuple[Run, ...] = ()
 
@@ -176,11 +166,20 @@ class Machine:
             c_format=c_format,
         )
         saving = saving_to(save, save_at, restore)
-        if saving.is_wanted and len(batch.products) != 1:
+        if saving.is_used and len(batch.products) != 1:
             raise UserError(f"a checkpoint has one product, not a batch of {len(batch.products)}")
         if not self.on_cores and batch.kernel != "gemm":
             raise UserError("bias, activation and add need driver cores: cores finish the product")
-        runs = [self.multiplied(batch.kernel, product, saving) for product in batch.products]
+        requests = [
+            self.request(
+                batch.kernel,
+                driver=self.driver,
+                sizes=product.sizes,
+                problem=product.options,
+            )
+            for product in batch.products
+        ]
+        runs = [self.started(request, saving) for request in requests]
         self.runs = tuple(runs)
         warn_of_infinities(self.runs)
         return result_of(batch, [run["c"] for run in runs])
@@ -225,25 +224,24 @@ class Machine:
         if not isinstance(scale, int | float | np.integer | np.floating | None):
             raise ArrayError(f"scale must be a number above 0 or None, not {scale!r}")
         heads = heads_of(product_operand(self.config, "attention"), q, k, v)
-        kernel = EXACT_KERNELS["attention"](
-            self.config, given=heads.given, causal=bool(causal), scale=scale
-        )
-        run = self.run_on_cores(kernel, heads.sizes, NOTHING)
+        problem = {"given": heads.given, "causal": bool(causal), "scale": scale}
+        run = self.started(self.request("attention", sizes=heads.sizes, problem=problem))
         warn_of_infinities(self.runs)
         return attention_of(heads, run["o"], run["lse"])
 
-    def multiplied(self, kernel: str, product: Product, saving: Saving) -> Run:
-        """Run one product."""
-        if self.on_cores:
-            program = EXACT_KERNELS[kernel](self.config, **product.options)
-            return self.run_on_cores(program, product.sizes, saving)
-        workload = ProductWorkload(
-            **product.sizes, data="given", operands=product.given, c_format=product.c_format
+    def request(self, kernel: str | Path, **options: Any) -> Request:
+        """Return the request of a kernel or a program on this machine."""
+        return Request(
+            kernel=kernel,
+            preset=self.name,
+            config=self.config,
+            engine=self.engine,
+            seed=self.seed,
+            memory=self.dram,
+            **options,
         )
-        options = RunOptions(engine=self.engine, memory=self.dram, saving=saving)
-        return self.run_workload(workload, options)
 
-    @python_options()
+    @python_options(kernel="program must be a file or one of")
     def run(
         self,
         program: str | Path,
@@ -319,75 +317,44 @@ class Machine:
 
         """
         saving = saving_to(save, save_at, restore)
-        if check not in (None, *CHECKS):
-            raise UserError(f"check must be one of {', '.join(CHECKS)}, not {check!r}")
-        if races not in RACES:
-            raise UserError(f"races must be one of {', '.join(RACES)}, not {races!r}")
-        if optimize not in range(4):
-            raise UserError(f"optimize must be between 0 and 3, not {optimize!r}")
-        if profile and self.engine == MODEL:
-            raise UserError(f"profile needs an engine with a clock, not {MODEL}")
-        arrays: dict[str, np.ndarray] = {}
-        if not is_file_name(program):
-            if program not in kernel_names():
-                known = ", ".join(kernel_names())
-                raise UserError(f"program must be a file or one of {known}, not {program!r}")
-            if files or named(args) or expect is not None or rtol or atol:
-                raise UserError(f"kernel {program} has its own files, arguments and check")
-            kernel = kernel_of(str(program), self.config, {})
-            sizes, arrays = inputs_of(kernel, sizes)
-        elif sizes:
-            raise UserError(f"{program} has no size {next(iter(sizes))}; give it in args")
-        else:
-            kernel = own_kernel((program, *files), args, expect or {}, rtol=rtol, atol=atol)
-        run = self.run_on_cores(
-            kernel,
-            sizes,
-            saving,
-            arrays,
+        options: dict[str, Any] = {"sizes": sizes}
+        if is_file_name(program):
+            if sizes:
+                raise UserError(f"{program} has no size {next(iter(sizes))}; give it in args")
+            data = {"args": args, "expect": expect or {}, "rtol": rtol, "atol": atol}
+            options = {"files": files, **data}
+        elif files or named(args) or expect is not None or rtol or atol:
+            require_known_values(self.request(program))
+            raise UserError(f"kernel {program} has its own files, arguments and check")
+        request = self.request(
+            program,
             includes=tuple(map(Path, includes)),
             defines=tuple(defines),
-            optimize=int(optimize),
+            optimize=optimize,
             stack_bytes=stack_bytes,
-            lockstep=lockstep,
-            races=races,
+            lockstep=lockstep or None,
+            is_lockstep_usual=False,
+            races=None if races == "report" else races,
             check=check,
-            profile=profile,
+            profile=profile or None,
+            **options,
         )
+        run = self.started(request, saving)
         restored(args, run.buffers)
         return run
 
-    def run_on_cores(
-        self,
-        kernel: Kernel,
-        sizes: dict[str, int],
-        saving: Saving,
-        arrays: Mapping[str, np.ndarray] | None = None,
-        **program: Any,
-    ) -> Run:
-        """Run a kernel, with `SimtOptions` of its program."""
-        options = SimtOptions(
-            engine=self.engine,
-            seed=self.seed,
-            saving=saving,
-            memory=self.dram,
-            allow_spills=bool(kernel.files),
-            **program,
-        )
-        return self.run_workload(KernelWorkload(kernel, sizes, arrays), options)
-
-    def run_workload(self, workload: Workload, options: RunOptions) -> Run:
-        """Run a workload and keep its measurements; raise `MachineError` if its check fails."""
+    def started(self, request: Request, saving: Saving = NOTHING) -> Run:
+        """Run a request and keep its measurements; raise `MachineError` if its check fails."""
+        run = resolve(request)
+        run = replace(run, options=replace(run.options, saving=saving))
         results: dict[str, np.ndarray] = {}
         with shown_progress(self.progress, delay=DELAY, runs=False) as progress:
-            done = run_workload(
-                workload, self.name, self.config, options, progress=progress, results=results
-            )
-        run = Run(done, results)
-        self.runs = (run,)
+            done = run.start(progress=progress, results=results)
+        measured = Run(done, results)
+        self.runs = (measured,)
         if done["check"]["verdict"] != PASS:
             raise MachineError(f"{workload_name(done)} failed its check: {failure(done['check'])}")
-        return run
+        return measured
 
 
 def setting(value: Any) -> str:

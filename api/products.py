@@ -11,7 +11,7 @@ from ..hw.base.errors import UserError
 from ..hw.config.arithmetic import ARITHMETIC
 from ..hw.config.checks import require_choice
 from ..kernels.elements import dtype_of
-from .arrays import ArrayError, as_elements, as_numbers, type_of
+from ..sim.run.inputs.arrays import ArrayError, as_elements, as_numbers, type_of
 
 __all__ = ["Batch", "Product", "products_of", "result_of"]
 

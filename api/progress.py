@@ -76,7 +76,7 @@ class ProgressDisplay:
         self.description = ""
         self.expected: float | None = None
         self.began, self.done, self.total = 0.0, 0, 0
-        self.told = 0.0
+        self.printed = 0.0
         self.timer: threading.Timer | None = None
         self.lock = threading.RLock()
 
@@ -93,7 +93,7 @@ class ProgressDisplay:
                 self.end_step()
                 self.description, self.expected = description, expected
                 self.began, self.done, self.total = time.monotonic(), done, total
-                self.told = self.began
+                self.printed = self.began
                 self.appear_later()
             self.done, self.total = done, total
             if self.bar is not None:
@@ -102,13 +102,13 @@ class ProgressDisplay:
                 if expected is not None:
                     self.bar.update(task, expected=expected)
             elif not self.has_bar and total > 1 and done > 0:
-                self.tell_parts()
+                self.print_parts()
 
-    def tell_parts(self) -> None:
+    def print_parts(self) -> None:
         """Print a line about the finished parts of a long step, unless one was just printed."""
         now = time.monotonic()
-        if now - self.told >= BETWEEN_LINES:
-            self.told = now
+        if now - self.printed >= BETWEEN_LINES:
+            self.printed = now
             elapsed = duration(now - self.began)
             print_line(f"{self.description}: {self.done} of {self.total}, {elapsed}")
 

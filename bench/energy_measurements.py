@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from spica import hw, kernels, synth
-from spica.cli.run import chosen
-from spica.cli.run_options import Options
 from spica.explore.energy.event_fit import MeasuredRun, measured_run
 from spica.explore.energy.gates import (
     GateMachine,
@@ -25,6 +23,8 @@ from spica.kernels.elements import nearest
 from spica.sim.report.result import PASS
 from spica.sim.run.options import RunOptions
 from spica.sim.run.product_workload import ProductWorkload
+from spica.sim.run.request.request import Request
+from spica.sim.run.request.resolve import resolve
 from spica.sim.run.workload import Workload
 from spica.synth.cache import source_key
 
@@ -114,8 +114,10 @@ class Measurements:
 def work_of(run: EnergyRun) -> tuple[Workload, RunOptions]:
     """Return the workload of a run, and its options."""
     config = PRESETS[run.preset]
-    options = Options(preset=run.preset, size=run.size, **dict(run.options))  # pyright: ignore[reportArgumentType]  # by name
-    workload, settings = chosen(run.kernel, (), config, options)
+    options: dict[str, Any] = dict(run.options)
+    request = Request(kernel=run.kernel, preset=run.preset, size=run.size, **options)
+    resolved = resolve(request)
+    workload, settings = resolved.workload, resolved.options
     if run.operands == "random":
         return workload, settings
     if not isinstance(workload, ProductWorkload):
@@ -123,4 +125,4 @@ def work_of(run: EnergyRun) -> tuple[Workload, RunOptions]:
     sizes = {"m": workload.m, "n": workload.n, "k": workload.k}
     form = config.units[0].operand
     a, b = (nearest(each, form) for each in operands(run.operands, **sizes))
-    return ProductWorkload(**sizes, data="given", operands=(a, b)), settings
+    return ProductWorkload(**sizes, data="given", given=(a, b)), settings

@@ -21,7 +21,7 @@ class EnergyRun:
     use : str
         `FIT`, `CHECK` or `DATA`.
     options : tuple of (str, value)
-        Further options by their names in `cli.run_options.Options`.
+        Further options by their names in `sim.run.request.request.Request`.
     operands : str
         Operands of a product by the host: ``random``, or a name in `bench.energy_operands`.
     windows : tuple of (int, int)

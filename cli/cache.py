@@ -44,7 +44,7 @@ class Pruning:
         )
 
     @property
-    def wanted(self) -> bool:
+    def is_requested(self) -> bool:
         """Whether there is a limit."""
         return self.age is not None or self.size is not None
 
@@ -68,7 +68,7 @@ def report_cache(pruning: Pruning) -> dict[str, Any]:
         raise UserError(f"the cache must be a folder, not the file {root}; set SPICA_CACHE")
     found = list(entries(root))
     removed, kept, leftovers = [], [], []
-    if pruning.wanted and root.is_dir():
+    if pruning.is_requested and root.is_dir():
         leftovers = remove_leftovers(root)
         removed, kept = prune(root, found, pruning)
     gone = set(removed)
@@ -79,7 +79,7 @@ def report_cache(pruning: Pruning) -> dict[str, Any]:
         "kinds": {kind: totals(of_kind(left, kind)) for kind in kinds_of(left)},
         "unknown": [str(path) for path in unknown_files(root)],
     }
-    if pruning.wanted:
+    if pruning.is_requested:
         result["removed"] = {
             **totals(removed),
             "kinds": {kind: totals(of_kind(removed, kind)) for kind in kinds_of(removed)},

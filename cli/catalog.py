@@ -9,17 +9,10 @@ from ..kernels.kernel import find_kernel
 from ..sim.engine.versions import versions
 from ..sim.run.drivers import TENSOR_KERNELS, usual_preset, usual_sizes
 from ..sim.run.exact_kernels import EXACT_KERNELS, kernel_names
-from ..sim.run.options import MODEL
+from ..sim.run.options import ENGINES
 from .options import JsonOption, JsonOutput, new_table, standard_output
 
 __all__ = ["ENGINES", "kernel_names", "list_all", "list_runs"]
-
-
-ENGINES = {
-    "verilator": "RTL compiled to C++; the default",
-    "amaranth": "RTL on Amaranth's simulator; slow, for small presets",
-    MODEL: "instruction-set model; fastest, no cycles, only programs on the cores",
-}
 
 
 def kernel_summary(name: str) -> dict[str, str]:

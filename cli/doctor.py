@@ -113,13 +113,13 @@ def tool_findings() -> list[Finding]:
             found=f"{platform.python_version()}, {sys.executable}",
         )
     ]
-    for name, purpose, look in (
+    for name, purpose, find in (
         ("C++ compiler", "engines verilator, iss", model_compiler),
         ("Verilator", "engine verilator", verilator),
         ("C compiler for cores", "kernels, programs", program_compiler),
     ):
         try:
-            found, remedy = look(), ""
+            found, remedy = find(), ""
         except UserError as error:
             found, remedy = None, str(error)
         findings.append(Finding(name=name, purpose=purpose, found=found, remedy=remedy))
@@ -168,7 +168,7 @@ def doctor(
     pruning = Pruning.of(prune_older, prune_to)
     if cache:
         return doctor_of_cache(pruning, json)
-    if pruning.wanted:
+    if pruning.is_requested:
         raise UserError("--prune-older and --prune-to need --cache")
     findings = [*tool_findings(), cache_finding(), *package_findings()]
     missing = [finding for finding in findings if finding.verdict == "missing"]

@@ -16,13 +16,13 @@ from ..explore.energy.event_model import EventOptions, require_event_run, run_wi
 from ..explore.energy.gates import GateOptions, read_costs, run_with_gates
 from ..explore.energy.requirements import require_cluster_run
 from ..hw.base.errors import MachineError, UserError
-from ..hw.config import MachineConfig
-from ..sim.run.options import RunOptions
-from ..sim.run.workload import Workload, run_workload
+from ..sim.run.request.choices import flag_of, given
+from ..sim.run.request.run import Run
+from ..sim.run.workload import run_workload
 from .files import Draft, opened, write_dump
 from .options import JsonOutput
 from .results import deliver, deliver_failure
-from .run_options import Options, flag_of, given
+from .run_options import Options
 
 __all__ = ["Terminal", "carry_out", "energy_run"]
 
@@ -55,15 +55,13 @@ class Terminal:
 
 
 def carry_out(
-    workload: Workload,
-    preset: str,
-    config: MachineConfig,
-    options: RunOptions,
+    run: Run,
     json: str | None,
     dumps: Sequence[tuple[str, Path]] = (),
     execute: Callable[..., dict[str, Any]] = run_workload,
 ) -> int:
-    """Run a workload by `execute`, report the result and write its dumps; return the exit code."""
+    """Start a run by `execute`, report the result and write its dumps; return the exit code."""
+    options = run.options
     buffers: dict[str, np.ndarray] = {}
     with (
         JsonOutput(json) as output,
@@ -71,8 +69,9 @@ def carry_out(
         Draft(options.trace) if options.trace else nullcontext() as trace,
     ):
         options = replace(options, trace=None if trace is None else trace.draft)
+        run = replace(run, options=options)
         try:
-            result = shown(execute, workload, preset, config, options, output, buffers)
+            result = shown(execute, run, output, buffers)
         except MachineError as error:
             keep(trace)  # the cycles before the fault are the ones to look at
             deliver_failure(error, output)
@@ -86,22 +85,19 @@ def carry_out(
 
 def shown(
     execute: Callable[..., dict[str, Any]],
-    workload: Workload,
-    preset: str,
-    config: MachineConfig,
-    options: RunOptions,
+    run: Run,
     output: JsonOutput,
     buffers: dict[str, np.ndarray],
 ) -> dict[str, Any]:
-    """Run a workload with progress and console on the terminal; return the result."""
+    """Start a run with progress and console on the terminal; return the result."""
     with ProgressDisplay() as progress:
         terminal = Terminal(sys.stderr if output.prints else sys.stdout, progress)
         try:
             return execute(
-                workload,
-                preset,
-                config,
-                options,
+                run.workload,
+                run.preset,
+                run.config,
+                run.options,
                 console=terminal,
                 progress=progress,
                 results=buffers,
@@ -116,10 +112,8 @@ def keep(trace: Draft | None):
         trace.commit()
 
 
-def energy_run(
-    options: Options, config: MachineConfig, settings: RunOptions
-) -> Callable[..., dict[str, Any]]:
-    """Return the function that runs a workload, with its energy if the options ask for it."""
+def energy_run(options: Options, run: Run) -> Callable[..., dict[str, Any]]:
+    """Return the function that runs a workload, with its energy if the options include one."""
     if options.energy and options.energy_gates:
         raise UserError("--energy does not apply to --energy-gates; leave one of them out")
     if not options.energy_gates:
@@ -127,22 +121,22 @@ def energy_run(
     if not options.energy_gates and not options.energy:
         refuse(options, NEED_ENERGY, "--energy or --energy-gates")
         return run_workload
-    asked = "--energy" if options.energy else "--energy-gates"
+    option = "--energy" if options.energy else "--energy-gates"
     if options.energy_gates and options.liberty is None:
         raise UserError(
             "--energy-gates needs --liberty, a cell library with power tables to map blocks to"
         )
     if options.save is not None or options.restore is not None:
-        raise UserError(f"{asked} needs a whole run; leave out --save and --restore")
+        raise UserError(f"{option} needs a whole run; leave out --save and --restore")
     costs = given(
         megahertz=positive("--clock", "MHz", options.clock),
         dram_pj_per_bit=positive("--dram-energy", "pJ per bit", options.dram_energy),
     )
     if options.energy:
-        require_event_run(config, settings)
+        require_event_run(run.config, run.options)
         return partial(run_with_events, energy=EventOptions(**costs))
     assert options.liberty is not None
-    require_cluster_run(config, settings, asked, "--engine")
+    require_cluster_run(run.config, run.options, option, "--engine")
     gates = GateOptions(
         liberty=options.liberty,
         sram_table=options.sram_table,

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..hw.base.errors import UserError
+from ..sim.run.dumps import DUMP_SUFFIX
 
 __all__ = [
     "Draft",
@@ -19,10 +20,6 @@ __all__ = [
     "write_dump",
     "write_together",
 ]
-
-#: Suffix of arrays of NumPy, contents of buffers and of DRAM after a run.
-DUMP_SUFFIX = ".npy"
-
 
 #: Places of outputs that are being written.
 OPEN: set[Path] = set()
@@ -137,7 +134,7 @@ def _unwritable(path: Path, error: OSError) -> UserError:
 
 def parsed_dumps(texts: Sequence[str]) -> list[tuple[str, Path]]:
     """Return what each ``--dump`` names, and its file."""
-    found = []
+    dumps = []
     for text in texts:
         what, equals, file = text.rpartition("=")
         if not (what and equals and file.endswith(DUMP_SUFFIX)):
@@ -145,8 +142,8 @@ def parsed_dumps(texts: Sequence[str]) -> list[tuple[str, Path]]:
                 f"--dump must be BUFFER=FILE{DUMP_SUFFIX} or ADDRESS:BYTES=FILE{DUMP_SUFFIX}, "
                 f"not {text!r}"
             )
-        found.append((what, Path(file)))
-    return found
+        dumps.append((what, Path(file)))
+    return dumps
 
 
 @contextmanager

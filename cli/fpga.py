@@ -13,20 +13,12 @@ from ..hw.config.rtl_support import require_rtl
 from ..hw.emit.emitter import emit
 from ..hw.presets import PRESETS
 from ..sim.run.fpga_self_test import BAUD, test_of, verdict_of
+from ..sim.run.request.choices import choose
+from ..sim.run.request.machine import changed
 from ..synth.fpga.bitstream import Build, board_top, build_bitstream, require_tools
 from ..synth.fpga.boards import find_board
 from .files import make_folder
-from .options import (
-    WHOLE,
-    Flag,
-    JsonOption,
-    JsonOutput,
-    SetOption,
-    changed,
-    choose,
-    new_table,
-    standard_output,
-)
+from .options import WHOLE, Flag, JsonOption, JsonOutput, SetOption, new_table, standard_output
 
 __all__ = ["fpga"]
 
@@ -78,8 +70,8 @@ def fpga(
     config = changed(known[choose("preset", preset, known)], settings)
     if isinstance(config, MachineConfig):
         require_rtl(config)
-    wanted = target.frequency if frequency is None else 1e6 * frequency
-    if not target.frequency <= wanted <= 1e9:
+    hertz = target.frequency if frequency is None else 1e6 * frequency
+    if not target.frequency <= hertz <= 1e9:
         raise UserError(
             f"--frequency must be between the board's clock, {target.frequency / 1e6:g} MHz, and "
             f"1000 MHz, not {frequency:g}"
@@ -100,14 +92,14 @@ def fpga(
             verilog = emit(test, DESIGN).verilog
             folder = Path(name)
             build = build_bitstream(
-                target, verilog, DESIGN, folder, wanted=wanted, seed=seed, progress=progress
+                target, verilog, DESIGN, folder, wanted=hertz, seed=seed, progress=progress
             )
             (folder / f"{DESIGN}.v").write_text(verilog)
             (folder / "board.v").write_text(board_top(target, DESIGN))
             make_folder(output)
             for file in FILES:
                 (output / file).write_bytes((folder / file).read_bytes())
-        meets = build.fmax >= target.frequency
+        is_fast_enough = build.fmax >= target.frequency
         people = result.write({
             "board": board,
             "device": target.device,
@@ -115,7 +107,7 @@ def fpga(
             "simulated": {"verdict": verdict, "cycles": cycles},
             "clock_hertz": target.frequency,
             "fmax_hertz": build.fmax,
-            "wanted_hertz": wanted,
+            "wanted_hertz": hertz,
             "utilization": build.used,
             "cells": build.cells,
             "critical_path": build.critical,
@@ -136,9 +128,9 @@ def fpga(
                 f"{BAUD:,} baud: spica pass {cycles:08x}"
             )
         out.print(f"{output / 'design.bit'}: {len(build.bitstream):,} bytes", soft_wrap=True)
-        if not meets:
+        if not is_fast_enough:
             out.print("Timing not met: the design may fail at the board's clock.")
-    return 0 if meets else TOO_SLOW
+    return 0 if is_fast_enough else TOO_SLOW
 
 
 def require_free(output: Path, force: bool):

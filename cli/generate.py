@@ -13,9 +13,10 @@ from ..hw.emit.sram_macros import MacroLimits
 from ..hw.machine.artifacts import MARK, artifacts
 from ..kernels.gemm.host.exported import exported_product
 from ..sim.engine.emission_cache import emit_cached
+from ..sim.run.request.machine import configured
+from ..sim.run.request.sizes import parsed_size
 from .files import write_together
-from .options import Flag, JsonOption, JsonOutput, SetOption, Whole, configured, standard_output
-from .sizes import parsed_size
+from .options import Flag, JsonOption, JsonOutput, SetOption, Whole, standard_output
 
 __all__ = ["generate"]
 
@@ -105,11 +106,11 @@ def count_srams(emission: Emission) -> int:
     return sum(sram.instances for sram in emission.srams or ())
 
 
-def macro_limits(asked: bool, minimum: int | None, words: int | None) -> MacroLimits | None:
+def macro_limits(has_macros: bool, minimum: int | None, words: int | None) -> MacroLimits | None:
     """Return the limits of ``--sram-...``; None without ``--sram-macros``."""
     given = {"bits": ("--sram-minimum", minimum), "words": ("--sram-words", words)}
     options = [option for option, value in given.values() if value is not None]
-    if not asked:
+    if not has_macros:
         if options:
             raise UserError(f"{options[0]} needs --sram-macros")
         return None

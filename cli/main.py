@@ -121,8 +121,8 @@ def import_commands() -> None:
     """Import all commands: a page of help has the first line of each."""
     for name, (module, function) in COMMANDS.items():
         del app[name]
-        found = importlib.import_module(f"{__package__}.{module}")
-        app.command(getattr(found, function), name=name)
+        commands = importlib.import_module(f"{__package__}.{module}")
+        app.command(getattr(commands, function), name=name)
 
 
 def complain(sentence: str, code: int) -> int:

@@ -1,25 +1,18 @@
-"""Options, selection of a config, and output that several commands share."""
+"""Options, and output, that several commands share."""
 
-import difflib
 import json
 import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from cyclopts import Parameter, Token
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ..hw.base.errors import UserError
-from ..hw.config import MachineConfig
-from ..hw.presets import PRESETS
-from ..hw.presets.override import override
 from .files import Draft
-
-Config = TypeVar("Config")
 
 __all__ = [
     "WHOLE",
@@ -28,9 +21,6 @@ __all__ = [
     "JsonOutput",
     "SetOption",
     "Whole",
-    "changed",
-    "choose",
-    "configured",
     "new_table",
     "piped_width",
     "standard_error",
@@ -117,29 +107,6 @@ def new_table(title: str, *columns: str, numbers: Iterable[str] = ()) -> Table:
     for column in numbers:
         table.add_column(column, justify="right")
     return table
-
-
-def choose(kind: str, name: str, known: Iterable[str]) -> str:
-    """Return `name` if it is `known`; otherwise raise `UserError` with a suggestion."""
-    names = list(known)
-    if name in names:
-        return name
-    close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
-    hint = f"did you mean {close[0]!r}?" if close else f"choose one of {', '.join(names)}"
-    raise UserError(f"unknown {kind} {name!r}; {hint}")
-
-
-def configured(preset: str, settings: Iterable[str]) -> MachineConfig:
-    """Return the config of a preset with the settings of ``--set``."""
-    return changed(PRESETS[choose("preset", preset, PRESETS)], settings)
-
-
-def changed(config: Config, settings: Iterable[str]) -> Config:
-    """Return a config with the settings of ``--set``."""
-    try:
-        return override(config, settings)
-    except ValueError as error:
-        raise UserError(f"cannot set {', '.join(settings)}: {error}") from None
 
 
 class JsonOutput:

@@ -7,14 +7,14 @@ from ..hw.base.progress import Progress
 __all__ = ["counting_blocks"]
 
 
-def counting_blocks(tell: Progress, name: str) -> Callable[[str, int], None]:
+def counting_blocks(progress: Progress, name: str) -> Callable[[str, int], None]:
     """Report elaboration, and return a callback that counts the blocks synthesised."""
     done = 0
-    tell(f"elaborating {name}", 0, 0)
+    progress(f"elaborating {name}", 0, 0)
 
     def advance(_: str, blocks: int):
         nonlocal done
         done += 1
-        tell(f"synthesising {name}", done, blocks)
+        progress(f"synthesising {name}", done, blocks)
 
     return advance

@@ -10,13 +10,14 @@ from ..explore.reproduce.page import reproduction_page
 from ..explore.reproduce.reproduced import Reproduced, reports
 from ..explore.reproduce.reproduced import reproduce as carried_out
 from ..explore.reproduce.waterfall import Waterfall, waterfall
+from ..explore.sweep.workers import require_workers
 from ..hw.base.errors import UserError
+from ..sim.run.request.choices import choose
 from .area.command import optional
 from .compare.sheets import print_comparison
 from .files import Draft, require_suffix
-from .options import Flag, JsonOption, JsonOutput, Whole, choose, new_table, standard_output
+from .options import Flag, JsonOption, JsonOutput, Whole, new_table, standard_output
 from .results import FAILED
-from .sweep.command import require_workers
 
 __all__ = ["reproduce"]
 

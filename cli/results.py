@@ -18,10 +18,10 @@ FAILED = 1
 
 def deliver(result: Mapping[str, Any], output: JsonOutput) -> int:
     """Write the result, print its report, and return the exit code."""
-    is_report_wanted = output.write(result)
+    has_report = output.write(result)
     if result["status"] == SAVED:
         return 0
-    if is_report_wanted:
+    if has_report:
         print(report(result, report_width()), end="")
     return 0 if result["check"]["verdict"] == PASS else FAILED
 

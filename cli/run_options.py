@@ -1,70 +1,16 @@
-"""Options of ``spica run``: declaration, applicability, and the options of a run they stand for."""
+"""Options of ``spica run``: declaration, and the request that they stand for."""
 
-import enum
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from ..hw.base.errors import UserError
-from ..hw.config.arithmetic import ARITHMETIC
-from ..kernels.gemm.data import KINDS
-from ..kernels.gemm.styles import ARRANGEMENTS
-from ..sim.engine.verilator_engine import GATINGS
-from ..sim.run.dumps import parsed_range
-from ..sim.run.options import (
-    BUILDS,
-    CHECKS,
-    CLUSTER_TRACES,
-    RACES,
-    SCHEDULES,
-    TRACES,
-    RunOptions,
-    SimtOptions,
-)
-from ..sim.trace import OVERVIEW_SUFFIXES, TRACE_SUFFIXES
+from ..sim.run.request.request import Request
 from .files import parsed_dumps
-from .memory import memory_of
-from .options import WHOLE, Flag, JsonOption, SetOption, choose
-from .sizes import require_at_least
+from .options import WHOLE, Flag, JsonOption, SetOption
 
-__all__ = [
-    "DRIVERS",
-    "Only",
-    "Options",
-    "PointOptions",
-    "flag_of",
-    "given",
-    "host_options",
-    "require_product_choices",
-    "simt_options",
-]
-
-DRIVERS = ("cores", "host")
-C_FORMATS = tuple(dict.fromkeys(f for kind in ARITHMETIC.values() for f in kind.c_formats))
-
-
-#: Suffixes of traces that any engine records in a window.
-DRAWN = (*TRACE_SUFFIXES, *OVERVIEW_SUFFIXES)
-
-
-class Only(enum.Enum):
-    """Runs to which an option is restricted; all other options apply to every run."""
-
-    RTL = enum.auto()
-    SIMPLE_MEMORY = enum.auto()
-    CORES = enum.auto()
-    DRAM = enum.auto()
-    MODEL = enum.auto()
-    PROGRAMS = enum.auto()
-    MATRIX = enum.auto()
-    PRODUCT = enum.auto()
-    ATTENTION = enum.auto()
-    KERNELS = enum.auto()
-    OWN = enum.auto()
-
+__all__ = ["Options", "PointOptions"]
 
 #: Option with values that may be repeated.
 Repeated = Parameter(negative=(), show_default=False)
@@ -181,76 +127,53 @@ class PointOptions:
 
     """
 
-    size: Annotated[str | None, SIZES, Only.KERNELS] = None
-    m: Annotated[int | None, SIZES, WHOLE, Parameter(name="-m"), Only.KERNELS] = None
-    n: Annotated[int | None, SIZES, WHOLE, Parameter(name="-n"), Only.KERNELS] = None
-    k: Annotated[int | None, SIZES, WHOLE, Parameter(name="-k"), Only.KERNELS] = None
-    c: Annotated[str | None, SIZES, Parameter(name="--c"), Only.PRODUCT] = None
-    keys: Annotated[int | None, SIZES, WHOLE, Only.ATTENTION] = None
-    heads: Annotated[int | None, SIZES, WHOLE, Only.ATTENTION] = None
-    kv_heads: Annotated[int | None, SIZES, WHOLE, Only.ATTENTION] = None
-    batch: Annotated[int | None, SIZES, WHOLE, Only.ATTENTION] = None
-    causal: Annotated[bool | None, SIZES, Parameter(negative=()), Only.ATTENTION] = None
-    scale: Annotated[float | None, SIZES, Only.ATTENTION] = None
+    size: Annotated[str | None, SIZES] = None
+    m: Annotated[int | None, SIZES, WHOLE, Parameter(name="-m")] = None
+    n: Annotated[int | None, SIZES, WHOLE, Parameter(name="-n")] = None
+    k: Annotated[int | None, SIZES, WHOLE, Parameter(name="-k")] = None
+    c: Annotated[str | None, SIZES, Parameter(name="--c")] = None
+    keys: Annotated[int | None, SIZES, WHOLE] = None
+    heads: Annotated[int | None, SIZES, WHOLE] = None
+    kv_heads: Annotated[int | None, SIZES, WHOLE] = None
+    batch: Annotated[int | None, SIZES, WHOLE] = None
+    causal: Annotated[bool | None, SIZES, Parameter(negative=())] = None
+    scale: Annotated[float | None, SIZES] = None
     engine: Annotated[str, ENGINE] = "verilator"
-    driver: Annotated[str | None, ENGINE, Only.MATRIX] = None
-    dram_bandwidth: Annotated[int | None, MEMORY, WHOLE, Only.DRAM] = None
-    dram_latency: Annotated[int | None, MEMORY, WHOLE, Only.DRAM] = None
-    memory_latency: Annotated[int | None, MEMORY, WHOLE, Only.SIMPLE_MEMORY] = None
-    memory_jitter: Annotated[int | None, MEMORY, WHOLE, Only.SIMPLE_MEMORY] = None
-    memory_stall: Annotated[float | None, MEMORY, Only.SIMPLE_MEMORY] = None
-    data: Annotated[str | None, SIZES, Only.MATRIX] = None
-    arrange: Annotated[str | None, SIZES, Only.PRODUCT] = None
+    driver: Annotated[str | None, ENGINE] = None
+    dram_bandwidth: Annotated[int | None, MEMORY, WHOLE] = None
+    dram_latency: Annotated[int | None, MEMORY, WHOLE] = None
+    memory_latency: Annotated[int | None, MEMORY, WHOLE] = None
+    memory_jitter: Annotated[int | None, MEMORY, WHOLE] = None
+    memory_stall: Annotated[float | None, MEMORY] = None
+    data: Annotated[str | None, SIZES] = None
+    arrange: Annotated[str | None, SIZES] = None
     seed: Annotated[int, SIZES, WHOLE] = 1
-    gating: Annotated[str | None, ENGINE, Only.RTL] = None
-    build: Annotated[str | None, ENGINE, Only.RTL] = None
-    max_cycles: Annotated[int | None, ENGINE, WHOLE, Only.RTL] = None
-    lockstep: Annotated[bool | None, ENGINE, Only.CORES] = None
-    races: Annotated[str | None, ENGINE, Only.CORES] = None
-    optimize: Annotated[int | None, PROGRAM, WHOLE, Only.PROGRAMS] = None
-    includes: Annotated[
-        tuple[Path, ...], PROGRAM, Repeated, Parameter(name="-I"), Only.PROGRAMS
-    ] = ()
-    defines: Annotated[tuple[str, ...], PROGRAM, Repeated, Parameter(name="-D"), Only.PROGRAMS] = ()
-    schedule: Annotated[str | None, ENGINE, Only.MODEL] = None
-    check: Annotated[str | None, ENGINE, Only.PROGRAMS] = None
-    max_instructions: Annotated[int | None, ENGINE, WHOLE, Only.MODEL] = None
+    gating: Annotated[str | None, ENGINE] = None
+    build: Annotated[str | None, ENGINE] = None
+    max_cycles: Annotated[int | None, ENGINE, WHOLE] = None
+    lockstep: Annotated[bool | None, ENGINE] = None
+    races: Annotated[str | None, ENGINE] = None
+    optimize: Annotated[int | None, PROGRAM, WHOLE] = None
+    includes: Annotated[tuple[Path, ...], PROGRAM, Repeated, Parameter(name="-I")] = ()
+    defines: Annotated[tuple[str, ...], PROGRAM, Repeated, Parameter(name="-D")] = ()
+    schedule: Annotated[str | None, ENGINE] = None
+    check: Annotated[str | None, ENGINE] = None
+    max_instructions: Annotated[int | None, ENGINE, WHOLE] = None
     allow_spills: Annotated[Flag, PROGRAM] = False
-    stack_bytes: Annotated[int | None, PROGRAM, WHOLE, Only.PROGRAMS] = None
-    allow_region: Annotated[tuple[str, ...], PROGRAM, Repeated, Only.PROGRAMS] = ()
+    stack_bytes: Annotated[int | None, PROGRAM, WHOLE] = None
+    allow_region: Annotated[tuple[str, ...], PROGRAM, Repeated] = ()
     settings: Annotated[SetOption, MACHINE] = ()
 
-    @property
-    def single_sizes(self) -> dict[str, int | None]:
-        """Sizes of single dimensions."""
-        return {"m": self.m, "n": self.n, "k": self.k}
+    def request(self, kernel: str, *files: str) -> Request:
+        """Return the request of a kernel or a program with these options."""
+        shared = {option.name for option in fields(Request)}
+        values = {name: value for name, value in vars(self).items() if name in shared}
+        return Request(**values | self.parsed, kernel=kernel, files=files)
 
     @property
-    def product(self) -> dict[str, Any]:
-        """Given options of the data of a product or of attention, by their names in Python."""
-        return given(
-            data=self.data,
-            c_format=self.c,
-            arrangement=self.arrange,
-            causal=self.causal,
-            scale=self.scale,
-        )
-
-    @property
-    def attention_sizes(self) -> dict[str, int]:
-        """Given sizes of attention besides its dimensions; raise unless each is at least 1."""
-        sizes = given(keys=self.keys, heads=self.heads, kv_heads=self.kv_heads, batch=self.batch)
-        require_at_least(1, {flag_of(name): size for name, size in sizes.items()})
-        return sizes
-
-    def refuse(self, what: str, *runs: Only, instead: str = ""):
-        """Raise if an option is given that is restricted to these runs; `instead` allows it."""
-        advice = f"leave it out, or choose {instead}" if instead else "leave it out"
-        for restriction in runs:
-            for each in fields(self):
-                metadata = getattr(each.type, "__metadata__", ())
-                if restriction in metadata and is_given(self, each.name):
-                    raise UserError(f"{flag_of(each.name)} does not apply to {what}; {advice}")
+    def parsed(self) -> dict[str, Any]:
+        """Values of a request that are not those of an option of the same name."""
+        return {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,133 +232,25 @@ class Options(PointOptions):
     """
 
     preset: Annotated[str, MACHINE, Parameter(show_default=False)] = ""
-    arg: Annotated[tuple[str, ...], PROGRAM, Repeated, Only.OWN] = ()
-    profile: Annotated[bool | None, OUTPUT, Parameter(negative=()), Only.CORES] = None
-    trace: Annotated[Path | None, OUTPUT, Only.RTL] = None
-    energy: Annotated[bool | None, ENERGY, Parameter(negative=()), Only.RTL] = None
-    energy_gates: Annotated[bool | None, ENERGY, Parameter(negative=()), Only.RTL] = None
-    liberty: Annotated[Path | None, ENERGY, Only.RTL] = None
-    sram_table: Annotated[Path | None, ENERGY, Only.RTL] = None
-    clock: Annotated[float | None, ENERGY, Only.RTL] = None
-    energy_windows: Annotated[str | None, ENERGY, Only.RTL] = None
-    dram_energy: Annotated[float | None, ENERGY, Only.RTL] = None
-    trace_window: Annotated[str | None, OUTPUT, Only.RTL] = None
+    arg: Annotated[tuple[str, ...], PROGRAM, Repeated] = ()
+    profile: Annotated[bool | None, OUTPUT, Parameter(negative=())] = None
+    trace: Annotated[Path | None, OUTPUT] = None
+    energy: Annotated[bool | None, ENERGY, Parameter(negative=())] = None
+    energy_gates: Annotated[bool | None, ENERGY, Parameter(negative=())] = None
+    liberty: Annotated[Path | None, ENERGY] = None
+    sram_table: Annotated[Path | None, ENERGY] = None
+    clock: Annotated[float | None, ENERGY] = None
+    energy_windows: Annotated[str | None, ENERGY] = None
+    dram_energy: Annotated[float | None, ENERGY] = None
+    trace_window: Annotated[str | None, OUTPUT] = None
     save: Annotated[Path | None, SAVED] = None
     save_at: Annotated[int | None, SAVED, WHOLE] = None
     force: Annotated[Flag, SAVED] = False
     restore: Annotated[Path | None, SAVED] = None
-    dump: Annotated[tuple[str, ...], OUTPUT, Repeated, Only.PROGRAMS] = ()
+    dump: Annotated[tuple[str, ...], OUTPUT, Repeated] = ()
     json: Annotated[JsonOption, OUTPUT] = None
 
-
-def is_given(options: PointOptions, name: str) -> bool:
-    """Return whether a restricted option is given."""
-    return getattr(options, name) not in (None, ())
-
-
-def flag_of(name: str) -> str:
-    """Return an option as it is written on the command line."""
-    short = {"m": "-m", "n": "-n", "k": "-k", "includes": "-I", "defines": "-D"}
-    return short.get(name) or f"--{name.replace('_', '-')}"
-
-
-def given(**options: Any) -> dict[str, Any]:
-    """Return the options that are given."""
-    return {name: value for name, value in options.items() if value is not None}
-
-
-RunOptionsT = TypeVar("RunOptionsT", bound=RunOptions)
-
-
-def run_options(kind: type[RunOptionsT], options: Options, **others: Any) -> RunOptionsT:
-    """Return the options of a run: those of the same name that are given, and `others`.
-
-    Parameters
-    ----------
-    kind : type
-        `RunOptions` or `SimtOptions`.
-    options : Options
-        Options of the command line.
-    **others
-        Options of the run without an option of the same name.
-
-    """
-    shared = {each.name for each in fields(kind)} & {each.name for each in fields(options)}
-    taken = {name: getattr(options, name) for name in shared} | {
-        "memory": memory_of(
-            options.seed,
-            given(bytes_per_cycle=options.dram_bandwidth, latency=options.dram_latency),
-            given(
-                latency=options.memory_latency,
-                jitter=options.memory_jitter,
-                stall=options.memory_stall,
-            ),
-        ),
-        "trace_window": parsed_window(options),
-    }
-    return kind(**given(**taken), **others)
-
-
-def host_options(options: Options) -> RunOptions:
-    """Return the options of a run that a host drives; raise unless each has a valid value."""
-    found = run_options(RunOptions, options)
-    require_rtl_choices(found, CLUSTER_TRACES)
-    require_product_choices(options)
-    return found
-
-
-def simt_options(options: Options) -> SimtOptions:
-    """Return the options of a run of a program; raise unless each has a valid value."""
-    regions = tuple(parsed_range("--allow-region", text) for text in options.allow_region)
-    dumps = tuple(name for name, _ in parsed_dumps(options.dump))
-    found = run_options(SimtOptions, options, allow_regions=regions, dumps=dumps)
-    choose("--schedule", found.schedule, SCHEDULES)
-    if found.check is not None:
-        choose("--check", found.check, CHECKS)
-    choose("--races", found.races, RACES)
-    if options.races is not None and not found.lockstep:
-        raise UserError("--races needs lockstep; leave out --no-lockstep")
-    require_rtl_choices(found, TRACES)
-    if not 0 <= found.optimize <= 3:
-        raise UserError(f"--optimize must be between 0 and 3, not {found.optimize}")
-    require_at_least(1, {"--max-instructions": found.max_instructions})
-    return found
-
-
-def require_rtl_choices(options: RunOptions, traces: Sequence[str]):
-    """Raise unless gating, trace and limit of cycles are valid."""
-    choose("--gating", options.gating, GATINGS)
-    if options.build is not None:
-        choose("--build", options.build, BUILDS)
-    if options.trace is not None:
-        choose("suffix of --trace", options.trace.suffix, traces)
-    if options.waveform and options.build == "quick":
-        raise UserError("a waveform needs --build fast, not quick")
-    require_at_least(1, {"--max-cycles": options.max_cycles})
-
-
-def require_product_choices(options: Options, kinds: Sequence[str] = KINDS):
-    """Raise unless the format of C and the kind of operands are known."""
-    if options.data is not None:
-        choose("--data", options.data, kinds)
-    if options.c is not None:
-        choose("--c", options.c, C_FORMATS)
-    if options.arrange is not None:
-        choose("--arrange", options.arrange, ARRANGEMENTS)
-
-
-def parsed_window(options: Options) -> tuple[int, int] | None:
-    """Return the first cycle of ``--trace-window`` and the cycle after the last."""
-    window, trace, engine = options.trace_window, options.trace, options.engine
-    if window is None:
-        return None
-    if trace is None:
-        raise UserError("--trace-window needs --trace")
-    if trace.suffix not in DRAWN and engine != "verilator":
-        raise UserError(
-            f"--trace-window needs --engine verilator; engine {engine} traces every cycle"
-        )
-    first, _, end = window.partition(":")
-    if not (first.isdecimal() and end.isdecimal() and int(first) < int(end)):
-        raise UserError(f"--trace-window must be first:end with first below end, not {window!r}")
-    return int(first), int(end)
+    @property
+    def parsed(self) -> dict[str, Any]:
+        """Names of buffers and ranges of DRAM to return after the run."""
+        return {"dump": tuple(name for name, _ in parsed_dumps(self.dump))}

@@ -9,10 +9,10 @@ from typing import Any
 from ..hw.base.errors import UserError
 from ..sim.machine.saved_run import SavedRun
 from ..sim.machine.saving import NOTHING, Saving
+from ..sim.run.request.choices import require_at_least
 from .files import Draft
 from .options import standard_error
 from .run_options import Options
-from .sizes import require_at_least
 
 __all__ = ["command_of", "saved_to"]
 
@@ -61,21 +61,23 @@ def saved_to(options: Options, command: dict[str, Any]) -> Iterator[Saving]:
     require_at_least(1, {"--save-at": at})
     if path.exists() and not options.force:
         raise UserError(f"{path} exists; choose another file, or --force to replace it")
-    kept: list[SavedRun] = []
+    saved: list[SavedRun] = []
     with Draft(path) as draft:
 
         def keep(run: SavedRun):
             run.write(draft.draft)
             draft.commit()
-            kept.append(run)
+            saved.append(run)
 
-        say = standard_error().print
+        report = standard_error().print
         try:
             yield Saving(keep=keep, at=at, restored=restored, command=command)
         finally:
-            for run in kept:
+            for run in saved:
                 cycle = run.snapshot.cycle
-                say(f"Saved at cycle {cycle:,}: continue with spica resume {path}", soft_wrap=True)
-        if not kept:
+                report(
+                    f"Saved at cycle {cycle:,}: continue with spica resume {path}", soft_wrap=True
+                )
+        if not saved:
             cycle = max_cycles if at is None else at
-            say(f"Not saved: the run ended before cycle {cycle:,}", soft_wrap=True)
+            report(f"Not saved: the run ended before cycle {cycle:,}", soft_wrap=True)

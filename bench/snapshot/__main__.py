@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spica.cli.options import standard_output
-from spica.cli.sizes import require_at_least
 from spica.explore.work.record import ERROR
+from spica.sim.run.request.choices import require_at_least
 
 from ..guarded import guarded
 from .cases import RTL

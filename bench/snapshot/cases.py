@@ -6,8 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from spica.cli.run import chosen
-from spica.cli.run_options import Options
 from spica.explore.work.failure import failure_of, one_line
 from spica.explore.work.record import PASS, STOPPED, Record
 from spica.hw.base.build_cache import digest
@@ -18,6 +16,8 @@ from spica.hw.config.rtl_support import require_rtl
 from spica.hw.emit.shared_block import describe
 from spica.sim.engine.emission_cache import emit_cached
 from spica.sim.run.options import MODEL
+from spica.sim.run.request.request import Request
+from spica.sim.run.request.resolve import resolve
 from spica.sim.run.workload import run_workload
 from spica.synth.area import area_report, measure_cluster
 
@@ -103,11 +103,19 @@ class RunCase(Case):
         """Run the kernel; raise `UserError` if the machine cannot."""
         limit = "max_instructions" if self.engine == MODEL else "max_cycles"
         given: dict[str, Any] = {**self.options, limit: LIMIT}
-        options = Options(preset=self.preset, engine=self.engine, **given)
-        workload, settings = chosen(self.kernel, (), self.config, options)
+        run = resolve(
+            Request(
+                kernel=self.kernel,
+                preset=self.preset,
+                config=self.config,
+                engine=self.engine,
+                **given,
+            )
+        )
+        workload = run.workload
         buffers: dict[str, np.ndarray] = {}
         try:
-            result = run_workload(workload, self.preset, self.config, settings, results=buffers)
+            result = run_workload(workload, run.preset, run.config, run.options, results=buffers)
         except MachineError as error:
             return Record(status=STOPPED, reason=one_line(error))
         check = result["check"]

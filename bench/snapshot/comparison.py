@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from spica.cli.options import choose
 from spica.hw.base.errors import UserError
+from spica.sim.run.request.choices import choose
 
 from .facts import GROUPS, Value
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from spica.cli.catalog import ENGINES, kernel_names
-from spica.cli.options import choose
 from spica.hw.base.errors import UserError
 from spica.hw.config import MachineConfig
 from spica.hw.presets import PRESETS
 from spica.sim.run.drivers import HOST_KERNEL
 from spica.sim.run.options import MODEL
+from spica.sim.run.request.choices import choose
 
 from .cases import RTL, Case, PresetCase, RunCase
 from .sizes import sizes_of

@@ -14,6 +14,8 @@ from ...explore.charts.files import PICTURES, picture
 from ...hw.base.errors import UserError
 from ...hw.config import MachineConfig
 from ...hw.config.rtl_support import require_rtl
+from ...sim.run.request.choices import choose, require_at_least
+from ...sim.run.request.machine import changed, configured
 from ...synth.area import area_report, measure_cluster
 from ...synth.design import cluster_design
 from ...synth.fpga.area import Resources, measure_technology
@@ -24,20 +26,9 @@ from ...synth.macros import read_macros
 from ...synth.measure import Measurement
 from ...synth.timing.paths import DeepPath, deepest_paths
 from ..files import Draft, require_suffix
-from ..options import (
-    WHOLE,
-    Flag,
-    JsonOption,
-    JsonOutput,
-    SetOption,
-    changed,
-    choose,
-    configured,
-    standard_output,
-)
+from ..options import WHOLE, Flag, JsonOption, JsonOutput, SetOption, standard_output
 from ..progress import counting_blocks
 from ..sheet import Sheet
-from ..sizes import require_at_least
 from .sheets import (
     block_sheet,
     comparison_sheet,

@@ -1,6 +1,5 @@
 """``spica compare``: one kernel on several machines, side by side."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -9,17 +8,16 @@ from cyclopts import Parameter
 from ...api.progress import ProgressDisplay
 from ...explore.charts.comparison import comparison_chart, comparison_page
 from ...explore.charts.files import PICTURES, picture
-from ...explore.points.machines import parsed_machines
+from ...explore.points.machines import machines_of
+from ...explore.points.plan import planned
 from ...explore.sweep.compared import comparable, compared
+from ...explore.sweep.workers import require_workers
 from ...explore.tables.comparison import Comparison
-from ...hw.config import MachineConfig
 from ..area.command import optional
-from ..catalog import kernel_names
 from ..files import require_suffix
-from ..options import Flag, JsonOption, JsonOutput, Whole, choose, configured
+from ..options import Flag, JsonOption, JsonOutput, Whole
 from ..results import FAILED
 from ..run_options import PointOptions
-from ..sweep.command import plan_of, require_workers
 from .sheets import print_comparison
 
 __all__ = ["compare"]
@@ -69,9 +67,8 @@ def compare(
         Write charts to this SVG or PNG file, or a page with charts and table to this HTML file.
 
     """
-    choose("kernel", kernel, kernel_names())
     machines = machines_of(preset, options.settings)
-    plan = comparable(plan_of(kernel, machines, (), options, has_energy=energy))
+    plan = comparable(planned(options.request(kernel), machines, has_energy=energy))
     require_workers(jobs, scheduler)
     require_suffix("--plot", plot, (*PICTURES, PAGE))
     with (
@@ -93,11 +90,3 @@ def compare(
         if result.write(comparison.report()):
             print_comparison(comparison)
     return 0 if comparison.is_passed else FAILED
-
-
-def machines_of(presets: Sequence[str], settings: Sequence[str]) -> dict[str, MachineConfig]:
-    """Return the config of each machine by name; the settings of ``--set`` are applied to all."""
-    return {
-        name: configured(preset, [*settings, *own])
-        for name, (preset, own) in parsed_machines(presets).items()
-    }

@@ -47,14 +47,14 @@ class Charts:
         pareto: str | None,
     ):
         self.title, self.axes, self.has_area = title, axes, has_area
-        self.wanted = {}
+        self.drawings = {}
         if plot is not None:
-            self.wanted["plot.svg"] = (
+            self.drawings["plot.svg"] = (
                 plot_chart,
                 parsed_quantities("--plot", plot, axes, has_area, has_energy=has_energy),
             )
         if pareto is not None:
-            self.wanted["pareto.svg"] = (
+            self.drawings["pareto.svg"] = (
                 pareto_chart,
                 parsed_quantities(
                     *("--pareto", pareto, axes, has_area),
@@ -66,21 +66,21 @@ class Charts:
     @contextmanager
     def opened(self, folder: Path | None) -> Iterator[dict[str, Draft]]:
         """Provide drafts of the files; raise if there is a folder without charts, or none."""
-        if bool(self.wanted) != (folder is not None):
+        if bool(self.drawings) != (folder is not None):
             raise UserError(
                 "--plot and --pareto need --output, the folder of their files"
-                if self.wanted
+                if self.drawings
                 else "--output needs --plot or --pareto, whose files it holds"
             )
         with ExitStack() as stack:
-            names = [*self.wanted, PAGE] if folder is not None else []
+            names = [*self.drawings, PAGE] if folder is not None else []
             yield {name: stack.enter_context(Draft(folder / name)) for name in names}
 
     def write(self, drafts: Mapping[str, Draft], rows: Sequence[Row]):
         """Write all files completely before the first is renamed to its place."""
         rows = ordered(rows)
         charts = {
-            name: draw(self.title, x, y, rows) for name, (draw, (x, y)) in self.wanted.items()
+            name: draw(self.title, x, y, rows) for name, (draw, (x, y)) in self.drawings.items()
         }
         for name, draft in drafts.items():
             draft.write(

@@ -1,35 +1,27 @@
 """``spica sweep``: one kernel on many machines, in a table."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from ...api.progress import ProgressDisplay
-from ...explore.energy.event_model import EventOptions
-from ...explore.points.axes import parsed_axes, require_distinct, require_known
-from ...explore.points.plan import Plan, planned
+from ...explore.points.axes import parsed_axes
+from ...explore.points.machines import presets_of
+from ...explore.points.plan import planned
 from ...explore.sweep.sweep import stored, work_of
 from ...explore.sweep.sweep import sweep as carried_out
+from ...explore.sweep.workers import require_workers
 from ...explore.tables.table import csv_text, report
-from ...explore.work.analytic_run import predictions_of
-from ...explore.work.kernel_run import KernelRun
 from ...explore.work.record import ILLEGAL, PASS
-from ...hw.base.errors import UserError
-from ...hw.config import MachineConfig
-from ...sim.run.exact_kernels import EXACT_KERNELS
 from ..area.command import optional
-from ..catalog import ENGINES, kernel_names
-from ..options import Flag, JsonOption, JsonOutput, Whole, choose, configured, standard_output
+from ..options import Flag, JsonOption, JsonOutput, Whole, standard_output
 from ..results import FAILED
-from ..run import chosen
-from ..run_options import DRIVERS, Options, PointOptions
-from ..sizes import require_at_least
+from ..run_options import PointOptions
 from .charts import Charts
 from .sheets import plan_table, print_sweep
 
-__all__ = ["plan_of", "require_workers", "sweep"]
+__all__ = ["sweep"]
 
 Repeated = Parameter(negative=(), show_default=False)
 DEFAULTS = PointOptions()
@@ -93,14 +85,15 @@ def sweep(
         Folder of the charts: plot.svg, pareto.svg, and sweep.html with both and the table.
 
     """
-    choose("kernel", kernel, kernel_names())
-    require_distinct("presets", preset)
-    configs = {name: configured(name, options.settings) for name in preset}
-    if energy and analytic:
-        raise UserError("--energy does not apply to --analytic, which predicts no counters")
-    plan = plan_of(kernel, configs, over, options, is_predicted=analytic, has_energy=energy)
+    plan = planned(
+        options.request(kernel),
+        presets_of(preset, options.settings),
+        parsed_axes(over),
+        has_energy=energy,
+        is_predicted=analytic,
+    )
     plan.require_legal()
-    plan.require_energy("--energy")
+    plan.require_energy()
     require_workers(jobs, scheduler)
     if dry_run:
         standard_output().print(plan_table(plan, set(stored(work_of(plan, area)))))
@@ -123,45 +116,3 @@ def sweep(
         if result.write(report(kernel, plan.sizes, plan.axes, rows, area)):
             print_sweep(title, plan.axes, rows)
     return 0 if all(row.record.status in (PASS, ILLEGAL) for row in rows) else FAILED
-
-
-def require_workers(jobs: int | None, scheduler: str | None):
-    """Raise unless the number of processes is valid, and absent with a scheduler."""
-    require_at_least(1, {"--jobs": jobs})
-    if jobs is not None and scheduler is not None:
-        raise UserError("--jobs does not apply to --scheduler, whose workers are running already")
-
-
-def plan_of(
-    kernel: str,
-    configs: Mapping[str, MachineConfig],
-    over: Sequence[str],
-    options: PointOptions,
-    *,
-    is_predicted: bool = False,
-    has_energy: bool = False,
-) -> Plan:
-    """Return the plan of the runs of a kernel on configs, by name, with values of fields."""
-    choose("--engine", options.engine, ENGINES)
-    if options.driver is not None:
-        choose("--driver", options.driver, DRIVERS)
-    require_at_least(0, {"--seed": options.seed})
-    axes = parsed_axes(over)
-    has_dram = kernel in EXACT_KERNELS
-    require_known(axes, configs.values(), options.engine, has_dram=has_dram)
-
-    def run_of(preset: str, config: MachineConfig) -> KernelRun:
-        own = Options(preset=preset, **vars(options))
-        workload, settings = chosen(kernel, (), config, own)
-        return KernelRun(
-            kernel=kernel,
-            driver=workload.driver,
-            preset=preset,
-            config=config,
-            sizes=workload.subject["sizes"],
-            product=options.product,
-            options=settings,
-            energy=EventOptions() if has_energy else None,
-        )
-
-    return planned(configs, axes, predictions_of(run_of) if is_predicted else run_of)

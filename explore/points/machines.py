@@ -4,9 +4,25 @@ import re
 from collections.abc import Sequence
 
 from ...hw.base.errors import UserError
+from ...hw.config import MachineConfig
+from ...sim.run.request.machine import configured
 from .axes import memory_of, require_distinct
 
-__all__ = ["parsed_machines"]
+__all__ = ["machines_of", "parsed_machines", "presets_of"]
+
+
+def presets_of(names: Sequence[str], settings: Sequence[str] = ()) -> dict[str, MachineConfig]:
+    """Return the configs of presets by name, all with the same settings."""
+    require_distinct("presets", names)
+    return {name: configured(name, settings) for name in names}
+
+
+def machines_of(texts: Sequence[str], settings: Sequence[str] = ()) -> dict[str, MachineConfig]:
+    """Return the configs of `parsed_machines` by name, all with further `settings` first."""
+    return {
+        name: configured(preset, [*settings, *own])
+        for name, (preset, own) in parsed_machines(texts).items()
+    }
 
 
 def parsed_machines(texts: Sequence[str]) -> dict[str, tuple[str, list[str]]]:
@@ -19,7 +35,7 @@ def parsed_machines(texts: Sequence[str]) -> dict[str, tuple[str, list[str]]]:
         may contain commas.
 
     """
-    found = {}
+    machines = {}
     for text in texts:
         preset, *settings = [part.strip() for part in re.split(r",(?![^(]*\))", text)]
         for setting in settings:
@@ -35,6 +51,6 @@ def parsed_machines(texts: Sequence[str]) -> dict[str, tuple[str, list[str]]]:
                     "have the same one; use --dram-... or --memory-..."
                 )
         name = ",".join([preset, *settings])
-        require_distinct("machines of a comparison", [*found, name])
-        found[name] = preset, settings
-    return found
+        require_distinct("machines of a comparison", [*machines, name])
+        machines[name] = preset, settings
+    return machines

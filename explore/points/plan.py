@@ -1,13 +1,19 @@
 """Plan of a sweep: a point for every preset and every combination of values."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...hw.base.errors import UserError
 from ...hw.config import MachineConfig
-from ..energy.requirements import require_cluster_run
-from ..work.kernel_run import KernelRun
-from .axes import Axis, combinations, on_machine, on_memory
+from ...sim.run.exact_kernels import EXACT_KERNELS
+from ...sim.run.request.request import Request
+from ...sim.run.request.resolve import resolve
+from ...sim.run.request.run_options import require_known_values
+from ..energy.event_model import EventOptions
+from ..energy.requirements import EVENTS, require_cluster_run
+from ..work.analytic_run import predicted
+from ..work.kernel_run import KernelRun, kernel_run
+from .axes import Axis, combinations, on_machine, on_memory, require_known
 
 __all__ = ["Plan", "Point", "planned"]
 
@@ -67,30 +73,46 @@ class Plan:
             reason = self.points[0].reason if self.points else "there is no machine"
             raise UserError(f"no point of the sweep is legal: {reason}")
 
-    def require_energy(self, option: str):
-        """Raise unless the energy of every run can be computed from events, as `option` asks."""
+    def require_energy(self):
+        """Raise unless the energy of every run that has one can be computed from events."""
         for point in self.points:
             if point.run is not None and point.run.energy is not None:
-                require_cluster_run(point.run.config, point.run.options, option)
+                require_cluster_run(point.run.config, point.run.options, EVENTS)
 
 
 def planned(
+    request: Request,
     configs: Mapping[str, MachineConfig],
-    axes: Sequence[Axis],
-    run_of: Callable[[str, MachineConfig], KernelRun],
+    axes: Sequence[Axis] = (),
+    *,
+    has_energy: bool = False,
+    is_predicted: bool = False,
 ) -> Plan:
-    """Return the plan of a sweep.
+    """Return the plan of a sweep; an illegal combination is a point with its reason.
 
     Parameters
     ----------
+    request : Request
+        Run that is requested, of any machine.
     configs : mapping of str to MachineConfig
-        Config of each preset by name.
+        Config of each machine by name.
     axes : sequence of Axis
-        Axes, checked by `axes.require_known`.
-    run_of : callable
-        Returns the run of a preset with a changed config; raises `UserError` if there is none.
+        Axes of the sweep.
+    has_energy : bool
+        Whether the energy of every run is computed from events.
+    is_predicted : bool
+        Whether runs are predicted by the analytic model in place of a simulation.
 
     """
+    require_known_values(request)
+    require_known(axes, configs.values(), request.engine, has_dram=request.kernel in EXACT_KERNELS)
+    if has_energy and is_predicted:
+        raise UserError("--energy does not apply to --analytic, which predicts no counters")
+
+    def run_of(preset: str, config: MachineConfig) -> KernelRun:
+        run = resolve(replace(request, preset=preset, config=config, settings=()))
+        work = kernel_run(run, EventOptions() if has_energy else None)
+        return predicted(work) if is_predicted else work
 
     def point(preset: str, config: MachineConfig, settings: dict[str, str]) -> Point:
         try:

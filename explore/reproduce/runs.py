@@ -1,13 +1,14 @@
 """Runs of the designs of the published comparison."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from ...hw.presets import PRESETS
 from ...sim.harness.dram import DramConfig
-from ...sim.run.options import SimtOptions
+from ...sim.run.request.request import Request
+from ...sim.run.request.resolve import resolve
 from ..energy.event_model import EventOptions
-from ..work.kernel_run import KernelRun
+from ..work.kernel_run import KernelRun, kernel_run
 
 __all__ = ["KERNEL", "OVERWRITING", "PAIR", "UNITS", "attention_run", "gemm_run", "pair_run"]
 
@@ -50,13 +51,14 @@ def run_of(
     product: Mapping[str, Any] | None = None,
 ) -> KernelRun:
     """Return the run of a kernel; `preset` is the machine, if it is not the design."""
-    return KernelRun(
+    request = Request(
         kernel=kernel,
+        preset=preset or design,
         driver="cores",
-        preset=design,
-        config=PRESETS[preset or design],
         sizes=sizes,
-        product=product or {},
-        options=SimtOptions(engine="verilator", memory=DramConfig(), lockstep=False),
-        energy=EventOptions() if kernel in WITH_ENERGY else None,
+        problem=product or {},
+        memory=DramConfig(),
+        is_lockstep_usual=False,
     )
+    energy = EventOptions() if kernel in WITH_ENERGY else None
+    return replace(kernel_run(resolve(request), energy), preset=design)

@@ -41,6 +41,6 @@ class StepFile:
 def current_steps(folder: str) -> str:
     """Return the steps that are under way, in one line; empty without any."""
     texts = [path.read_text(encoding="utf-8") for path in sorted(Path(folder).iterdir())]
-    found = [text for text in texts if text]
-    more = [f"{len(found) - SHOWN} more"] if len(found) > SHOWN else []
-    return "; ".join([*found[:SHOWN], *more])
+    steps = [text for text in texts if text]
+    more = [f"{len(steps) - SHOWN} more"] if len(steps) > SHOWN else []
+    return "; ".join([*steps[:SHOWN], *more])

@@ -50,7 +50,7 @@ def sweep(
     progress : callable or None
         Progress callback.
     has_steps : bool
-        Whether it is told what the processes of this machine do, by the names of the machines.
+        Whether it receives the steps of the processes here, by the names of the machines.
 
     """
     works = work_of(plan, has_area)
@@ -61,14 +61,14 @@ def sweep(
     rest = [work for key, work in works.items() if key not in records]
     names = names_of(plan) if has_steps and scheduler is None else None
 
-    def tell(steps: str = "") -> None:
+    def report(steps: str = "") -> None:
         if progress is not None:
             progress(steps or "sweep", len(records), len(works))
 
-    tell()
-    for work, record in finished(rest, jobs or default_jobs(), scheduler, names, tell):
+    report()
+    for work, record in finished(rest, jobs or default_jobs(), scheduler, names, report):
         records[work.key] = record
-        tell()
+        report()
     return [row_of(point, has_area, records) for point in plan.points]
 
 
@@ -83,20 +83,20 @@ def names_of(plan: Plan) -> dict[str, str]:
 
 def work_of(plan: Plan, has_area: bool) -> dict[str, Work]:
     """Return the distinct pieces of work of a plan by key, in the order of the points."""
-    found: dict[str, Work] = {}
+    works: dict[str, Work] = {}
     for point in plan.points:
         if point.run is not None:
-            found[point.run.key] = point.run
+            works[point.run.key] = point.run
             if has_area:
                 area = AreaMeasurement(config=point.run.config)
-                found[area.key] = area
-    return found
+                works[area.key] = area
+    return works
 
 
 def stored(works: Mapping[str, Work]) -> dict[str, Record]:
     """Return the records that earlier sweeps have stored, by key."""
-    found = {key: store.load(work) for key, work in works.items() if not work.is_immediate}
-    return {key: record for key, record in found.items() if record is not None}
+    records = {key: store.load(work) for key, work in works.items() if not work.is_immediate}
+    return {key: record for key, record in records.items() if record is not None}
 
 
 def finished(
@@ -104,11 +104,11 @@ def finished(
     jobs: int,
     scheduler: str | None,
     names: Mapping[str, str] | None,
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> Iterator[tuple[Work, Record]]:
     """Do work on workers; yield every piece with its record, as soon as the record is stored.
 
-    The steps of work with `names` are told.
+    The steps of work with `names` are reported.
     """
     if not works:
         return
@@ -137,7 +137,7 @@ def finished(
                         store.save(work, record)
                     yield work, record
                 if steps := current_steps(folder):
-                    tell(steps)
+                    report(steps)
         except (BrokenExecutor, CancelledError):
             raise UserError(
                 "a worker process or the scheduler was ended from outside, perhaps for want of "
@@ -159,7 +159,7 @@ def by_machine(works: Sequence[Work]) -> list[Work]:
         machine = repr(work.config)
         ranks[machine] = ranks.get(machine, -1) + 1
         order.append((ranks[machine], work))
-    return [work for _, work in sorted(order, key=lambda each: each[0])]
+    return [work for _, work in sorted(order, key=lambda place: place[0])]
 
 
 def row_of(point: Point, has_area: bool, records: Mapping[str, Record]) -> Row:

@@ -14,11 +14,19 @@ from loky.process_executor import ProcessPoolExecutor
 
 from ...hw.base.errors import UserError
 from ...hw.base.tools import SPARED
+from ...sim.run.request.choices import require_at_least
 
-__all__ = ["default_jobs", "workers"]
+__all__ = ["default_jobs", "require_workers", "workers"]
 
 #: Seconds until a scheduler must answer.
 PATIENCE = 10
+
+
+def require_workers(jobs: int | None, scheduler: str | None):
+    """Raise unless the number of processes is valid, and absent with a scheduler."""
+    require_at_least(1, {"--jobs": jobs})
+    if jobs is not None and scheduler is not None:
+        raise UserError("--jobs does not apply to --scheduler, whose workers are running already")
 
 
 def default_jobs() -> int:

@@ -133,14 +133,14 @@ class Comparison:
             "machines": [
                 {
                     "name": name,
-                    "driver": each.driver,
+                    "driver": run.driver,
                     "status": row.record.status,
                     "reason": row.record.reason,
-                    "numerics": each.config.product_numerics,
+                    "numerics": run.config.product_numerics,
                     "result": row.record.result,
                     "area": row.areas,
                 }
-                for name, each, row in zip(self.names, self.runs, self.rows, strict=True)
+                for name, run, row in zip(self.names, self.runs, self.rows, strict=True)
             ],
             "figures": [
                 asdict(figure) | {"values": list(figure.values), "ratios": figure.ratios}

@@ -48,10 +48,10 @@ def counted(name: str, bytes_of: Callable[[Result], int] | None = None) -> Calla
 
     def figure(result: Result) -> Value:
         counters = result["counters"] or {}
-        found = [count for key, count in counters.items() if key.startswith(name)]
-        if not found:
+        counts = [count for key, count in counters.items() if key.startswith(name)]
+        if not counts:
             return None
-        return sum(found) * (1 if bytes_of is None else bytes_of(result))
+        return sum(counts) * (1 if bytes_of is None else bytes_of(result))
 
     return figure
 
@@ -68,8 +68,8 @@ def beat_bytes(result: Result) -> int:
 
 def energy_delay(result: Result) -> Value:
     """Return the energy-delay product in pJ s, None without energy."""
-    found = result["energy"]
-    return None if found is None else found["energy_delay_js"] * 1e12
+    energy = result["energy"]
+    return None if energy is None else energy["energy_delay_js"] * 1e12
 
 
 def dram(key: str) -> Callable[[Result], Value]:

@@ -25,9 +25,9 @@ def front(points: Sequence[Sequence[float]], better: Sequence[str]) -> list[int]
     """
     signs = [-1.0 if direction == MORE else 1.0 for direction in better]
     costs = np.asarray(points, dtype=float).reshape(-1, len(better)) * signs
-    kept = [
+    undominated = [
         number
         for number, cost in enumerate(costs)
         if not np.any(np.all(costs <= cost, axis=1) & np.any(costs < cost, axis=1))
     ]
-    return sorted(kept, key=lambda number: tuple(costs[number]))
+    return sorted(undominated, key=lambda number: tuple(costs[number]))

@@ -1,6 +1,6 @@
 """Prediction of a run by the analytic model, as work of a sweep."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,10 +18,7 @@ from ...sim.run.options import with_memory
 from .kernel_run import KernelRun
 from .record import PASS, Record
 
-__all__ = ["AnalyticRun", "predictions_of"]
-
-#: Function that finds the run of a machine by its name and config.
-RunOf = Callable[[str, MachineConfig], KernelRun]
+__all__ = ["AnalyticRun", "predicted"]
 
 #: Kernels besides products, and driver, that the model describes.
 ATTENTION, DRIVER = "attention", "cores"
@@ -54,7 +51,7 @@ class AnalyticRun(KernelRun):
             macs, what = product.macs, gemm.WHAT
             prediction = gemm.predict(self.config, product, memory, kernel=self.kernel)
             if self.kernel == PAIR:
-                macs = sum(each.macs for each in pair.products_of(self.config, product))
+                macs = sum(part.macs for part in pair.products_of(self.config, product))
         return self.recorded(macs, product_macs(self.config, what), prediction)
 
     def recorded(self, macs: int, slots: int, prediction: Prediction) -> Record:
@@ -77,7 +74,7 @@ def attention_of(
     if data != DATA:
         raise UserError(f"{attention.WHAT} needs {DATA} data, not {data}")
     return problem_of(
-        config, **sizes, **{name: each for name, each in options.items() if name != "data"}
+        config, **sizes, **{name: value for name, value in options.items() if name != "data"}
     )
 
 
@@ -107,8 +104,3 @@ def predicted(run: KernelRun) -> AnalyticRun:
             f"{DRIVER}, not {described}: simulate it"
         )
     return AnalyticRun(**vars(run))
-
-
-def predictions_of(run_of: RunOf) -> RunOf:
-    """Return the function that finds the prediction of a run in place of the run."""
-    return lambda name, config: predicted(run_of(name, config))

@@ -1,62 +1,38 @@
 """Run of a kernel on one machine, as work of a sweep."""
 
 import functools
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ...hw.base.build_cache import digest
 from ...hw.base.errors import MachineError
 from ...hw.base.progress import Progress
-from ...hw.config import MachineConfig
 from ...hw.config.rtl_support import require_rtl
 from ...hw.emit.shared_block import describe
-from ...sim.run.exact_kernels import kernel_of
-from ...sim.run.options import MODEL, RunOptions, SimtOptions, with_memory
-from ...sim.run.product_workload import ProductWorkload
+from ...sim.run.options import MODEL, SimtOptions, with_memory
 from ...sim.run.program_workload import KernelWorkload
-from ...sim.run.workload import Workload, run_workload
+from ...sim.run.request.run import Run
+from ...sim.run.workload import run_workload
 from ..energy.event_model import EventOptions, require_event_run, run_with_events
 from .failure import failure_of, one_line
 from .metrics import RUN_METRICS, figures_of
 from .record import PASS, STOPPED, Record
 from .source import source_key
 
-__all__ = ["KernelRun"]
+__all__ = ["KernelRun", "kernel_run"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class KernelRun:
-    """Run of a kernel on one machine.
+class KernelRun(Run):
+    """Run of a kernel on one machine, with a record.
 
     Parameters
     ----------
-    kernel : str
-        Name of the kernel.
-    driver : str
-        ``cores``, or ``host`` for a product that a host commands.
-    preset : str
-        Name of the machine.
-    config : MachineConfig
-        Config of the machine.
-    sizes : mapping of str to int
-        Sizes of the kernel by dimension.
-    product : mapping
-        Options of the data of a matrix product.
-    options : RunOptions
-        Options of the run.
     energy : EventOptions or None
         Options of its energy from events; None without energy.
 
     """
 
-    kernel: str
-    driver: str
-    preset: str
-    config: MachineConfig
-    sizes: Mapping[str, int]
-    product: Mapping[str, Any]
-    options: RunOptions
     energy: EventOptions | None = None
 
     kind: ClassVar[str] = "sweep-run"
@@ -66,14 +42,6 @@ class KernelRun:
     def key(self) -> str:
         """Hash of the content: everything that determines the record."""
         return digest([describe(self), source_key()])
-
-    @property
-    def workload(self) -> Workload:
-        """Workload of the run."""
-        sizes = dict(self.sizes)
-        if self.driver == "host":
-            return ProductWorkload(**sizes, **self.product)
-        return KernelWorkload(kernel_of(self.kernel, self.config, self.product), sizes)
 
     def require_possible(self):
         """Raise `UserError` if the machine cannot run the kernel; nothing is built."""
@@ -107,3 +75,8 @@ class KernelRun:
             counters=result["counters"] or {},
             result=result,
         )
+
+
+def kernel_run(run: Run, energy: EventOptions | None = None) -> KernelRun:
+    """Return a run as work of a sweep, with its energy from events."""
+    return KernelRun(**vars(run), energy=energy)

@@ -45,10 +45,10 @@ def entry(*keys: str) -> Callable[[Result], int | float | None]:
     """Return the function that selects an entry of nested sections, None if one is missing."""
 
     def figure(result: Result) -> int | float | None:
-        found: Any = result
+        section: Any = result
         for key in keys:
-            found = None if found is None else found[key]
-        return found
+            section = None if section is None else section[key]
+        return section
 
     return figure
 
@@ -58,16 +58,16 @@ def slot_share(outcome: str) -> Callable[[Result], float | None]:
 
     def figure(result: Result) -> float | None:
         slots = [core["issue_slots"] for core in result["cores"] or () if core["issue_slots"]]
-        total = sum(sum(each.values()) for each in slots)
-        return sum(each[outcome] for each in slots) / total if total else None
+        total = sum(sum(core.values()) for core in slots)
+        return sum(core[outcome] for core in slots) / total if total else None
 
     return figure
 
 
 def least_cycles(result: Result) -> int | None:
     """Return the largest limit of the analytic model, None if it does not describe the run."""
-    found = result["prediction"]
-    return max(found["limits"].values()) if found else None
+    prediction = result["prediction"]
+    return max(prediction["limits"].values()) if prediction else None
 
 
 def operations_per_cycle(result: Result) -> float | None:

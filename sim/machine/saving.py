@@ -37,13 +37,13 @@ class Saving:
     command: dict[str, Any] | None = None
 
     @property
-    def is_wanted(self) -> bool:
+    def is_used(self) -> bool:
         """Whether the run saves or resumes a checkpoint."""
         return self.keep is not None or self.restored is not None
 
     def require_sound(self, engine: str, has_trace: bool, limit: int) -> None:
         """Raise `UserError` if the options do not fit the engine, the trace or the cycle limit."""
-        if not self.is_wanted:
+        if not self.is_used:
             return
         if engine != "verilator":
             raise UserError(f"checkpoints need engine verilator, not {engine}")

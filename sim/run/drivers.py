@@ -10,6 +10,7 @@ from .exact_kernels import EXACT_KERNELS
 __all__ = [
     "ATTENTION",
     "DIMENSIONS",
+    "DRIVERS",
     "HOST_KERNEL",
     "TENSOR_KERNELS",
     "USUAL",
@@ -19,6 +20,7 @@ __all__ = [
     "usual_sizes",
 ]
 
+DRIVERS = ("cores", "host")
 #: Kernel that a host may command, and the dimensions of a product.
 HOST_KERNEL = "gemm"
 DIMENSIONS = ("m", "n", "k")

@@ -8,7 +8,10 @@ from ...hw.base.errors import UserError
 from ...hw.isa.memory_map import DRAM_BASE, DRAM_END
 from .program_executor import ProgramExecutor
 
-__all__ = ["dumped", "parsed_range", "require_dumps"]
+__all__ = ["DUMP_SUFFIX", "dumped", "parsed_range", "require_dumps"]
+
+#: Suffix of arrays of NumPy, contents of buffers and of DRAM.
+DUMP_SUFFIX = ".npy"
 
 
 def require_dumps(dumps: Iterable[str], buffers: Iterable[str]) -> None:
@@ -36,10 +39,10 @@ def parsed_range(what: str, text: str) -> tuple[int, int]:
 
 def dumped(executor: ProgramExecutor, dumps: Iterable[str]) -> dict[str, np.ndarray]:
     """Return the contents of each range of DRAM among the dumps: bytes, or whole words."""
-    found = {}
+    contents = {}
     for dump in dumps:
         if ":" in dump:
             address, nbytes = parsed_range("a dump", dump)
             data = np.asarray(executor.read(address, nbytes))
-            found[dump] = data if (address | nbytes) % 4 else data.view(np.uint32)
-    return found
+            contents[dump] = data if (address | nbytes) % 4 else data.view(np.uint32)
+    return contents

@@ -93,7 +93,7 @@ class HostTarget:
             inside = f", in {function}" if function else ""
             yield f"Parked: core {each.core}, warp {each.warp} at {each.pc:#010x}{inside}"
 
-    def look(self, machine: Iss | ProgramMachine) -> None:
+    def read_word(self, machine: Iss | ProgramMachine) -> None:
         """Read the word ``tohost``."""
         memory = machine if isinstance(machine, Iss) else machine.iss or machine
         self.word = int(memory.read(self.program.symbols[SYMBOL], 4).view(np.uint32)[0])
@@ -110,7 +110,7 @@ class HostTarget:
 
         A program without active warps ends by itself, when its writes have reached DRAM.
         """
-        self.look(machine)
+        self.read_word(machine)
         if not is_active(machine):
             return False
         if self.word:

@@ -14,6 +14,7 @@ __all__ = [
     "BUILDS",
     "CHECKS",
     "CLUSTER_TRACES",
+    "ENGINES",
     "MODEL",
     "RACES",
     "SCHEDULES",
@@ -27,6 +28,12 @@ __all__ = [
 
 #: Engine of the instruction-set model.
 MODEL = "iss"
+#: Engines, and what each is.
+ENGINES = {
+    "verilator": "RTL compiled to C++; the default",
+    "amaranth": "RTL on Amaranth's simulator; slow, for small presets",
+    MODEL: "instruction-set model; fastest, no cycles, only programs on the cores",
+}
 BUILDS = ("quick", "fast")
 SCHEDULES = ("round_robin", "random")
 #: Checks of accesses on the model.
@@ -91,8 +98,8 @@ class RunOptions:
     def waveform(self) -> str | None:
         """File of the waveform, or None."""
         others = (*TRACE_SUFFIXES, *OVERVIEW_SUFFIXES)
-        is_wanted = self.trace is not None and self.trace.suffix not in others
-        return str(self.trace) if is_wanted else None
+        has_waveform = self.trace is not None and self.trace.suffix not in others
+        return str(self.trace) if has_waveform else None
 
     @property
     def waveform_windows(self) -> tuple[tuple[int, int], ...]:
@@ -102,8 +109,8 @@ class RunOptions:
     @property
     def overview(self) -> Path | None:
         """File of the timeline of the cluster, or None."""
-        is_wanted = self.trace is not None and self.trace.suffix in OVERVIEW_SUFFIXES
-        return self.trace if is_wanted else None
+        has_overview = self.trace is not None and self.trace.suffix in OVERVIEW_SUFFIXES
+        return self.trace if has_overview else None
 
 
 @dataclass(frozen=True, kw_only=True)

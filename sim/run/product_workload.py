@@ -114,7 +114,7 @@ class ProductWorkload:
         Sizes of the product.
     data : str
         Kind of operands: ``random``, ``integers`` or ``extreme``.
-    operands : tuple of ndarray or None
+    given : tuple of ndarray or None
         A and B, as `kernels.elements` holds them, instead of data of that kind.
     c_format : str or None
         Format of C; None for the narrow one of the operands.
@@ -125,7 +125,7 @@ class ProductWorkload:
     n: int
     k: int
     data: str = "random"
-    operands: Operands | None = None
+    given: Operands | None = None
     c_format: str | None = None
 
     driver = "host"
@@ -151,7 +151,7 @@ class ProductWorkload:
         self.problem, self.steps = pose(config, self.m, self.n, self.k, self.c_format)
         operand = self.problem.operand
         return {
-            "data": "given" if self.operands else self.data,
+            "data": "given" if self.given else self.data,
             "formats": {"a": operand, "b": operand, "c": self.problem.c_format},
             "gating": options.gating,
         }
@@ -181,8 +181,8 @@ class ProductWorkload:
             progress=progress,
             kind=observed_cluster if options.overview else None,
         ) as machine:
-            given = self.operands or operands(self.problem, self.data, options.seed)
-            is_extreme = self.data == "extreme" and self.operands is None
+            given = self.given or operands(self.problem, self.data, options.seed)
+            is_extreme = self.data == "extreme" and self.given is None
             run = ProductRun(
                 machine, config, self.problem, self.steps, given, permits_overflow=is_extreme
             )

@@ -93,9 +93,9 @@ class ProgramExecutor(Generic[MachineT]):
     @property
     def exit_code(self) -> int:
         """Exit code of the program, valid after its end; 0 if it ended without one."""
-        is_told = self.host_target is not None and self.host_target.word
+        is_reported = self.host_target is not None and self.host_target.word
         exits = [code for number, code in self.calls if number == EXIT]
-        if exits and not is_told:
+        if exits and not is_reported:
             return next(filter(None, exits), 0)
         if isinstance(self.outcome, ProgramOutcome):
             codes = self.outcome.exit_codes
@@ -116,13 +116,13 @@ class ProgramExecutor(Generic[MachineT]):
         """Return the outcome of a part of the run, done if only parked warps are left."""
         target = self.host_target
         if target is not None and outcome.stop is StopReason.DONE:
-            target.look(self.machine)
+            target.read_word(self.machine)
         if target is None or outcome.stop is not StopReason.LIMIT:
             return outcome
         if not target.ends(self.machine):
             return outcome
         self.end_early()
-        target.look(self.machine)
+        target.read_word(self.machine)
         return replace(outcome, stop=StopReason.DONE)
 
     def end_early(self) -> None:

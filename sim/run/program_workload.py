@@ -404,7 +404,7 @@ def account_products(
     """
     if not done.get("region") or "counters" not in done:
         return {}
-    elapsed = {number: done["cycles"] for number, wanted in enumerate(macs) if wanted}
+    elapsed = {number: done["cycles"] for number, count in enumerate(macs) if count}
     if len(elapsed) > 1:
         regions = {number: done["cores"][number]["region"] for number in elapsed}
         elapsed = {number: each["end"] - each["begin"] for number, each in regions.items()}

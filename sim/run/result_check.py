@@ -241,13 +241,13 @@ def classes_of(
 ) -> Classes:
     """Return the classes of elements; parameters are those of `compare`."""
     with np.errstate(all="ignore"):
-        value, wanted = got.astype(np.float64), reference.astype(np.float64)
-        is_finite, has_reference = np.isfinite(value), np.isfinite(wanted)
-        same = (value == wanted) | (np.isnan(value) & np.isnan(wanted))
-        reach = np.abs(wanted) + np.where(bound <= np.abs(wanted), bound, 0.0)
+        value, expected = got.astype(np.float64), reference.astype(np.float64)
+        is_finite, has_reference = np.isfinite(value), np.isfinite(expected)
+        same = (value == expected) | (np.isnan(value) & np.isnan(expected))
+        reach = np.abs(expected) + np.where(bound <= np.abs(expected), bound, 0.0)
         rounds = has_reference & (reach >= overflow) & np.isinf(value)
-        rounds &= np.signbit(value) == np.signbit(wanted)
-        error = np.abs(value - wanted)
+        rounds &= np.signbit(value) == np.signbit(expected)
+        error = np.abs(value - expected)
         # A bound that is a NaN compares false.
         inside = same | rounds | (is_finite & has_reference & (error <= bound))
         error[~(is_finite & has_reference)] = 0.0

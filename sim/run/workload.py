@@ -147,7 +147,7 @@ def run_workload(
         workload.prepare(preset, config, options, console, progress) as executor,
     ):
         arguments: dict[str, Any] = {"preset": preset, **workload.subject}
-        if options.saving.is_wanted:
+        if options.saving.is_used:
             arguments |= {"seed": options.seed, "spica": versions()["spica"]}
             arguments |= workload.inputs(executor, options)
         if not executor.execute(workload.sentence(preset), progress, arguments):

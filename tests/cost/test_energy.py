@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from spica.cli.run import chosen
-from spica.cli.run_options import Options
 from spica.explore.energy.event_data import read_energies
 from spica.explore.energy.event_fit import differences, measured_run
 from spica.explore.energy.gates import read_costs, run_with_gates
 from spica.hw.presets import PRESETS
 from spica.sim.run.options import RunOptions, with_memory
 from spica.sim.run.product_workload import ProductWorkload
+from spica.sim.run.request.request import Request
+from spica.sim.run.request.resolve import resolve
 from spica.sim.run.workload import run_workload
 from spica.synth.design import cluster_design
 from spica.synth.energy.mapped_netlist import map_block
@@ -107,8 +107,9 @@ def costs():
 )
 def test_runs_that_are_not_fitted_agree(costs, preset, kernel, size, options):
     config = PRESETS[preset]
-    workload, settings = chosen(kernel, (), config, Options(preset=preset, size=size, **options))
-    result = run_with_gates(workload, preset, config, settings, costs=costs, gates=sg13g2_gates())
+    run = resolve(Request(kernel=kernel, preset=preset, size=size, **options))
+    arguments = (run.workload, preset, config, run.options)
+    result = run_with_gates(*arguments, costs=costs, gates=sg13g2_gates())
     found = differences(measured_run(result, config), read_energies())
     print(preset, kernel, size, options, found)
     assert abs(found["total"]) < TOTAL

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from spica import Machine
-from spica.api.arrays import as_elements
 from spica.hw.base.errors import MachineError, UserError
 from spica.hw.presets import PRESETS
 from spica.sim.report.check_report import check_lines
+from spica.sim.run.inputs.arrays import as_elements
 
 
 def operands(seed, m, n, k):
@@ -183,7 +183,7 @@ def test_options_of_a_product_that_cannot_be(options, words):
 def test_a_product_is_finished_only_by_cores_beside_a_matrix_unit():
     with pytest.raises(UserError, match="need driver cores"):
         Machine("tiny_matrix").matmul(SQUARE, SQUARE, add=SQUARE)
-    with pytest.raises(UserError, match="gemm_bias_relu needs a matrix unit"):
+    with pytest.raises(UserError, match="gemm_bias_relu needs cores and a matrix unit"):
         Machine("ampere", engine="iss").matmul(SQUARE, SQUARE, activation="relu")
 
 

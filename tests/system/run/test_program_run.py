@@ -7,13 +7,13 @@ from typing import cast
 import numpy as np
 import pytest
 
-from spica.api.own_programs import own_kernel
 from spica.hw.base.errors import UserError
 from spica.hw.presets import PRESETS
 from spica.kernels.compile import compile_program
 from spica.kernels.kernel import Buffer, Kernel, Problem, find_kernel
 from spica.kernels.program import Program
 from spica.sim.report.run_report import report
+from spica.sim.run.inputs.own_programs import own_kernel
 from spica.sim.run.loading import program_regions
 from spica.sim.run.options import SimtOptions
 from spica.sim.run.program_workload import ProgramWorkload

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import spica
-from spica.api.arrays import ArrayError, as_elements, range_of
 from spica.api.options import PYTHON_OPTIONS, python_options
 from spica.hw.base.errors import MachineError, UserError
 from spica.kernels.elements import values_of
+from spica.sim.run.inputs.arrays import ArrayError, as_elements, range_of
 
 COPY = """
 #include <spica.h>

@@ -60,7 +60,7 @@ def test_cycles_counters_and_frame(program):
 
 
 def test_a_profile_needs_a_clock(program):
-    with pytest.raises(UserError, match="profile needs an engine with a clock, not iss"):
+    with pytest.raises(UserError, match="on engine iss; leave it out"):
         machine().run(program, args=[2.0, 20, X, Y], profile=True)
 
 

@@ -185,7 +185,7 @@ def test_durations_have_units(seconds, text):
 def test_a_machine_shows_its_build(clock, capsys, monkeypatch, chosen, shown):
     steps = []
 
-    def run(workload, name, config, options, *, progress, results):
+    def run(workload, name, config, options, *, console, progress, results):
         if progress is not None:
             progress("verilating", 0, 1)
             progress("running", 0, 0)
@@ -194,7 +194,7 @@ def test_a_machine_shows_its_build(clock, capsys, monkeypatch, chosen, shown):
             "check": {"verdict": "pass"},
         }
 
-    monkeypatch.setattr(api_machine, "run_workload", run)
+    monkeypatch.setattr("spica.sim.run.request.run.run_workload", run)
     monkeypatch.setattr(api_machine, "DELAY", 0)
     wanted = (lambda *step: steps.append(step)) if chosen == "callback" else chosen
     machine = spica.Machine("tiny", progress=wanted)

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from spica.cli.main import app
-from spica.cli.options import configured
-from spica.cli.run import chosen
+from spica.sim.run.request.resolve import resolve
 from support.root_modules import root_module
 
 ROOT = Path(__file__).parents[3]
@@ -72,8 +71,7 @@ def test_every_command_is_one_of_spica(monkeypatch, name):
             parsed.append(app.parse_args(words, exit_on_error=False, print_error=False))
             if words[0] == "run":
                 options = parsed[-1][1].kwargs["options"]
-                config = configured(options.preset, options.settings)
-                chosen(words[1], (), config, options)
+                resolve(options.request(words[1]))
             yield {"commands": [], "targets": []}
 
     monkeypatch.setattr(module, "measured", passed)

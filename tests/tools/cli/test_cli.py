@@ -62,8 +62,8 @@ def test_run_alone_lists_what_can_be_run(capsys):
 def test_a_kernel_alone_has_a_preset_and_a_size(kernel, preset, sizes, monkeypatch):
     seen = {}
 
-    def carry_out(workload, name, config, *_):
-        seen.update(preset=name, config=config, sizes=workload.subject["sizes"])
+    def carry_out(run, *_):
+        seen.update(preset=run.preset, config=run.config, sizes=run.workload.subject["sizes"])
         return 0
 
     monkeypatch.setattr("spica.cli.run.carry_out", carry_out)

@@ -2,13 +2,13 @@
 
 import pytest
 
-from spica.cli.sizes import chosen_sizes
 from spica.hw.base.errors import UserError
 from spica.hw.presets import PRESETS
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run.options import SimtOptions, with_memory
 from spica.sim.run.program_workload import KernelWorkload
+from spica.sim.run.request.sizes import chosen_sizes
 from support.command_line import refused, run_spica
 from support.fake_run import FakeRun
 

@@ -61,14 +61,18 @@ def test_points_may_be_predicted(cache):
         (spica.sweep, ("vecad", "tiny"), "kernel must be one of"),
         (spica.sweep, ("vecadd", "tinny"), "machines must be of tiny_matrix, .* not 'tinny'"),
         (spica.sweep, ("vecadd", "tiny", {"core.warps": []}), "must be a field with its values"),
-        (spica.sweep, ("sgemm", "tiny"), "sgemm needs the sizes m, n, k, not n"),
-        (spica.sweep, ("gemm", "matrix"), "driven by a host needs engine verilator or amaranth"),
+        (spica.sweep, ("sgemm", "tiny"), "sizes of sgemm must be m, n, k, not n"),
+        (
+            spica.sweep,
+            ("gemm", "matrix"),
+            "not run on engine iss; choose engine verilator or",
+        ),
         (spica.sweep, ("vecadd", "matrix"), "vecadd needs cores"),
         (spica.compare, ("vecad", "tiny"), "kernel must be one of"),
         (spica.compare, ("vecadd", "tinny"), "machines must be of tiny_matrix, .* not 'tinny'"),
         (spica.compare, ("vecadd", []), "a comparison needs at least one machine"),
         (spica.compare, ("vecadd", "tiny,core.l1d.size=1000"), "cannot set core.l1d.size=1000"),
-        (spica.compare, ("sgemm", "tiny"), "sgemm needs the sizes m, n, k, not n"),
+        (spica.compare, ("sgemm", "tiny"), "sizes of sgemm must be m, n, k, not n"),
     ],
 )
 def test_bad_input_is_explained(explore, arguments, message):

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from spica.cli.run_options import PointOptions
-from spica.cli.sweep.command import plan_of
 from spica.explore.charts.bars import CHARACTER, GAP, WIDTH
 from spica.explore.charts.comparison import comparison_chart, comparison_page
 from spica.explore.charts.files import svg
+from spica.explore.points.plan import planned
 from spica.explore.sweep.compared import comparable
 from spica.explore.tables.comparison import Comparison
 from spica.explore.tables.figure_definitions import PICOJOULES
@@ -22,6 +21,7 @@ from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig
 from spica.sim.report.utilization import unit_section
 from spica.sim.run.options import SimtOptions
+from spica.sim.run.request.request import Request
 from spica.sim.trace.palette import PALETTE
 from support.browser import OVERFLOW, WIDTHS, opened
 from support.charts import length_of, marks_of, texts_of
@@ -71,7 +71,7 @@ def comparison_of(rows):
 def test_all_machines_have_the_same_memory(options, memory):
     """`core` alone would run with the simple memory, `tiny` with DRAM."""
     configs = {name: PRESETS[name] for name in ("core", "tiny")}
-    plan = comparable(plan_of("vecadd", configs, (), PointOptions(size="9", **options)))
+    plan = comparable(planned(Request(kernel="vecadd", size="9", **options), configs))
     runs = [point.run for point in plan.points]
     assert [run.options.memory for run in runs] == [memory, memory]
     assert (Comparison(runs, ROWS[:2]).memory["model"] == "functional") == (memory is None)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..hw.base.errors import UserError
-from ..kernels.elements import NATIVE, values_of
-from ..kernels.kernel import Buffer, Kernel, Problem
-from ..sim.machine.memory_layout import ARGUMENTS_BYTES
+from ....hw.base.errors import UserError
+from ....kernels.elements import NATIVE, values_of
+from ....kernels.kernel import Buffer, Kernel, Problem
+from ...machine.memory_layout import ARGUMENTS_BYTES
 from .arrays import (
     SHOWN,
     ArrayError,
@@ -85,10 +85,10 @@ def own_kernel(
     if not isinstance(expect, Mapping):
         raise ArrayError(f"expect must be a mapping from arrays of args, not {expect!r}")
     rtol, atol = tolerance("rtol", rtol), tolerance("atol", atol)
-    wanted = {name_of(key, [*values], arrays): value for key, value in expect.items()}
+    contents = {name_of(key, [*values], arrays): value for key, value in expect.items()}
     buffers = {
         name: replace(
-            buffer_of(name, array, wanted.get(name), rtol, atol), is_written=name not in unwritten
+            buffer_of(name, array, contents.get(name), rtol, atol), is_written=name not in unwritten
         )
         for name, array in arrays.items()
     }
@@ -154,15 +154,17 @@ def buffer_of(name: str, array: np.ndarray, expected: Any, rtol: float, atol: fl
     if expected is None:
         return Buffer(data=data, is_checked=False)
     what = f"expect {name}"
-    wanted = as_numbers(what, expected)
-    if wanted.shape != array.shape:
+    contents = as_numbers(what, expected)
+    if contents.shape != array.shape:
         raise ArrayError(
-            f"{what} must have the shape of its array, {array.shape}, not {wanted.shape}"
+            f"{what} must have the shape of its array, {array.shape}, not {contents.shape}"
         )
     form = float_form(array.dtype)
     if form is None:
-        return Buffer(data=data, expected=same_numbers(what, wanted, array.dtype).view(data.dtype))
-    values = values_of(as_elements(wanted, form, what), form)
+        return Buffer(
+            data=data, expected=same_numbers(what, contents, array.dtype).view(data.dtype)
+        )
+    values = values_of(as_elements(contents, form, what), form)
     with np.errstate(invalid="ignore"):
         bound = atol + rtol * np.abs(values)
     return Buffer(data=data, expected=values, bound=bound, form=None if form in NATIVE else form)

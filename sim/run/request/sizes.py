@@ -1,11 +1,14 @@
-"""Sizes of a kernel, from ``--size`` or from ``-m``, ``-n`` and ``-k``."""
+"""Sizes of a kernel: from ``--size``, from ``-m``, ``-n`` and ``-k``, or by name."""
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from ..hw.base.errors import UserError
+from ....hw.base.errors import UserError
+from ..inputs.arrays import integer
+from .choices import require_at_least
 
-__all__ = ["chosen_sizes", "parsed_size", "require_at_least"]
+__all__ = ["chosen_sizes", "named_sizes", "parsed_size"]
 
 
 def chosen_sizes(
@@ -68,13 +71,17 @@ def parsed_size(dimensions: Sequence[str], size: str, option: str = "--size") ->
     return dict(zip(dimensions, numbers, strict=True))
 
 
+def named_sizes(
+    kernel: str, dimensions: Sequence[str], sizes: Mapping[str, Any], further: Sequence[str] = ()
+) -> dict[str, int]:
+    """Return sizes by name, in the order of the kernel's dimensions, then the `further` ones."""
+    if set(sizes) - set(further) != set(dimensions):
+        names = ", ".join(sizes) or "none"
+        raise UserError(f"sizes of {kernel} must be {', '.join(dimensions)}, not {names}")
+    order = (*dimensions, *(name for name in further if name in sizes))
+    return {name: integer(f"{name} of {kernel}", sizes[name]) for name in order}
+
+
 def listed(names: Sequence[str]) -> str:
     """Return names as a list in words."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else ""
-
-
-def require_at_least(least: int, options: Mapping[str, int | None]):
-    """Raise if a given option is below `least`."""
-    for option, value in options.items():
-        if value is not None and value < least:
-            raise UserError(f"{option} must be at least {least}, not {value}")

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.kernel import Input, Kernel
+from ....kernels.kernel import Input, Kernel
 from .arrays import ArrayError, as_elements, as_numbers, integer
 from .own_programs import same_numbers
 
@@ -32,9 +32,9 @@ def inputs_of(
         inferred = kernel.inputs[name].sizes_of(array.shape) | inferred
     sizes = inferred | sizes
     if set(sizes) != set(kernel.dimensions):
-        needed, found = (", ".join(names) or "none" for names in (kernel.dimensions, sizes))
+        needed, given_sizes = (", ".join(names) or "none" for names in (kernel.dimensions, sizes))
         hint = f"; its arrays are {', '.join(kernel.inputs)}" if kernel.inputs else ""
-        raise ArrayError(f"sizes of {kernel.name} must be {needed}, not {found}{hint}")
+        raise ArrayError(f"sizes of {kernel.name} must be {needed}, not {given_sizes}{hint}")
     whole = {name: integer(f"{name} of {kernel.name}", sizes[name]) for name in kernel.dimensions}
     return whole, {name: fitting(name, kernel.inputs[name], whole, x) for name, x in arrays.items()}
 

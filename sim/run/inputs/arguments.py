@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ..api.kernel_inputs import inputs_of
-from ..api.own_programs import own_kernel
-from ..hw.base.errors import UserError
-from ..kernels.kernel import Kernel
-from .files import DUMP_SUFFIX
+from ....hw.base.errors import UserError
+from ....kernels.kernel import Kernel
+from ..dumps import DUMP_SUFFIX
+from .kernel_inputs import inputs_of
+from .own_programs import own_kernel
 
 __all__ = ["inputs_with", "kernel_with"]
 
 
-def kernel_with(files: Sequence[str], arguments: Sequence[str]) -> Kernel:
+def kernel_with(files: Sequence[str | Path], arguments: Sequence[str]) -> Kernel:
     """Return the kernel of a program with these values of ``--arg``, as `Machine.run` does."""
     values = [parsed(text) for text in arguments]
     try:
@@ -28,17 +28,17 @@ def inputs_with(
     kernel: Kernel, arguments: Sequence[str], sizes: Mapping[str, int]
 ) -> tuple[dict[str, int], dict[str, np.ndarray]]:
     """Return sizes and arrays of a kernel with these values of ``--arg``, as `Machine.run` does."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for text in arguments:
         name, _, value = text.partition("=")
-        if name not in kernel.inputs or name in found:
+        if name not in kernel.inputs or name in values:
             known = ", ".join(kernel.inputs) or "none"
             raise UserError(
                 f"--arg must be ARRAY=FILE{DUMP_SUFFIX}, once for an array of {kernel.name}, which "
                 f"are {known}, not {text!r}"
             )
-        found[name] = parsed(value)
-    return inputs_of(kernel, {**sizes, **found})
+        values[name] = parsed(value)
+    return inputs_of(kernel, {**sizes, **values})
 
 
 def parsed(text: str) -> Any:
@@ -56,12 +56,12 @@ def parsed(text: str) -> Any:
 def loaded(path: Path) -> np.ndarray:
     """Return the array in a file of NumPy; raise `UserError` if it has none."""
     try:
-        found = np.load(path, allow_pickle=False)
+        array = np.load(path, allow_pickle=False)
     except OSError as error:
         raise UserError(f"--arg {path} cannot be read: {error.strerror or error}") from None
     except (ValueError, EOFError, SyntaxError) as error:
         reason = str(error).splitlines()[0] if str(error) else "it is damaged"
         raise UserError(f"--arg {path} must be an array of NumPy: {reason}") from None
-    if not isinstance(found, np.ndarray):
+    if not isinstance(array, np.ndarray):
         raise UserError(f"--arg {path} must be one array of NumPy, not an archive of several")
-    return found
+    return array

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from ..hw.base.errors import UserError
-from ..sim.harness.core_memory import CoreMemoryConfig
-from ..sim.harness.dram import DramConfig
+from ....hw.base.errors import UserError
+from ...harness.core_memory import CoreMemoryConfig
+from ...harness.dram import DramConfig
 
 __all__ = ["memory_of"]
 

@@ -1,0 +1,1 @@
+"""Decision about a run: what a user states, and the one function that decides and validates."""
