@@ -4,6 +4,7 @@ import importlib
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -32,9 +33,8 @@ class Buffer:
         for integers. None: the initial contents, bit for bit.
     bound : ndarray or float
         Largest deviation of a result from `expected`; 0: exact.
-    bits : ndarray or None
-        Bit-exact contents at the end, checked in addition: elements of the type of `data`. For
-        results whose arithmetic has a golden model.
+    golden : callable or None
+        Golden model of the contents at the end, called when they are checked: `bits`.
     is_checked : bool
         Whether the final contents are checked.
     form : str or None
@@ -52,12 +52,17 @@ class Buffer:
     data: np.ndarray
     expected: np.ndarray | None = None
     bound: np.ndarray | float = 0.0
-    bits: np.ndarray | None = None
+    golden: Callable[[], np.ndarray] | None = None
     is_checked: bool = True
     form: str | None = None
     permits_overflow: bool = False
     is_written: bool = True
     columns: int | None = None
+
+    @cached_property
+    def bits(self) -> np.ndarray | None:
+        """Bit-exact contents at the end, elements of the type of `data`; None without a model."""
+        return None if self.golden is None else self.golden()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,8 +19,8 @@ __all__ = [
     "stored_operands",
     "wide_problem",
     "widened",
-    "with_bits",
     "with_gaps",
+    "with_golden",
 ]
 
 #: Option bit of the programs: C has the accumulator's format.
@@ -135,10 +135,14 @@ def with_gaps(
     return expected, bounds
 
 
-def with_bits(problem: Problem, c: np.ndarray, name: str = "c") -> Problem:
-    """Return a problem whose C must equal `c` bit for bit, with unchanged row gaps."""
+def with_golden(problem: Problem, product: Callable[[], np.ndarray], name: str = "c") -> Problem:
+    """Return a problem whose C must equal `product()` bit for bit, with unchanged row gaps."""
     buffer = problem.buffers[name]
-    bits = buffer.data.copy()
-    bits[:, : c.shape[1]] = c
-    exact = dataclasses.replace(buffer, bits=bits)
+
+    def golden() -> np.ndarray:
+        bits, c = buffer.data.copy(), product()
+        bits[:, : c.shape[1]] = c
+        return bits
+
+    exact = dataclasses.replace(buffer, golden=golden)
     return dataclasses.replace(problem, buffers={**problem.buffers, name: exact})

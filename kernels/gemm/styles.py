@@ -10,7 +10,6 @@ from ...hw.styles.shared_fed.config import SharedFedConfig
 from ..kernel import Kernel, Problem
 from .cluster_array import cores as cluster_array_cores
 from .cluster_array.tiles import program_tiles, unit_constants
-from .host.plan import default_tile
 from .problem import GemmProblem
 from .register_fed import cores as register_fed_cores
 from .register_fed import unit as register_fed
@@ -19,6 +18,7 @@ from .shared_fed import cores as shared_fed_cores
 from .shared_fed import unit as shared_fed
 from .shared_fed.plan import shared_fed_plan
 from .target import style_in
+from .tile import default_tile
 
 __all__ = [
     "ARRANGEMENTS",

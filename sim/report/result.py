@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -142,13 +142,16 @@ def saved(result: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def record_failure(result: dict[str, Any]) -> Iterator[None]:
-    """Attach the result of a stopped run, verdict `FAIL`, to the `MachineError` that stops it."""
+def record_failure(new: Callable[[], dict[str, Any]]) -> Iterator[None]:
+    """Attach the result of a stopped run, verdict `FAIL`, to the `MachineError` that stops it.
+
+    `new` returns the result without what the run measures.
+    """
     try:
         yield
     except MachineError as error:
         diagnosis = getattr(error, "diagnostics", None)
-        error.result = result | {
+        error.result = new() | {
             "status": STOPPED,
             "check": check_section(FAIL),
             "failure": {"message": str(error), "diagnosis": diagnosis},

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ...kernels.attention import cores as attention_cores
 from ...kernels.gemm import add, bias, pair
 from ...kernels.gemm.finished import finished_kernel
 from ...kernels.gemm.problem import GemmProblem
-from ...kernels.gemm.product import stored_operands, wide_problem, with_bits
+from ...kernels.gemm.product import stored_operands, wide_problem, with_golden
 from ...kernels.gemm.styles import style_of
 from ...kernels.gemm.target import product_unit, style_in
 from ...kernels.kernel import Kernel, Problem, find_kernel, kernel_folders
@@ -48,10 +48,14 @@ def exact_cores_kernel(config: MachineConfig, **options) -> Kernel:
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, product = style.pose(config, rng, **sizes, **options)
-        a, b = stored_operands(problem, product)
-        if isinstance(unit, TensorUnitConfig):
-            return with_bits(problem, tensor_gemm(unit, product, a, b))
-        return with_bits(problem, golden_product(config, product, a, b, command_depth(config)))
+
+        def golden() -> np.ndarray:
+            a, b = stored_operands(problem, product)
+            if isinstance(unit, TensorUnitConfig):
+                return tensor_gemm(unit, product, a, b)
+            return golden_product(config, product, a, b, command_depth(config))
+
+        return with_golden(problem, golden)
 
     return style.kernel(config, posed)
 
@@ -61,9 +65,12 @@ def exact_add_kernel(config: MachineConfig, **options) -> Kernel:
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, product = add.pose(config, rng, **sizes, **options)
-        before = problem.buffers["c"].data[:, : product.n]
-        total = accumulated(config, problem, product)
-        return with_bits(problem, add_to(before, total, product.c_format))
+
+        def golden() -> np.ndarray:
+            before = problem.buffers["c"].data[:, : product.n]
+            return add_to(before, accumulated(config, problem, product), product.c_format)
+
+        return with_golden(problem, golden)
 
     return finished_kernel("gemm_add", config, posed)
 
@@ -73,10 +80,12 @@ def exact_bias_kernel(name: str, config: MachineConfig, **options) -> Kernel:
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, product = bias.pose(name, config, rng, **sizes, **options)
-        total = accumulated(config, problem, product)
-        return with_bits(
-            problem, finished(name, total, problem.buffers["bias"].data, product.c_format)
-        )
+
+        def golden() -> np.ndarray:
+            total, addend = accumulated(config, problem, product), problem.buffers["bias"].data
+            return finished(name, total, addend, product.c_format)
+
+        return with_golden(problem, golden)
 
     return bias.cores_kernel(name, config, posed)
 
@@ -90,8 +99,8 @@ def exact_pair_kernel(config: MachineConfig, **options) -> Kernel:
             view = pair.unit_view(config, number)
             mark = str(number) if number else ""
             a, b = stored_operands(problem, product, mark)
-            c = golden_product(view, product, a, b, command_depth(view))
-            problem = with_bits(problem, c, f"c{mark}")
+            golden = partial(golden_product, view, product, a, b, command_depth(view))
+            problem = with_golden(problem, golden, f"c{mark}")
         return problem
 
     return pair.cores_kernel(config, posed)
@@ -106,10 +115,14 @@ def exact_attention_kernel(config: MachineConfig, **options) -> Kernel:
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, attention = attention_cores.pose(config, rng, **sizes, **options)
-        given = (problem.buffers[name].data for name in "qkv")
-        results = zip(("o", "lse"), golden(config, attention, *given), strict=True)
+
+        @cache
+        def results() -> tuple[np.ndarray, np.ndarray]:
+            return golden(config, attention, *(problem.buffers[name].data for name in "qkv"))
+
         exact = {
-            name: dataclasses.replace(problem.buffers[name], bits=bits) for name, bits in results
+            "o": dataclasses.replace(problem.buffers["o"], golden=lambda: results()[0]),
+            "lse": dataclasses.replace(problem.buffers["lse"], golden=lambda: results()[1]),
         }
         return dataclasses.replace(problem, buffers={**problem.buffers, **exact})
 

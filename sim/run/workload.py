@@ -132,18 +132,21 @@ def run_workload(
         if isinstance(options.memory, DramConfig):
             require_rtl(config)  # before anything is generated
     settings = workload.pose(preset, config, options)
-    result = new_result(
-        preset=preset,
-        config=config,
-        engine=options.engine,
-        driver=workload.driver,
-        seed=options.seed,
-        options=settings,
-        memory=memory_of(options),
-        **workload.subject,
-    )
+
+    def new() -> dict[str, Any]:
+        return new_result(
+            preset=preset,
+            config=config,
+            engine=options.engine,
+            driver=workload.driver,
+            seed=options.seed,
+            options=settings,
+            memory=memory_of(options),
+            **workload.subject,
+        )
+
     with (
-        record_failure(result),
+        record_failure(new),
         workload.prepare(preset, config, options, console, progress) as executor,
     ):
         arguments: dict[str, Any] = {"preset": preset, **workload.subject}
@@ -151,12 +154,12 @@ def run_workload(
             arguments |= {"seed": options.seed, "spica": versions()["spica"]}
             arguments |= workload.inputs(executor, options)
         if not executor.execute(workload.sentence(preset), progress, arguments):
-            return saved(result)
+            return saved(new())
         done = executor.account()
         sections, buffers = workload.check(executor, options, done)
     if results is not None:
         results.update(buffers)
-    return complete(result, **done, **sections)
+    return complete(new(), **done, **sections)
 
 
 def memory_of(options: RunOptions) -> dict[str, Any]:

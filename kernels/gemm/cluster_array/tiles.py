@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from ....hw.base.errors import UserError
 from ....hw.config import MachineConfig
 from ....hw.isa.memory_map import numbered
-from ..host.plan import default_tile
 from ..target import systolic_unit
+from ..tile import default_tile
 
 __all__ = ["ProgramTiles", "program_tiles", "unit_constants"]
 

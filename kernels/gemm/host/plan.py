@@ -11,11 +11,10 @@ from itertools import product
 from ....hw.config import MachineConfig
 from ..problem import GemmProblem, ceil_div
 from ..target import systolic_unit
+from ..tile import default_tile
 
-__all__ = ["Load", "Plan", "Step", "Tiling", "default_tile", "plan"]
+__all__ = ["Load", "Plan", "Step", "Tiling", "plan"]
 
-#: Least duration of a compute: the host needs it to issue the next compute and its loads.
-HOST_CYCLES = 1000
 #: Slots of the swept operand: more than these gain nothing.
 MOST_SWEPT_SLOTS = 8
 
@@ -163,25 +162,6 @@ def sweep(problem: GemmProblem, tiling: Tiling):
     for count, x in enumerate(outer):
         for y in reversed(inner) if count % 2 else inner:
             yield (x, y) if tiling.keep == "a" else (y, x)
-
-
-def default_tile(config: MachineConfig) -> tuple[int, int, int]:
-    """Return the tile (M, N, K) that suits most products.
-
-    M and N fill the accumulator. A short K lets the first compute start early. K stays long enough
-    for rows of a tile to reach all DRAM channels, and for the host to issue commands in time. If a
-    block is padded to a word, rows of several blocks are not dense: one block per row.
-    """
-    matrix = systolic_unit(config)
-    m, n, k = matrix.tile
-    all_channels = config.axi.masters * config.axi.interleave_bytes // matrix.operand_bytes
-    all_commands = ceil_div(HOST_CYCLES * matrix.macs, m * n)
-    shortest = ceil_div(max(all_channels, all_commands), matrix.rows) * matrix.rows
-    if matrix.a_bytes > matrix.rows * matrix.operand_bytes:
-        shortest = matrix.rows
-    if matrix.b_bytes > matrix.columns * matrix.operand_bytes:
-        n = matrix.columns
-    return m, n, min(k, shortest)
 
 
 def tilings(config: MachineConfig, problem: GemmProblem, limits) -> list[Tiling]:

@@ -83,4 +83,4 @@ def fragments(panels: np.ndarray, arrangement: str, rest: int) -> Buffer:
         return Buffer(data=words)
     before = np.full_like(words, 0xFFFF_FFFF)
     before[len(words) - rest :] = 0
-    return Buffer(data=before, expected=words.astype(np.float64), bits=words)
+    return Buffer(data=before, expected=words.astype(np.float64), golden=lambda: words)

@@ -186,7 +186,7 @@ def test_a_wrong_bit_within_the_bound_is_wrong():
         c = problem.buffers["c"]
         bits = c.bits.copy()
         bits.view(np.uint16)[1, 2] ^= 1
-        c = dataclasses.replace(c, bits=bits)
+        c = dataclasses.replace(c, golden=lambda: bits)
         return dataclasses.replace(problem, buffers={**problem.buffers, "c": c})
 
     result = run_product(config, (8, 8, 8), kernel=dataclasses.replace(kernel, pose=posed))

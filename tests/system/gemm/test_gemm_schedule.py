@@ -18,9 +18,10 @@ from spica.hw.config.arithmetic import ARITHMETIC
 from spica.hw.presets import PRESETS
 from spica.kernels.commands import CommandList, Host, Operation
 from spica.kernels.gemm.data import KINDS, operands
-from spica.kernels.gemm.host.plan import default_tile, loaded_elements, plan, tilings, unroll
+from spica.kernels.gemm.host.plan import loaded_elements, plan, tilings, unroll
 from spica.kernels.gemm.host.schedule import schedule
 from spica.kernels.gemm.problem import GUARD_BYTES, GemmProblem
+from spica.kernels.gemm.tile import default_tile
 from spica.sim.golden.matrix.gemm import gemm
 from spica.sim.iss.cluster_model import ClusterModel
 from spica.sim.iss.devices import DeviceFault

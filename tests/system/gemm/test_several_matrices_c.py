@@ -35,7 +35,9 @@ def test_a_wrong_bit_of_the_second_product_is_found():
     buffer = problem.buffers["c1"]
     bits = buffer.bits.copy()
     bits.view(np.uint32)[3, 4] ^= 1
-    wrong = replace(problem, buffers={**problem.buffers, "c1": replace(buffer, bits=bits)})
+    wrong = replace(
+        problem, buffers={**problem.buffers, "c1": replace(buffer, golden=lambda: bits)}
+    )
     planted = replace(kernel, pose=lambda rng, **sizes: wrong)
     result = run_kernel(planted, (20, 20, 20), HETERO)
     assert result["check"]["buffers"]["c1"]["wrong"] == 1
