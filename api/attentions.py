@@ -93,10 +93,10 @@ def attention_of(heads: Heads, o: np.ndarray, lse: np.ndarray) -> Attention:
 
 def as_matrices(name: str, array: np.ndarray) -> np.ndarray:
     """Return a non-empty array of matrices of numbers; raise `UserError` for anything else."""
-    found = as_numbers(name, array)
-    if found.ndim < 2 or not found.size:
+    numbers = as_numbers(name, array)
+    if numbers.ndim < 2 or not numbers.size:
         raise ArrayError(
             f"{name} must be a matrix of numbers with at least one element, or a batch of them, "
-            f"not {found.dtype} of shape {found.shape}"
+            f"not {numbers.dtype} of shape {numbers.shape}"
         )
-    return found
+    return numbers

@@ -115,8 +115,8 @@ def products_of(
 
 def result_of(batch: Batch, results: list[np.ndarray]) -> np.ndarray:
     """Return the result of a call, in the type of its format, from those of its products."""
-    found = np.concatenate(results) if results else np.zeros(0, dtype_of(batch.c_format))
-    return found.reshape(batch.shape).view(type_of(batch.c_format))
+    elements = np.concatenate(results) if results else np.zeros(0, dtype_of(batch.c_format))
+    return elements.reshape(batch.shape).view(type_of(batch.c_format))
 
 
 def common_shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:

@@ -66,13 +66,13 @@ def report_cache(pruning: Pruning) -> dict[str, Any]:
     root = cache_directory()
     if root.exists() and not root.is_dir():
         raise UserError(f"the cache must be a folder, not the file {root}; set SPICA_CACHE")
-    found = list(entries(root))
-    removed, kept, leftovers = [], [], []
+    known = list(entries(root))
+    removed, in_use, leftovers = [], [], []
     if pruning.is_requested and root.is_dir():
         leftovers = remove_leftovers(root)
-        removed, kept = prune(root, found, pruning)
+        removed, in_use = prune(root, known, pruning)
     gone = set(removed)
-    left = [entry for entry in found if entry not in gone]
+    left = [entry for entry in known if entry not in gone]
     result: dict[str, Any] = {
         "folder": str(root),
         **totals(left),
@@ -83,18 +83,18 @@ def report_cache(pruning: Pruning) -> dict[str, Any]:
         result["removed"] = {
             **totals(removed),
             "kinds": {kind: totals(of_kind(removed, kind)) for kind in kinds_of(removed)},
-            "in_use": len(kept),
+            "in_use": len(in_use),
             "leftovers": len(leftovers),
         }
     return result
 
 
-def prune(root: Path, found: list[Entry], pruning: Pruning) -> tuple[list[Entry], list[Entry]]:
+def prune(root: Path, known: list[Entry], pruning: Pruning) -> tuple[list[Entry], list[Entry]]:
     """Remove entries beyond the limits; return those removed, and those in use."""
-    now, size = time.time(), sum(entry.size for entry in found)
-    removed, kept = [], []
+    now, size = time.time(), sum(entry.size for entry in known)
+    removed, in_use = [], []
     with working_folder(root) as trash:
-        for entry in sorted(found, key=lambda entry: entry.used):
+        for entry in sorted(known, key=lambda entry: entry.used):
             too_old = pruning.age is not None and now - entry.used > pruning.age
             too_large = pruning.size is not None and size > pruning.size
             if not (too_old or too_large):
@@ -103,29 +103,29 @@ def prune(root: Path, found: list[Entry], pruning: Pruning) -> tuple[list[Entry]
                 removed.append(entry)
                 size -= entry.size
             else:
-                kept.append(entry)
-    return removed, kept
+                in_use.append(entry)
+    return removed, in_use
 
 
-def kinds_of(found: list[Entry]) -> list[str]:
+def kinds_of(known: list[Entry]) -> list[str]:
     """Return the kinds of entries, the largest in all first."""
     sizes: dict[str, int] = {}
-    for entry in found:
+    for entry in known:
         sizes[entry.kind] = sizes.get(entry.kind, 0) + entry.size
     return sorted(sizes, key=lambda kind: (-sizes[kind], kind))
 
 
-def of_kind(found: list[Entry], kind: str) -> list[Entry]:
+def of_kind(known: list[Entry], kind: str) -> list[Entry]:
     """Return the entries of a kind."""
-    return [entry for entry in found if entry.kind == kind]
+    return [entry for entry in known if entry.kind == kind]
 
 
-def totals(found: list[Entry]) -> dict[str, Any]:
+def totals(known: list[Entry]) -> dict[str, Any]:
     """Return count, size in bytes, and times of the oldest and newest use of entries."""
-    used = [entry.used for entry in found]
+    used = [entry.used for entry in known]
     return {
-        "entries": len(found),
-        "bytes": sum(entry.size for entry in found),
+        "entries": len(known),
+        "bytes": sum(entry.size for entry in known),
         "oldest_use": moment(min(used)) if used else None,
         "newest_use": moment(max(used)) if used else None,
     }

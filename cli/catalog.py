@@ -86,7 +86,7 @@ def list_runs():
     show("Kernels", "kernel", {name: kernel_summary(name) for name in kernel_names()})
     out = standard_output()
     out.print()
-    show("Presets", "preset", {name: preset_summary(each) for name, each in PRESETS.items()})
+    show("Presets", "preset", {name: preset_summary(config) for name, config in PRESETS.items()})
     for line in (
         "spica run vecadd                             a kernel, on its default preset and size",
         "spica run gemm --preset ampere --size 512    on another machine, of another size",

@@ -72,14 +72,14 @@ def package_findings() -> list[Finding]:
         if package == "spica":  # the extra `dev` includes `fpga`
             continue
         try:
-            found = importlib.metadata.version(package)
+            version = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
-            found = None
+            version = None
         findings.append(
             Finding(
                 name=package,
                 purpose=next((what for of, what in EXTRAS.items() if of in marker), "Spica"),
-                found=found,
+                found=version,
                 remedy=f"pip install '{name.strip()}'",
                 required="extra" not in marker,
             )
@@ -95,8 +95,8 @@ def model_compiler() -> str:
 
 def verilator() -> str:
     """Return the Verilator of simulation models."""
-    found = find_verilator()
-    return f"{found.version} ({found.program})"
+    tool = find_verilator()
+    return f"{tool.version} ({tool.program})"
 
 
 def program_compiler() -> str:

@@ -99,21 +99,21 @@ def reproduce(
             workers = {"jobs": jobs, "scheduler": scheduler, "progress": progress}
             if as_published:
                 quick_sizes = REPRODUCTIONS[table].quick_sizes
-                found = waterfall(sizes=quick_sizes[:1] if quick else quick_sizes, **workers)
+                measured = waterfall(sizes=quick_sizes[:1] if quick else quick_sizes, **workers)
             else:
-                found = carried_out(REPRODUCTIONS[table], quick=quick, **workers)
+                measured = carried_out(REPRODUCTIONS[table], quick=quick, **workers)
         if page is not None:
-            page.write(found.markdown())
+            page.write(measured.markdown())
         if chart is not None:
-            drawn = stacked_charts(found.title, found.charts())
+            drawn = stacked_charts(measured.title, measured.charts())
             chart.write(picture(drawn, chart.path.suffix))
-        if sheet is not None and isinstance(found, Reproduced):
-            sheet.write(reproduction_page([found]))
+        if sheet is not None and isinstance(measured, Reproduced):
+            sheet.write(reproduction_page([measured]))
         for draft in filter(None, (page, chart, sheet)):
             draft.commit()
-        if result.write(found.report()):
-            print_tables(found)
-    return 0 if found.is_passed else FAILED
+        if result.write(measured.report()):
+            print_tables(measured)
+    return 0 if measured.is_passed else FAILED
 
 
 def reproduce_all(
@@ -133,33 +133,33 @@ def reproduce_all(
     ):
         with ProgressDisplay() as progress:
             workers = {"quick": quick, "jobs": jobs, "scheduler": scheduler, "progress": progress}
-            tables = [carried_out(each, **workers) for each in REPRODUCTIONS.values()]
+            tables = [carried_out(table, **workers) for table in REPRODUCTIONS.values()]
         sheet.write(reproduction_page(tables))
         if page is not None:
-            page.write("\n".join(found.markdown() for found in tables))
+            page.write("\n".join(table.markdown() for table in tables))
         for draft in filter(None, (sheet, page)):
             draft.commit()
         if result.write(reports(tables)):
-            for found in tables:
-                print_tables(found)
+            for table in tables:
+                print_tables(table)
             standard_output().print(f"Page: {html}", markup=False)
-    return 0 if all(found.is_passed for found in tables) else FAILED
+    return 0 if all(table.is_passed for table in tables) else FAILED
 
 
-def print_tables(found: Reproduced | Waterfall):
+def print_tables(measured: Reproduced | Waterfall):
     """Print a table, or that of each size, and the notes."""
     out = standard_output()
-    if isinstance(found, Waterfall):
-        first, tables = "restriction", list(found.tables)
+    if isinstance(measured, Waterfall):
+        first, tables = "restriction", list(measured.tables)
     else:
-        first, tables = "design", [(found.table.title, found.heads, found.lines())]
+        first, tables = "design", [(measured.table.title, measured.heads, measured.lines())]
     for title, heads, lines in tables:
         table = new_table(title, first, numbers=heads)
         for label, cells in lines:
             table.add_row(label, *cells)
         out.print(table)
-    if isinstance(found, Reproduced) and found.table.has_account:
-        for comparison in found.comparisons.values():
+    if isinstance(measured, Reproduced) and measured.table.has_account:
+        for comparison in measured.comparisons.values():
             print_comparison(comparison)
-    for note in found.notes:
+    for note in measured.notes:
         out.print(note, markup=False)

@@ -135,8 +135,8 @@ class Gates:
                 sheets.append(block_sheet(machine))
             if self.blocks or self.pricing.macros:
                 sheets.append(memory_sheet(machine, self.pricing))
-            if found := self.paths[machine.name]:
-                sheets.append(path_sheet(machine.name, found))
+            if paths := self.paths[machine.name]:
+                sheets.append(path_sheet(machine.name, paths))
         if len(self.machines) > 1:
             sheets.append(comparison_sheet(self.machines, self.pricing))
         return sheets
@@ -170,25 +170,29 @@ class Tables:
 
     def sheets(self) -> list[Sheet]:
         sheets = []
-        for name, taken in self.machines:
-            sheets.append(resource_sheet(name, taken, TECHNOLOGIES[self.tech]))
+        for name, used in self.machines:
+            sheets.append(resource_sheet(name, used, TECHNOLOGIES[self.tech]))
             if self.blocks:
-                sheets.append(resource_blocks_sheet(name, taken))
+                sheets.append(resource_blocks_sheet(name, used))
         return sheets
 
     def report(self) -> dict:
         return {
             "technology": self.tech,
             "machines": [
-                {"name": name, "whole": taken.whole, "groups": taken.groups}
-                for name, taken in self.machines
+                {
+                    "name": name,
+                    "whole": used.whole,
+                    "groups": used.groups,
+                }
+                for name, used in self.machines
             ],
         }
 
     def bars(self) -> list[tuple[str, dict[str, float]]]:
         return [
-            (name, {group: sums["lut"] for group, sums in taken.groups.items()})
-            for name, taken in self.machines
+            (name, {group: sums["lut"] for group, sums in used.groups.items()})
+            for name, used in self.machines
         ]
 
 
@@ -246,11 +250,11 @@ def paths_of(
     machines: Machines, count: int, progress: ProgressDisplay
 ) -> dict[str, list[DeepPath]]:
     """Return the deepest paths of machines, from their synthesis."""
-    found: dict[str, list[DeepPath]] = {name: [] for name in machines}
+    paths: dict[str, list[DeepPath]] = {name: [] for name in machines}
     for name, config in machines.items() if count else ():
         progress(f"tracing the deepest paths of {name}", 0, 0)
-        found[name] = deepest_paths(cluster_design(config, name), count)
-    return found
+        paths[name] = deepest_paths(cluster_design(config, name), count)
+    return paths
 
 
 def resources(

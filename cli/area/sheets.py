@@ -162,28 +162,28 @@ def compared(name: str, figures: Sequence[float | None]) -> list[str]:
     return cells
 
 
-def resource_sheet(name: str, taken: Resources, technology: Technology) -> Sheet:
+def resource_sheet(name: str, resources: Resources, technology: Technology) -> Sheet:
     """Return the table of FPGA resources by group."""
     return Sheet(
         title=f"{name} on {technology.name}",
         column="group",
         numbers=[*(resource.upper() for resource in RESOURCES), "share of LUT"],
-        rows=[resource_row(group, sums, taken) for group, sums in taken.groups.items()],
-        sums=resource_row("total", taken.whole, taken),
+        rows=[resource_row(group, sums, resources) for group, sums in resources.groups.items()],
+        sums=resource_row("total", resources.whole, resources),
         notes=[f"BRAM: {technology.bram}. {SUMS_NOTE}"],
     )
 
 
-def resource_row(name: str, sums, taken: Resources) -> list[str]:
+def resource_row(name: str, sums, resources: Resources) -> list[str]:
     """Return a row of resources."""
-    whole = taken.whole["lut"]
+    whole = resources.whole["lut"]
     share = f"{sums['lut'] / whole:.1%}" if whole else ""
     return [name, *(f"{sums[resource]:,.12g}" for resource in RESOURCES), share]
 
 
-def resource_blocks_sheet(name: str, taken: Resources) -> Sheet:
+def resource_blocks_sheet(name: str, resources: Resources) -> Sheet:
     """Return the table of resources of one instance of each block, the largest first."""
-    blocks = sorted(taken.blocks.items(), key=lambda item: -item[1][0] * item[1][1]["lut"])
+    blocks = sorted(resources.blocks.items(), key=lambda item: -item[1][0] * item[1][1]["lut"])
     return Sheet(
         title=f"Blocks of {name}",
         column="block",

@@ -53,10 +53,10 @@ def print_comparison(comparison: Comparison):
 
 def summary(comparison: Comparison) -> Iterator[list[str]]:
     """Yield label, best machines, value and ratio of each measure that several machines have."""
-    figures = {(each.section, each.name): each for each in comparison.figures}
+    figures = {(figure.section, figure.name): figure for figure in comparison.figures}
     for place, best_of in SUMMARY.items():
         figure = figures.get(place)
-        values = [] if figure is None else [each for each in figure.values if each is not None]
+        values = [] if figure is None else [value for value in figure.values if value is not None]
         if figure is None or len(values) < 2:
             continue
         best = best_of(values)

@@ -58,7 +58,7 @@ def print_sweep(title: str, axes: Sequence[Axis], rows: Sequence[Row]):
 def figure_sheet(title: str, axes: Sequence[Axis], rows: Sequence[Row]) -> Sheet:
     """Return the table of the points that passed, with the metrics that one of them has."""
     figures = [row.figures for row in rows]
-    names = [name for name in SHOWN if any(each.get(name) is not None for each in figures)]
+    names = [name for name in SHOWN if any(values.get(name) is not None for values in figures)]
     stalls = [largest_stall(row) for row in rows]
     heads = [SHOWN[name][0] for name in names] + ["largest stall"] * any(stalls)
     return Sheet(

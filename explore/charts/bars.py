@@ -118,4 +118,4 @@ def stacked_charts(title: str, contents: Iterable[Bars]):
     """Return charts one below the other, each with bars of its own scale."""
     import altair as alt
 
-    return alt.vconcat(*(bars_chart(each) for each in contents), title=title)
+    return alt.vconcat(*(bars_chart(content) for content in contents), title=title)

@@ -78,14 +78,14 @@ def main_figures(comparison: Comparison) -> Iterator[Bars]:
     """Yield a chart of each main figure, with a row per machine."""
     known = {(figure.section, figure.name): figure for figure in comparison.figures}
     for choices in MAIN:
-        found = next((known[choice] for choice in choices if choice in known), None)
-        if found is not None:
+        chosen = next((known[choice] for choice in choices if choice in known), None)
+        if chosen is not None:
             yield Bars(
-                title=found.label,
+                title=chosen.label,
                 sides=comparison.names,
                 bars=[
-                    Bar(label=name, side=name, value=value, text=shown(found, value))
-                    for name, value in zip(comparison.names, found.values, strict=True)
+                    Bar(label=name, side=name, value=value, text=shown(chosen, value))
+                    for name, value in zip(comparison.names, chosen.values, strict=True)
                 ],
             )
 
@@ -122,10 +122,10 @@ def comparison_chart(comparison: Comparison):
     title = f"spica compare {comparison.title}"
     if not comparison.figures:
         return alt.Chart(title=title).mark_text(text="no machine has a figure")
-    main = [bars_chart(each, width=150) for each in main_figures(comparison)]
+    main = [bars_chart(bars, width=150) for bars in main_figures(comparison)]
     columns: tuple[list, list] = [], []
-    for each in details(comparison):
-        columns[each.title in GROUPED].append(bars_chart(each))
+    for bars in details(comparison):
+        columns[bars.title in GROUPED].append(bars_chart(bars))
     below = [alt.vconcat(*column) for column in columns if column]
     return alt.vconcat(alt.hconcat(*main), alt.hconcat(*below), title=title)
 
@@ -146,9 +146,9 @@ def comparison_page(comparison: Comparison) -> str:
         "point at a bar: its value; ratios are to the first machine",
         [
             '<div class="charts opening">',
-            *(figure(bars_chart(each, width=None)) for each in main_figures(comparison)),
+            *(figure(bars_chart(bars, width=None)) for bars in main_figures(comparison)),
             '</div><div class="charts">',
-            *(figure(bars_chart(each, width=None)) for each in details(comparison)),
+            *(figure(bars_chart(bars, width=None)) for bars in details(comparison)),
             "</div>",
             comparison_table(comparison),
             *(f'<p class="notes">{escape(note)}</p>' for note in comparison.notes),

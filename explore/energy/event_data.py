@@ -54,7 +54,7 @@ class GroupEnergies:
     def dynamic(self, block: EventBlock, counts: EventCounts) -> float:
         """Return the energy in a run in pJ without leakage, clocks withheld in idle cycles."""
         energies = (self.clock_pj, self.logic_pj, self.memory_pj)
-        return sum(counts.energy(block, each) for each in energies)
+        return sum(counts.energy(block, part) for part in energies)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,7 @@ class EventEnergies:
 def text_of(energies: EventEnergies) -> str:
     """Return the text of the data file, a config of a group per line."""
     groups = {
-        group: {config: row_of(each) for config, each in rows.items()}
+        group: {config: row_of(energies) for config, energies in rows.items()}
         for group, rows in energies.groups.items()
     }
     head = json.dumps({"schema": SCHEMA, "schema_version": VERSION, "source": energies.source})
@@ -94,7 +94,7 @@ def text_of(energies: EventEnergies) -> str:
 
 def row_of(energies: GroupEnergies) -> dict[str, Any]:
     """Return energies for JSON; mappings without entries are left out."""
-    return {name: each for name, each in asdict(energies).items() if each != {}}
+    return {name: value for name, value in asdict(energies).items() if value != {}}
 
 
 def compact(value: Any) -> str:
@@ -102,32 +102,34 @@ def compact(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def lines(found: Mapping[str, Any], text: Callable[[Any], str] = compact) -> str:
+def lines(rows_by_key: Mapping[str, Any], text: Callable[[Any], str] = compact) -> str:
     """Return a mapping as JSON, a key per line."""
-    rows = (f"{json.dumps(key)}: {text(rounded(each))}" for key, each in sorted(found.items()))
+    rows = (
+        f"{json.dumps(key)}: {text(rounded(value))}" for key, value in sorted(rows_by_key.items())
+    )
     return "{\n" + ",\n".join(rows) + "\n}"
 
 
 def rounded(value: Any) -> Any:
     """Return a value for JSON with all its numbers rounded to `DIGITS`, and whole ones as such."""
     if isinstance(value, float):
-        found = float(f"{value:.{DIGITS}g}")
-        return int(found) if found.is_integer() else found
+        number = float(f"{value:.{DIGITS}g}")
+        return int(number) if number.is_integer() else number
     if isinstance(value, Mapping):
-        return {key: rounded(each) for key, each in value.items()}
+        return {key: rounded(part) for key, part in value.items()}
     if isinstance(value, list):
-        return [rounded(each) for each in value]
+        return [rounded(part) for part in value]
     return value
 
 
 def energies_in(text: str) -> EventEnergies:
     """Return the contents of the text of a data file."""
-    found = json.loads(text)
+    content = json.loads(text)
     groups = {
         group: {config: GroupEnergies(**row) for config, row in rows.items()}
-        for group, rows in found["groups"].items()
+        for group, rows in content["groups"].items()
     }
-    return EventEnergies(source=found["source"], presets=found["presets"], groups=groups)
+    return EventEnergies(source=content["source"], presets=content["presets"], groups=groups)
 
 
 @cache

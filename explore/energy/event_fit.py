@@ -69,9 +69,9 @@ def non_negative(columns: Array, target: Array) -> Array:
     factors = np.zeros(len(goal))
     for _ in range(STEPS):
         before = factors.copy()
-        for each in np.flatnonzero(sizes):
-            rest = goal[each] - squares[each] @ factors + factors[each]
-            factors[each] = max(0.0, rest)
+        for index in np.flatnonzero(sizes):
+            rest = goal[index] - squares[index] @ factors + factors[index]
+            factors[index] = max(0.0, rest)
         if np.abs(factors - before).max(initial=0.0) <= 1e-9 * np.abs(factors).max(initial=0.0):
             break
     return factors / np.where(sizes, sizes, 1.0)
@@ -91,9 +91,13 @@ def fitted_groups(
         leave, and the result has only the others.
 
     """
-    found = {group: [run for run in runs if group in run.energy["by_group"]] for group in GROUPS}
+    runs_of_group = {
+        group: [run for run in runs if group in run.energy["by_group"]] for group in GROUPS
+    }
     return {
-        group: fitted_group(group, own, fixed.get(group, {})) for group, own in found.items() if own
+        group: fitted_group(group, own, fixed.get(group, {}))
+        for group, own in runs_of_group.items()
+        if own
     }
 
 
@@ -104,17 +108,23 @@ def fitted_group(group: str, runs: Sequence[MeasuredRun], fixed: Rows) -> dict[s
     """
     cycles = tuple(clock + CYCLES for clock in GROUPS[group].clocks)
     total, clock, memory, logic, internal, leakage = (
-        np.array([sum(run.energy["by_group"][group][each] for each in names) for run in runs])
+        np.array([sum(run.energy["by_group"][group][name] for name in names) for run in runs])
         for names in FIGURES
     )
     scale = np.maximum(total, [FLOOR * run.energy["total_pj"] for run in runs])
     power = leakage * [run.energy["clock_mhz"] / run.energy["cycles"] * 1e3 for run in runs]
     columns = counted(group, runs, cycles)
-    clock_pj = energies_of(columns, clock, scale, {each: fixed[each].clock_pj for each in fixed})
+    clock_pj = energies_of(
+        columns, clock, scale, {config: fixed[config].clock_pj for config in fixed}
+    )
     columns |= counted(group, runs, GROUPS[group].events)
-    logic_pj = energies_of(columns, logic, scale, {each: fixed[each].logic_pj for each in fixed})
-    memory_pj = energies_of(columns, memory, scale, {each: fixed[each].memory_pj for each in fixed})
-    known = {each: {INSTANCES: fixed[each].leakage_nw} for each in fixed}
+    logic_pj = energies_of(
+        columns, logic, scale, {config: fixed[config].logic_pj for config in fixed}
+    )
+    memory_pj = energies_of(
+        columns, memory, scale, {config: fixed[config].memory_pj for config in fixed}
+    )
+    known = {config: {INSTANCES: fixed[config].leakage_nw} for config in fixed}
     leakage_nw = energies_of(counted(group, runs, (INSTANCES,)), power, power, known)
     return {
         config: GroupEnergies(
@@ -130,15 +140,15 @@ def fitted_group(group: str, runs: Sequence[MeasuredRun], fixed: Rows) -> dict[s
 
 def counted(group: str, runs: Sequence[MeasuredRun], names: Iterable[str]) -> dict[Key, Array]:
     """Return the events of a group in each run, by config and event."""
-    found: dict[Key, Array] = {}
+    columns: dict[Key, Array] = {}
     for number, run in enumerate(runs):
         for block in run.blocks:
             for name in names if block.group == group else ():
-                column = found.setdefault((block.config, name), np.zeros(len(runs)))
+                column = columns.setdefault((block.config, name), np.zeros(len(runs)))
                 column[number] += (
                     block.instances if name == INSTANCES else run.counts.count(block, name)
                 )
-    return found
+    return columns
 
 
 def energies_of(
@@ -163,12 +173,12 @@ def energies_of(
     goal = (target - given) / scale
     matrix = np.stack([*columns.values()], axis=1) / scale[:, None]
     counts = (matrix * non_negative(matrix, goal)).max(axis=0) >= LEAST
-    found: dict[str, dict[str, float]] = {}
+    energies: dict[str, dict[str, float]] = {}
     factors = non_negative(matrix * counts, goal)
-    for (config, name), each in zip(columns, factors, strict=True):
-        if each:
-            found.setdefault(config, {})[name] = float(each)
-    return found
+    for (config, name), factor in zip(columns, factors, strict=True):
+        if factor:
+            energies.setdefault(config, {})[name] = float(factor)
+    return energies
 
 
 def differences(
@@ -186,18 +196,18 @@ def differences(
         Share of the total that a group must have to be listed.
 
     """
-    gates = {group: each["total_pj"] for group, each in run.energy["by_group"].items()}
+    gates = {group: sums["total_pj"] for group, sums in run.energy["by_group"].items()}
     events = dict.fromkeys(gates, 0.0)
     for block in run.blocks:
-        if (found := energies.find(block)) is not None:
-            events[block.group] += found.dynamic(block, run.counts)
+        if (group_energies := energies.find(block)) is not None:
+            events[block.group] += group_energies.dynamic(block, run.counts)
     total = sum(gates.values())
     return {
         "gates_pj": total,
         "total": sum(events.values()) / total - 1,
         "groups": {
-            group: events[group] / each - 1
-            for group, each in gates.items()
-            if each >= least * total
+            group: events[group] / energy - 1
+            for group, energy in gates.items()
+            if energy >= least * total
         },
     }

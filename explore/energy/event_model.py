@@ -76,9 +76,9 @@ def require_event_run(config: MachineConfig, options: RunOptions):
     """Raise unless a run is one of the whole cluster, whose groups all have event energies."""
     require_cluster_run(config, options, EVENTS)
     energies = read_energies()
-    missing = [each for each in event_blocks(config) if energies.find(each) is None]
+    missing = [block for block in event_blocks(config) if energies.find(block) is None]
     if missing:
-        listed = "; ".join(f"{each.group} ({each.config})" for each in missing)
+        listed = "; ".join(f"{block.group} ({block.config})" for block in missing)
         raise UserError(
             f"{EVENTS} has no event energies of {listed}; use {GATES}, which computes them"
         )
@@ -100,14 +100,14 @@ def event_section(
 
     """
     energies, counts = read_energies(), EventCounts(result, config)
-    parts = [part_of_events(each, counts) for each in event_blocks(config)]
+    parts = [part_of_events(block, counts) for block in event_blocks(config)]
     source = {
         "liberty": energies.source["liberty"],
         "voltage": energies.source["voltage"],
         "sram_table": energies.source["sram_table"],
         "windows": None,
         "sampled_cycles": None,
-        "instances": sum(len(each.part.instances) for each in parts),
+        "instances": sum(len(part.part.instances) for part in parts),
         "instances_sampled": None,
         "rules": [*rules_of(result["preset"], energies), *RULES],
     }

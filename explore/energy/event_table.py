@@ -212,7 +212,7 @@ def value_of(config: MachineConfig, field: str) -> Any:
     if part == CORE and name in LANES:
         assert config.core is not None
         return config.core.lanes(LANES[name])
-    return reduce(lambda found, step: members(found)[step], field.split("."), config)
+    return reduce(lambda part, step: members(part)[step], field.split("."), config)
 
 
 def instances(config: MachineConfig, clock: str) -> int:
@@ -243,7 +243,7 @@ class EventCounts:
         cores = [core["counters"] or {} for core in result["cores"] or ()]
         self.events = {
             **counters,
-            **{name: matching(counters, *each) for name, each in CLUSTER_EVENTS.items()},
+            **{name: matching(counters, *patterns) for name, patterns in CLUSTER_EVENTS.items()},
             **{name: sum(own.get(name, 0) for own in cores) for name in CORE_EVENTS},
             PRODUCTS: result["operations"] // 2 if is_product else 0,
         }
@@ -272,13 +272,13 @@ class EventCounts:
 
     def energy(self, block: EventBlock, energies: Mapping[str, float]) -> float:
         """Return the energy of a block from those of its events and clocked cycles."""
-        return sum(each * self.count(block, name) for name, each in energies.items())
+        return sum(energy * self.count(block, name) for name, energy in energies.items())
 
 
 def matching(counters: Mapping[str, int], pattern: str, without: str = "") -> int:
     """Return the sum of counters of a pattern without those of another, 0 at least."""
     plus, minus = (
-        sum(count for name, count in counters.items() if re.fullmatch(each, name))
-        for each in (pattern, without)
+        sum(count for name, count in counters.items() if re.fullmatch(regex, name))
+        for regex in (pattern, without)
     )
     return max(0, plus - minus)

@@ -135,8 +135,8 @@ def run_with_gates(
         "sram_table": None if gates.sram_table is None else gates.sram_table.name,
         "windows": len(windows),
         "sampled_cycles": sum(end - first - 1 for first, end in windows),
-        "instances": sum(len(each.part.instances) for each in parts),
-        "instances_sampled": sum(each.sampled for each in parts),
+        "instances": sum(len(part.part.instances) for part in parts),
+        "instances_sampled": sum(part.sampled for part in parts),
         "rules": list(LIMITS),
     }
     energy = energy_of_run(
@@ -151,7 +151,7 @@ def run_with_gates(
 
 def unchecked(options: RunOptions) -> dict[str, Any]:
     """Return the options that turn off checks of the first run, which a repetition needs not."""
-    known = {each.name for each in fields(options)}
+    known = {option.name for option in fields(options)}
     return {name: False for name in ("lockstep", "profile") if name in known}
 
 
@@ -218,9 +218,9 @@ class MeasuredRun:
 
     def clocked(self, part: Part) -> list[int] | None:
         """Return the clocked cycles of each instance of a part; None if one is not known."""
-        found = [self.clocked_cycles.get(path) for path in part.instances]
-        known = [count for count in found if count is not None]
-        return known if len(known) == len(found) else None
+        counts = [self.clocked_cycles.get(path) for path in part.instances]
+        known = [count for count in counts if count is not None]
+        return known if len(known) == len(counts) else None
 
 
 def measured_parts(
@@ -248,16 +248,18 @@ def measured_parts(
         part.instances if machine.models[part.block].memories else part.sample(instances)
         for part in parts
     ]
-    samples = {each: part.block for part, own in zip(parts, chosen, strict=True) for each in own}
+    samples = {
+        instance: part.block for part, own in zip(parts, chosen, strict=True) for instance in own
+    }
     if progress is not None:
         progress("reading waveforms", 0, 0)
-    recorded = {each: machine.models[block].recorded for each, block in samples.items()}
-    found = read_waveforms(run.files(), run.recorded, recorded)
+    recorded = {instance: machine.models[block].recorded for instance, block in samples.items()}
+    waveforms = read_waveforms(run.files(), run.recorded, recorded)
     energies = []
     for done, (part, own) in enumerate(zip(parts, chosen, strict=True)):
         if progress is not None:
             progress("replaying windows", done, len(parts))
         model = machine.models[part.block]
-        part_samples = [model.energy(found.pop(each)) for each in own]
+        part_samples = [model.energy(waveforms.pop(instance)) for instance in own]
         energies.append(part_energy(part, part_samples, run.cycles, run.clocked(part)))
     return energies

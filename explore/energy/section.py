@@ -112,7 +112,7 @@ def energy_section(
         "dram": None if dram is None else dict(dram),
         "source": dict(source),
         "fit": None if fit is None else dict(fit),
-        "blocks": [block_entry(each, cycles) for each in parts],
+        "blocks": [block_entry(part, cycles) for part in parts],
     }
 
 
@@ -151,21 +151,21 @@ def energy_of_run(
     )
 
 
-def block_entry(each: PartEnergy, cycles: int) -> dict[str, Any]:
+def block_entry(energy: PartEnergy, cycles: int) -> dict[str, Any]:
     """Return the energy and the samples of the instances of a block in a group."""
     return {
-        "block": each.part.block,
-        "group": each.part.group,
-        "instances": len(each.part.instances),
-        "sampled": each.sampled,
-        "windows": each.windows,
-        "windows_counted": each.counting,
-        "total_pj": each.power.dynamic * cycles,
-        "internal_pj": each.power.internal * cycles,
-        "clock_pj": each.power.clock * cycles,
-        "memory_pj": each.power.memory * cycles,
-        "memory_reads": each.reads * cycles,
-        "memory_writes": each.writes * cycles,
-        "leakage_nw": each.power.leakage + each.power.memory_leakage,
-        "differing": list(each.differing[:8]),
+        "block": energy.part.block,
+        "group": energy.part.group,
+        "instances": len(energy.part.instances),
+        "sampled": energy.sampled,
+        "windows": energy.windows,
+        "windows_counted": energy.counting,
+        "total_pj": energy.power.dynamic * cycles,
+        "internal_pj": energy.power.internal * cycles,
+        "clock_pj": energy.power.clock * cycles,
+        "memory_pj": energy.power.memory * cycles,
+        "memory_reads": energy.reads * cycles,
+        "memory_writes": energy.writes * cycles,
+        "leakage_nw": energy.power.leakage + energy.power.memory_leakage,
+        "differing": list(energy.differing[:8]),
     }

@@ -132,8 +132,8 @@ def heterogeneous_of(label: str, designs: tuple[str, ...]) -> Line:
 
 
 REPRODUCTIONS = {
-    each.name: each
-    for each in (
+    table.name: table
+    for table in (
         Reproduction(
             name="table3",
             title="MAC utilisation of gemm (table 3)",

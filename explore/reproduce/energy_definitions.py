@@ -59,8 +59,10 @@ def energy_of(groups: Collection[str] | None = None) -> Value:
     """Return the function that gives the energy of some groups in a run; None for all."""
 
     def energy(result: Mapping[str, Any]) -> float:
-        found = result["energy"]["by_group"]
-        return sum(sums["total_pj"] for name, sums in found.items() if not groups or name in groups)
+        groups_pj = result["energy"]["by_group"]
+        return sum(
+            sums["total_pj"] for name, sums in groups_pj.items() if not groups or name in groups
+        )
 
     return energy
 
@@ -79,13 +81,13 @@ def ratio(
 ) -> Line:
     """Return the row of a figure of a design in relation to that of another one."""
 
-    def found(results: Results) -> float:
+    def quotient(results: Results) -> float:
         own, other = (value(results[name]) for name in designs)
         return own / other
 
     own, other = (names[name] for name in designs)
     return Line(
-        label=f"{label}, {own} to {other}", designs=designs, published=published, value=found
+        label=f"{label}, {own} to {other}", designs=designs, published=published, value=quotient
     )
 
 

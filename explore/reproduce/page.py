@@ -20,23 +20,29 @@ def reproduction_page(tables: Sequence[Reproduced]) -> str:
 
     Figures of the designs are folded. The page needs no network.
     """
-    links = (f'<a href="#{each.table.name}">{escape(each.table.title)}</a>' for each in tables)
+    links = (
+        f'<a href="#{reproduced.table.name}">{escape(reproduced.table.title)}</a>'
+        for reproduced in tables
+    )
     used = ", ".join(f"{name} {version}" for name, version in versions().items())
     note = f"Published: {SOURCE}. Versions: {used}."
-    body = [f"<nav>{' '.join(links)}</nav>", *(line for each in tables for line in section(each))]
+    body = [
+        f"<nav>{' '.join(links)}</nav>",
+        *(line for reproduced in tables for line in section(reproduced)),
+    ]
     return chart_page(TITLE, note, body)
 
 
-def section(found: Reproduced) -> Iterator[str]:
+def section(reproduced: Reproduced) -> Iterator[str]:
     """Yield the lines of a table with its charts, its notes and all figures of the designs."""
-    definition = found.table
+    definition = reproduced.table
     yield f'<section id="{definition.name}"><h2>{escape(definition.title)}</h2>'
     yield f"<p><code>spica reproduce {definition.name}</code></p>"
-    charts = (figure(bars_chart(each, width=None)) for each in found.charts())
+    charts = (figure(bars_chart(bars, width=None)) for bars in reproduced.charts())
     yield f'<div class="charts">{"".join(charts)}</div>'
-    yield table(["design", *found.heads], found.lines())
-    yield from (f'<p class="notes">{escape(note)}</p>' for note in found.notes)
-    for size, comparison in found.comparisons.items():
+    yield table(["design", *reproduced.heads], reproduced.lines())
+    yield from (f'<p class="notes">{escape(note)}</p>' for note in reproduced.notes)
+    for size, comparison in reproduced.comparisons.items():
         yield f"<details><summary>all figures, {escape(definition.head(size))}</summary>"
         yield comparison_table(comparison)
         yield "</details>"

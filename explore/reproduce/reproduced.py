@@ -79,11 +79,11 @@ class Reproduced:
         """All figures of the designs by size, without areas."""
         sizes = dict.fromkeys(size_of(run) for run in self.runs)
         pairs = list(zip(self.runs, self.rows, strict=True))
-        found = {}
+        comparisons = {}
         for size in sizes:
             own = [(run, row) for run, row in pairs if size_of(run) == size]
-            found[size] = Comparison([run for run, _ in own], [row for _, row in own])
-        return found
+            comparisons[size] = Comparison([run for run, _ in own], [row for _, row in own])
+        return comparisons
 
     @cached_property
     def entries(self) -> list[Entry]:
@@ -108,7 +108,10 @@ class Reproduced:
         """Yield the label and the cells of each line."""
         for line in self.table.lines:
             own = [entry for entry in self.entries if entry.label == line.label]
-            yield line.label, [self.shown(x) for each in own for x in (each.ours, each.published)]
+            yield (
+                line.label,
+                [self.shown(x) for entry in own for x in (entry.ours, entry.published)],
+            )
 
     def shown(self, value: float | None) -> str:
         """Return a figure as text; a dash for none."""
@@ -128,17 +131,19 @@ class Reproduced:
 
     def charts(self) -> list[Bars]:
         """Return a chart of each size; shares are drawn to the whole, others to the largest."""
-        values = [value for each in self.entries for value in (each.ours, each.published) if value]
+        values = [
+            value for entry in self.entries for value in (entry.ours, entry.published) if value
+        ]
         is_whole = self.table.unit == SHARE and max(values, default=1) > 0.2
         return [
             Bars(
                 title=self.table.head(size),
                 sides=("ours", "published"),
                 bars=[
-                    Bar(label=each.label, side=side, value=value, text=self.shown(value))
-                    for each in self.entries
-                    if each.size == size
-                    for side, value in (("ours", each.ours), ("published", each.published))
+                    Bar(label=entry.label, side=side, value=value, text=self.shown(value))
+                    for entry in self.entries
+                    if entry.size == size
+                    for side, value in (("ours", entry.ours), ("published", entry.published))
                 ],
                 least=1.0 if is_whole else max(values, default=0.0),
             )
@@ -150,7 +155,10 @@ class Reproduced:
         lines = [f"# {self.table.title}", "", *table_of("design", self.heads, self.lines())]
         for note in self.notes:
             lines += ["", note]
-        accounts = [each.markdown().replace("# ", "## ", 1) for each in self.comparisons.values()]
+        accounts = [
+            comparison.markdown().replace("# ", "## ", 1)
+            for comparison in self.comparisons.values()
+        ]
         return "\n".join([*lines, "", *accounts])
 
     def report(self) -> dict[str, Any]:
@@ -174,7 +182,7 @@ def reports(tables: Sequence[Reproduced]) -> dict[str, Any]:
     return {
         "schema": f"{SCHEMA}s",
         "schema_version": VERSION,
-        "tables": [each.report() for each in tables],
+        "tables": [table.report() for table in tables],
     }
 
 

@@ -83,9 +83,9 @@ def energy_lines(
     cost: CostOf, ours: str, published: str, *, is_equal: bool
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield the label and the cells of each line; `ours` and `published` are labels."""
-    for count, label in enumerate((ours, *(each.label for each in RESTRICTIONS))):
-        found = ratios(cost, count, is_equal=is_equal).values()
-        yield label, [shown(each) for pair in found for each in (pair.energy, pair.power)]
+    for count, label in enumerate((ours, *(restriction.label for restriction in RESTRICTIONS))):
+        pairs = ratios(cost, count, is_equal=is_equal).values()
+        yield label, [shown(share) for pair in pairs for share in (pair.energy, pair.power)]
     yield (
         published,
         [shown(of.get(design)) for design in OTHERS for of in (ENERGY_RATIOS, POWER_RATIOS)],
@@ -95,7 +95,7 @@ def energy_lines(
 def energy_report(cost: CostOf) -> Iterator[dict]:
     """Yield the ratios for JSON, with more and more restrictions."""
     for count in range(len(RESTRICTIONS) + 1):
-        yield {"restrictions": [each.name for each in RESTRICTIONS[:count]]} | {
+        yield {"restrictions": [restriction.name for restriction in RESTRICTIONS[:count]]} | {
             name: {
                 design: asdict(pair)
                 for design, pair in ratios(cost, count, is_equal=is_equal).items()

@@ -76,7 +76,7 @@ def tile_of(config: MachineConfig) -> tuple[int, int]:
 
 def combined(design: str, count: int = len(RESTRICTIONS)) -> list[Restriction]:
     """Return those of the first restrictions that concern a design."""
-    return [each for each in RESTRICTIONS[:count] if design in each.designs]
+    return [restriction for restriction in RESTRICTIONS[:count] if design in restriction.designs]
 
 
 def restricted(run: KernelRun, restrictions: Iterable[Restriction]) -> KernelRun:

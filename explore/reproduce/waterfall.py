@@ -94,7 +94,7 @@ class Waterfall:
     def cost(self, size: int) -> CostOf:
         """Return the function that gives the cost of a design."""
 
-        def found(design: str, restrictions: Sequence[Restriction]) -> Cost | None:
+        def design_cost(design: str, restrictions: Sequence[Restriction]) -> Cost | None:
             result = self.result(design, size, restrictions)
             if result is None:
                 return None
@@ -105,15 +105,15 @@ class Waterfall:
                 cycles=result["cycles"] / macs,
             )
 
-        return found
+        return design_cost
 
     @cached_property
     def steps(self) -> list[Step]:
         """Steps, design by design of each size, in the order of `RESTRICTIONS`."""
-        found = []
+        steps = []
         for size in self.sizes:
             for design in DESIGNS:
-                found += [
+                steps += [
                     Step(
                         design=design,
                         label=restriction.label,
@@ -125,7 +125,7 @@ class Waterfall:
                     )
                     for number, restriction in enumerate(RESTRICTIONS)
                 ]
-        return found
+        return steps
 
     @property
     def heads(self) -> list[str]:
@@ -184,7 +184,7 @@ class Waterfall:
 
     def charts(self) -> list[Bars]:
         """Return a chart per size and design: from ours down to the published figure."""
-        found = []
+        charts = []
         for size in self.sizes:
             for design, name in DESIGNS.items():
                 figures = [(OURS, "together", self.utilization(design, size, []))]
@@ -200,8 +200,8 @@ class Waterfall:
                     for label, side, value in figures
                 ]
                 title = f"{name}, {size} x {size} x {size}"
-                found.append(Bars(title=title, sides=SIDES, bars=bars, least=1.0))
-        return found
+                charts.append(Bars(title=title, sides=SIDES, bars=bars, least=1.0))
+        return charts
 
     def report(self) -> dict[str, Any]:
         """Return the tables for JSON, with the complete result of every run."""
@@ -212,13 +212,13 @@ class Waterfall:
             "source": SOURCE,
             "restrictions": [
                 {
-                    "name": each.name,
-                    "label": each.label,
-                    "settings": list(each.settings),
-                    "memory": dict(each.memory),
-                    "is_apart": each.is_apart,
+                    "name": restriction.name,
+                    "label": restriction.label,
+                    "settings": list(restriction.settings),
+                    "memory": dict(restriction.memory),
+                    "is_apart": restriction.is_apart,
                 }
-                for each in RESTRICTIONS
+                for restriction in RESTRICTIONS
             ],
             "designs": [
                 {
@@ -233,9 +233,9 @@ class Waterfall:
             ],
             "steps": [vars(step) for step in self.steps],
             "energy": [
-                {"size": size} | each
+                {"size": size} | row
                 for size in self.sizes
-                for each in energy_report(self.cost(size))
+                for row in energy_report(self.cost(size))
             ],
             "notes": self.notes,
             "runs": run_reports(self.runs.values()),
@@ -259,8 +259,8 @@ def runs_of(size: int) -> Iterator[KernelRun]:
         run = gemm_run(design, size)
         own = combined(design)
         yield run
-        for each in own:
-            yield restricted(run, [each])
+        for restriction in own:
+            yield restricted(run, [restriction])
         for count in range(2, len(RESTRICTIONS) + 1):
             yield restricted(run, combined(design, count))
 

@@ -101,7 +101,7 @@ def shown(figure: Figure, value: Value) -> str:
 def figures_of_rows(rows: Sequence[Row]) -> list[Figure]:
     """Return all figures that one of the machines has; a run that fails has none."""
     results = [row.record.result if passed(row.record.result) else None for row in rows]
-    found = [
+    figures = [
         *defined(FIRST, results),
         *shares("issue_slots", results, slots_of, slot_meanings(), kind=SHARE),
         *shares("matrix_units", results, activities_of, activity_meanings(), kind=SHARE),
@@ -111,7 +111,7 @@ def figures_of_rows(rows: Sequence[Row]) -> list[Figure]:
         *shares("energy_groups", results, energies_of, {}, kind=PICOJOULES),
         *area_figures([row.areas for row in rows]),
     ]
-    return [each for each in found if any(value is not None for value in each.values)]
+    return [figure for figure in figures if any(value is not None for value in figure.values)]
 
 
 def passed(result: Result | None) -> bool:
@@ -123,14 +123,14 @@ def defined(
     definitions: Sequence[Definition], results: Sequence[Result | None]
 ) -> Iterator[Figure]:
     """Yield the figures of definitions."""
-    for each in definitions:
+    for definition in definitions:
         yield Figure(
-            section=each.section,
-            name=each.name,
-            label=each.label,
-            meaning=each.meaning,
-            kind=each.kind,
-            values=[None if result is None else each.value(result) for result in results],
+            section=definition.section,
+            name=definition.name,
+            label=definition.label,
+            meaning=definition.meaning,
+            kind=definition.kind,
+            values=[None if result is None else definition.value(result) for result in results],
         )
 
 
@@ -189,10 +189,10 @@ def shares(
     A machine without a requester reads no bytes for it; an activity may have no counter, so that
     another one includes its cycles.
     """
-    parts = [{} if each is None else parts_of(each) for each in results]
-    names = dict.fromkeys([*meanings, *(name for each in parts for name in each)])
+    parts = [{} if part is None else parts_of(part) for part in results]
+    names = dict.fromkeys([*meanings, *(name for part in parts for name in part)])
     for name in names:
-        values = [each.get(name, 0 if each and kind != SHARE else None) for each in parts]
+        values = [part.get(name, 0 if part and kind != SHARE else None) for part in parts]
         if any(values):
             label, meaning = meanings.get(name, (name, name))
             yield Figure(
@@ -209,11 +209,11 @@ def shares(
 def area_figures(areas: Sequence[Mapping[str, Any] | None]) -> Iterator[Figure]:
     """Yield the sums of areas, then the groups."""
     for name, (label, meaning) in AREAS.items():
-        values = [None if each is None else each[name] for each in areas]
+        values = [None if area is None else area[name] for area in areas]
         yield Figure(
             section="area", name=name, label=label, meaning=meaning, kind=COUNT, values=values
         )
-    groups = dict.fromkeys(name for each in areas if each is not None for name in each["groups"])
+    groups = dict.fromkeys(name for area in areas if area is not None for name in area["groups"])
     for name in groups:
         yield Figure(
             section="groups",
@@ -221,5 +221,5 @@ def area_figures(areas: Sequence[Mapping[str, Any] | None]) -> Iterator[Figure]:
             label=name,
             meaning=f"{name}, NAND2 equivalents, including SRAM",
             kind=COUNT,
-            values=[None if each is None else each["groups"].get(name) for each in areas],
+            values=[None if area is None else area["groups"].get(name) for area in areas],
         )

@@ -168,7 +168,7 @@ def stored(values: np.ndarray) -> list[list[int]]:
 
 def received(line: np.ndarray, cycles_per_bit: int) -> bytes:
     """Return the bytes sent on a serial line, given its level in every cycle."""
-    found, at = bytearray(), 0
+    data, at = bytearray(), 0
     while at + 10 * cycles_per_bit <= len(line):
         if line[at]:
             at += 1
@@ -176,6 +176,6 @@ def received(line: np.ndarray, cycles_per_bit: int) -> bytes:
         start, *bits, stop = line[at + cycles_per_bit // 2 :: cycles_per_bit][:10]
         if start or not stop:
             raise ValueError(f"a byte must have a stop bit; the byte at cycle {at} has none")
-        found.append(sum(int(bit) << place for place, bit in enumerate(bits)))
+        data.append(sum(int(bit) << place for place, bit in enumerate(bits)))
         at += 10 * cycles_per_bit - cycles_per_bit // 2
-    return bytes(found)
+    return bytes(data)

@@ -88,10 +88,10 @@ class HostTarget:
         """Yield a sentence on a system call, and on each parked warp."""
         if self.call is not None:
             yield from notes_on([self.call])
-        for each in self.parked:
-            function = self.program.function_of(each.pc)
+        for parked in self.parked:
+            function = self.program.function_of(parked.pc)
             inside = f", in {function}" if function else ""
-            yield f"Parked: core {each.core}, warp {each.warp} at {each.pc:#010x}{inside}"
+            yield f"Parked: core {parked.core}, warp {parked.warp} at {parked.pc:#010x}{inside}"
 
     def read_word(self, machine: Iss | ProgramMachine) -> None:
         """Read the word ``tohost``."""
@@ -117,12 +117,12 @@ class HostTarget:
             return True
         model = machine if isinstance(machine, Iss) else machine.iss
         if model is not None:
-            found = warps_of_model(self.program, model)
+            parked = warps_of_model(self.program, model)
         else:
             assert isinstance(machine, ProgramMachine)
-            found = warps_of_rtl(self.program, machine)
-        self.parked = found or []
-        return bool(found)
+            parked = warps_of_rtl(self.program, machine)
+        self.parked = parked or []
+        return bool(parked)
 
 
 def system_calls(program: Program, model: Iss) -> list[tuple[int, int]]:
@@ -130,7 +130,7 @@ def system_calls(program: Program, model: Iss) -> list[tuple[int, int]]:
 
     A program of the runtime makes none, nor does a riscv-test, whose number is in gp too.
     """
-    found = []
+    calls = []
     for core in range(model.config.cores if not program.runtime else 0):
         for warp in range(model.core.warps):
             history = model.history(core, warp)
@@ -139,8 +139,8 @@ def system_calls(program: Program, model: Iss) -> list[tuple[int, int]]:
                 registers = model.warp(core, warp).integers[:, lane].astype(np.int32)
                 number, code = int(registers[A7]), int(registers[A0])
                 if number in CALLS and not (number == EXIT and code == registers[GP]):
-                    found.append((number, code))
-    return found
+                    calls.append((number, code))
+    return calls
 
 
 def notes_on(calls: list[tuple[int, int]]) -> Iterator[str]:
@@ -177,7 +177,7 @@ def warps_of_model(program: Program, iss: Iss) -> list[ParkedWarp] | None:
     A warp is parked if all of its last instructions were the same branch to itself: nothing else
     can change its registers.
     """
-    found, ended = [], 0
+    parked, ended = [], 0
     for core in range(iss.config.cores):
         active = [warp for warp in range(iss.core.warps) if iss.warp(core, warp).active]
         ended += not active
@@ -185,8 +185,8 @@ def warps_of_model(program: Program, iss: Iss) -> list[ParkedWarp] | None:
             pcs = {pc for pc, _, _ in iss.history(core, warp)}
             if len(pcs) != 1 or not is_loop(program, min(pcs)):
                 return None
-            found.append(ParkedWarp(core, warp, min(pcs)))
-    return found if ended else None
+            parked.append(ParkedWarp(core, warp, min(pcs)))
+    return parked if ended else None
 
 
 def warps_of_rtl(program: Program, machine: ProgramMachine) -> list[ParkedWarp] | None:

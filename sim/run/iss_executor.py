@@ -41,9 +41,9 @@ class IssExecutor(ProgramExecutor[Iss]):
         super().load(console)
         for address, nbytes in flag_regions(self.program):
             self.machine.add_flags(address, nbytes)
-        for each in self.program.functions:
-            if each.name == CLEARING and each.start in self.program.runtime:
-                self.machine.allow_clearing(range(each.start, each.end))
+        for function in self.program.functions:
+            if function.name == CLEARING and function.start in self.program.runtime:
+                self.machine.allow_clearing(range(function.start, function.end))
         if self.machine.memory_check is not None:
             prepare_memory_check(self.machine.memory_check, self.program, self.memory_layout)
         self.machine.reset(self.program.entry)
@@ -80,13 +80,13 @@ class IssExecutor(ProgramExecutor[Iss]):
     def findings(self) -> list[dict[str, Any]]:
         """Findings of the memory check so far, for a result."""
         check = self.machine.memory_check
-        found = [] if check is None else check.findings()
-        return explain_findings(found, self.program, self.memory_layout) if found else []
+        findings = [] if check is None else check.findings()
+        return explain_findings(findings, self.program, self.memory_layout) if findings else []
 
     def error(self, outcome: Outcome) -> ProgramError:
         """Return the error of a run that did not end, or that has findings."""
-        found = explain(self.machine, self.program, self.memory_layout, outcome)
-        return ProgramError(self.program, found | {"findings": self.findings})
+        explanation = explain(self.machine, self.program, self.memory_layout, outcome)
+        return ProgramError(self.program, explanation | {"findings": self.findings})
 
     @property
     def device_errors(self) -> str:

@@ -72,8 +72,8 @@ class Overview:
             if counter.event == "issue.active" and len(records.intervals[counter.name])
         ]
         if computed:
-            marks["first compute"] = int(min(found[0, 0] for found in computed))
-            marks["last compute"] = int(max(found[-1, 1] for found in computed)) - 1
+            marks["first compute"] = int(min(times[0, 0] for times in computed))
+            marks["last compute"] = int(max(times[-1, 1] for times in computed)) - 1
         if state.start < state.last_response < NEVER:
             marks["last write response"] = state.last_response - state.start
         return {

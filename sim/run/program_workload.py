@@ -327,13 +327,13 @@ class KernelWorkload(ProgramWorkload):
     ) -> tuple[dict[str, Any], Mapping[str, np.ndarray]]:
         """Compare every buffer with its expected contents, and account for the matrix units."""
         problem, buffers = self.problem, self.problem.buffers
-        found = {
+        contents = {
             name: executor.read(self.regions[name].address, buffer.data.nbytes)
             for name, buffer in buffers.items()
         }
         code, errors = executor.exit_code, executor.device_errors
         checks = {
-            name: check_buffer(name, buffer, found[name])
+            name: check_buffer(name, buffer, contents[name])
             for name, buffer in buffers.items()
             if buffer.is_checked
         }
@@ -341,7 +341,7 @@ class KernelWorkload(ProgramWorkload):
         warnings = inspect_program(self.program)
         # Kernels fit the registers of the presets. On other machines spills only make them slow.
         slow = () if config in PRESETS.values() else inspect_speed(self.program)
-        refused = [each for each in warnings if each not in (*slow, *self.program.remarks)]
+        refused = [warning for warning in warnings if warning not in (*slow, *self.program.remarks)]
         failed = (
             code
             or errors
@@ -377,7 +377,7 @@ class KernelWorkload(ProgramWorkload):
             "operations": problem.operations,
             "operations_per_instruction": problem.operations / instructions,
         }, {
-            name: found[name]
+            name: contents[name]
             .view(buffer.data.dtype)
             .reshape(buffer.data.shape)[..., : buffer.columns]
             for name, buffer in buffers.items()
@@ -407,7 +407,7 @@ def account_products(
     elapsed = {number: done["cycles"] for number, count in enumerate(macs) if count}
     if len(elapsed) > 1:
         regions = {number: done["cores"][number]["region"] for number in elapsed}
-        elapsed = {number: each["end"] - each["begin"] for number, each in regions.items()}
+        elapsed = {number: region["end"] - region["begin"] for number, region in regions.items()}
     spent = {name: function["cycles"] for name, function in done["profile"].items()}
     polled = sum(spent.get(name, 0) for name in POLLING)
     return account_units(config, macs, elapsed, done["counters"], rest="no_compute") | {

@@ -170,12 +170,12 @@ def compare(
     bound = np.broadcast_to(np.asarray(bound, dtype=np.float64), got.shape)
     none = np.zeros(got.shape, dtype=bool)
     differs = none if expected_bits is None else got_bits != expected_bits
-    found = classes_of(got, reference, bound, overflow)
-    has_left, inside = found.has_left & ~differs, found.inside
+    classes = classes_of(got, reference, bound, overflow)
+    has_left, inside = classes.has_left & ~differs, classes.inside
     if expected_bits is None:
         has_left &= np.isinf(got)  # a NaN may also be an element that was never written
     else:
-        inside = inside | (np.isinf(bound) & ~found.has_left)
+        inside = inside | (np.isinf(bound) & ~classes.has_left)
         if permits_overflow:
             inside |= has_left
     outside = ~inside if is_result else none
@@ -186,10 +186,10 @@ def compare(
         mismatches=None if expected_bits is None else int(np.count_nonzero(differs)),
         outside_bound=int(np.count_nonzero(outside)) if is_result else None,
         left_range=int(np.count_nonzero(has_left)) if is_result else 0,
-        rounded_to_infinity=int(np.count_nonzero(found.rounds)) if is_result else 0,
+        rounded_to_infinity=int(np.count_nonzero(classes.rounds)) if is_result else 0,
         guard_bytes_changed=guard_bytes_changed,
-        max_abs_error=float(np.max(found.error, initial=0.0)),
-        max_bound_share=float(np.max(found.share, initial=0.0)) if has_share else None,
+        max_abs_error=float(np.max(classes.error, initial=0.0)),
+        max_bound_share=float(np.max(classes.share, initial=0.0)) if has_share else None,
         is_result=is_result,
         is_exact=expected_bits is not None,
         permits_overflow=permits_overflow,

@@ -226,7 +226,7 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
             )
         else:
             counts = counted_instructions(self.machine.iss.statistics, threads)
-        found = {
+        account = {
             "cycles": outcome.cycles,
             "run_cycles": outcome.cycles,
             "instructions_per_cycle": outcome.instructions_per_cycle,
@@ -250,30 +250,30 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
                 model=self.machine.verilated, cycles_per_second=outcome.cycles_per_second
             ),
         }
-        for core, (begin, end) in zip(found["cores"], outcome.marks, strict=True):
+        for core, (begin, end) in zip(account["cores"], outcome.marks, strict=True):
             core["region"] = region_section(begin, end)
         is_marked = self.program.symbols.get(OWN_MARKERS) != 0
-        found["region"] = region = marked_region(outcome, is_marked=is_marked)
+        account["region"] = region = marked_region(outcome, is_marked=is_marked)
         if region is not None:
-            found["cycles"] = region["end"] - region["begin"]
+            account["cycles"] = region["end"] - region["begin"]
         if self.options.profile:
             assert self.machine.profiling is not None
-            found["source_profile"] = source_profile(self.program, self.machine.profiling)
-        return found | self.cluster_account(outcome, found) if self.is_cluster else found
+            account["source_profile"] = source_profile(self.program, self.machine.profiling)
+        return account | self.cluster_account(outcome, account) if self.is_cluster else account
 
-    def cluster_account(self, outcome: ProgramOutcome, found: dict[str, Any]) -> dict[str, Any]:
+    def cluster_account(self, outcome: ProgramOutcome, account: dict[str, Any]) -> dict[str, Any]:
         """Return the sections on units and DRAM."""
         machine, dram = self.machine, self.machine.memory
         assert isinstance(dram, DramConfig)
         whole = traffic(outcome.channels, outcome.cycles, dram.bytes_per_cycle)
         marked = None
-        if found["region"] is not None:
+        if account["region"] is not None:
             # All traffic from the first marker to the end of the run, when DRAM holds everything.
-            cycles = outcome.cycles - found["region"]["begin"]
+            cycles = outcome.cycles - account["region"]["begin"]
             marked = traffic(outcome.marked_channels, cycles, dram.bytes_per_cycle)
         profile = machine.profile()
         return {
-            "instructions": found["instructions"] | {"polling": polled(profile).instructions},
+            "instructions": account["instructions"] | {"polling": polled(profile).instructions},
             "flush_cycles": outcome.flush_cycles,
             "profile": {name: dataclasses.asdict(spent) for name, spent in profile.items()},
             "counters": machine.cluster.events(),

@@ -137,16 +137,16 @@ def as_numbers(name: str, array: Any) -> np.ndarray:
     """Return an array of real numbers in native byte order, or raise `ArrayError`."""
     try:
         is_masked = np.ma.is_masked(array)
-        found = np.asarray(array)
+        numbers = np.asarray(array)
     except (ValueError, TypeError, OverflowError) as error:
         raise ArrayError(f"{name} must be an array of numbers: {error}") from None
     if is_masked:
         raise ArrayError(
             f"{name} must not have masked elements: replace them, for example by .filled(0)"
         )
-    if not is_number_type(found.dtype):
-        raise ArrayError(f"{name} must be an array of numbers, not {found.dtype}")
-    return found if found.dtype.isnative else found.astype(found.dtype.newbyteorder("="))
+    if not is_number_type(numbers.dtype):
+        raise ArrayError(f"{name} must be an array of numbers, not {numbers.dtype}")
+    return numbers if numbers.dtype.isnative else numbers.astype(numbers.dtype.newbyteorder("="))
 
 
 def require_held(values: np.ndarray, limits: FormatRange, name: str) -> None:

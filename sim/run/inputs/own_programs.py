@@ -173,10 +173,10 @@ def buffer_of(name: str, array: np.ndarray, expected: Any, rtol: float, atol: fl
 def same_numbers(name: str, values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return the same numbers in a type that has no bounds; raise `ArrayError` for others."""
     with np.errstate(all="ignore"):
-        found = np.ascontiguousarray(values.astype(dtype))
-        is_same = found.astype(values.dtype) == values
+        numbers = np.ascontiguousarray(values.astype(dtype))
+        is_same = numbers.astype(values.dtype) == values
         if values.dtype.kind in "iu" and dtype.kind in "iu":
-            is_same &= (found < 0) == (values < 0)
+            is_same &= (numbers < 0) == (values < 0)
     lost = np.argwhere(~is_same)
     if len(lost):
         shown = ", ".join(f"{values[tuple(at)]} at {at}" for at in lost[:SHOWN].tolist())
@@ -184,7 +184,7 @@ def same_numbers(name: str, values: np.ndarray, dtype: np.dtype) -> np.ndarray:
             f"{len(lost):,} of {values.size:,} values of {name} are not numbers of type {dtype}: "
             f"{shown}; give values that it holds"
         )
-    return found
+    return numbers
 
 
 def number(name: str, value: Any) -> int | float:
