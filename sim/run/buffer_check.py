@@ -10,8 +10,8 @@ from .result_check import Check, compare, overflow_of
 __all__ = ["check_buffer"]
 
 
-def check_buffer(name: str, buffer: Buffer, found: np.ndarray) -> Check:
-    """Compare the final contents of a buffer, `found`, with the expected contents, by `compare`.
+def check_buffer(name: str, buffer: Buffer, contents: np.ndarray) -> Check:
+    """Compare the final contents of a buffer, `contents`, with the expected contents, by `compare`.
 
     If the buffer specifies bits, the result must match these as well; where the bound is infinite,
     they alone decide about finite results and about those with an infinite reference or NaN. A
@@ -29,7 +29,7 @@ def check_buffer(name: str, buffer: Buffer, found: np.ndarray) -> Check:
     if data.dtype.kind == "f":
         largest = np.finfo(data.dtype).max
         overflow = float(largest) + (float(largest) - float(np.nextafter(largest, 0))) / 2
-    values = found.view(data.dtype).reshape(data.shape)
+    values = contents.view(data.dtype).reshape(data.shape)
     if buffer.form is not None:
         kind = FORMATS[buffer.form]
         assert isinstance(kind, FloatFormat)
@@ -37,7 +37,7 @@ def check_buffer(name: str, buffer: Buffer, found: np.ndarray) -> Check:
     bound = np.broadcast_to(buffer.bound if buffer.expected is not None else 0.0, data.shape)
     values, expected, bound, got = (
         array[..., : buffer.columns]
-        for array in (values, expected, bound, found.view(unsigned).reshape(data.shape))
+        for array in (values, expected, bound, contents.view(unsigned).reshape(data.shape))
     )
     if bits is not None:
         bits = np.ascontiguousarray(bits).view(unsigned)[..., : buffer.columns]

@@ -24,7 +24,7 @@ __all__ = [
     "CHECKED_INSTRUCTIONS",
     "EXIT",
     "HostTarget",
-    "notes_on",
+    "remarks_on",
     "system_calls",
 ]
 
@@ -87,7 +87,7 @@ class HostTarget:
     def notes(self) -> Iterator[str]:
         """Yield a sentence on a system call, and on each parked warp."""
         if self.call is not None:
-            yield from notes_on([self.call])
+            yield from remarks_on([self.call])
         for parked in self.parked:
             function = self.program.function_of(parked.pc)
             inside = f", in {function}" if function else ""
@@ -143,7 +143,7 @@ def system_calls(program: Program, model: Iss) -> list[tuple[int, int]]:
     return calls
 
 
-def notes_on(calls: list[tuple[int, int]]) -> Iterator[str]:
+def remarks_on(calls: list[tuple[int, int]]) -> Iterator[str]:
     """Yield a sentence on each system call that nothing answers."""
     for number, _ in calls:
         if number != EXIT:

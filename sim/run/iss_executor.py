@@ -97,7 +97,7 @@ class IssExecutor(ProgramExecutor[Iss]):
         """Return the sections of the result that the run has measured."""
         counts = self.machine.statistics
         return {
-            "notes": self.ending_notes,
+            "notes": self.ending_remarks,
             "cores": [core_section(instructions) for instructions in counts.core_instructions],
             **counted_instructions(counts, core_of(self.memory_layout.config).threads),
             "console": self.machine.console.decode(errors="replace"),

@@ -58,7 +58,7 @@ class ProductRun:
         Event counters of the units.
     c : ndarray
         C.
-    found : Check
+    c_check : Check
         Check of C.
 
     """
@@ -67,7 +67,7 @@ class ProductRun:
     marks: list[int]
     counters: dict[str, int]
     c: np.ndarray
-    found: Check
+    c_check: Check
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class ProductRun:
         expected = golden_product(config, problem, *self.given, depth)
         rows, is_extreme = slab(systolic_unit(config), depth), self.permits_overflow
         wide = reference(problem, *self.given, rows, is_extreme=is_extreme)
-        self.found = check(
+        self.c_check = check(
             self.c,
             expected,
             *wide,

@@ -203,9 +203,9 @@ class ProductWorkload:
     ) -> tuple[dict[str, Any], Mapping[str, np.ndarray]]:
         """Return check, operations and tiling, and C."""
         run = executor.run
-        buffers = {"c": run.found.as_dict()}
+        buffers = {"c": run.c_check.as_dict()}
         return {
-            "check": check_section(run.found.verdict, buffers=buffers),
+            "check": check_section(run.c_check.verdict, buffers=buffers),
             "operations": 2 * self.problem.macs,
             "tiling": dataclasses.asdict(self.steps.tiling),
         }, {"c": run.c}

@@ -16,7 +16,7 @@ from ..iss.outcome import Outcome
 from ..machine.memory_layout import ARGUMENTS_BYTES, MemoryLayout
 from ..machine.program_machine import ProgramMachine
 from ..machine.program_outcome import ProgramOutcome
-from .host_target import EXIT, HostTarget, notes_on, system_calls
+from .host_target import EXIT, HostTarget, remarks_on, system_calls
 from .options import SimtOptions
 from .workload import Console
 
@@ -142,10 +142,10 @@ class ProgramExecutor(Generic[MachineT]):
             )
 
     @property
-    def ending_notes(self) -> list[str]:
+    def ending_remarks(self) -> list[str]:
         """Sentences on parked warps, and on system calls."""
         parked = [] if self.host_target is None else list(self.host_target.notes())
-        return [*parked, *notes_on(self.calls)]
+        return [*parked, *remarks_on(self.calls)]
 
     @property
     def ignored_races(self) -> int | None:

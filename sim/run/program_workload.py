@@ -150,7 +150,7 @@ class ProgramWorkload:
             self.program = program = self.compiled(config, options, progress)
             machine = build_machine(config, program, options, progress, self.work)
             executor = RtlExecutor(machine, program, laid_out(program), options)
-            executor.check_notes = notes
+            executor.check_remarks = notes
         with closing(executor):
             self.fill(executor, console)
             yield executor

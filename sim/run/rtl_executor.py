@@ -100,7 +100,7 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
     """Executor of a program on Verilator or Amaranth's simulator, on cores or a cluster."""
 
     #: Sentences on checks that came before the run.
-    check_notes: Sequence[str] = ()
+    check_remarks: Sequence[str] = ()
 
     def __init__(
         self,
@@ -243,7 +243,7 @@ class RtlExecutor(ProgramExecutor[ProgramMachine]):
             ],
             "clocked_cycles": outcome.clocked,
             **counts,
-            "notes": [*self.notes, *self.ending_notes, *self.check_notes],
+            "notes": [*self.notes, *self.ending_remarks, *self.check_remarks],
             "console": self.machine.console.decode(errors="replace"),
             "memory": memory_section(self.machine.memory),
             "speed": speed_section(

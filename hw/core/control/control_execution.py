@@ -100,7 +100,7 @@ class ControlExecution(Component):
                 m.d.comb += self.executes.eq(~self.o.valid & ~self.outcome.busy)
                 with m.If(self.completes):
                     m.next = "ACCEPT"
-        self.look_up(m)
+        self.read_state(m)
         self.complete(m)
         self.change_state(m)
         self.report_outcome(m)
@@ -114,8 +114,8 @@ class ControlExecution(Component):
         """Whether the instruction is an arrival at a barrier."""
         return self.instruction.operation == ControlOperation.BAR
 
-    def look_up(self, m: Module):
-        """Look up the state of the warp while its instruction is accepted."""
+    def read_state(self, m: Module):
+        """Read the state of the warp while its instruction is accepted."""
         accepted, operation = self.i.valid & self.i.ready, self.i.payload
         for state in (self.stack, self.registers):
             m.d.comb += [state.lookup.eq(accepted), state.lookup_warp.eq(operation.warp)]

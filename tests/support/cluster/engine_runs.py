@@ -38,7 +38,7 @@ def observe(name, problem, *, memory=QUIET, access_cycles=20, **simulation):
     ) as machine:
         run = run_gemm(machine, config, problem, "extreme", seed=7)
         region = machine.read(*problem.c_region).tobytes()
-    assert run.found.passed, run.found
+    assert run.c_check.passed, run.c_check
     seen = dataclasses.asdict(run.execution)
     seen |= {"counters": run.counters, "marks": run.marks, "c": region}
     del seen["reads"], seen["seconds"]

@@ -46,16 +46,16 @@ def test_floats(got, expected, bound, right):
 @pytest.mark.parametrize("bound", [0.0, 1.0, 1e30, 1e300, INFINITY, NAN])
 @pytest.mark.parametrize("got", [INFINITY, -INFINITY, NAN])
 def test_a_finite_value_never_permits_one_that_is_not(got, bound):
-    """Neither does an infinite bound with bits of a golden model that has left the range too."""
+    """Neither does an infinite bound with a golden model that has left the range too."""
     values = np.array([got, 1.0], np.float32)
-    for bits in (None, values):
-        buffer = Buffer(data=values, expected=np.array([90000.0, 1.0]), bound=bound, bits=bits)
+    for golden in (None, lambda: values):
+        buffer = Buffer(data=values, expected=np.array([90000.0, 1.0]), bound=bound, golden=golden)
         found = check_buffer("x", buffer, values.view(np.uint8))
         assert found.wrong == found.outside_bound == 1
         # Without bits, a NaN may be an element that was not written.
-        assert found.left_range == (0 if bits is None and np.isnan(got) else 1)
+        assert found.left_range == (0 if golden is None and np.isnan(got) else 1)
         permitted = check_buffer("x", replace(buffer, permits_overflow=True), values.view(np.uint8))
-        assert permitted.passed is (bits is not None and permitted.left_range == 1)
+        assert permitted.passed is (golden is not None and permitted.left_range == 1)
 
 
 def test_operands_with_infinities_have_infinite_results():
@@ -63,7 +63,7 @@ def test_operands_with_infinities_have_infinite_results():
     assert check(values, values.astype(float), INFINITY).passed
     others = Buffer(data=values, expected=values.astype(float)[::-1], bound=INFINITY)
     assert check_buffer("x", others, values.view(np.uint8)).wrong == 2
-    exact = replace(others, bits=values)  # 0 times infinity in one order of a sum only
+    exact = replace(others, golden=lambda: values)  # 0 times infinity in one order of a sum only
     assert check_buffer("x", exact, values.view(np.uint8)).passed
 
 

@@ -14,15 +14,15 @@ COLLOQUIAL = re.compile(
 )
 #: Names of the act of getting a thing, which do not say what the thing is.
 ACTS = ("found", "taken", "each", "kept")
-ROOMS = ("hw", "kernels", "sim")
+ROOMS = ("hw", "kernels", "sim", "explore", "api", "cli")
 ROOMS_WITHOUT_ACTS = (
-    *("kernels", "sim"),
+    *("kernels", "sim", "explore", "api"),
     *("hw/arith", "hw/config", "hw/emit", "hw/isa", "hw/lib", "hw/presets"),
 )
 #: Folders of a room that are not checked yet.
-LEFT = ("sim/run/", "sim/engine/", "sim/machine/")
+LEFT = ("sim/engine/", "sim/machine/")
 #: Names that are fixed elsewhere, by room: functions of the headers that users include, keys of
-#: results, ports with users in other rooms.
+#: results, ports with users in other rooms, terms.
 FIXED = {
     "hw/lib": ("taken",),  # port of `Arbiter`: its grant is used
     "kernels": (
@@ -32,6 +32,10 @@ FIXED = {
         *("note", "notes"),
     ),
     "sim": ("came_from", "notes"),  # keys of result files
+    # A note of a table or a chart; parameter and key of the clock that a board is to have.
+    "explore": ("note", "notes", "numerics_notes"),
+    "api": ("note",),
+    "cli": ("note", "notes", "sums_note", "wanted", "wanted_hertz"),
 }
 SOURCES = (".py", ".c", ".cpp", ".h", ".hpp")
 #: Comments and strings of C and C++.
