@@ -37,11 +37,18 @@ class RowTurns(Properties):
 
     def state(self, m):
         count = self.config.rows
-        m.submodules.rows = rows = RowArbiter(self.config)
-        m.d.comb += [rows.line[n].eq(getattr(self, f"line_{n}")) for n in range(count)]
-        for name in self.signature.members:
-            if hasattr(rows, name) and name != "line":
-                m.d.comb += getattr(rows, name).eq(getattr(self, name))
+        m.submodules.rows = dut = RowArbiter(self.config)
+        wide, lanes, rows = dut.wide, dut.lanes, dut.grants
+        m.d.comb += [dut.line[n].eq(getattr(self, f"line_{n}")) for n in range(count)]
+        for path in PATHS:
+            m.d.comb += [
+                getattr(dut.requests, f"{path}s").eq(getattr(self, f"{path}s")),
+                getattr(wide, path).eq(getattr(self, f"wide_{path}")),
+                getattr(wide, f"{path}_line").eq(getattr(self, f"wide_{path}_line")),
+                getattr(lanes, path).eq(getattr(self, f"lanes_{path}")),
+                getattr(lanes, f"{path}_done").eq(getattr(self, f"lane_{path}_done")),
+                getattr(lanes, f"{path}_stalls").eq(getattr(self, f"lane_{path}_stalls")),
+            ]
         self.row_last = {path: self.turn(m, rows, path) for path in PATHS}
         self.waits = Signal()  # a lane that a row stalled, until a lane is done
         stalled = Cat(

@@ -1,0 +1,76 @@
+"""Crossbar from the row ports to the slices of a bank of shared memory."""
+
+from amaranth import *
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Member, Out
+from amaranth.utils import exact_log2
+
+from ...emit.shared_block import SharedBlock
+from ...lib.one_hot import one_hot
+from .ports import SharedMemoryPorts
+from .signatures import RequestsSignature, RowAccessSignature
+
+__all__ = ["RowCrossbar", "row_members"]
+
+
+def row_members(config: SharedMemoryPorts) -> dict[str, Member]:
+    """Return the ports of rows: `row_{n}`, by addresses in a bank."""
+    layout = data.StructLayout({
+        "address": config.bank_address_width,
+        "write": 1,
+        "data": 8 * config.slice_bytes,
+        "mask": config.slice_bytes,
+    })
+    return {f"row_{n}": In(stream.Signature(layout)) for n in range(config.row_ports)}
+
+
+class RowCrossbar(SharedBlock):
+    """Row crossbar: routes the request of each row port to the slice that holds its row.
+
+    Combinational.
+
+    Parameters
+    ----------
+    config : SharedMemoryPorts
+        With row ports.
+
+    Members
+    -------
+    row_{n} : see `row_members`
+    access : Out(RowAccessSignature(config))
+        To all slices.
+    requests : Out(RequestsSignature(config.row_ports)).array(config.slices)
+    """
+
+    def __init__(self, config: SharedMemoryPorts):
+        self.config = config
+        super().__init__(
+            row_members(config)
+            | {
+                "access": Out(RowAccessSignature(config)),
+                "requests": Out(RequestsSignature(config.row_ports)).array(config.slices),
+            }
+        )
+
+    def build(self, platform):
+        m = Module()
+        config, line_bytes = self.config, self.config.memory.line_bytes
+        for n, row in enumerate(self.access.row):
+            port = getattr(self, f"row_{n}")
+            access = port.payload
+            offset = access.address[exact_log2(config.slice_bytes) : exact_log2(line_bytes)]
+            chosen = one_hot(m, offset, config.slices, f"row_{n}_place")
+            m.d.comb += [
+                row.line.eq(access.address[exact_log2(line_bytes) :]),
+                row.data.eq(access.data),
+                row.mask.eq(access.mask),
+                port.ready.eq(Cat(requests.grants[n] for requests in self.requests).any()),
+            ]
+            for number, requests in enumerate(self.requests):
+                here = Signal(name=f"row_{n}_to_{number}")
+                m.d.comb += [
+                    here.eq(port.valid & chosen[number]),
+                    requests.reads[n].eq(here & ~access.write),
+                    requests.writes[n].eq(here & access.write),
+                ]
+        return m
