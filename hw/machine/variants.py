@@ -66,6 +66,7 @@ def variant_part(
 ) -> TensorUnitConfig | None:
     """Return `part` with changed values, by the names of `variant_values`.
 
+    A kind chosen where there was none has its own defaults.
     Raise `ValueError` if a value is illegal, or if it is that of a field that the kind lacks and
     not its default.
     """
@@ -78,7 +79,8 @@ def variant_part(
     for shown, field in variant_names(name).items():
         owners = [each.name for each in KINDS.values() if has_field(each, field.name)]
         if kind in owners:
-            values[field.name] = chosen[shown]
+            if part is not None or shown in changes:
+                values[field.name] = chosen[shown]
         elif shown in changes and chosen[shown] != field.default:
             raise ValueError(
                 f"{shown} applies to {name} {' or '.join(owners)}; without it, {shown} must be "

@@ -8,6 +8,7 @@ from spica.hw.presets import PRESETS
 from spica.hw.presets.ends import end_values, range_of, value_of
 from spica.hw.presets.override import override
 from spica.hw.styles.register_fed.config import RegisterFedConfig
+from spica.hw.styles.registry import TENSOR_STYLES
 from spica.hw.styles.shared_fed.config import SharedFedConfig
 
 CACHE = "size ways line_bytes mshrs prefetch"
@@ -31,6 +32,8 @@ NAMES = {
     "core.l1i": CACHE,
     "core.l1d": CACHE,
 }
+#: Names of the tensor units.
+KINDS = [kind.name for kind in TENSOR_STYLES]
 CORE, AMPERE, HOPPER = (PRESETS[name] for name in ("core", "ampere", "hopper"))
 
 
@@ -46,6 +49,11 @@ def test_every_name_can_be_set_to_its_value(preset):
         value = value_of(config, name)
         text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
         assert override(config, [f"{name}={text or 'none'}"]) == config, name
+
+
+@pytest.mark.parametrize("kind", TENSOR_STYLES, ids=lambda kind: kind.name)
+def test_a_kind_has_its_own_defaults(kind):
+    assert override(CORE, [f"core.tensor={kind.name}"]).tensor == kind()
 
 
 def test_a_tensor_unit_is_one_kind_with_its_fields():
@@ -64,13 +72,13 @@ def test_a_tensor_unit_is_one_kind_with_its_fields():
 @pytest.mark.parametrize(
     ("config", "settings", "message"),
     [
-        (CORE, "core.tensor_operand=bf16", "core.tensor_operand applies to tensor hmma or hgmma; "),
+        (CORE, "core.tensor_operand=bf16", f"applies to tensor {' or '.join(KINDS)}; "),
         (AMPERE, "core.tensor_queue=2", "core.tensor_queue applies to tensor hgmma; without it, "),
         (AMPERE, "core.tensor_layout=swizzle128", "tensor_layout must be dense, not 'swizzle128'"),
         (HOPPER, "core.tensor_queue=9", "core.tensor_queue must be between 1 and 8, not 9"),
         (HOPPER, "core.tensor_operand=fp32", "core.tensor_operand of tensor instructions with "),
         (HOPPER, "core.threads=16", "core.threads must be 8 with hgmma, not 16"),
-        (CORE, "core.tensor=wgmma", "core.tensor must be one of hmma, hgmma, not 'wgmma'"),
+        (CORE, "core.tensor=wgmma", f"core.tensor must be one of {', '.join(KINDS)}, not 'wgmma'"),
         (CORE, "core.tensor_numerics=fp", "core.tensor_numerics must be one of virgo_hmma, "),
         (CORE, "core.tensor_threads=8", "unknown field 'core.tensor_threads'"),
     ],
@@ -85,7 +93,7 @@ def test_ranges_are_those_of_the_kinds():
     assert range_of(HOPPER, "core.tensor_queue").values == (1, 2, 3, 4, 5, 6, 7, 8)
     assert end_values(HOPPER, "core.tensor_queue") == [1, 8]
     assert end_values(AMPERE, "core.tensor_queue") == [4]
-    assert end_values(AMPERE, "core.tensor") == [None, "hmma", "hgmma"]
+    assert end_values(AMPERE, "core.tensor") == [None, *KINDS]
 
 
 def test_results_hold_the_names_of_settings():
