@@ -6,9 +6,10 @@ import pytest
 
 from spica.hw.config import CoreConfig
 from spica.hw.core.front_end.decode import Decode
+from spica.hw.core.front_end.decode_table import RULES
 from spica.hw.isa.assembly import assemble
 from spica.hw.isa.instructions import INSTRUCTIONS, find
-from spica.hw.isa.operations import ControlOperation, IntegerOperation, Port
+from spica.hw.isa.operations import ControlOperation, IntegerOperation, Port, Unit
 from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.hw.styles.shared_fed.config import SharedFedConfig
 from spica.sim.engine.testbench import require_no_loop, simulate
@@ -79,10 +80,10 @@ def test_instructions_and_random_words(config):
 def test_every_instruction_has_been_decoded_as_itself(config):
     """Tensor instructions that the core lacks are illegal for the golden model, no others."""
     for instruction in INSTRUCTIONS.values():
-        is_tensor = instruction.unit.value == "tensor"
-        name = config.tensor and config.tensor.name
-        own = {None: (), "hmma": ("hmma",), "hgmma": ("hgmma", "hgmma_wait")}[name]
-        matches = any(INSTRUCTIONS[name].matches(instruction.match) for name in own)
+        is_tensor = instruction.unit is Unit.TENSOR
+        own = [one for one in RULES.values() if config.executes(one.port, one.operation)]
+        tensor = [one.instruction for one in own if one.instruction.unit is Unit.TENSOR]
+        matches = any(one.matches(instruction.match) for one in tensor)
         is_illegal = is_tensor and not matches
         decoded = decode(instruction.match, 0, config=config)
         what = (decoded["port"], decoded["operation"])
