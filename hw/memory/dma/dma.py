@@ -164,9 +164,9 @@ class Dma(SharedBlock):
         channels = [self.channel(m, c, contexts, writers, fills) for c in range(config.axi.masters)]
         fails = [failed for failed, _ in channels]
         for k, context in enumerate(contexts):
-            m.d.comb += context.failed.eq(Cat(failed[k] for failed in fails).any())
+            m.d.comb += context.completions.failed.eq(Cat(failed[k] for failed in fails).any())
         write_fails = Cat(failed for _, failed in channels).any()
-        m.d.comb += [writer.failed.eq(write_fails) for writer in writers]
+        m.d.comb += [writer.completions.failed.eq(write_fails) for writer in writers]
 
         for context in contexts:
             m.d.comb += context.work.payload.eq(loads.payload)
@@ -309,17 +309,19 @@ class Dma(SharedBlock):
         axi = self.axi[c]
         for k, context in enumerate(contexts):
             connect(m, getattr(context, f"segment_{c}"), getattr(read, f"segment_{k}"))
-            m.d.comb += context.finished[c].eq(port.finished[k])
+            m.d.comb += context.completions.finished[c].eq(port.finished[k])
         connect(m, read.line, port.load)
         connect(m, port.write, flipped(self.write[c]))
         connect(m, write.read, flipped(self.read[c]))
         store, *drains = writers
         connect(m, getattr(store, f"segment_{c}"), write.segment)
-        m.d.comb += store.finished[c].eq(axi.bvalid)
+        m.d.comb += store.completions.finished[c].eq(axi.bvalid)
         for drain in drains:
             connect(m, getattr(drain, f"line_{c}"), write.line)
             connect(m, getattr(drain, f"spill_{c}"), port.spill)
-            m.d.comb += drain.finished[c].eq(axi.bvalid | port.finished[config.dma.contexts])
+            m.d.comb += drain.completions.finished[c].eq(
+                axi.bvalid | port.finished[config.dma.contexts]
+            )
         if fills is not None:
             self.fill_from(m, c, contexts, store, write, port, fills)
         connect_axi(m, axi, read, write)
@@ -356,4 +358,4 @@ class Dma(SharedBlock):
         m.d.comb += stored.p.unit.eq(store.done.payload.port)
         with m.If(write.refills):
             ends = write.fill.valid & write.fill.ready & write.fill.payload.last
-            m.d.comb += store.finished[c].eq(ends)
+            m.d.comb += store.completions.finished[c].eq(ends)

@@ -12,7 +12,7 @@ from ...emit.shared_block import SharedBlock
 from ...lib.axi import master_of
 from ...lib.interfaces.shared_memory import Direction
 from .byte_aligner import bytes_from, rotate_bytes
-from .descriptor_tracker import DescriptorTracker
+from .descriptor_tracker import CompletionsSignature, DescriptorTracker
 from .drain_address_generator import DrainAddressGenerator
 from .layouts import dma_line, dma_retired, dma_work, port_width
 
@@ -42,8 +42,7 @@ class DrainWriter(SharedBlock):
         To each master.
     spill_0, spill_1, … : Out(stream.Signature(dma_line(config)))
         To each write port of shared memory.
-    finished, failed : In
-        As in `DescriptorTracker`.
+    completions : In(CompletionsSignature(config.axi.masters))
     done : Out(stream.Signature(dma_retired(config)))
     active : Out(1)
     """
@@ -64,8 +63,7 @@ class DrainWriter(SharedBlock):
             }
             | lines
             | {
-                "finished": In(config.axi.masters),
-                "failed": In(1),
+                "completions": In(CompletionsSignature(config.axi.masters)),
                 "done": Out(stream.Signature(dma_retired(config))),
                 "active": Out(1),
             }
@@ -75,27 +73,26 @@ class DrainWriter(SharedBlock):
         m = Module()
         m.submodules.address_generator = address_generator = DrainAddressGenerator(self.config)
         m.submodules.tracker = tracker = DescriptorTracker(self.config)
+        connect(m, flipped(self.work), tracker.work)
+        connect(m, flipped(self.completions), tracker.completions)
         connect(m, tracker.done, flipped(self.done))
         descriptor = self.work.payload.descriptor
         has_beats = descriptor.rows.any() & descriptor.bytes.any() & descriptor.block.any()
         spills = Signal()
         m.d.comb += [
-            self.work.ready.eq(~tracker.active),
-            tracker.start.eq(self.work.valid & self.work.ready),
-            tracker.work.eq(self.work.payload),
-            address_generator.i.valid.eq(tracker.start & has_beats),
+            address_generator.i.valid.eq(tracker.start.valid & has_beats),
             address_generator.i.payload.eq(descriptor),
             address_generator.unit.eq(self.work.payload.port),
             self.unit.eq(tracker.done.payload.port),
-            tracker.finished.eq(self.finished),
-            tracker.failed.eq(self.failed),
             self.active.eq(tracker.active),
             spills.eq(tracker.done.payload.direction == Direction.SPILL),
         ]
         self.deal_lines(m, self.place_beats(m, address_generator, tracker), spills)
         return m
 
-    def place_beats(self, m, address_generator, tracker) -> SimpleNamespace:
+    def place_beats(
+        self, m: Module, address_generator: DrainAddressGenerator, tracker: DescriptorTracker
+    ) -> SimpleNamespace:
         """Pair beats with their addresses; return the line to write, and whether it is accepted."""
         size = self.config.axi.beat_bytes
         width = exact_log2(size)
@@ -136,7 +133,7 @@ class DrainWriter(SharedBlock):
         ]
         return SimpleNamespace(payload=line, valid=valid, taken=taken)
 
-    def deal_lines(self, m, line, spills):
+    def deal_lines(self, m: Module, line: SimpleNamespace, spills: Signal):
         """Route a line to the master, or to the write port, of its address."""
         master = master_of(self.config.axi, line.payload.address)
         for c in range(self.config.axi.masters):

@@ -9,7 +9,7 @@ from ...emit.shared_block import SharedBlock
 from ...lib.axi import master_of
 from ...lib.streams import Queue
 from .address_generator import AddressGenerator
-from .descriptor_tracker import DescriptorTracker
+from .descriptor_tracker import CompletionsSignature, DescriptorTracker
 from .layouts import dma_retired, dma_segment, dma_work
 
 __all__ = ["TransferContext"]
@@ -32,8 +32,7 @@ class TransferContext(SharedBlock):
     work : In(stream.Signature(dma_work(config)))
     segment_0, segment_1, … : Out(stream.Signature(dma_segment(config)))
         To each master.
-    finished, failed : In
-        As in `DescriptorTracker`.
+    completions : In(CompletionsSignature(config.axi.masters))
     done : Out(stream.Signature(dma_retired(config)))
     active : Out(1)
     """
@@ -48,8 +47,7 @@ class TransferContext(SharedBlock):
             {"work": In(stream.Signature(dma_work(config)))}
             | segments
             | {
-                "finished": In(config.axi.masters),
-                "failed": In(1),
+                "completions": In(CompletionsSignature(config.axi.masters)),
                 "done": Out(stream.Signature(dma_retired(config))),
                 "active": Out(1),
             }
@@ -60,17 +58,14 @@ class TransferContext(SharedBlock):
         config = self.config
         m.submodules.address_generator = address_generator = AddressGenerator(config)
         m.submodules.tracker = tracker = DescriptorTracker(config)
+        connect(m, flipped(self.work), tracker.work)
+        connect(m, flipped(self.completions), tracker.completions)
         connect(m, tracker.done, flipped(self.done))
         m.d.comb += [
-            self.work.ready.eq(~tracker.active),
-            tracker.start.eq(self.work.valid & self.work.ready),
-            tracker.work.eq(self.work.payload),
-            address_generator.i.valid.eq(tracker.start & ~self.work.payload.refused),
-            address_generator.i.payload.eq(self.work.payload.descriptor),
+            address_generator.i.valid.eq(tracker.start.valid & ~tracker.start.payload.refused),
+            address_generator.i.payload.eq(tracker.start.payload.descriptor),
             tracker.walking.eq(address_generator.busy),
             tracker.issued.eq(address_generator.o.valid & address_generator.o.ready),
-            tracker.finished.eq(self.finished),
-            tracker.failed.eq(self.failed),
             self.active.eq(tracker.active),
         ]
         master = master_of(config.axi, address_generator.o.payload.dram)
