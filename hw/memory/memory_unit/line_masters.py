@@ -1,28 +1,26 @@
 """AXI side of a core's L1 caches: reads of lines, combined writes of beats."""
 
+from collections.abc import Sequence
+
 from amaranth import *
-from amaranth.lib import data, stream
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
-from amaranth.utils import exact_log2
 
 from ...config import MemoryUnitConfig
 from ...emit.shared_block import SharedBlock
-from ...lib.axi import Axi4Signature, channel, master_of, whole_beats
+from ...lib.axi import Axi4Signature
 from ...lib.merge import Merge
 from ...lib.one_hot import lowest, select
 from ...lib.register_slices import SkidBuffer
-from ...lib.streams import Queue, ResponseSignature
-from ...lib.write_combiner import WriteCombiner, WriteCombinerConfig
+from ...lib.streams import ResponseSignature
 from ..l1.cluster_layouts import data_mshr_config, instruction_mshr_config, read_layout
 from ..l1.data_cache_layouts import beat_write_layout
 from ..l1.signatures import line_beat_layout, line_read_layout
+from .line_master import LineMaster
+from .master_router import MasterRouter
+from .write_order import WriteOrder
 
-__all__ = ["PATIENCE", "LineMasters"]
-
-SIDES = ("instructions", "data")
-#: Lines at a master's write combiner, and its patience (see `WriteCombiner`). Warps that store
-#: rows in turn thus fill whole lines.
-LINES_WRITTEN, PATIENCE = 8, 8
+__all__ = ["LineMasters"]
 
 
 class LineMasters(SharedBlock):
@@ -72,139 +70,62 @@ class LineMasters(SharedBlock):
             "axi": Out(bus).array(config.axi.masters),
         })
 
-    @property
-    def writes(self) -> WriteCombinerConfig:
-        """Config of a master's write combiner; no burst crosses an interleave block."""
-        axi = self.config.axi
-        return WriteCombinerConfig(
-            lines=LINES_WRITTEN,
-            line_beats=axi.interleave_bytes // axi.beat_bytes,
-            beat_bytes=axi.beat_bytes,
-            patience=PATIENCE,
-        )
-
-    @property
-    def order_layout(self) -> data.StructLayout:
-        """Layout of the place of a write: line of a master, and whether it joined a burst there."""
-        return data.StructLayout({
-            "master": max(1, exact_log2(self.config.axi.masters)),
-            "line": exact_log2(LINES_WRITTEN),
-            "joins": 1,
-        })
-
     def build(self, platform):
         m = Module()
-        masters = self.axi
-        combiners = [WriteCombiner(self.writes) for _ in masters]
-        m.submodules.order = order = Queue(self.order_layout, self.mshr_config.waiters)
-        waits = [self.fetch_read.valid, self.line_read.valid, self.line_write.valid, order.o.valid]
-        for c, axi in enumerate(masters):
-            self.write(m, c, axi, combiners[c])
-            waits += [self.connect_reads(m, c, axi), combiners[c].busy, axi.rvalid, axi.bvalid]
+        masters = [LineMaster(self.config) for _ in self.axi]
+        for c, (master, axi) in enumerate(zip(masters, self.axi, strict=True)):
+            m.submodules[f"master_{c}"] = master
+            connect(m, master.axi, flipped(axi))
+        self.route_requests(m, masters)
+        m.submodules.order = order = WriteOrder(self.config)
+        connect(m, order.o, flipped(self.line_written))
+        for master, write, response in zip(masters, order.writes, order.responses, strict=True):
+            connect(m, master.accepted, write)
+            connect(m, master.written, response)
         self.bring_instructions(m, masters)
-        waits.append(self.bring_data(m, masters))
-        self.acknowledge(m, order, masters, combiners)
-        m.d.comb += self.busy.eq(Cat(waits).any())
+        has_beat = self.bring_data(m, masters)
+        waits = (self.fetch_read.valid, self.line_read.valid, self.line_write.valid)
+        m.d.comb += self.busy.eq(
+            Cat(*waits, order.busy, has_beat, *(master.busy for master in masters)).any()
+        )
         return m
 
-    def connect_reads(self, m: Module, c: int, axi) -> Value:
-        """Merge the reads of both caches at a master; return whether a read waits."""
-        config = self.config
-        m.submodules[f"reads_{c}"] = reads = Merge(read_layout(config), len(SIDES))
-        for side, read in enumerate((self.fetch_read, self.line_read)):
-            i, is_here = reads.i[side], Signal(name=f"{SIDES[side]}_at_{c}")
-            m.d.comb += [
-                is_here.eq(self.master_of(read.payload.beat) == c),
-                i.valid.eq(read.valid & is_here),
-                i.payload.id.eq(read.payload.id),
-                i.payload.beat.eq(read.payload.beat),
-            ]
-            with m.If(is_here):
-                m.d.comb += read.ready.eq(i.ready)
-        request = reads.o.payload
-        beats = instruction_mshr_config(config).beats, self.mshr_config.beats
-        m.d.comb += [
-            axi.arid.eq(Cat(request.payload.id, request.source)),
-            axi.arvalid.eq(reads.o.valid),
-            reads.o.ready.eq(axi.arready),
-            *self.burst(axi, "ar", request.payload.beat),
-            axi.arlen.eq(Mux(request.source, beats[1] - 1, beats[0] - 1)),
-        ]
-        return reads.o.valid
+    def route_requests(self, m: Module, masters: Sequence[LineMaster]):
+        """Route reads and writes to the master of their address."""
+        sink = read_layout(self.config)
+        for side, port in enumerate((self.fetch_read, self.line_read)):
+            router = MasterRouter(self.config.axi, port.payload.shape(), sink)
+            m.submodules[f"read_router_{side}"] = router
+            connect(m, flipped(port), router.i)
+            for master, routed in zip(masters, router.o, strict=True):
+                connect(m, routed, master.reads[side])
+        write = self.line_write.payload.shape()
+        m.submodules.write_router = writes = MasterRouter(self.config.axi, write, write)
+        connect(m, flipped(self.line_write), writes.i)
+        for master, routed in zip(masters, writes.o, strict=True):
+            connect(m, routed, master.write)
 
-    def address_of(self, beat: Value) -> Value:
-        """Return the byte address of a beat."""
-        return Cat(C(0, exact_log2(self.config.axi.beat_bytes)), beat)
-
-    def master_of(self, beat: Value) -> Value:
-        """Return the number of the master that serves a beat."""
-        return master_of(self.config.axi, self.address_of(beat))
-
-    def burst(self, axi, letter: str, beat: Value):
-        """Return the assignments of an address channel, except of its length."""
-        return [
-            channel(axi, letter).addr.eq(self.address_of(beat)),
-            *whole_beats(axi, letter),
-        ]
-
-    def write(self, m: Module, c: int, axi, combiner: WriteCombiner):
-        """Connect a master's write combiner; address and data move independently."""
-        m.submodules[f"writes_{c}"] = combiner
-        write, burst, beat = self.line_write, combiner.burst, combiner.beat
-        is_here = Signal(name=f"write_at_{c}")
-        m.d.comb += [
-            is_here.eq(self.master_of(write.payload.beat) == c),
-            combiner.i.valid.eq(write.valid & is_here),
-            combiner.i.payload.eq(write.payload),
-            axi.awvalid.eq(burst.valid),
-            burst.ready.eq(axi.awready),
-            *self.burst(axi, "aw", burst.payload.beat),
-            axi.awlen.eq(burst.payload.further),
-            axi.wvalid.eq(beat.valid),
-            beat.ready.eq(axi.wready),
-            axi.wdata.eq(beat.payload.data),
-            axi.wstrb.eq(beat.payload.strobes),
-            axi.wlast.eq(beat.payload.last),
-        ]
-        with m.If(is_here):
-            m.d.comb += write.ready.eq(combiner.i.ready)
-
-    def bring_instructions(self, m: Module, masters):
+    def bring_instructions(self, m: Module, masters: Sequence[LineMaster]):
         """Accept one beat for the instruction cache per cycle."""
-        offered, chosen, arrived = Signal(len(masters)), Signal(len(masters)), []
-        for c, axi in enumerate(masters):
-            value = Signal.like(self.fetch_line.payload, name=f"came_{c}")
-            m.d.comb += [
-                value.id.eq(axi.rid),
-                value.data.eq(axi.rdata),
-                value.error.eq(axi.rresp[1]),
-                offered[c].eq(axi.rvalid & ~axi.rid[-1]),
-            ]
-            arrived.append(Value.cast(value))
-            with m.If(~axi.rid[-1]):
-                m.d.comb += axi.rready.eq(chosen[c])
+        beats = [master.fetch_line for master in masters]
+        offered, chosen = Signal(len(beats)), Signal(len(beats))
+        payloads = [Value.cast(beat.payload) for beat in beats]
         m.d.comb += [
+            offered.eq(Cat(beat.valid for beat in beats)),
             chosen.eq(lowest(offered)),
             self.fetch_line.valid.eq(offered.any()),
-            Value.cast(self.fetch_line.payload).eq(select(chosen, arrived)),
+            Value.cast(self.fetch_line.payload).eq(select(chosen, payloads)),
+            *(beat.ready.eq(chosen[c]) for c, beat in enumerate(beats)),
         ]
 
-    def bring_data(self, m: Module, masters) -> Value:
+    def bring_data(self, m: Module, masters: Sequence[LineMaster]) -> Value:
         """Accept one beat for the data cache per cycle, round-robin; return whether one waits."""
         # The merge's register keeps late bits of a beat out of the path of the core's requests, the
         # skid buffer those requests out of the path to the masters.
         m.submodules.beats = beats = Merge(self.line.payload.shape(), len(masters))
         m.submodules.offered = offered = SkidBuffer(self.line.payload.shape())
-        for c, axi in enumerate(masters):
-            i = beats.i[c]
-            m.d.comb += [
-                i.valid.eq(axi.rvalid & axi.rid[-1]),
-                i.payload.id.eq(axi.rid),
-                i.payload.data.eq(axi.rdata),
-                i.payload.error.eq(axi.rresp[1]),
-            ]
-            with m.If(axi.rid[-1]):
-                m.d.comb += axi.rready.eq(i.ready)
+        for master, beat in zip(masters, beats.i, strict=True):
+            connect(m, master.line, beat)
         m.d.comb += [
             offered.i.valid.eq(beats.o.valid),
             offered.i.payload.eq(beats.o.payload.payload),
@@ -212,40 +133,3 @@ class LineMasters(SharedBlock):
         ]
         connect(m, offered.o, flipped(self.line))
         return offered.o.valid
-
-    def acknowledge(self, m: Module, order: Queue, masters, combiners):
-        """Queue the write responses of each master, and forward them in the order of the writes.
-
-        The first write of a burst waits for its response. Writes that joined the burst come later
-        and reuse that response; no other burst of the same line begins before them.
-        """
-        written, first, acknowledged = order.i.payload, order.o.payload, self.line_written
-        m.d.comb += [
-            order.i.valid.eq(self.line_write.valid & self.line_write.ready),
-            written.master.eq(self.master_of(self.line_write.payload.beat)),
-            order.o.ready.eq(acknowledged.valid & acknowledged.ready),
-        ]
-        for c, (axi, combiner) in enumerate(zip(masters, combiners, strict=True)):
-            m.submodules[f"responses_{c}"] = responses = Queue(1, self.mshr_config.waiters)
-            failed = Signal(LINES_WRITTEN, name=f"failed_{c}")  # the last burst of each line
-            m.d.comb += [
-                responses.i.valid.eq(axi.bvalid),
-                responses.i.payload.eq(axi.bresp[1]),
-                axi.bready.eq(responses.i.ready),
-            ]
-            with m.If(written.master == c):
-                m.d.comb += [written.line.eq(combiner.line), written.joins.eq(combiner.joins)]
-            with m.If(order.o.valid & (first.master == c)):
-                with m.If(first.joins):
-                    m.d.comb += [
-                        acknowledged.valid.eq(1),
-                        acknowledged.payload.eq(failed.bit_select(first.line, 1)),
-                    ]
-                with m.Else():
-                    m.d.comb += [
-                        acknowledged.valid.eq(responses.o.valid),
-                        acknowledged.payload.eq(responses.o.payload),
-                        responses.o.ready.eq(acknowledged.ready),
-                    ]
-                    with m.If(responses.o.valid & acknowledged.ready):
-                        m.d.sync += failed.bit_select(first.line, 1).eq(responses.o.payload)

@@ -10,6 +10,7 @@ from amaranth import Module, Value
 from spica.hw.config import AxiConfig, MemoryUnitConfig
 from spica.hw.isa.memory_map import DRAM_BASE
 from spica.hw.lib.axi import RESPONSE_OKAY, RESPONSE_SLAVE_ERROR
+from spica.hw.memory.memory_unit.line_master import combiner_config
 from spica.hw.memory.memory_unit.line_masters import LineMasters
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.memory.dma.dma import SparseMemory
@@ -33,7 +34,9 @@ class WriteBench:
 
     def __init__(self, config, rng: random.Random, stall: float, behind: float, fails: float):
         self.config, self.rng, self.stall = config, rng, stall
-        self.dut = require_no_loop(LineMasters(MemoryUnitConfig.of(config)))
+        unit = MemoryUnitConfig.of(config)
+        self.dut = require_no_loop(LineMasters(unit))
+        self.line_beats = combiner_config(unit).line_beats
         self.memory = SparseMemory()
 
         def response(address: int, is_write: bool) -> int:
@@ -105,7 +108,7 @@ class WriteBench:
 
     def burst_of(self, master: int, beat: int, *, closed: int) -> int:
         """Return the burst of a write: that of its line, unless it is among the first `closed`."""
-        line, waiting = beat // self.dut.writes.line_beats, self.waiting[master]
+        line, waiting = beat // self.line_beats, self.waiting[master]
         if line not in waiting[closed:]:
             waiting.append(line)
             self.begun[master] += 1

@@ -20,7 +20,7 @@ from spica.hw.isa.memory_map import (
     unit_bases,
 )
 from spica.hw.isa.operations import Port
-from spica.hw.memory.memory_unit.line_masters import PATIENCE
+from spica.hw.memory.memory_unit.line_master import PATIENCE
 from spica.hw.memory.memory_unit.memory_unit import MemoryUnit
 from spica.hw.presets import PRESETS
 from spica.sim.iss.program_bench import small_config
