@@ -9,11 +9,11 @@ from ...emit.shared_block import SharedBlock
 from ...lib.axi import channel, whole_beats
 from ...lib.streams import ResponseSignature
 from .layouts import L2SliceConfig
+from .line_sender import address_layout
 from .mshrs.fetches import fetch_layout
 from .mshrs.refill import arrival_layout
 from .signatures import DramLoadSignature
 from .write_gather import beat_layout
-from .writeback_buffer import address_layout
 
 __all__ = ["L2DramPort"]
 

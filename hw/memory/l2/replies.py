@@ -8,7 +8,7 @@ from ...emit.shared_block import SharedBlock
 from ...lib.streams import Queue, ResponseSignature
 from .layouts import L2SliceConfig, operation_layout
 from .signatures import OutcomeSignature
-from .writeback_buffer import reply_layout
+from .writeback_replies import reply_layout
 
 __all__ = ["REPLIES", "REPLIES_KEPT", "L2Replies"]
 

@@ -10,7 +10,7 @@ from ...lib.axi import channel
 from .layouts import L2SliceConfig, operation_layout
 from .responder import answer_layout
 from .write_gather import beat_layout, burst_layout
-from .writeback_buffer import reply_layout
+from .writeback_replies import reply_layout
 
 __all__ = ["L2RequesterPort"]
 

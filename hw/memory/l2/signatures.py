@@ -14,7 +14,7 @@ __all__ = [
     "PrefetchSignature",
     "SweepSignature",
     "TagUpdateSignature",
-    "WritebackSignature",
+    "WritebackStateSignature",
     "outcome_layout",
     "put_layout",
 ]
@@ -119,8 +119,8 @@ class InFlightSignature(wiring.Signature):
         super().__init__({"spare": In(config.mshr_width), "passes": In(1), "arrived": In(1)})
 
 
-class WritebackSignature(wiring.Signature):
-    """Entry of a write-back, seen from the tag stage.
+class WritebackStateSignature(wiring.Signature):
+    """State of the write-backs in flight at a look-up, seen from the tag stage.
 
     Parameters
     ----------
@@ -131,13 +131,11 @@ class WritebackSignature(wiring.Signature):
     going : In(1)
         A write-back of the line looked up, or of one with the same key, is in flight.
     room : In(1)
+        A write-back may begin.
     is_light : In(1)
         Fewer than `config.l2.early_write_backs` write-backs are in flight, and there is room.
     number : In(config.back_width)
         Number of the next write-back.
-    put : Out(1)
-        Enter `what`; only with `room`.
-    what : Out(put_layout(config))
     """
 
     def __init__(self, config: L2SliceConfig):
@@ -146,8 +144,6 @@ class WritebackSignature(wiring.Signature):
             "room": In(1),
             "is_light": In(1),
             "number": In(config.back_width),
-            "put": Out(1),
-            "what": Out(put_layout(config)),
         })
 
 

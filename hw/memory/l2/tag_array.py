@@ -1,5 +1,7 @@
 """Tag array of an L2 slice, with its replacement policy."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -50,6 +52,8 @@ class L2TagArray(SharedBlock):
         )
         m.submodules.victims = victims = ReplacementPolicy(config.replacement)
         connect(m, tags.sweep, flipped(self.sweep))
+        read: Any = ResponseSignature(config.l2.set_width).create()
+        connect(m, read, tags.read)
         entries = [Signal(layout, name=f"entry_{way}") for way in ways]
         hits, dirty, leaves, target = (
             Signal(len(ways), name=name) for name in ("hits", "dirty_ways", "leaves", "target")
@@ -58,8 +62,8 @@ class L2TagArray(SharedBlock):
         tag = config.tag_of(operation.line)
         valid = Cat(entry.valid for entry in entries)
         m.d.comb += [
-            tags.read.valid.eq(self.start.valid),
-            tags.read.payload.eq(config.set_of(self.start.payload.line)),
+            read.valid.eq(self.start.valid),
+            read.payload.eq(config.set_of(self.start.payload.line)),
             Cat(Value.cast(entry) for entry in entries).eq(tags.found),
             hits.eq(Cat(entry.valid & (entry.tag == tag) for entry in entries)),
             # A line in flight is not written back: its refill would replace the written bytes.
@@ -84,9 +88,8 @@ class L2TagArray(SharedBlock):
         if config.l2.prefetch:
             shape = TableShape(rows=config.l2.sets, width=config.replacement.layout.size)
             m.submodules.chances = chances = L2Table(shape)
+            connect(m, read, chances.read)
             m.d.comb += [
-                chances.read.valid.eq(tags.read.valid),
-                chances.read.payload.eq(tags.read.payload),
                 Value.cast(victims.chances).eq(chances.found),
                 chances.write.eq(victims.changes),
                 chances.written.eq(victims.becomes),

@@ -13,7 +13,8 @@ from .signatures import (
     OutcomeSignature,
     PrefetchSignature,
     TagUpdateSignature,
-    WritebackSignature,
+    WritebackStateSignature,
+    put_layout,
 )
 
 __all__ = ["L2TagStage"]
@@ -46,7 +47,8 @@ class L2TagStage(SharedBlock):
     mshrs : Out(MshrUpdateSignature(config))
     in_flight : Out(InFlightSignature(config))
         To `L2MshrFile`.
-    writebacks : Out(WritebackSignature(config))
+    writebacks : Out(WritebackStateSignature(config))
+    writeback : Out(ResponseSignature(put_layout(config)))
         To `L2WritebackBuffer`.
     order : Out(OrderSignature())
         To `L2Ids`.
@@ -63,7 +65,8 @@ class L2TagStage(SharedBlock):
             "tags": Out(TagUpdateSignature(config)),
             "mshrs": Out(MshrUpdateSignature(config)),
             "in_flight": Out(InFlightSignature(config)),
-            "writebacks": Out(WritebackSignature(config)),
+            "writebacks": Out(WritebackStateSignature(config)),
+            "writeback": Out(ResponseSignature(put_layout(config))),
             "order": Out(OrderSignature()),
             "access": Out(ResponseSignature(access_layout(config))),
             "outcome": Out(OutcomeSignature()),
@@ -152,7 +155,7 @@ class L2TagStage(SharedBlock):
     def do_write(self, m: Module) -> tuple[Value, Signal]:
         """Decide on a write; return whether it is done into a way, and with it through to DRAM."""
         operation, found = self.lookup.payload, self.tags.found
-        outcome, promise = self.outcome, self.writebacks.what.has_reply
+        outcome, promise = self.outcome, self.writeback.payload.has_reply
         writes, into, past, allows, keeps_order, needs_room = (
             Signal(name=n)
             for n in ("writes", "into", "past", "allows", "keeps_order", "needs_room")
@@ -218,10 +221,10 @@ class L2TagStage(SharedBlock):
         operation, access, config = self.lookup.payload, self.access.payload, self.config
         old_line = config.line_of(self.tags.found.gone.tag, config.set_of(operation.line))
         m.d.comb += [
-            self.writebacks.put.eq(evicts | access.passes | self.writebacks.what.has_reply),
-            self.writebacks.what.has_line.eq(evicts | access.passes),
-            self.writebacks.what.line.eq(Mux(evicts, old_line, operation.line)),
-            self.writebacks.what.id.eq(operation.id),
+            self.writeback.valid.eq(evicts | access.passes | self.writeback.payload.has_reply),
+            self.writeback.payload.has_line.eq(evicts | access.passes),
+            self.writeback.payload.line.eq(Mux(evicts, old_line, operation.line)),
+            self.writeback.payload.id.eq(operation.id),
             self.outcome.write_back.eq(evicts | through),
         ]
 
@@ -240,7 +243,7 @@ class L2TagStage(SharedBlock):
             access.from_dram.eq(access.responds & operation.fill & ~operation.keeps),
             access.cleans.eq(walks | through),
             access.fresh.eq(fresh),
-            access.pushes.eq(self.writebacks.put),
+            access.pushes.eq(self.writeback.valid),
             access.place.eq(Cat(self.tags.found.way, self.config.set_of(operation.line))),
             access.id.eq(operation.id),
             access.beats.eq(operation.beats),
