@@ -101,7 +101,7 @@ def front_steps(told: Pipeline) -> Iterator[Step]:
         "leaves the buffer and claims its destination in the scoreboard.",
         {
             f"core0.front_end.buffer.warp_{warp}.take": 1,
-            f"core0.issue_stage.scoreboard.warp_{warp}.issued": 1,
+            f"core0.issue_stage.scoreboard.warp_{warp}.events__issued": 1,
         },
     )
 
@@ -124,16 +124,16 @@ def issue_steps(told: Pipeline) -> Iterator[Step]:
         if text is not None:
             reasons = StallReason[reason.upper()] << 4 * warp
             other = StallReason.IDLE << 4 * (1 - warp)
-            signals = {f"{board}.hazard": 1, "core0_observed_reasons": reasons | other}
+            signals = {f"{board}.hazards__hazard": 1, "core0_observed_reasons": reasons | other}
             yield Step(cycle, text, signals)
     yield Step(
         life.issued,
         "No hazard: the scheduler selects the warp, and the instruction leaves its buffer, with "
         "a mask of its pending operands.",
         {
-            f"{board}.hazard": 0,
-            "core0.issue_stage.scheduler.grant": 1 << warp,
-            "core0.issue_stage.slot_0.enter": 1,
+            f"{board}.hazards__hazard": 0,
+            "core0.issue_stage.scheduler.warps__grant": 1 << warp,
+            "core0.issue_stage.slot_0.entry__enter": 1,
         },
     )
     yield Step(

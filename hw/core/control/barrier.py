@@ -148,7 +148,9 @@ class Barrier(SharedBlock):
         """Return whether the arrival is at a barrier across cores, in a core with its own."""
         return self.arrival.number[OF_CORES] if self.is_per_core else Const(0, 1)
 
-    def check(self, m: Module, counts: list[Signal], waiting_here: Signal, arrived: Signal):
+    def check(
+        self, m: Module, counts: list[Signal], waiting_here: Signal, arrived: Signal
+    ) -> Signal:
         """Return whether the state of this core refuses the arrival; drive the cause."""
         config, arrival, of_cores = self.config, self.arrival, self.of_cores()
         index = arrival.number[:OF_CORES] if self.is_per_core else arrival.number
