@@ -8,6 +8,7 @@ from ...config.formats import FORMATS
 from ...emit.component import Component
 from .config import READ_BYTES, SharedFedConfig
 from .layouts import HALF_LINES, OPERAND_LINES, SLOTS, columns_layout, step_layout
+from .signatures import BlockReadSignature, BlockSignature
 
 __all__ = ["BlockLoader"]
 
@@ -30,7 +31,7 @@ class BlockLoader(Component):
     0                            the last line of the block is read, after it `arrived`
     1                            `ready`: the first step of the block may begin
     1 (or later)                 `begin`, with that step; the next block is read from now on
-    3                            the block is on `o`, for the 16 steps from `begin` on
+    3                            the block is on `columns`, for the 16 steps from `begin` on
     ===========================  ================================================================
 
     Parameters
@@ -41,24 +42,16 @@ class BlockLoader(Component):
     -------
     arrived : In(range(2 * OPERAND_LINES + 1)).array(SLOTS)
         See `SharedFedFetch`.
-    read : Out(1), address : Out(range(SLOTS * OPERAND_LINES)), read_data : In(8 * READ_BYTES)
-        Lines of B, one cycle later: an SRAM that keeps the line read last.
-    ready : Out(1), begin : In(1)
-        Only if `ready`.
-    o : Out(columns_layout(config))
-        Numbers of the block, 2 cycles after `begin`.
+    read : Out(BlockReadSignature())
+    block : Out(BlockSignature(config))
     """
 
     def __init__(self, config: SharedFedConfig):
         self.config = config
         super().__init__({
             "arrived": In(range(2 * OPERAND_LINES + 1)).array(SLOTS),
-            "read": Out(1),
-            "address": Out(range(SLOTS * OPERAND_LINES)),
-            "read_data": In(8 * READ_BYTES),
-            "ready": Out(1),
-            "begin": In(1),
-            "o": Out(columns_layout(config)),
+            "read": Out(BlockReadSignature()),
+            "block": Out(BlockSignature(config)),
         })
 
     def elaborate(self, platform):
@@ -76,14 +69,17 @@ class BlockLoader(Component):
         present = Mux(at.slot, self.arrived[1], self.arrived[0])
         # The second half of A arrives between the halves of B.
         before = Mux(line[-1], 2 * HALF_LINES, HALF_LINES)
+        may_read = ~self.block.ready | self.block.begin
         m.d.comb += [
             line.eq(Cat(at.line, at.set)),
-            self.read.eq((~self.ready | self.begin) & (present > before + line)),
-            self.address.eq(Cat(line, at.slot)),
+            self.read.enable.eq(may_read & (present > before + line)),
+            self.read.address.eq(Cat(line, at.slot)),
         ]
         is_last = at.line == lines - 1
-        m.d.sync += self.ready.eq((self.ready & ~self.begin) | (self.read & is_last))
-        with m.If(self.read):
+        m.d.sync += self.block.ready.eq(
+            (self.block.ready & ~self.block.begin) | (self.read.enable & is_last)
+        )
+        with m.If(self.read.enable):
             m.d.sync += Value.cast(at).eq(Value.cast(at) + 1)
         self.assemble(m, at)
         return m
@@ -93,8 +89,8 @@ class BlockLoader(Component):
         config = self.config
         was_read, begun = Signal(), Signal()
         line, group = Signal.like(at.line), Signal.like(at.group)
-        m.d.sync += [was_read.eq(self.read), begun.eq(self.begin)]
-        with m.If(self.read):
+        m.d.sync += [was_read.eq(self.read.enable), begun.eq(self.block.begin)]
+        with m.If(self.read.enable):
             m.d.sync += [line.eq(at.line), group.eq(at.group)]
         following = Signal(columns_layout(config), reset_less=True)
         width = FORMATS[config.operand].width
@@ -109,7 +105,7 @@ class BlockLoader(Component):
                 with m.If(was_read & here.bit_select(group, 1)):
                     m.d.sync += following[column][term].eq(Cat(numbers).word_select(group, width))
         with m.If(begun):
-            m.d.sync += Value.cast(self.o).eq(following)
+            m.d.sync += Value.cast(self.block.columns).eq(following)
 
     def byte_of(self, term: int, column: int) -> int:
         """Return the first byte of a number of B within its set."""
@@ -118,4 +114,4 @@ class BlockLoader(Component):
     def number_at(self, byte: int) -> Value:
         """Return the number at a byte of the line; TF32 is the upper bits of a word."""
         last = 8 * byte + self.config.operand_width
-        return self.read_data[last - FORMATS[self.config.operand].width : last]
+        return self.read.data[last - FORMATS[self.config.operand].width : last]

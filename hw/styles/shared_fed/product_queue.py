@@ -15,6 +15,7 @@ from .config import READ_BYTES, SWIZZLE_ROW_BYTES, SharedFedBlockConfig
 from .layouts import product_layout
 from .operand_lines import is_split
 from .shared_fed_fetch import operands_layout
+from .signatures import ComputeSignature, DrainSignature, GatherSignature
 
 __all__ = ["ProductQueue"]
 
@@ -40,16 +41,12 @@ class ProductQueue(Component):
     -------
     i : In(stream.Signature(operation_layout(config.core)))
         Micro-operations; always ready. A product may begin only if a tile is free.
-    gather : Out(tensor_queue)
-        Tile of this micro-operation's register, one-hot.
+    gather : Out(GatherSignature(config.tensor))
+        Register of this micro-operation.
     operands : Out(stream.Signature(operands_layout(config.shared)))
         Operands to fetch, 3 cycles after the first micro-operation.
-    computable : Out(1), computed : In(1), computing : Out(tensor_queue)
-        The oldest product that is not computed has gathered C; its last step starts; its tile.
-    complete : In(tensor_queue)
-        Tiles that have their results from the next cycle on.
-    drainable : Out(1), drained : In(1), draining : Out(tensor_queue), info : Out(product_layout)
-        The oldest product has results; its last result leaves; its tile and instruction.
+    compute : Out(ComputeSignature(config.tensor))
+    drain : Out(DrainSignature(config.core))
     released : Out(1)
         A tile is free from the next cycle on.
     fault : Out(stream.Signature(memory_fault_layout(config.core)))
@@ -57,19 +54,13 @@ class ProductQueue(Component):
 
     def __init__(self, config: SharedFedBlockConfig):
         self.config = config
-        self.tiles = tiles = config.tensor.queue
+        self.tiles = config.tensor.queue
         super().__init__({
             "i": In(stream.Signature(operation_layout(config.core))),
-            "gather": Out(tiles),
+            "gather": Out(GatherSignature(config.tensor)),
             "operands": Out(stream.Signature(operands_layout(config.shared))),
-            "computable": Out(1),
-            "computed": In(1),
-            "computing": Out(tiles),
-            "complete": In(tiles),
-            "drainable": Out(1),
-            "drained": In(1),
-            "draining": Out(tiles),
-            "info": Out(product_layout(config.core)),
+            "compute": Out(ComputeSignature(config.tensor)),
+            "drain": Out(DrainSignature(config.core)),
             "released": Out(1),
             "fault": Out(stream.Signature(memory_fault_layout(config.core))),
         })
@@ -85,14 +76,16 @@ class ProductQueue(Component):
         same = Cat(info.warp == given.warp for info in infos) & gathering
         m.d.comb += [
             self.i.ready.eq(1),
-            self.gather.eq(Mux(self.i.valid, Mux(given.beat == 0, newest, same), 0)),
+            self.gather.tiles.eq(Mux(self.i.valid, Mux(given.beat == 0, newest, same), 0)),
+            self.gather.register.eq(given.beat),
+            Value.cast(self.gather.values).eq(Value.cast(given.operands[2])),
         ]
         for tile, info in enumerate(infos):
             with m.If(takes & newest[tile]):
                 m.d.sync += [info[name].eq(given[name]) for name, _ in layout]
         refused = self.check(m, takes, newest)
         is_last = given.beat == self.config.tensor.registers - 1
-        ends = Mux(is_last, self.gather, 0)
+        ends = Mux(is_last, self.gather.tiles, 0)
         computes, drains = Signal(), Signal()  # a product leaves the stage
         computing = self.pointer(m, "computing", computes)
         draining = self.pointer(m, "draining", drains)
@@ -100,21 +93,23 @@ class ProductQueue(Component):
         is_dropped = (draining & refused).any()
         has_c, has_results = (gathered & computing).any(), (finished & draining).any()
         m.d.comb += [
-            self.computing.eq(computing),
-            self.computable.eq(has_c & ~is_refused),
-            computes.eq(self.computed | (has_c & is_refused)),
-            self.draining.eq(draining),
-            self.drainable.eq(has_results & ~is_dropped),
-            drains.eq(self.drained | (has_results & is_dropped)),
+            self.compute.tile.eq(computing),
+            self.compute.computable.eq(has_c & ~is_refused),
+            computes.eq(self.compute.computed | (has_c & is_refused)),
+            self.drain.tile.eq(draining),
+            self.drain.drainable.eq(has_results & ~is_dropped),
+            drains.eq(self.drain.drained | (has_results & is_dropped)),
             self.released.eq(drains),
-            Value.cast(self.info).eq(select_one(draining, [Value.cast(each) for each in infos])),
+            Value.cast(self.drain.info).eq(
+                select_one(draining, [Value.cast(each) for each in infos])
+            ),
         ]
         passed = Mux(computes, computing, 0)
         skipped = Mux(computes & is_refused, computing, 0)
         m.d.sync += [
             gathering.eq((gathering | Mux(takes, newest, 0)) & ~ends),
             gathered.eq((gathered | ends) & ~passed),
-            finished.eq((finished | self.complete | skipped) & ~Mux(drains, draining, 0)),
+            finished.eq((finished | self.compute.complete | skipped) & ~Mux(drains, draining, 0)),
         ]
         if platform is None:
             busy = gathering | gathered | finished

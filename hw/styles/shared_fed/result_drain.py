@@ -1,14 +1,14 @@
 """Result drain: registers of a finished tile of accumulators on their way to writeback."""
 
 from amaranth import *
-from amaranth.lib import data, stream
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from ...config import PipelineConfig
 from ...emit.component import Component
 from ...lib.interfaces.execution_unit import REGISTERS, result_layout
 from .config import SharedFedConfig
-from .layouts import product_layout
+from .signatures import DrainSignature, TileDrainSignature
 
 __all__ = ["ResultDrain"]
 
@@ -16,8 +16,8 @@ __all__ = ["ResultDrain"]
 class ResultDrain(Component):
     """Result drain: offers the 32 registers of one product after the other as results.
 
-    The first result follows two cycles after `drainable`, the others one per cycle. The results of
-    a product are in order, all but the last marked ``more``.
+    The first result follows two cycles after the product is drainable, the others one per cycle.
+    The results of a product are in order, all but the last marked ``more``.
 
     Parameters
     ----------
@@ -25,24 +25,17 @@ class ResultDrain(Component):
 
     Members
     -------
-    drainable : In(1), info : In(product_layout(config))
-        A product has its results; until `drained`.
-    read : Out(1), register : Out(range(32)), values : In(ArrayLayout(32, 8))
-        Registers of its tile, one cycle later; they hold.
-    drained : Out(1)
-        The last result leaves.
+    product : In(DrainSignature(config))
+    tile : Out(TileDrainSignature(SharedFedConfig.of(config.tensor)))
     o : Out(stream.Signature(result_layout(config)))
     """
 
     def __init__(self, config: PipelineConfig):
-        self.registers = registers = SharedFedConfig.of(config.tensor).registers
+        tensor = SharedFedConfig.of(config.tensor)
+        self.registers = tensor.registers
         super().__init__({
-            "drainable": In(1),
-            "info": In(product_layout(config)),
-            "read": Out(1),
-            "register": Out(range(registers)),
-            "values": In(data.ArrayLayout(32, config.threads)),
-            "drained": Out(1),
+            "product": In(DrainSignature(config)),
+            "tile": Out(TileDrainSignature(tensor)),
             "o": Out(stream.Signature(result_layout(config))),
         })
 
@@ -53,19 +46,21 @@ class ResultDrain(Component):
         offered = Signal(range(self.registers), reset_less=True)
         is_last = offered == self.registers - 1
         leaves = ~self.o.valid | self.o.ready
+        product, tile, read = self.product, self.tile, Signal()
         m.d.comb += [
-            self.read.eq(self.drainable & (number != self.registers) & leaves),
-            self.register.eq(number),
-            self.drained.eq(self.o.valid & self.o.ready & is_last),
-            *(result[name].eq(self.info[name]) for name in ("warp", "mask", "pc")),
+            read.eq(product.drainable & (number != self.registers) & leaves),
+            tile.tiles.eq(Mux(read, product.tile, 0)),
+            tile.register.eq(number),
+            product.drained.eq(self.o.valid & self.o.ready & is_last),
+            *(result[name].eq(product.info[name]) for name in ("warp", "mask", "pc")),
             result.rd.eq(first_float + offered),
             result.writes.eq(1),
             result.more.eq(~is_last),
-            Value.cast(result.values).eq(Value.cast(self.values)),
+            Value.cast(result.values).eq(Value.cast(tile.values)),
         ]
-        m.d.sync += number.eq(Mux(self.drained, 0, number + self.read))
+        m.d.sync += number.eq(Mux(product.drained, 0, number + read))
         with m.If(leaves):
-            m.d.sync += self.o.valid.eq(self.read)
-        with m.If(self.read):
+            m.d.sync += self.o.valid.eq(read)
+        with m.If(read):
             m.d.sync += offered.eq(number)
         return m

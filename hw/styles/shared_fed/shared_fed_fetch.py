@@ -11,6 +11,7 @@ from ...lib.interfaces.shared_memory import WideReadSignature
 from .config import READ_BYTES, SharedFedBlockConfig
 from .layouts import HALF_LINES, OPERAND_LINES, SLOTS
 from .operand_lines import column_bits, exchanged, line_offset, permuted, row_parity
+from .signatures import OperandLineSignature
 
 __all__ = ["SharedFedFetch", "line_width", "operands_layout"]
 
@@ -45,10 +46,7 @@ class SharedFedFetch(Component):
     read : Out(WideReadSignature(config.shared, READ_BYTES))
     free : In(1)
         Frees the slot of the oldest product.
-    write : Out(1), slot : Out(range(SLOTS)), is_b : Out(1), line : Out(range(OPERAND_LINES))
-        A line arrives; lines of A are ordered by half, then by row.
-    data : Out(8 * READ_BYTES)
-        The line, with its numbers in the order of columns.
+    line : Out(OperandLineSignature())
     arrived : Out(range(2 * OPERAND_LINES + 1)).array(SLOTS)
         Lines present in each slot, in the order of requests; those of this cycle not yet.
     """
@@ -59,11 +57,7 @@ class SharedFedFetch(Component):
             "i": In(stream.Signature(operands_layout(config.shared))),
             "read": Out(WideReadSignature(config.shared, READ_BYTES)),
             "free": In(1),
-            "write": Out(1),
-            "slot": Out(range(SLOTS)),
-            "is_b": Out(1),
-            "line": Out(range(OPERAND_LINES)),
-            "data": Out(8 * READ_BYTES),
+            "line": Out(OperandLineSignature()),
             "arrived": Out(range(2 * OPERAND_LINES + 1)).array(SLOTS),
         })
 
@@ -103,7 +97,7 @@ class SharedFedFetch(Component):
         data = self.read.response.payload
         if hgmma.is_swizzled:
             data = self.ordered(m, data, (goes & begins) << next_slot)
-        m.d.comb += self.data.eq(data)
+        m.d.comb += self.line.data.eq(data)
         return m
 
     def ordered(self, m: Module, data: Value, begins: Value) -> Value:
@@ -111,15 +105,16 @@ class SharedFedFetch(Component):
 
         `begins` has the slot, one-hot, of a product whose first line is requested.
         """
-        operands = self.i.payload
+        operands, arriving = self.i.payload, self.line
+        b_row_bytes = self.config.tensor.b_row_bytes
         parities = [
             Signal(2, name=f"parities_{number}", reset_less=True) for number in range(SLOTS)
         ]
         for number, parity in enumerate(parities):  # of the first rows in shared memory
             with m.If(begins[number]):
                 m.d.sync += parity.eq(Cat(row_parity(operands.a), row_parity(operands.b)))
-        row = Mux(self.is_b, self.line[column_bits(self.config.tensor.b_row_bytes)], self.line[0])
-        first = Cat(parities).word_select(self.slot, 2).bit_select(self.is_b, 1)
+        row = Mux(arriving.is_b, arriving.line[column_bits(b_row_bytes)], arriving.line[0])
+        first = Cat(parities).word_select(arriving.slot, 2).bit_select(arriving.is_b, 1)
         return exchanged(data, row ^ first)
 
     def place(self, m: Module, oldest: Value):
@@ -128,10 +123,10 @@ class SharedFedFetch(Component):
         valid = self.read.response.valid
         m.d.sync += [order.eq(order + valid), slot.eq(slot + (valid & order.all()))]
         m.d.comb += [
-            self.write.eq(valid),
-            self.slot.eq(slot),
-            self.is_b.eq(order[exact_log2(HALF_LINES)]),
-            self.line.eq(Cat(order[: exact_log2(HALF_LINES)], order[-1])),
+            self.line.write.eq(valid),
+            self.line.slot.eq(slot),
+            self.line.is_b.eq(order[exact_log2(HALF_LINES)]),
+            self.line.line.eq(Cat(order[: exact_log2(HALF_LINES)], order[-1])),
         ]
         for number, arrived in enumerate(self.arrived):
             with m.If(self.free & (oldest == number)):
