@@ -1,7 +1,7 @@
 """Fragment staging: buffers the registers of matrix products until the dot products need them."""
 
 from amaranth import *
-from amaranth.lib import data, stream
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
@@ -9,8 +9,10 @@ from ...config import PipelineConfig
 from ...emit.component import Component
 from ...lib.interfaces.execution_unit import operation_layout
 from ...lib.sram import Sram
+from ...lib.streams import ResponseSignature
 from .config import BUFFERS, RegisterFedConfig
 from .layouts import hmma_layout, row_shape, step_layout
+from .signatures import FragmentsSignature
 
 __all__ = ["FragmentStaging"]
 
@@ -23,10 +25,10 @@ class FragmentStaging(Component):
     first one of an instruction takes a buffer, so an instruction may begin only if one is free.
     Buffers are used in the order in which they were taken.
 
-    In a cycle with `go`, a step of the oldest product reads its operands: the registers of A and B
+    A step of the oldest product reads its operands: the registers of A and B
     with the words of its set if it is the first step of the set, and a register of C if it is the
-    first one for this register in set 0. Outputs hold until the next read. `a` and `b` follow one
-    cycle after the step, `c` two cycles after.
+    first one for this register in set 0. Outputs hold until the next read. Those of A and
+    B follow one cycle after the step, those of C two cycles after.
 
     Parameters
     ----------
@@ -40,28 +42,25 @@ class FragmentStaging(Component):
         Registers present of each operand of the oldest product, 0 if there is none.
     info : Out(hmma_layout(config))
         Fields of the oldest product, valid if `gathered` is not 0.
-    go : In(1), step : In(step_layout(RegisterFedConfig.of(config.tensor)))
+    step : In(ResponseSignature(step_layout(RegisterFedConfig.of(config.tensor))))
     release : In(1)
         Frees the buffer of the oldest product after this cycle; the step of this cycle belongs to
         it, and later ones read nothing more of it.
-    a, b : Out(ArrayLayout(row_shape(threads), step_registers)), c : Out(row_shape(threads))
+    fragments : Out(FragmentsSignature(RegisterFedConfig.of(config.tensor)))
+    c : Out(row_shape(threads))
     """
 
     def __init__(self, config: PipelineConfig):
         self.config = config
         tensor = RegisterFedConfig.of(config.tensor)
-        row = row_shape(config.threads)
-        a, b = (data.ArrayLayout(row, registers) for registers in tensor.step_registers)
         super().__init__({
             "i": In(stream.Signature(operation_layout(config))),
             "gathered": Out(range(tensor.registers + 1)),
             "info": Out(hmma_layout(config)),
-            "go": In(1),
-            "step": In(step_layout(tensor)),
+            "step": In(ResponseSignature(step_layout(tensor))),
             "release": In(1),
-            "a": Out(a),
-            "b": Out(b),
-            "c": Out(row),
+            "fragments": Out(FragmentsSignature(tensor)),
+            "c": Out(row_shape(config.threads)),
         })
 
     def elaborate(self, platform):
@@ -104,7 +103,8 @@ class FragmentStaging(Component):
         """Write arriving registers to the memories, and read those of a step."""
         tensor = RegisterFedConfig.of(self.config.tensor)
         beat, operands = self.i.payload.beat, self.i.payload.operands
-        reads_set = self.go & (self.step.register == 0) & (self.step.part == 0)
+        step = self.step.payload
+        reads_set = self.step.valid & (step.register == 0) & (step.part == 0)
         width = len(self.c.as_value())
         fragments = (tensor.registers, tensor.b_registers)
         for operand, name in enumerate(("a", "b")):
@@ -123,14 +123,14 @@ class FragmentStaging(Component):
                 memory.write_address.eq(Cat(beat[place : exact_log2(registers)], chosen)),
                 memory.write_data.eq(Value.cast(operands[operand]).replicate(columns)),
                 memory.read_enable.eq(reads_set),
-                memory.read_address.eq(Cat(self.step.set[exact_log2(shared) :], oldest)),
-                Value.cast(getattr(self, name)).eq(memory.read_data),
+                memory.read_address.eq(Cat(step.set[exact_log2(shared) :], oldest)),
+                Value.cast(getattr(self.fragments, name)).eq(memory.read_data),
             ]
         m.submodules.c = memory = Sram(depth=BUFFERS * tensor.registers, width=width)
         reads_c, address = Signal(), Signal(exact_log2(BUFFERS * tensor.registers))
         m.d.sync += [
-            reads_c.eq(self.go & (self.step.part == 0) & (self.step.set == 0)),
-            address.eq(Cat(self.step.register, oldest)),
+            reads_c.eq(self.step.valid & (step.part == 0) & (step.set == 0)),
+            address.eq(Cat(step.register, oldest)),
         ]
         m.d.comb += [
             memory.write_mask.eq(self.i.valid),

@@ -1,14 +1,14 @@
 """Operand reformatter of the tensor unit: rows of A and columns of B for each dot product."""
 
 from amaranth import *
-from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...config.formats import FORMATS
 from ...emit.component import Component
 from .config import RegisterFedConfig
 from .fragment_map import column_of, row_of, words_of
-from .layouts import row_shape, step_layout
+from .layouts import step_layout
+from .signatures import DotOperandsSignature, FragmentsSignature
 
 __all__ = ["Reformatter"]
 
@@ -26,30 +26,25 @@ class Reformatter(Component):
     Members
     -------
     step : In(step_layout(config))
-    a, b : In(ArrayLayout(row_shape(threads), step_registers))
-        Registers with the words of the step's set, of all lanes.
-    rows, columns : Out(ArrayLayout(ArrayLayout(width, terms), dot_products))
-        Operands of each dot product, one cycle later.
+    fragments : In(FragmentsSignature(config))
+    operands : Out(DotOperandsSignature(config))
+        One cycle later.
     """
 
     def __init__(self, config: RegisterFedConfig):
         self.config = config
-        a, b = (data.ArrayLayout(row_shape(config.threads), n) for n in config.step_registers)
-        operand = data.ArrayLayout(FORMATS[config.operand].width, config.terms)
-        operands = data.ArrayLayout(operand, config.dot_products)
         super().__init__({
             "step": In(step_layout(config)),
-            "a": In(a),
-            "b": In(b),
-            "rows": Out(operands),
-            "columns": Out(operands),
+            "fragments": In(FragmentsSignature(config)),
+            "operands": Out(DotOperandsSignature(config)),
         })
 
     def elaborate(self, platform):
         m = Module()
         config, units = self.config, self.config.dot_products
         register, part = self.step.register, Value.cast(self.step.part)
-        sides = (("rows", self.a, config.rows, row_of), ("columns", self.b, 8, column_of))
+        a, b = self.fragments.a, self.fragments.b
+        sides = (("rows", a, config.rows, row_of), ("columns", b, 8, column_of))
         for name, registers, count, place_of in sides:
             vectors = [
                 self.numbers(words_of(config, registers, vector, self.step.set))
@@ -62,7 +57,7 @@ class Reformatter(Component):
                 ]
                 operand = Signal(len(vectors[0]), name=f"{name}_{unit}", reset_less=True)
                 m.d.sync += operand.eq(selected(by_part, list(part)))
-                m.d.comb += getattr(self, name)[unit].eq(operand)
+                m.d.comb += getattr(self.operands, name)[unit].eq(operand)
         return m
 
     def numbers(self, words: list) -> Value:

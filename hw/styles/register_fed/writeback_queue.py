@@ -9,7 +9,8 @@ from ...emit.component import Component
 from ...lib.interfaces.execution_unit import result_layout
 from ...lib.sram import Sram
 from .config import RegisterFedConfig
-from .layouts import hmma_layout, row_shape
+from .layouts import hmma_layout
+from .signatures import RegisterPartSignature, RegisterStartSignature
 
 __all__ = ["WritebackQueue"]
 
@@ -20,7 +21,7 @@ class WritebackQueue(Component):
     Registers arrive in order, in one or several parts. Each leaves as one result, two cycles after
     its last part if nothing waits; one per cycle. The results of a product are in order, all but
     the last marked ``more``. Parts cannot be refused: a register may be started only if there is
-    `room`, which it occupies from then on. The registers of a product fit.
+    room, which it occupies from then on. The registers of a product fit.
 
     Parameters
     ----------
@@ -28,15 +29,10 @@ class WritebackQueue(Component):
 
     Members
     -------
-    begin : In(1), info : In(hmma_layout(config))
-        A product begins; its registers are started from this cycle on.
-    room : Out(1), start : In(1)
-        Another register can be started; one is started.
-    part : In(threads)
-        Lanes of the current register that arrive in this cycle, 0 for none.
-    finish : In(1)
-        This part is the register's last.
-    values : In(row_shape(threads))
+    start : In(RegisterStartSignature())
+    info : In(hmma_layout(config))
+        Of the product that begins.
+    part : In(RegisterPartSignature(threads))
     o : Out(stream.Signature(result_layout(config)))
     """
 
@@ -44,13 +40,9 @@ class WritebackQueue(Component):
         self.config = config
         self.registers = RegisterFedConfig.of(config.tensor).registers
         super().__init__({
-            "begin": In(1),
+            "start": In(RegisterStartSignature()),
             "info": In(hmma_layout(config)),
-            "room": Out(1),
-            "start": In(1),
-            "part": In(config.threads),
-            "finish": In(1),
-            "values": In(row_shape(config.threads)),
+            "part": In(RegisterPartSignature(config.threads)),
             "o": Out(stream.Signature(result_layout(config))),
         })
 
@@ -58,25 +50,25 @@ class WritebackQueue(Component):
         m = Module()
         registers = self.registers
         m.submodules.rows = rows = Sram(
-            depth=registers, width=len(self.values.as_value()), granularity=32
+            depth=registers, width=len(self.part.values.as_value()), granularity=32
         )
         used = Signal(range(registers + 1))  # registers started and not read yet
         complete = Signal(range(registers + 1))  # registers that wait to be read
         write, read = Signal(range(registers)), Signal(range(registers))
         takes = Signal()
         m.d.comb += [
-            self.room.eq(used != registers),
+            self.start.room.eq(used != registers),
             takes.eq(complete.any() & (~self.o.valid | self.o.ready)),
-            rows.write_mask.eq(self.part),
+            rows.write_mask.eq(self.part.part),
             rows.write_address.eq(write),
-            rows.write_data.eq(self.values),
+            rows.write_data.eq(self.part.values),
             rows.read_enable.eq(takes),
             rows.read_address.eq(read),
         ]
         m.d.sync += [
-            used.eq(used + self.start - takes),
-            complete.eq(complete + self.finish - takes),
-            write.eq(write + self.finish),
+            used.eq(used + self.start.start - takes),
+            complete.eq(complete + self.part.finish - takes),
+            write.eq(write + self.part.finish),
             read.eq(read + takes),
         ]
         with m.If(self.o.ready | ~self.o.valid):
@@ -94,11 +86,11 @@ class WritebackQueue(Component):
         newest, oldest = Signal(), Signal()
         register = Signal(range(self.registers))
         for number, info in enumerate(infos):
-            with m.If(self.begin & (newest == number)):
+            with m.If(self.start.begin & (newest == number)):
                 m.d.sync += info.eq(self.info)
         leaves, is_last = self.o.valid & self.o.ready, register == self.registers - 1
         m.d.sync += [
-            newest.eq(newest ^ self.begin),
+            newest.eq(newest ^ self.start.begin),
             register.eq(register + leaves),
             oldest.eq(oldest ^ (leaves & is_last)),
         ]
