@@ -1,7 +1,7 @@
 """Operation splitter: loads for the DMA, walks for operand fetch, work for the array."""
 
 from amaranth import *
-from amaranth.lib import data, stream
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
@@ -10,16 +10,11 @@ from ...emit.component import Component
 from ...lib.interfaces.shared_memory import Direction, dma_descriptor
 from ..operation import operation
 from .dataflows import dataflow_of
-from .fetch.walk import fetch_walk
+from .fetch.walk import tile_walk
 from .systolic_issue import dispatch_work
 from .tracker import SLOT_WIDTH, SlotSignature, descriptor_tag, parts_of
 
-__all__ = ["OperationSplitter", "tile_walk"]
-
-
-def tile_walk(config: MatrixUnitConfig) -> data.StructLayout:
-    """Layout of the walk over an operand, and the slot of its operation."""
-    return data.StructLayout({"walk": fetch_walk(config), "slot": SLOT_WIDTH})
+__all__ = ["OperationSplitter"]
 
 
 class OperationSplitter(Component):

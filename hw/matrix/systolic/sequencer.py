@@ -15,14 +15,13 @@ from .d_loader import DLoader
 from .dataflows import dataflow_of
 from .descriptor_priority import DescriptorPriority
 from .fetch.operand_fetch import OperandFetch
+from .fetch.walk_queue import QUEUED_WORK, WalkQueue
 from .operation_splitter import OperationSplitter
-from .part_ends import ComputeEnds, DescriptorEnds
 from .row_issue import RowIssue
 from .step_issue import StepIssue
 from .store import Store
 from .systolic_issue import dispatch_work, issue_events
-from .tracker import Tracker
-from .walk_queue import QUEUED_WORK, WalkQueue
+from .tracker import ComputeEnds, DescriptorEnds, Tracker
 
 __all__ = ["Sequencer"]
 

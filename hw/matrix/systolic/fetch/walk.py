@@ -6,8 +6,9 @@ from amaranth.utils import bits_for, exact_log2
 from ....config import MatrixUnitConfig
 from ...operation import OperationLimits
 from ..dataflows import dataflow_of
+from ..tracker import SLOT_WIDTH
 
-__all__ = ["WALK_LOOPS", "fetch_walk"]
+__all__ = ["WALK_LOOPS", "fetch_walk", "tile_walk"]
 
 #: Loops of a walk, innermost first.
 WALK_LOOPS = ("line", "block", "repeat", "slab", "again")
@@ -45,3 +46,8 @@ def fetch_walk(config: MatrixUnitConfig) -> data.StructLayout:
         "transpose": 1,
         "last_keep": bits_for(matrix.rows),
     })
+
+
+def tile_walk(config: MatrixUnitConfig) -> data.StructLayout:
+    """Layout of the walk over an operand, and the slot of its operation."""
+    return data.StructLayout({"walk": fetch_walk(config), "slot": SLOT_WIDTH})

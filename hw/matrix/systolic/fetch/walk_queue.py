@@ -4,12 +4,11 @@ from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ...config import MatrixUnitConfig
-from ...emit.component import Component
-from ...lib.streams import Queue
-from .fetch.walk import fetch_walk
-from .operation_splitter import tile_walk
-from .tracker import SLOTS
+from ....config import MatrixUnitConfig
+from ....emit.component import Component
+from ....lib.streams import Queue
+from ..tracker import SLOTS
+from .walk import fetch_walk, tile_walk
 
 __all__ = ["QUEUED_WORK", "WalkQueue"]
 
