@@ -93,7 +93,7 @@ def test_ranges_are_those_of_the_kinds():
     assert range_of(HOPPER, "core.tensor_queue").values == (1, 2, 3, 4, 5, 6, 7, 8)
     assert end_values(HOPPER, "core.tensor_queue") == [1, 8]
     assert end_values(AMPERE, "core.tensor_queue") == [4]
-    assert end_values(AMPERE, "core.tensor") == [None, *KINDS]
+    assert end_values(CORE, "core.tensor") == [None, *KINDS]
 
 
 def test_results_hold_the_names_of_settings():
