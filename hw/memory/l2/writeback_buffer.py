@@ -114,6 +114,6 @@ class L2WritebackBuffer(SharedBlock):
         begins = self.entry.valid & entry.has_line
         new = Mux(begins, one_hot(m, newest, count, "new"), 0)
         old = Mux(self.completed, one_hot(m, oldest, count, "old"), 0)
-        looked_up = key_of(self.lookup.payload.line)
-        _, going = in_flight(m, new, old, key_of(entry.line), looked_up)
+        lookup_key = key_of(self.lookup.payload.line)
+        _, going = in_flight(m, new, old, key_of(entry.line), lookup_key)
         m.d.comb += self.state.going.eq(going)
