@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from amaranth import *
-from amaranth.lib.memory import Memory
+from amaranth.lib.memory import Memory, ReadPort, WritePort
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
@@ -151,11 +151,10 @@ class AxiRam(Component):
         config = self.config
         width, depth = config.axi.data_width, config.depth
         m.submodules.memory = memory = Memory(shape=width, depth=depth, init=config.words("before"))
-        self.write = memory.write_port(granularity=8)
-        self.read = memory.read_port()
-        self.answer_reads(m)
-        self.take_writes(m)
-        self.compare(m)
+        write, read = memory.write_port(granularity=8), memory.read_port()
+        self.answer_reads(m, read)
+        self.take_writes(m, write)
+        self.compare(m, read)
         return m
 
     def find(self, m: Module, address: Value, name: str) -> tuple[Value, Signal]:
@@ -173,9 +172,9 @@ class AxiRam(Component):
                 m.d.comb += [place.eq(first | inside), there.eq(1)]
         return place, there
 
-    def answer_reads(self, m: Module):
+    def answer_reads(self, m: Module, read: ReadPort):
         """Serve read bursts, one at a time."""
-        axi, read = self.axi, self.read
+        axi = self.axi
         left, place = Signal(9), Signal(len(read.addr))
         there = Signal()
         moves = ~axi.rvalid | axi.rready
@@ -199,9 +198,9 @@ class AxiRam(Component):
             with m.If(left != 0):
                 m.d.sync += [left.eq(left - 1), place.eq(place + 1)]
 
-    def take_writes(self, m: Module):
+    def take_writes(self, m: Module, write: WritePort):
         """Serve write bursts, one at a time, each with its response."""
-        axi, write = self.axi, self.write
+        axi = self.axi
         place, there, open_ = Signal(len(write.addr)), Signal(), Signal()
         begin, begin_there = self.find(m, axi.awaddr, "write")
         m.d.comb += [
@@ -226,9 +225,9 @@ class AxiRam(Component):
         with m.If(axi.bvalid & axi.bready):
             m.d.sync += axi.bvalid.eq(0)
 
-    def compare(self, m: Module):
+    def compare(self, m: Module, read: ReadPort):
         """Compare the memory with the expected contents while `verify` is high."""
-        config, read = self.config, self.read
+        config = self.config
         m.submodules.expected = expected = Memory(
             shape=config.axi.data_width, depth=config.depth, init=config.words("after")
         )
