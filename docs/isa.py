@@ -142,7 +142,8 @@ def registers() -> str:
 def control_registers() -> str:
     """Return the table of control and status registers."""
     rows = [[f"`{csr.number:#05x}`", csr.name, csr.access, csr.meaning] for csr in CSRS.values()]
-    for half, numbers in zip(("lower", "upper"), COUNTER_NUMBERS, strict=True):
+    for index, numbers in enumerate(COUNTER_NUMBERS):
+        half = ("lower", "upper")[index % 2]
         span = f"`{numbers[0]:#05x}` to `{numbers[-1]:#05x}`"
         rows.append([span, "", "read", f"performance counters, {half} halves"])
     return table(["number", "name", "access", "meaning"], rows)

@@ -8,7 +8,7 @@ from ..hw.config import MachineConfig, PipelineConfig
 from ..hw.core.front_end.decode_table import RULES
 from ..hw.isa import commands as rocc
 from ..hw.isa import memory_map as address_map
-from ..hw.isa.csr import COUNTER_NUMBERS, COUNTERS, CSRS
+from ..hw.isa.csr import COUNTER_PLACES, COUNTERS, CSRS, USED_BLOCKS
 from ..hw.isa.instructions import INSTRUCTIONS
 from ..hw.isa.markers import MARKERS
 from ..hw.isa.operations import Unit
@@ -161,10 +161,12 @@ def registers_of_control() -> Definitions:
     """Yield name, number and meaning of each control and status register."""
     for csr in CSRS.values():
         yield f"csr_{csr.name}", f"{csr.number:#05x}", f"{csr.access}: {csr.meaning}"
-    low, high = COUNTER_NUMBERS
-    yield "csr_counters", f"{low.start:#05x}", f"first of {len(low)} counters, lower halves"
-    yield "csr_counters_high", f"{high.start:#05x}", "first of the counters, upper halves"
-    yield "counters", str(len(low)), ""
+    for number, block in enumerate(USED_BLOCKS):
+        name, size = address_map.numbered("csr_counters", number), len(block.low)
+        yield name, f"{block.low.start:#05x}", f"first of {size} counters, lower halves"
+        yield f"{name}_high", f"{block.high.start:#05x}", "first of the counters, upper halves"
+    yield "counters", str(COUNTER_PLACES), ""
+    yield "counters_of_block", str(COUNTER_PLACES // len(USED_BLOCKS)), ""
     for counter in COUNTERS.values():
         yield f"counter_{counter.name}", str(counter.place), counter.meaning
 

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import PipelineConfig
 from ..emit.shared_block import SharedBlock
-from ..isa.csr import COUNTERS
+from ..isa.csr import COUNTERS, PLACE_WIDTH
 from ..isa.operations import PORTS, Port
 from ..lib.one_hot import ones
 from .issue.stall_reason import StallReason
@@ -64,10 +64,10 @@ class CoreCounters(SharedBlock):
         `busy` of the previous cycle.
     settling : Out(1)
         Events of a busy cycle are still uncounted; counting needs the clock.
-    number : In(5)
-        Index of a counter in ``COUNTER_NUMBERS``.
+    number : In(PLACE_WIDTH)
+        Place of a counter.
     value : Out(64)
-        Its value in the same cycle; 0 if no counter has this index.
+        Its value in the same cycle; 0 if no counter has this place.
     values : Out(ArrayLayout(64, len(COUNTED)))
         Values of all counters, in the order of `COUNTED`.
 
@@ -86,7 +86,7 @@ class CoreCounters(SharedBlock):
             "events": In(core_events(config)),
             "was_busy": Out(1),
             "settling": Out(1),
-            "number": In(5),
+            "number": In(PLACE_WIDTH),
             "value": Out(64),
             "values": Out(data.ArrayLayout(64, len(COUNTED))),
         })

@@ -11,7 +11,7 @@ from amaranth.utils import ceil_log2
 from ..config import CoreBlockConfig, PipelineConfig
 from ..emit.shared_block import SharedBlock
 from ..emit.sram_macros import ONE_PORT
-from ..isa.csr import COUNTER_NUMBERS, CSRS
+from ..isa.csr import BLOCK_BIT, COUNTER_NUMBERS, CSRS, PLACE_WIDTH
 from ..isa.memory_map import SHARED_BASE
 from ..lib.interfaces.core_memory import warp_shape
 from ..lib.one_hot import select
@@ -136,8 +136,8 @@ class CounterSignature(wiring.Signature):
 
     Members
     -------
-    number : Out(5)
-        Performance counter to read, as an index in ``COUNTER_NUMBERS``.
+    number : Out(PLACE_WIDTH)
+        Place of the performance counter to read.
     value : In(64)
         Value of that counter, in the same cycle.
     busy : In(1)
@@ -149,7 +149,7 @@ class CounterSignature(wiring.Signature):
 
     def __init__(self):
         super().__init__({
-            "number": Out(5),
+            "number": Out(PLACE_WIDTH),
             "value": In(64),
             "busy": In(1),
             "retired": In(3),
@@ -206,7 +206,7 @@ class CsrFile(SharedBlock):
         m.d.comb += [
             counters.mcycle.eq(count(m, self.cycles, counters.busy)),
             counters.minstret.eq(count(m, self.instructions, counters.retired)),
-            counters.number.eq(access.number),
+            counters.number.eq(Cat(access.number[:5], access.number[BLOCK_BIT])),
             access.is_command.eq(access.number == CSRS["accel_cisc"].number),
             access.answer.mepc.eq(word),
             access.answer.per_thread.eq(
@@ -256,7 +256,8 @@ class CsrFile(SharedBlock):
                         access.answer.writable.eq(csr.access != "read"),
                     ]
             with m.Default(), m.Switch(access.number):
-                for half, numbers in enumerate(COUNTER_NUMBERS):
+                for index, numbers in enumerate(COUNTER_NUMBERS):
+                    half = index % 2
                     # An aligned block of numbers; the cases above take precedence.
                     with m.Case(f"{numbers.start >> ceil_log2(len(numbers)):07b}-----"):
                         m.d.comb += [

@@ -4,7 +4,20 @@ from dataclasses import dataclass
 
 from .operations import PORTS
 
-__all__ = ["COUNTERS", "COUNTER_NUMBERS", "CSRS", "CSR_NUMBERS", "Csr", "CsrCounter"]
+__all__ = [
+    "BLOCK_BIT",
+    "COUNTERS",
+    "COUNTER_BLOCKS",
+    "COUNTER_NUMBERS",
+    "COUNTER_PLACES",
+    "CSRS",
+    "CSR_NUMBERS",
+    "PLACE_WIDTH",
+    "USED_BLOCKS",
+    "CounterBlock",
+    "Csr",
+    "CsrCounter",
+]
 
 
 @dataclass(frozen=True)
@@ -68,9 +81,27 @@ _TABLE = (
 #: All registers by name.
 CSRS: dict[str, Csr] = {csr.name: csr for csr in _TABLE}
 
-#: Numbers of the performance counters' lower and upper halves. Programs may read all of them, so
-#: all must exist.
-COUNTER_NUMBERS = (range(0xB00, 0xB20), range(0xB80, 0xBA0))
+
+@dataclass(frozen=True)
+class CounterBlock:
+    """CSR numbers of 32 performance counters: of their lower and of their upper halves.
+
+    Both ranges are aligned. Bit `BLOCK_BIT` of a number selects the block.
+    """
+
+    low: range
+    high: range
+
+
+#: Performance counters by their place, 32 in each block: the machine counters of RISC-V, then
+#: numbers that RISC-V leaves to each machine.
+COUNTER_BLOCKS = (
+    CounterBlock(low=range(0xB00, 0xB20), high=range(0xB80, 0xBA0)),
+    CounterBlock(low=range(0xBC0, 0xBE0), high=range(0xBE0, 0xC00)),
+)
+#: Bit of the number of a counter that is set in the second block only.
+BLOCK_BIT = 6
+_BLOCK_PLACES = 32
 
 
 @dataclass(frozen=True)
@@ -85,7 +116,7 @@ class CsrCounter:
     name : str
         Name in assembly, headers and reports.
     place : int
-        Index in both ranges of ``COUNTER_NUMBERS``.
+        Block and index in both of its ranges: 32 places in each of `COUNTER_BLOCKS`.
     meaning : str
         The quantity counted since reset.
 
@@ -98,12 +129,14 @@ class CsrCounter:
     @property
     def number(self) -> int:
         """CSR number of the lower half."""
-        return COUNTER_NUMBERS[0][self.place]
+        block, index = divmod(self.place, _BLOCK_PLACES)
+        return COUNTER_BLOCKS[block].low[index]
 
     @property
     def high_number(self) -> int:
         """CSR number of the upper half."""
-        return COUNTER_NUMBERS[1][self.place]
+        block, index = divmod(self.place, _BLOCK_PLACES)
+        return COUNTER_BLOCKS[block].high[index]
 
 
 _COUNTERS = (
@@ -146,6 +179,13 @@ _COUNTERS = (
 
 #: All performance counters by name; the other registers of ``COUNTER_NUMBERS`` read 0.
 COUNTERS: dict[str, CsrCounter] = {counter.name: counter for counter in _COUNTERS}
+
+#: Blocks up to that of the last counter. Programs may read all of their numbers, so all must exist.
+USED_BLOCKS = COUNTER_BLOCKS[: 1 + max(one.place for one in _COUNTERS) // _BLOCK_PLACES]
+COUNTER_NUMBERS = tuple(part for block in USED_BLOCKS for part in (block.low, block.high))
+#: Places of these blocks, and the width of a place.
+COUNTER_PLACES = _BLOCK_PLACES * len(USED_BLOCKS)
+PLACE_WIDTH = (COUNTER_PLACES - 1).bit_length()
 
 #: Numbers by assembly name; the upper half of a counter has the suffix ``_high``.
 CSR_NUMBERS: dict[str, int] = {

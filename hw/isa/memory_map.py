@@ -6,6 +6,8 @@ shared memory, from `DMA_BASE` on. The print buffers fill that window below `DMA
 
 from dataclasses import dataclass
 
+from .csr import COUNTER_PLACES
+
 __all__ = [
     "ARGUMENTS",
     "CISC_OFFSET",
@@ -66,7 +68,7 @@ CONSOLE_BASE = SHARED_BASE + CONSOLE_OFFSET
 CONSOLE_LANES = 64
 #: Memory to which each core's program dumps its counters when it ends.
 COUNTER_DUMP = CONSOLE_BASE + CONSOLE_LANES
-COUNTER_DUMP_BYTES = 0x100
+COUNTER_DUMP_BYTES = 8 * COUNTER_PLACES
 
 IDENTITY = 0x5350_4943
 MAP_VERSION = 1

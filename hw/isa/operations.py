@@ -48,7 +48,7 @@ class Unit(enum.Enum):
     SYSTEM = "system"
 
 
-class Port(enum.IntEnum, shape=3):
+class Port(enum.IntEnum):
     """Execution port of an instruction; each port accepts one at a time."""
 
     INT = 0  #: integers, branches, products
@@ -275,7 +275,7 @@ class PortInfo:
     default_lanes : int or None
         Lanes unless the field says otherwise, at most; None stands for one per thread.
     counter : int or None
-        Place of its counter of operations in ``COUNTER_NUMBERS``; None if it has none.
+        Place of its counter of operations (`CsrCounter`); None if it has none.
     label : str or None
         Short name of its unit in tables of area; None stands for the name of the port.
     groups : mapping of int to RegisterGroups

@@ -163,8 +163,32 @@ abort:
     j abort
     .size abort, . - abort
 
-/* Thread 0 of warp 0, exit code in a0: stores the counters and ends the warp. A counter read waits
- * for all earlier stores, so several counters are read before the next stores. */
+/* Stores the counters of a block, whose numbers begin at low and high, from place first on. A read of
+ * a counter waits for all earlier stores, so several are read before the next stores. */
+    .macro store_counters first, low, high
+    .set k, 0
+    .rept SPICA_COUNTERS_OF_BLOCK / 4
+    csrr t0, \low + k + 0
+    csrr t2, \high + k + 0
+    csrr t3, \low + k + 1
+    csrr t4, \high + k + 1
+    csrr t5, \low + k + 2
+    csrr t6, \high + k + 2
+    csrr a1, \low + k + 3
+    csrr a2, \high + k + 3
+    sw t0, 4 * (\first + k + 0)(t1)
+    sw t2, 4 * (SPICA_COUNTERS + \first + k + 0)(t1)
+    sw t3, 4 * (\first + k + 1)(t1)
+    sw t4, 4 * (SPICA_COUNTERS + \first + k + 1)(t1)
+    sw t5, 4 * (\first + k + 2)(t1)
+    sw t6, 4 * (SPICA_COUNTERS + \first + k + 2)(t1)
+    sw a1, 4 * (\first + k + 3)(t1)
+    sw a2, 4 * (SPICA_COUNTERS + \first + k + 3)(t1)
+    .set k, k + 4
+    .endr
+    .endm
+
+/* Thread 0 of warp 0, exit code in a0: stores the counters and ends the warp. */
     .type spica_finish, @function
 spica_finish:
     li t1, SPICA_COUNTER_DUMP
@@ -172,26 +196,10 @@ spica_finish:
     csrr t0, SPICA_CSR_CORE_ID
     mul t0, t0, t2
     add t1, t1, t0
-    .set k, 0
-    .rept SPICA_COUNTERS / 4
-    csrr t0, SPICA_CSR_COUNTERS + k + 0
-    csrr t2, SPICA_CSR_COUNTERS_HIGH + k + 0
-    csrr t3, SPICA_CSR_COUNTERS + k + 1
-    csrr t4, SPICA_CSR_COUNTERS_HIGH + k + 1
-    csrr t5, SPICA_CSR_COUNTERS + k + 2
-    csrr t6, SPICA_CSR_COUNTERS_HIGH + k + 2
-    csrr a1, SPICA_CSR_COUNTERS + k + 3
-    csrr a2, SPICA_CSR_COUNTERS_HIGH + k + 3
-    sw t0, 4 * (k + 0)(t1)
-    sw t2, 4 * (SPICA_COUNTERS + k + 0)(t1)
-    sw t3, 4 * (k + 1)(t1)
-    sw t4, 4 * (SPICA_COUNTERS + k + 1)(t1)
-    sw t5, 4 * (k + 2)(t1)
-    sw t6, 4 * (SPICA_COUNTERS + k + 2)(t1)
-    sw a1, 4 * (k + 3)(t1)
-    sw a2, 4 * (SPICA_COUNTERS + k + 3)(t1)
-    .set k, k + 4
-    .endr
+    store_counters 0, SPICA_CSR_COUNTERS, SPICA_CSR_COUNTERS_HIGH
+#if SPICA_COUNTERS > SPICA_COUNTERS_OF_BLOCK
+    store_counters SPICA_COUNTERS_OF_BLOCK, SPICA_CSR_COUNTERS1, SPICA_CSR_COUNTERS1_HIGH
+#endif
     fence
     mv gp, a0
     .insn r SPICA_INSN_VX_TMC, x0, x0, x0

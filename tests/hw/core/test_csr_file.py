@@ -5,8 +5,9 @@ import random
 import pytest
 from amaranth import ResetInserter, Signal
 
+from spica.hw.core import csr_file
 from spica.hw.core.csr_file import ISA, CsrFile
-from spica.hw.isa.csr import COUNTER_NUMBERS, CSRS
+from spica.hw.isa.csr import COUNTER_BLOCKS, COUNTER_NUMBERS, CSRS
 from spica.hw.isa.memory_map import SHARED_BASE
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.iss.program_bench import small_config
@@ -78,6 +79,25 @@ def test_every_number(warps, threads, cores, core):
             assert is_command == (number == 0xACC)
             if exists and not known:
                 assert ctx.get(dut.counters.number) == number % 32
+
+    simulate(dut, bench)
+
+
+def test_counters_of_both_blocks(monkeypatch):
+    """The second block exists as soon as it has a counter."""
+    numbers = tuple(part for block in COUNTER_BLOCKS for part in (block.low, block.high))
+    monkeypatch.setattr(csr_file, "COUNTER_NUMBERS", numbers)
+    monkeypatch.setattr(csr_file, "PLACE_WIDTH", 6)
+    dut = make(warps=1, threads=1, cores=1)
+
+    async def bench(ctx):
+        ctx.set(dut.counters.value, COUNTER)
+        for place in (3, 29, 31, 32, 40, 63):
+            block = COUNTER_BLOCKS[place // 32]
+            for numbers, half in ((block.low, 0), (block.high, 32)):
+                value, exists, *_ = await read(ctx, dut, 0, numbers[place % 32])
+                assert (exists, value) == (1, COUNTER >> half & 0xFFFF_FFFF)
+                assert ctx.get(dut.counters.number) == place
 
     simulate(dut, bench)
 

@@ -10,7 +10,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from spica.hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, assemble, disassemble
-from spica.hw.isa.csr import COUNTER_NUMBERS, CSRS
+from spica.hw.isa.csr import BLOCK_BIT, COUNTER_BLOCKS, COUNTER_NUMBERS, CSRS
 from spica.hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS, RegisterClass
 from spica.hw.isa.instructions import INSTRUCTIONS, find
 
@@ -184,6 +184,16 @@ def test_control_registers_have_numbers_of_their_own():
     assert not [c for c in CSRS.values() if c.number >> 10 == 3 and "write" in c.access]
     assert {CSRS[name].number for name in ("mcycle", "minstret")} < set(COUNTER_NUMBERS[0])
     assert {CSRS[name].number for name in ("mcycleh", "minstreth")} < set(COUNTER_NUMBERS[1])
+
+
+def test_blocks_of_counters():
+    ranges = [part for block in COUNTER_BLOCKS for part in (block.low, block.high)]
+    every = [number for part in ranges for number in part]
+    assert len({*every}) == len(every) == 64 * len(COUNTER_BLOCKS)
+    assert all(len(part) == 32 and part.start % 32 == 0 for part in ranges)
+    for index, block in enumerate(COUNTER_BLOCKS):
+        assert {number >> BLOCK_BIT & 1 for number in (*block.low, *block.high)} == {index}
+    assert not {csr.number for csr in CSRS.values()} & {*every[64:]}
 
 
 @pytest.mark.parametrize(
