@@ -11,7 +11,7 @@ from ...lib.one_hot import ones
 from ...lib.streams import ResponseSignature
 from .faults import FaultCause
 
-__all__ = ["ArrivalSignature", "Barrier", "ClusterBarrierSignature", "barrier_layout"]
+__all__ = ["Barrier", "BarrierArrivalSignature", "ClusterBarrierSignature", "barrier_layout"]
 
 #: Bit of a barrier's number that selects a barrier across cores, if barriers are per core.
 OF_CORES = 31
@@ -47,7 +47,7 @@ class ClusterBarrierSignature(wiring.Signature):
         })
 
 
-class ArrivalSignature(wiring.Signature):
+class BarrierArrivalSignature(wiring.Signature):
     """Arrival of a warp at a barrier.
 
     Members
@@ -97,7 +97,7 @@ class Barrier(SharedBlock):
 
     Members
     -------
-    arrival : In(ArrivalSignature(config.core))
+    arrival : In(BarrierArrivalSignature(config.core))
     waiting : Out(warps)
     released : Out(warps)
         Released warps: waiting so far, or arriving in this cycle.
@@ -110,7 +110,7 @@ class Barrier(SharedBlock):
         #: Whether barriers are per core, with a bit in their number for those across cores.
         self.is_per_core = config.barrier_scope == "core"
         super().__init__({
-            "arrival": In(ArrivalSignature(config.core)),
+            "arrival": In(BarrierArrivalSignature(config.core)),
             "waiting": Out(warps),
             "released": Out(warps),
             "cluster": Out(ClusterBarrierSignature(config.barriers, config.cores)),

@@ -10,7 +10,7 @@ from ...isa.csr import CSRS
 from ...isa.operations import ControlOperation
 from ...lib.interfaces.execution_unit import operation_layout, result_layout
 from ..csr_file import CsrSignature
-from .barrier import ArrivalSignature
+from .barrier import BarrierArrivalSignature
 from .control_effects import EffectsSignature
 from .control_operand import CSR_WIDTH, control_layout, reduce_operands
 from .divergence_stack import StackChange, StackSignature
@@ -43,7 +43,7 @@ class ControlExecution(Component):
     change : Out(MaskChangeSignature(config.core))
     stack : Out(StackSignature(config.core))
     registers : Out(CsrSignature(config.core))
-    arrival : Out(ArrivalSignature(config.core))
+    arrival : Out(BarrierArrivalSignature(config.core))
     outcome : Out(ControlOutcomeSignature(config.core))
     command : Out(stream.Signature(32))
         Command words for the cluster's matrix units.
@@ -68,7 +68,7 @@ class ControlExecution(Component):
             "change": Out(MaskChangeSignature(shape)),
             "stack": Out(StackSignature(shape)),
             "registers": Out(CsrSignature(shape)),
-            "arrival": Out(ArrivalSignature(shape)),
+            "arrival": Out(BarrierArrivalSignature(shape)),
             "outcome": Out(ControlOutcomeSignature(shape)),
             "command": Out(stream.Signature(32)),
             "exit_code": Out(32),

@@ -9,7 +9,7 @@ from ...emit.shared_block import SharedBlock
 from ...isa.memory_map import DRAM_END
 from ...lib.stream_prefetcher import StreamConfig, StreamPrefetcher
 from .layouts import L2SliceConfig, operation_layout
-from .signatures import PrefetchSignature
+from .signatures import L2PrefetchSignature
 
 __all__ = ["L2Prefetcher"]
 
@@ -26,7 +26,7 @@ class L2Prefetcher(SharedBlock):
 
     Members
     -------
-    lookup : In(PrefetchSignature(config))
+    lookup : In(L2PrefetchSignature(config))
     drop : In(1)
         See `StreamPrefetcher`.
     o : Out(stream.Signature(operation_layout(config)))
@@ -38,7 +38,7 @@ class L2Prefetcher(SharedBlock):
     def __init__(self, config: L2SliceConfig):
         self.config = config
         super().__init__({
-            "lookup": In(PrefetchSignature(config)),
+            "lookup": In(L2PrefetchSignature(config)),
             "drop": In(1),
             "o": Out(stream.Signature(operation_layout(config))),
             "busy": Out(1),

@@ -8,10 +8,10 @@ from .layouts import L2SliceConfig, change_layout, found_layout
 __all__ = [
     "DramLoadSignature",
     "InFlightSignature",
+    "L2PrefetchSignature",
     "LineSignature",
     "MshrUpdateSignature",
     "OutcomeSignature",
-    "PrefetchSignature",
     "SweepSignature",
     "TagUpdateSignature",
     "WritebackStateSignature",
@@ -172,7 +172,7 @@ class OutcomeSignature(wiring.Signature):
         super().__init__({name: Out(1) for name in names})
 
 
-class PrefetchSignature(wiring.Signature):
+class L2PrefetchSignature(wiring.Signature):
     """Operation that is looked up, as the prefetcher observes it, seen from the tag stage.
 
     Parameters

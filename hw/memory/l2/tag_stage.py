@@ -9,9 +9,9 @@ from .layouts import L2SliceConfig, access_layout, operation_layout
 from .order_signatures import OrderSignature
 from .signatures import (
     InFlightSignature,
+    L2PrefetchSignature,
     MshrUpdateSignature,
     OutcomeSignature,
-    PrefetchSignature,
     TagUpdateSignature,
     WritebackStateSignature,
     put_layout,
@@ -55,7 +55,7 @@ class L2TagStage(SharedBlock):
     access : Out(ResponseSignature(access_layout(config)))
         Access to the data array.
     outcome : Out(OutcomeSignature())
-    prefetcher : Out(PrefetchSignature(config))
+    prefetcher : Out(L2PrefetchSignature(config))
     """
 
     def __init__(self, config: L2SliceConfig):
@@ -70,7 +70,7 @@ class L2TagStage(SharedBlock):
             "order": Out(OrderSignature()),
             "access": Out(ResponseSignature(access_layout(config))),
             "outcome": Out(OutcomeSignature()),
-            "prefetcher": Out(PrefetchSignature(config)),
+            "prefetcher": Out(L2PrefetchSignature(config)),
         })
 
     def build(self, platform):

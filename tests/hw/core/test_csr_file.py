@@ -7,7 +7,7 @@ from amaranth import ResetInserter, Signal
 
 from spica.hw.core import csr_file
 from spica.hw.core.csr_file import ISA, CsrFile
-from spica.hw.isa.csr import COUNTER_BLOCKS, COUNTER_NUMBERS, CSRS
+from spica.hw.isa.csr import BLOCK_BIT, COUNTER_BLOCKS, COUNTER_NUMBERS, CSRS
 from spica.hw.isa.memory_map import SHARED_BASE
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.iss.program_bench import small_config
@@ -78,7 +78,7 @@ def test_every_number(warps, threads, cores, core):
             assert per_thread == bool(known and known[0].name in ("thread_id", "mhartid"))
             assert is_command == (number == 0xACC)
             if exists and not known:
-                assert ctx.get(dut.counters.number) == number % 32
+                assert ctx.get(dut.counters.number) == number % 32 + 32 * (number >> BLOCK_BIT & 1)
 
     simulate(dut, bench)
 

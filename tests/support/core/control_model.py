@@ -202,10 +202,11 @@ class ControlModel:
         """Return the result; the instruction-set model has neither cycles nor most counters."""
         if given.operation is Operation.SPLIT:
             return values
-        for half, numbers in enumerate(COUNTER_NUMBERS):
+        for index, numbers in enumerate(COUNTER_NUMBERS):
             if (number := given.immediate & 0xFFF) in numbers:
-                is_own = number - numbers[0] not in (0, 2)
-                return [(COUNTER >> 32 * half & WORD) * is_own] * len(values)
+                # Cycles and instructions are counted by the block.
+                is_own = numbers not in COUNTER_NUMBERS[:2] or number - numbers[0] not in (0, 2)
+                return [(COUNTER >> 32 * (index % 2) & WORD) * is_own] * len(values)
         return values
 
     def read(self, warp: int, number: int) -> int | None:

@@ -11,7 +11,7 @@ from ....lib.interfaces.core_memory import fetch_request_layout
 from ....lib.streams import ResponseSignature
 from ..cluster_layouts import PAIR_BYTES, instruction_mshr_config
 from ..signatures import data_read_layout
-from .signatures import LookupStateSignature, lookup_layout
+from .signatures import FetchStateSignature, lookup_layout
 
 __all__ = ["FetchArbiter"]
 
@@ -34,7 +34,7 @@ class FetchArbiter(SharedBlock):
         Line to be looked up for a prefetch; held until its look-up is served.
     replay : In(ResponseSignature(data_read_layout))
         Read of a replay.
-    lookup : In(LookupStateSignature())
+    lookup : In(FetchStateSignature())
     has_spare : In(1)
         An MSHR is free for a prefetch.
     blocks : In(1)
@@ -55,7 +55,7 @@ class FetchArbiter(SharedBlock):
             "fetch": In(stream.Signature(fetch_request_layout(config.core))),
             "proposal": In(ResponseSignature(cache.line_width)),
             "replay": In(ResponseSignature(data_read_layout(mshr_config))),
-            "lookup": In(LookupStateSignature()),
+            "lookup": In(FetchStateSignature()),
             "has_spare": In(1),
             "blocks": In(1),
             "tags": Out(ResponseSignature(cache.set_width)),

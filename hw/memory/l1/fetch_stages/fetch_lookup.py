@@ -11,7 +11,7 @@ from ....lib.streams import ResponseSignature
 from ..cluster_layouts import PAIR_BYTES, instruction_mshr_config
 from ..prefetcher import PrefetchSignature
 from ..signatures import LookupSignature, MissSignature
-from .signatures import LookupStateSignature, hit_layout, lookup_layout
+from .signatures import FetchStateSignature, hit_layout, lookup_layout
 
 __all__ = ["FetchLookup"]
 
@@ -36,7 +36,7 @@ class FetchLookup(SharedBlock):
     prefetcher : Out(PrefetchSignature(config.core.l1i))
     hit : Out(ResponseSignature(hit_layout(config)))
         A request that is answered in this cycle.
-    state : Out(LookupStateSignature())
+    state : Out(FetchStateSignature())
     busy : Out(1)
     """
 
@@ -50,7 +50,7 @@ class FetchLookup(SharedBlock):
             "mshrs": Out(MissSignature(self.mshr_config)),
             "prefetcher": Out(PrefetchSignature(self.cache)),
             "hit": Out(ResponseSignature(hit_layout(config))),
-            "state": Out(LookupStateSignature()),
+            "state": Out(FetchStateSignature()),
             "busy": Out(1),
         })
 

@@ -8,7 +8,7 @@ from ....config import MemoryUnitConfig
 from ....lib.interfaces.core_memory import fetch_request_layout, fetch_tag_layout
 from ..cluster_layouts import PAIR_BYTES
 
-__all__ = ["LookupStateSignature", "hit_layout", "lookup_layout"]
+__all__ = ["FetchStateSignature", "hit_layout", "lookup_layout"]
 
 
 def lookup_layout(config: MemoryUnitConfig) -> data.StructLayout:
@@ -36,7 +36,7 @@ def hit_layout(config: MemoryUnitConfig) -> data.StructLayout:
     })
 
 
-class LookupStateSignature(wiring.Signature):
+class FetchStateSignature(wiring.Signature):
     """State of the lookup stage, seen from it.
 
     Members

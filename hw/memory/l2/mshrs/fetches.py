@@ -9,7 +9,7 @@ from ....lib.one_hot import lowest, number_of
 from ....lib.streams import Queue, ResponseSignature
 from ..layouts import L2SliceConfig, operation_layout
 from ..signatures import MshrUpdateSignature
-from .signatures import EntrySignature, RefillBeginSignature
+from .signatures import L2MshrSignature, RefillBeginSignature
 
 __all__ = ["L2Fetches", "fetch_layout"]
 
@@ -38,7 +38,7 @@ class L2Fetches(SharedBlock):
     -------
     lookup : In(ResponseSignature(operation_layout(config)))
     stage : In(MshrUpdateSignature(config))
-    entry : In(EntrySignature(config))
+    entry : In(L2MshrSignature(config))
     begin : Out(RefillBeginSignature(config))
     o : Out(stream.Signature(fetch_layout(config)))
     """
@@ -48,7 +48,7 @@ class L2Fetches(SharedBlock):
         super().__init__({
             "lookup": In(ResponseSignature(operation_layout(config))),
             "stage": In(MshrUpdateSignature(config)),
-            "entry": In(EntrySignature(config)),
+            "entry": In(L2MshrSignature(config)),
             "begin": Out(RefillBeginSignature(config)),
             "o": Out(stream.Signature(fetch_layout(config))),
         })

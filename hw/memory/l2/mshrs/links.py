@@ -10,7 +10,7 @@ from ....lib.streams import ResponseSignature
 from ..layouts import L2SliceConfig, operation_layout
 from ..order_signatures import MshrOrderSignature
 from ..signatures import MshrUpdateSignature
-from .signatures import EntrySignature, SuccessorSignature
+from .signatures import L2MshrSignature, SuccessorSignature
 
 __all__ = ["L2MshrLinks"]
 
@@ -29,7 +29,7 @@ class L2MshrLinks(SharedBlock):
     -------
     lookup : In(ResponseSignature(operation_layout(config)))
     stage : In(MshrUpdateSignature(config))
-    entry : In(EntrySignature(config))
+    entry : In(L2MshrSignature(config))
     order : Out(MshrOrderSignature(config))
     pick : In(ResponseSignature(config.mshr_width))
         MSHR whose look-up is issued.
@@ -43,7 +43,7 @@ class L2MshrLinks(SharedBlock):
         super().__init__({
             "lookup": In(ResponseSignature(operation_layout(config))),
             "stage": In(MshrUpdateSignature(config)),
-            "entry": In(EntrySignature(config)),
+            "entry": In(L2MshrSignature(config)),
             "order": Out(MshrOrderSignature(config)),
             "pick": In(ResponseSignature(config.mshr_width)),
             "successor": Out(SuccessorSignature(config)),

@@ -9,7 +9,7 @@ from ....lib.streams import ResponseSignature
 from ...cache.cam import cam_matches
 from ..layouts import L2SliceConfig, operation_layout
 from ..signatures import InFlightSignature, MshrUpdateSignature
-from .signatures import EntrySignature, RefillEndSignature, RetrySignature
+from .signatures import L2MshrSignature, RefillEndSignature, RetrySignature
 
 __all__ = ["L2MshrStates"]
 
@@ -33,7 +33,7 @@ class L2MshrStates(SharedBlock):
         Operation that is looked up.
     stage : In(MshrUpdateSignature(config))
     in_flight : In(InFlightSignature(config))
-    entry : Out(EntrySignature(config))
+    entry : Out(L2MshrSignature(config))
         MSHR of the operation.
     is_oldest : In(1)
         No earlier read of its id waits.
@@ -55,7 +55,7 @@ class L2MshrStates(SharedBlock):
             "lookup": In(ResponseSignature(operation_layout(config))),
             "stage": In(MshrUpdateSignature(config)),
             "in_flight": In(InFlightSignature(config)),
-            "entry": Out(EntrySignature(config)),
+            "entry": Out(L2MshrSignature(config)),
             "is_oldest": In(1),
             "writeback_done": In(1),
             "wake": In(config.l2.mshrs),

@@ -11,7 +11,7 @@ from ....lib.sram import Sram
 from ....lib.streams import ResponseSignature
 from ..layouts import L2SliceConfig, operation_layout
 from ..signatures import MshrUpdateSignature
-from .signatures import EntrySignature, RetrySignature, SuccessorSignature
+from .signatures import L2MshrSignature, RetrySignature, SuccessorSignature
 
 __all__ = ["L2RetryArbiter", "waiting_layout"]
 
@@ -43,7 +43,7 @@ class L2RetryArbiter(SharedBlock):
     -------
     lookup : In(ResponseSignature(operation_layout(config)))
     stage : In(MshrUpdateSignature(config))
-    entry : In(EntrySignature(config))
+    entry : In(L2MshrSignature(config))
     ticket : In(config.ticket_width)
         Ticket of the operation that is looked up, if it waits.
     states : In(RetrySignature(config))
@@ -60,7 +60,7 @@ class L2RetryArbiter(SharedBlock):
         super().__init__({
             "lookup": In(ResponseSignature(operation_layout(config))),
             "stage": In(MshrUpdateSignature(config)),
-            "entry": In(EntrySignature(config)),
+            "entry": In(L2MshrSignature(config)),
             "ticket": In(config.ticket_width),
             "states": In(RetrySignature(config)),
             "successor": In(SuccessorSignature(config)),

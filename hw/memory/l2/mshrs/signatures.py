@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from ..layouts import L2SliceConfig
 
 __all__ = [
-    "EntrySignature",
+    "L2MshrSignature",
     "RefillBeginSignature",
     "RefillEndSignature",
     "RetrySignature",
@@ -14,7 +14,7 @@ __all__ = [
 ]
 
 
-class EntrySignature(wiring.Signature):
+class L2MshrSignature(wiring.Signature):
     """MSHR of the operation that is looked up, seen from the states.
 
     Parameters
