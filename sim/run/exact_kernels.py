@@ -48,13 +48,11 @@ def exact_cores_kernel(config: MachineConfig, **options) -> Kernel:
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, product = style.pose(config, rng, **sizes, **options)
-
-        def golden() -> np.ndarray:
-            a, b = stored_operands(problem, product)
-            if isinstance(unit, TensorUnitConfig):
-                return tensor_gemm(unit, product, a, b)
-            return golden_product(config, product, a, b, command_depth(config))
-
+        operands = stored_operands(problem, product)
+        if isinstance(unit, TensorUnitConfig):
+            golden = partial(tensor_gemm, unit, product, *operands)
+        else:
+            golden = partial(golden_product, config, product, *operands, command_depth(config))
         return with_golden(problem, golden)
 
     return style.kernel(config, posed)
@@ -65,10 +63,11 @@ def exact_add_kernel(config: MachineConfig, **options) -> Kernel:
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, product = add.pose(config, rng, **sizes, **options)
+        depth = command_depth(config, is_finished=True)
 
         def golden() -> np.ndarray:
             before = problem.buffers["c"].data[:, : product.n]
-            return add_to(before, accumulated(config, problem, product), product.c_format)
+            return add_to(before, accumulated(config, problem, product, depth), product.c_format)
 
         return with_golden(problem, golden)
 
@@ -80,10 +79,11 @@ def exact_bias_kernel(name: str, config: MachineConfig, **options) -> Kernel:
 
     def posed(rng: np.random.Generator, **sizes: int) -> Problem:
         problem, product = bias.pose(name, config, rng, **sizes, **options)
+        depth = command_depth(config, is_finished=True)
 
         def golden() -> np.ndarray:
-            total, addend = accumulated(config, problem, product), problem.buffers["bias"].data
-            return finished(name, total, addend, product.c_format)
+            total = accumulated(config, problem, product, depth)
+            return finished(name, total, problem.buffers["bias"].data, product.c_format)
 
         return with_golden(problem, golden)
 
@@ -150,14 +150,18 @@ def kernel_of(name: str, config: MachineConfig, product: Mapping[str, Any]) -> K
     return exact(config, **product) if exact else find_kernel(name)
 
 
-def accumulated(config: MachineConfig, problem: Problem, product: GemmProblem) -> np.ndarray:
+def accumulated(
+    config: MachineConfig, problem: Problem, product: GemmProblem, depth: int
+) -> np.ndarray:
     """Return the product in the accumulator's format, the input of the cores' epilogue."""
-    depth = command_depth(config, is_finished=True)
     return golden_product(config, wide_problem(product), *stored_operands(problem, product), depth)
 
 
 def command_depth(config: MachineConfig, *, is_finished: bool = False) -> int:
-    """Return the elements along K of a command of the program to the matrix unit."""
+    """Return the elements along K of a command of the program to the matrix unit.
+
+    Raise `UserError` if its tiles do not fit, so before the program is built.
+    """
     depth = style_of(config).depth
     assert depth is not None, "a matrix unit gets commands"
     return depth(config, is_finished)
