@@ -31,7 +31,11 @@ VIRGO = [pytest.param(name, marks=pytest.mark.slow) for name in ("virgo", "virgo
 AMPERE = pytest.param("ampere", marks=pytest.mark.slow)
 HETERO = ["tiny_hetero", pytest.param("virgo_hetero", marks=pytest.mark.slow)]
 #: Blocks that a cluster has in several sizes.
-OF_SEVERAL_SIZES = {"AgeMatrix", "Arbiter", "DataArray", "L2Table", "Mshr", "ReplacementPolicy"}
+OF_SEVERAL_SIZES = {
+    *("AgeMatrix", "Arbiter", "DataArray", "L2Table", "ReplacementPolicy"),
+    # Parts of both L1 caches.
+    *("LineReads", "Mshr", "MshrFile", "Refill", "ReplayArbiter"),
+}
 MASTER = {
     "aw": ("id", "addr", "len", "size", "burst", "lock", "cache", "prot", "valid", "ready"),
     "w": ("data", "strb", "last", "valid", "ready"),
