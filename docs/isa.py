@@ -8,7 +8,7 @@ from pages import table
 
 from spica.hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES
 from spica.hw.isa.commands import CISC_MAPS, CiscCommand, CiscKind, cisc_strides, cisc_word
-from spica.hw.isa.csr import COUNTER_NUMBERS, COUNTERS, CSRS
+from spica.hw.isa.csr import COUNTERS, CSRS, USED_BLOCKS
 from spica.hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS
 from spica.hw.isa.instructions import INSTRUCTIONS, Instruction, field_of
 from spica.hw.isa.operations import Unit
@@ -142,10 +142,10 @@ def registers() -> str:
 def control_registers() -> str:
     """Return the table of control and status registers."""
     rows = [[f"`{csr.number:#05x}`", csr.name, csr.access, csr.meaning] for csr in CSRS.values()]
-    for index, numbers in enumerate(COUNTER_NUMBERS):
-        half = ("lower", "upper")[index % 2]
-        span = f"`{numbers[0]:#05x}` to `{numbers[-1]:#05x}`"
-        rows.append([span, "", "read", f"performance counters, {half} halves"])
+    for block in USED_BLOCKS:
+        for half, numbers in zip(("lower", "upper"), block.halves, strict=True):
+            span = f"`{numbers[0]:#05x}` to `{numbers[-1]:#05x}`"
+            rows.append([span, "", "read", f"performance counters, {half} halves"])
     return table(["number", "name", "access", "meaning"], rows)
 
 

@@ -8,7 +8,7 @@ from ..hw.config import MachineConfig, PipelineConfig
 from ..hw.core.front_end.decode_table import RULES
 from ..hw.isa import commands as rocc
 from ..hw.isa import memory_map as address_map
-from ..hw.isa.csr import COUNTER_PLACES, COUNTERS, CSRS, USED_BLOCKS
+from ..hw.isa.csr import BLOCK_PLACES, COUNTER_PLACES, COUNTERS, CSRS, USED_BLOCKS
 from ..hw.isa.instructions import INSTRUCTIONS
 from ..hw.isa.markers import MARKERS
 from ..hw.isa.operations import Unit
@@ -162,11 +162,11 @@ def registers_of_control() -> Definitions:
     for csr in CSRS.values():
         yield f"csr_{csr.name}", f"{csr.number:#05x}", f"{csr.access}: {csr.meaning}"
     for number, block in enumerate(USED_BLOCKS):
-        name, size = address_map.numbered("csr_counters", number), len(block.low)
-        yield name, f"{block.low.start:#05x}", f"first of {size} counters, lower halves"
+        name = address_map.numbered("csr_counters", number)
+        yield name, f"{block.low.start:#05x}", f"first of {BLOCK_PLACES} counters, lower halves"
         yield f"{name}_high", f"{block.high.start:#05x}", "first of the counters, upper halves"
     yield "counters", str(COUNTER_PLACES), ""
-    yield "counters_of_block", str(COUNTER_PLACES // len(USED_BLOCKS)), ""
+    yield "counters_of_block", str(BLOCK_PLACES), ""
     for counter in COUNTERS.values():
         yield f"counter_{counter.name}", str(counter.place), counter.meaning
 

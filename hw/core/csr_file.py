@@ -11,7 +11,7 @@ from amaranth.utils import ceil_log2
 from ..config import CoreBlockConfig, PipelineConfig
 from ..emit.shared_block import SharedBlock
 from ..emit.sram_macros import ONE_PORT
-from ..isa.csr import BLOCK_BIT, COUNTER_NUMBERS, CSRS, PLACE_WIDTH
+from ..isa.csr import BLOCK_BIT, BLOCK_PLACES, CSRS, PLACE_WIDTH, USED_BLOCKS
 from ..isa.memory_map import SHARED_BASE
 from ..lib.interfaces.core_memory import warp_shape
 from ..lib.one_hot import select
@@ -28,6 +28,8 @@ __all__ = [
     "flags_layout",
 ]
 
+#: Bits of the index of a counter in its block.
+INDEX_WIDTH = ceil_log2(BLOCK_PLACES)
 #: misa: 32 bits, F, I, M.
 ISA = 1 << 30 | 1 << 5 | 1 << 8 | 1 << 12
 FLAGS_WIDTH, ROUNDING_WIDTH = 5, 3
@@ -206,7 +208,9 @@ class CsrFile(SharedBlock):
         m.d.comb += [
             counters.mcycle.eq(count(m, self.cycles, counters.busy)),
             counters.minstret.eq(count(m, self.instructions, counters.retired)),
-            counters.number.eq(Cat(access.number[:5], access.number[BLOCK_BIT])),
+            counters.number.eq(
+                Cat(access.number[: ceil_log2(BLOCK_PLACES)], access.number[BLOCK_BIT])
+            ),
             access.is_command.eq(access.number == CSRS["accel_cisc"].number),
             access.answer.mepc.eq(word),
             access.answer.per_thread.eq(
@@ -256,8 +260,8 @@ class CsrFile(SharedBlock):
                         access.answer.writable.eq(csr.access != "read"),
                     ]
             with m.Default(), m.Switch(access.number):
-                for index, numbers in enumerate(COUNTER_NUMBERS):
-                    half = index % 2
+                halves = (half for block in USED_BLOCKS for half in enumerate(block.halves))
+                for half, numbers in halves:
                     # An aligned block of numbers; the cases above take precedence.
                     with m.Case(f"{numbers.start >> ceil_log2(len(numbers)):07b}-----"):
                         m.d.comb += [

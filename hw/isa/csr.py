@@ -6,6 +6,7 @@ from .operations import PORTS
 
 __all__ = [
     "BLOCK_BIT",
+    "BLOCK_PLACES",
     "COUNTERS",
     "COUNTER_BLOCKS",
     "COUNTER_NUMBERS",
@@ -92,6 +93,11 @@ class CounterBlock:
     low: range
     high: range
 
+    @property
+    def halves(self) -> tuple[range, range]:
+        """Numbers of the lower halves, and of the upper halves."""
+        return self.low, self.high
+
 
 #: Performance counters by their place, 32 in each block: the machine counters of RISC-V, then
 #: numbers that RISC-V leaves to each machine.
@@ -101,7 +107,7 @@ COUNTER_BLOCKS = (
 )
 #: Bit of the number of a counter that is set in the second block only.
 BLOCK_BIT = 6
-_BLOCK_PLACES = 32
+BLOCK_PLACES = 32
 
 
 @dataclass(frozen=True)
@@ -129,13 +135,13 @@ class CsrCounter:
     @property
     def number(self) -> int:
         """CSR number of the lower half."""
-        block, index = divmod(self.place, _BLOCK_PLACES)
+        block, index = divmod(self.place, BLOCK_PLACES)
         return COUNTER_BLOCKS[block].low[index]
 
     @property
     def high_number(self) -> int:
         """CSR number of the upper half."""
-        block, index = divmod(self.place, _BLOCK_PLACES)
+        block, index = divmod(self.place, BLOCK_PLACES)
         return COUNTER_BLOCKS[block].high[index]
 
 
@@ -181,10 +187,10 @@ _COUNTERS = (
 COUNTERS: dict[str, CsrCounter] = {counter.name: counter for counter in _COUNTERS}
 
 #: Blocks up to that of the last counter. Programs may read all of their numbers, so all must exist.
-USED_BLOCKS = COUNTER_BLOCKS[: 1 + max(one.place for one in _COUNTERS) // _BLOCK_PLACES]
-COUNTER_NUMBERS = tuple(part for block in USED_BLOCKS for part in (block.low, block.high))
+USED_BLOCKS = COUNTER_BLOCKS[: 1 + max(one.place for one in _COUNTERS) // BLOCK_PLACES]
+COUNTER_NUMBERS = tuple(numbers for block in USED_BLOCKS for numbers in block.halves)
 #: Places of these blocks, and the width of a place.
-COUNTER_PLACES = _BLOCK_PLACES * len(USED_BLOCKS)
+COUNTER_PLACES = BLOCK_PLACES * len(USED_BLOCKS)
 PLACE_WIDTH = (COUNTER_PLACES - 1).bit_length()
 
 #: Numbers by assembly name; the upper half of a counter has the suffix ``_high``.

@@ -3,11 +3,10 @@
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Member, Out
-from amaranth.utils import exact_log2
 
 from ...config import WORD_BYTES
 from ...emit.shared_block import SharedBlock
-from ...lib.one_hot import one_hot
+from .crossbar import route
 from .ports import SharedMemoryPorts
 from .signatures import LaneAccessSignature, RequestsSignature
 
@@ -55,23 +54,7 @@ class LaneCrossbar(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        memory = self.config.memory
         for n, lane in enumerate(self.access.lane):
-            port = getattr(self, f"narrow_{n}")
-            access = port.payload
-            offset = access.address[exact_log2(WORD_BYTES) : exact_log2(memory.line_bytes)]
-            chosen = one_hot(m, offset, memory.subbanks, f"narrow_{n}_subbank")
-            m.d.comb += [
-                lane.line.eq(access.address[exact_log2(memory.line_bytes) :]),
-                lane.data.eq(access.data),
-                lane.mask.eq(access.mask),
-                port.ready.eq(Cat(requests.grants[n] for requests in self.requests).any()),
-            ]
-            for s, requests in enumerate(self.requests):
-                here = Signal(name=f"narrow_{n}_to_{s}")
-                m.d.comb += [
-                    here.eq(port.valid & chosen[s]),
-                    requests.reads[n].eq(here & ~access.write),
-                    requests.writes[n].eq(here & access.write),
-                ]
+            name = f"narrow_{n}"
+            route(m, getattr(self, name), lane, self.requests, n, WORD_BYTES, name)
         return m

@@ -3,10 +3,9 @@
 from amaranth import *
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Member, Out
-from amaranth.utils import exact_log2
 
 from ...emit.shared_block import SharedBlock
-from ...lib.one_hot import one_hot
+from .crossbar import route
 from .ports import SharedMemoryPorts
 from .signatures import RequestsSignature, RowAccessSignature
 
@@ -54,23 +53,7 @@ class RowCrossbar(SharedBlock):
 
     def build(self, platform):
         m = Module()
-        config, line_bytes = self.config, self.config.memory.line_bytes
         for n, row in enumerate(self.access.row):
-            port = getattr(self, f"row_{n}")
-            access = port.payload
-            offset = access.address[exact_log2(config.slice_bytes) : exact_log2(line_bytes)]
-            chosen = one_hot(m, offset, config.slices, f"row_{n}_place")
-            m.d.comb += [
-                row.line.eq(access.address[exact_log2(line_bytes) :]),
-                row.data.eq(access.data),
-                row.mask.eq(access.mask),
-                port.ready.eq(Cat(requests.grants[n] for requests in self.requests).any()),
-            ]
-            for number, requests in enumerate(self.requests):
-                here = Signal(name=f"row_{n}_to_{number}")
-                m.d.comb += [
-                    here.eq(port.valid & chosen[number]),
-                    requests.reads[n].eq(here & ~access.write),
-                    requests.writes[n].eq(here & access.write),
-                ]
+            name = f"row_{n}"
+            route(m, getattr(self, name), row, self.requests, n, self.config.slice_bytes, name)
         return m

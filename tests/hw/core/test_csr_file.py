@@ -85,8 +85,7 @@ def test_every_number(warps, threads, cores, core):
 
 def test_counters_of_both_blocks(monkeypatch):
     """The second block exists as soon as it has a counter."""
-    numbers = tuple(part for block in COUNTER_BLOCKS for part in (block.low, block.high))
-    monkeypatch.setattr(csr_file, "COUNTER_NUMBERS", numbers)
+    monkeypatch.setattr(csr_file, "USED_BLOCKS", COUNTER_BLOCKS)
     monkeypatch.setattr(csr_file, "PLACE_WIDTH", 6)
     dut = make(warps=1, threads=1, cores=1)
 
@@ -94,9 +93,9 @@ def test_counters_of_both_blocks(monkeypatch):
         ctx.set(dut.counters.value, COUNTER)
         for place in (3, 29, 31, 32, 40, 63):
             block = COUNTER_BLOCKS[place // 32]
-            for numbers, half in ((block.low, 0), (block.high, 32)):
+            for half, numbers in enumerate(block.halves):
                 value, exists, *_ = await read(ctx, dut, 0, numbers[place % 32])
-                assert (exists, value) == (1, COUNTER >> half & 0xFFFF_FFFF)
+                assert (exists, value) == (1, COUNTER >> 32 * half & 0xFFFF_FFFF)
                 assert ctx.get(dut.counters.number) == place
 
     simulate(dut, bench)

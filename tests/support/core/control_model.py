@@ -6,7 +6,7 @@ import numpy as np
 
 from spica.hw.config import MachineConfig
 from spica.hw.core.control.faults import FaultCause
-from spica.hw.isa.csr import COUNTER_NUMBERS
+from spica.hw.isa.csr import CSRS, USED_BLOCKS
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.operations import ControlOperation as Operation
@@ -202,11 +202,12 @@ class ControlModel:
         """Return the result; the instruction-set model has neither cycles nor most counters."""
         if given.operation is Operation.SPLIT:
             return values
-        for index, numbers in enumerate(COUNTER_NUMBERS):
-            if (number := given.immediate & 0xFFF) in numbers:
-                # Cycles and instructions are counted by the block.
-                is_own = numbers not in COUNTER_NUMBERS[:2] or number - numbers[0] not in (0, 2)
-                return [(COUNTER >> 32 * (index % 2) & WORD) * is_own] * len(values)
+        number = given.immediate & 0xFFF
+        # Cycles and instructions are counted by the block.
+        own = {CSRS[name].number for name in ("mcycle", "mcycleh", "minstret", "minstreth")}
+        for half, numbers in (half for block in USED_BLOCKS for half in enumerate(block.halves)):
+            if number in numbers:
+                return [(COUNTER >> 32 * half & WORD) * (number not in own)] * len(values)
         return values
 
     def read(self, warp: int, number: int) -> int | None:
