@@ -143,7 +143,7 @@ harness: $(VENV)/dev.stamp
 
 # Yosys is compiled for this machine at its first run, for which all first conversions would wait.
 yosys: $(VENV)/dev.stamp
-	@$(BIN)/python -c 'from spica.hw.base.yosys import yosys_command as compiled; compiled()'
+	@$(BIN)/python -c 'from spica.base.yosys import yosys_command as compiled; compiled()'
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .

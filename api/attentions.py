@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..hw.base.errors import UserError
+from ..base.errors import UserError
 from ..kernels.attention.data import Operands
 from ..sim.run.inputs.arrays import ArrayError, as_elements, as_numbers, type_of
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from ..base.progress import Progress
 from ..explore.points.machines import machines_of
 from ..explore.points.plan import planned
 from ..explore.sweep.compared import comparable, compared
 from ..explore.sweep.workers import require_workers
 from ..explore.tables.comparison import Comparison
-from ..hw.base.progress import Progress
 from ..hw.config import MachineConfig
 from ..sim.harness.dram import DramConfig
 from .options import python_options

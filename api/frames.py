@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..hw.base.errors import UserError
+from ..base.errors import UserError
 
 __all__ = ["required_pandas"]
 

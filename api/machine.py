@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..hw.base.errors import MachineError, UserError
-from ..hw.base.progress import Progress
+from ..base.errors import MachineError, UserError
+from ..base.progress import Progress
 from ..hw.config import MachineConfig
 from ..kernels.gemm.target import product_operand
 from ..sim.harness.dram import DramConfig

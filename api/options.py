@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 
-from ..hw.base.errors import MachineError, UserError
+from ..base.errors import MachineError, UserError
 from ..sim.run.request.choices import UnknownNameError, flag_of
 from ..sim.run.request.request import Request
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..hw.base.errors import UserError
+from ..base.errors import UserError
 from ..hw.config.arithmetic import ARITHMETIC
 from ..hw.config.checks import require_choice
 from ..kernels.elements import dtype_of

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from ..hw.base.progress import Progress as Callback
+from ..base.progress import Progress as Callback
 
 __all__ = ["ProgressDisplay", "duration", "shown_progress", "shows_progress"]
 

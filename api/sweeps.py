@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..base.progress import Progress
 from ..explore.points.axes import Axis
 from ..explore.points.machines import presets_of
 from ..explore.points.plan import planned
 from ..explore.sweep.sweep import sweep as carried_out
 from ..explore.sweep.workers import require_workers
 from ..explore.tables.table import columns, ordered, values_of
-from ..hw.base.progress import Progress
 from ..hw.config import MachineConfig
 from ..sim.harness.dram import DramConfig
 from ..sim.run.inputs.arrays import integer

@@ -7,8 +7,8 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
+from spica.base.progress import Progress
 from spica.cli.options import new_table
-from spica.hw.base.progress import Progress
 from spica.sim.analytic.work import FINISHED as KERNELS
 from spica.sim.analytic.work import PAIR
 

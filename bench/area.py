@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
+from spica.base.progress import Progress
 from spica.cli.options import new_table
-from spica.hw.base.progress import Progress
 from spica.hw.config import MachineConfig
 from spica.hw.lib.register_slices import RegisterSlice
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports

@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from spica.base.compiler import find_compiler
+from spica.base.progress import Progress
 from spica.cli.options import new_table
-from spica.hw.base.compiler import find_compiler
-from spica.hw.base.progress import Progress
 from spica.sim.engine.verilator_model import find_verilator
 from spica.sim.units.arith.bench import UnitBench
 from spica.sim.units.arith.catalog import every_unit

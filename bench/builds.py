@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from spica.hw.base.progress import Progress
+from spica.base.progress import Progress
 
 from .commands import Column, Command, command_table, measured
 

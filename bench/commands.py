@@ -16,10 +16,10 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF
 from typing import Any
 from unittest.mock import patch
 
+from spica.base.progress import Progress
+from spica.base.zig import zig_environment
 from spica.cli.main import main as spica
 from spica.cli.options import new_table
-from spica.hw.base.progress import Progress
-from spica.hw.base.zig import zig_environment
 from spica.sim.machine.machine import Machine
 
 from .target import Target

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from spica.api.progress import ProgressDisplay
+from spica.base.errors import UserError
 from spica.cli.options import new_table, standard_output
 from spica.explore.energy.event_data import DATA as FILE
 from spica.explore.energy.event_data import (
@@ -28,7 +29,6 @@ from spica.explore.energy.event_data import (
 from spica.explore.energy.event_fit import Rows, differences, fitted_groups
 from spica.explore.energy.event_table import EventBlock, event_blocks
 from spica.explore.energy.gates import GateOptions
-from spica.hw.base.errors import UserError
 from spica.hw.presets import PRESETS
 from spica.sim.engine.versions import versions
 

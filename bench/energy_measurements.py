@@ -5,7 +5,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from spica import hw, kernels, synth
+from spica import base, hw, kernels, synth
+from spica.base.build_cache import digest
+from spica.base.errors import UserError
+from spica.base.progress import Progress
 from spica.explore.energy.event_fit import MeasuredRun, measured_run
 from spica.explore.energy.gates import (
     GateMachine,
@@ -14,9 +17,6 @@ from spica.explore.energy.gates import (
     read_costs,
     run_with_gates,
 )
-from spica.hw.base.build_cache import digest
-from spica.hw.base.errors import UserError
-from spica.hw.base.progress import Progress
 from spica.hw.emit.shared_block import describe
 from spica.hw.presets import PRESETS
 from spica.kernels.elements import nearest
@@ -55,7 +55,7 @@ class Measurements:
         self.folder, self.gates, self.progress = folder, gates, progress
         self.costs = read_costs(gates)
         files = [path.read_text() for path in (gates.liberty, gates.sram_table) if path is not None]
-        rooms = [Path(room.__path__[0]) for room in (hw, kernels, synth)]
+        rooms = [Path(room.__path__[0]) for room in (base, hw, kernels, synth)]
         self.sources = digest([*files, *map(source_key, rooms)])
         self.machine: tuple[str, GateMachine] | None = None
 

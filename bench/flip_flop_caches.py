@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from spica.api.progress import ProgressDisplay
+from spica.base.errors import UserError
+from spica.base.progress import Progress
 from spica.cli.options import new_table, standard_output
 from spica.explore.energy.gates import (
     GateMachine,
@@ -24,8 +26,6 @@ from spica.explore.energy.gates import (
     run_with_gates,
 )
 from spica.explore.reproduce.published import DESIGNS
-from spica.hw.base.errors import UserError
-from spica.hw.base.progress import Progress
 from spica.hw.presets import PRESETS
 from spica.synth.energy.block_model import Costs
 from spica.synth.energy.memory_accesses import MemoryPorts

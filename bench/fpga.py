@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from spica.hw.base.progress import Progress
+from spica.base.progress import Progress
 from spica.synth.fpga.bitstream import run_tool
 from spica.synth.yosys import run_yosys
 

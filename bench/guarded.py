@@ -5,8 +5,8 @@ import sys
 import threading
 from collections.abc import Callable
 
+from spica.base.errors import UserError
 from spica.cli.main import terminate
-from spica.hw.base.errors import UserError
 
 __all__ = ["guarded"]
 

@@ -5,9 +5,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
+from spica.base.compiler import find_compiler
+from spica.base.progress import Progress
 from spica.cli.options import new_table
-from spica.hw.base.compiler import find_compiler
-from spica.hw.base.progress import Progress
 from spica.hw.config import CoreConfig
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.program import assemble_program

@@ -6,7 +6,7 @@ that machine is not stated.
 
 from collections.abc import Iterator
 
-from spica.hw.base.progress import Progress
+from spica.base.progress import Progress
 from spica.sim.report.tables import percent
 
 from .commands import Column, Command, command_table, measured

@@ -7,10 +7,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ..hw.base.build_cache import cache_directory
-from ..hw.base.cache_contents import Entry, entries, remove_entry, unknown_files
-from ..hw.base.errors import UserError
-from ..hw.base.working_folders import remove_leftovers, working_folder
+from ..base.build_cache import cache_directory
+from ..base.cache_contents import Entry, entries, remove_entry, unknown_files
+from ..base.errors import UserError
+from ..base.working_folders import remove_leftovers, working_folder
 from .options import new_table, standard_output
 
 __all__ = ["Pruning", "report_cache", "show_cache"]

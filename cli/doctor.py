@@ -11,11 +11,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ..hw.base.build_cache import cache_directory
-from ..hw.base.cache_contents import size_of
-from ..hw.base.compiler import find_compiler
-from ..hw.base.errors import UserError
-from ..hw.base.zig import compiler_version
+from ..base.build_cache import cache_directory
+from ..base.cache_contents import size_of
+from ..base.compiler import find_compiler
+from ..base.errors import UserError
+from ..base.zig import compiler_version
 from ..sim.engine.verilator_model import find_verilator
 from .cache import Pruning, report_cache, show_cache
 from .options import Flag, JsonOption, JsonOutput, new_table, standard_output

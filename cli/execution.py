@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..api.progress import ProgressDisplay
+from ..base.errors import MachineError, UserError
 from ..explore.energy.event_model import EventOptions, require_event_run, run_with_events
 from ..explore.energy.gates import GateOptions, read_costs, run_with_gates
 from ..explore.energy.requirements import require_cluster_run
-from ..hw.base.errors import MachineError, UserError
 from ..sim.run.request.choices import flag_of, given
 from ..sim.run.request.run import Run
 from ..sim.run.workload import run_workload

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..hw.base.errors import UserError
+from ..base.errors import UserError
 from ..sim.run.dumps import DUMP_SUFFIX
 
 __all__ = [

@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ..api.progress import ProgressDisplay
-from ..hw.base.errors import UserError
+from ..base.errors import UserError
 from ..hw.config.rtl_support import require_rtl
 from ..hw.emit.emission import Emission
 from ..hw.emit.sram_macros import MacroLimits

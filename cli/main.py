@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
-from ..hw.base.errors import MachineError, UserError
-from ..hw.base.tools import stop_tools
+from ..base.errors import MachineError, UserError
+from ..base.tools import stop_tools
 
 __all__ = ["app", "main", "terminate"]
 
@@ -30,7 +30,7 @@ COMMANDS = {
     "sweep": ("sweep.command", "sweep"),
     "reproduce": ("reproduce", "reproduce"),
     "area": ("area.command", "area"),
-    "fpga": ("fpga", "fpga"),
+    "fpga": ("fpga.command", "fpga"),
 }
 
 app = App(

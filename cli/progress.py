@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ..hw.base.progress import Progress
+from ..base.progress import Progress
 
 __all__ = ["counting_blocks"]
 

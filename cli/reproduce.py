@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from ..api.progress import ProgressDisplay
+from ..base.errors import UserError
 from ..explore.charts.bars import stacked_charts
 from ..explore.charts.files import PICTURES, picture
 from ..explore.reproduce.definitions import REPRODUCTIONS
@@ -11,7 +12,6 @@ from ..explore.reproduce.reproduced import Reproduced, reports
 from ..explore.reproduce.reproduced import reproduce as carried_out
 from ..explore.reproduce.waterfall import Waterfall, waterfall
 from ..explore.sweep.workers import require_workers
-from ..hw.base.errors import UserError
 from ..sim.run.request.choices import choose
 from .area.command import optional
 from .compare.sheets import print_comparison

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from ..hw.base.errors import MachineError
+from ..base.errors import MachineError
 from ..sim.report.result import PASS, SAVED
 from ..sim.report.run_report import WIDTH, report
 from .options import JsonOutput, piped_width

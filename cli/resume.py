@@ -4,7 +4,7 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
-from ..hw.base.errors import UserError
+from ..base.errors import UserError
 from ..sim.machine.saved_run import SavedRun
 from .options import Flag, JsonOption, Whole
 from .run import run

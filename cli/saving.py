@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..hw.base.errors import UserError
+from ..base.errors import UserError
 from ..sim.machine.saved_run import SavedRun
 from ..sim.machine.saving import NOTHING, Saving
 from ..sim.run.request.choices import require_at_least

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from spica.hw.base.yosys import yosys_command
+from spica.base.yosys import yosys_command
 
 from .emission import netlist_of
 from .faults import Fault

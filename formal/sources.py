@@ -8,7 +8,7 @@ __all__ = ["ROOMS", "ROOT", "copy_sources", "sources"]
 
 ROOT = Path(__file__).parents[1]
 #: Packages at the root, one for each room.
-ROOMS = ("hw", "kernels", "sim", "synth", "explore", "api", "cli")
+ROOMS = ("base", "hw", "kernels", "sim", "synth", "explore", "api", "cli")
 
 
 @cache

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..hw.base.build_cache import cached, digest, scratch_folder
-from ..hw.base.build_step import build_step
-from ..hw.base.errors import UserError
-from ..hw.base.progress import Progress
-from ..hw.base.zig import compiler_version
+from ..base.build_cache import cached, digest, scratch_folder
+from ..base.build_step import build_step
+from ..base.errors import UserError
+from ..base.progress import Progress
+from ..base.zig import compiler_version
 from ..hw.config import MachineConfig
 from ..hw.isa.memory_map import STACK_BYTES
 from . import toolchain

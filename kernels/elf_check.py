@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..hw.base.errors import UserError
+from ..base.errors import UserError
 from ..hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS
 from ..hw.isa.instructions import INSTRUCTIONS, find
 from ..hw.isa.memory_map import DRAM_BASE, DRAM_END, ENTRY

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from ..hw.base.errors import UserError
+from ..base.errors import UserError
 from ..hw.config import MachineConfig, PipelineConfig
 from ..hw.core.front_end.decode_table import RULES
 from ..hw.isa import commands as rocc

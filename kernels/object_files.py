@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..hw.base.build_cache import cached, digest, scratch_folder
-from ..hw.base.build_step import build_step
-from ..hw.base.progress import Progress
-from ..hw.base.zig import compiler_version
+from ..base.build_cache import cached, digest, scratch_folder
+from ..base.build_step import build_step
+from ..base.progress import Progress
+from ..base.zig import compiler_version
 from . import toolchain
 from .entries import dropped_saves
 from .toolchain import LANGUAGES, TARGET, environment

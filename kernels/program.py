@@ -12,7 +12,7 @@ from elftools.dwarf.lineprogram import LineProgram
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
-from ..hw.base.errors import UserError
+from ..base.errors import UserError
 from ..hw.isa.memory_map import ENTRY
 from .elf_check import checked_segments
 from .symbols import Function, Symbol, functions, labels, symbol_table, symbols, variables

@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..hw.base.build_cache import full_disk
-from ..hw.base.errors import UserError
-from ..hw.base.tools import run_tool
-from ..hw.base.zig import zig_command, zig_environment
+from ..base.build_cache import full_disk
+from ..base.errors import UserError
+from ..base.tools import run_tool
+from ..base.zig import zig_command, zig_environment
 
 __all__ = [
     "FLAGS",

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..hw.base.build_cache import digest
-from ..hw.base.value_cache import load_value, save_value
+from ..base.build_cache import digest
+from ..base.value_cache import load_value, save_value
 
 __all__ = ["cached", "source_key"]
 

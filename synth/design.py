@@ -10,7 +10,7 @@ from pathlib import Path
 from amaranth.hdl import Fragment
 from amaranth.lib import wiring
 
-from ..hw.base.build_cache import digest
+from ..base.build_cache import digest
 from ..hw.config import MachineConfig
 from ..hw.emit.amaranth_patches import blank_memories, patched_amaranth
 from ..hw.emit.emitter import Emitter, signature_ports
@@ -110,7 +110,7 @@ def cluster_design(config: MachineConfig, name: str) -> Design:
         return design_of(Machine(config), name)
 
     rooms = Path(__file__).parents[1]
-    sources = [source_key(rooms / room) for room in ("hw", "synth")]
+    sources = [source_key(rooms / room) for room in ("base", "hw", "synth")]
     return cached(
         "design", digest([version("amaranth"), *sources, describe(config), name]), elaborate
     )

@@ -8,8 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
-from ..hw.base.build_cache import digest
-from ..hw.base.errors import UserError
+from ..base.build_cache import digest
+from ..base.errors import UserError
 from .blocks import TOP, Block
 from .cache import cached
 from .synthesis import netlist_of, synthesis_key

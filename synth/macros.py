@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..hw.base.errors import UserError
+from ..base.errors import UserError
 from .memories import MemoryShape
 
 __all__ = ["Macro", "Tiling", "read_macros", "tiling_of"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..hw.base.build_cache import digest
+from ..base.build_cache import digest
 from .blocks import TOP, Block
 from .cache import cached, source_key
 from .memories import MemoryShape, memories_of

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from ..hw.base.build_cache import scratch_folder
-from ..hw.base.yosys import yosys_version
+from ..base.build_cache import scratch_folder
+from ..base.yosys import yosys_version
 from ..hw.emit.verilog import YosysError
 from ..hw.emit.verilog import run_yosys as run_in_folder
 

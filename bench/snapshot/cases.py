@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from spica.base.build_cache import digest
+from spica.base.errors import MachineError
+from spica.base.progress import Progress
 from spica.explore.work.failure import failure_of, one_line
 from spica.explore.work.record import PASS, STOPPED, Record
-from spica.hw.base.build_cache import digest
-from spica.hw.base.errors import MachineError
-from spica.hw.base.progress import Progress
 from spica.hw.config import MachineConfig
 from spica.hw.config.rtl_support import require_rtl
 from spica.hw.emit.shared_block import describe

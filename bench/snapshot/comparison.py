@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.sim.run.request.choices import choose
 
 from .facts import GROUPS, Value

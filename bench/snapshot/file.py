@@ -7,9 +7,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from spica.base.errors import UserError
 from spica.cli.files import Draft
 from spica.explore.work.record import ERROR, Record
-from spica.hw.base.errors import UserError
 from spica.sim.engine.versions import versions
 
 from .cases import Case

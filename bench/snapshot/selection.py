@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from spica.base.errors import UserError
 from spica.cli.catalog import ENGINES, kernel_names
-from spica.hw.base.errors import UserError
 from spica.hw.config import MachineConfig
 from spica.hw.presets import PRESETS
 from spica.sim.run.drivers import HOST_KERNEL

@@ -4,8 +4,8 @@ import functools
 from pathlib import Path
 
 from spica import cli
+from spica.base.build_cache import digest
 from spica.explore.work.source import source_key
-from spica.hw.base.build_cache import digest
 
 __all__ = ["tree_key"]
 

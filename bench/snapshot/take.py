@@ -6,11 +6,11 @@ from concurrent.futures import BrokenExecutor, as_completed
 from time import monotonic
 
 from spica.api.progress import duration
+from spica.base.errors import UserError
 from spica.explore.sweep.execution import carried_out
 from spica.explore.sweep.workers import workers
 from spica.explore.work.record import REFUSED, STATUSES, Record
 from spica.explore.work.source import source_key
-from spica.hw.base.errors import UserError
 
 from .cases import Case
 from .file import Snapshot

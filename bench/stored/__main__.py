@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 
 from ..guarded import guarded
 from ..snapshot.source import tree_key

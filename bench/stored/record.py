@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 
 __all__ = ["FOLDER", "Run", "read", "shortened", "write"]
 

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 
 from ..snapshot.source import tree_key
 from .record import Run, shortened
@@ -18,7 +18,7 @@ __all__ = ["needs_library", "taken"]
 
 ROOT = Path(__file__).parents[2]
 #: Folders whose changes may change results.
-SOURCES = ("api", "cli", "explore", "hw", "kernels", "sim", "synth")
+SOURCES = ("api", "base", "cli", "explore", "hw", "kernels", "sim", "synth")
 BENCH = ".venv/bin/python -m bench "
 #: Names a folder with the files of a cell library, which commands name without a folder.
 LIBRARY = "SPICA_PDK"

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from ...api.progress import ProgressDisplay
+from ...base.errors import UserError
 from ...explore.charts.area import area_chart
 from ...explore.charts.files import PICTURES, picture
-from ...hw.base.errors import UserError
 from ...hw.config import MachineConfig
 from ...hw.config.rtl_support import require_rtl
 from ...sim.run.request.choices import choose, require_at_least

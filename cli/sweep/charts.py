@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from ...base.errors import UserError
 from ...explore.charts.files import svg
 from ...explore.charts.sweep import pareto_chart, plot_chart, sweep_page
 from ...explore.points.axes import Axis
 from ...explore.sweep.row import Row
 from ...explore.tables.quantity import parsed_quantities
 from ...explore.tables.table import ordered
-from ...hw.base.errors import UserError
 from ..files import Draft
 
 __all__ = ["Charts"]

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from spica.api.progress import ProgressDisplay
-from spica.hw.base.zig import zig_environment
+from spica.base.zig import zig_environment
 from spica.hw.presets import PRESETS
 from spica.kernels.commands import CommandList
 from spica.sim.machine.command_machine import CommandMachine

@@ -18,7 +18,7 @@ from elftools.elf.elffile import ELFFile
 from soc import AcceleratorSoC
 
 from spica.api.progress import ProgressDisplay
-from spica.hw.base.zig import zig_environment
+from spica.base.zig import zig_environment
 from spica.sim.engine.foreign_design import TOP, build_foreign_design
 
 HERE = Path(__file__).resolve().parent

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...hw.base.errors import UserError
-from ...hw.base.progress import Progress
+from ...base.errors import UserError
+from ...base.progress import Progress
 from ...hw.config import MachineConfig
 from ...sim.report.result import COMPLETE
 from ...sim.run.options import RunOptions

@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ...hw.base.build_cache import scratch_folder
-from ...hw.base.progress import Progress
+from ...base.build_cache import scratch_folder
+from ...base.progress import Progress
 from ...hw.config import MachineConfig
 from ...sim.engine.blocks.composition import CLOCKS
 from ...sim.engine.blocks.partition import REST

@@ -1,6 +1,6 @@
 """Requirements of a run whose energy is computed from gates or from events."""
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ...hw.config import MachineConfig
 from ...sim.harness.dram import DramConfig
 from ...sim.run.options import RunOptions, with_memory

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ...hw.config import MachineConfig
 from ...sim.run.request.machine import configured
 from .axes import memory_of, require_distinct

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ...hw.base.progress import Progress
+from ...base.progress import Progress
 from ...sim.engine.versions import versions
 from ...sim.report.run_report import memory_text
 from ...sim.report.tables import percent

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ...hw.base.progress import Progress
+from ...base.progress import Progress
 from ...sim.engine.versions import versions
 from ...sim.report.tables import percent
 from ..charts.bars import Bar, Bars

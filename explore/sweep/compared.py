@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from ...hw.base.errors import UserError
-from ...hw.base.progress import Progress
+from ...base.errors import UserError
+from ...base.progress import Progress
 from ...hw.config.rtl_support import require_rtl
 from ...sim.harness.core_memory import CoreMemoryConfig
 from ...sim.harness.dram import DramConfig

@@ -1,6 +1,6 @@
 """Execution of one piece of work: its record, or the reason of its refusal."""
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ..work.failure import one_line
 from ..work.record import ERROR, REFUSED, Record
 from ..work.source import source_key

@@ -4,8 +4,8 @@ import json
 import shutil
 from pathlib import Path
 
-from ...hw.base.build_cache import cache_directory, cached
-from ...hw.base.entries_in_use import use_entry
+from ...base.build_cache import cache_directory, cached
+from ...base.entries_in_use import use_entry
 from ..work.record import Record
 from ..work.work import Work
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, wait
 from tempfile import TemporaryDirectory
 
-from ...hw.base.errors import UserError
-from ...hw.base.progress import Progress
+from ...base.errors import UserError
+from ...base.progress import Progress
 from ..points.plan import Plan, Point
 from ..work.area_measurement import AreaMeasurement
 from ..work.record import ILLEGAL, PASS, Record

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from loky.backend import resource_tracker
 from loky.process_executor import ProcessPoolExecutor
 
-from ...hw.base.errors import UserError
-from ...hw.base.tools import SPARED
+from ...base.errors import UserError
+from ...base.tools import SPARED
 from ...sim.run.request.choices import require_at_least
 
 __all__ = ["default_jobs", "require_workers", "workers"]

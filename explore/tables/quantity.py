@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ..points.axes import Axis
 from ..sweep.row import Row
 from ..work.metrics import AREA_METRICS, ENERGY_METRICS, METRICS

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...hw.base.errors import UserError
-from ...hw.base.progress import Progress
+from ...base.errors import UserError
+from ...base.progress import Progress
 from ...hw.config import MachineConfig
 from ...kernels.attention.cores import problem_of
 from ...kernels.attention.problem import AttentionProblem

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...hw.base.build_cache import digest
-from ...hw.base.progress import Progress
+from ...base.build_cache import digest
+from ...base.progress import Progress
 from ...hw.config import MachineConfig
 from ...hw.config.rtl_support import require_rtl
 from ...hw.emit.shared_block import describe

@@ -4,9 +4,9 @@ import functools
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...hw.base.build_cache import digest
-from ...hw.base.errors import MachineError
-from ...hw.base.progress import Progress
+from ...base.build_cache import digest
+from ...base.errors import MachineError
+from ...base.progress import Progress
 from ...hw.config.rtl_support import require_rtl
 from ...hw.emit.shared_block import describe
 from ...sim.run.options import MODEL, SimtOptions, with_memory

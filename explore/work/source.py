@@ -3,8 +3,8 @@
 import functools
 from pathlib import Path
 
-from ... import hw, kernels, sim, synth
-from ...hw.base.build_cache import digest
+from ... import base, hw, kernels, sim, synth
+from ...base.build_cache import digest
 from ...hw.emit.shared_block import describe
 from ...sim.engine.versions import versions
 
@@ -14,7 +14,7 @@ __all__ = ["source_key"]
 @functools.cache
 def source_key() -> str:
     """Return a hash of the versions of all tools and of all sources of models and kernels."""
-    folders = [Path(room.__path__[0]) for room in (hw, kernels, sim, synth)]
+    folders = [Path(room.__path__[0]) for room in (base, hw, kernels, sim, synth)]
     folders.append(Path(__file__).parents[1])
     parts: list[str | bytes] = [describe(versions())]
     for folder in folders:

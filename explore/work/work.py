@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Protocol
 
-from ...hw.base.progress import Progress
+from ...base.progress import Progress
 from ...hw.config import MachineConfig
 from .record import Record
 

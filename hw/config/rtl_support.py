@@ -1,6 +1,6 @@
 """Limits of the RTL, checked without building any hardware."""
 
-from ..base.errors import UserError
+from ...base.errors import UserError
 from . import ClusterConfig
 
 __all__ = ["require_rtl"]

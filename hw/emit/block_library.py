@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ..base.build_cache import digest
-from ..base.value_cache import load_value, save_value
+from ...base.build_cache import digest
+from ...base.value_cache import load_value, save_value
 from .emitted_block import EmittedBlock
 from .shared_block import SharedBlock, describe
 from .source_tree import generator_sources

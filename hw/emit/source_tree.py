@@ -1,13 +1,13 @@
-"""Sources of a package: the files that a module can reach by its imports."""
+"""Sources of packages: the files that a module can reach by its imports."""
 
 import functools
 import hashlib
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ..base.build_cache import digest
+from ...base.build_cache import digest
 
 __all__ = ["SourceTree", "generator_sources", "is_source_loaded"]
 
@@ -20,27 +20,25 @@ COMMENT = re.compile(r"#[^\n]*")
 
 
 class SourceTree:
-    """Sources of one package, read once.
+    """Sources of packages, read once.
 
     A parser of Python would take longer than an emission from a warm cache, so imports are found
     by their text. A line of a docstring with the form of an import may add a file, never hide one.
 
     Parameters
     ----------
-    folder : Path
-        Folder of the package.
-    package : str
-        Full name of the package.
+    folders : mapping of str to Path
+        Folder of each package by its full name.
 
     """
 
-    def __init__(self, folder: Path, package: str):
-        self.package = package
+    def __init__(self, folders: Mapping[str, Path]):
         self.texts: dict[str, str] = {}
         self.packages: set[str] = set()
         self.newest = 0.0
-        for path in folder.rglob("*.py"):
-            parts = [package, *path.relative_to(folder).with_suffix("").parts]
+        files = [(name, path) for name in folders for path in folders[name].rglob("*.py")]
+        for package, path in files:
+            parts = [package, *path.relative_to(folders[package]).with_suffix("").parts]
             if parts[-1] == "__init__":
                 parts.pop()
                 self.packages.add(".".join(parts))
@@ -54,7 +52,7 @@ class SourceTree:
 
     @functools.cache  # noqa: B019  # trees live as long as the process
     def imports(self, name: str) -> frozenset[str]:
-        """Return the modules of the package that a module imports, and the packages around it."""
+        """Return the modules of the packages that a module imports, and the packages around it."""
         text = COMMENT.sub("", self.texts[name])
         modules = {name}
         for dots, module, names in FROM.findall(text):
@@ -72,7 +70,7 @@ class SourceTree:
         return frozenset(levels & self.texts.keys()) - {name}
 
     def reach(self, names: Iterable[str]) -> frozenset[str]:
-        """Return `names` and all modules of the package that they import directly or indirectly."""
+        """Return `names` and all modules that they import, directly or indirectly."""
         reached: set[str] = set()
         waiting = [name for name in names if name in self.texts]
         while waiting:
@@ -97,9 +95,9 @@ def cuts(name: str) -> list[int]:
 
 @functools.cache
 def generator_sources() -> SourceTree:
-    """Return the sources of all hardware."""
-    package = __name__.rsplit(".", 2)[0]
-    return SourceTree(Path(__file__).parents[1], package)
+    """Return the sources of all hardware, and of what every room imports."""
+    root, folder = __name__.rsplit(".", 3)[0], Path(__file__).parents[2]
+    return SourceTree({f"{root}.{room}": folder / room for room in ("base", "hw")})
 
 
 def is_source_loaded() -> bool:

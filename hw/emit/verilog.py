@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from ..base.build_cache import scratch_folder
-from ..base.tools import run_tool, start_tool
-from ..base.yosys import yosys_command
+from ...base.build_cache import scratch_folder
+from ...base.tools import run_tool, start_tool
+from ...base.yosys import yosys_command
 from .verilog_registers import by_modules, with_whole_registers
 
 __all__ = ["VerilogConversion", "YosysError", "joined", "run_yosys"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ...hw.config import MachineConfig
 from ...hw.config.checks import require_choice, require_integer
 from ..elements import NATIVE, dtype_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ...hw.config import MachineConfig
 from ..floats import ROUNDOFF, normal, with_extremes
 from ..kernel import Buffer, Kernel, Problem

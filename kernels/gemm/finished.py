@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ...hw.config import MachineConfig
 from ...hw.config.formats import FORMATS, FloatFormat
 from ..kernel import Kernel, Problem

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ...hw.config import MachineConfig
 from ..kernel import Kernel, Problem
 from .problem import GemmProblem

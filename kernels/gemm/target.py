@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TypeVar
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ...hw.config import MachineConfig, SystolicConfig, TensorUnitConfig, UnitConfig
 
 __all__ = [

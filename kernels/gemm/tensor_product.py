@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ...hw.config.tensor import TensorNumerics
 from ..kernel import Problem
 from .problem import GemmProblem

@@ -1,6 +1,6 @@
 """Analytic model of products commanded by cores: exact work, least cycles, and cycles."""
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ...hw.config import MachineConfig
 from ...hw.config.arithmetic import ARITHMETIC
 from ...kernels.gemm.problem import GemmProblem

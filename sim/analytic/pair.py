@@ -1,6 +1,6 @@
 """Exact work of ``gemm_pair``: two products at once, each on its own matrix unit."""
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ...hw.config import MachineConfig
 from ...kernels.gemm.pair import SHARE, unit_view
 from ...kernels.gemm.problem import GemmProblem

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...hw.base.errors import MachineError
+from ...base.errors import MachineError
 from ...hw.isa.assembly import FLOAT_NAMES, INTEGER_NAMES, disassemble
 from ...hw.isa.encoding import IMMEDIATES, REGISTER_FIELDS, RegisterClass
 from ...hw.isa.instructions import INSTRUCTIONS, find

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from ...hw.base.tools import stop_tools
+from ...base.tools import stop_tools
 
 __all__ = ["build_in_background"]
 

@@ -5,7 +5,7 @@ import re
 import numpy as np
 from amaranth.lib import wiring
 
-from ...hw.base.progress import Progress
+from ...base.progress import Progress
 from ...hw.emit.emission import Emission
 from ...hw.emit.emitter import emit
 from ..harness.binding import Layout, PackedPort

@@ -7,9 +7,9 @@ from typing import Any
 
 from amaranth.lib import wiring
 
-from ...hw.base.build_cache import cached, digest
-from ...hw.base.build_step import build_step
-from ...hw.base.progress import Progress
+from ...base.build_cache import cached, digest
+from ...base.build_step import build_step
+from ...base.progress import Progress
 from ...hw.emit.block_library import tool_versions
 from ...hw.emit.emission import Emission
 from ...hw.emit.emitter import emit

@@ -7,8 +7,8 @@ from typing import Any
 
 from amaranth.lib import wiring
 
-from ...hw.base.errors import UserError
-from ...hw.base.progress import Progress
+from ...base.errors import UserError
+from ...base.progress import Progress
 from ...hw.machine.machine import Machine
 from ..harness.binding import Layout
 from .amaranth_engine import AmaranthEngine

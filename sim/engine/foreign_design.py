@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from ...hw.base.build_cache import cached, digest
-from ...hw.base.compiler import compile_all, find_compiler, link
-from ...hw.base.progress import Progress
+from ...base.build_cache import cached, digest
+from ...base.compiler import compile_all, find_compiler, link
+from ...base.progress import Progress
 from ..harness.binding import TOP
 from .verilator_build import compile_generated, generate
 from .verilator_model import (

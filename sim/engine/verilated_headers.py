@@ -4,8 +4,8 @@ import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...hw.base.build_cache import cached, digest
-from ...hw.base.compiler import Compiler, packaged_zig, run
+from ...base.build_cache import cached, digest
+from ...base.compiler import Compiler, packaged_zig, run
 
 __all__ = ["with_headers"]
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ...hw.base.build_cache import scratch_folder
-from ...hw.base.build_step import build_step
-from ...hw.base.compiler import Compiler, compile_all, precompile
-from ...hw.base.errors import UserError
-from ...hw.base.progress import Progress
-from ...hw.base.tools import run_tool
+from ...base.build_cache import scratch_folder
+from ...base.build_step import build_step
+from ...base.compiler import Compiler, compile_all, precompile
+from ...base.errors import UserError
+from ...base.progress import Progress
+from ...base.tools import run_tool
 from ..harness.binding import TOP
 
 __all__ = ["compile_generated", "generate", "left_for_later", "together"]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ...hw.base.errors import UserError
-from ...hw.base.native_interface import NativeLibrary
+from ...base.errors import UserError
+from ...base.native_interface import NativeLibrary
 from ..harness.binding import Layout
 from ..harness.harness import Harness
 from ..harness.interface import HARNESS

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...hw.base.build_cache import cached, digest, scratch_folder
-from ...hw.base.compiler import Compiler, compile_all, find_compiler, link
-from ...hw.base.errors import UserError
-from ...hw.base.progress import Progress
+from ...base.build_cache import cached, digest, scratch_folder
+from ...base.compiler import Compiler, compile_all, find_compiler, link
+from ...base.errors import UserError
+from ...base.progress import Progress
 from ...hw.emit.emission import Emission
 from ..harness.binding import binding_header
 from ..harness.interface import NATIVE, SHARED_HEADERS

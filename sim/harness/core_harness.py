@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ...hw.base.errors import UserError
-from ...hw.base.native_interface import NativeStructure
+from ...base.errors import UserError
+from ...base.native_interface import NativeStructure
 from ...hw.config import MachineConfig
 from ...kernels.commands import CommandList
 from .binding import Layout

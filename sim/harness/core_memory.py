@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ...hw.base.native_interface import NativeStructure
+from ...base.native_interface import NativeStructure
 from ...hw.config import MachineConfig
 from ...hw.config.checks import require_integer
 from ...hw.isa.markers import BEGIN_MARKER, END_MARKER

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ...hw.base.errors import UserError
-from ...hw.base.native_interface import NativeLibrary, NativeStructure
+from ...base.errors import UserError
+from ...base.native_interface import NativeLibrary, NativeStructure
 from ...hw.isa.memory_map import DRAM_BASE, DRAM_END
 from .dram import ChannelStatistics, DramConfig, Fault
 from .interface import HARNESS

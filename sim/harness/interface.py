@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ...hw.base.native_interface import NativeInterface
+from ...base.native_interface import NativeInterface
 
 __all__ = ["HARNESS", "NATIVE", "SHARED_HEADERS"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from ...hw.base.native_interface import NativeStructure
+from ...base.native_interface import NativeStructure
 from .interface import HARNESS
 
 __all__ = ["PLACES", "LoadLatency", "summed"]

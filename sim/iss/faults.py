@@ -2,7 +2,7 @@
 
 import enum
 
-from ...hw.base.native_interface import NativeStructure
+from ...base.native_interface import NativeStructure
 from ...hw.isa.assembly import disassemble
 from .outcome import Cause, Fault, Partner
 

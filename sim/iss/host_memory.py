@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from .native_machine import NativeMachine
 
 __all__ = ["HostMemory"]

@@ -4,10 +4,10 @@ import functools
 from collections.abc import Mapping
 from pathlib import Path
 
-from ...hw.base.build_cache import cached, digest
-from ...hw.base.compiler import compile_all, find_compiler, link
-from ...hw.base.native_interface import NativeLibrary
-from ...hw.base.progress import Progress
+from ...base.build_cache import cached, digest
+from ...base.compiler import compile_all, find_compiler, link
+from ...base.native_interface import NativeLibrary
+from ...base.progress import Progress
 from ...hw.isa.instructions import INSTRUCTIONS, Instruction
 from .coefficients import special_header
 from .native_types import ISS, NATIVE

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ...hw.config import MachineConfig
 from ...hw.isa.memory_map import ENTRY
 from ..harness.stop_reason import StopReason

@@ -3,7 +3,7 @@
 import enum
 from dataclasses import dataclass
 
-from ...hw.base.native_interface import NativeStructure
+from ...base.native_interface import NativeStructure
 from .native_machine import NativeMachine
 from .native_types import ISS
 from .table import camel

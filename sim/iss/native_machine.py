@@ -3,7 +3,7 @@
 import ctypes
 from typing import Any
 
-from ...hw.base.native_interface import NativeStructure
+from ...base.native_interface import NativeStructure
 from .library import load_library
 
 __all__ = ["NativeMachine"]

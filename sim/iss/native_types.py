@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from ...base.native_interface import NativeInterface, NativeStructure
 from ...hw.arith.dot_product.config import DotProductConfig
-from ...hw.base.native_interface import NativeInterface, NativeStructure
 from ...hw.config import CoreConfig, MachineConfig
 from ...hw.config.tensor import TensorNumerics
 from .styles.registry import STYLES, unit_bit

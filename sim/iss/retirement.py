@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ...hw.base.native_interface import NativeStructure
+from ...base.native_interface import NativeStructure
 from ...hw.isa.encoding import RegisterClass
 from .native_types import ISS
 from .outcome import Access, Fault, Retired

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...hw.base.native_interface import NativeStructure
+from ...base.native_interface import NativeStructure
 from .faults import numbers_text
 from .native_types import ISS
 from .outcome import StackEntry, WarpState

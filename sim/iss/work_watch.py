@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...hw.base.native_interface import NativeStructure
+from ...base.native_interface import NativeStructure
 from .device.region import Region
 from .device.work_queue import Work
 from .native_machine import NativeMachine

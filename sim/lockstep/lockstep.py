@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ...hw.base.errors import UserError
-from ...hw.base.native_interface import NativeStructure
+from ...base.errors import UserError
+from ...base.native_interface import NativeStructure
 from ...hw.config import CoreConfig, MachineConfig
 from ...hw.core.control.faults import FaultCause
 from ...hw.core.units.lsu.address import UPPER_HALF

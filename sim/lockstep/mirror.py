@@ -1,6 +1,6 @@
 """Mirror: the model's memory and registers follow those of a cluster in lockstep."""
 
-from ...hw.base.native_interface import NativeStructure
+from ...base.native_interface import NativeStructure
 from ...hw.config import MachineConfig
 from ...hw.isa.memory_map import CONSOLE_BASE, CONSOLE_LANES, DMA_BASE, SHARED_BASE, WINDOW_BYTES
 from ..harness.interface import HARNESS

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ...hw.base.native_interface import NativeStructure
+from ...base.native_interface import NativeStructure
 from ..harness.interface import HARNESS
 
 __all__ = ["MissedStore", "missed_store_of"]

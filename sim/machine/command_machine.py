@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from amaranth.lib import wiring
 
-from ...hw.base.errors import MachineError, UserError
+from ...base.errors import MachineError, UserError
 from ...hw.config import MachineConfig
 from ..engine.verilator_engine import VerilatorEngine
 from ..harness.binding import Layout

@@ -7,9 +7,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from amaranth.lib import wiring
 
-from ...hw.base.build_cache import digest
-from ...hw.base.errors import UserError
-from ...hw.base.progress import Progress
+from ...base.build_cache import digest
+from ...base.errors import UserError
+from ...base.progress import Progress
 from ..engine.engines import Engine, make_engine, outputs_of, require_engine
 from ..engine.verilator_engine import VerilatorEngine
 from ..harness.core_memory import CoreMemoryConfig

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from amaranth.lib import wiring
 
-from ...hw.base.errors import MachineError, UserError
-from ...hw.base.native_interface import NativeStructure
+from ...base.errors import MachineError, UserError
+from ...base.native_interface import NativeStructure
 from ...hw.cluster.cores import Cores
 from ...hw.config import CoreConfig, MachineConfig
 from ...hw.core.control.faults import FaultCause

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from .snapshot import Snapshot
 
 __all__ = ["FORMAT", "SavedRun"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from .machine import Machine
 from .saved_run import SavedRun
 from .snapshot import plain, require_like

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ...hw.machine.fields import plain_config
 from ...kernels.program import Program
 

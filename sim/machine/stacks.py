@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ...hw.config import CoreConfig, MachineConfig
 from ...hw.isa.assembly import INTEGER_NAMES
 from ...hw.isa.memory_map import ARGUMENTS, STACK_BYTES, STACK_TOP

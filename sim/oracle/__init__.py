@@ -3,7 +3,7 @@
 import importlib
 from types import ModuleType
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 
 __all__ = ["require"]
 

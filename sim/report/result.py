@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ...hw.base.errors import MachineError
+from ...base.errors import MachineError
 from ...hw.config import MachineConfig
 from ...hw.core.issue.stall_reason import StallReason
 from ...hw.isa.csr import COUNTERS

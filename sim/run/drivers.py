@@ -1,6 +1,6 @@
 """Driver of a matrix unit in a run: a program on the cores, or a host."""
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ...hw.config import MachineConfig
 from ...hw.presets import PRESETS
 from ...kernels.attention import cores as attention

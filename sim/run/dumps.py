@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ...hw.isa.memory_map import DRAM_BASE, DRAM_END
 from .program_executor import ProgramExecutor
 

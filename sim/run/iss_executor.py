@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from ...hw.base.progress import Progress
+from ...base.progress import Progress
 from ...kernels.program import Program
 from ..diagnose.diagnostics import ProgramError, explain
 from ..diagnose.findings import explain_findings

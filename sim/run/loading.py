@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ...hw.base.errors import UserError
-from ...hw.base.progress import Progress
+from ...base.errors import UserError
+from ...base.progress import Progress
 from ...hw.config import MachineConfig
 from ...hw.isa.memory_map import STACK_BYTES
 from ...hw.presets import PRESETS

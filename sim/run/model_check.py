@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...hw.base.progress import Progress
+from ...base.progress import Progress
 from ...hw.config import MachineConfig
 from ..harness.dram import DramConfig
 from ..harness.stop_reason import StopReason

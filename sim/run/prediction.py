@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ...hw.config import MachineConfig
 from ...kernels.attention.problem import AttentionProblem
 from ...kernels.kernel import Problem

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...hw.base.errors import MachineError
+from ...base.errors import MachineError
 from ...hw.config import MachineConfig
 from ...hw.isa.memory_map import CORES, CORES_BASE
 from ...hw.machine.counters import counter_table

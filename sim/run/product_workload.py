@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...hw.base.errors import UserError
-from ...hw.base.progress import Progress
+from ...base.errors import UserError
+from ...base.progress import Progress
 from ...hw.config import MachineConfig
 from ...hw.config.arithmetic import ARITHMETIC
 from ...kernels.gemm.data import operands

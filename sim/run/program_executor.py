@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
-from ...hw.base.errors import UserError
-from ...hw.base.progress import Progress
+from ...base.errors import UserError
+from ...base.progress import Progress
 from ...hw.core.control.faults import FaultCause
 from ...hw.isa.memory_map import ARGUMENTS, STACK_TOP
 from ...kernels.program import Program

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...hw.base.errors import UserError
-from ...hw.base.progress import Progress
+from ...base.errors import UserError
+from ...base.progress import Progress
 from ...hw.config import MachineConfig
 from ...hw.isa.memory_map import ARGUMENTS, STACK_BYTES
 from ...hw.presets import PRESETS

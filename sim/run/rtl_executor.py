@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...hw.base.errors import UserError
-from ...hw.base.progress import Progress
+from ...base.errors import UserError
+from ...base.progress import Progress
 from ...hw.config import MachineConfig
 from ...kernels.program import Program
 from ..diagnose.core_diagnostics import core_diagnostics_text, explain_core

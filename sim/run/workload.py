@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from ...hw.base.progress import Progress
+from ...base.progress import Progress
 from ...hw.config import MachineConfig
 from ...hw.config.rtl_support import require_rtl
 from ..engine.versions import versions

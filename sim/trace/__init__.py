@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ...hw.config import MachineConfig
 from ...kernels.program import Program
 from .overview.activity_records import ClusterRecords

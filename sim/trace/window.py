@@ -1,6 +1,6 @@
 """Window of a trace: its first cycle and the cycle after its last."""
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ...hw.config.checks import require_integer
 
 __all__ = ["require_window"]

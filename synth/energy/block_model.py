@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ...hw.base.build_cache import digest
-from ...hw.base.errors import UserError
+from ...base.build_cache import digest
+from ...base.errors import UserError
 from ..blocks import Block
 from ..cache import cached, source_key
 from ..liberty import Library, mapping_key

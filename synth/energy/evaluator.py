@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hw.base.build_cache import cached, digest
-from ...hw.base.compiler import compile_all, find_compiler, link, processor
-from ...hw.base.native_interface import NativeInterface, NativeLibrary
+from ...base.build_cache import cached, digest
+from ...base.compiler import compile_all, find_compiler, link, processor
+from ...base.native_interface import NativeInterface, NativeLibrary
 from .program import Program
 
 __all__ = ["WORD", "Activity", "evaluate_program", "pack_cycles", "unpack_cycles"]

@@ -8,7 +8,7 @@ half of its bits. A read selects through a tree of two-input multiplexers.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ..memories import MemoryShape
 from .boolean import Expression, Name, evaluate
 from .cell_energy import SLEW, cell_energy, states_of

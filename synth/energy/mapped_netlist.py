@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ..blocks import TOP, Block
 from ..liberty import Library, mapped, require_mapped
 from ..memories import MemoryShape, memory_shape

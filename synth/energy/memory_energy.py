@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from ..macros import ENERGY_COLUMNS, Macro, Tiling, read_macros, tiling_of
 from ..memories import MACRO_NAND2, MemoryShape, memory_nand2
 from .flip_flop_memory import StorageCells

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...hw.base.build_cache import digest
-from ...hw.base.errors import UserError
+from ...base.build_cache import digest
+from ...base.errors import UserError
 from ..cache import cached, source_key
 from .boolean import Expression, Name, Not, parse
 from .liberty_groups import Group, parse_groups

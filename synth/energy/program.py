@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from .boolean import And, Constant, Expression, Name, Not, Xor
 from .mapped_netlist import ONE, ZERO, Instance, MappedNetlist
 

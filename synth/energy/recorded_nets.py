@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 from .mapped_netlist import ONE, ZERO, MappedNetlist
 
 __all__ = ["Bits", "NetRows", "RecordedNets", "opaque_ports"]

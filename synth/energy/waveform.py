@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 
 __all__ = ["Recorded", "Waveform", "WaveformFile", "clock_ports", "read_waveforms"]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from ...hw.base.errors import UserError
-from ...hw.base.progress import Progress
-from ...hw.base.tools import run_tool as run_process
+from ...base.errors import UserError
+from ...base.progress import Progress
+from ...base.tools import run_tool as run_process
 from ..yosys import run_yosys
 from .boards import Board
 from .technology import flow

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from ...hw.base.errors import UserError
+from ...base.errors import UserError
 
 __all__ = ["Board", "Pin", "board_names", "find_board"]
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...hw.base.build_cache import digest
+from ...base.build_cache import digest
 from ..blocks import TOP, Block
 from ..cache import cached
 from ..yosys import run_yosys, yosys_version

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from ...hw.base.build_cache import digest
+from ...base.build_cache import digest
 from ..blocks import TOP
 from ..cache import cached, source_key
 from ..design import Design

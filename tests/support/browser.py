@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from .need_tools import need_chromium
+from support.need_tools import need_chromium
 
 __all__ = ["OVERFLOW", "WIDTHS", "chromium", "drawn_again", "opened"]
 

@@ -8,8 +8,8 @@ import textwrap
 from contextlib import suppress
 from pathlib import Path
 
-from spica.hw.base.build_cache import cache_directory
-from spica.hw.base.working_folders import PREFIX, remove_leftovers
+from spica.base.build_cache import cache_directory
+from spica.base.working_folders import PREFIX, remove_leftovers
 
 __all__ = ["kill", "processes_of", "run", "start", "temporaries"]
 

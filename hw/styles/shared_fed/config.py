@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from ...base.errors import UserError
+from ....base.errors import UserError
 from ...config import PipelineConfig, SharedMemoryConfig, SharedPortConfig, TensorBlockConfig
 from ...config.ranges import Choices, Integers
 from ...config.tensor import TensorUnitConfig

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from ....hw.base.errors import UserError
+from ....base.errors import UserError
 from ....hw.config import CoreConfig, MachineConfig, SharedMemoryConfig, SystolicConfig
 from ...gemm.target import systolic_unit
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ....hw.base.errors import UserError
+from ....base.errors import UserError
 from ....hw.config import MachineConfig
 from ...gemm.shared_fed.unit import shared_fed_unit
 

@@ -7,7 +7,7 @@ order, one access of the AXI4-Lite slave at a time (`kernels.commands`).
 import json
 import re
 
-from ....hw.base.errors import UserError
+from ....base.errors import UserError
 from ....hw.config import MachineConfig
 from ....hw.machine.artifacts import generator
 from ....hw.machine.register_blocks import register_blocks

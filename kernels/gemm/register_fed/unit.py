@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ....hw.base.errors import UserError
+from ....base.errors import UserError
 from ....hw.config import MachineConfig
 from ....hw.styles.register_fed.config import RegisterFedConfig
 

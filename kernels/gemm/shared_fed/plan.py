@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ....hw.base.errors import UserError
+from ....base.errors import UserError
 from ....hw.config import MachineConfig
 from ....hw.styles.shared_fed.config import SharedFedConfig
 from .unit import shared_fed_unit

@@ -1,6 +1,6 @@
 """Analytic model of ``attention`` commanded by cores: exact work, and least cycles."""
 
-from ....hw.base.errors import UserError
+from ....base.errors import UserError
 from ....hw.config import MachineConfig
 from ....kernels.attention.problem import AttentionProblem
 from ....kernels.gemm.target import is_on_tensor_units, style_in

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ....hw.base.errors import UserError
+from ....base.errors import UserError
 from ....hw.config import MachineConfig
 from ....hw.presets import PRESETS
 from ....kernels.gemm.problem import GemmProblem

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ....hw.base.build_cache import cached, digest, scratch_folder
-from ....hw.base.build_step import build_step
-from ....hw.base.compiler import Compiler, compile_all, find_compiler, link, workers
-from ....hw.base.progress import Progress
+from ....base.build_cache import cached, digest, scratch_folder
+from ....base.build_step import build_step
+from ....base.compiler import Compiler, compile_all, find_compiler, link, workers
+from ....base.progress import Progress
 from ...harness.binding import DRIVE
 from ...harness.binding import TOP as WRAPPER
 from ..recorded_signals import recording_states

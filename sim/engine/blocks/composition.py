@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from ....hw.base.build_cache import cached, digest, scratch_folder
-from ....hw.base.compiler import Compiler, compile_all, find_compiler, link
-from ....hw.base.progress import Progress
+from ....base.build_cache import cached, digest, scratch_folder
+from ....base.compiler import Compiler, compile_all, find_compiler, link
+from ....base.progress import Progress
 from ....hw.emit.emission import Emission
 from ...harness.binding import Layout
 from ..verilator_model import IDENTITY, MODEL_FLAGS, NATIVE, harness_objects, native_key

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ....hw.base.errors import UserError
+from ....base.errors import UserError
 from ....kernels.kernel import Kernel
 from ..dumps import DUMP_SUFFIX
 from .kernel_inputs import inputs_of

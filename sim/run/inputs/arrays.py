@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ....hw.base.errors import UserError
+from ....base.errors import UserError
 from ....hw.config.formats import FORMATS, FloatFormat
 from ....kernels.elements import NATIVE, nearest, values_of
 

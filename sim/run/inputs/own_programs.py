@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....hw.base.errors import UserError
+from ....base.errors import UserError
 from ....kernels.elements import NATIVE, values_of
 from ....kernels.kernel import Buffer, Kernel, Problem
 from ...machine.memory_layout import ARGUMENTS_BYTES

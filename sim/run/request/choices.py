@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ....hw.base.errors import UserError
+from ....base.errors import UserError
 
 __all__ = ["UnknownNameError", "choose", "flag_of", "given", "require_at_least"]
 

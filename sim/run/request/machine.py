@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from ....hw.base.errors import UserError
+from ....base.errors import UserError
 from ....hw.config import MachineConfig
 from ....hw.presets import PRESETS
 from ....hw.presets.override import override

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ....hw.base.errors import UserError
+from ....base.errors import UserError
 from ...harness.core_memory import CoreMemoryConfig
 from ...harness.dram import DramConfig
 

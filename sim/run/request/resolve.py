@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ....hw.base.errors import UserError
+from ....base.errors import UserError
 from ....hw.config import MachineConfig
 from ....hw.config.rtl_support import require_rtl
 from ....kernels.attention.data import KINDS as ATTENTION_KINDS

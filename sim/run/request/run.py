@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....hw.base.progress import Progress
+from ....base.progress import Progress
 from ....hw.config import MachineConfig
 from ....kernels.kernel import Kernel
 from ..exact_kernels import kernel_of

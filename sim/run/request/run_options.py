@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from ....hw.base.errors import UserError
+from ....base.errors import UserError
 from ....hw.config.arithmetic import ARITHMETIC
 from ....kernels.gemm.data import KINDS
 from ....kernels.gemm.styles import ARRANGEMENTS

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ....hw.base.errors import UserError
+from ....base.errors import UserError
 from ..inputs.arrays import integer
 from .choices import require_at_least
 

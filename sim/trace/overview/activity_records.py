@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ....hw.base.native_interface import NativeLibrary, NativeStructure
+from ....base.native_interface import NativeLibrary, NativeStructure
 from ....hw.config.checks import require_integer
 from ...harness.interface import HARNESS
 from ..window import require_window

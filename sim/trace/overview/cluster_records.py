@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ....hw.base.errors import UserError
-from ....hw.base.native_interface import NativeStructure
+from ....base.errors import UserError
+from ....base.native_interface import NativeStructure
 from ...harness.binding import Layout
 from ...harness.harness import Harness
 from ...harness.interface import HARNESS

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ....hw.base.errors import UserError
+from ....base.errors import UserError
 from ....hw.config import MachineConfig
 from ....hw.core.issue.stall_reason import StallReason
 from ....hw.isa.operations import Port

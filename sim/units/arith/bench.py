@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from .... import hw
-from ....hw.base.build_cache import cached, digest
-from ....hw.base.build_step import build_step
-from ....hw.base.progress import Progress
+from ....base.build_cache import cached, digest
+from ....base.build_step import build_step
+from ....base.progress import Progress
 from ...engine.emission_cache import generator_key
 from ...engine.verilator_engine import VerilatorEngine
 from ...engine.verilator_model import build_model

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from spica import base, hw
 from spica.hw.emit import source_tree
 from spica.hw.emit.source_tree import SourceTree, generator_sources, is_source_loaded
 
@@ -37,7 +38,7 @@ def folder(tmp_path):
 
 
 def test_reached_modules(folder):
-    tree = SourceTree(folder, "package")
+    tree = SourceTree({"package": folder})
     assert tree.reach(["package.top"]) == REACHED
     assert tree.reach(["package.lib.other", "elsewhere"]) == {
         *("package", "package.lib", "package.lib.other")
@@ -46,11 +47,11 @@ def test_reached_modules(folder):
 
 @pytest.mark.parametrize("name", sorted(FILES))
 def test_hash_changes_with_every_reached_file_and_no_other(folder, name):
-    before = SourceTree(folder, "package").digest(["package.top"])
+    before = SourceTree({"package": folder}).digest(["package.top"])
     path = folder / (name.replace(".", "/") + ".py")
     path.write_text(path.read_text() + "\nx = 1\n")
     module = ".".join(["package", *name.split(".")]).removesuffix(".__init__")
-    after = SourceTree(folder, "package").digest(["package.top"])
+    after = SourceTree({"package": folder}).digest(["package.top"])
     assert (after != before) == (module in REACHED)
 
 
@@ -71,14 +72,14 @@ def imports_of(tree: SourceTree, name: str) -> set[str]:
 def test_no_import_of_the_hardware_is_missed():
     tree = generator_sources()
     assert len(tree.texts) > 200
+    assert {name.split(".")[1] for name in tree.texts} == {"base", "hw"}
     for name in tree.texts:
         assert imports_of(tree, name) <= tree.imports(name), name
 
 
 def test_edited_sources_are_not_those_of_the_process(monkeypatch):
     assert is_source_loaded()
-    newest = max(
-        path.stat().st_mtime for path in Path(source_tree.__file__).parents[1].rglob("*.py")
-    )
+    rooms = [Path(room.__path__[0]) for room in (base, hw)]
+    newest = max(path.stat().st_mtime for room in rooms for path in room.rglob("*.py"))
     monkeypatch.setattr(source_tree, "STARTED", newest)
     assert not is_source_loaded()

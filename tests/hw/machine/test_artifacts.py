@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
+from spica.base.compiler import find_compiler
 from spica.cli.main import main
-from spica.hw.base.compiler import find_compiler
 from spica.hw.emit.emission import Emission, EmittedModule, EmittedPort, EmittedSram
 from spica.hw.emit.sram_macros import SramShape
 from spica.hw.isa.memory_map import DMA, DMA_BASE, MATRIX_BASE

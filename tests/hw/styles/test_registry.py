@@ -7,7 +7,7 @@ from amaranth import Shape, Value
 from amaranth.hdl import Fragment
 from amaranth.lib import wiring
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.config import (
     CoreConfig,
     MatrixUnitConfig,

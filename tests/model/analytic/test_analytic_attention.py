@@ -2,7 +2,7 @@
 
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.presets import PRESETS
 from spica.kernels.attention.problem import AttentionProblem
 from spica.kernels.attention.register_fed.plan import attention_plan as register_fed_plan

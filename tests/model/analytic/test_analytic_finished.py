@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.presets import PRESETS
 from spica.kernels.gemm.register_fed.plan import register_fed_plan
 from spica.sim.analytic.gemm import predict, traffic_of

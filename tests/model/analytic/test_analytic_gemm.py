@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.presets import PRESETS
 from spica.kernels.attention.cores import problem_of
 from spica.kernels.gemm.cluster_array.tiles import program_tiles

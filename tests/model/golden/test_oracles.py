@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
+from spica.base.errors import UserError
 from spica.hw.arith.float.rounding import FLAGS, Rounding
-from spica.hw.base.errors import UserError
 from spica.hw.config.formats import (
     BF16,
     E8M0,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.isa.assembly import INTEGER_NAMES, disassemble
 from spica.hw.isa.csr import CSRS
 from spica.hw.isa.instructions import INSTRUCTIONS

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.isa.instructions import INSTRUCTIONS, Instruction
 from spica.hw.isa.memory_map import CONSOLE_BASE, DMA, DMA_BASE, ENTRY, SHARED_BASE
 from spica.hw.isa.operations import Unit

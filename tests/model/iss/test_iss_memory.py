@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.hw.isa.memory_map import (
     CONSOLE_BASE,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.isa.encoding import RegisterClass
 from spica.hw.isa.memory_map import CONSOLE_BASE, ENTRY, SHARED_BASE
 from spica.hw.isa.operations import Unit

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.config import DmaConfig, MachineConfig, SystolicConfig
 from spica.hw.config.rtl_support import require_rtl
 from spica.hw.styles.register_fed.config import RegisterFedConfig

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 
-from spica.hw.base.errors import MachineError
+from spica.base.errors import MachineError
 from spica.hw.config import CoreConfig, MachineConfig
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.stop_reason import StopReason

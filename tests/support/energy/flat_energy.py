@@ -6,8 +6,7 @@ from spica.synth.energy.block_energy import block_weights
 from spica.synth.energy.block_model import Costs
 from spica.synth.energy.mapped_netlist import MappedNetlist
 from spica.synth.energy.memory_energy import memory_energy
-
-from .flat_simulation import FlatRun
+from support.energy.flat_simulation import FlatRun
 
 __all__ = ["flat_energy"]
 

@@ -17,10 +17,9 @@ from spica.synth.energy.program import state_nets
 from spica.synth.energy.recorded_nets import RecordedNets
 from spica.synth.energy.waveform import Recorded, WaveformFile, read_waveforms
 from spica.synth.yosys import run_yosys
-
-from ..synth.icarus_netlist import CELLS
-from .flat_machine import FlatMachine
-from .flat_verilog import bench_of
+from support.energy.flat_machine import FlatMachine
+from support.energy.flat_verilog import bench_of
+from support.synth.icarus_netlist import CELLS
 
 __all__ = ["FlatRun", "simulate_flat"]
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from spica.synth.energy.boolean import And, Constant, Expression, Name, Not, Xor
 from spica.synth.energy.mapped_netlist import ZERO, Instance, MappedNetlist, Opaque
-
-from ..synth.icarus_netlist import instances_of
+from support.synth.icarus_netlist import instances_of
 
 __all__ = ["bench_of"]
 

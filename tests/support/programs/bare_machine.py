@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from spica.hw.base.zig import zig_environment
+from spica.base.zig import zig_environment
 
 __all__ = ["built", "environment_program", "linked"]
 

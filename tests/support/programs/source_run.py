@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from spica.hw.base.errors import MachineError
+from spica.base.errors import MachineError
 from spica.hw.config import CoreConfig, MachineConfig
 from spica.hw.isa.memory_map import ARGUMENTS
 from spica.hw.presets import PRESETS

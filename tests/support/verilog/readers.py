@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.emit.emission import Emission
 from spica.hw.emit.verilog import YosysError, run_yosys
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.config.memory import SharedMemoryConfig
 from spica.hw.presets import PRESETS
 from spica.hw.styles.shared_fed.config import SharedFedConfig

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from spica import Machine
-from spica.hw.base.errors import MachineError, UserError
+from spica.base.errors import MachineError, UserError
 from spica.hw.presets import PRESETS
 from spica.hw.presets.override import override
 from spica.kernels.attention.cores import pose

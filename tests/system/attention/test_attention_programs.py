@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.config.formats import FORMATS
 from spica.hw.presets import PRESETS
 from spica.hw.presets.override import override

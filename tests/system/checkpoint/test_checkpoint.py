@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from spica.hw.base.errors import MachineError
+from spica.base.errors import MachineError
 from spica.hw.isa.memory_map import CONSOLE_BASE, COUNTER_DUMP, ENTRY, SHARED_BASE
 from spica.hw.presets import PRESETS
 from spica.kernels.commands import Host

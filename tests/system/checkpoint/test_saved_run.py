@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spica import Machine
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.presets import PRESETS
 from spica.kernels.program import Program
 from spica.sim.engine.amaranth_engine import AmaranthEngine

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from amaranth.back import rtlil
 
-from spica.hw.base.errors import MachineError
+from spica.base.errors import MachineError
 from spica.hw.config import AxiConfig, CoreConfig, MachineConfig
 from spica.hw.config.rtl_support import require_rtl
 from spica.hw.isa.memory_map import CONSOLE_BASE, CORES, CORES_BASE, ENTRY

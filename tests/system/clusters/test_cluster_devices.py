@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import MachineError
+from spica.base.errors import MachineError
 from spica.hw.config import MachineConfig
 from spica.hw.isa.memory_map import ARGUMENTS, ENTRY
 from spica.sim.harness.dram import DramConfig

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from amaranth.hdl import UnusedElaboratable
 
-from spica.hw.base.errors import MachineError, UserError
+from spica.base.errors import MachineError, UserError
 from spica.hw.core.control.faults import FaultCause
 from spica.hw.isa.memory_map import DMA_BASE, ENTRY, SHARED_BASE, WINDOW_BYTES
 from spica.hw.lib.interfaces.memory_fault import MemoryFault

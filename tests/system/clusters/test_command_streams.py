@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import spica
-from spica.hw.base.errors import MachineError
+from spica.base.errors import MachineError
 from spica.hw.isa.commands import LOAD, Function, bounds_sizes, encode, rocc_word
 from spica.hw.isa.memory_map import DRAM_BASE
 from spica.hw.presets import PRESETS

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import MachineError
+from spica.base.errors import MachineError
 from spica.hw.isa.commands import COMPUTE, Function, encode_cisc, rocc_word
 from spica.hw.isa.memory_map import CONTROL, DRAM_BASE, DRAM_END
 from spica.hw.presets import PRESETS

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.config.rtl_support import require_rtl
 from spica.hw.isa.memory_map import STACK_BYTES
 from spica.hw.machine.counters import counter_table

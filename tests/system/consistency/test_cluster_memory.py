@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import MachineError
+from spica.base.errors import MachineError
 from spica.hw.isa.memory_map import CORES, CORES_BASE, ENTRY
 from spica.hw.isa.program import assemble_program
 from spica.kernels.commands import CommandList

@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from spica.hw.base.errors import MachineError
+from spica.base.errors import MachineError
 from spica.hw.core.control.faults import FaultCause
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.memory_map import CONSOLE_BASE

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.core.control.faults import FaultCause
 from spica.hw.isa.memory_map import (
     CONSOLE_BASE,

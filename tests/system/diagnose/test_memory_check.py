@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import spica
-from spica.hw.base.errors import MachineError, UserError
+from spica.base.errors import MachineError, UserError
 from spica.hw.presets import PRESETS
 from spica.kernels.compile import compile_program
 from spica.kernels.program import Program

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.presets import PRESETS
 from spica.kernels.compile import compile_program
 from spica.kernels.kernel import every_kernel

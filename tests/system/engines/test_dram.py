@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from amaranth.lib.wiring import Flow
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.emit.emission import EmittedPort
 from spica.hw.isa.memory_map import DRAM_BASE, DRAM_END
 from spica.hw.lib.axi import Axi4Signature

@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from spica.hw.base.errors import MachineError, UserError
+from spica.base.errors import MachineError, UserError
 from spica.hw.emit.shared_block import SharedBlock
 from spica.hw.lib.axi import BURST_INCR, Axi4LiteSignature, Axi4Signature
 from spica.sim.harness.dram import DramConfig, Fault

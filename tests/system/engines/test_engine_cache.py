@@ -9,11 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from spica.hw.base import compiler, zig
-from spica.hw.base.build_cache import cache_directory
-from spica.hw.base.compiler import find_compiler
-from spica.hw.base.errors import UserError
-from spica.hw.base.zig import zig_environment
+from spica.base import compiler, zig
+from spica.base.build_cache import cache_directory
+from spica.base.compiler import find_compiler
+from spica.base.errors import UserError
+from spica.base.zig import zig_environment
 from spica.hw.emit.emitter import emit
 from spica.hw.machine.machine import Machine
 from spica.hw.presets import PRESETS

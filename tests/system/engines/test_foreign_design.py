@@ -4,7 +4,7 @@ import ctypes
 
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.sim.engine.foreign_design import TOP, build_foreign_design
 
 COUNTER = f"""

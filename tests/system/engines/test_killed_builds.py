@@ -7,8 +7,8 @@ from contextlib import suppress
 
 import pytest
 
-from spica.hw.base.build_cache import cache_directory
-from spica.hw.base.cache_contents import unknown_files
+from spica.base.build_cache import cache_directory
+from spica.base.cache_contents import unknown_files
 from support.killed_builds import kill, run, start, temporaries
 
 #: Kills in all, and of the builds of one model.

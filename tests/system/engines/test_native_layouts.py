@@ -4,10 +4,10 @@ import ctypes
 
 import pytest
 
-from spica.hw.base.compiler import find_compiler
-from spica.hw.base.native_interface import NativeInterface
-from spica.hw.base.tools import run_tool
-from spica.hw.base.zig import zig_environment
+from spica.base.compiler import find_compiler
+from spica.base.native_interface import NativeInterface
+from spica.base.tools import run_tool
+from spica.base.zig import zig_environment
 from spica.sim.harness.interface import HARNESS, NATIVE
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss import native_types

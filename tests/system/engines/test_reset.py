@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from spica.hw.base.errors import MachineError
+from spica.base.errors import MachineError
 from spica.hw.presets import PRESETS
 from spica.kernels.gemm.problem import GemmProblem
 from spica.sim.engine import verilator_engine

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from spica.hw.base.errors import MachineError
+from spica.base.errors import MachineError
 from spica.sim.engine import verilator_engine
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.machine.command_machine import CommandMachine

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spica.hw.base.compiler import compile_all, find_compiler, packaged_zig
+from spica.base.compiler import compile_all, find_compiler, packaged_zig
 from spica.sim.engine.verilated_headers import with_headers
 
 FLAGS = ("-O0", "-fPIC")

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.config import MachineConfig
 from spica.hw.isa.memory_map import DMA, DMA_BASE, MATRIX, MATRIX_BASE
 from spica.hw.presets import PRESETS

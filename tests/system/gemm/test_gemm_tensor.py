@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.config import AxiConfig, CoreConfig, MachineConfig, SharedMemoryConfig
 from spica.hw.presets import PRESETS
 from spica.hw.presets.override import override

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.isa.memory_map import numbered
 from spica.hw.presets import PRESETS
 from spica.kernels.gemm.cluster_array.tiles import program_tiles

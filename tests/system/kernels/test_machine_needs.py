@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.presets import PRESETS
 from spica.kernels.compile import compile_program
 from support.command_line import run_spica

@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 import pytest
 
-from spica.hw.base.errors import UserError
-from spica.hw.base.zig import zig_environment
+from spica.base.errors import UserError
+from spica.base.zig import zig_environment
 from spica.hw.presets import PRESETS
 from spica.kernels import object_files
 from spica.kernels.compile import compile_program

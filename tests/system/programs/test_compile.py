@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from spica.hw.base.errors import UserError
-from spica.hw.base.zig import zig_environment
+from spica.base.errors import UserError
+from spica.base.zig import zig_environment
 from spica.hw.config import CoreConfig
 from spica.hw.isa.commands import CISC_MAPS
 from spica.hw.isa.csr import CSRS

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.presets import PRESETS
 from spica.kernels import toolchain
 from spica.kernels.compile import compile_program

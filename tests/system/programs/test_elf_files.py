@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.presets import PRESETS
 from spica.kernels.compile import compile_program
 from spica.kernels.inlining import CallChains

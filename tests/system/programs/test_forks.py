@@ -2,7 +2,7 @@
 
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.presets import PRESETS
 from spica.kernels.compile import compile_program
 from support.programs.source_run import cluster, run_named

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import spica
-from spica.hw.base.errors import MachineError, UserError
+from spica.base.errors import MachineError, UserError
 from spica.hw.isa.memory_map import STACK_TOP
 from spica.hw.isa.program import assemble_program
 from spica.hw.presets import PRESETS

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from spica import Machine
-from spica.hw.base.errors import MachineError, UserError
+from spica.base.errors import MachineError, UserError
 from spica.hw.presets import PRESETS
 from spica.sim.report.check_report import check_lines
 from spica.sim.run.inputs.arrays import as_elements

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.config import CoreConfig
 from spica.hw.isa.memory_map import ARGUMENTS
 from spica.hw.presets import PRESETS

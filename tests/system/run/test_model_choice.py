@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.presets.presets import PRESETS
 from spica.sim.run.model_choice import LONG, Work, composed, expected_cycles
 from spica.sim.run.options import RunOptions

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import MachineError, UserError
+from spica.base.errors import MachineError, UserError
 from spica.hw.machine.counters import counter_table
 from spica.hw.presets import PRESETS
 from spica.sim.harness.dram import ChannelStatistics, DramConfig

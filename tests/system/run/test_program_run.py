@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.presets import PRESETS
 from spica.kernels.compile import compile_program
 from spica.kernels.kernel import Buffer, Kernel, Problem, find_kernel

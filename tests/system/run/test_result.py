@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from spica import Machine
-from spica.hw.base.errors import MachineError
+from spica.base.errors import MachineError
 from spica.hw.core.issue.stall_reason import StallReason
 from spica.hw.isa.csr import COUNTERS
 from spica.hw.machine.counters import counter_table

@@ -3,7 +3,7 @@
 import pytest
 
 import spica
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from support.command_line import refused
 
 #: More ports of shared memory than the RTL can have.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.emit.emission import EmittedPort
 from spica.sim.engine.verilator_model import build_harness
 from spica.sim.harness.binding import Layout

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.cluster.cores import Cores
 from spica.hw.core.issue.stall_reason import StallReason
 from spica.hw.isa.memory_map import ENTRY

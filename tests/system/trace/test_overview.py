@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import MachineError, UserError
+from spica.base.errors import MachineError, UserError
 from spica.hw.core.issue.stall_reason import StallReason
 from spica.hw.emit.emission import EmittedPort
 from spica.hw.isa.memory_map import ENTRY

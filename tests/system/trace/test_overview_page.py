@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.presets import PRESETS
 from spica.sim.trace import OVERVIEW_SUFFIXES, write_overview
 from spica.sim.trace.overview.chrome import POINTS, SPANS, joined

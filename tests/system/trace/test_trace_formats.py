@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.core.issue.stall_reason import StallReason
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.operations import Port

@@ -8,7 +8,7 @@ import pytest
 
 import spica
 from spica.api.options import PYTHON_OPTIONS, python_options
-from spica.hw.base.errors import MachineError, UserError
+from spica.base.errors import MachineError, UserError
 from spica.kernels.elements import values_of
 from spica.sim.run.inputs.arrays import ArrayError, as_elements, range_of
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import spica
-from spica.hw.base.errors import MachineError, UserError
+from spica.base.errors import MachineError, UserError
 
 SOURCE = """
 #include <spica.h>

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from spica.base.errors import UserError
 from spica.explore.energy.event_data import read_energies
 from spica.explore.energy.event_table import event_blocks
-from spica.hw.base.errors import UserError
 from spica.hw.presets import PRESETS
 from support.root_modules import root_module
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import spica
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from support.command_line import message_of, refused, run_spica
 
 SCALE = """

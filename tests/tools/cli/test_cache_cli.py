@@ -6,13 +6,13 @@ import time
 
 import pytest
 
+from spica.base.build_cache import digest
+from spica.base.build_step import remember
+from spica.base.entries_in_use import USE_FILE
+from spica.base.working_folders import PREFIX
 from spica.explore.sweep.store import load, save
 from spica.explore.work.area_measurement import AreaMeasurement
 from spica.explore.work.record import PASS, Record
-from spica.hw.base.build_cache import digest
-from spica.hw.base.build_step import remember
-from spica.hw.base.entries_in_use import USE_FILE
-from spica.hw.base.working_folders import PREFIX
 from spica.hw.lib.arbiter import Arbiter
 from spica.hw.presets import PRESETS
 from spica.sim.engine.emission_cache import emit_cached

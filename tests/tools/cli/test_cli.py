@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from spica import kernels
+from spica.base.errors import MachineError, UserError
 from spica.cli import files
 from spica.cli.catalog import kernel_names
-from spica.hw.base.errors import MachineError, UserError
 from spica.hw.presets import PRESETS
 from spica.kernels.kernel import every_kernel, find_kernel
 from spica.sim.engine.engines import ENGINES

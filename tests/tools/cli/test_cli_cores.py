@@ -2,7 +2,7 @@
 
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.presets import PRESETS
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from spica.cli.fpga import FILES
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
+from spica.cli.fpga.command import FILES
 from spica.synth.fpga.bitstream import (
     board_top,
     build_bitstream,

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import spica
+from spica.base.errors import MachineError
 from spica.cli.main import import_commands
-from spica.hw.base.errors import MachineError
 from support.command_line import run_spica
 
 ROOT = Path(spica.__file__).parent
@@ -18,7 +18,7 @@ RUN = "run gemm --preset tiny --size 8"
 MOST = 11
 #: Packages that build the program: constants of its headers, checks of its code, the build cache.
 BUILD = {
-    *("hw.base", "hw.isa", "hw.machine", "hw.styles", "hw.styles.cluster_array"),
+    *("base", "hw.isa", "hw.machine", "hw.styles", "hw.styles.cluster_array"),
     *("kernels.divergence", "kernels.forks"),
 }
 

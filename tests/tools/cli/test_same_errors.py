@@ -3,7 +3,7 @@
 import pytest
 
 import spica
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from support.command_line import refused
 
 pytest.importorskip("pandas")

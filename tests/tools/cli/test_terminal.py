@@ -11,10 +11,10 @@ import time
 import pytest
 
 from spica.api.progress import ProgressDisplay
+from spica.base import tools
 from spica.cli.execution import Terminal
 from spica.cli.main import main
 from spica.cli.options import piped_width
-from spica.hw.base import tools
 from support.killed_builds import processes_of
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from spica.base.build_cache import cache_directory
 from spica.cli.main import main
-from spica.hw.base.build_cache import cache_directory
 
 #: A small run with all that the sweeps of these tests build, except other programs.
 WARM = ("run", "vecadd", "--preset", "tiny", "--engine", "iss", "--size", "10")

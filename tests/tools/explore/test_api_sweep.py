@@ -5,8 +5,8 @@ import sys
 import pytest
 
 import spica
+from spica.base.errors import UserError
 from spica.cli.main import main
-from spica.hw.base.errors import UserError
 from spica.hw.presets import PRESETS
 from spica.hw.presets.override import override
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from spica.base.errors import UserError
 from spica.explore.points.axes import (
     Axis,
     combinations,
@@ -10,7 +11,6 @@ from spica.explore.points.axes import (
     parsed_axes,
     require_known,
 )
-from spica.hw.base.errors import UserError
 from spica.hw.presets import PRESETS
 from spica.sim.harness.core_memory import CoreMemoryConfig
 from spica.sim.harness.dram import DramConfig

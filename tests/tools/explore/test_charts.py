@@ -10,6 +10,7 @@ from itertools import product
 
 import pytest
 
+from spica.base.errors import UserError
 from spica.cli.sweep.charts import Charts
 from spica.explore.charts.files import picture, svg
 from spica.explore.charts.sweep import pareto_chart, plot_chart, sweep_page, text_of
@@ -20,7 +21,6 @@ from spica.explore.tables.quantity import Quantity, parsed_quantities
 from spica.explore.tables.table import ordered
 from spica.explore.work.metrics import LESS, MORE
 from spica.explore.work.record import ILLEGAL, PASS, Record
-from spica.hw.base.errors import UserError
 from spica.sim.trace.palette import PALETTE
 from support.browser import OVERFLOW, WIDTHS, opened
 from support.charts import marks_of

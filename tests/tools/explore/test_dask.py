@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
+from spica.base.errors import UserError
 from spica.cli.main import main
 from spica.explore.sweep import workers
-from spica.hw.base.errors import UserError
 
 pytest.importorskip("distributed")
 

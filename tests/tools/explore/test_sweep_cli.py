@@ -234,7 +234,7 @@ def test_a_full_disk_ends_the_sweep_with_a_sentence(cache, tmp_path, capsys, mon
         real(source, target)
 
     with monkeypatch.context() as patch:
-        patch.setattr("spica.hw.base.build_cache.os.replace", full)
+        patch.setattr("spica.base.build_cache.os.replace", full)
         assert run_spica(f"{SWEEP} {POINTS} --csv {table}") == 2
     said = capsys.readouterr().err.splitlines()[-1]
     assert "No space left on device" in said and said.startswith("spica: ")

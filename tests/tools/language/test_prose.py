@@ -17,7 +17,7 @@ from spica.sim.report.result import result_schema
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = (
-    *("hw", "kernels", "sim", "synth", "explore", "api", "cli"),
+    *("base", "hw", "kernels", "sim", "synth", "explore", "api", "cli"),
     *("bench", "formal", "docs", "examples", "tests"),
 )
 SOURCES = sorted(

@@ -9,7 +9,7 @@ import pytest
 from spica.hw.styles.registry import MATRIX_STYLES, TENSOR_STYLES
 
 ROOT = Path(__file__).parents[3]
-ROOMS = ("hw", "kernels", "sim", "synth", "explore", "api", "cli")
+ROOMS = ("base", "hw", "kernels", "sim", "synth", "explore", "api", "cli")
 STYLES = tuple(path.name for path in (ROOT / "hw" / "styles").iterdir() if path.is_dir())
 STYLES = tuple(name for name in STYLES if (ROOT / "hw" / "styles" / name / "style.py").exists())
 #: Name of a style in identifiers of either spelling, such as ``shared_fed`` and ``SharedFedUnit``.

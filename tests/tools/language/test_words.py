@@ -14,7 +14,7 @@ COLLOQUIAL = re.compile(
 )
 #: Names of the act of getting a thing, which do not say what the thing is.
 ACTS = ("found", "taken", "each", "kept")
-ROOMS = ("hw", "kernels", "sim", "explore", "api", "cli")
+ROOMS = ("base", "hw", "kernels", "sim", "explore", "api", "cli")
 ROOMS_WITHOUT_ACTS = (
     *("kernels", "sim", "explore", "api"),
     *("hw/arith", "hw/config", "hw/emit", "hw/isa", "hw/lib", "hw/presets"),

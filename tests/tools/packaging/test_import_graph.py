@@ -12,19 +12,20 @@ from support.root_modules import root_module
 ROOT = Path(__file__).parents[3]
 #: Each room with the rooms that it may import.
 ROOM_IMPORTS = {
-    "hw": set(),
-    "kernels": {"hw"},
-    "sim": {"hw", "kernels"},
-    "synth": {"hw"},
-    "explore": {"hw", "kernels", "sim", "synth"},
-    "api": {"hw", "kernels", "sim", "synth", "explore"},
-    "cli": {"hw", "kernels", "sim", "synth", "explore", "api"},
+    "base": set(),
+    "hw": {"base"},
+    "kernels": {"base", "hw"},
+    "sim": {"base", "hw", "kernels"},
+    "synth": {"base", "hw"},
+    "explore": {"base", "hw", "kernels", "sim", "synth"},
+    "api": {"base", "hw", "kernels", "sim", "synth", "explore"},
+    "cli": {"base", "hw", "kernels", "sim", "synth", "explore", "api"},
 }
 #: Layers of rooms, the lowest first; folders of one layer do not import each other.
 LAYERS = {
     "hw": (
-        *(("base",), ("isa",), ("config",), ("emit",), ("lib",), ("arith",), ("memory", "matrix")),
-        *(("styles",), ("core",), ("cluster",), ("machine",), ("presets", "fpga")),
+        *(("isa",), ("config",), ("emit",), ("lib",), ("arith",), ("memory", "matrix")),
+        *(("styles",), ("core",), ("cluster",), ("machine",), ("presets",)),
     ),
     "explore": (
         *(("energy",), ("work",), ("points",), ("sweep",)),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from spica.hw.base.build_cache import cache_directory
+from spica.base.build_cache import cache_directory
 from spica.sim.iss.library import build_library
 from support.root_modules import root_module
 

@@ -7,8 +7,8 @@ import pytest
 from amaranth import *
 from amaranth.lib.wiring import In, Out
 
+from spica.base.errors import UserError
 from spica.hw.arith.float.multiply_add import MultiplyAdd, MultiplyAddConfig
-from spica.hw.base.errors import UserError
 from spica.hw.emit.shared_block import SharedBlock
 from spica.synth.liberty import read_library
 from spica.synth.measure import measure

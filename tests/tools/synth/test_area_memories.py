@@ -6,7 +6,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.hw.lib.sram import Sram
 from spica.synth.design import design_of
 from spica.synth.macros import Macro, read_macros, tiling_of

@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.synth.design import design_of
 from spica.synth.energy.evaluator import evaluate_program, pack_cycles, unpack_cycles
 from spica.synth.energy.mapped_netlist import ONE, ZERO, map_block

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.synth.energy.flip_flop_memory import StorageCells, storage_cells
 from spica.synth.energy.mapped_netlist import netlist_from
 from spica.synth.energy.memory_accesses import memory_pj, memory_ports

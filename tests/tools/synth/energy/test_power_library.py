@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.synth.energy.boolean import evaluate, names_in, parse
 from spica.synth.energy.liberty_groups import parse_groups
 from spica.synth.energy.power_library import read_power_library

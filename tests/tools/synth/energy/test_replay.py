@@ -10,7 +10,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.synth.design import design_of
 from spica.synth.energy.mapped_netlist import map_block
 from spica.synth.energy.power_library import library_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spica.hw.base.errors import UserError
+from spica.base.errors import UserError
 from spica.synth.energy.waveform import Recorded, WaveformFile, clock_ports, read_waveforms
 
 HEAD = """$version some $end

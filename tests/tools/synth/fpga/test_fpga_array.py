@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
+from spica.cli.fpga.self_test import BAUD, array_test, received, verdict_of
 from spica.hw.config import ARRAYS, SystolicConfig
 from spica.hw.emit.emission import Emission, EmittedPort
 from spica.hw.emit.emitter import emit
-from spica.hw.fpga.array_test import ArrayTest, ArrayTestConfig
-from spica.hw.fpga.report import report_of
 from spica.sim.engine.block_bench import BlockBench
-from spica.sim.run.fpga_self_test import BAUD, array_test, received, verdict_of
 from spica.synth.fpga.bitstream import WAKE_BITS, board_top
 from spica.synth.fpga.boards import Board, Pin
+from spica.synth.fpga.self_test.array_test import ArrayTest, ArrayTestConfig
+from spica.synth.fpga.self_test.report import report_of
 
 CYCLES_PER_BIT = 4
 CLOCK = BAUD * CYCLES_PER_BIT

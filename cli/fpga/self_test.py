@@ -5,24 +5,24 @@ from itertools import count
 import numpy as np
 from amaranth.lib import wiring
 
-from ...hw.base.progress import Progress
+from ...base.progress import Progress
 from ...hw.config import MachineConfig, SystolicConfig
-from ...hw.fpga.array_test import ArrayTest, ArrayTestConfig, Step
-from ...hw.fpga.axi_ram import Window
-from ...hw.fpga.host_player import HostPlayerConfig
-from ...hw.fpga.report import ReportConfig
-from ...hw.fpga.self_test import SelfTest, SelfTestConfig
-from ...hw.fpga.uart import UartConfig
 from ...hw.isa.memory_map import CORES, CORES_BASE, DRAM_BASE
 from ...kernels.commands import Host
 from ...kernels.gemm.data import operands
 from ...kernels.gemm.host.schedule import schedule
 from ...kernels.gemm.problem import GemmProblem
 from ...kernels.gemm.target import systolic_unit
-from ..engine.block_bench import BlockBench
-from ..golden.matrix.gemm import gemm
-from ..iss.device.unit_models import golden_product
-from .product_workload import pose
+from ...sim.engine.block_bench import BlockBench
+from ...sim.golden.matrix.gemm import gemm
+from ...sim.iss.device.unit_models import golden_product
+from ...sim.run.product_workload import pose
+from ...synth.fpga.self_test.array_test import ArrayTest, ArrayTestConfig, Step
+from ...synth.fpga.self_test.axi_ram import Window
+from ...synth.fpga.self_test.host_player import HostPlayerConfig
+from ...synth.fpga.self_test.report import ReportConfig
+from ...synth.fpga.self_test.self_test import SelfTest, SelfTestConfig
+from ...synth.fpga.self_test.uart import UartConfig
 
 __all__ = ["BAUD", "array_test", "received", "self_test", "test_of", "verdict_of"]
 

@@ -6,19 +6,19 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ..api.progress import ProgressDisplay
-from ..hw.base.errors import UserError
-from ..hw.config import ARRAYS, MachineConfig
-from ..hw.config.rtl_support import require_rtl
-from ..hw.emit.emitter import emit
-from ..hw.presets import PRESETS
-from ..sim.run.fpga_self_test import BAUD, test_of, verdict_of
-from ..sim.run.request.choices import choose
-from ..sim.run.request.machine import changed
-from ..synth.fpga.bitstream import Build, board_top, build_bitstream, require_tools
-from ..synth.fpga.boards import find_board
-from .files import make_folder
-from .options import WHOLE, Flag, JsonOption, JsonOutput, SetOption, new_table, standard_output
+from ...api.progress import ProgressDisplay
+from ...base.errors import UserError
+from ...hw.config import ARRAYS, MachineConfig
+from ...hw.config.rtl_support import require_rtl
+from ...hw.emit.emitter import emit
+from ...hw.presets import PRESETS
+from ...sim.run.request.choices import choose
+from ...sim.run.request.machine import changed
+from ...synth.fpga.bitstream import Build, board_top, build_bitstream, require_tools
+from ...synth.fpga.boards import find_board
+from ..files import make_folder
+from ..options import WHOLE, Flag, JsonOption, JsonOutput, SetOption, new_table, standard_output
+from .self_test import BAUD, test_of, verdict_of
 
 __all__ = ["fpga"]
 

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from spica.hw.base import yosys
+from spica.base import yosys
 
 command = yosys.yosys_command.__wrapped__
 

@@ -6,8 +6,8 @@ from amaranth import *
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from ..config.checks import require_integer
-from ..emit.component import Component
+from ....hw.config.checks import require_integer
+from ....hw.emit.component import Component
 
 __all__ = ["UartConfig", "UartTransmitter"]
 

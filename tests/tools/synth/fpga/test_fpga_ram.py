@@ -5,8 +5,8 @@ import random
 import pytest
 
 from spica.hw.config import AxiConfig
-from spica.hw.fpga.axi_ram import AxiRam, AxiRamConfig, Window
 from spica.sim.engine.testbench import require_no_loop, simulate
+from spica.synth.fpga.self_test.axi_ram import AxiRam, AxiRamConfig, Window
 
 AXI = {
     "one master": AxiConfig(masters=1, data_width=32, id_width=3, interleave_bytes=16),

@@ -9,16 +9,16 @@ import time
 
 import pytest
 
-from spica.hw.base import file_locks, working_folders
-from spica.hw.base.build_cache import cache_directory, cached, digest, scratch_folder
-from spica.hw.base.entries_in_use import USE_FILE, last_use
-from spica.hw.base.errors import UserError
+from spica.base import file_locks, working_folders
+from spica.base.build_cache import cache_directory, cached, digest, scratch_folder
+from spica.base.entries_in_use import USE_FILE, last_use
+from spica.base.errors import UserError
 from support.killed_builds import kill, processes_of, run, start, temporaries
 
 #: Build of a nested entry and files in several steps, each entry of a thousand bytes per file.
 BUILDER = """
     import sys, time
-    from spica.hw.base.build_cache import cached, scratch_folder
+    from spica.base.build_cache import cached, scratch_folder
     def inner(directory):
         (directory / "part").write_text("p" * 1000)
     def build(directory):
@@ -131,7 +131,7 @@ def test_a_build_that_was_faster_without_locks_wins(monkeypatch):
 def test_two_processes_build_once(tmp_path):
     program = f"""
         from pathlib import Path
-        from spica.hw.base.build_cache import cached
+        from spica.base.build_cache import cached
         def build(directory):
             print("begun", flush=True)
             while not Path({str(tmp_path / "go")!r}).exists():
@@ -236,7 +236,7 @@ def test_links_are_not_followed(tmp_path):
 
 def test_an_interrupt_releases_the_lock():
     program = """
-        from spica.hw.base.build_cache import cached
+        from spica.base.build_cache import cached
         def build(directory):
             raise KeyboardInterrupt
         try:
@@ -266,8 +266,8 @@ def test_a_removal_that_a_signal_ends_is_repeated(monkeypatch):
 #: Process with one of its own that ends while a tool of a background build runs.
 ENDS_EARLY = """
     import subprocess, sys, threading
-    from spica.hw.base.build_cache import scratch_folder
-    from spica.hw.base.tools import run_tool
+    from spica.base.build_cache import scratch_folder
+    from spica.base.tools import run_tool
     from spica.sim.engine.background_build import build_in_background
     sleeper = (sys.executable, "-c", "import time; time.sleep(300)")
     started = threading.Event()

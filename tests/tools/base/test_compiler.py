@@ -2,8 +2,8 @@
 
 import sys
 
-from spica.hw.base import compiler
-from spica.hw.base.compiler import Compiler, find_compiler
+from spica.base import compiler
+from spica.base.compiler import Compiler, find_compiler
 
 FLAGS = ["-O2", "-DVM_TRACE=0"]
 

@@ -5,9 +5,9 @@ import random
 import pytest
 from amaranth import *
 
-from spica.hw.fpga.host_player import HostPlayer, HostPlayerConfig
 from spica.kernels.commands import CommandList
 from spica.sim.engine.testbench import require_no_loop, simulate
+from spica.synth.fpga.self_test.host_player import HostPlayer, HostPlayerConfig
 
 
 def play(commands: CommandList, slave, patience: int = 200):

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from spica.cli.fpga.self_test import BAUD, received, self_test
 from spica.hw.emit.emitter import emit
-from spica.hw.fpga.report import report_of
-from spica.hw.fpga.self_test import SelfTest
 from spica.hw.presets import PRESETS
 from spica.sim.engine.block_bench import BlockBench
-from spica.sim.run.fpga_self_test import BAUD, received, self_test
+from spica.synth.fpga.self_test.report import report_of
+from spica.synth.fpga.self_test.self_test import SelfTest
 
 CYCLES_PER_BIT = 4
 SIZES = {"m": 19, "n": 17, "k": 37}

@@ -5,8 +5,8 @@ import ctypes
 import numpy as np
 import pytest
 
-from spica.hw.base.compiler import compile_all, find_compiler, link
-from spica.hw.base.native_interface import NativeInterface, NativeLibrary
+from spica.base.compiler import compile_all, find_compiler, link
+from spica.base.native_interface import NativeInterface, NativeLibrary
 
 HEADER = """
 #pragma once

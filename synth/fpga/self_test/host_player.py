@@ -7,10 +7,10 @@ from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
 
-from ..config.checks import require_integer
-from ..emit.component import Component
-from ..isa.memory_map import SLAVE_ADDRESS_WIDTH
-from ..lib.axi import RESPONSE_OKAY, Axi4LiteSignature
+from ....hw.config.checks import require_integer
+from ....hw.emit.component import Component
+from ....hw.isa.memory_map import SLAVE_ADDRESS_WIDTH
+from ....hw.lib.axi import RESPONSE_OKAY, Axi4LiteSignature
 
 __all__ = ["HostPlayer", "HostPlayerConfig"]
 

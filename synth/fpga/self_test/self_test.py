@@ -6,10 +6,10 @@ from typing import Any
 from amaranth import *
 from amaranth.lib.wiring import Out, connect
 
-from ..cluster.cluster import gated_domains
-from ..config import MachineConfig
-from ..emit.component import Component
-from ..machine.machine import Machine
+from ....hw.cluster.cluster import gated_domains
+from ....hw.config import MachineConfig
+from ....hw.emit.component import Component
+from ....hw.machine.machine import Machine
 from .axi_ram import AxiRam, AxiRamConfig, Window
 from .host_player import HostPlayer, HostPlayerConfig
 from .report import Report, ReportConfig

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from spica.hw.base.errors import UserError
-from spica.hw.base.value_cache import load_value, save_value
+from spica.base.errors import UserError
+from spica.base.value_cache import load_value, save_value
 
 
 @pytest.fixture(autouse=True)

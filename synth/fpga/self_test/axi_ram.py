@@ -7,10 +7,10 @@ from amaranth.lib.memory import Memory, ReadPort, WritePort
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
-from ..config import AxiConfig
-from ..config.checks import require_integer
-from ..emit.component import Component
-from ..lib.axi import RESPONSE_OKAY, RESPONSE_SLAVE_ERROR, Axi4Signature
+from ....hw.config import AxiConfig
+from ....hw.config.checks import require_integer
+from ....hw.emit.component import Component
+from ....hw.lib.axi import RESPONSE_OKAY, RESPONSE_SLAVE_ERROR, Axi4Signature
 
 __all__ = ["AxiRam", "AxiRamConfig", "Window"]
 

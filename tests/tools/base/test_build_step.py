@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from spica.base import build_step as build_step_module
+from spica.base.build_cache import cache_directory
+from spica.base.build_step import build_step, expected_seconds, remember
 from spica.explore.sweep.steps import StepFile, current_steps
-from spica.hw.base import build_step as build_step_module
-from spica.hw.base.build_cache import cache_directory
-from spica.hw.base.build_step import build_step, expected_seconds, remember
 
 
 @pytest.fixture(autouse=True)

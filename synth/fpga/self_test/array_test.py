@@ -7,10 +7,10 @@ from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
 
-from ..config import SystolicConfig
-from ..emit.component import Component
-from ..matrix.systolic.matrix_array import MatrixArray
-from ..matrix.systolic.weight_stationary import array_row, array_weights
+from ....hw.config import SystolicConfig
+from ....hw.emit.component import Component
+from ....hw.matrix.systolic.matrix_array import MatrixArray
+from ....hw.matrix.systolic.weight_stationary import array_row, array_weights
 from .report import Report, ReportConfig
 
 __all__ = ["ArrayTest", "ArrayTestConfig", "Step"]

@@ -5,12 +5,12 @@ import subprocess
 
 import pytest
 
-from spica.hw.base.build_cache import cache_directory, cached, digest
-from spica.hw.base.build_step import remember
-from spica.hw.base.cache_contents import entries, remove_entry, size_of, unknown_files
-from spica.hw.base.entries_in_use import HELD, USE_FILE, use_entry
-from spica.hw.base.value_cache import load_value, save_value
-from spica.hw.base.working_folders import working_folder
+from spica.base.build_cache import cache_directory, cached, digest
+from spica.base.build_step import remember
+from spica.base.cache_contents import entries, remove_entry, size_of, unknown_files
+from spica.base.entries_in_use import HELD, USE_FILE, use_entry
+from spica.base.value_cache import load_value, save_value
+from spica.base.working_folders import working_folder
 from support.killed_builds import kill, start
 
 
@@ -131,7 +131,7 @@ def test_an_entry_in_use_stays(root):
 
 def test_an_entry_that_another_process_uses_stays(root):
     program = f"""
-        from spica.hw.base.build_cache import cached
+        from spica.base.build_cache import cached
         cached("model", {digest(["a"])!r}, lambda directory: None)
         print("used", flush=True)
         input()

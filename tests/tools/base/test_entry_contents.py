@@ -2,8 +2,8 @@
 
 import pytest
 
-from spica.hw.base.build_cache import cached
-from spica.hw.base.entry_contents import is_whole, record_contents
+from spica.base.build_cache import cached
+from spica.base.entry_contents import is_whole, record_contents
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,1 @@
+"""Command ``spica fpga``: bitstream of a preset with a self-test."""
