@@ -10,15 +10,15 @@ from spica.base.compiler import find_compiler
 from spica.base.progress import Progress
 from spica.cli.options import new_table
 from spica.sim.engine.verilator_model import find_verilator
-from spica.sim.units.arith.bench import UnitBench
-from spica.sim.units.arith.catalog import every_unit
-from spica.sim.units.arith.check import Comparison
-from spica.sim.units.arith.unit import Unit
 from spica.synth.budgets import DEPTH
 from spica.synth.measure import measure as synthesise
 from spica.synth.yosys import yosys_version
 
 from .target import Target
+from .units.bench import UnitBench
+from .units.catalog import every_unit
+from .units.check import Comparison
+from .units.unit import Unit
 
 __all__ = ["measure", "tables"]
 

@@ -11,8 +11,8 @@ from spica.hw.machine.fields import field_names
 from spica.hw.machine.register_blocks import register_blocks
 from spica.hw.presets import PRESETS
 from spica.hw.presets.ends import range_of, value_of
-from spica.sim.units.shared_memory.request_patterns import PATTERNS, PORTS
-from spica.sim.units.shared_memory.rules import RULES, SUBBANKS, described
+from spica.sim.golden.memory.shared.conflict_rules import RULES, SUBBANKS, described
+from spica.sim.golden.memory.shared.request_patterns import PATTERNS, PORTS
 
 PAGE = Path(__file__).with_name("machine.md")
 CONFIG = PRESETS["matrix"]

@@ -10,8 +10,8 @@ from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.config.formats import FP32
 from spica.hw.config.numerics import NUMERICS, Offer
 from spica.sim.golden.arith.dot_product.dot_product import dot_product
+from spica.sim.golden.arith.dot_product.silicon import MeasuredSet, measured_folder, measured_sets
 from spica.sim.golden.arith.float import floats
-from spica.sim.oracle.silicon import MeasuredSet, measured_folder, measured_sets
 
 PAGE = Path(__file__).with_name("tensor_numerics.md")
 

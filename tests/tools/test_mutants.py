@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from support.root_modules import root_module
+from bench.mutate import mutants
+from formal import faults
+from formal.proof import FAULTS as PROVEN
 
-faults = root_module("formal.faults")
-MUTANTS = root_module("bench.mutate").mutants()
-PROVEN = root_module("formal.proof").FAULTS
+MUTANTS = mutants()
 
 ROOT = Path(__file__).parents[2]
 

@@ -1,17 +1,17 @@
 """Tests of every arithmetic unit on Verilator, its golden model and an oracle.
 
-One executable holds all units; see `spica.sim.units`.
+One executable holds all units; see `bench.units`.
 """
 
 import numpy as np
 import pytest
 
+from bench.units.bench import UnitBench
+from bench.units.catalog import every_unit
+from bench.units.check import Comparison
+from bench.units.fp32_lane import HALVES, INSTRUCTIONS
 from spica.hw.arith.float.fma import FmaOperation
 from spica.hw.isa.operations import SpecialOperation
-from spica.sim.units.arith.bench import UnitBench
-from spica.sim.units.arith.catalog import every_unit
-from spica.sim.units.arith.check import Comparison
-from spica.sim.units.arith.fp32_lane import HALVES, INSTRUCTIONS
 
 UNITS = {unit.name: unit for unit in every_unit()}
 #: Vectors per unit in the fast tests; a row of array elements counts as many.

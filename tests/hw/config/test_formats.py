@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from bench.oracle import narrow_formats as small
 from spica.hw.arith.float.rounding import Rounding
 from spica.hw.config.formats import (
     E8M0,
@@ -20,7 +21,6 @@ from spica.hw.config.formats import (
     FloatFormat,
 )
 from spica.sim.golden.arith.float import floats
-from spica.sim.oracle import narrow_formats as small
 
 pytest.importorskip("gfloat")
 

@@ -12,6 +12,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from formal.sources import copy_sources
 from spica.hw.config import DmaBlockConfig
 from spica.hw.emit import verilog
 from spica.hw.emit.emitter import Emitter, emit
@@ -20,7 +21,6 @@ from spica.hw.emit.sram_macros import MacroLimits
 from spica.hw.lib.arbiter import Arbiter
 from spica.hw.memory.dma.dma import Dma
 from spica.hw.presets import PRESETS
-from support.root_modules import root_module
 
 TINY = PRESETS["tiny_matrix"]
 FEW = replace(TINY, dma=replace(TINY.dma, outstanding=8))
@@ -189,10 +189,9 @@ print(hashlib.sha256(text.encode()).hexdigest(), *names)
 @pytest.mark.full
 def test_edited_source_changes_the_text(tmp_path):
     """The edited file is in a copy of the sources; other blocks are taken from the cache."""
-    formal = root_module("formal.sources")
     sources = tmp_path / "sources"
     sources.mkdir()
-    formal.copy_sources(sources)
+    copy_sources(sources)
     environment = dict(os.environ, PYTHONPATH=str(sources), PYTHONDONTWRITEBYTECODE="1")
 
     def run(how: str) -> tuple[str, list[str]]:

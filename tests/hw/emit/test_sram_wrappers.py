@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spica.hw.emit.sram_macros import ONE_PORT, TWO_PORTS, SramShape, sram_models
-from spica.sim.golden.lib.sram import SramStep, sram
+from support.memory.sram_wrapper_model import SramStep, sram
 from support.verilog.readers import run_icarus
 
 SHAPES = [

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from amaranth.hdl import Fragment
 
+from bench.units.dot_product import CONFIGS
+from bench.units.lanes import ports_of
 from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.arith.float.fma import Fma, FmaConfig, FmaOperation
 from spica.hw.arith.float.rounding import Rounding
@@ -15,8 +17,6 @@ from spica.sim.golden.arith.float import floats
 from spica.sim.golden.arith.float.fma import fma
 from spica.sim.golden.arith.special.special_function import special_function
 from spica.sim.golden.core.units.float_units import divide_operation, float_operation
-from spica.sim.units.arith.dot_product import CONFIGS
-from spica.sim.units.arith.lanes import ports_of
 
 FUSED = DotProductConfig(terms=16, numerics="nvidia(hopper)")
 TREE = DotProductConfig(terms=4, numerics="fp32_rne")

@@ -6,10 +6,10 @@ from math import floor, frexp
 import numpy as np
 import pytest
 
+from bench.units.conversions import conversion_operands
 from spica.hw.arith.float.rounding import FLAGS, Rounding
 from spica.hw.config.formats import BF16, FP16, FP32
 from spica.sim.golden.arith.float import floats
-from spica.sim.units.arith.conversions import conversion_operands
 from support.vectors import require_equal
 
 

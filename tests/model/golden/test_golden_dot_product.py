@@ -6,10 +6,10 @@ from math import floor, inf, isnan, nan
 import numpy as np
 import pytest
 
+from bench.units.operands.dot_product import dot_operands
 from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.config.numerics import NUMERICS, TREES
 from spica.sim.golden.arith.dot_product.dot_product import dot_product
-from spica.sim.golden.arith.dot_product.operands import dot_operands
 from support.vectors import require_equal
 
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from bench.oracle.qemu import qemu
+from bench.units.operands import floats as operands
 from spica.hw.arith.float.rounding import FLAGS
 from spica.hw.config.formats import FP16, FP32, INT8, INT32
-from spica.sim.golden.arith.float import floats, operands
-from spica.sim.oracle.qemu import qemu
+from spica.sim.golden.arith.float import floats
 
 pytest.importorskip("unicorn")
 

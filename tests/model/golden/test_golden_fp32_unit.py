@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
+from bench.units.fp32_lane import related_pairs
+from bench.units.operands.narrow import narrowing_operands
 from spica.hw.arith.float.rounding import FLAGS, Rounding
 from spica.hw.config.formats import BF16, FP16, FP32
 from spica.hw.isa.operations import FloatOperation
 from spica.sim.golden.arith.float.floats import corners
-from spica.sim.golden.arith.float.narrow import narrow, narrowing_operands, widen
+from spica.sim.golden.arith.float.narrow import narrow, widen
 from spica.sim.golden.core.units.fp32.float_conversion import to_integer
 from spica.sim.golden.core.units.fp32.non_computational import CLASSES, classify, compare
-from spica.sim.units.arith.fp32_lane import related_pairs
 
 NEAREST, ZERO, DOWN, UP, AWAY = Rounding
 INEXACT, INVALID = FLAGS["inexact"], FLAGS["invalid"]
@@ -137,7 +138,7 @@ def test_values_agree_with_numpy_and_ml_dtypes(name):
 @pytest.mark.parametrize("name", FORMS)
 def test_values_and_flags_agree_with_gfloat(name):
     pytest.importorskip("gfloat")
-    from spica.sim.oracle.narrow_formats import narrow_by_gfloat, widen_by_gfloat
+    from bench.oracle.narrow_formats import narrow_by_gfloat, widen_by_gfloat
 
     form, i = FORMS[name], operands(200_000)
     for mode in Rounding:

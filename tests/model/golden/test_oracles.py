@@ -5,6 +5,10 @@ import sys
 import numpy as np
 import pytest
 
+from bench.oracle import narrow_formats as small
+from bench.oracle import qemu as qemu_module
+from bench.oracle.qemu import OPERATIONS, qemu
+from bench.units.operands import floats as operands
 from spica.base.errors import UserError
 from spica.hw.arith.float.rounding import FLAGS, Rounding
 from spica.hw.config.formats import (
@@ -18,10 +22,7 @@ from spica.hw.config.formats import (
     INT8,
     UE4M3,
 )
-from spica.sim.golden.arith.float import floats, operands
-from spica.sim.oracle import narrow_formats as small
-from spica.sim.oracle import qemu as qemu_module
-from spica.sim.oracle.qemu import OPERATIONS, qemu
+from spica.sim.golden.arith.float import floats
 
 pytest.importorskip("unicorn")
 pytest.importorskip("gfloat")

@@ -5,16 +5,17 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
+from bench.units.fp32_lane import HALVES, INSTRUCTIONS, float_by_gfloat, float_operands
+from bench.units.operands import floats as operands
+from bench.units.operands.division import divide_operands, square_root_operands
+from bench.units.special_function import special_operands
 from spica.hw.arith.float.rounding import FLAGS, Rounding
 from spica.hw.config.formats import FP32
 from spica.hw.isa.operations import SpecialOperation
-from spica.sim.golden.arith.float import division, operands
+from spica.sim.golden.arith.float import division
 from spica.sim.golden.arith.float.floats import corners
 from spica.sim.golden.arith.special.special_function import special_function
 from spica.sim.golden.core.units.float_units import float_operation
-from spica.sim.units.arith.division_operands import divide_operands, square_root_operands
-from spica.sim.units.arith.fp32_lane import HALVES, INSTRUCTIONS, float_by_gfloat, float_operands
-from spica.sim.units.arith.special_function import special_operands
 from support.programs.lane_arrays import compute, compute_warps, operands_of
 
 COUNT, SLOW_COUNT, SLOW_PART = 100_000, 10_000_000, 1 << 20
@@ -130,7 +131,7 @@ def by_oracle(operation, inputs, mode):
         a, b = (*inputs, inputs[0])[:2]
         return float_by_gfloat(FLOAT_OPERATIONS[operation], a, b, mode)
     pytest.importorskip("unicorn")
-    from spica.sim.oracle.qemu import qemu
+    from bench.oracle.qemu import qemu
 
     return qemu(operation, *inputs, rounding=mode)
 

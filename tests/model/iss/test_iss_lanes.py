@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from bench.units.operands.floats import random_bits
 from spica.hw.config.formats import FP32
 from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.hw.isa.csr import COUNTER_NUMBERS, CSRS
@@ -10,7 +11,6 @@ from spica.hw.isa.encoding import RegisterClass
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.isa.operations import Unit
-from spica.sim.golden.arith.float.operands import random_bits
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.program_bench import OLD, give, lanes_of, machine, merged
 from support.programs.code_writer import encode

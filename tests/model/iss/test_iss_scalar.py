@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from bench.oracle.qemu import qemu
 from spica.hw.config import CoreConfig
 from spica.hw.isa.assembly import disassemble
 from spica.hw.isa.memory_map import ENTRY
@@ -14,7 +15,6 @@ from spica.hw.isa.program import assemble_program
 from spica.hw.presets import PRESETS
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
-from spica.sim.oracle.qemu import qemu
 from support.oracle.qemu_rv32 import Rv32
 from support.oracle.simt_thread import Thread, run_threads
 from support.programs.scalar import SCALAR_NAMES, WINDOW, WINDOW_BYTES, scalar_program

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from bench.units.operands import floats as operands
+from bench.units.tree import numpy_tree, tree_operands
 from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.config.formats import FORMATS, FP16, FP32
 from spica.hw.config.tensor import TENSOR_NUMERICS
@@ -10,13 +12,11 @@ from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.hw.styles.shared_fed.config import SharedFedConfig
-from spica.sim.golden.arith.float import operands
 from spica.sim.golden.arith.float.floats import corners, decode
 from spica.sim.golden.styles.register_fed import hmma as fragments
 from spica.sim.golden.styles.shared_fed import hgmma as tiles
 from spica.sim.golden.styles.tensor_product import matrix_product
 from spica.sim.iss.program_bench import give, machine
-from spica.sim.units.arith.tree import numpy_tree, tree_operands
 from support.core.hgmma_operands import random_tiles
 from support.core.tensor_bench import fragments as random_fragments
 from support.programs.lane_arrays import on_processor

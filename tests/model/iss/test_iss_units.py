@@ -5,18 +5,18 @@ from itertools import product
 import numpy as np
 import pytest
 
+from bench.oracle.qemu import OPERATIONS, qemu
+from bench.units.operands.floats import random_bits
 from spica.hw.config.formats import FP16, FP32
 from spica.hw.isa.assembly import INTEGER_NAMES
 from spica.hw.isa.encoding import RegisterClass
 from spica.hw.isa.memory_map import ENTRY, SHARED_BASE
 from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.hw.styles.shared_fed.config import SharedFedConfig
-from spica.sim.golden.arith.float.operands import random_bits
 from spica.sim.golden.styles.shared_fed import hgmma as tiles
 from spica.sim.golden.styles.shared_fed.operand_layout import operand_places, swizzled
 from spica.sim.iss.outcome import Cause
 from spica.sim.iss.program_bench import OLD, give, lanes_of, machine
-from spica.sim.oracle.qemu import OPERATIONS, qemu
 from support.core.hgmma_operands import random_tiles
 from support.oracle.simt_thread import INTEGER
 from support.programs.corner_operands import INTEGERS

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from spica.hw.config import CoreBlockConfig
-from spica.sim.golden.cluster.barrier_scopes import BarrierResponse, BarrierSystemModel, Coming
 from spica.sim.golden.core.control.barrier import OF_CORES
+from support.cluster.barrier_scopes import BarrierResponse, BarrierSystemModel, Coming
 
 __all__ = ["Meeting", "MeetingPlan", "Moment", "step"]
 

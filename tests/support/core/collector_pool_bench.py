@@ -8,8 +8,8 @@ from spica.hw.config import CoreConfig
 from spica.hw.isa.operations import PORTS, Port
 from spica.hw.lib.interfaces.execution_unit import more_field
 from spica.sim.engine.testbench import simulate
-from spica.sim.golden.core.operands.collector_pool import expected_operations
-from spica.sim.units.alike import require_alike
+from support.alike import require_alike
+from support.core.collector_pool_model import expected_operations
 from support.core.collector_pool_surroundings import (
     Banks,
     Issuer,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from spica.hw.config import CoreConfig
 from spica.hw.isa.operations import Port
 from spica.hw.lib.interfaces.execution_unit import more_field
-from spica.sim.golden.core.operands.collector_pool import mixture
+from support.core.collector_pool_model import mixture
 
 __all__ = ["Banks", "Issuer", "Surroundings", "Units", "issue_of", "random_values"]
 

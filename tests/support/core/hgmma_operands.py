@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from bench.units.operands.dot_product import dot_operands
+from bench.units.tree import tree_operands
 from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.styles.shared_fed.config import SharedFedConfig
-from spica.sim.golden.arith.dot_product.operands import dot_operands
 from spica.sim.golden.styles.shared_fed.hgmma import pack_tile, stored_matrix
-from spica.sim.units.arith.tree import tree_operands
 
 __all__ = ["random_tiles"]
 

@@ -4,9 +4,9 @@ from spica.hw.config import CoreConfig
 from spica.hw.core.issue.stall_reason import StallReason
 from spica.hw.core.issue.warp_scoreboard import UNDER_WAY
 from spica.hw.core.layouts import issue_layout
-from spica.sim.golden.core.issue.scheduler import make_scheduler
 from support.core.issue_entry import Cycle, Entry, Flight, pack_entry
 from support.core.issue_surroundings import RestOfCore
+from support.core.scheduler_models import make_scheduler
 
 __all__ = ["IssueContract"]
 

@@ -6,6 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from bench.units.operands.dot_product import dot_operands
+from bench.units.tree import tree_operands
 from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.config import CoreConfig
 from spica.hw.lib.interfaces.execution_unit import operation_layout, result_layout
@@ -13,9 +15,7 @@ from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.hw.styles.register_fed.register_fed_unit import RegisterFedUnit
 from spica.sim.engine.block_bench import BlockBench
 from spica.sim.engine.testbench import Simulation, require_no_loop
-from spica.sim.golden.arith.dot_product.operands import dot_operands
 from spica.sim.golden.styles.register_fed.hmma import hmma, pack_a, pack_b, pack_c
-from spica.sim.units.arith.tree import tree_operands
 
 __all__ = ["TensorRun", "core_with", "fragments", "instructions", "results_of"]
 

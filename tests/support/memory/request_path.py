@@ -17,7 +17,7 @@ from spica.hw.memory.memory_unit.shared_lanes import SharedLanes
 from spica.hw.memory.shared.shared_memory import SharedMemory, cluster_ports
 from spica.sim.engine.testbench import simulate
 from spica.sim.golden.memory.shared.shared_memory import SharedMemoryModel
-from spica.sim.units.alike import require_alike
+from support.alike import require_alike
 
 __all__ = ["CoreRequest", "LanesAndMemory", "request_costs"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from spica.hw.config import WORD_BYTES
 from spica.hw.memory.shared.shared_memory import SharedMemoryPorts
 from spica.sim.golden.memory.shared.shared_memory import port_sizes
-from spica.sim.units.shared_memory.stress import Wishes
+from support.memory.shared_stress import Wishes
 
 __all__ = ["PHASE", "mixed_wishes", "port_wishes"]
 

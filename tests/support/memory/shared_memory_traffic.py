@@ -3,7 +3,7 @@
 import random
 
 from spica.sim.golden.memory.shared.shared_memory import SharedMemoryModel, port_sizes
-from spica.sim.units.alike import require_alike
+from support.alike import require_alike
 
 __all__ = ["Traffic"]
 

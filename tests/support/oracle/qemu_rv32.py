@@ -10,9 +10,9 @@ from functools import cache
 
 import numpy as np
 
+from bench.oracle import require
+from bench.oracle.qemu import STATUS_FLOAT_ON
 from spica.hw.isa.instructions import find
-from spica.sim.oracle import require
-from spica.sim.oracle.qemu import STATUS_FLOAT_ON
 
 __all__ = ["Rv32", "State"]
 

@@ -7,12 +7,12 @@ import random
 from dataclasses import dataclass
 from itertools import product
 
+from bench.units.fp32_lane import HALVES
 from spica.hw.arith.float.rounding import DYNAMIC, Rounding
 from spica.hw.isa.csr import CSRS
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.isa.memory_map import ENTRY
 from spica.hw.isa.operations import Unit
-from spica.sim.units.arith.fp32_lane import HALVES
 from support.programs.code_writer import Writer
 from support.programs.corner_operands import FLOAT_CLASSES, float_operand, integer_operand
 

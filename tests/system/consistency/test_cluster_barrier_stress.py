@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from spica.sim.golden.cluster.barrier_scopes import BarrierSystemModel, Coming
 from spica.sim.golden.core.control.barrier import OF_CORES
 from support.cluster.barrier_plans import MeetingPlan, step
+from support.cluster.barrier_scopes import BarrierSystemModel, Coming
 from support.cluster.barrier_stress import BarrierStress
 from support.core.lockstep_fuzz import FUZZ_CONFIGS, OPTIMIZE
 from support.core.small_core import small_core

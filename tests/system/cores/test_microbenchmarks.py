@@ -12,17 +12,17 @@ from spica.hw.isa.program import assemble_program
 from spica.sim.harness.stop_reason import StopReason
 from spica.sim.iss.machine import Iss
 from spica.sim.iss.program_bench import small_config
-from spica.sim.microbenchmarks import memory_rows
-from spica.sim.microbenchmarks.cost_rows import BOTH_WAYS, cost_rows
-from spica.sim.microbenchmarks.definition import chain, gathering, taken_branch
-from spica.sim.microbenchmarks.issue_rows import (
+from support.microbenchmarks import memory_rows
+from support.microbenchmarks.cost_rows import BOTH_WAYS, cost_rows
+from support.microbenchmarks.definition import chain, gathering, taken_branch
+from support.microbenchmarks.issue_rows import (
     chain_rows,
     dual_issue_rows,
     issue_rows,
 )
-from spica.sim.microbenchmarks.row import SHAPE, Row, Workbench, exactly, ratio
-from spica.sim.microbenchmarks.steady import Steady
-from spica.sim.microbenchmarks.unrolled_code import STREAMS, Stream, program
+from support.microbenchmarks.row import SHAPE, Row, Workbench, exactly, ratio
+from support.microbenchmarks.steady import Steady
+from support.microbenchmarks.unrolled_code import STREAMS, Stream, program
 
 PARTS = (
     *(issue_rows, chain_rows, dual_issue_rows, cost_rows),

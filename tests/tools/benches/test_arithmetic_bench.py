@@ -13,10 +13,10 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from spica.sim.units.alike import require_alike
-from spica.sim.units.arith.bench import UnitBench
-from spica.sim.units.arith.check import Comparison
-from spica.sim.units.arith.unit import Unit
+from bench.units.bench import UnitBench
+from bench.units.check import Comparison
+from bench.units.unit import Unit
+from support.alike import require_alike
 from support.vectors import require_equal
 
 ROOT = Path(__file__).parents[3]

@@ -5,20 +5,20 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from spica.cli.main import app
 from spica.sim.run.request.resolve import resolve
-from support.root_modules import root_module
 
 ROOT = Path(__file__).parents[3]
 
 
 def bench(name):
     """Import a module of the benchmarks, which are not part of the package."""
-    return root_module(f"bench.{name}")
+    return import_module(f"bench.{name}")
 
 
 def tell(sentence, done, total):

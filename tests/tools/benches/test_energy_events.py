@@ -1,6 +1,7 @@
 """Tests of the fit of event energies: table of runs, kept results, limits, merged data."""
 
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 
@@ -8,12 +9,11 @@ from spica.base.errors import UserError
 from spica.explore.energy.event_data import read_energies
 from spica.explore.energy.event_table import event_blocks
 from spica.hw.presets import PRESETS
-from support.root_modules import root_module
 
 
 def bench(name):
     """Import a module of the benchmarks, which are not part of the package."""
-    return root_module(f"bench.{name}")
+    return import_module(f"bench.{name}")
 
 
 def test_every_run_of_the_table_can_be_posed():

@@ -9,6 +9,10 @@ import signal
 
 import pytest
 
+from bench.snapshot import __main__ as snapshot
+from bench.snapshot import cases, sizes
+from bench.snapshot.selection import Selection
+from bench.snapshot.source import tree_key
 from spica import cli, kernels
 from spica.cli.catalog import kernel_names
 from spica.explore.work.record import Record
@@ -16,13 +20,6 @@ from spica.hw.presets import PRESETS
 from spica.hw.styles.register_fed.config import RegisterFedConfig
 from spica.sim.harness.dram import DramConfig
 from spica.sim.run import product_run
-from support.root_modules import root_module
-
-snapshot = root_module("bench.snapshot.__main__")
-cases = root_module("bench.snapshot.cases")
-sizes = root_module("bench.snapshot.sizes")
-tree_key = root_module("bench.snapshot.source").tree_key
-Selection = root_module("bench.snapshot.selection").Selection
 
 #: A machine without cores: one kernel, whose model is built in seconds.
 SMALL = ("--quick", "--presets", "tiny_matrix", "--kernels", "gemm", "--no-area")

@@ -5,13 +5,11 @@ from collections import Counter
 
 import pytest
 
+from bench.snapshot import __main__ as snapshot
+from bench.snapshot import facts
 from spica.synth.area import area_report
 from spica.synth.measure import BlockMeasurement, Measurement
 from spica.synth.memories import MemoryShape
-from support.root_modules import root_module
-
-snapshot = root_module("bench.snapshot.__main__")
-facts = root_module("bench.snapshot.facts")
 
 #: Entry of a case without facts.
 ENTRY = {"status": "pass", "reason": "", "facts": {}}

@@ -4,12 +4,10 @@ import json
 
 import pytest
 
-from support.root_modules import root_module
+from bench.snapshot.source import tree_key
+from bench.stored import __main__ as command_line
+from bench.stored import record, take
 
-command_line = root_module("bench.stored.__main__")
-record = root_module("bench.stored.record")
-take = root_module("bench.stored.take")
-tree_key = root_module("bench.snapshot.source").tree_key
 Run, read, shortened, write = record.Run, record.read, record.shortened, record.write
 
 COMMAND = "spica run vecadd --preset tiny --size 64 --engine iss"

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from bench.units.catalog import every_unit
 from spica.cli.main import app, main
 from spica.hw.isa.instructions import INSTRUCTIONS
 from spica.hw.presets import PRESETS
 from spica.kernels.compile import INCLUDE_DIRECTORY
 from spica.kernels.header import program_header
 from spica.sim.report.result import result_schema
-from spica.sim.units.arith.catalog import every_unit
 
 ROOT = Path(__file__).parents[3]
 PAGES = [

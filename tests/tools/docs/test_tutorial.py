@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench.stored import record
+from formal.sources import copy_sources
 from spica.cli.main import app, main
-from support.root_modules import root_module
 
 ROOT = Path(__file__).parents[3]
-copy_sources = root_module("formal.sources").copy_sources
 PAGE = (ROOT / "docs" / "tutorial.md").read_text()
 FILES = {name: text for name, text in re.findall(r"```\w+ ([\w.]+)\n(.*?)```", PAGE, re.DOTALL)}
 COMMANDS = re.findall(r"^(?:spica|python|sed|git|make) .*", PAGE, re.MULTILINE)
@@ -156,7 +156,6 @@ def test_the_comparison_of_the_page_is_not_refused(folder, monkeypatch):
         main(command_of(["compare softmax"])[1:])
 
 
-record = root_module("bench.stored.record")
 FOLDER, read = record.FOLDER, record.read
 STORED = sorted(FOLDER.glob("*.json"))
 BENCH = ".venv/bin/python -m bench "

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from support.root_modules import root_module
+from formal.sources import ROOMS
 
 ROOT = Path(__file__).parents[3]
 #: Each room with the rooms that it may import.
@@ -145,7 +145,7 @@ def test_imports_point_down_the_layers():
 
 
 def test_every_room_has_its_imports():
-    assert set(ROOM_IMPORTS) == set(root_module("formal.sources").ROOMS)
+    assert set(ROOM_IMPORTS) == set(ROOMS)
 
 
 @pytest.mark.parametrize("room", LAYERS)

@@ -13,12 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from formal.sources import ROOMS
 from spica.base.build_cache import cache_directory
 from spica.sim.iss.library import build_library
-from support.root_modules import root_module
 
 ROOT = Path(__file__).parents[3]
-ROOMS = root_module("formal.sources").ROOMS
 
 
 def run(*command, **options):
@@ -121,6 +120,13 @@ def absolute_imports(path):
             yield (node.module or "").partition(".")[0]
         elif isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
+
+
+def test_no_room_is_imported_by_its_bare_name():
+    """The root is on the import path of tests and benchmarks, so such an import would succeed."""
+    folders = ("tests", "bench", "formal")
+    outside = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    assert [path for path in outside if {*ROOMS} & set(absolute_imports(path))] == []
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bench.units.dot_product import CONFIGS
+from bench.units.operands.dot_product import dot_operands
 from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.arith.dot_product.dot_product import DotProduct
 from spica.hw.arith.dot_product.fused_sizes import FusedSizes
@@ -12,8 +14,6 @@ from spica.hw.arith.dot_product.latency import dot_product_latency
 from spica.hw.config.formats import FORMATS
 from spica.sim.engine.testbench import require_no_loop
 from spica.sim.golden.arith.dot_product.dot_product import dot_product
-from spica.sim.golden.arith.dot_product.operands import dot_operands
-from spica.sim.units.arith.dot_product import CONFIGS
 from spica.synth.measure import measure
 from support.vectors import evaluate, require_equal
 

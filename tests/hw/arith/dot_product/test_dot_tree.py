@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from bench.units.operands import floats as operands
+from bench.units.tree import CONFIGS, numpy_tree, tree_operands
 from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.arith.dot_product.latency import dot_product_latency
 from spica.hw.arith.dot_product.tree import Tree, tree_plan
@@ -20,8 +22,7 @@ from spica.hw.config.formats import (
     UE4M3,
 )
 from spica.sim.golden.arith.dot_product.tree import tree_dot_product
-from spica.sim.golden.arith.float import floats, operands
-from spica.sim.units.arith.tree import CONFIGS, numpy_tree, tree_operands
+from spica.sim.golden.arith.float import floats
 from spica.synth.measure import measure
 from support.vectors import evaluate, require_equal
 

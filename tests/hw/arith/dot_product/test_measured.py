@@ -1,6 +1,6 @@
 """Tests against dot products measured on GPUs, on golden models and RTL.
 
-They need the folder that `SPICA_SILICON` names; see `spica.sim.oracle.silicon`.
+They need the folder that `SPICA_SILICON` names; see `spica.sim.golden.arith.dot_product.silicon`.
 """
 
 import re
@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
+from bench.units.bench import UnitBench
+from bench.units.dot_product import dot_unit
+from bench.units.operands.dot_product import dot_operands
 from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.sim.golden.arith.dot_product.dot_product import dot_product
-from spica.sim.golden.arith.dot_product.operands import dot_operands
-from spica.sim.oracle.silicon import VARIABLE, measured_folder, measured_sets
-from spica.sim.units.arith.bench import UnitBench
-from spica.sim.units.arith.dot_product import dot_unit
+from spica.sim.golden.arith.dot_product.silicon import VARIABLE, measured_folder, measured_sets
 from support.vectors import require_equal
 
 FOLDER = measured_folder()

@@ -9,16 +9,16 @@ from functools import partial
 import numpy as np
 import pytest
 
+from bench.units.bench import UnitBench
+from bench.units.operands.dot_product import dot_operands
+from bench.units.unit import Unit
 from spica.hw.arith.dot_product.config import DotProductConfig
 from spica.hw.arith.dot_product.dot_product import DotProduct
 from spica.hw.arith.dot_product.latency import dot_product_latency
 from spica.hw.config.formats import FORMATS
 from spica.hw.config.numerics import NUMERICS
 from spica.sim.golden.arith.dot_product.dot_product import dot_product
-from spica.sim.golden.arith.dot_product.operands import dot_operands
 from spica.sim.golden.arith.float import floats
-from spica.sim.units.arith.bench import UnitBench
-from spica.sim.units.arith.unit import Unit
 from spica.synth.measure import measure
 
 FP32_NAN, FP16_NAN = 0x7FFF_FFFF, 0x7FFF

@@ -7,6 +7,13 @@ import pytest
 from amaranth import *
 from amaranth.back import rtlil
 
+from bench.units.conversions import (
+    FORMS,
+    Conversions,
+    conversion_operands,
+    every_conversion,
+    golden,
+)
 from spica.hw.arith.float.convert import Convert, ConvertConfig
 from spica.hw.config.formats import (
     BF16,
@@ -18,13 +25,6 @@ from spica.hw.config.formats import (
     TF32,
 )
 from spica.sim.golden.arith.float import floats
-from spica.sim.units.arith.conversions import (
-    FORMS,
-    Conversions,
-    conversion_operands,
-    every_conversion,
-    golden,
-)
 from spica.synth.measure import measure
 from support.vectors import evaluate, require_equal
 
@@ -92,7 +92,7 @@ def test_widening_takes_no_rounder(source, modes):
 @pytest.mark.parametrize("source", FORMS, ids=SOURCES)
 @pytest.mark.quick(4)
 def test_golden_model_agrees_with_gfloat(source):
-    small = pytest.importorskip("spica.sim.oracle.narrow_formats")
+    small = pytest.importorskip("bench.oracle.narrow_formats")
     pytest.importorskip("gfloat")
     rng = np.random.default_rng(3)
     vectors = conversion_operands(rng, 20_000, source)

@@ -11,6 +11,12 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from bench.units.bench import UnitBench
+from bench.units.check import Comparison
+from bench.units.operands import floats as operands
+from bench.units.operands.division import divide_operands, square_root_operands
+from bench.units.per_operation import per_operation
+from bench.units.unit import Unit
 from spica.hw.arith.float.divide.config import DivideSqrtConfig, DivideSqrtOperation
 from spica.hw.arith.float.divide.digit_recurrence import DigitRecurrence
 from spica.hw.arith.float.divide.finish import Finish
@@ -26,13 +32,8 @@ from spica.hw.config.formats import (
     FP32,
     FloatFormat,
 )
-from spica.sim.golden.arith.float import floats, operands
+from spica.sim.golden.arith.float import floats
 from spica.sim.golden.arith.float.division import divide, square_root
-from spica.sim.units.arith.bench import UnitBench
-from spica.sim.units.arith.check import Comparison
-from spica.sim.units.arith.division_operands import divide_operands, square_root_operands
-from spica.sim.units.arith.per_operation import per_operation
-from spica.sim.units.arith.unit import Unit
 from support.vectors import evaluate
 
 DIGITS = (1, 2, 3, 4)

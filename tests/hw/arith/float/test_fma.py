@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 from amaranth import *
 
+from bench.units.check import Comparison
+from bench.units.fma import fma_by_qemu, fma_unit
+from bench.units.fma_definition import fma_by_definition
+from bench.units.operands import floats as operands
+from bench.units.operands.fma import fma_operands
 from spica.hw.arith.float.fma import Fma, FmaConfig, FmaOperation
 from spica.hw.arith.float.rounding import FLAGS, Rounding
 from spica.hw.config.formats import BF16, FP8_E4M3, FP8_E5M2, FP16, FP32
-from spica.sim.golden.arith.float import floats, operands
-from spica.sim.golden.arith.float.fma import fma, fma_operands
-from spica.sim.units.arith.check import Comparison
-from spica.sim.units.arith.fma import fma_by_qemu, fma_unit
-from spica.sim.units.arith.fma_definition import fma_by_definition
+from spica.sim.golden.arith.float import floats
+from spica.sim.golden.arith.float.fma import fma
 from support.vectors import evaluate
 
 PORTS = ("a", "b", "c", "operation", "rounding")

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from amaranth import *
 
+from bench.units.operands.narrow import narrowing_operands
 from spica.hw.arith.float.narrow import Narrow, NarrowConfig
 from spica.hw.arith.float.rounding import Rounding
 from spica.hw.config.formats import BF16, FP16, FP32
 from spica.sim.golden.arith.float.floats import corners
-from spica.sim.golden.arith.float.narrow import narrow, narrowing_operands, widen
+from spica.sim.golden.arith.float.narrow import narrow, widen
 from spica.synth.measure import measure
 from support.vectors import evaluate, require_equal
 

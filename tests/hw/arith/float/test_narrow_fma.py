@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from amaranth import *
 
+from bench.units import narrow_fma as narrow
+from bench.units.check import Comparison
+from bench.units.operands import floats as operands
 from spica.hw.arith.float.multiply_add import MultiplyAdd, MultiplyAddConfig
 from spica.hw.arith.float.unpack import Unpack, UnpackConfig, operand_layout
 from spica.hw.config.formats import FORMATS, FP16, FP32, INT8, FloatFormat
 from spica.sim.engine.testbench import require_no_loop, simulate
-from spica.sim.golden.arith.float import floats, operands
-from spica.sim.units.arith import narrow_fma as narrow
-from spica.sim.units.arith.check import Comparison
+from spica.sim.golden.arith.float import floats
 from spica.synth.measure import measure
 from support.slow_cases import fast_only
 from support.vectors import evaluate

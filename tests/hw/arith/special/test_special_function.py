@@ -7,6 +7,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from bench.units.special_function import special_operands
 from spica.hw.arith.special import functions as special
 from spica.hw.arith.special.coefficients import COEFFICIENTS, INVERSE_TURN, INVERSE_TURN_WIDTH
 from spica.hw.arith.special.functions import TABLES
@@ -20,7 +21,6 @@ from spica.sim.golden.arith.special import fit as special_fit
 from spica.sim.golden.arith.special import truncated_products as special_arithmetic
 from spica.sim.golden.arith.special.errors import SWEEPS, exact, measured
 from spica.sim.golden.arith.special.special_function import lookup, special_function, turns
-from spica.sim.units.arith.special_function import special_operands
 from support.vectors import evaluate, require_equal
 
 LATENCIES = (6, 7, 8)

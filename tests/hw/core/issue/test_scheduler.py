@@ -10,7 +10,7 @@ from spica.hw.config import CoreConfig
 from spica.hw.core.issue.scheduler import Scheduler
 from spica.hw.core.issue.two_level import PATIENCE, members
 from spica.sim.engine.testbench import require_no_loop, simulate
-from spica.sim.golden.core.issue.scheduler import make_scheduler
+from support.core.scheduler_models import make_scheduler
 
 POLICIES = ["round_robin", "greedy_then_oldest", "oldest", "two_level"]
 

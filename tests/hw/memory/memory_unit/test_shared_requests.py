@@ -10,8 +10,8 @@ from spica.hw.config import WORD_BYTES, CoreConfig, SharedMemoryConfig
 from spica.hw.memory.shared.shared_memory import cluster_ports
 from spica.hw.presets import PRESETS
 from spica.sim.golden.memory.memory_unit.shared_lanes import is_row
+from spica.sim.golden.memory.shared.request_patterns import PATTERNS, PORTS
 from spica.sim.golden.memory.shared.shared_memory import conflict_degree
-from spica.sim.units.shared_memory.request_patterns import PATTERNS, PORTS
 from support.memory.request_path import CoreRequest, request_costs
 
 #: Requests of a pattern in the fast test, and all permutations of eight lanes.

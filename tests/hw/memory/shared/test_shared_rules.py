@@ -2,8 +2,9 @@
 
 import pytest
 
-from spica.sim.units.shared_memory.rules import RULES, SUBBANKS, accesses_per_cycle, eight_cores
-from spica.sim.units.shared_memory.stress import SharedStress
+from spica.sim.golden.memory.shared.conflict_rules import RULES, SUBBANKS, eight_cores
+from support.memory.shared_rules import accesses_per_cycle
+from support.memory.shared_stress import SharedStress
 
 
 @pytest.fixture(scope="module", params=SUBBANKS)

@@ -7,8 +7,8 @@ import pytest
 from spica.hw.config import SharedMemoryConfig
 from spica.hw.memory.shared.shared_memory import SharedMemoryPorts, cluster_ports
 from spica.hw.presets import PRESETS
-from spica.sim.units.shared_memory.stress import SharedStress
 from support.memory.shared_memory_patterns import mixed_wishes
+from support.memory.shared_stress import SharedStress
 
 #: Least accesses in the fast tests and, of all shapes together, in the slow ones.
 FAST, SLOW = 20_000, 1_000_000

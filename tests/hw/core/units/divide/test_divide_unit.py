@@ -5,6 +5,14 @@ import random
 import numpy as np
 import pytest
 
+from bench.units.divide_lane import divide_by_qemu, integer_by_definition
+from bench.units.operands.division import INTEGER_CORNERS as CORNERS
+from bench.units.operands.division import (
+    divide_operands,
+    integer_operands,
+    square_root_operands,
+)
+from bench.units.operands.floats import crossed
 from spica.hw.arith.float.rounding import Rounding
 from spica.hw.config import CoreConfig
 from spica.hw.config.formats import FP32
@@ -12,15 +20,7 @@ from spica.hw.core.units.divide.divide_lane import DivideLaneConfig
 from spica.hw.core.units.divide.divide_unit import DivideUnit
 from spica.hw.isa.operations import DivideOperation, Port
 from spica.sim.golden.arith.float import floats
-from spica.sim.golden.arith.float.operands import crossed
 from spica.sim.golden.core.units.float_units import divide_operation, divide_result
-from spica.sim.units.arith.divide_lane import divide_by_qemu, integer_by_definition
-from spica.sim.units.arith.division_operands import INTEGER_CORNERS as CORNERS
-from spica.sim.units.arith.division_operands import (
-    divide_operands,
-    integer_operands,
-    square_root_operands,
-)
 from support.core.lane_bench import Warps, run_unit, timed
 
 OPERATIONS = list(DivideOperation)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from amaranth import *
 
+from bench.units.fp32_lane import INSTRUCTIONS, float_by_qemu, float_operands
 from spica.hw.arith.float.rounding import FLAGS, Rounding
 from spica.hw.config import CoreConfig
 from spica.hw.config.formats import FP32
@@ -15,7 +16,6 @@ from spica.hw.isa.operations import FloatOperation, Port
 from spica.sim.engine.testbench import require_no_loop, simulate
 from spica.sim.golden.arith.float import floats
 from spica.sim.golden.core.units.float_units import float_operation, fp32_result
-from spica.sim.units.arith.fp32_lane import INSTRUCTIONS, float_by_qemu, float_operands
 from support.core.lane_bench import Warps, run_unit, timed
 
 OPERATIONS = list(FloatOperation)
@@ -167,8 +167,8 @@ def test_known_results():
 @pytest.mark.parametrize("latency", [3, 4])
 def test_lanes_at_length(latency):
     """Two lanes on Verilator, against the golden model."""
-    from spica.sim.units.arith.bench import UnitBench
-    from spica.sim.units.arith.unit import Unit
+    from bench.units.bench import UnitBench
+    from bench.units.unit import Unit
 
     lanes, count = 2, 200_000
     unit = Unit(

@@ -12,8 +12,8 @@ from spica.hw.core.units.integer.multiply_lane import MultiplyLaneConfig
 from spica.hw.isa.operations import IntegerOperation as Op
 from spica.hw.isa.operations import Port
 from spica.sim.engine.testbench import get, put, require_no_loop, simulate
-from spica.sim.golden.core.units.integer_operands import crossed_warps, one_warp, random_warps
 from spica.sim.golden.core.units.integer_unit import BRANCHES, JUMPS, execute
+from support.core.integer_operands import crossed_warps, one_warp, random_warps
 
 PRODUCTS = (Op.MUL, Op.MULH, Op.MULHSU, Op.MULHU)
 CONFIGS = [

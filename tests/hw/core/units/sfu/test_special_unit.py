@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from bench.units.special_function import special_operands
 from spica.hw.config import CoreConfig
 from spica.hw.core.units.credit_fifo import CreditFifoConfig
 from spica.hw.core.units.sfu.special_unit import SpecialUnit
 from spica.hw.isa.operations import Port, SpecialOperation
 from spica.sim.golden.core.units.float_units import special_result
-from spica.sim.units.arith.special_function import special_operands
 from support.core.lane_bench import Warps, run_unit, timed
 
 LATENCY = SpecialUnit.lane.latency

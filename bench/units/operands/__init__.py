@@ -1,0 +1,1 @@
+"""Stimulus for arithmetic units and their golden models."""

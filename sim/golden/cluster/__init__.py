@@ -1,1 +1,0 @@
-"""Golden models of `hw/cluster`."""

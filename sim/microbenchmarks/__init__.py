@@ -1,1 +1,0 @@
-"""Micro-benchmarks of a core: measured cycles against those of its definition."""

@@ -1,1 +1,0 @@
-"""Benches of units: arithmetic and shared memory."""
